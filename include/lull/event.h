@@ -1,0 +1,91 @@
+/* One event as a session hands it out, and how to get at its fields. An event is borrowed: it and
+ * all that it points to are valid until the next call of lull_session_next() on the same session. */
+#ifndef LULL_EVENT_H
+#define LULL_EVENT_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+G_BEGIN_DECLS
+
+/** A class of events of one trace, such as sched_switch; lives as long as its session. */
+struct lull_event_class;
+
+/** Name of the class as the trace spells it. */
+const char *lull_event_class_name(const struct lull_event_class *event_class);
+
+/** One event. Times are nanoseconds since the Unix epoch on the joined clock of the session. */
+struct lull_event {
+    int64_t time_ns;
+    uint32_t host;         /**< index for lull_session_host() */
+    uint32_t trace;        /**< index for lull_session_trace() */
+    uint32_t stream;       /**< number of the stream within the session, in a stable order */
+    int32_t cpu;           /**< CPU, or -1 if the stream is not bound to one */
+    uint32_t subscription; /**< what lull_session_subscribe() returned for it */
+    const struct lull_event_class *event_class;
+    const void *fields; /**< the subscription's fields, laid out by its bindings; see lull_binding */
+    const void *impl;   /**< private to the reader */
+};
+
+/** How a bound field is stored at its offset behind lull_event.fields. */
+enum lull_bind_kind {
+    LULL_BIND_INT,  /**< int64_t: the integer, sign- or zero-extended */
+    LULL_BIND_TEXT, /**< struct lull_text: a string or character array, without trailing NUL bytes */
+    LULL_BIND_RAW,  /**< struct lull_text: the bytes of an array or sequence as they are in the trace
+                         (arrays of byte-aligned integers of 8, 16, 32 or 64 bits) */
+};
+
+/** Bytes inside the trace; not NUL-terminated. */
+struct lull_text {
+    const char *data;
+    uint32_t length;
+};
+
+/** Wish for one field. The layout behind lull_event.fields begins with a uint64_t: bit i is set if
+ *  binding i is present in this event (a variant may leave it out); absent ones hold 0 or empty. */
+struct lull_binding {
+    /** Alternatives, the first that exists in the event class is taken; ends with NULL. A path is
+     *  member names joined by dots, through structures and variant options
+     *  ("network_header.ipv4.saddr"). It is looked up in the payload; "context." in front looks in the
+     *  event's contexts ("context.tid"). */
+    const char *const *paths;
+    enum lull_bind_kind kind;
+    uint32_t offset; /**< bytes from lull_event.fields, a multiple of 8, >= 8 */
+};
+
+/** Kinds of things a visitor is told about. */
+enum lull_visit_kind {
+    LULL_VISIT_SCOPE, /**< begins the fields of one scope; name is "context" or "payload" */
+    LULL_VISIT_STRUCT,
+    LULL_VISIT_ARRAY, /**< also sequences */
+    LULL_VISIT_VARIANT,
+};
+
+/** An integer value with what is known for showing it. */
+struct lull_visit_int {
+    uint64_t bits; /**< two's complement if is_signed */
+    bool is_signed;
+    uint8_t base;      /**< 2, 8, 10 or 16 */
+    uint8_t size_bits; /**< 1..64 */
+    const char *label; /**< label of an enumeration, or NULL */
+    bool is_enum;
+};
+
+/** Callbacks for walking all fields of an event in order. `name` is NULL for array elements. */
+struct lull_visitor {
+    void (*begin)(void *user, const char *name, enum lull_visit_kind kind);
+    void (*end)(void *user, enum lull_visit_kind kind);
+    void (*integer)(void *user, const char *name, const struct lull_visit_int *value);
+    void (*real)(void *user, const char *name, double value);
+    void (*text)(void *user, const char *name, struct lull_text value);
+};
+
+/** Walks contexts and payload of `event` in the order of the trace. False with an error if the
+ *  event's bytes are damaged; what came before has been visited. */
+bool lull_event_visit(const struct lull_event *event, const struct lull_visitor *visitor, void *user,
+                      GError **error);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,32 @@
+/* Times and durations: parsing what a person types, printing what a person reads. */
+#ifndef LULL_BASE_TIME_H
+#define LULL_BASE_TIME_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LULL_NS_PER_S INT64_C(1000000000)
+/* Enough for every text the functions below write, with its NUL. */
+#define LULL_TIME_TEXT_SIZE 48
+
+/* Parses a point in time, in any verb's --begin, --end, --timerange:
+ *   1795224979432835564              ns since the epoch (14 digits or more)
+ *   1795224979.432835564             s since the epoch with up to nine digits
+ *   2026-11-21T01:22:59.432835564    ISO date-time (also a space for the T, optional Z or +hh:mm); without zone: UTC, or local if `local`
+ *   01:22:59.4                       on the day of `base_ns`
+ *   +1.5s  +200ms  +3us  +7ns  +2min  +1h   after base_ns
+ * base_ns is the begin of the trace. LULL_ERROR_USAGE that says what is wrong with `text`. */
+bool lull_time_parse(const char *text, int64_t base_ns, bool local, int64_t *time_ns, GError **error);
+
+/* Parses a duration with unit ("1.5s", "200ms", "3us", "7ns", "2min", "1h"); no sign. */
+bool lull_duration_parse(const char *text, int64_t *duration_ns, GError **error);
+
+/* "2026-11-21T01:22:59.432835564Z" (or with local offset, "+01:00"). */
+void lull_time_format_iso(int64_t time_ns, bool local, char out[static LULL_TIME_TEXT_SIZE]);
+/* "01:22:59.432835564" */
+void lull_time_format_clock(int64_t time_ns, bool local, char out[static LULL_TIME_TEXT_SIZE]);
+/* Four significant digits and a unit: "0 ns", "12.35 us", "819.2 ms", "3.501 s", "2 min 3.4 s"; negative with "-". */
+void lull_duration_format(int64_t duration_ns, char out[static LULL_TIME_TEXT_SIZE]);
+
+#endif

@@ -1,0 +1,27 @@
+/* Names of states and causes, as they stand in JSON and tables. */
+#include "kernel/states.h"
+
+const char *lull_state_name(enum lull_state state)
+{
+    static const char *const names[LULL_STATE_COUNT] = {
+        [LULL_STATE_NONE] = "none",           [LULL_STATE_RUNNING] = "running",
+        [LULL_STATE_PREEMPTED] = "preempted", [LULL_STATE_INTERRUPTED] = "interrupted",
+        [LULL_STATE_BLOCKED] = "blocked",
+    };
+    return names[state];
+}
+
+const char *lull_cause_name(enum lull_cause cause)
+{
+    static const char *const names[LULL_CAUSE_COUNT] = {
+        [LULL_CAUSE_TASK] = "task",
+        [LULL_CAUSE_TIMER] = "timer",
+        [LULL_CAUSE_DISK] = "disk",
+        [LULL_CAUSE_NETWORK] = "network",
+        [LULL_CAUSE_USER_INPUT] = "user-input",
+        [LULL_CAUSE_IPI] = "ipi",
+        [LULL_CAUSE_IRQ] = "irq",
+        [LULL_CAUSE_UNKNOWN] = "unknown",
+    };
+    return names[cause];
+}

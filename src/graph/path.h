@@ -3,6 +3,7 @@
 #define LULL_GRAPH_PATH_H
 
 #include <glib.h>
+#include <stdbool.h>
 
 #include "kernel/states.h"
 

@@ -9,14 +9,14 @@ class Tap:
         self.failures = 0
 
     def ok(self, passed, name, *why):
-        """One check; `why` is printed only when it failed."""
+        """One check; `why` is printed only when it failed: on stderr, which `meson test` shows."""
         self.count += 1
         name = name.replace("#", "no. ").replace("\n", " ")
         print(f"{'ok' if passed else 'not ok'} {self.count} {name}")
         if not passed:
             self.failures += 1
-            for line in "\n".join(map(str, why)).splitlines():
-                print(f"# {line}")
+            print(f"not ok {self.count} {name}", *(f"# {line}" for line in "\n".join(map(str, why)).splitlines()),
+                  sep="\n", file=sys.stderr)
         sys.stdout.flush()
         return passed
 

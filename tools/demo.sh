@@ -33,7 +33,8 @@ say "Three machines were traced while a Python client asked a Django site, which
 Their clocks disagree by seconds. Here are the client's slowest requests:"
 show "$lull" requests "$trace" --host client --port 80 --slowest 5
 
-slowest=$("$lull" requests "$trace" --host client --port 80 --slowest 1 --json | python3 -c '
+answer=$("$lull" requests "$trace" --host client --port 80 --slowest 1 --json)
+slowest=$(printf '%s' "$answer" | python3 -c '
 import json, sys
 requests = json.load(sys.stdin)["requests"]
 if not requests:

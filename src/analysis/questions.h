@@ -1,0 +1,46 @@
+/* Which questions a trace can answer, judged by the events it declares: a table from each question to the events it
+ * needs and to those that make its answer better. */
+#ifndef LULL_ANALYSIS_QUESTIONS_H
+#define LULL_ANALYSIS_QUESTIONS_H
+
+#include <lull/session.h>
+
+/* One kind of event under all the names that tracers give it: any one of them will do. A name that ends with '*' stands
+ * for all names with that beginning. */
+struct lull_need {
+    const char *const *names; /* NULL-terminated; the first is the one to enable in LTTng */
+    const char *without;      /* what the answer lacks without it, for improving ones; else NULL */
+};
+
+struct lull_question {
+    const char *id;   /* "critical-path" */
+    const char *text; /* "what a task waited for (critical path)" */
+    const struct lull_need *needs;    /* all of them; ends with NULL names */
+    const struct lull_need *improves; /* ends with NULL names */
+};
+
+enum lull_answer {
+    LULL_ANSWER_YES,
+    LULL_ANSWER_PARTLY, /* something that improves it is missing */
+    LULL_ANSWER_NO,     /* something it needs is missing */
+};
+
+/* "yes", "partly", "no" */
+const char *lull_answer_name(enum lull_answer answer);
+
+/* All questions; ends with a NULL id. */
+extern const struct lull_question lull_questions[];
+
+/* The names of the events one host declares. */
+struct lull_declared;
+
+/* Collects them for `host`. Free with lull_declared_free(). The names are the session's. */
+struct lull_declared *lull_declared_new(const struct lull_session *session, uint32_t host);
+void lull_declared_free(struct lull_declared *declared);
+
+/* True if the host declares one of the names. */
+bool lull_need_is_met(const struct lull_declared *declared, const struct lull_need *need);
+enum lull_answer lull_question_judge(const struct lull_declared *declared,
+                                     const struct lull_question *question);
+
+#endif

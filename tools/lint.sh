@@ -1,0 +1,57 @@
+#!/bin/sh
+# Checks what can be checked without running: format of the C sources, cppcheck, shellcheck, the
+# syntax of the Python files. With --fix rewrites the sources as .clang-format says and stops.
+#
+#   tools/lint.sh [--fix] [format|c|shell|python]...     (default: all)
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+c_files=$(find src include tests bench examples -name '*.[ch]' | sort)
+
+if [ "${1:-}" = --fix ]; then
+    # shellcheck disable=SC2086 # words are wanted, no file here has a space in its name
+    exec clang-format -i $c_files
+fi
+
+lint_format() {
+    # shellcheck disable=SC2086
+    clang-format --dry-run -Werror $c_files
+}
+
+# Warnings about real faults only; style is .clang-format's and the reviewers' business.
+# normalCheckLevelMaxBranches and unknown macros are limits of cppcheck, no faults of the code.
+lint_c() {
+    cppcheck --quiet --std=c11 --language=c --enable=warning,portability --inline-suppr -j 2 \
+        --library=gtk --error-exitcode=1 -Iinclude -Isrc -D_GNU_SOURCE \
+        --suppress=missingInclude --suppress=unknownMacro --suppress=normalCheckLevelMaxBranches \
+        --suppress=nullPointerRedundantCheck --suppress=ctunullpointer \
+        src examples
+}
+
+lint_shell() {
+    shellcheck tools/*.sh .ci/run
+}
+
+lint_python() {
+    find tools bench tests -name '*.py' | sort | while read -r file; do
+        python3 - "$file" <<'END' || exit 1
+import ast, sys
+try:
+    ast.parse(open(sys.argv[1], encoding="utf-8").read(), sys.argv[1])
+except SyntaxError as error:
+    sys.exit(f"{error.filename}:{error.lineno}: {error.msg}")
+END
+    done
+}
+
+[ $# -gt 0 ] || set -- format c shell python
+status=0
+for what in "$@"; do
+    if "lint_$what"; then
+        echo "lint: $what: ok"
+    else
+        echo "lint: $what: FAILED"
+        status=1
+    fi
+done
+exit $status

@@ -3,6 +3,7 @@
 # syntax of the Python files. With --fix rewrites the sources as .clang-format says and stops.
 #
 #   tools/lint.sh [--fix] [format|c|shell|python]...     (default: all)
+# shellcheck disable=SC2317 # the lint_ functions are called by name
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -33,15 +34,13 @@ lint_shell() {
 }
 
 lint_python() {
-    find tools bench tests -name '*.py' | sort | while read -r file; do
-        python3 - "$file" <<'END' || exit 1
+    find tools bench tests -name '*.py' | sort | xargs python3 -c '
 import ast, sys
-try:
-    ast.parse(open(sys.argv[1], encoding="utf-8").read(), sys.argv[1])
-except SyntaxError as error:
-    sys.exit(f"{error.filename}:{error.lineno}: {error.msg}")
-END
-    done
+for path in sys.argv[1:]:
+    try:
+        ast.parse(open(path, encoding="utf-8").read(), path)
+    except SyntaxError as error:
+        sys.exit(f"{error.filename}:{error.lineno}: {error.msg}")'
 }
 
 [ $# -gt 0 ] || set -- format c shell python

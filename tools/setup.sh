@@ -44,6 +44,7 @@ needs_library() { # pkg-config module, package
 find_missing() {
     missing_packages=
     missing_names=
+    needs_program make make
     needs_program gcc gcc
     # gcc only recommends the C library's headers; the machine may have the one without the other.
     if ! echo '#include <stdio.h>' | ${CC:-cc} -E - >/dev/null 2>&1; then

@@ -54,8 +54,10 @@ void lull_session_free(struct lull_session *session);
  *  something to read goes to lull_session_problem() instead. */
 bool lull_session_add(struct lull_session *session, const char *path, GError **error);
 
+/** Hosts are numbered from 0 in the order in which their first trace was added. */
 uint32_t lull_session_host_count(const struct lull_session *session);
 const struct lull_host *lull_session_host(const struct lull_session *session, uint32_t index);
+/** Traces are numbered from 0 in the order in which they were added. */
 uint32_t lull_session_trace_count(const struct lull_session *session);
 const struct lull_trace *lull_session_trace(const struct lull_session *session, uint32_t index);
 

@@ -10,8 +10,8 @@ struct lull_event_count {
     uint64_t count;   /* > 0 */
 };
 
-/* Counts within the session's limits and selection: a GArray of struct lull_event_count, largest count first, equal ones
- * by name, then host. Free with g_array_unref(). */
+/* Counts within the session's limits and selection: a GArray of struct lull_event_count, largest
+ * count first, equal ones by name, then host. Free with g_array_unref(). */
 GArray *lull_event_counts(struct lull_session *session);
 
 #endif

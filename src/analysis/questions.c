@@ -1,159 +1,156 @@
-/* The table of questions and the judgement by it. LTTng, ftrace and perf (names with "subsystem:" in front) call the same
- * thing by different names, each need lists them all. */
+/* The table of questions and the judgement by it. */
 #include "analysis/questions.h"
 
 #include <string.h>
 
-#define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define NEEDS(...) ((const struct lull_need[]){__VA_ARGS__ __VA_OPT__(, ){NULL}})
-#define NEED(...) {.names = NAMES(__VA_ARGS__)}
-#define BETTER(without_, ...) {.names = NAMES(__VA_ARGS__), .without = without_}
+#define EVENTS(...)                                                                                \
+    .events = (const enum lull_event_id[]){__VA_ARGS__},                                           \
+    .n_events = sizeof((const enum lull_event_id[]){__VA_ARGS__}) / sizeof(enum lull_event_id)
+#define NAMES(...)                                                                                 \
+    .names = (const char *const[])                                                                 \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
 
-#define SWITCH "sched_switch", "sched:sched_switch"
-#define WAKING                                                                                     \
-    "sched_waking", "sched_wakeup", "sched_ttwu", "sched:sched_waking", "sched:sched_wakeup"
-#define NET_SEND "net_dev_queue", "net:net_dev_queue"
-#define NET_RECEIVE                                                                                \
-    "net_if_receive_skb", "netif_receive_skb", "net:netif_receive_skb", "net_if_rx", "netif_rx"
-/* The headers of packets are recorded by LTTng alone. */
-#define NET_SEND_HEADERS "net_dev_queue"
-#define NET_RECEIVE_HEADERS "net_if_receive_skb", "netif_receive_skb"
-#define BLOCK_ISSUE "block_rq_issue", "block:block_rq_issue"
-#define BLOCK_COMPLETE "block_rq_complete", "block:block_rq_complete"
-#define IRQ_ENTRY "irq_handler_entry", "irq:irq_handler_entry"
-#define IRQ_EXIT "irq_handler_exit", "irq:irq_handler_exit"
-#define SOFTIRQ_ENTRY "irq_softirq_entry", "softirq_entry", "irq:softirq_entry"
-#define SOFTIRQ_EXIT "irq_softirq_exit", "softirq_exit", "irq:softirq_exit"
-#define SOFTIRQ_RAISE "irq_softirq_raise", "softirq_raise", "irq:softirq_raise"
-#define HRTIMER_EXPIRE                                                                             \
-    "timer_hrtimer_expire_entry", "hrtimer_expire_entry", "timer:hrtimer_expire_entry"
+#define SWITCH EVENTS(LULL_EVENT_sched_switch)
+#define WAKING EVENTS(LULL_EVENT_sched_waking, LULL_EVENT_sched_wakeup)
+#define IRQ_ENTRY EVENTS(LULL_EVENT_irq_handler_entry)
+#define SOFTIRQ_ENTRY EVENTS(LULL_EVENT_softirq_entry)
 #define VECTORS                                                                                    \
-    "x86_irq_vectors_*", "irq_vectors:*", "local_timer_entry", "reschedule_entry", "ipi_*"
-#define SYSCALL_ENTRY                                                                              \
-    "syscall_entry_*", "sys_enter", "raw_syscalls:sys_enter", "syscalls:sys_enter_*", "sys_*"
-#define SYSCALL_EXIT                                                                               \
-    "syscall_exit_*", "exit_syscall", "sys_exit", "raw_syscalls:sys_exit", "syscalls:sys_exit_*"
-#define FORK "sched_process_fork", "sched:sched_process_fork"
-#define STATEDUMP_TASKS "lttng_statedump_process_state"
+    EVENTS(LULL_EVENT_local_timer_entry, LULL_EVENT_reschedule_entry,                              \
+           LULL_EVENT_call_function_entry, LULL_EVENT_call_function_single_entry,                  \
+           LULL_EVENT_irq_work_entry)
+#define BLOCK_ISSUE EVENTS(LULL_EVENT_block_rq_issue)
+#define BLOCK_COMPLETE EVENTS(LULL_EVENT_block_rq_complete)
+/* The same events in other tracers lack the headers of the packets. */
+#define SENT_WITH_HEADERS NAMES("net_dev_queue")
+#define RECEIVED_WITH_HEADERS NAMES("net_if_receive_skb", "netif_receive_skb")
 
 const struct lull_question lull_questions[] = {
     {
         .id = "critical-path",
         .text = "what a task waited for, and on whom (critical path)",
-        .needs = NEEDS(NEED(SWITCH), NEED(WAKING)),
+        .needs = NEEDS({SWITCH}, {WAKING}),
         .improves =
-            NEEDS(BETTER("new tasks have no parent", FORK),
-                  BETTER("time in interrupt handlers is charged to the task they interrupt",
-                         IRQ_ENTRY),
-                  BETTER("work done by soft interrupts is charged to the task they interrupt",
-                         SOFTIRQ_ENTRY),
-                  BETTER("timer and inter-processor interrupts are not seen", VECTORS)),
+            NEEDS({EVENTS(LULL_EVENT_sched_process_fork), .without = "new tasks have no parent"},
+                  {IRQ_ENTRY,
+                   .without = "time in interrupt handlers is charged to the task they interrupt"},
+                  {SOFTIRQ_ENTRY,
+                   .without = "work done by soft interrupts is charged to the task they interrupt"},
+                  {VECTORS, .without = "timer and inter-processor interrupts are not seen"}),
     },
     {
         .id = "timers",
         .text = "which waits were for a timer",
-        .needs = NEEDS(NEED(SWITCH), NEED(WAKING), NEED(HRTIMER_EXPIRE)),
-        .improves = NEEDS(BETTER("timeouts of low resolution are not told from other soft interrupts",
-                                 SOFTIRQ_ENTRY)),
+        .needs = NEEDS({SWITCH}, {WAKING}, {EVENTS(LULL_EVENT_hrtimer_entry)}),
+        .improves = NEEDS(
+            {SOFTIRQ_ENTRY,
+             .without = "timeouts of low resolution are not told from other soft interrupts"}),
     },
     {
         .id = "disk-waits",
         .text = "which waits were for a disk",
-        .needs = NEEDS(NEED(SWITCH), NEED(WAKING), NEED(BLOCK_ISSUE), NEED(BLOCK_COMPLETE)),
+        .needs = NEEDS({SWITCH}, {WAKING}, {BLOCK_ISSUE}, {BLOCK_COMPLETE}),
         .improves = NEEDS(
-            BETTER("disks are numbers, not names", "lttng_statedump_block_device"),
-            BETTER("time in the queue of the disk is not seen", "block_rq_insert",
-                   "block:block_rq_insert")),
+            {EVENTS(LULL_EVENT_statedump_block_device), .without = "disks are numbers, not names"},
+            {EVENTS(LULL_EVENT_block_rq_insert),
+             .without = "time in the queue of the disk is not seen"}),
     },
     {
         .id = "network-waits",
         .text = "which waits were for the network, and who sent",
-        .needs = NEEDS(NEED(SWITCH), NEED(WAKING), NEED(NET_SEND), NEED(NET_RECEIVE)),
-        .improves = NEEDS(BETTER("wake-ups by packets are hard to tell from others", SOFTIRQ_ENTRY),
-                          BETTER("senders on other machines are not found: the headers of packets "
-                                 "are not recorded",
-                                 NET_RECEIVE_HEADERS)),
+        .needs = NEEDS({SWITCH}, {WAKING}, {EVENTS(LULL_EVENT_packet_sent)},
+                       {EVENTS(LULL_EVENT_packet_received)}),
+        .improves =
+            NEEDS({SOFTIRQ_ENTRY, .without = "wake-ups by packets are hard to tell from others"},
+                  {RECEIVED_WITH_HEADERS, .without = "senders on other machines are not found: the "
+                                                     "headers of packets are not recorded"}),
     },
     {
         .id = "requests",
         .text = "requests between programs over TCP",
-        .needs = NEEDS(NEED(NET_SEND_HEADERS), NEED(NET_RECEIVE_HEADERS)),
-        .improves = NEEDS(BETTER("connections have no tasks", SWITCH),
-                          BETTER("how long the client was blocked is not known", WAKING)),
+        .needs = NEEDS({SENT_WITH_HEADERS}, {RECEIVED_WITH_HEADERS}),
+        .improves = NEEDS({SWITCH, .without = "connections have no tasks"},
+                          {WAKING, .without = "how long the client was blocked is not known"}),
     },
     {
         .id = "clock-sync",
         .text = "joining this machine's clock with those of others",
-        .needs = NEEDS(NEED(NET_SEND_HEADERS), NEED(NET_RECEIVE_HEADERS)),
+        .needs = NEEDS({SENT_WITH_HEADERS}, {RECEIVED_WITH_HEADERS}),
         .improves = NEEDS(),
     },
     {
         .id = "cpu",
         .text = "CPU use by task, scheduling delays and priorities",
-        .needs = NEEDS(NEED(SWITCH)),
-        .improves = NEEDS(BETTER("delays between wake-up and run are not seen", WAKING),
-                          BETTER("migrations between CPUs are seen late", "sched_migrate_task",
-                                 "sched:sched_migrate_task"),
-                          BETTER("changes of priority are seen late", "sched_pi_setprio",
-                                 "sched:sched_pi_setprio")),
+        .needs = NEEDS({SWITCH}),
+        .improves = NEEDS({WAKING, .without = "delays between wake-up and run are not seen"},
+                          {EVENTS(LULL_EVENT_sched_migrate_task),
+                           .without = "migrations between CPUs are seen late"},
+                          {NAMES("sched_pi_setprio", "sched:sched_pi_setprio"),
+                           .without = "changes of priority are seen late"}),
     },
     {
         .id = "frequency",
         .text = "CPU frequency, and time in cycles",
-        .needs = NEEDS(NEED("power_cpu_frequency", "cpu_frequency", "power:cpu_frequency")),
-        .improves = NEEDS(
-            BETTER("idle states are not seen", "power_cpu_idle", "cpu_idle", "power:cpu_idle")),
+        .needs = NEEDS({NAMES("power_cpu_frequency", "cpu_frequency", "power:cpu_frequency")}),
+        .improves = NEEDS({NAMES("power_cpu_idle", "cpu_idle", "power:cpu_idle"),
+                           .without = "idle states are not seen"}),
     },
     {
         .id = "interrupts",
         .text = "interrupts: how many, how long, by handler",
-        .needs = NEEDS(NEED(IRQ_ENTRY), NEED(IRQ_EXIT)),
-        .improves = NEEDS(BETTER("soft interrupts are not seen", SOFTIRQ_ENTRY),
-                          BETTER("the ends of soft interrupts are not seen", SOFTIRQ_EXIT),
-                          BETTER("the delay before a soft interrupt runs is not seen",
-                                 SOFTIRQ_RAISE),
-                          BETTER("timer and inter-processor interrupts are not seen", VECTORS)),
+        .needs = NEEDS({IRQ_ENTRY}, {EVENTS(LULL_EVENT_irq_handler_exit)}),
+        .improves =
+            NEEDS({SOFTIRQ_ENTRY, .without = "soft interrupts are not seen"},
+                  {EVENTS(LULL_EVENT_softirq_exit),
+                   .without = "the ends of soft interrupts are not seen"},
+                  {NAMES("irq_softirq_raise", "softirq_raise", "irq:softirq_raise"),
+                   .without = "the delay before a soft interrupt runs is not seen"},
+                  {VECTORS, .without = "timer and inter-processor interrupts are not seen"}),
     },
     {
         .id = "syscalls",
         .text = "system calls: how many, how long, with what result",
-        .needs = NEEDS(NEED(SYSCALL_ENTRY), NEED(SYSCALL_EXIT)),
-        .improves = NEEDS(BETTER("calls have no task without a context", SWITCH)),
+        .needs = NEEDS({EVENTS(LULL_EVENT_syscall_entry)}, {EVENTS(LULL_EVENT_syscall_exit)}),
+        .improves = NEEDS({SWITCH, .without = "calls have no task without a context"}),
     },
     {
         .id = "io",
         .text = "input and output by task, file and disk",
-        .needs = NEEDS(NEED("syscall_entry_read", "sys_enter", "raw_syscalls:sys_enter",
-                            "syscalls:sys_enter_read", "sys_read"),
-                       NEED("syscall_entry_write", "sys_enter", "raw_syscalls:sys_enter",
-                            "syscalls:sys_enter_write", "sys_write")),
-        .improves = NEEDS(BETTER("files that were open before have no names",
-                                 "lttng_statedump_file_descriptor"),
-                          BETTER("what the disks did is not seen", BLOCK_ISSUE),
-                          BETTER("when the disks were done is not seen", BLOCK_COMPLETE)),
+        .needs = NEEDS({NAMES("syscall_entry_read", "sys_enter", "raw_syscalls:sys_enter",
+                              "syscalls:sys_enter_read", "sys_read")},
+                       {NAMES("syscall_entry_write", "sys_enter", "raw_syscalls:sys_enter",
+                              "syscalls:sys_enter_write", "sys_write")}),
+        .improves = NEEDS({NAMES("lttng_statedump_file_descriptor"),
+                           .without = "files that were open before have no names"},
+                          {BLOCK_ISSUE, .without = "what the disks did is not seen"},
+                          {BLOCK_COMPLETE, .without = "when the disks were done is not seen"}),
     },
     {
         .id = "memory",
         .text = "memory: pages allocated and freed by task",
-        .needs = NEEDS(NEED("kmem_mm_page_alloc", "mm_page_alloc", "kmem:mm_page_alloc"),
-                       NEED("kmem_mm_page_free", "mm_page_free", "kmem:mm_page_free")),
-        .improves = NEEDS(BETTER("page faults are not seen", "x86_exceptions_page_fault_user",
-                                 "page_fault_user", "exceptions:page_fault_user")),
+        .needs = NEEDS({NAMES("kmem_mm_page_alloc", "mm_page_alloc", "kmem:mm_page_alloc")},
+                       {NAMES("kmem_mm_page_free", "mm_page_free", "kmem:mm_page_free")}),
+        .improves = NEEDS({NAMES("x86_exceptions_page_fault_user", "page_fault_user",
+                                 "exceptions:page_fault_user"),
+                           .without = "page faults are not seen"}),
     },
     {
         .id = "task-names",
         .text = "names and processes of tasks that were there at the start",
-        .needs = NEEDS(NEED(STATEDUMP_TASKS)),
-        .improves = NEEDS(BETTER("tasks that rename themselves keep the old name for a while",
-                                 "task_rename", "task:task_rename")),
+        .needs = NEEDS({EVENTS(LULL_EVENT_statedump_process)}),
+        .improves =
+            NEEDS({EVENTS(LULL_EVENT_task_rename),
+                   .without = "tasks that rename themselves keep the old name for a while"}),
     },
     {
         .id = "virtual-machines",
         .text = "when guests ran, as a host of virtual machines",
-        .needs = NEEDS(NEED("kvm_x86_entry", "kvm_entry", "kvm:kvm_entry"),
-                       NEED("kvm_x86_exit", "kvm_exit", "kvm:kvm_exit")),
-        .improves = NEEDS(BETTER("guests cannot be matched with their own traces",
-                                 "kvm_x86_hypercall", "kvm_hypercall", "kvm:kvm_hypercall")),
+        .needs = NEEDS({NAMES("kvm_x86_entry", "kvm_entry", "kvm:kvm_entry")},
+                       {NAMES("kvm_x86_exit", "kvm_exit", "kvm:kvm_exit")}),
+        .improves = NEEDS({NAMES("kvm_x86_hypercall", "kvm_hypercall", "kvm:kvm_hypercall"),
+                           .without = "guests cannot be matched with their own traces"}),
     },
     {.id = NULL},
 };
@@ -214,10 +211,28 @@ static bool declares_beginning(const struct lull_declared *declared, const char 
     return false;
 }
 
+const char *lull_need_name(const struct lull_need *need, uint32_t index)
+{
+    for (uint32_t i = 0; i < need->n_events; i++) {
+        const char *const *names = lull_vocabulary_names(need->events[i]);
+        for (; *names; names++) {
+            if (index-- == 0) {
+                return *names;
+            }
+        }
+    }
+    for (const char *const *name = need->names; name && *name; name++) {
+        if (index-- == 0) {
+            return *name;
+        }
+    }
+    return NULL;
+}
+
 bool lull_need_is_met(const struct lull_declared *declared, const struct lull_need *need)
 {
-    for (uint32_t i = 0; need->names[i]; i++) {
-        const char *name = need->names[i];
+    const char *name;
+    for (uint32_t i = 0; (name = lull_need_name(need, i)); i++) {
         if (g_str_has_suffix(name, "*") ? declares_beginning(declared, name)
                                         : g_hash_table_contains(declared->names, name)) {
             return true;
@@ -228,7 +243,7 @@ bool lull_need_is_met(const struct lull_declared *declared, const struct lull_ne
 
 static bool all_met(const struct lull_declared *declared, const struct lull_need *needs)
 {
-    for (; needs->names; needs++) {
+    for (; lull_need_name(needs, 0); needs++) {
         if (!lull_need_is_met(declared, needs)) {
             return false;
         }

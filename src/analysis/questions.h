@@ -1,22 +1,25 @@
-/* Which questions a trace can answer, judged by the events it declares: a table from each question to the events it
- * needs and to those that make its answer better. */
+/* Which questions a trace can answer, judged by the events it declares: a table from each question
+ * to the events it needs and to those that make its answer better. */
 #ifndef LULL_ANALYSIS_QUESTIONS_H
 #define LULL_ANALYSIS_QUESTIONS_H
 
-#include <lull/session.h>
+#include "kernel/vocabulary.h"
 
-/* One kind of event under all the names that tracers give it: any one of them will do. A name that ends with '*' stands
- * for all names with that beginning. */
+/* One kind of event, whatever tracers call it. Any one of `events` or `names` will do. */
 struct lull_need {
-    const char *const *names; /* NULL-terminated; the first is the one to enable in LTTng */
-    const char *without;      /* what the answer lacks without it, for improving ones; else NULL */
+    const enum lull_event_id *events; /* of the vocabulary */
+    uint32_t n_events;
+    /* Events that the vocabulary does not hold as nothing decodes them, and events that will do in
+     * one tracer only; NULL-terminated or NULL. */
+    const char *const *names;
+    const char *without; /* what the answer lacks without it, for improving ones; else NULL */
 };
 
 struct lull_question {
-    const char *id;   /* "critical-path" */
-    const char *text; /* "what a task waited for (critical path)" */
-    const struct lull_need *needs;    /* all of them; ends with NULL names */
-    const struct lull_need *improves; /* ends with NULL names */
+    const char *id;                /* "critical-path" */
+    const char *text;              /* "what a task waited for (critical path)" */
+    const struct lull_need *needs; /* all of them; ends with an empty one, see lull_need_name() */
+    const struct lull_need *improves; /* ends with an empty one */
 };
 
 enum lull_answer {
@@ -30,6 +33,10 @@ const char *lull_answer_name(enum lull_answer answer);
 
 /* All questions; ends with a NULL id. */
 extern const struct lull_question lull_questions[];
+
+/* The names of a need by number, those that tracers use now first; NULL behind the last. An empty
+ * need has none. A name that ends with '*' stands for all names with that beginning. */
+const char *lull_need_name(const struct lull_need *need, uint32_t index);
 
 /* The names of the events one host declares. */
 struct lull_declared;

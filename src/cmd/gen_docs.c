@@ -1,5 +1,6 @@
-/* Build-time program: writes the man pages and the bash completion from the table of verbs, so that they cannot say anything
- * else than the program does. gen-docs man DIRECTORY, gen-docs completion FILE */
+/* Build-time program: writes the man pages and the bash completion from the table of verbs, so that
+ * they cannot say anything else than the program does. gen-docs man DIRECTORY, gen-docs completion
+ * FILE */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,8 @@
 #include "cmd/help.h"
 #include "cmd/options.h"
 
-/* Text as roff: backslashes, hyphens and whatever roff has its own ideas about; at the begin of a line also dot and quote. */
+/* Text as roff: backslashes, hyphens and whatever roff has its own ideas about; at the begin of a
+ * line also dot and quote. */
 static void put(FILE *file, const char *text, bool at_begin)
 {
     if (at_begin && (*text == '.' || *text == '\'')) {
@@ -114,8 +116,9 @@ static void put_title(FILE *file, const char *name)
     fputs(" 1 \"\" \"Lull " LULL_VERSION "\" \"Lull\"\n", file);
 }
 
-static const char exit_status[] = "0 if all went well, 1 if the input or the question was bad, 2 if the command line was "
-                                  "wrong. A closed pipe is not an error.";
+static const char exit_status[] =
+    "0 if all went well, 1 if the input or the question was bad, 2 if the command line was "
+    "wrong. A closed pipe is not an error.";
 
 static void put_verb(FILE *file, const struct lull_verb *verb)
 {
@@ -214,7 +217,8 @@ static void write_man_pages(const char *directory)
     }
 }
 
-/* One line of the completion's table: the options, and what completes the values of those that take one. */
+/* One line of the completion's table: the options, and what completes the values of those that take
+ * one. */
 static void put_completion_verb(FILE *file, const struct lull_verb *verb)
 {
     uint32_t count, n_own;

@@ -176,7 +176,8 @@ void lull_help_program(FILE *file, const struct lull_view_style *style)
         uint32_t at = (uint32_t)fprintf(file, "  %s", lull_verbs[i]->name);
         wrap(file, lull_verbs[i]->summary, at, 14, width);
     }
-    fputs("\n'lull VERB --help' or 'lull help VERB' explains a verb, with examples; 'lull --version' "
-          "says\nwhat is built in.\n",
-          file);
+    fputs(
+        "\n'lull VERB --help' or 'lull help VERB' explains a verb, with examples; 'lull --version' "
+        "says\nwhat is built in.\n",
+        file);
 }

@@ -15,8 +15,8 @@ char *lull_help_option_label(const struct lull_option *option);
 /* The option's help with its choices. */
 char *lull_help_option_text(const struct lull_option *option);
 
-/* Calls `line` for each piece of paragraphs in the markup of lull_verb.description: kept lines as they are, the others
- * joined to paragraphs. */
+/* Calls `line` for each piece of paragraphs in the markup of lull_verb.description: kept lines as
+ * they are, the others joined to paragraphs. */
 enum lull_markup { LULL_MARKUP_PARAGRAPH, LULL_MARKUP_KEPT };
 void lull_help_each_piece(const char *text,
                           void (*piece)(void *user, enum lull_markup kind, const char *text),

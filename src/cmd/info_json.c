@@ -158,8 +158,9 @@ static struct json_object *json_lost(const struct lull_info *info)
 static struct json_object *json_names(const struct lull_need *need)
 {
     struct json_object *list = json_object_new_array();
-    for (uint32_t i = 0; need->names[i]; i++) {
-        json_object_array_add(list, json_object_new_string(need->names[i]));
+    const char *name;
+    for (uint32_t i = 0; (name = lull_need_name(need, i)); i++) {
+        json_object_array_add(list, json_object_new_string(name));
     }
     return list;
 }
@@ -171,12 +172,12 @@ static struct json_object *json_answer(const struct lull_info *info, uint32_t ho
     struct json_object *object = json_object_new_object();
     struct json_object *lacks = json_object_new_array();
     struct json_object *without = json_object_new_array();
-    for (const struct lull_need *need = question->needs; need->names; need++) {
+    for (const struct lull_need *need = question->needs; lull_need_name(need, 0); need++) {
         if (!lull_need_is_met(declared, need)) {
             json_object_array_add(lacks, json_names(need));
         }
     }
-    for (const struct lull_need *need = question->improves; need->names; need++) {
+    for (const struct lull_need *need = question->improves; lull_need_name(need, 0); need++) {
         if (!lull_need_is_met(declared, need)) {
             struct json_object *missing = json_object_new_object();
             add(missing, "names", json_names(need));

@@ -187,19 +187,21 @@ static void print_host(const struct lull_info *info, uint32_t host,
     print_losses(info, host, style->local_time);
 }
 
-/* "sched_waking or sched_wakeup": the first names, which are those of LTTng. */
+/* "sched_waking or sched_wakeup": at most two names, none of perf's. */
 static void append_names(GString *text, const struct lull_need *need)
 {
-    for (uint32_t i = 0; need->names[i] && i < 2; i++) {
-        if (!strchr(need->names[i], ':')) {
-            g_string_append_printf(text, "%s%s", i ? " or " : "", need->names[i]);
+    const char *name;
+    uint32_t shown = 0;
+    for (uint32_t i = 0; shown < 2 && (name = lull_need_name(need, i)); i++) {
+        if (!strchr(name, ':')) {
+            g_string_append_printf(text, "%s%s", shown ? " or " : "", name);
+            shown++;
         }
     }
 }
 
 /* What one host can say to one question, with the reasons below it. */
-static char *answer_text(const struct lull_declared *declared,
-                         const struct lull_question *question)
+static char *answer_text(const struct lull_declared *declared, const struct lull_question *question)
 {
     GString *text = g_string_new(NULL);
     enum lull_answer answer = lull_question_judge(declared, question);
@@ -207,7 +209,7 @@ static char *answer_text(const struct lull_declared *declared,
     if (answer == LULL_ANSWER_NO) {
         g_string_append(text, "            lacks ");
         bool is_first = true;
-        for (const struct lull_need *need = question->needs; need->names; need++) {
+        for (const struct lull_need *need = question->needs; lull_need_name(need, 0); need++) {
             if (!lull_need_is_met(declared, need)) {
                 g_string_append(text, is_first ? "" : "; ");
                 append_names(text, need);
@@ -217,7 +219,7 @@ static char *answer_text(const struct lull_declared *declared,
         g_string_append_c(text, '\n');
         return g_string_free(text, FALSE);
     }
-    for (const struct lull_need *need = question->improves; need->names; need++) {
+    for (const struct lull_need *need = question->improves; lull_need_name(need, 0); need++) {
         if (!lull_need_is_met(declared, need)) {
             g_string_append(text, "            without ");
             append_names(text, need);

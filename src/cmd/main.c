@@ -1,5 +1,5 @@
-/* The program: finds the verb, parses its options, runs it, prints its error, and decides the exit status:
- * 0 done, 1 the input or the question was bad, 2 the command line was wrong. */
+/* The program: finds the verb, parses its options, runs it, prints its error, and decides the exit
+ * status: 0 done, 1 the input or the question was bad, 2 the command line was wrong. */
 #include <errno.h>
 #include <locale.h>
 #include <signal.h>
@@ -14,7 +14,8 @@
 
 enum { EXIT_DONE = 0, EXIT_BAD_INPUT = 1, EXIT_USAGE = 2 };
 
-/* Whoever read our output has seen enough (`lull print … | head`): that is a good end, not an error. */
+/* Whoever read our output has seen enough (`lull print … | head`): that is a good end, not an
+ * error. */
 static void end_on_closed_pipe(int number)
 {
     (void)number;

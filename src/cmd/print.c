@@ -153,9 +153,10 @@ static bool check_names(const struct lull_session *session, char *const *names, 
     lull_session_each_class(session, search_class, &search);
     for (uint32_t i = 0; names[i]; i++) {
         if (!is_found[i] && strcmp(names[i], "*") != 0) {
-            g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                        "no trace declares an event “%s”; 'lull info --events' lists those there are",
-                        names[i]);
+            g_set_error(
+                error, LULL_ERROR, LULL_ERROR_QUESTION,
+                "no trace declares an event “%s”; 'lull info --events' lists those there are",
+                names[i]);
             return false;
         }
     }
@@ -186,9 +187,9 @@ static int print_session(const struct lull_args *args, struct lull_session *sess
     print_events(&printer, filter, args);
     int status = lull_args_report_problems(session);
     if (printer.damaged) {
-        g_propagate_prefixed_error(error, g_steal_pointer(&printer.first_damage),
-                                   "%" G_GUINT64_FORMAT " events are damaged, the first: ",
-                                   printer.damaged);
+        g_propagate_prefixed_error(
+            error, g_steal_pointer(&printer.first_damage),
+            "%" G_GUINT64_FORMAT " events are damaged, the first: ", printer.damaged);
         status = 1;
     }
     printer_clear(&printer);
@@ -246,24 +247,29 @@ const struct lull_verb lull_verb_print = {
     .summary = "print events, one line each, merged by time",
     .usage = "TRACE…",
     .description =
-        "Prints the events of all traces in the order of their times, one line each: the time, the host "
-        "if there are several, the CPU, the name, the contexts in parentheses, then the fields. Control "
+        "Prints the events of all traces in the order of their times, one line each: the time, the "
+        "host "
+        "if there are several, the CPU, the name, the contexts in parentheses, then the fields. "
+        "Control "
         "characters in texts are shown as escapes.\n"
         "\n"
-        "--tid and --comm keep the events that happened while that task ran on the CPU: the contexts "
+        "--tid and --comm keep the events that happened while that task ran on the CPU: the "
+        "contexts "
         "of the event tell which task it was, and if the trace was recorded without them, the last "
         "sched_switch on that CPU does.",
-    .output = "With --json one object a line:\n"
-              "\n"
-              " {\"time_ns\": 1795223506314708922, \"host\": \"client\", \"cpu\": 0,\n"
-              "  \"name\": \"irq_softirq_raise\",\n"
-              "  \"context\": {\"pid\": 527, \"tid\": 527, \"procname\": \"python3\"},\n"
-              "  \"fields\": {\"vec\": 9}}\n"
-              "\n"
-              "Integers are numbers of up to 64 bits, an enumeration is {\"value\", \"label\"} with a null "
-              "label if its value has none, a structure is an object, an array a list, a variant an "
-              "object with the one option that was chosen. \"cpu\" is null if the stream belongs to "
-              "none. An event that is damaged inside ends with \"damaged\": true.",
+    .output =
+        "With --json one object a line:\n"
+        "\n"
+        " {\"time_ns\": 1795223506314708922, \"host\": \"client\", \"cpu\": 0,\n"
+        "  \"name\": \"irq_softirq_raise\",\n"
+        "  \"context\": {\"pid\": 527, \"tid\": 527, \"procname\": \"python3\"},\n"
+        "  \"fields\": {\"vec\": 9}}\n"
+        "\n"
+        "Integers are numbers of up to 64 bits, an enumeration is {\"value\", \"label\"} with a "
+        "null "
+        "label if its value has none, a structure is an object, an array a list, a variant an "
+        "object with the one option that was chosen. \"cpu\" is null if the stream belongs to "
+        "none. An event that is damaged inside ends with \"damaged\": true.",
     .options = options,
     .common = common,
     .examples = examples,

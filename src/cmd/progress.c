@@ -1,4 +1,5 @@
-/* The progress bar. It draws at most ten times a second and asks for the time once in TICKS events. */
+/* The progress bar. It draws at most ten times a second and asks for the time once in TICKS events.
+ */
 #include "cmd/progress.h"
 
 #include <stdio.h>

@@ -81,7 +81,8 @@ static bool parse_timerange(const struct lull_args *args, const char *text, int6
            parse_time(args, "timerange", comma + 1, base_ns, end_ns, error);
 }
 
-/* A range that misses the traces altogether is a slip in the times: better said than an empty answer. */
+/* A range that misses the traces altogether is a slip in the times: better said than an empty
+ * answer. */
 static bool check_range(const struct lull_args *args, const struct lull_session *session,
                         int64_t begin_ns, int64_t end_ns, GError **error)
 {

@@ -1,5 +1,5 @@
-/* All verbs, and the options that are spelled the same in all of them. A new verb: its file, its line here, and
- * its name in src/cmd/meson.build. */
+/* All verbs, and the options that are spelled the same in all of them. A new verb: its file, its
+ * line here, and its name in src/cmd/meson.build. */
 #include "cmd/verb.h"
 
 #include <stddef.h>
@@ -14,7 +14,8 @@ const struct lull_verb *const lull_verbs[] = {
 };
 
 const char lull_program_description[] =
-    "Lull answers one question: what was my program waiting for? It reads what the kernel recorded on "
+    "Lull answers one question: what was my program waiting for? It reads what the kernel recorded "
+    "on "
     "one or many machines (LTTng kernel traces), joins their clocks and follows every wake-up "
     "backwards.\n"
     "\n"
@@ -28,8 +29,9 @@ const struct lull_option lull_common_options[] = {
      .letter = 'b',
      .kind = LULL_OPTION_TEXT,
      .argument = "T",
-     .help = "nothing before time T: nanoseconds or seconds since 1970, an ISO date-time, "
-             "HH:MM:SS[.n] of the trace's first day, or +1.5s, +200ms, … after the begin of the trace"},
+     .help =
+         "nothing before time T: nanoseconds or seconds since 1970, an ISO date-time, "
+         "HH:MM:SS[.n] of the trace's first day, or +1.5s, +200ms, … after the begin of the trace"},
     {.name = "end",
      .letter = 'e',
      .kind = LULL_OPTION_TEXT,
@@ -42,10 +44,7 @@ const struct lull_option lull_common_options[] = {
     {.name = "local",
      .kind = LULL_OPTION_FLAG,
      .help = "times are read and shown in the local time zone, not in UTC"},
-    {.name = "host",
-     .kind = LULL_OPTION_TEXT,
-     .argument = "NAME",
-     .help = "only this machine"},
+    {.name = "host", .kind = LULL_OPTION_TEXT, .argument = "NAME", .help = "only this machine"},
     {.name = "cpu", .kind = LULL_OPTION_NUMBER, .argument = "N", .help = "only this CPU"},
     {.name = "tid",
      .kind = LULL_OPTION_NUMBER,

@@ -1,9 +1,12 @@
-/* Who runs: the contexts tid and procname of the event say so where the trace has them; else the last sched_switch on the
- * same CPU does, for which the trace is read from its begin on and not from the begin of the asked time. */
+/* Who runs: the contexts tid and procname of the event say so where the trace has them; else the
+ * last sched_switch on the same CPU does, for which the trace is read from its begin on and not
+ * from the begin of the asked time. */
 #include "kernel/running_filter.h"
 
 #include <stddef.h>
 #include <string.h>
+
+#include "kernel/vocabulary.h"
 
 #define COMM_LENGTH 15
 
@@ -22,7 +25,14 @@ struct fields {
     struct lull_text prev_comm, next_comm;
 };
 
-enum { HAS_TID = 1, HAS_COMM = 2, HAS_PREV_TID = 4, HAS_NEXT_TID = 8, HAS_PREV_COMM = 16, HAS_NEXT_COMM = 32 };
+enum {
+    HAS_TID = 1,
+    HAS_COMM = 2,
+    HAS_PREV_TID = 4,
+    HAS_NEXT_TID = 8,
+    HAS_PREV_COMM = 16,
+    HAS_NEXT_COMM = 32
+};
 
 #define PATHS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
@@ -34,8 +44,6 @@ static const struct lull_binding bindings[] = {
     {PATHS("prev_comm"), LULL_BIND_TEXT, offsetof(struct fields, prev_comm)},
     {PATHS("next_comm"), LULL_BIND_TEXT, offsetof(struct fields, next_comm)},
 };
-
-static const char *const switch_names[] = {"sched_switch", "sched:sched_switch", NULL};
 
 struct lull_running_filter {
     struct lull_running_query query;
@@ -57,6 +65,7 @@ bool lull_running_filter_name_matches(const char *pattern, const char *name)
 
 static bool covers_switches(const struct lull_running_query *query)
 {
+    const char *const *switch_names = lull_vocabulary_names(LULL_EVENT_sched_switch);
     for (uint32_t i = 0; query->names[i]; i++) {
         for (uint32_t j = 0; switch_names[j]; j++) {
             if (lull_running_filter_name_matches(query->names[i], switch_names[j])) {
@@ -98,8 +107,9 @@ struct lull_running_filter *lull_running_filter_new(struct lull_session *session
         return filter;
     }
     filter->wants_switches = covers_switches(query);
-    filter->switches = lull_session_subscribe(session, switch_names, bindings,
-                                              G_N_ELEMENTS(bindings), sizeof(struct fields));
+    filter->switches =
+        lull_session_subscribe(session, lull_vocabulary_names(LULL_EVENT_sched_switch), bindings,
+                               G_N_ELEMENTS(bindings), sizeof(struct fields));
     lull_session_subscribe(session, query->names, bindings, 2, sizeof(struct fields));
     if (query->begin_ns != INT64_MIN && !contexts_suffice(filter, session)) {
         lull_session_limit(session, INT64_MIN, query->end_ns);
@@ -190,8 +200,7 @@ bool lull_running_filter_passes(struct lull_running_filter *filter, const struct
         set_running(running, fields->prev_tid, fields->prev_comm);
     }
     bool passes = (!is_switch || filter->wants_switches) &&
-                  event->time_ns >= filter->query.begin_ns &&
-                  task_matches(filter, fields, running);
+                  event->time_ns >= filter->query.begin_ns && task_matches(filter, fields, running);
     if (is_switch && running && (fields->present & HAS_NEXT_TID)) {
         set_running(running, fields->next_tid, fields->next_comm);
     }

@@ -14,8 +14,9 @@ struct lull_running_query {
 
 struct lull_running_filter;
 
-/* Subscribes to what the query wants and to what is needed to know who runs, limits and rewinds the session. The query's
- * names and comm must live as long as the session. Free with lull_running_filter_free(). */
+/* Subscribes to what the query wants and to what is needed to know who runs, limits and rewinds the
+ * session. The query's names and comm must live as long as the session. Free with
+ * lull_running_filter_free(). */
 struct lull_running_filter *lull_running_filter_new(struct lull_session *session,
                                                     const struct lull_running_query *query);
 void lull_running_filter_free(struct lull_running_filter *filter);

@@ -1,5 +1,5 @@
-/* One event as one JSON object on a line, written straight into a buffer: a tree of JSON objects per event would
- * cost more than reading the trace. */
+/* One event as one JSON object on a line, written straight into a buffer: a tree of JSON objects
+ * per event would cost more than reading the trace. */
 #include "view/event_json.h"
 
 #include <math.h>

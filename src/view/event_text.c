@@ -1,4 +1,5 @@
-/* One event as one line: time, host, CPU, name, contexts in parentheses, then the fields as `key = value`. */
+/* One event as one line: time, host, CPU, name, contexts in parentheses, then the fields as `key =
+ * value`. */
 #include "view/event_text.h"
 
 static int64_t floor_second(int64_t time_ns)

@@ -34,8 +34,8 @@ struct lull_event_text {
 };
 
 void lull_event_text_clear(struct lull_event_text *text);
-/* Replaces text->line by the line for `event`, with the newline. False with an error if the event's bytes are damaged; the
- * line then holds what came before and says so. */
+/* Replaces text->line by the line for `event`, with the newline. False with an error if the event's
+ * bytes are damaged; the line then holds what came before and says so. */
 bool lull_event_text_format(struct lull_event_text *text, const struct lull_event *event,
                             GError **error);
 

@@ -1,4 +1,5 @@
-/* Numbers and text into a growing buffer, without stdio's format strings: printing events spends its time here. */
+/* Numbers and text into a growing buffer, without stdio's format strings: printing events spends
+ * its time here. */
 #include "view/line.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
-/* A growing buffer of text for output made of many small pieces: the printers of events write each line into one
- * of these and hand it to stdio whole. Nothing is allocated once the longest line has passed. */
+/* A growing buffer of text for output made of many small pieces: the printers of events write each
+ * line into one of these and hand it to stdio whole. Nothing is allocated once the longest line has
+ * passed. */
 #ifndef LULL_VIEW_LINE_H
 #define LULL_VIEW_LINE_H
 
@@ -58,8 +59,8 @@ void lull_line_real(struct lull_line *line, double value);
 /* Exactly nine digits. */
 void lull_line_nanoseconds(struct lull_line *line, uint32_t value);
 
-/* Text as a person may safely see it on a terminal: control characters, quotes, backslashes and what is not UTF-8 are escaped
- * as in C (\n, \", \\, \x1b). Without quotes around it. */
+/* Text as a person may safely see it on a terminal: control characters, quotes, backslashes and
+ * what is not UTF-8 are escaped as in C (\n, \", \\, \x1b). Without quotes around it. */
 void lull_line_escaped(struct lull_line *line, const char *text, size_t length);
 /* Text as a JSON string, with its quotes; bytes that are not UTF-8 become U+FFFD. */
 void lull_line_json(struct lull_line *line, const char *text, size_t length);

@@ -1,7 +1,7 @@
 /* The schema of one CTF trace: what its metadata declares, resolved and immutable. Built by the
- * metadata parsers (metadata.h), compiled to decode plans (plan.h), shared by readers without locks.
- * Everything lives in one arena and is freed with lull_schema_free(). Names are stored as a person
- * expects them: CTF 1.8's one leading underscore of a member name is removed. */
+ * metadata parsers (metadata.h), compiled to decode plans (plan.h), shared by readers without
+ * locks. Everything lives in one arena and is freed with lull_schema_free(). Names are stored as a
+ * person expects them: CTF 1.8's one leading underscore of a member name is removed. */
 #ifndef LULL_CTF_SCHEMA_H
 #define LULL_CTF_SCHEMA_H
 
@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 enum lull_fc_kind {
-    LULL_FC_INT,      /* integer of 1..64 bits; an enumeration is an integer with `enumeration` set */
-    LULL_FC_FLOAT,    /* IEEE 754 binary16, 32 or 64 */
-    LULL_FC_STRING,   /* NUL-terminated bytes */
+    LULL_FC_INT,    /* integer of 1..64 bits; an enumeration is an integer with `enumeration` set */
+    LULL_FC_FLOAT,  /* IEEE 754 binary16, 32 or 64 */
+    LULL_FC_STRING, /* NUL-terminated bytes */
     LULL_FC_STRUCT,
     LULL_FC_ARRAY,    /* fixed length */
     LULL_FC_SEQUENCE, /* length comes from another field */
@@ -33,7 +33,8 @@ enum lull_scope {
 };
 
 /* One label of an enumeration covers lower..upper. Bounds are stored as the 64 bits of the value;
- * compare as int64_t if the integer is signed, else as uint64_t. A label may occur several times. */
+ * compare as int64_t if the integer is signed, else as uint64_t. A label may occur several times.
+ */
 struct lull_enum_range {
     uint64_t lower, upper;
     const char *label;
@@ -107,7 +108,7 @@ struct lull_clock {
     const char *name;
     const char *description; /* or NULL */
     bool has_uuid;
-    uint8_t uuid[16]; /* LTTng kernel: the boot id */
+    uint8_t uuid[16];   /* LTTng kernel: the boot id */
     uint64_t frequency; /* Hz, > 0 */
     int64_t offset_s;
     uint64_t offset_cycles;
@@ -118,8 +119,8 @@ struct lull_clock {
 struct lull_event_decl {
     uint64_t id;
     const char *name;
-    int64_t loglevel; /* -1: not given */
-    const char *emf_uri; /* or NULL */
+    int64_t loglevel;              /* -1: not given */
+    const char *emf_uri;           /* or NULL */
     const struct lull_fc *context; /* LULL_FC_STRUCT or NULL */
     const struct lull_fc *payload; /* LULL_FC_STRUCT or NULL */
 };
@@ -143,7 +144,7 @@ struct lull_schema {
     uint32_t major, minor;
     bool has_uuid;
     uint8_t uuid[16];
-    bool is_big_endian; /* the trace's native byte order */
+    bool is_big_endian;                  /* the trace's native byte order */
     const struct lull_fc *packet_header; /* LULL_FC_STRUCT or NULL */
     const struct lull_clock *clocks;
     uint32_t n_clocks;

@@ -192,6 +192,12 @@ static char *fold(const char *text, int width)
         char one[8] = {0};
         memcpy(one, text, (size_t)(g_utf8_next_char(text) - text));
         if (used + cells_of(one) > width) {
+            if (*one == ' ') { /* the line ends with a word: the blank becomes the line end */
+                g_string_append_c(folded, '\n');
+                used = 0;
+                blank = 0;
+                continue;
+            }
             if (blank) {
                 folded->str[blank - 1] = '\n';
                 used = cells_of(folded->str + blank);

@@ -4,6 +4,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -104,6 +105,24 @@ def verbs_are_documented():
         tap.ok(re.search(rf"`lull {name}\b", readme), f"README.md says what `lull {name}` does")
         result = subprocess.run([lull, name, "--help"], capture_output=True, text=True, timeout=60, check=False)
         tap.ok(result.returncode == 0 and "lull " + name in result.stdout, f"lull {name} --help", result.stderr)
+        manual_page(f"lull-{name}.1")
+    manual_page("lull.1")
+
+
+def manual_page(name):
+    page = os.path.join(os.path.dirname(lull), "man", name)
+    if not tap.ok(os.path.exists(page), f"{name}: is there", page):
+        return
+    if not shutil.which("groff"):
+        tap.skip(f"{name}: groff has no complaint", "groff is not installed")
+        return
+    result = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", "-K", "utf-8", page], capture_output=True,
+                            text=True, timeout=60, check=False)
+    # groff-base alone has no preconv, hence no -K.
+    if "preconv" in result.stderr:
+        tap.skip(f"{name}: groff has no complaint", "preconv is not installed")
+        return
+    tap.ok(result.returncode == 0 and not result.stderr, f"{name}: groff has no complaint", result.stderr)
 
 
 def without_comments(text):

@@ -81,8 +81,8 @@ static uint32_t find_host(struct lull_session *session, const struct lull_source
 
 /* ---- traces ---- */
 
-/* One machine has one clock: LTTng samples its offset anew for each recording, so traces of the same boot
- * would be apart by the error of that sample. The first trace's offset counts for all. */
+/* One machine has one clock: LTTng samples its offset anew for each recording, so traces of the
+ * same boot would be apart by the error of that sample. The first trace's offset counts for all. */
 static void adopt_clock(struct session_trace *trace, const struct session_host *host)
 {
     struct lull_trace *info = &trace->source->info;
@@ -177,8 +177,8 @@ static void search_directory(struct search *search, const char *path, unsigned d
     struct stat st;
     GError *error = NULL;
     if (stat(path, &st) != 0) {
-        note_error(search, g_error_new(LULL_ERROR, LULL_ERROR_IO, "%s: %s", path,
-                                       g_strerror(errno)));
+        note_error(search,
+                   g_error_new(LULL_ERROR, LULL_ERROR_IO, "%s: %s", path, g_strerror(errno)));
         return;
     }
     char *key = g_strdup_printf("%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
@@ -215,7 +215,8 @@ bool lull_session_add(struct lull_session *session, const char *path, GError **e
     }
     if (!S_ISDIR(st.st_mode)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
-                    "%s: not a directory (a CTF trace is a directory with a file 'metadata')", path);
+                    "%s: not a directory (a CTF trace is a directory with a file 'metadata')",
+                    path);
         return false;
     }
     struct search search = {.session = session};

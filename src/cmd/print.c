@@ -121,7 +121,8 @@ static char **wanted_names(const struct lull_args *args, GError **error)
         const char *star = strchr(g_strstrip(names[i]), '*');
         if (!names[i][0] || (star && star[1])) {
             g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                        "--events takes names with commas between, each may end with '*', not “%s”",
+                        "--events takes names with commas between, each may end with '*', not "
+                        "“%s”",
                         list);
             g_strfreev(names);
             return NULL;
@@ -250,17 +251,14 @@ const struct lull_verb lull_verb_print = {
     .summary = "print events, one line each, merged by time",
     .usage = "TRACE…",
     .description =
-        "Prints the events of all traces in the order of their times, one line each: the time, the "
-        "host "
-        "if there are several, the CPU, the name, the contexts in parentheses, then the fields. "
-        "Control "
-        "characters in texts are shown as escapes. Clocks of several machines are joined by the "
-        "packets they exchanged, unless --no-sync.\n"
+        "Prints the events of all traces in the order of their times, one line each: the time, "
+        "the host if there are several, the CPU, the name, the contexts in parentheses, then "
+        "the fields. Control characters in texts are shown as escapes. Clocks of several "
+        "machines are joined by the packets they exchanged, unless --no-sync.\n"
         "\n"
         "--tid and --comm keep the events that happened while that task ran on the CPU: the "
-        "contexts "
-        "of the event tell which task it was, and if the trace was recorded without them, the last "
-        "sched_switch on that CPU does.",
+        "contexts of the event tell which task it was, and if the trace was recorded without "
+        "them, the last sched_switch on that CPU does.",
     .output =
         "With --json one object a line:\n"
         "\n"
@@ -269,11 +267,10 @@ const struct lull_verb lull_verb_print = {
         "  \"context\": {\"pid\": 527, \"tid\": 527, \"procname\": \"python3\"},\n"
         "  \"fields\": {\"vec\": 9}}\n"
         "\n"
-        "Integers are numbers of up to 64 bits, an enumeration is {\"value\", \"label\"} with a "
-        "null "
-        "label if its value has none, a structure is an object, an array a list, a variant an "
-        "object with the one option that was chosen. \"cpu\" is null if the stream belongs to "
-        "none. An event that is damaged inside ends with \"damaged\": true.",
+        "Integers are numbers of up to 64 bits, an enumeration is {\"value\", \"label\"} with "
+        "a null label if its value has none, a structure is an object, an array a list, a "
+        "variant an object with the one option that was chosen. \"cpu\" is null if the stream "
+        "belongs to none. An event that is damaged inside ends with \"damaged\": true.",
     .options = options,
     .common = common,
     .examples = examples,

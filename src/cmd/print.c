@@ -1,4 +1,5 @@
 /* lull print: events as text or JSON, one line each, merged by time. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,25 +92,31 @@ static bool print_event(struct printer *printer, const struct lull_event *event)
     return fwrite_unlocked(line->data, 1, line->length, stdout) == line->length;
 }
 
-static void print_events(struct printer *printer, struct lull_running_filter *filter,
-                         const struct lull_args *args)
+static bool print_events(struct printer *printer, struct lull_running_filter *filter,
+                         const struct lull_args *args, GError **error)
 {
+    bool is_written = true;
     const int64_t limit = lull_args_number(args, "limit");
     int64_t printed = 0;
     struct lull_event event;
     struct lull_progress progress;
     lull_progress_begin(&progress, args, printer->session, "printing", true);
-    while ((limit < 0 || printed < limit) && lull_session_next(printer->session, &event) == 1) {
+    while (is_written && (limit < 0 || printed < limit) &&
+           lull_session_next(printer->session, &event) == 1) {
         lull_progress_tick(&progress);
-        if (!lull_running_filter_passes(filter, &event)) {
-            continue;
+        if (lull_running_filter_passes(filter, &event)) {
+            is_written = print_event(printer, &event);
+            printed++;
         }
-        if (!print_event(printer, &event)) {
-            break; /* main finds out why */
-        }
-        printed++;
     }
+    is_written = is_written && fflush(stdout) == 0;
+    const int reason = errno;
     lull_progress_end(&progress);
+    if (!is_written) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write to standard output: %s",
+                    g_strerror(reason));
+    }
+    return is_written;
 }
 
 /* The names of --events, or all: split at commas. */
@@ -184,9 +191,11 @@ static int print_session(const struct lull_args *args, struct lull_session *sess
     setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
     struct printer printer;
     printer_init(&printer, args, session);
-    print_events(&printer, filter, args);
+    bool done = print_events(&printer, filter, args, error);
     int status = lull_args_report_problems(session);
-    if (printer.damaged) {
+    if (!done) {
+        status = 1;
+    } else if (printer.damaged) {
         g_propagate_prefixed_error(
             error, g_steal_pointer(&printer.first_damage),
             "%" G_GUINT64_FORMAT " events are damaged, the first: ", printer.damaged);

@@ -176,7 +176,7 @@ static int print_session(const struct lull_args *args, struct lull_session *sess
                          char *const *names, GError **error)
 {
     int64_t begin_ns, end_ns;
-    if (!check_names(session, names, error) ||
+    if (!lull_args_apply(args, session, error) ||
         !lull_args_range(args, session, &begin_ns, &end_ns, error)) {
         return 1;
     }
@@ -216,11 +216,15 @@ static int run(const struct lull_args *args, GError **error)
     if (!session) {
         return 1;
     }
-    if (lull_session_host_count(session) > 1) {
-        lull_sync_free(lull_args_join(args, session));
+    /* What can be known to be wrong before the work of joining the clocks is said before it. */
+    int32_t host;
+    int status = 1;
+    if (lull_args_host(args, session, &host, error) && check_names(session, names, error)) {
+        if (lull_session_host_count(session) > 1) {
+            lull_sync_free(lull_args_join(args, session));
+        }
+        status = print_session(args, session, names, error);
     }
-    int status =
-        lull_args_apply(args, session, error) ? print_session(args, session, names, error) : 1;
     lull_session_free(session);
     return status;
 }

@@ -24,7 +24,9 @@ int64_t tsdl_tree_member(const struct tsdl_tree *tree, const struct tsdl_body *b
         return index;
     const char *bare = tsdl_bare_name(name);
     if (bare != name->text)
-        return find(tree, body, tsdl_atoms_find(&tree->atoms, bare, strlen(bare)));
+        index = find(tree, body, tsdl_atoms_find(&tree->atoms, bare, strlen(bare)));
+    if (index >= 0)
+        return index;
     char stack[64], *longer = stack;
     if (name->length + 1 > sizeof stack)
         longer = g_malloc(name->length + 1);

@@ -83,7 +83,10 @@ struct tsdl_type *tsdl_specified_type(struct tsdl_parser *parser,
             type = name ? find_type(parser, name) : NULL;
         }
     }
-    if (!type)
+    /* A text that is cut short may have lost the rest of `unsigned long`. */
+    if (!type && tsdl_at(parser, TSDL_TOKEN_END))
+        tsdl_unexpected(parser, "more of a declaration");
+    else if (!type)
         tsdl_fail(parser->source, LULL_ERROR_FORMAT, specifiers->pos,
                   "type '%.60s%.20s' is not declared", specifiers->words->text,
                   pointers ? pointers : "");

@@ -16,13 +16,12 @@ const struct lull_verb *const lull_verbs[] = {
 };
 
 const char lull_program_description[] =
-    "Lull answers one question: what was my program waiting for? It reads what the kernel recorded "
-    "on "
-    "one or many machines (LTTng kernel traces), joins their clocks and follows every wake-up "
-    "backwards.\n"
+    "Lull answers one question: what was my program waiting for? It reads what the kernel "
+    "recorded on one or many machines (LTTng kernel traces), joins their clocks and follows "
+    "every wake-up backwards.\n"
     "\n"
-    "TRACE is the directory of a trace, or a directory that holds traces; several may be given, of "
-    "one machine or of many.";
+    "TRACE is the directory of a trace, or a directory that holds traces; several may be "
+    "given, of one machine or of many.";
 
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
 

@@ -24,7 +24,7 @@ tap = Tap()
 
 
 def run(*arguments, **more):
-    environment = dict(os.environ, LC_ALL="C.UTF-8", TZ="UTC", **more.pop("env", {}))
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", "TZ": "UTC", **more.pop("env", {})}
     environment.pop("LD_PRELOAD", None)
     return subprocess.run([lull, *arguments], capture_output=True, text=True, timeout=120, env=environment,
                           stdin=subprocess.DEVNULL, **more)
@@ -117,7 +117,7 @@ def test_bad_input():
         cut = copy(directory, "cut")
         stream = os.path.join(cut, "kernel", "c0_0")
         size = os.path.getsize(stream)
-        os.truncate(stream, size - 1000)
+        os.truncate(stream, size // 2)
         done = run("print", "--json", cut)
         check("stream cut: what can be read is printed", done, 1, r'"sched_switch"', r"cut/kernel/c0_0")
         lines = [json.loads(line) for line in done.stdout.splitlines()]
@@ -215,11 +215,11 @@ def test_options():
     # The trace begins with its first packet, which may be before its first event.
     base = json.loads(run("info", "--json", client).stdout)["traces"][0]["begin_ns"]
     tap.ok(base <= begin, "the trace begins before its first event", base, begin)
-    same("--begin, --end", between(base + 10**9, base + 2 * 10**9), "--begin", "+1s", "--end", "+2s", client)
-    same("--timerange", between(base + 10**9, base + 2 * 10**9), "--timerange=+1s,+2s", client)
-    same("-b and -e, attached", between(base + 10**9, base + 2 * 10**9), "-b+1s", client, "-e", "+2s")
-    same("ns since 1970", between(base + 10**9, base + 2 * 10**9), "--begin", str(base + 10**9),
-         "--end", str(base + 2 * 10**9), client)
+    same("--begin, --end", between(base + 6 * 10**9, base + 7 * 10**9), "--begin", "+6s", "--end", "+7s", client)
+    same("--timerange", between(base + 6 * 10**9, base + 7 * 10**9), "--timerange=+6s,+7s", client)
+    same("-b and -e, attached", between(base + 6 * 10**9, base + 7 * 10**9), "-b+6s", client, "-e", "+7s")
+    same("ns since 1970", between(base + 6 * 10**9, base + 7 * 10**9), "--begin", str(base + 6 * 10**9),
+         "--end", str(base + 7 * 10**9), client)
     same("options before, between and after", everything[:3], "--limit", "3", client)
     same("-n after the trace", everything[:3], client, "-n3")
     same("everything after -- is a trace", everything[:3], "--limit=3", "--", client)
@@ -323,7 +323,12 @@ def babeltrace_events(trace):
         values = []
         for label, number, text, plain in VALUE.findall(tail + " "):
             number = number or plain
-            values.append((int(number, 0), label) if label else int(number, 0) if number else text)
+            if number:
+                octal = re.fullmatch("0[0-7]+", number)
+                number = int(number, 8) if octal else int(number, 0)
+                values.append((number, label) if label else number)
+            else:
+                values.append(text)
         yield int(seconds) * 10**9 + int(rest), name, int(cpu), values
     process.wait()
 
@@ -336,6 +341,12 @@ def leaves(value):
             yield from leaves(part)
     else:
         yield value
+
+
+def equal(mine, other):
+    # Babeltrace 2.0.4 shows the text of an earlier event where a string is empty.
+    return mine == other or (len(mine) == len(other) and
+                             all(a == b or (a == "" and isinstance(b, str)) for a, b in zip(mine, other)))
 
 
 def compare_with_babeltrace(trace):
@@ -355,7 +366,7 @@ def compare_with_babeltrace(trace):
     ours.sort(key=lambda event: (event["time_ns"], event["cpu"]))
     for mine, other in zip(ours, theirs):
         values = [*leaves(mine["context"]), *leaves(mine["fields"])]
-        if (mine["time_ns"], mine["name"], mine["cpu"], values) != other:
+        if (mine["time_ns"], mine["name"], mine["cpu"]) != other[:3] or not equal(values, other[3]):
             tap.ok(False, f"{name}: every value of every event", mine, other)
             return
     tap.ok(True, f"{name}: every value of every event")
@@ -374,7 +385,7 @@ def test_generated():
         tap.ok(os.path.isfile(page), f"{name}(1) exists")
         if shutil.which("groff"):
             done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", page], capture_output=True, text=True, timeout=60)
-            tap.ok(done.returncode == 0 and not done.stderr and "NAME" in done.stdout, f"{name}(1) has no mistakes",
+            tap.ok(done.returncode == 0 and not done.stderr and "NAME" in re.sub(".\b", "", done.stdout), f"{name}(1) has no mistakes",
                    done.stderr)
     completion = os.path.join(build, "completions", "lull")
 

@@ -159,7 +159,8 @@ void ctf_encode(struct ctf_bits *bits, const struct ctf_field *field, const stru
 }
 
 /* What a length or tag must be for the later field that refers to it; NULL if none does. */
-static struct ctf_value *implied_value(const struct ctf_field *field, const struct ctf_value *values)
+static struct ctf_value *implied_value(const struct ctf_field *field,
+                                       const struct ctf_value *values)
 {
     for (const struct ctf_field *f = field + 1; f->kind != CTF_END; f++) {
         if (!f->reference || strcmp(f->reference, field->name))

@@ -30,7 +30,8 @@ const struct ctf_value *ctf_value_member(const struct ctf_value *value, const ch
 unsigned ctf_field_align(const struct ctf_field *field, bool natural_align);
 unsigned ctf_members_align(const struct ctf_field *members, bool natural_align);
 /* Encodes one value or all members of a table by name. */
-void ctf_encode(struct ctf_bits *bits, const struct ctf_field *field, const struct ctf_value *value);
+void ctf_encode(struct ctf_bits *bits, const struct ctf_field *field,
+                const struct ctf_value *value);
 void ctf_encode_members(struct ctf_bits *bits, const struct ctf_field *members,
                         const struct ctf_value *value);
 

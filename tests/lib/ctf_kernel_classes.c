@@ -1,5 +1,5 @@
-/* Trace writer: field tables of the LTTng 2.13 kernel events that matter for waiting, as the metadata of
- * lttng-modules 2.13.9 on Linux 6.1 (x86-64) declares them. */
+/* Trace writer: field tables of the LTTng 2.13 kernel events that matter for waiting, as the
+ * metadata of lttng-modules 2.13.9 on Linux 6.1 (x86-64) declares them. */
 #include "lib/ctf_writer.h"
 
 const struct ctf_field ctf_char[] = {
@@ -11,20 +11,33 @@ const struct ctf_field ctf_char[] = {
 #define LABELS(...) ((const struct ctf_label[]){__VA_ARGS__, {NULL, 0, 0}})
 
 /* Header fields are in network order whatever the trace's is. */
-#define NET(bits, n) {.kind = CTF_INT, .name = n, .size = bits, .order = CTF_BIG}
-#define NETX(bits, n) {.kind = CTF_INT, .name = n, .size = bits, .order = CTF_BIG, .base = 16}
-#define NIBBLE(n) {.kind = CTF_INT, .name = n, .size = 4, .align = 4, .order = CTF_BIG}
-#define PADDING(n) {.kind = CTF_STRUCT, .name = n, .members = NO_FIELDS, .align = 8}
+#define NET(bits, n)                                                                               \
+    {                                                                                              \
+        .kind = CTF_INT, .name = n, .size = bits, .order = CTF_BIG                                 \
+    }
+#define NETX(bits, n)                                                                              \
+    {                                                                                              \
+        .kind = CTF_INT, .name = n, .size = bits, .order = CTF_BIG, .base = 16                     \
+    }
+#define NIBBLE(n)                                                                                  \
+    {                                                                                              \
+        .kind = CTF_INT, .name = n, .size = 4, .align = 4, .order = CTF_BIG                        \
+    }
+#define PADDING(n)                                                                                 \
+    {                                                                                              \
+        .kind = CTF_STRUCT, .name = n, .members = NO_FIELDS, .align = 8                            \
+    }
 #define ARRAY(n, count, element)                                                                   \
-    {.kind = CTF_ARRAY, .name = n, .length = count, .members = FIELDS(element)}
+    {                                                                                              \
+        .kind = CTF_ARRAY, .name = n, .length = count, .members = FIELDS(element)                  \
+    }
 
 #define PROTOCOL(n)                                                                                \
-    {.kind = CTF_INT,                                                                              \
-     .name = n,                                                                                    \
-     .size = 8,                                                                                    \
-     .order = CTF_BIG,                                                                             \
-     .labels = LABELS({"unknown", 0, 0}, {"icmp", 1, 1}, {"unknown", 2, 5}, {"tcp", 6, 6},         \
-                      {"unknown", 7, 16}, {"udp", 17, 17}, {"unknown", 18, 255})}
+    {                                                                                              \
+        .kind = CTF_INT, .name = n, .size = 8, .order = CTF_BIG,                                   \
+        .labels = LABELS({"unknown", 0, 0}, {"icmp", 1, 1}, {"unknown", 2, 5}, {"tcp", 6, 6},      \
+                         {"unknown", 7, 16}, {"udp", 17, 17}, {"unknown", 18, 255})                \
+    }
 
 #define TRANSPORT                                                                                  \
     {.kind = CTF_INT,                                                                              \
@@ -40,14 +53,14 @@ static const struct ctf_field transport_options[] = {
     {.kind = CTF_STRUCT, .name = "unknown", .members = NO_FIELDS},
     {.kind = CTF_STRUCT,
      .name = "tcp",
-     .members = FIELDS(NET(16, "source_port"), NET(16, "dest_port"), NET(32, "seq"),
-                       NET(32, "ack_seq"), NIBBLE("data_offset"), NET(3, "reserved"),
-                       NETX(9, "flags"), NET(16, "window_size"), NETX(16, "checksum"),
-                       NET(16, "urg_ptr"))},
+     .members =
+         FIELDS(NET(16, "source_port"), NET(16, "dest_port"), NET(32, "seq"), NET(32, "ack_seq"),
+                NIBBLE("data_offset"), NET(3, "reserved"), NETX(9, "flags"), NET(16, "window_size"),
+                NETX(16, "checksum"), NET(16, "urg_ptr"))},
     {.kind = CTF_STRUCT,
      .name = "udp",
-     .members = FIELDS(NET(16, "source_port"), NET(16, "dest_port"), NET(16, "len"),
-                       NET(16, "check"))},
+     .members =
+         FIELDS(NET(16, "source_port"), NET(16, "dest_port"), NET(16, "len"), NET(16, "check"))},
     {.kind = CTF_STRUCT,
      .name = "icmp",
      .members = FIELDS(NET(8, "type"), NET(8, "code"), NET(16, "checksum"), NET(32, "gateway"))},

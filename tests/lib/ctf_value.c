@@ -23,8 +23,8 @@ static char *read_quoted(const char **at)
         }
         ++*at;
         if (**at == 'x') {
-            g_string_append_c(text, (char)(g_ascii_xdigit_value((*at)[1]) * 16 +
-                                           g_ascii_xdigit_value((*at)[2])));
+            g_string_append_c(
+                text, (char)(g_ascii_xdigit_value((*at)[1]) * 16 + g_ascii_xdigit_value((*at)[2])));
             *at += 2;
         } else {
             g_string_append_c(text, **at);
@@ -50,7 +50,8 @@ static GPtrArray *read_items(const char **at, char close)
     for (skip_blank(at); **at != close; skip_blank(at)) {
         if (!**at)
             g_error("ctf writer: a bracket is not closed");
-        size_t name = strspn(*at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+        size_t name =
+            strspn(*at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
         char *label = NULL;
         if (name && (*at)[name] == '=') {
             label = g_strndup(*at, name);

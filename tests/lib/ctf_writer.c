@@ -1,5 +1,5 @@
-/* Trace writer: packets, event headers, index files and the frame of the metadata, as lttng-modules 2.13
- * and lttng-consumerd write them. */
+/* Trace writer: packets, event headers, index files and the frame of the metadata, as
+ * lttng-modules 2.13 and lttng-consumerd write them. */
 #include "lib/ctf_internal.h"
 
 #include <errno.h>
@@ -281,8 +281,8 @@ static void write_index(const struct ctf_writer *w, unsigned channel, const stru
         ctf_bits_put(&bits, header[i], 32, true);
     for (guint i = 0; i < s->marks->len; i++) {
         const struct packet_mark *m = &g_array_index(s->marks, struct packet_mark, i);
-        const uint64_t entry[] = {m->offset, m->packet_bits, m->content_bits, m->begin, m->end,
-                                  m->discarded, channel,     s->cpu,          m->seq};
+        const uint64_t entry[] = {m->offset,    m->packet_bits, m->content_bits, m->begin, m->end,
+                                  m->discarded, channel,        s->cpu,          m->seq};
         for (unsigned k = 0; k < G_N_ELEMENTS(entry); k++)
             ctf_bits_put(&bits, entry[k], 64, true);
     }
@@ -309,9 +309,9 @@ static void print_aliases(GString *out, bool natural)
                    {64, "unsigned long"}, {5, "uint5_t"},   {27, "uint27_t"}};
     for (unsigned i = 0; i < G_N_ELEMENTS(aliases); i++) {
         unsigned align = aliases[i].size % 8 ? 1 : natural ? aliases[i].size : 8;
-        g_string_append_printf(out,
-                               "typealias integer { size = %u; align = %u; signed = false; } := %s;\n",
-                               aliases[i].size, align, aliases[i].name);
+        g_string_append_printf(
+            out, "typealias integer { size = %u; align = %u; signed = false; } := %s;\n",
+            aliases[i].size, align, aliases[i].name);
     }
 }
 
@@ -324,16 +324,18 @@ static void print_trace(GString *out, const struct ctf_writer *w)
         print_uuid(out, o->seed, 13);
         g_string_append(out, "\";\n");
     }
-    g_string_append_printf(out, "\tbyte_order = %s;\n\tpacket.header := struct {\n"
-                                "\t\tuint32_t magic;\n%s\t\tuint32_t stream_id;\n"
-                                "\t\tuint64_t stream_instance_id;\n\t};\n};\n\n",
+    g_string_append_printf(out,
+                           "\tbyte_order = %s;\n\tpacket.header := struct {\n"
+                           "\t\tuint32_t magic;\n%s\t\tuint32_t stream_id;\n"
+                           "\t\tuint64_t stream_instance_id;\n\t};\n};\n\n",
                            o->big_endian ? "be" : "le",
                            o->no_trace_uuid ? "" : "\t\tuint8_t  uuid[16];\n");
-    g_string_append_printf(out, "env {\n\thostname = \"%s\";\n\tdomain = \"kernel\";\n"
-                                "\tsysname = \"Linux\";\n\tkernel_release = \"6.1.0-test\";\n"
-                                "\ttracer_name = \"lttng-modules\";\n\ttracer_major = 2;\n"
-                                "\ttracer_minor = 13;\n\ttracer_patchlevel = 9;\n"
-                                "\ttrace_name = \"synthetic\";\n};\n\n",
+    g_string_append_printf(out,
+                           "env {\n\thostname = \"%s\";\n\tdomain = \"kernel\";\n"
+                           "\tsysname = \"Linux\";\n\tkernel_release = \"6.1.0-test\";\n"
+                           "\ttracer_name = \"lttng-modules\";\n\ttracer_major = 2;\n"
+                           "\ttracer_minor = 13;\n\ttracer_patchlevel = 9;\n"
+                           "\ttrace_name = \"synthetic\";\n};\n\n",
                            w->hostname);
     g_string_append(out, "clock {\n\tname = \"monotonic\";\n");
     if (!o->no_clock_uuid) {
@@ -341,8 +343,9 @@ static void print_trace(GString *out, const struct ctf_writer *w)
         print_uuid(out, o->seed, 7);
         g_string_append(out, "\";\n");
     }
-    g_string_append_printf(out, "\tdescription = \"Monotonic Clock\";\n"
-                                "\tfreq = %" G_GUINT64_FORMAT "; /* Frequency, in Hz */\n",
+    g_string_append_printf(out,
+                           "\tdescription = \"Monotonic Clock\";\n"
+                           "\tfreq = %" G_GUINT64_FORMAT "; /* Frequency, in Hz */\n",
                            o->frequency);
     if (o->offset_s)
         g_string_append_printf(out, "\toffset_s = %" G_GINT64_FORMAT ";\n", o->offset_s);
@@ -356,7 +359,11 @@ static void print_headers(GString *out, bool natural)
         g_string_append_printf(out,
                                "typealias integer {\n\tsize = %u; align = %u; signed = false;\n"
                                "\tmap = clock.monotonic.value;\n} := uint%u_clock_monotonic_t;\n\n",
-                               sizes[i], sizes[i] == 27 ? 1 : natural ? sizes[i] : 8, sizes[i]);
+                               sizes[i],
+                               sizes[i] == 27 ? 1
+                               : natural      ? sizes[i]
+                                              : 8,
+                               sizes[i]);
     g_string_append(out, "struct packet_context {\n\tuint64_clock_monotonic_t timestamp_begin;\n"
                          "\tuint64_clock_monotonic_t timestamp_end;\n\tuint64_t content_size;\n"
                          "\tuint64_t packet_size;\n\tuint64_t packet_seq_num;\n"
@@ -371,7 +378,9 @@ static void print_headers(GString *out, bool natural)
             "\t\t} extended;\n\t} v;\n} align(%u);\n\n",
             large ? "large" : "compact", large ? "uint16_t" : "uint5_t", large ? "65534" : "30",
             large ? "65535" : "31", large ? "uint32_clock_monotonic_t" : "uint27_clock_monotonic_t",
-            !natural ? 8 : large ? 16 : 32);
+            !natural ? 8
+            : large  ? 16
+                     : 32);
 }
 
 static void print_stream(GString *out, const struct channel *ch, unsigned id, bool natural)
@@ -533,7 +542,8 @@ struct ctf_writer *ctf_writer_new(const char *dir, const struct ctf_options *opt
     if (g_mkdir_with_parents(dir, 0755))
         g_error("ctf writer: cannot make %s: %s", dir, g_strerror(errno));
     ctf_writer_channel(w, options->large_header, options->contexts);
-    for (const struct ctf_class *c = ctf_kernel_classes; c->name && !options->no_kernel_classes; c++) {
+    for (const struct ctf_class *c = ctf_kernel_classes; c->name && !options->no_kernel_classes;
+         c++) {
         if (!is_omitted(options->omit, c->name))
             ctf_writer_class(w, c);
     }

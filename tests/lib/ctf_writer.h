@@ -36,20 +36,39 @@ struct ctf_field {
     unsigned base; /* 0: 10 */
     bool is_text;  /* INT: encoding = UTF8 */
     enum ctf_order order;
-    const struct ctf_label *labels;  /* INT: makes it an enumeration */
-    const struct ctf_field *members; /* STRUCT, VARIANT; ARRAY, SEQUENCE: members[0] is the element */
-    unsigned length;                 /* ARRAY */
-    const char *reference; /* SEQUENCE: name of the length; VARIANT: of the tag; a field before it in
-                              the same structure, filled in unless the values name it */
+    const struct ctf_label *labels; /* INT: makes it an enumeration */
+    const struct ctf_field
+        *members;          /* STRUCT, VARIANT; ARRAY, SEQUENCE: members[0] is the element */
+    unsigned length;       /* ARRAY */
+    const char *reference; /* SEQUENCE: name of the length; VARIANT: of the tag; a field before it
+                              in the same structure, filled in unless the values name it */
 };
 
 /* Shorthands for field tables. */
-#define CTF_I(bits, n) {.kind = CTF_INT, .name = n, .size = bits, .is_signed = true}
-#define CTF_U(bits, n) {.kind = CTF_INT, .name = n, .size = bits}
-#define CTF_X(bits, n) {.kind = CTF_INT, .name = n, .size = bits, .base = 16}
-#define CTF_TEXT(n, l) {.kind = CTF_ARRAY, .name = n, .length = l, .members = ctf_char}
-#define CTF_STR(n) {.kind = CTF_STRING, .name = n}
-#define CTF_DONE {.kind = CTF_END}
+#define CTF_I(bits, n)                                                                             \
+    {                                                                                              \
+        .kind = CTF_INT, .name = n, .size = bits, .is_signed = true                                \
+    }
+#define CTF_U(bits, n)                                                                             \
+    {                                                                                              \
+        .kind = CTF_INT, .name = n, .size = bits                                                   \
+    }
+#define CTF_X(bits, n)                                                                             \
+    {                                                                                              \
+        .kind = CTF_INT, .name = n, .size = bits, .base = 16                                       \
+    }
+#define CTF_TEXT(n, l)                                                                             \
+    {                                                                                              \
+        .kind = CTF_ARRAY, .name = n, .length = l, .members = ctf_char                             \
+    }
+#define CTF_STR(n)                                                                                 \
+    {                                                                                              \
+        .kind = CTF_STRING, .name = n                                                              \
+    }
+#define CTF_DONE                                                                                   \
+    {                                                                                              \
+        .kind = CTF_END                                                                            \
+    }
 extern const struct ctf_field ctf_char[];
 
 struct ctf_class {
@@ -67,11 +86,11 @@ struct ctf_options {
     bool big_endian, large_header, natural_align;
     bool plain_metadata; /* text, not packets */
     bool no_index, no_clock_uuid, no_trace_uuid;
-    unsigned contexts;       /* bits of enum ctf_context */
-    const char *hostname;    /* NULL: "host" */
-    uint8_t seed;            /* makes UUIDs differ */
-    uint64_t frequency;      /* Hz; 0: 1e9 */
-    int64_t offset_s;        /* of the clock's origin from the epoch */
+    unsigned contexts;    /* bits of enum ctf_context */
+    const char *hostname; /* NULL: "host" */
+    uint8_t seed;         /* makes UUIDs differ */
+    uint64_t frequency;   /* Hz; 0: 1e9 */
+    int64_t offset_s;     /* of the clock's origin from the epoch */
     uint64_t offset_cycles;
     unsigned packet_bytes;   /* 0: 4096; a bigger event makes a bigger packet */
     bool no_kernel_classes;  /* begin with no event class */
@@ -88,18 +107,20 @@ void ctf_writer_close(struct ctf_writer *writer);
 /* Declares one more class in the current channel. The tables are borrowed until close. */
 void ctf_writer_class(struct ctf_writer *writer, const struct ctf_class *event_class);
 bool ctf_writer_has(const struct ctf_writer *writer, const char *name);
-/* Begins a second, third, … channel (a stream class with its own event classes and files) with other
- * header and contexts; events go to it until the next ctf_writer_use(). Returns its number. */
+/* Begins a second, third, … channel (a stream class with its own event classes and files) with
+ * other header and contexts; events go to it until the next ctf_writer_use(). Returns its number.
+ */
 unsigned ctf_writer_channel(struct ctf_writer *writer, bool large_header, unsigned contexts);
 void ctf_writer_use(struct ctf_writer *writer, unsigned channel);
 
 /* What the contexts of the next events of a CPU say. */
-void ctf_writer_current(struct ctf_writer *writer, unsigned cpu, int pid, int tid, const char *comm);
+void ctf_writer_current(struct ctf_writer *writer, unsigned cpu, int pid, int tid,
+                        const char *comm);
 
-/* Writes one event; times (ns since the epoch) of a CPU must not decrease. `format` (printf) gives the
- * values by name, in any order: "tid=7 comm=\"a b\" vtids=[1 2] pos={x=1 y=2.5}"; what is not named is
- * zero or empty. A variant is given as its option: "v={opt={a=1}}". Members of the class's own
- * context are named "context={…}". */
+/* Writes one event; times (ns since the epoch) of a CPU must not decrease. `format` (printf) gives
+ * the values by name, in any order: "tid=7 comm=\"a b\" vtids=[1 2] pos={x=1 y=2.5}"; what is not
+ * named is zero or empty. A variant is given as its option: "v={opt={a=1}}". Members of the class's
+ * own context are named "context={…}". */
 void ctf_event(struct ctf_writer *writer, unsigned cpu, int64_t time_ns, const char *name,
                const char *format, ...) G_GNUC_PRINTF(5, 6);
 

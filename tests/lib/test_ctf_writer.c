@@ -49,8 +49,9 @@ static void test_kernel(gconstpointer bits)
     struct ctf_options options = shape(bits);
     struct ctf_writer *w = ctf_writer_new(dir, &options);
     ctf_writer_current(w, 0, 10, 11, "worker");
-    ctf_event(w, 0, 1000, "sched_switch",
-              "prev_comm=worker prev_tid=11 prev_prio=20 prev_state=-1 next_comm=\"a b\" next_tid=7");
+    ctf_event(
+        w, 0, 1000, "sched_switch",
+        "prev_comm=worker prev_tid=11 prev_prio=20 prev_state=-1 next_comm=\"a b\" next_tid=7");
     /* further than 27 and 32 bits of time: the extended header */
     ctf_event(w, 0, 20000000000, "irq_handler_entry", "irq=5 name=eth0");
     ctf_event(w, 0, 20000000003, "sched_process_fork", "parent_comm=p child_tid=3 vtids=[3 1]");
@@ -63,31 +64,33 @@ static void test_kernel(gconstpointer bits)
               "transport_header={udp={source_port=53}}}}");
     ctf_event(w, 0, 20000000006, "syscall_exit_read", "ret=-11 buf=0xffffffffffffffff");
     ctf_writer_close(w);
-    expect(dir,
-           "[00000000000000001000] host sched_switch: { 0 }, { 11, \"worker\" }, "
-           "{ \"worker\", 11, 20, -1, \"a b\", 7, 0 }\n"
-           "[00000000020000000000] host irq_handler_entry: { 0 }, { 11, \"worker\" }, "
-           "{ 5, \"eth0\" }\n"
-           "[00000000020000000003] host sched_process_fork: { 0 }, { 11, \"worker\" }, "
-           "{ \"p\", 0, 0, 0, \"\", 3, 2, [ 3, 1 ], 0, 0 }\n"
-           "[00000000020000000004] host net_dev_queue: { 0 }, { 11, \"worker\" }, "
-           "{ 0xFFFF, 60, \"eth0\", ( \"_ipv4\" : container = 1 ), { { 4, 5, 0, 0, 0x0, 0, 0, "
-           "( \"_tcp\" : container = 6 ), 0x0, { }, [ 10, 0, 0, 1 ], { }, [ 0, 0, 0, 0 ], "
-           "( \"_tcp\" : container = 1 ), { { 80, 0, 4000000000, 0, 5, 0, 0x18, 0, 0x0, 0 } } } } }\n"
-           "[00000000020000000005] host net_dev_queue: { 0 }, { 11, \"worker\" }, "
-           "{ 0x0, 0, \"\", ( \"_ipv6\" : container = 2 ), { { 0, 0, { }, [ 0x0, 0x0, 0x0 ], 0, "
-           "( \"_unknown\" : container = 0 ), 0, { }, "
-           "[ 0x2001, 0xDB8, 0x0, 0x0, 0x0, 0x0, 0x0, 0x1 ], { }, "
-           "[ 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0 ], ( \"_udp\" : container = 2 ), "
-           "{ { 53, 0, 0, 0 } } } } }\n"
-           "[00000000020000000006] host syscall_exit_read: { 0 }, { 11, \"worker\" }, "
-           "{ -11, 18446744073709551615 }\n");
+    expect(
+        dir,
+        "[00000000000000001000] host sched_switch: { 0 }, { 11, \"worker\" }, "
+        "{ \"worker\", 11, 20, -1, \"a b\", 7, 0 }\n"
+        "[00000000020000000000] host irq_handler_entry: { 0 }, { 11, \"worker\" }, "
+        "{ 5, \"eth0\" }\n"
+        "[00000000020000000003] host sched_process_fork: { 0 }, { 11, \"worker\" }, "
+        "{ \"p\", 0, 0, 0, \"\", 3, 2, [ 3, 1 ], 0, 0 }\n"
+        "[00000000020000000004] host net_dev_queue: { 0 }, { 11, \"worker\" }, "
+        "{ 0xFFFF, 60, \"eth0\", ( \"_ipv4\" : container = 1 ), { { 4, 5, 0, 0, 0x0, 0, 0, "
+        "( \"_tcp\" : container = 6 ), 0x0, { }, [ 10, 0, 0, 1 ], { }, [ 0, 0, 0, 0 ], "
+        "( \"_tcp\" : container = 1 ), { { 80, 0, 4000000000, 0, 5, 0, 0x18, 0, 0x0, 0 } } } } }\n"
+        "[00000000020000000005] host net_dev_queue: { 0 }, { 11, \"worker\" }, "
+        "{ 0x0, 0, \"\", ( \"_ipv6\" : container = 2 ), { { 0, 0, { }, [ 0x0, 0x0, 0x0 ], 0, "
+        "( \"_unknown\" : container = 0 ), 0, { }, "
+        "[ 0x2001, 0xDB8, 0x0, 0x0, 0x0, 0x0, 0x0, 0x1 ], { }, "
+        "[ 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0 ], ( \"_udp\" : container = 2 ), "
+        "{ { 53, 0, 0, 0 } } } } }\n"
+        "[00000000020000000006] host syscall_exit_read: { 0 }, { 11, \"worker\" }, "
+        "{ -11, 18446744073709551615 }\n");
     scratch_remove(dir);
 }
 
 #define TABLE static const struct ctf_field
 
-TABLE odd_inner[] = {CTF_U(3, "a"), {.kind = CTF_INT, .name = "b", .size = 9, .align = 2}, CTF_DONE};
+TABLE odd_inner[] = {
+    CTF_U(3, "a"), {.kind = CTF_INT, .name = "b", .size = 9, .align = 2}, CTF_DONE};
 TABLE odd_element[] = {{.kind = CTF_STRUCT, .name = "", .members = odd_inner}, CTF_DONE};
 TABLE odd_sequence_element[] = {CTF_I(7, ""), CTF_DONE};
 static const struct ctf_label odd_labels[] = {{"small", -2, 5}, {"big", 6, 6}, {NULL, 0, 0}};

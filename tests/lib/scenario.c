@@ -306,6 +306,14 @@ struct sc_packet *sc_send(struct sc_flow *flow, bool from_client, unsigned cpu, 
     return p;
 }
 
+void sc_resend(struct sc_packet *p, unsigned cpu, int64_t t)
+{
+    struct sc_host *host = p->flow->host[!p->from_client];
+    p->ip_id = host->ip_id++ & 0xffff;
+    p->skb += 0x80;
+    put_packet(p, host, cpu, t, true);
+}
+
 void sc_receive(struct sc_packet *p, unsigned cpu, int64_t t, const struct sc_task *task,
                 enum sc_context context)
 {

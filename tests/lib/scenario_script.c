@@ -201,7 +201,10 @@ static bool play_network(struct script *s, const char *verb, const struct words 
     struct sc_packet *packet = find(s, s->packets, "no such packet", word_at(w, 3));
     if (!packet || !optional_task(s, w, "wake", &task))
         return false;
-    sc_receive(packet, m->cpu, m->t, task, context_of(w, SC_IRQ));
+    if (!strcmp(verb, "resend"))
+        sc_resend(packet, m->cpu, m->t);
+    else
+        sc_receive(packet, m->cpu, m->t, task, context_of(w, SC_IRQ));
     return true;
 }
 
@@ -307,7 +310,7 @@ static bool play_line(struct script *s, const struct words *w)
     static const struct {
         const char *verbs;
         bool (*play)(struct script *, const char *, const struct words *, const struct moment *);
-    } table[] = {{" send receive ", play_network},
+    } table[] = {{" send resend receive ", play_network},
                  {" irq softirq vector ", play_interrupt},
                  {" run wake hrtimer fork exit ", play_task}};
     g_autofree char *key = g_strdup_printf(" %s ", verb);

@@ -16,8 +16,8 @@ enum lull_error {
     LULL_ERROR_IO,          /**< a file or directory cannot be read or written */
     LULL_ERROR_FORMAT,      /**< a file is not what it should be: damaged, cut short, hostile */
     LULL_ERROR_UNSUPPORTED, /**< valid input that this version does not understand */
-    LULL_ERROR_QUESTION,    /**< the question cannot be answered: no such task, host, time, request */
-    LULL_ERROR_USAGE,       /**< the call or the command line is wrong */
+    LULL_ERROR_QUESTION, /**< the question cannot be answered: no such task, host, time, request */
+    LULL_ERROR_USAGE,    /**< the call or the command line is wrong */
 };
 
 G_END_DECLS

@@ -1,5 +1,6 @@
 /* One event as a session hands it out, and how to get at its fields. An event is borrowed: it and
- * all that it points to are valid until the next call of lull_session_next() on the same session. */
+ * all that it points to are valid until the next call of lull_session_next() on the same session.
+ */
 #ifndef LULL_EVENT_H
 #define LULL_EVENT_H
 
@@ -15,6 +16,10 @@ struct lull_event_class;
 /** Name of the class as the trace spells it. */
 const char *lull_event_class_name(const struct lull_event_class *event_class);
 
+/** Number of the class within its session: dense, from 0, in the order of
+ * lull_session_each_class(). */
+uint32_t lull_event_class_number(const struct lull_event_class *event_class);
+
 /** One event. Times are nanoseconds since the Unix epoch on the joined clock of the session. */
 struct lull_event {
     int64_t time_ns;
@@ -24,16 +29,18 @@ struct lull_event {
     int32_t cpu;           /**< CPU, or -1 if the stream is not bound to one */
     uint32_t subscription; /**< what lull_session_subscribe() returned for it */
     const struct lull_event_class *event_class;
-    const void *fields; /**< the subscription's fields, laid out by its bindings; see lull_binding */
-    const void *impl;   /**< private to the reader */
+    const void
+        *fields;      /**< the subscription's fields, laid out by its bindings; see lull_binding */
+    const void *impl; /**< private to the reader */
 };
 
 /** How a bound field is stored at its offset behind lull_event.fields. */
 enum lull_bind_kind {
     LULL_BIND_INT,  /**< int64_t: the integer, sign- or zero-extended */
-    LULL_BIND_TEXT, /**< struct lull_text: a string or character array, without trailing NUL bytes */
-    LULL_BIND_RAW,  /**< struct lull_text: the bytes of an array or sequence as they are in the trace
-                         (arrays of byte-aligned integers of 8, 16, 32 or 64 bits) */
+    LULL_BIND_TEXT, /**< struct lull_text: a string or character array, without trailing NUL bytes
+                     */
+    LULL_BIND_RAW, /**< struct lull_text: the bytes of an array or sequence as they are in the trace
+                        (arrays of byte-aligned integers of 8, 16, 32 or 64 bits) */
 };
 
 /** Bytes inside the trace; not NUL-terminated. */
@@ -47,8 +54,8 @@ struct lull_text {
 struct lull_binding {
     /** Alternatives, the first that exists in the event class is taken; ends with NULL. A path is
      *  member names joined by dots, through structures and variant options
-     *  ("network_header.ipv4.saddr"). It is looked up in the payload; "context." in front looks in the
-     *  event's contexts ("context.tid"). */
+     *  ("network_header.ipv4.saddr"). It is looked up in the payload; "context." in front looks in
+     * the event's contexts ("context.tid"). */
     const char *const *paths;
     enum lull_bind_kind kind;
     uint32_t offset; /**< bytes from lull_event.fields, a multiple of 8, >= 8 */
@@ -83,8 +90,8 @@ struct lull_visitor {
 
 /** Walks contexts and payload of `event` in the order of the trace. False with an error if the
  *  event's bytes are damaged; what came before has been visited. */
-bool lull_event_visit(const struct lull_event *event, const struct lull_visitor *visitor, void *user,
-                      GError **error);
+bool lull_event_visit(const struct lull_event *event, const struct lull_visitor *visitor,
+                      void *user, GError **error);
 
 G_END_DECLS
 

@@ -11,8 +11,8 @@ G_BEGIN_DECLS
 
 struct lull_session;
 
-/** A machine. Traces with the same clock UUID (boot id) belong to one host; without a clock UUID, those
- *  with the same hostname. */
+/** A machine. Traces with the same clock UUID (boot id) belong to one host; without a clock UUID,
+ * those with the same hostname. */
 struct lull_host {
     const char *name; /**< hostname from the trace's environment, made unique ("db", "db#2"), or the
                            trace's directory name */
@@ -23,12 +23,12 @@ struct lull_host {
 struct lull_trace {
     const char *path;
     uint32_t host;
-    const char *tracer;      /**< "lttng-modules 2.13.9" or "" */
-    const char *domain;      /**< "kernel", "ust" or "" */
-    const char *kernel;      /**< kernel release or "" */
-    const char *name;        /**< session name or "" */
-    const char *format;      /**< "CTF 1.8" */
-    const char *clock_name;  /**< or "" */
+    const char *tracer;     /**< "lttng-modules 2.13.9" or "" */
+    const char *domain;     /**< "kernel", "ust" or "" */
+    const char *kernel;     /**< kernel release or "" */
+    const char *name;       /**< session name or "" */
+    const char *format;     /**< "CTF 1.8" */
+    const char *clock_name; /**< or "" */
     uint64_t clock_frequency_hz;
     int64_t clock_offset_ns; /**< from the origin of the clock to the Unix epoch */
     int64_t begin_ns, end_ns;
@@ -54,36 +54,41 @@ void lull_session_free(struct lull_session *session);
  *  something to read goes to lull_session_problem() instead. */
 bool lull_session_add(struct lull_session *session, const char *path, GError **error);
 
+/** Hosts are numbered from 0 in the order in which their first trace was added. */
 uint32_t lull_session_host_count(const struct lull_session *session);
 const struct lull_host *lull_session_host(const struct lull_session *session, uint32_t index);
+/** Traces are numbered from 0 in the order in which they were added. */
 uint32_t lull_session_trace_count(const struct lull_session *session);
 const struct lull_trace *lull_session_trace(const struct lull_session *session, uint32_t index);
 
-/** Every event class that the traces declare: `visit` is called for each, by trace, stream and id. */
+/** Every event class that the traces declare: `visit` is called for each, by trace, stream and id.
+ */
 void lull_session_each_class(const struct lull_session *session,
                              void (*visit)(void *user, uint32_t trace,
                                            const struct lull_event_class *event_class),
                              void *user);
 
-/** True if some trace of the host declares an event class of one of these names (NULL-terminated). */
+/** True if some trace of the host declares an event class of one of these names (NULL-terminated).
+ */
 bool lull_session_declares(const struct lull_session *session, uint32_t host,
                            const char *const *names);
 
-/** Wants events whose name equals one of `names` (NULL-terminated; a name that ends with '*' stands for all
- *  names with that beginning). `fields_size` bytes are laid out for each event, see lull_binding; it
- *  may be 0 with no bindings. An event class goes to the first subscription that matches it.
- *  Returns the number of the subscription. Call before reading; names and bindings are borrowed and
- *  must live as long as the session. At most 64 bindings. */
+/** Wants events whose name equals one of `names` (NULL-terminated; a name that ends with '*' stands
+ * for all names with that beginning). `fields_size` bytes are laid out for each event, see
+ * lull_binding; it may be 0 with no bindings. An event class goes to the first subscription that
+ * matches it. Returns the number of the subscription. Call before reading; names and bindings are
+ * borrowed and must live as long as the session. At most 64 bindings. */
 uint32_t lull_session_subscribe(struct lull_session *session, const char *const *names,
                                 const struct lull_binding *bindings, uint32_t n_bindings,
                                 uint32_t fields_size);
 /** Forgets all subscriptions, and rewinds. */
 void lull_session_unsubscribe_all(struct lull_session *session);
 
-/** Limits reading to begin_ns <= time < end_ns on the joined clock; INT64_MIN and INT64_MAX for none.
- *  Packets outside are not touched. Rewinds. */
+/** Limits reading to begin_ns <= time < end_ns on the joined clock; INT64_MIN and INT64_MAX for
+ * none. Packets outside are not touched. Rewinds. */
 void lull_session_limit(struct lull_session *session, int64_t begin_ns, int64_t end_ns);
-/** Leaves out streams of other hosts (host < 0: all hosts) and other CPUs (cpu < 0: all CPUs). Rewinds. */
+/** Leaves out streams of other hosts (host < 0: all hosts) and other CPUs (cpu < 0: all CPUs).
+ * Rewinds. */
 void lull_session_select(struct lull_session *session, int32_t host, int32_t cpu);
 
 /** Begins at the first event again. */
@@ -94,13 +99,15 @@ void lull_session_rewind(struct lull_session *session);
 int lull_session_next(struct lull_session *session, struct lull_event *event);
 
 /** Counts all events by class without merging, ignoring subscriptions but not limits and selection:
- *  calls `visit` for each class with at least one event, in the order of lull_session_each_class(). */
+ *  calls `visit` for each class with at least one event, in the order of lull_session_each_class().
+ */
 void lull_session_count(struct lull_session *session,
                         void (*visit)(void *user, uint32_t trace,
                                       const struct lull_event_class *event_class, uint64_t count),
                         void *user);
 
-/** What was found damaged so far (opening and reading); each is one line with file, byte and reason. */
+/** What was found damaged so far (opening and reading); each is one line with file, byte and
+ * reason. */
 uint32_t lull_session_problem_count(const struct lull_session *session);
 const char *lull_session_problem(const struct lull_session *session, uint32_t index);
 /** What was lost, in order of begin; complete after opening (from packet headers or index) except
@@ -108,14 +115,15 @@ const char *lull_session_problem(const struct lull_session *session, uint32_t in
 uint32_t lull_session_loss_count(const struct lull_session *session);
 const struct lull_loss *lull_session_loss(const struct lull_session *session, uint32_t index);
 
-/** Begin and end of everything in the session, on the joined clock (before limits). False if empty. */
+/** Begin and end of everything in the session, on the joined clock (before limits). False if empty.
+ */
 bool lull_session_range(const struct lull_session *session, int64_t *begin_ns, int64_t *end_ns);
 
 /** Share read so far, 0..1, for a progress bar. */
 double lull_session_progress(const struct lull_session *session);
 
-/** Joined time = t + offset_ns + rate_num * (t - origin_ns) / 2^62, rounded to the nearest ns (computed with 128 bits).
- *  The identity is all zero. See lull_session_set_clock(). */
+/** Joined time = t + offset_ns + rate_num * (t - origin_ns) / 2^62, rounded to the nearest ns
+ * (computed with 128 bits). The identity is all zero. See lull_session_set_clock(). */
 struct lull_clock_transform {
     int64_t origin_ns;
     int64_t offset_ns;

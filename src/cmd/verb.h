@@ -1,4 +1,5 @@
-/* The command line as a table: a verb, its options, examples and function. Help, man pages and bash completion come from it. */
+/* The command line as a table: a verb, its options, examples and function. Help, man pages and bash
+ * completion come from it. */
 #ifndef LULL_CMD_VERB_H
 #define LULL_CMD_VERB_H
 
@@ -20,8 +21,8 @@ struct lull_option {
     const char *name; /* without the dashes; NULL ends a table */
     char letter;      /* or 0 */
     enum lull_option_kind kind;
-    const char *argument; /* shown in help: "T", "N", "FILE" */
-    const char *help;     /* one sentence, no full stop needed in the table of --help */
+    const char *argument;       /* shown in help: "T", "N", "FILE" */
+    const char *help;           /* one sentence, no full stop needed in the table of --help */
     const char *const *choices; /* NULL-terminated, for CHOICE */
 };
 
@@ -41,23 +42,48 @@ struct lull_example {
 
 struct lull_verb {
     const char *name;
-    const char *summary;   /* one line, without full stop: "show what a trace holds" */
-    const char *usage;     /* "TRACE…" */
-    const char *description; /* paragraphs for --help and the man page */
-    const struct lull_option *options; /* the verb's own, ends with NULL name */
-    const char *const *common; /* which of the common options it takes, NULL-terminated */
+    const char *summary; /* one line, without full stop: "show what a trace holds" */
+    const char *usage;   /* "TRACE…" */
+    /* Paragraphs for --help and the man page: lines are joined and wrapped anew, an empty line ends
+     * a paragraph, a line that begins with a space is kept as it is. */
+    const char *description;
+    const char
+        *output; /* what is printed, with the structure of --json, for the man page; or NULL */
+    const struct lull_option *options;   /* the verb's own, ends with NULL name */
+    const char *const *common;           /* which of the common options it takes, NULL-terminated */
     const struct lull_example *examples; /* ends with NULL command */
-    /* Exit status: 0 done, 1 the input or the question was bad, 2 usage. On 1 and 2 with *error set, main prints it. */
+    /* Exit status: 0 done, 1 the input or the question was bad, 2 usage. On 1 and 2 with *error
+     * set, main prints it. */
     int (*run)(const struct lull_args *args, GError **error);
 };
 
-/* All verbs, in the order of `lull --help`; ends with a NULL name. One line a verb in verbs.c. */
+/* All verbs, in the order of `lull --help`; ends with NULL. One line a verb in verbs.c. */
 extern const struct lull_verb *const lull_verbs[];
+/* The options spelled the same in all verbs; ends with NULL name. --help, --color and --no-progress
+ * belong to every verb, the others to those that list them in `common`. */
 extern const struct lull_option lull_common_options[];
+/* What `lull --help` and lull(1) say first, in the markup of lull_verb.description. */
+extern const char lull_program_description[];
 
-/* Shared by the verbs (session_args.c): opens every TRACE of the command line, applies --host --cpu --begin --end --timerange. */
+/* Shared by the verbs (session_args.c). */
+
+/* Opens every TRACE of the command line. */
+struct lull_session *lull_args_open_traces(const struct lull_args *args, GError **error);
+/* Applies --host --cpu --begin --end --timerange, on the clock the session has now. */
+bool lull_args_apply(const struct lull_args *args, struct lull_session *session, GError **error);
+/* Both: opens the traces and applies the options. */
 struct lull_session *lull_args_open_session(const struct lull_args *args, GError **error);
+/* The host that --host names, -1 without --host; false and an error that lists the hosts if there
+ * is none of that name. */
+bool lull_args_host(const struct lull_args *args, const struct lull_session *session, int32_t *host,
+                    GError **error);
+/* What --begin, --end and --timerange ask for, on the joined clock; INT64_MIN and INT64_MAX where
+ * nothing was asked. */
+bool lull_args_range(const struct lull_args *args, const struct lull_session *session,
+                     int64_t *begin_ns, int64_t *end_ns, GError **error);
 /* Prints on stderr what was damaged or lost; returns 1 if anything was damaged, else 0. */
 int lull_args_report_problems(struct lull_session *session);
+/* The same for damage alone. */
+int lull_args_report_damage(struct lull_session *session);
 
 #endif

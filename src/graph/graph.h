@@ -1,7 +1,8 @@
-/* The execution graph: one line of points per task; the edge between two neighbours on a line carries
- * a state; a link leads from a moment of one line into a point of another and is its cause (who woke it,
- * who forked it, whose packet it received). Knows nothing of kernels: only lines, times, states.
- * Source: F. Giraldeau, M. Dagenais: Wait Analysis of Distributed Systems Using Kernel Tracing, 2016. */
+/* The execution graph: one line of points per task; the edge between two neighbours on a line
+ * carries a state; a link leads from a moment of one line into a point of another and is its cause
+ * (who woke it, who forked it, whose packet it received). Knows nothing of kernels: only lines,
+ * times, states. Source: F. Giraldeau, M. Dagenais: Wait Analysis of Distributed Systems Using
+ * Kernel Tracing, 2016. */
 #ifndef LULL_GRAPH_GRAPH_H
 #define LULL_GRAPH_GRAPH_H
 
@@ -9,7 +10,8 @@
 
 #include "kernel/states.h"
 
-/* A point; `state`, `cause`, `cpu` and `detail` describe the edge that ends here, from the point before. */
+/* A point; `state`, `cause`, `cpu` and `detail` describe the edge that ends here, from the point
+ * before. */
 struct lull_graph_point {
     int64_t time_ns;
     uint32_t link;   /* incoming link, or LULL_NONE */
@@ -34,21 +36,34 @@ void lull_graph_free(struct lull_graph *graph);
 /* Lines are numbered 0, 1, 2, … by the caller (task indices) and come into being when first used.
  * Times on one line never decrease; an earlier time is taken as the line's last time. */
 
-/* Puts a point on the line without an edge to the one before (a gap). No effect if the line's last point is at that time. */
+/* Puts a point on the line without an edge to the one before (a gap). No effect if the line's last
+ * point is at that time. */
 void lull_graph_add(struct lull_graph *graph, uint32_t line, int64_t time_ns);
-/* Puts a point with an edge from the one before; like add if the line is empty. If the last point is at that time, nothing is
- * added and the edge is lost. Returns the index of the line's last point. */
+/* Puts a point with an edge from the one before; like add if the line is empty. If the last point
+ * is at that time, nothing is added and the edge is lost. Returns the index of the line's last
+ * point. */
 uint32_t lull_graph_append(struct lull_graph *graph, uint32_t line, int64_t time_ns,
                            enum lull_state state, enum lull_cause cause, int cpu, uint32_t detail);
-/* Links (from_line, from_ns) to the point of to_line at to_ns, which must exist (else no effect). An earlier link into the same point is replaced.
- * from_line need not have a point at from_ns. */
-void lull_graph_link(struct lull_graph *graph, uint32_t from_line, int64_t from_ns, uint32_t to_line,
-                     int64_t to_ns, enum lull_cause cause, uint32_t detail);
+/* Links (from_line, from_ns) to the point of to_line at to_ns, which must exist (else no effect).
+ * An earlier link into the same point is replaced. from_line need not have a point at from_ns. */
+void lull_graph_link(struct lull_graph *graph, uint32_t from_line, int64_t from_ns,
+                     uint32_t to_line, int64_t to_ns, enum lull_cause cause, uint32_t detail);
 
 uint32_t lull_graph_line_count(const struct lull_graph *graph);
 /* The points of a line in time order; *count may be 0. Valid until the graph changes. */
 const struct lull_graph_point *lull_graph_points(const struct lull_graph *graph, uint32_t line,
                                                  uint32_t *count);
 const struct lull_graph_link *lull_graph_link_at(const struct lull_graph *graph, uint32_t index);
+
+/* A piece of a line without a gap. */
+struct lull_graph_piece {
+    uint32_t first; /* index of its first point */
+    uint32_t entry; /* index of its first point that has a link although the task did not wait
+                       before it (a fork, a packet received meanwhile), or LULL_NONE */
+};
+
+/* The piece that holds a point that exists. Logarithmic in the number of pieces. */
+struct lull_graph_piece lull_graph_piece_of(const struct lull_graph *graph, uint32_t line,
+                                            uint32_t point);
 
 #endif

@@ -1,4 +1,5 @@
-/* The words for what a task does and why it waits (design, section 4), shared by model, graph and views. */
+/* The words for what a task does and why it waits (design, section 4), shared by model, graph and
+ * views. */
 #ifndef LULL_KERNEL_STATES_H
 #define LULL_KERNEL_STATES_H
 

@@ -1,0 +1,60 @@
+# A thin door to Meson: what is built, and how, stands in meson.build.
+#
+#   make            builds build/lull; installs nothing, says what is missing
+#   make demo       asks the bundled trace of a slow web request what it waited for
+#   make check      builds and runs all tests
+#   make bench      times lull against Babeltrace 2
+#   make install    installs below PREFIX (default /usr/local), DESTDIR is honoured
+#   make format     rewrites the sources as .clang-format says
+#   make lint       checks format and runs the linters
+#   make clean      removes the build directory
+#
+# demo, check, bench, format and lint first install missing Debian packages (tools/setup.sh).
+
+BUILD ?= build
+PREFIX ?= /usr/local
+MESONFLAGS ?=
+# Passed to `meson test`, such as TESTFLAGS='--suite unit'
+TESTFLAGS ?=
+
+all:
+	@tools/setup.sh --check build
+	@$(MAKE) --no-print-directory compile
+
+setup:
+	@tools/setup.sh build
+
+$(BUILD)/build.ninja:
+	meson setup $(MESONFLAGS) --prefix $(PREFIX) $(BUILD)
+
+compile: $(BUILD)/build.ninja
+	ninja -C $(BUILD)
+
+demo: setup
+	@$(MAKE) --no-print-directory compile
+	@tools/demo.sh $(BUILD)
+
+check: setup
+	@$(MAKE) --no-print-directory compile
+	meson test -C $(BUILD) --no-rebuild --print-errorlogs $(TESTFLAGS)
+
+bench:
+	@tools/setup.sh ci
+	@$(MAKE) --no-print-directory compile
+	@python3 bench/run.py --lull $(BUILD)/lull --json $(BUILD)/bench.json
+
+install: all
+	meson install -C $(BUILD) --no-rebuild
+
+format:
+	@tools/setup.sh ci
+	@tools/lint.sh --fix
+
+lint:
+	@tools/setup.sh ci
+	@tools/lint.sh
+
+clean:
+	rm -rf $(BUILD)
+
+.PHONY: all setup compile demo check bench install format lint clean

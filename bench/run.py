@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# Times lull against Babeltrace 2 on the same trace in the same run: `make bench`.
+#
+# The commands run in turn (A B C A B C …), so that a machine that slows down slows all of them; what is
+# compared is the median of wall times of whole processes. Peak memory is the kernel's own figure for the finished
+# child. One uncounted round warms the file cache. Prints a table and writes BUILD/bench.json.
+#
+# The trace is --trace, or $LULL_BIG, or ../shared/traces/big.tar.xz unpacked into BUILD/bench, or else the bundled
+# sample, which is too small to judge by: the output says so.
+import argparse
+import json
+import os
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# What the first release promised, see issue 2: shares of the peer's time, and of the trace's size.
+FLOORS = {"critpath": 1 / 8, "info --events": 1 / 20}
+MEMORY_FLOOR = 1 / 2
+PEER = "babeltrace2"
+# Below this, starting a process weighs more than reading.
+BIG_ENOUGH = 100 * 2**20
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description="Times lull against Babeltrace 2.")
+    parser.add_argument("--lull", default="build/lull")
+    parser.add_argument("--trace", help="directory of a trace with a task named --comm")
+    parser.add_argument("--comm", default="postgres", help="whose critical path (default: postgres)")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--json", default=None, help="where to write the figures")
+    return parser.parse_args()
+
+
+def unpack(archive, directory):
+    subprocess.run([sys.executable, os.path.join(SOURCE, "tools", "unpack.py"), directory, archive], check=True)
+
+
+def find_trace(args):
+    """The directory to measure on."""
+    if args.trace or os.environ.get("LULL_BIG"):
+        return args.trace or os.environ["LULL_BIG"]
+    directory = os.path.join(os.path.dirname(os.path.abspath(args.lull)), "bench")
+    archive = os.path.join(SOURCE, "..", "shared", "traces", "big.tar.xz")
+    if os.path.exists(archive):
+        unpack(archive, directory)
+        return os.path.join(directory, "big")
+    unpack(os.path.join(SOURCE, "examples", "data", "django.tar.xz"), directory)
+    return os.path.join(directory, "django", "db")
+
+
+def size_of(directory):
+    return sum(os.path.getsize(os.path.join(folder, name))
+               for folder, _, names in os.walk(directory) for name in names)
+
+
+def run_once(command, output):
+    """Wall seconds, CPU seconds and peak memory in bytes of one run; the child's output goes to a file.
+
+    The kernel counts what the child used before exec as well: no peak reads below this program's own, about 15 MiB."""
+    output.seek(0)
+    output.truncate()
+    begin = time.monotonic()
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    _, status, usage = os.wait4(child.pid, 0)
+    wall = time.monotonic() - begin
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        output.seek(0)
+        sys.exit(f"bench: {' '.join(command)}: exit {child.returncode}\n{output.read()[-2000:]}")
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+
+
+def measure(commands, runs):
+    figures = {name: [] for name in commands}
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        for number in range(runs + 1):
+            for name, command in commands.items():
+                figure = run_once(command, output)
+                if number > 0:
+                    figures[name].append(figure)
+    return figures
+
+
+def summarise(name, command, figures, peer_wall, size):
+    wall, cpu, memory = ([figure[i] for figure in figures] for i in range(3))
+    result = {"name": name, "command": command, "wall_s": statistics.median(wall), "wall_min_s": min(wall),
+              "wall_max_s": max(wall), "cpu_s": statistics.median(cpu), "peak_bytes": max(memory),
+              "peak_share_of_trace": max(memory) / size}
+    if peer_wall is not None:
+        # By pairs that ran one after the other, not the ratio of two medians.
+        result["ratio_to_peer"] = statistics.median(own / peer for own, peer in zip(wall, peer_wall))
+    return result
+
+
+def version_of(program):
+    text = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+    return text.splitlines()[0].strip() if text else "unknown"
+
+
+def verdict(value, floor, judged):
+    if not judged or floor is None:
+        return ""
+    return "ok" if value <= floor else "MISSED"
+
+
+def share(value):
+    return f"1/{1 / value:.1f}" if value < 1 else f"{value:.2f}"
+
+
+def print_table(results, size, judged):
+    print(f"{'':16}{'median':>9}{'min':>9}{'max':>9}{'CPU':>9}{'peak':>10}   of peer's time     of trace's size")
+    for r in results:
+        floor = FLOORS.get(r["name"])
+        time_text = memory_text = ""
+        if "ratio_to_peer" in r:
+            time_text = f"{share(r['ratio_to_peer']):>7}"
+            memory_text = f"{r['peak_share_of_trace']:>6.1%}"
+            if judged and floor:
+                time_text += f" (<= {share(floor)}: {verdict(r['ratio_to_peer'], floor, judged)})"
+            if judged:
+                memory_text += f" ({verdict(r['peak_share_of_trace'], MEMORY_FLOOR, judged)})"
+        print(f"{r['name']:16}{r['wall_s']:8.3f}s{r['wall_min_s']:8.3f}s{r['wall_max_s']:8.3f}s{r['cpu_s']:8.3f}s"
+              f"{r['peak_bytes'] / 2**20:7.1f}MiB  {time_text:20} {memory_text}")
+
+
+def main():
+    args = parse_arguments()
+    trace = find_trace(args)
+    size = size_of(trace)
+    judged = size >= BIG_ENOUGH
+    lull = os.path.abspath(args.lull)
+    commands = {
+        PEER: [PEER, "-c", "sink.utils.dummy", trace],
+        "critpath": [lull, "critpath", trace, "--comm", args.comm],
+        "info --events": [lull, "info", "--events", trace],
+    }
+    print(f"bench: {trace}, {size / 2**20:.1f} MiB, {args.runs} rounds after one to warm up, "
+          f"{os.cpu_count()} CPUs, {platform.machine()}")
+    print(f"bench: {version_of(lull)}; {version_of(PEER)}")
+    if not judged:
+        print("bench: too small to judge by: starting a process weighs more here than reading.")
+        print("bench: Set LULL_BIG to the directory of a trace of 100 MiB or more.")
+    figures = measure(commands, args.runs)
+    peer_wall = [figure[0] for figure in figures[PEER]]
+    results = [summarise(name, command, figures[name], None if name == PEER else peer_wall, size)
+               for name, command in commands.items()]
+    print_table(results, size, judged)
+    report = {"version": 1, "trace": os.path.abspath(trace), "trace_bytes": size, "is_judged": judged,
+              "runs": args.runs, "cpus": os.cpu_count(), "lull": version_of(lull), "peer": version_of(PEER),
+              "floors": {**FLOORS, "memory": MEMORY_FLOOR}, "results": results}
+    target = args.json or os.path.join(os.path.dirname(lull), "bench.json")
+    with open(target, "w", encoding="utf-8") as file:
+        json.dump(report, file, indent=2)
+        file.write("\n")
+    print(f"bench: wrote {target}")
+    if not re.search("release|debugoptimized|O[23]", build_options(lull)):
+        print("bench: this build of lull is not optimised")
+
+
+def build_options(lull):
+    """The optimisation of a Meson build directory, for the warning above."""
+    try:
+        with open(os.path.join(os.path.dirname(lull), "meson-info", "intro-buildoptions.json"), encoding="utf-8") as file:
+            return " ".join(str(o["value"]) for o in json.load(file) if o["name"] == "buildtype")
+    except (OSError, ValueError):
+        return "release"
+
+
+if __name__ == "__main__":
+    main()

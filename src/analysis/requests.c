@@ -1,0 +1,279 @@
+/* Finding requests: a small state machine for each TCP connection, seen from the client's host. */
+#include "analysis/requests.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+
+enum { TCP = 6, TCP_SYN = 2, TCP_ACK = 16, FIRST_EPHEMERAL_PORT = 32768 };
+
+/* Bytes that passed in one direction, told from sequence numbers: each byte once. */
+struct direction {
+    uint32_t next; /* sequence number behind the last byte seen */
+    bool is_open;
+};
+
+struct connection {
+    uint32_t client_flow; /* from client to server; LULL_NONE: not known yet */
+    uint32_t client_host; /* LULL_NONE: not known yet */
+    struct direction sent, received;
+    uint32_t request; /* the one that is going on, or LULL_NONE */
+    int64_t blocked_before_ns; /* what the task had been blocked when it began */
+    bool has_answer;
+    bool is_waiting; /* the client must run before it has the answer */
+    bool is_foreign; /* the client is a machine that is not traced */
+};
+
+/* How long each task was blocked so far. */
+struct watch {
+    int64_t blocked_ns, since_ns;
+    uint8_t state;      /* enum lull_state */
+    uint32_t waiting;   /* first connection whose answer this task has yet to take, or LULL_NONE */
+};
+
+struct lull_requests {
+    struct lull_model *model;
+    LULL_VEC(struct lull_request) list;
+    LULL_VEC(struct connection) connections;
+    LULL_VEC(uint32_t) next_waiting; /* by connection: list of those that wait for the same task */
+    LULL_VEC(struct watch) watches;  /* by task */
+    struct lull_map by_flow;         /* flow (either direction) → connection */
+};
+
+static struct watch *watch_of(struct lull_requests *requests, uint32_t task)
+{
+    while (requests->watches.count <= task)
+        lull_vec_push(&requests->watches, (struct watch){0, 0, LULL_STATE_NONE, LULL_NONE});
+    return &requests->watches.items[task];
+}
+
+static int64_t blocked_until(const struct watch *watch, int64_t t)
+{
+    return watch->blocked_ns + (watch->state == LULL_STATE_BLOCKED ? t - watch->since_ns : 0);
+}
+
+static void end_answer(struct lull_requests *requests, const struct connection *connection, int64_t t)
+{
+    struct lull_request *request = &requests->list.items[connection->request];
+    request->end_ns = t;
+    if (request->task != LULL_NONE)
+        request->blocked_ns =
+            blocked_until(watch_of(requests, request->task), t) - connection->blocked_before_ns;
+}
+
+static void on_state(void *user, const struct lull_state_fact *fact)
+{
+    struct lull_requests *requests = user;
+    struct watch *watch = watch_of(requests, fact->task);
+    if (fact->state == LULL_STATE_BLOCKED)
+        watch->blocked_ns += fact->end_ns - fact->begin_ns;
+    watch->state = fact->next;
+    watch->since_ns = fact->end_ns;
+    if (fact->next != LULL_STATE_RUNNING)
+        return;
+    /* The task runs again: it has what arrived for it meanwhile. */
+    for (uint32_t c = watch->waiting; c != LULL_NONE; c = requests->next_waiting.items[c]) {
+        struct connection *connection = &requests->connections.items[c];
+        connection->is_waiting = false;
+        if (connection->request == LULL_NONE || !connection->has_answer)
+            continue;
+        if (requests->list.items[connection->request].task == fact->task)
+            end_answer(requests, connection, fact->end_ns);
+    }
+    watch->waiting = LULL_NONE;
+}
+
+/* The bytes of this packet that were not seen before. */
+static uint32_t new_bytes(struct direction *direction, const struct lull_packet *packet)
+{
+    uint32_t end = packet->seq + packet->payload;
+    uint32_t fresh = packet->payload;
+    if (direction->is_open) {
+        int32_t ahead = (int32_t)(end - direction->next);
+        if (ahead <= 0)
+            return 0;
+        fresh = MIN(fresh, (uint32_t)ahead);
+    }
+    direction->is_open = true;
+    direction->next = end;
+    return fresh;
+}
+
+/* The client is who opened the connection; if that was not seen, who has the port of a client; else who sent payload first. */
+static bool is_from_client(const struct lull_packet *packet)
+{
+    if (packet->tcp_flags & TCP_SYN)
+        return !(packet->tcp_flags & TCP_ACK);
+    bool source_is_high = packet->source_port >= FIRST_EPHEMERAL_PORT;
+    bool destination_is_high = packet->destination_port >= FIRST_EPHEMERAL_PORT;
+    return source_is_high || !destination_is_high;
+}
+
+static bool is_opening(const struct lull_packet *packet)
+{
+    return (packet->tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN;
+}
+
+static uint32_t add_connection(struct lull_requests *requests, const struct lull_packet *packet)
+{
+    uint32_t number = requests->connections.count;
+    bool is_client = is_from_client(packet);
+    lull_vec_push(&requests->connections,
+                  (struct connection){
+                      .client_flow = is_client ? packet->flow : LULL_NONE,
+                      .client_host = LULL_NONE,
+                      .request = LULL_NONE,
+                      .is_foreign = is_client && !packet->is_send && !packet->is_loopback,
+                  });
+    lull_vec_push(&requests->next_waiting, LULL_NONE);
+    lull_map_insert(&requests->by_flow, packet->flow, number);
+    return number;
+}
+
+/* The connection a packet belongs to; LULL_NONE if it tells nothing about one. */
+static uint32_t connection_of(struct lull_requests *requests, const struct lull_packet *packet)
+{
+    uint32_t reverse = lull_flows_at(lull_model_flows(requests->model), packet->flow)->reverse;
+    uint32_t number = lull_map_find(&requests->by_flow, packet->flow);
+    if (number == LULL_MAP_NONE && reverse != LULL_NONE)
+        number = lull_map_find(&requests->by_flow, reverse);
+    if (number != LULL_MAP_NONE && is_opening(packet)) {
+        /* The ports are used again, unless it is the same SYN on its way or sent again. */
+        const struct connection *connection = &requests->connections.items[number];
+        if (connection->sent.is_open && connection->sent.next != packet->seq + 1 && packet->is_send) {
+            if (reverse != LULL_NONE)
+                lull_map_remove(&requests->by_flow, reverse);
+            return add_connection(requests, packet);
+        }
+    }
+    if (number != LULL_MAP_NONE)
+        return number;
+    return packet->payload > 0 || is_opening(packet) ? add_connection(requests, packet) : LULL_NONE;
+}
+
+static void open_request(struct lull_requests *requests, struct connection *connection,
+                         const struct lull_packet *packet)
+{
+    connection->request = requests->list.count;
+    connection->has_answer = false;
+    lull_vec_push(&requests->list, (struct lull_request){.host = packet->host,
+                                                         .task = packet->task,
+                                                         .flow = packet->flow,
+                                                         .begin_ns = packet->time_ns,
+                                                         .end_ns = INT64_MIN});
+    if (packet->task != LULL_NONE)
+        connection->blocked_before_ns =
+            blocked_until(watch_of(requests, packet->task), packet->time_ns);
+}
+
+static void on_request_bytes(struct lull_requests *requests, struct connection *connection,
+                             const struct lull_packet *packet)
+{
+    uint32_t bytes = new_bytes(&connection->sent, packet);
+    if (bytes == 0)
+        return;
+    if (connection->request == LULL_NONE || connection->has_answer)
+        open_request(requests, connection, packet);
+    requests->list.items[connection->request].bytes_sent += bytes;
+}
+
+static void on_answer_bytes(struct lull_requests *requests, uint32_t number, const struct lull_packet *packet)
+{
+    struct connection *connection = &requests->connections.items[number];
+    uint32_t bytes = new_bytes(&connection->received, packet);
+    if (bytes == 0 || connection->request == LULL_NONE)
+        return;
+    struct lull_request *request = &requests->list.items[connection->request];
+    connection->has_answer = true;
+    request->bytes_received += bytes;
+    end_answer(requests, connection, packet->time_ns);
+    if (request->task == LULL_NONE)
+        return;
+    struct watch *watch = watch_of(requests, request->task);
+    if ((watch->state == LULL_STATE_BLOCKED || watch->state == LULL_STATE_PREEMPTED) &&
+        !connection->is_waiting) {
+        connection->is_waiting = true;
+        requests->next_waiting.items[number] = watch->waiting;
+        watch->waiting = number;
+    }
+}
+
+static void on_packet(void *user, const struct lull_packet_fact *fact)
+{
+    struct lull_requests *requests = user;
+    const struct lull_packet *packet = fact->packet;
+    if (packet->protocol != TCP || packet->flow == LULL_NONE)
+        return;
+    uint32_t number = connection_of(requests, packet);
+    if (number == LULL_NONE)
+        return;
+    struct connection *connection = &requests->connections.items[number];
+    if (connection->client_flow == LULL_NONE && is_from_client(packet))
+        connection->client_flow = packet->flow;
+    bool is_request = packet->flow == connection->client_flow;
+    /* Who sends the client's packets first, without having received them, is the client's host. */
+    if (connection->client_host == LULL_NONE && is_request && packet->is_send && !connection->is_foreign)
+        connection->client_host = packet->host;
+    if (packet->host != connection->client_host)
+        return;
+    if (is_request && packet->is_send && is_opening(packet)) {
+        connection->sent = (struct direction){packet->seq + 1, true};
+        connection->received.is_open = false;
+    } else if (packet->payload > 0 && is_request && packet->is_send) {
+        on_request_bytes(requests, connection, packet);
+    } else if (packet->payload > 0 && !is_request && !packet->is_send) {
+        on_answer_bytes(requests, number, packet);
+    }
+}
+
+struct lull_requests *lull_requests_new(struct lull_model *model)
+{
+    static const struct lull_facts facts = {.state = on_state, .packet = on_packet};
+    struct lull_requests *requests = g_new0(struct lull_requests, 1);
+    requests->model = model;
+    lull_model_subscribe(model, &facts, requests);
+    return requests;
+}
+
+void lull_requests_free(struct lull_requests *requests)
+{
+    if (!requests)
+        return;
+    lull_vec_free(&requests->list);
+    lull_vec_free(&requests->connections);
+    lull_vec_free(&requests->next_waiting);
+    lull_vec_free(&requests->watches);
+    lull_map_free(&requests->by_flow);
+    g_free(requests);
+}
+
+static int earliest_first(const void *a, const void *b)
+{
+    const struct lull_request *left = a, *right = b;
+    if (left->begin_ns != right->begin_ns)
+        return left->begin_ns < right->begin_ns ? -1 : 1;
+    if (left->host != right->host)
+        return left->host < right->host ? -1 : 1;
+    return left->flow < right->flow ? -1 : left->flow > right->flow;
+}
+
+void lull_requests_finish(struct lull_requests *requests)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < requests->list.count; i++)
+        if (requests->list.items[i].end_ns != INT64_MIN)
+            requests->list.items[kept++] = requests->list.items[i];
+    requests->list.count = kept;
+    if (kept)
+        qsort(requests->list.items, kept, sizeof *requests->list.items, earliest_first);
+    for (size_t i = 0; i < kept; i++)
+        requests->list.items[i].id = i + 1;
+}
+
+const struct lull_request *lull_requests_list(const struct lull_requests *requests, uint32_t *count)
+{
+    *count = requests->list.count;
+    return requests->list.items;
+}

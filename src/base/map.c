@@ -1,0 +1,107 @@
+/* Hash map with open addressing, linear probing and removal by shifting back (no tombstones, so a
+ * map in and out of which keys pass for ever stays as fast as a new one). */
+#include "base/map.h"
+
+#include <glib.h>
+
+/* Keys come from traces. The seed is random per map so that a hostile trace cannot choose keys that
+ * all fall into one slot; as slots are never listed, no result depends on it. */
+static size_t home_slot(const struct lull_map *map, uint64_t key)
+{
+    unsigned __int128 product =
+        (unsigned __int128)(key ^ map->seed) * (UINT64_C(0x9e3779b97f4a7c15) ^ (map->seed << 1));
+    return ((uint64_t)product ^ (uint64_t)(product >> 64)) & (map->capacity - 1);
+}
+
+/* The slot that holds `key`, or the free one where it would go. The map must have a free slot. */
+static size_t probe(const struct lull_map *map, uint64_t key)
+{
+    size_t slot = home_slot(map, key);
+    while (map->slots[slot].value != LULL_MAP_NONE && map->slots[slot].key != key) {
+        slot = (slot + 1) & (map->capacity - 1);
+    }
+    return slot;
+}
+
+static void allocate(struct lull_map *map, size_t capacity)
+{
+    map->slots = g_new(struct lull_map_slot, capacity);
+    map->capacity = capacity;
+    lull_map_clear(map);
+}
+
+static void grow(struct lull_map *map)
+{
+    if (map->capacity == 0) {
+        map->seed = (uint64_t)g_random_int() << 32 | g_random_int();
+        allocate(map, 16);
+        return;
+    }
+    struct lull_map old = *map;
+    g_assert(old.capacity <= G_MAXSIZE / 2);
+    allocate(map, old.capacity * 2);
+    for (size_t i = 0; i < old.capacity; i++) {
+        if (old.slots[i].value != LULL_MAP_NONE) {
+            map->slots[probe(map, old.slots[i].key)] = old.slots[i];
+        }
+    }
+    map->count = old.count;
+    g_free(old.slots);
+}
+
+uint32_t lull_map_find(const struct lull_map *map, uint64_t key)
+{
+    return map->count == 0 ? LULL_MAP_NONE : map->slots[probe(map, key)].value;
+}
+
+uint32_t lull_map_insert(struct lull_map *map, uint64_t key, uint32_t value)
+{
+    g_assert(value != LULL_MAP_NONE);
+    if (map->count >= map->capacity / 8 * 5) { /* fuller, probes become long */
+        grow(map);
+    }
+    struct lull_map_slot *slot = &map->slots[probe(map, key)];
+    uint32_t old = slot->value;
+    map->count += old == LULL_MAP_NONE;
+    *slot = (struct lull_map_slot){.key = key, .value = value};
+    return old;
+}
+
+uint32_t lull_map_remove(struct lull_map *map, uint64_t key)
+{
+    if (map->count == 0) {
+        return LULL_MAP_NONE;
+    }
+    size_t mask = map->capacity - 1, hole = probe(map, key);
+    uint32_t old = map->slots[hole].value;
+    if (old == LULL_MAP_NONE) {
+        return LULL_MAP_NONE;
+    }
+    /* An entry further on may move into the hole unless its home lies behind the hole: then probing
+     * from its home would no longer meet it. */
+    for (size_t next = (hole + 1) & mask; map->slots[next].value != LULL_MAP_NONE;
+         next = (next + 1) & mask) {
+        size_t home = home_slot(map, map->slots[next].key);
+        if (((next - home) & mask) >= ((next - hole) & mask)) {
+            map->slots[hole] = map->slots[next];
+            hole = next;
+        }
+    }
+    map->slots[hole].value = LULL_MAP_NONE;
+    map->count--;
+    return old;
+}
+
+void lull_map_clear(struct lull_map *map)
+{
+    for (size_t i = 0; i < map->capacity; i++) {
+        map->slots[i] = (struct lull_map_slot){.key = 0, .value = LULL_MAP_NONE};
+    }
+    map->count = 0;
+}
+
+void lull_map_free(struct lull_map *map)
+{
+    g_free(map->slots);
+    *map = (struct lull_map){0};
+}

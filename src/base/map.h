@@ -1,0 +1,36 @@
+/* A hash map from 64-bit keys to 32-bit values (indices, as a rule) for hot paths: open addressing,
+ * no allocation but for growth. A zeroed map is a valid empty one. There is no iteration on
+ * purpose: what a program prints must not depend on the order of slots. */
+#ifndef LULL_BASE_MAP_H
+#define LULL_BASE_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* "Not in the map"; the one value that cannot be stored. The same number as LULL_NONE. */
+#define LULL_MAP_NONE UINT32_MAX
+
+struct lull_map_slot {
+    uint64_t key;
+    uint32_t value; /* LULL_MAP_NONE: free */
+};
+
+struct lull_map {
+    struct lull_map_slot *slots;
+    size_t capacity; /* 0 or a power of two */
+    size_t count;
+    uint64_t seed;
+};
+
+/* The value under `key`, or LULL_MAP_NONE. */
+uint32_t lull_map_find(const struct lull_map *map, uint64_t key);
+/* Puts `value` (not LULL_MAP_NONE) under `key`. Returns the value it replaces, or LULL_MAP_NONE. */
+uint32_t lull_map_insert(struct lull_map *map, uint64_t key, uint32_t value);
+/* Takes `key` out. Returns its value, or LULL_MAP_NONE if it was not there. */
+uint32_t lull_map_remove(struct lull_map *map, uint64_t key);
+/* Takes all keys out, keeps the memory. */
+void lull_map_clear(struct lull_map *map);
+/* Frees the memory and leaves a valid empty map. */
+void lull_map_free(struct lull_map *map);
+
+#endif

@@ -1,0 +1,183 @@
+/* Renders help from the table of verbs, wrapped to the terminal. The same pieces make the man pages
+ * (gen_docs.c), so that the two never say different things. */
+#include "cmd/help.h"
+
+#include <string.h>
+
+#include "cmd/options.h"
+
+/* Longer lines than this are hard to read; without a terminal there is no width to fit. */
+static uint32_t help_width(const struct lull_view_style *style)
+{
+    return style->width ? (uint32_t)CLAMP(style->width, 40, 100) : 80;
+}
+
+/* Columns of a text; all that help says is of narrow characters. */
+static uint32_t columns(const char *text, size_t bytes)
+{
+    return (uint32_t)g_utf8_strlen(text, (gssize)bytes);
+}
+
+/* Writes words between the columns `indent` and `width`; the cursor stands at column `at`. */
+static void wrap(FILE *file, const char *text, uint32_t at, uint32_t indent, uint32_t width)
+{
+    bool is_first = true;
+    while (*text) {
+        text += strspn(text, " ");
+        size_t length = strcspn(text, " ");
+        uint32_t cols = columns(text, length);
+        if (length == 0) {
+            break;
+        }
+        if (!is_first && at + 1 + cols > width) {
+            fputc('\n', file);
+            at = 0;
+            is_first = true;
+        }
+        if (is_first && at < indent) {
+            fprintf(file, "%*s", (int)(indent - at), "");
+            at = indent;
+        } else if (!is_first) {
+            fputc(' ', file);
+            at++;
+        }
+        fwrite(text, 1, length, file);
+        at += cols;
+        text += length;
+        is_first = false;
+    }
+    fputc('\n', file);
+}
+
+void lull_help_each_piece(const char *text,
+                          void (*piece)(void *user, enum lull_markup kind, const char *text),
+                          void *user)
+{
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    g_autoptr(GString) paragraph = g_string_new(NULL);
+    for (uint32_t i = 0;; i++) {
+        const char *line = lines[i];
+        if (paragraph->len && (!line || !line[0] || line[0] == ' ')) {
+            piece(user, LULL_MARKUP_PARAGRAPH, paragraph->str);
+            g_string_truncate(paragraph, 0);
+        }
+        if (!line) {
+            return;
+        }
+        if (line[0] == ' ') {
+            piece(user, LULL_MARKUP_KEPT, line + 1);
+        } else if (line[0]) {
+            g_string_append_printf(paragraph, "%s%s", paragraph->len ? " " : "", line);
+        }
+    }
+}
+
+struct piece_state {
+    FILE *file;
+    uint32_t width;
+    bool any;
+    enum lull_markup last;
+};
+
+static void print_piece(void *user, enum lull_markup kind, const char *text)
+{
+    struct piece_state *state = user;
+    if (state->any && !(kind == LULL_MARKUP_KEPT && state->last == LULL_MARKUP_KEPT)) {
+        fputc('\n', state->file);
+    }
+    if (kind == LULL_MARKUP_KEPT) {
+        fprintf(state->file, "    %s\n", text);
+    } else {
+        wrap(state->file, text, 0, 0, state->width);
+    }
+    state->any = true;
+    state->last = kind;
+}
+
+static void print_text(FILE *file, const char *text, uint32_t width)
+{
+    struct piece_state state = {.file = file, .width = width};
+    lull_help_each_piece(text, print_piece, &state);
+}
+
+static void print_heading(FILE *file, const char *heading, const struct lull_view_style *style)
+{
+    fprintf(file, "\n%s%s:%s\n", style->color ? "\033[1m" : "", heading,
+            style->color ? "\033[0m" : "");
+}
+
+char *lull_help_option_label(const struct lull_option *option)
+{
+    const bool has_argument = option->kind != LULL_OPTION_FLAG;
+    g_autofree char *letter = option->letter ? g_strdup_printf("-%c, ", option->letter) : NULL;
+    return g_strdup_printf("%s--%s%s%s", letter ? letter : "", option->name,
+                           has_argument ? " " : "", has_argument ? option->argument : "");
+}
+
+char *lull_help_option_text(const struct lull_option *option)
+{
+    if (option->kind != LULL_OPTION_CHOICE) {
+        return g_strdup(option->help);
+    }
+    g_autofree char *list = g_strjoinv(", ", (char **)option->choices);
+    return g_strdup_printf("%s: %s", option->help, list);
+}
+
+#define OPTION_INDENT 26
+
+static void print_options(FILE *file, const struct lull_option **options, uint32_t begin,
+                          uint32_t end, uint32_t width)
+{
+    for (uint32_t i = begin; i < end; i++) {
+        g_autofree char *label = lull_help_option_label(options[i]);
+        g_autofree char *text = lull_help_option_text(options[i]);
+        uint32_t at = (uint32_t)fprintf(file, "  %s%s", options[i]->letter ? "" : "    ", label);
+        if (at + 2 > OPTION_INDENT) {
+            fputc('\n', file);
+            at = 0;
+        }
+        wrap(file, text, at, OPTION_INDENT, width);
+    }
+}
+
+void lull_help_verb(FILE *file, const struct lull_verb *verb, const struct lull_view_style *style)
+{
+    const uint32_t width = help_width(style);
+    fprintf(file, "Usage: lull %s [OPTIONS] %s\n\n", verb->name, verb->usage);
+    print_text(file, verb->description, width);
+    uint32_t count, n_own;
+    g_autofree const struct lull_option **options = lull_verb_options(verb, &count, &n_own);
+    if (n_own) {
+        print_heading(file, "Options", style);
+        print_options(file, options, 0, n_own, width);
+    }
+    print_heading(file, n_own ? "Options common to many verbs" : "Options", style);
+    print_options(file, options, n_own, count, width);
+    if (verb->output) {
+        print_heading(file, "Output", style);
+        print_text(file, verb->output, width);
+    }
+    if (verb->examples && verb->examples[0].command) {
+        print_heading(file, "Examples", style);
+    }
+    for (const struct lull_example *e = verb->examples; e && e->command; e++) {
+        fprintf(file, "  %s\n", e->command);
+        wrap(file, e->explanation, 0, 6, width);
+    }
+}
+
+void lull_help_program(FILE *file, const struct lull_view_style *style)
+{
+    const uint32_t width = help_width(style);
+    fputs("Usage: lull VERB [OPTIONS] TRACE…\n\n", file);
+    print_text(file, lull_program_description, width);
+    print_heading(file, "Verbs", style);
+    for (uint32_t i = 0; lull_verbs[i]; i++) {
+        uint32_t at = (uint32_t)fprintf(file, "  %s", lull_verbs[i]->name);
+        wrap(file, lull_verbs[i]->summary, at, 14, width);
+    }
+    fputs(
+        "\n'lull VERB --help' or 'lull help VERB' explains a verb, with examples; 'lull --version' "
+        "says\nwhat is built in.\n",
+        file);
+}

@@ -1,0 +1,121 @@
+/* lull info: what a trace holds, what it lost, and which questions it can answer. */
+#include "cmd/info.h"
+
+#include "analysis/event_counts.h"
+#include "cmd/verb.h"
+
+static void collect(struct lull_info *info, bool with_events)
+{
+    const uint32_t n_hosts = lull_session_host_count(info->session);
+    if (with_events) {
+        info->events = lull_event_counts(info->session);
+    }
+    info->declared = g_new0(struct lull_declared *, n_hosts);
+    for (uint32_t i = 0; i < n_hosts; i++) {
+        info->declared[i] = lull_declared_new(info->session, i);
+    }
+    /* After counting: it may have found more damage. */
+    for (uint32_t i = 0; i < lull_session_loss_count(info->session); i++) {
+        const struct lull_loss *loss = lull_session_loss(info->session, i);
+        if (lull_info_shows(info, loss->host)) {
+            info->lost_events += loss->events;
+            info->lost_packets += loss->packets;
+        }
+    }
+}
+
+static void clear(struct lull_info *info)
+{
+    for (uint32_t i = 0; info->declared && i < lull_session_host_count(info->session); i++) {
+        lull_declared_free(info->declared[i]);
+    }
+    g_free(info->declared);
+    if (info->events) {
+        g_array_unref(info->events);
+    }
+    lull_session_free(info->session);
+}
+
+static int run(const struct lull_args *args, GError **error)
+{
+    struct lull_info info = {.session = lull_args_open_session(args, error), .host = -1};
+    if (!info.session) {
+        return 1;
+    }
+    bool done = lull_args_host(args, info.session, &info.host, error);
+    if (done) {
+        collect(&info, lull_args_flag(args, "events"));
+        if (lull_args_flag(args, "json")) {
+            lull_info_print_json(&info);
+        } else {
+            struct lull_view_style style;
+            lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
+            style.local_time = lull_args_flag(args, "local");
+            done = lull_info_print_text(&info, &style, error);
+        }
+    }
+    int status = done ? lull_args_report_damage(info.session) : 1;
+    clear(&info);
+    return status;
+}
+
+static const struct lull_option options[] = {
+    {.name = "events", .kind = LULL_OPTION_FLAG, .help = "count the events by name"},
+    {.name = NULL},
+};
+
+static const char *const common[] = {"begin", "end", "timerange", "local",
+                                     "host",  "cpu", "json",      NULL};
+
+static const struct lull_example examples[] = {
+    {"lull info my-trace", "What the trace holds, what it lost, what it can answer."},
+    {"lull info --events client httpd db",
+     "The same for three machines, with their events by name."},
+    {"lull info --events --timerange +1s,+2s my-trace",
+     "How many events of each name there are in the second second."},
+    {"lull info --json my-trace | jq '.lost.events'", "How many events the tracer discarded."},
+    {NULL, NULL},
+};
+
+const struct lull_verb lull_verb_info = {
+    .name = "info",
+    .summary = "show what a trace holds, what it lost, and which questions it can answer",
+    .usage = "TRACE…",
+    .description =
+        "Shows each machine's traces: where they are, what recorded them, their clock, begin, end "
+        "and "
+        "size; the events and packets that were lost, and when; and for each question that Lull "
+        "knows whether the recorded events suffice for it, and which are missing.\n"
+        "\n"
+        "With --events all events are counted by name. --begin, --end, --timerange and --cpu limit "
+        "what "
+        "is counted; the rest is about the whole trace. Times are those of each machine's own "
+        "clock.",
+    .output =
+        "With --json one object:\n"
+        "\n"
+        " {\"version\": 1,\n"
+        "  \"hosts\": [{\"name\", \"traces\", \"begin_ns\", \"end_ns\"}],\n"
+        "  \"traces\": [{\"path\", \"host\", \"tracer\", \"domain\", \"kernel\", \"session\",\n"
+        "      \"format\", \"clock\": {\"name\", \"frequency_hz\", \"offset_ns\"},\n"
+        "      \"begin_ns\", \"end_ns\", \"duration_ns\", \"streams\", \"packets\",\n"
+        "      \"size_bytes\"}],\n"
+        "  \"events\": [{\"host\", \"name\", \"count\"}],\n"
+        "  \"lost\": {\"events\", \"packets\", \"intervals\": [{\"host\", \"path\",\n"
+        "      \"stream\", \"begin_ns\", \"end_ns\", \"events\", \"packets\"}]},\n"
+        "  \"questions\": [{\"id\", \"text\", \"hosts\": [{\"host\", \"answer\",\n"
+        "      \"lacks\": [[name, …]], \"without\": [{\"names\": [name, …], \"then\"}]}]}],\n"
+        "  \"problems\": [text, …]}\n"
+        "\n"
+        "Times are nanoseconds since 1970 on the machine's own clock; begin, end and duration are "
+        "null "
+        "for a trace without packets. \"events\" is null without --events, else sorted by count, "
+        "largest first, then name and host. \"answer\" is \"yes\", \"partly\" or \"no\"; \"lacks\" "
+        "lists for each missing kind of event the names any one of which would do; \"without\" "
+        "lists "
+        "what else is missing and what follows from that. \"problems\" says what is damaged.",
+    .options = options,
+    .common = common,
+    .examples = examples,
+    .run = run,
+};

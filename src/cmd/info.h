@@ -1,0 +1,27 @@
+/* What `lull info` is about to show, for its text and its JSON. */
+#ifndef LULL_CMD_INFO_H
+#define LULL_CMD_INFO_H
+
+#include <lull/session.h>
+
+#include "analysis/questions.h"
+#include "view/view.h"
+
+struct lull_info {
+    struct lull_session *session;
+    int32_t host;                    /* the only one to show, or -1 for all */
+    GArray *events;                  /* of struct lull_event_count; NULL: not asked for */
+    struct lull_declared **declared; /* by host */
+    uint64_t lost_events, lost_packets;
+};
+
+static inline bool lull_info_shows(const struct lull_info *info, uint32_t host)
+{
+    return info->host < 0 || (uint32_t)info->host == host;
+}
+
+bool lull_info_print_text(const struct lull_info *info, const struct lull_view_style *style,
+                          GError **error);
+void lull_info_print_json(const struct lull_info *info);
+
+#endif

@@ -1,0 +1,161 @@
+/* The program: finds the verb, parses its options, runs it, prints its error, and decides the exit
+ * status: 0 done, 1 the input or the question was bad, 2 the command line was wrong. */
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <lull/error.h>
+
+#include "cmd/help.h"
+#include "cmd/options.h"
+
+enum { EXIT_DONE = 0, EXIT_BAD_INPUT = 1, EXIT_USAGE = 2 };
+
+/* Whoever read our output has seen enough (`lull print … | head`): that is a good end, not an
+ * error. */
+static void end_on_closed_pipe(int number)
+{
+    (void)number;
+    _exit(EXIT_DONE);
+}
+
+static void set_up_signals(void)
+{
+    struct sigaction action = {.sa_handler = end_on_closed_pipe};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGPIPE, &action, NULL);
+}
+
+/* What was printed must have arrived: a full disk is an error. */
+static int finish_output(int status)
+{
+    errno = 0;
+    bool failed = ferror(stdout);
+    if (fflush(stdout) != 0 || failed) {
+        fprintf(stderr, "lull: cannot write to standard output: %s\n",
+                errno ? g_strerror(errno) : "a write failed");
+        return status == EXIT_DONE ? EXIT_BAD_INPUT : status;
+    }
+    return status;
+}
+
+static void print_version(void)
+{
+    printf("lull " LULL_VERSION "\n"
+           "Built with " LULL_LIBRARIES ".\n"
+           "Optional parts: %s.\n",
+           LULL_PARTS[0] ? LULL_PARTS : "none built in");
+}
+
+static int unknown_verb(const char *word)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    for (uint32_t i = 0; lull_verbs[i]; i++) {
+        g_ptr_array_add(names, (void *)lull_verbs[i]->name);
+    }
+    g_ptr_array_add(names, (void *)"help");
+    g_ptr_array_add(names, NULL);
+    const char *near = lull_suggest(word, (const char *const *)names->pdata);
+    if (near) {
+        fprintf(stderr, "lull: there is no verb “%s”; did you mean “%s”?\n", word, near);
+    } else {
+        fprintf(stderr, "lull: there is no verb “%s”\n", word);
+    }
+    fputs("Try 'lull --help'.\n", stderr);
+    return EXIT_USAGE;
+}
+
+/* Help about one verb or about the program. */
+static void show_help(FILE *file, const struct lull_verb *verb, const char *color)
+{
+    struct lull_view_style style;
+    lull_view_style_init(&style, file, color);
+    if (verb) {
+        lull_help_verb(file, verb, &style);
+    } else {
+        lull_help_program(file, &style);
+    }
+}
+
+/* lull help [VERB] */
+static int run_help(int argc, char **argv)
+{
+    if (argc == 0) {
+        show_help(stdout, NULL, NULL);
+        return EXIT_DONE;
+    }
+    const struct lull_verb *verb = lull_verb_find(argv[0]);
+    if (!verb) {
+        return unknown_verb(argv[0]);
+    }
+    show_help(stdout, verb, NULL);
+    return EXIT_DONE;
+}
+
+static int print_error(const struct lull_verb *verb, const GError *error, int status)
+{
+    fflush(stdout);
+    fprintf(stderr, "lull %s: %s\n", verb->name, error->message);
+    if (g_error_matches(error, LULL_ERROR, LULL_ERROR_USAGE)) {
+        fprintf(stderr, "Try 'lull %s --help'.\n", verb->name);
+        return EXIT_USAGE;
+    }
+    return status == EXIT_DONE ? EXIT_BAD_INPUT : status;
+}
+
+static int run_verb(const struct lull_verb *verb, int argc, char **argv)
+{
+    g_autoptr(GError) error = NULL;
+    struct lull_args *args = lull_args_parse(verb, argc, argv, &error);
+    if (!args) {
+        return print_error(verb, error, EXIT_USAGE);
+    }
+    int status = EXIT_DONE;
+    if (lull_args_flag(args, "help")) {
+        show_help(stdout, verb, lull_args_text(args, "color"));
+    } else {
+        status = verb->run(args, &error);
+        if (error) {
+            status = print_error(verb, error, status);
+        }
+    }
+    lull_args_free(args);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2) {
+        show_help(stderr, NULL, NULL);
+        return EXIT_USAGE;
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        show_help(stdout, NULL, NULL);
+        return EXIT_DONE;
+    }
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+        print_version();
+        return EXIT_DONE;
+    }
+    if (strcmp(word, "help") == 0) {
+        return run_help(argc - 2, argv + 2);
+    }
+    if (word[0] == '-') {
+        fprintf(stderr, "lull: the verb comes first, before the option %s\nTry 'lull --help'.\n",
+                word);
+        return EXIT_USAGE;
+    }
+    const struct lull_verb *verb = lull_verb_find(word);
+    return verb ? run_verb(verb, argc - 2, argv + 2) : unknown_verb(word);
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_CTYPE, "");
+    set_up_signals();
+    return finish_output(run(argc, argv));
+}

@@ -1,0 +1,295 @@
+/* Parses the words after the verb against its table of options. Everything a verb may be asked
+ * stands in that table, so a word that is not in it is a usage error here and never reaches the
+ * verb. */
+#include "cmd/options.h"
+
+#include <string.h>
+
+#include <lull/error.h>
+
+struct value {
+    const struct lull_option *option;
+    bool is_given;
+    const char *text;
+    int64_t number;
+};
+
+struct lull_args {
+    const struct lull_verb *verb;
+    struct value *values;
+    uint32_t n_values;
+    GPtrArray *rest;
+};
+
+/* Every verb takes these without listing them. */
+static const char *const everywhere[] = {"help", "color", "no-progress", NULL};
+
+static bool takes_common(const struct lull_verb *verb, const char *name)
+{
+    return g_strv_contains(everywhere, name) ||
+           (verb->common && g_strv_contains(verb->common, name));
+}
+
+const struct lull_option **lull_verb_options(const struct lull_verb *verb, uint32_t *count,
+                                             uint32_t *n_own)
+{
+    GPtrArray *options = g_ptr_array_new();
+    for (const struct lull_option *o = verb->options; o && o->name; o++) {
+        g_ptr_array_add(options, (void *)o);
+    }
+    *n_own = options->len;
+    for (const struct lull_option *o = lull_common_options; o->name; o++) {
+        if (takes_common(verb, o->name)) {
+            g_ptr_array_add(options, (void *)o);
+        }
+    }
+    *count = options->len;
+    return (const struct lull_option **)g_ptr_array_free(options, FALSE);
+}
+
+const struct lull_verb *lull_verb_find(const char *name)
+{
+    for (uint32_t i = 0; lull_verbs[i]; i++) {
+        if (strcmp(lull_verbs[i]->name, name) == 0) {
+            return lull_verbs[i];
+        }
+    }
+    return NULL;
+}
+
+static void set_unknown_error(const struct lull_args *args, const char *name, size_t length,
+                              GError **error)
+{
+    g_autofree char *word = g_strndup(name, length);
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    for (uint32_t i = 0; i < args->n_values; i++) {
+        g_ptr_array_add(names, (void *)args->values[i].option->name);
+    }
+    g_ptr_array_add(names, NULL);
+    const char *near = lull_suggest(word, (const char *const *)names->pdata);
+    if (near) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                    "there is no option --%s; did you mean --%s?", word, near);
+    } else {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "there is no option --%s", word);
+    }
+}
+
+static bool parse_number(struct value *value, const char *shown, const char *text, GError **error)
+{
+    guint64 number = 0;
+    if (!g_ascii_string_to_unsigned(text, 10, 0, INT64_MAX, &number, NULL)) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "%s takes a whole number from 0, not “%s”",
+                    shown, text);
+        return false;
+    }
+    value->number = (int64_t)number;
+    return true;
+}
+
+static bool check_choice(const struct lull_option *option, const char *shown, const char *text,
+                         GError **error)
+{
+    if (g_strv_contains(option->choices, text)) {
+        return true;
+    }
+    g_autofree char *list = g_strjoinv(", ", (char **)option->choices);
+    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "%s takes one of %s, not “%s”", shown, list,
+                text);
+    return false;
+}
+
+static bool set_value(struct value *value, const char *shown, const char *text, GError **error)
+{
+    if (value->option->kind == LULL_OPTION_NUMBER && !parse_number(value, shown, text, error)) {
+        return false;
+    }
+    if (value->option->kind == LULL_OPTION_CHOICE &&
+        !check_choice(value->option, shown, text, error)) {
+        return false;
+    }
+    if (value->option->kind == LULL_OPTION_FILE && !text[0]) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "%s takes the name of a file", shown);
+        return false;
+    }
+    value->is_given = true;
+    value->text = text;
+    return true;
+}
+
+/* The state of going through the words. */
+struct words {
+    int argc, at;
+    char *const *argv;
+};
+
+static bool take_next(struct words *words, struct value *value, const char *shown, GError **error)
+{
+    if (words->at + 1 >= words->argc) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "%s needs a value: %s %s", shown, shown,
+                    value->option->argument);
+        return false;
+    }
+    return set_value(value, shown, words->argv[++words->at], error);
+}
+
+/* --name, --name=value, --name value */
+static bool parse_long(struct lull_args *args, struct words *words, GError **error)
+{
+    const char *name = words->argv[words->at] + 2;
+    size_t length = strcspn(name, "=");
+    struct value *value = NULL;
+    for (uint32_t i = 0; i < args->n_values; i++) {
+        const char *known = args->values[i].option->name;
+        if (strlen(known) == length && memcmp(known, name, length) == 0) {
+            value = &args->values[i];
+        }
+    }
+    if (!value) {
+        set_unknown_error(args, name, length, error);
+        return false;
+    }
+    g_autofree char *shown = g_strdup_printf("--%s", value->option->name);
+    if (value->option->kind == LULL_OPTION_FLAG) {
+        if (name[length]) {
+            g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "%s takes no value", shown);
+            return false;
+        }
+        value->is_given = true;
+        return true;
+    }
+    if (name[length]) {
+        return set_value(value, shown, name + length + 1, error);
+    }
+    return take_next(words, value, shown, error);
+}
+
+/* -x, -xyz for flags, -x value, -xvalue */
+static bool parse_short(struct lull_args *args, struct words *words, GError **error)
+{
+    for (const char *letter = words->argv[words->at] + 1; *letter; letter++) {
+        struct value *value = NULL;
+        for (uint32_t i = 0; i < args->n_values; i++) {
+            if (args->values[i].option->letter == *letter) {
+                value = &args->values[i];
+            }
+        }
+        if (!value) {
+            g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "there is no option -%.*s",
+                        (int)(g_utf8_next_char(letter) - letter), letter);
+            return false;
+        }
+        if (value->option->kind == LULL_OPTION_FLAG) {
+            value->is_given = true;
+            continue;
+        }
+        const char shown[] = {'-', *letter, '\0'};
+        if (letter[1]) {
+            return set_value(value, shown, letter + 1, error);
+        }
+        return take_next(words, value, shown, error);
+    }
+    return true;
+}
+
+static bool parse_words(struct lull_args *args, struct words *words, GError **error)
+{
+    for (words->at = 0; words->at < words->argc; words->at++) {
+        const char *word = words->argv[words->at];
+        if (strcmp(word, "--") == 0) {
+            while (++words->at < words->argc) {
+                g_ptr_array_add(args->rest, words->argv[words->at]);
+            }
+        } else if (word[0] == '-' && word[1] == '-') {
+            if (!parse_long(args, words, error)) {
+                return false;
+            }
+        } else if (word[0] == '-' && word[1]) {
+            if (!parse_short(args, words, error)) {
+                return false;
+            }
+        } else {
+            g_ptr_array_add(args->rest, words->argv[words->at]);
+        }
+        if (lull_args_flag(args, "help")) {
+            return true;
+        }
+    }
+    return true;
+}
+
+struct lull_args *lull_args_parse(const struct lull_verb *verb, int argc, char *const *argv,
+                                  GError **error)
+{
+    struct lull_args *args = g_new0(struct lull_args, 1);
+    args->verb = verb;
+    args->rest = g_ptr_array_new();
+    uint32_t n_own;
+    g_autofree const struct lull_option **options =
+        lull_verb_options(verb, &args->n_values, &n_own);
+    args->values = g_new0(struct value, args->n_values);
+    for (uint32_t i = 0; i < args->n_values; i++) {
+        args->values[i].option = options[i];
+        args->values[i].number = -1;
+    }
+    struct words words = {.argc = argc, .argv = argv};
+    if (!parse_words(args, &words, error)) {
+        lull_args_free(args);
+        return NULL;
+    }
+    return args;
+}
+
+void lull_args_free(struct lull_args *args)
+{
+    if (args) {
+        g_free(args->values);
+        g_ptr_array_unref(args->rest);
+        g_free(args);
+    }
+}
+
+const struct lull_verb *lull_args_verb(const struct lull_args *args)
+{
+    return args->verb;
+}
+
+/* NULL for a common option that the verb does not take: it was not given then. */
+static const struct value *find_value(const struct lull_args *args, const char *name)
+{
+    for (uint32_t i = 0; i < args->n_values; i++) {
+        if (strcmp(args->values[i].option->name, name) == 0) {
+            return &args->values[i];
+        }
+    }
+    for (const struct lull_option *o = lull_common_options; o->name; o++) {
+        if (strcmp(o->name, name) == 0) {
+            return NULL;
+        }
+    }
+    g_error("verb %s asks for an option --%s that no table declares", args->verb->name, name);
+}
+
+bool lull_args_flag(const struct lull_args *args, const char *name)
+{
+    const struct value *value = find_value(args, name);
+    return value && value->is_given;
+}
+
+const char *lull_args_text(const struct lull_args *args, const char *name)
+{
+    const struct value *value = find_value(args, name);
+    return value ? value->text : NULL;
+}
+
+int64_t lull_args_number(const struct lull_args *args, const char *name)
+{
+    const struct value *value = find_value(args, name);
+    return value ? value->number : -1;
+}
+
+const char *const *lull_args_rest(const struct lull_args *args, uint32_t *count)
+{
+    *count = args->rest->len;
+    return (const char *const *)args->rest->pdata;
+}

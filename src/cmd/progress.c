@@ -1,0 +1,65 @@
+/* The progress bar. It draws at most ten times a second and asks for the time once in TICKS events.
+ */
+#include "cmd/progress.h"
+
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define TICKS 32768
+#define FIRST_AFTER_US 1000000
+#define NEXT_AFTER_US 100000
+
+void lull_progress_begin(struct lull_progress *progress, const struct lull_args *args,
+                         const struct lull_session *session, const char *what, bool prints_lines)
+{
+    *progress = (struct lull_progress){.session = session, .what = what, .countdown = TICKS};
+    progress->is_wanted = !lull_args_flag(args, "no-progress") && isatty(STDERR_FILENO) &&
+                          !(prints_lines && isatty(STDOUT_FILENO));
+    progress->begin_us = g_get_monotonic_time();
+    progress->next_us = progress->begin_us + FIRST_AFTER_US;
+}
+
+static void draw(const struct lull_progress *progress, double share)
+{
+    struct winsize size;
+    int columns = 80;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+        columns = size.ws_col;
+    }
+    char label[64];
+    int used = snprintf(label, sizeof label, "%s %3.0f %% ", progress->what, share * 100);
+    int room = CLAMP(columns - used - 3, 0, 60);
+    int full = (int)(share * room);
+    fprintf(stderr, "\r%s[", label);
+    for (int i = 0; i < room; i++) {
+        fputc(i < full ? '#' : '.', stderr);
+    }
+    fputc(']', stderr);
+    fflush(stderr);
+}
+
+void lull_progress_update(struct lull_progress *progress)
+{
+    progress->countdown = TICKS;
+    if (!progress->is_wanted) {
+        return;
+    }
+    int64_t now = g_get_monotonic_time();
+    if (now < progress->next_us) {
+        return;
+    }
+    progress->next_us = now + NEXT_AFTER_US;
+    progress->is_shown = true;
+    draw(progress, CLAMP(lull_session_progress(progress->session), 0.0, 1.0));
+}
+
+void lull_progress_end(struct lull_progress *progress)
+{
+    if (progress->is_shown) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
+    progress->is_shown = false;
+    progress->is_wanted = false;
+}

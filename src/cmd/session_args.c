@@ -1,0 +1,193 @@
+/* From the command line to a session: opens the traces, and turns --host, --cpu, --begin, --end and
+ * --timerange into what the reader is limited to. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "cmd/verb.h"
+
+struct lull_session *lull_args_open_traces(const struct lull_args *args, GError **error)
+{
+    uint32_t count;
+    const char *const *paths = lull_args_rest(args, &count);
+    if (count == 0) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                            "no trace given; say which directory holds it");
+        return NULL;
+    }
+    struct lull_session *session = lull_session_new();
+    for (uint32_t i = 0; i < count; i++) {
+        if (!lull_session_add(session, paths[i], error)) {
+            lull_session_free(session);
+            return NULL;
+        }
+    }
+    return session;
+}
+
+bool lull_args_host(const struct lull_args *args, const struct lull_session *session, int32_t *host,
+                    GError **error)
+{
+    const char *name = lull_args_text(args, "host");
+    *host = -1;
+    if (!name) {
+        return true;
+    }
+    g_autoptr(GString) known = g_string_new(NULL);
+    for (uint32_t i = 0; i < lull_session_host_count(session); i++) {
+        const char *host_name = lull_session_host(session, i)->name;
+        if (strcmp(host_name, name) == 0) {
+            *host = (int32_t)i;
+            return true;
+        }
+        g_string_append_printf(known, "%s%s", i ? ", " : "", host_name);
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                "there is no host “%s” in these traces; there is: %s", name, known->str);
+    return false;
+}
+
+/* One time of the command line; an empty text leaves *time_ns as it is. */
+static bool parse_time(const struct lull_args *args, const char *option, const char *text,
+                       int64_t base_ns, int64_t *time_ns, GError **error)
+{
+    if (!text || !text[0]) {
+        return true;
+    }
+    if (!lull_time_parse(text, base_ns, lull_args_flag(args, "local"), time_ns, error)) {
+        g_prefix_error(error, "--%s: ", option);
+        return false;
+    }
+    return true;
+}
+
+static bool parse_timerange(const struct lull_args *args, const char *text, int64_t base_ns,
+                            int64_t *begin_ns, int64_t *end_ns, GError **error)
+{
+    const char *comma = strchr(text, ',');
+    if (!comma) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                    "--timerange takes two times with a comma between, not “%s”", text);
+        return false;
+    }
+    if (lull_args_text(args, "begin") || lull_args_text(args, "end")) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                            "--timerange says begin and end: give it without --begin and --end");
+        return false;
+    }
+    g_autofree char *first = g_strndup(text, (gsize)(comma - text));
+    return parse_time(args, "timerange", first, base_ns, begin_ns, error) &&
+           parse_time(args, "timerange", comma + 1, base_ns, end_ns, error);
+}
+
+/* A range that misses the traces altogether is a slip in the times: better said than an empty
+ * answer. */
+static bool check_range(const struct lull_args *args, const struct lull_session *session,
+                        int64_t begin_ns, int64_t end_ns, GError **error)
+{
+    if (begin_ns >= end_ns) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                            "the end of the time range is not after its begin");
+        return false;
+    }
+    int64_t first, last;
+    if (!lull_session_range(session, &first, &last) || (begin_ns <= last && end_ns > first)) {
+        return true;
+    }
+    char from[LULL_TIME_TEXT_SIZE], to[LULL_TIME_TEXT_SIZE];
+    lull_time_format_iso(first, lull_args_flag(args, "local"), from);
+    lull_time_format_iso(last, lull_args_flag(args, "local"), to);
+    g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                "nothing was recorded in that time range: the traces go from %s to %s", from, to);
+    return false;
+}
+
+bool lull_args_range(const struct lull_args *args, const struct lull_session *session,
+                     int64_t *begin_ns, int64_t *end_ns, GError **error)
+{
+    const char *begin = lull_args_text(args, "begin");
+    const char *end = lull_args_text(args, "end");
+    const char *range = lull_args_text(args, "timerange");
+    *begin_ns = INT64_MIN;
+    *end_ns = INT64_MAX;
+    if (!begin && !end && !range) {
+        return true;
+    }
+    int64_t base_ns = 0, last_ns;
+    if (!lull_session_range(session, &base_ns, &last_ns)) {
+        base_ns = 0;
+    }
+    if (range && !parse_timerange(args, range, base_ns, begin_ns, end_ns, error)) {
+        return false;
+    }
+    return parse_time(args, "begin", begin, base_ns, begin_ns, error) &&
+           parse_time(args, "end", end, base_ns, end_ns, error) &&
+           check_range(args, session, *begin_ns, *end_ns, error);
+}
+
+bool lull_args_apply(const struct lull_args *args, struct lull_session *session, GError **error)
+{
+    int32_t host;
+    int64_t begin_ns, end_ns;
+    if (!lull_args_host(args, session, &host, error) ||
+        !lull_args_range(args, session, &begin_ns, &end_ns, error)) {
+        return false;
+    }
+    int64_t cpu = lull_args_number(args, "cpu");
+    if (cpu > INT32_MAX) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "there is no CPU %" PRId64, cpu);
+        return false;
+    }
+    lull_session_select(session, host, (int32_t)cpu);
+    lull_session_limit(session, begin_ns, end_ns);
+    return true;
+}
+
+struct lull_session *lull_args_open_session(const struct lull_args *args, GError **error)
+{
+    struct lull_session *session = lull_args_open_traces(args, error);
+    if (session && !lull_args_apply(args, session, error)) {
+        g_clear_pointer(&session, lull_session_free);
+    }
+    return session;
+}
+
+#define MOST_PROBLEMS 20
+
+static void report_losses(const struct lull_session *session)
+{
+    uint64_t events = 0, packets = 0;
+    for (uint32_t i = 0; i < lull_session_loss_count(session); i++) {
+        const struct lull_loss *loss = lull_session_loss(session, i);
+        events += loss->events;
+        packets += loss->packets;
+    }
+    if (events || packets) {
+        fprintf(stderr,
+                "lull: the traces have gaps: %" PRIu64 " events and %" PRIu64
+                " packets were lost ('lull info' says when)\n",
+                events, packets);
+    }
+}
+
+int lull_args_report_damage(struct lull_session *session)
+{
+    const uint32_t count = lull_session_problem_count(session);
+    /* What was printed so far belongs before the complaints about it. */
+    fflush(stdout);
+    for (uint32_t i = 0; i < MIN(count, MOST_PROBLEMS); i++) {
+        fprintf(stderr, "lull: damaged: %s\n", lull_session_problem(session, i));
+    }
+    if (count > MOST_PROBLEMS) {
+        fprintf(stderr, "lull: … and %" PRIu32 " more places\n", count - MOST_PROBLEMS);
+    }
+    return count ? 1 : 0;
+}
+
+int lull_args_report_problems(struct lull_session *session)
+{
+    int status = lull_args_report_damage(session);
+    report_losses(session);
+    return status;
+}

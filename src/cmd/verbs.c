@@ -1,0 +1,77 @@
+/* All verbs, and the options that are spelled the same in all of them. A new verb: its file, its
+ * line here, and its name in src/cmd/meson.build. */
+#include "cmd/verb.h"
+
+#include <stddef.h>
+
+extern const struct lull_verb lull_verb_info;
+extern const struct lull_verb lull_verb_print;
+
+const struct lull_verb *const lull_verbs[] = {
+    &lull_verb_info,
+    &lull_verb_print,
+    NULL,
+};
+
+const char lull_program_description[] =
+    "Lull answers one question: what was my program waiting for? It reads what the kernel recorded "
+    "on "
+    "one or many machines (LTTng kernel traces), joins their clocks and follows every wake-up "
+    "backwards.\n"
+    "\n"
+    "TRACE is the directory of a trace, or a directory that holds traces; several may be given, of "
+    "one machine or of many.";
+
+static const char *const color_choices[] = {"auto", "always", "never", NULL};
+
+const struct lull_option lull_common_options[] = {
+    {.name = "begin",
+     .letter = 'b',
+     .kind = LULL_OPTION_TEXT,
+     .argument = "T",
+     .help =
+         "nothing before time T: nanoseconds or seconds since 1970, an ISO date-time, "
+         "HH:MM:SS[.n] of the trace's first day, or +1.5s, +200ms, … after the begin of the trace"},
+    {.name = "end",
+     .letter = 'e',
+     .kind = LULL_OPTION_TEXT,
+     .argument = "T",
+     .help = "nothing at or after time T"},
+    {.name = "timerange",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "T,T",
+     .help = "begin and end in one word"},
+    {.name = "local",
+     .kind = LULL_OPTION_FLAG,
+     .help = "times are read and shown in the local time zone, not in UTC"},
+    {.name = "host", .kind = LULL_OPTION_TEXT, .argument = "NAME", .help = "only this machine"},
+    {.name = "cpu", .kind = LULL_OPTION_NUMBER, .argument = "N", .help = "only this CPU"},
+    {.name = "tid",
+     .kind = LULL_OPTION_NUMBER,
+     .argument = "N",
+     .help = "only the task with this thread id"},
+    {.name = "comm",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "NAME",
+     .help = "only tasks with this name (the kernel keeps its first 15 bytes)"},
+    {.name = "limit",
+     .letter = 'n',
+     .kind = LULL_OPTION_NUMBER,
+     .argument = "N",
+     .help = "at most N lines of results"},
+    {.name = "no-sync",
+     .kind = LULL_OPTION_FLAG,
+     .help = "leave the clocks of the machines as they were, do not join them by the packets they "
+             "exchanged"},
+    {.name = "json", .letter = 'j', .kind = LULL_OPTION_FLAG, .help = "print JSON for programs"},
+    {.name = "color",
+     .kind = LULL_OPTION_CHOICE,
+     .argument = "WHEN",
+     .help = "use colours",
+     .choices = color_choices},
+    {.name = "no-progress",
+     .kind = LULL_OPTION_FLAG,
+     .help = "no progress bar, even if a terminal watches"},
+    {.name = "help", .letter = 'h', .kind = LULL_OPTION_FLAG, .help = "show this help"},
+    {.name = NULL},
+};

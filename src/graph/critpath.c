@@ -1,0 +1,274 @@
+/* The bounded critical path: from the end of the question backwards, and at each wait over to the
+ * line that ended it, but not further back than where that wait began; then on with the line that
+ * had waited. What is not known on the way is said to be unknown. */
+#include "graph/critpath.h"
+
+#include <stdbool.h>
+
+#include "base/vec.h"
+
+/* Jumps from line to line in a row without going back in time. A machine does not wake that many
+ * tasks in one nanosecond, each by the one before; a graph that claims so gets an unknown wait
+ * instead of an endless walk. */
+#define MAX_INSTANT_JUMPS 64
+
+/* A wait under explanation: where to go on when the explanation has come down to its begin. */
+struct frame {
+    uint32_t line, index;
+    int64_t bound_ns;
+};
+
+/* The walk stands on `line` at time_ns, within or at the end of the edge that ends at point `index`
+ * (which is the number of points if time_ns is after the last one).
+ *
+ * It ends: each step either lowers time_ns; or takes a frame off, which step() never puts on
+ * without a jump; or jumps at the same time_ns, at most MAX_INSTANT_JUMPS times in a row. A frame
+ * is put on only above its bound, so none comes off between jumps at one time. time_ns takes no
+ * other values than times of points, sources of links and the end; so the number of steps is at
+ * most proportional to the number of points and links between begin and end. */
+struct walk {
+    const struct lull_graph *graph;
+    GArray *hops; /* latest first */
+    int64_t begin_ns, end_ns;
+
+    uint32_t line, index;
+    int64_t time_ns;
+    int64_t bound_ns; /* begin of the wait under explanation; INT64_MIN on the line asked about */
+    LULL_VEC(struct frame) frames;
+
+    uint32_t jumped_from[MAX_INSTANT_JUMPS]; /* lines left at the present time_ns */
+    uint32_t n_jumped;
+};
+
+/* Covers the time back to from_ns with a hop, less what lies outside of the question. */
+static void go_back(struct walk *walk, int64_t from_ns, struct lull_hop hop)
+{
+    hop.line = walk->line;
+    hop.begin_ns = MAX(from_ns, walk->begin_ns);
+    hop.end_ns = MIN(walk->time_ns, walk->end_ns);
+    if (hop.begin_ns < hop.end_ns) {
+        g_array_append_val(walk->hops, hop);
+    }
+    walk->time_ns = from_ns;
+    walk->n_jumped = 0;
+}
+
+static void go_back_unknown(struct walk *walk, int64_t from_ns)
+{
+    go_back(walk, from_ns,
+            (struct lull_hop){.detail = LULL_NONE,
+                              .link = LULL_NONE,
+                              .state = LULL_STATE_BLOCKED,
+                              .cause = LULL_CAUSE_UNKNOWN,
+                              .cpu = -1});
+}
+
+/* The time a cause took to arrive is time the line still waited. */
+static void go_back_in_transit(struct walk *walk, int64_t from_ns, uint32_t link)
+{
+    const struct lull_graph_link *l = lull_graph_link_at(walk->graph, link);
+    go_back(walk, from_ns,
+            (struct lull_hop){.detail = l->detail,
+                              .link = link,
+                              .state = LULL_STATE_BLOCKED,
+                              .cause = l->cause == LULL_CAUSE_NONE ? LULL_CAUSE_TASK : l->cause,
+                              .cpu = -1});
+}
+
+static void go_back_along_edge(struct walk *walk, int64_t from_ns,
+                               const struct lull_graph_point *edge)
+{
+    enum lull_cause cause = edge->cause;
+    if (edge->state == LULL_STATE_BLOCKED &&
+        (cause == LULL_CAUSE_NONE || cause == LULL_CAUSE_TASK)) {
+        cause = LULL_CAUSE_UNKNOWN; /* some task, but which one the graph does not tell */
+    }
+    go_back(walk, from_ns,
+            (struct lull_hop){.detail = edge->detail,
+                              .link = LULL_NONE,
+                              .state = edge->state,
+                              .cause = cause,
+                              .cpu = edge->cpu});
+}
+
+/* Index of the first point of the line at or after the time; the number of points if there is none.
+ */
+static uint32_t find_index(const struct lull_graph *graph, uint32_t line, int64_t time_ns)
+{
+    uint32_t low = 0, high;
+    const struct lull_graph_point *points = lull_graph_points(graph, line, &high);
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (points[middle].time_ns < time_ns) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Whether the source of the link is a place where the walk has not just been: the same line at the
+ * same time again would lead round in a circle. */
+static bool can_jump(const struct walk *walk, const struct lull_graph_link *link)
+{
+    if (link->from_ns < walk->time_ns) {
+        return true;
+    }
+    if (walk->n_jumped == MAX_INSTANT_JUMPS || link->from_line == walk->line) {
+        return false;
+    }
+    for (uint32_t i = 0; i < walk->n_jumped; i++) {
+        if (walk->jumped_from[i] == link->from_line) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Goes over to the source of the link. A source later than now stands for what its line does now.
+ */
+static void jump(struct walk *walk, uint32_t link)
+{
+    const struct lull_graph_link *l = lull_graph_link_at(walk->graph, link);
+    if (l->from_ns < walk->time_ns) {
+        go_back_in_transit(walk, l->from_ns, link);
+    } else {
+        walk->jumped_from[walk->n_jumped++] = walk->line;
+    }
+    walk->line = l->from_line;
+    walk->index = find_index(walk->graph, walk->line, walk->time_ns);
+}
+
+/* At a point of a waker with a link although it did not wait there (it was forked; a packet came
+ * in). The link is followed if it spans the whole rest of the wait under explanation, or if the
+ * line is not known back to the begin of that wait and this is the last such chance on it. False if
+ * the link is of no use. */
+static bool follow_entry(struct walk *walk, const struct lull_graph_point *points)
+{
+    const struct lull_graph_point *point = &points[walk->index];
+    const struct lull_graph_link *link = lull_graph_link_at(walk->graph, point->link);
+    if (link->from_ns <= walk->bound_ns) {
+        go_back_in_transit(walk, walk->bound_ns, point->link);
+        return true;
+    }
+    struct lull_graph_piece piece = lull_graph_piece_of(walk->graph, walk->line, walk->index);
+    if (piece.entry != walk->index || points[piece.first].time_ns <= walk->bound_ns ||
+        !can_jump(walk, link)) {
+        return false;
+    }
+    jump(walk, point->link);
+    return true;
+}
+
+/* Waits that another line can explain. The other causes say all there is to say. */
+static bool is_resolvable(const struct lull_graph_point *edge)
+{
+    return edge->state == LULL_STATE_BLOCKED && edge->link != LULL_NONE &&
+           (edge->cause == LULL_CAUSE_NONE || edge->cause == LULL_CAUSE_TASK ||
+            edge->cause == LULL_CAUSE_NETWORK || edge->cause == LULL_CAUSE_UNKNOWN);
+}
+
+/* Explains the wait that ends at the present point by the link into that point. False if it leads
+ * in a circle. */
+static bool resolve(struct walk *walk, const struct lull_graph_point *points)
+{
+    const struct lull_graph_point *edge = &points[walk->index];
+    const struct lull_graph_link *link = lull_graph_link_at(walk->graph, edge->link);
+    if (walk->frames.count > 0 && link->from_ns <= walk->bound_ns) {
+        go_back_in_transit(walk, walk->bound_ns, edge->link);
+        return true;
+    }
+    int64_t wait_ns = MAX(points[walk->index - 1].time_ns, walk->bound_ns);
+    if (link->from_ns <= wait_ns) {
+        go_back_in_transit(walk, wait_ns, edge->link);
+        walk->index--;
+        return true;
+    }
+    if (!can_jump(walk, link)) {
+        return false;
+    }
+    lull_vec_push(
+        &walk->frames,
+        (struct frame){.line = walk->line, .index = walk->index - 1, .bound_ns = walk->bound_ns});
+    walk->bound_ns = wait_ns;
+    jump(walk, edge->link);
+    return true;
+}
+
+/* One move: back over (a part of) an edge, or over to another line. */
+static void step(struct walk *walk)
+{
+    uint32_t count;
+    const struct lull_graph_point *points = lull_graph_points(walk->graph, walk->line, &count);
+    bool is_main = walk->frames.count == 0;
+    int64_t from_ns = walk->bound_ns;
+    if (walk->index > 0) {
+        from_ns = MAX(from_ns, points[walk->index - 1].time_ns);
+    }
+    if (walk->index == count) {
+        go_back_unknown(walk, from_ns);
+        walk->index -= count > 0;
+        return;
+    }
+    const struct lull_graph_point *edge = &points[walk->index];
+    if (!is_main && edge->time_ns == walk->time_ns && edge->link != LULL_NONE &&
+        edge->state != LULL_STATE_BLOCKED && follow_entry(walk, points)) {
+        return;
+    }
+    if (edge->state == LULL_STATE_NONE) {
+        /* What a waker did before a gap has nothing to do with the wait. */
+        go_back_unknown(walk, is_main ? from_ns : walk->bound_ns);
+    } else if (is_resolvable(edge) && resolve(walk, points)) {
+        return;
+    } else {
+        go_back_along_edge(walk, from_ns, edge);
+    }
+    walk->index -= walk->index > 0;
+}
+
+static void reverse(GArray *hops)
+{
+    struct lull_hop *data = (struct lull_hop *)(void *)hops->data;
+    for (guint low = 0, high = hops->len; low + 1 < high; low++, high--) {
+        struct lull_hop hop = data[low];
+        data[low] = data[high - 1];
+        data[high - 1] = hop;
+    }
+}
+
+GArray *lull_critpath_find(const struct lull_graph *graph, uint32_t line, int64_t begin_ns,
+                           int64_t end_ns)
+{
+    struct walk walk = {.graph = graph,
+                        .hops = g_array_new(FALSE, FALSE, sizeof(struct lull_hop)),
+                        .begin_ns = begin_ns,
+                        .end_ns = end_ns,
+                        .line = line,
+                        .time_ns = end_ns,
+                        .bound_ns = INT64_MIN};
+    if (begin_ns >= end_ns) {
+        return walk.hops;
+    }
+    /* From the end of the edge that the question's end is in: so a wait is explained in the same
+     * way whatever part of it is asked about. */
+    uint32_t count;
+    const struct lull_graph_point *points = lull_graph_points(graph, line, &count);
+    walk.index = find_index(graph, line, end_ns);
+    if (walk.index < count) {
+        walk.time_ns = points[walk.index].time_ns;
+    }
+    while (walk.time_ns > begin_ns) {
+        if (walk.time_ns > walk.bound_ns) {
+            step(&walk);
+        } else {
+            struct frame frame = lull_vec_pop(&walk.frames);
+            walk.line = frame.line;
+            walk.index = frame.index;
+            walk.bound_ns = frame.bound_ns;
+        }
+    }
+    lull_vec_free(&walk.frames);
+    reverse(walk.hops);
+    return walk.hops;
+}

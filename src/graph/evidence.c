@@ -1,0 +1,177 @@
+/* The evidence behind a step of a path, in one line of words: the request, the packet, the interrupt, who ran instead. */
+#include "graph/critpath.h"
+#include "graph/execgraph_private.h"
+
+#include "base/time.h"
+
+static const char *device_name(const struct lull_execgraph *eg, const struct lull_block_request *request,
+                               char *out, size_t size)
+{
+    const char *name = lull_model_device(eg->model, request->host, request->dev);
+    if (name)
+        return name;
+    g_snprintf(out, size, "device %u:%u", request->dev >> 20, request->dev & 0xfffff);
+    return out;
+}
+
+static const char *operation_name(uint32_t rwbs)
+{
+    return rwbs & LULL_RWBS_DISCARD ? "discard"
+           : rwbs & LULL_RWBS_WRITE ? "write"
+           : rwbs & LULL_RWBS_READ  ? "read"
+                                    : "flush";
+}
+
+static void tell_request(const struct lull_execgraph *eg, uint32_t index, GString *out)
+{
+    const struct lull_block_request *request = lull_model_request(eg->model, index);
+    char device[40], took[LULL_TIME_TEXT_SIZE];
+    g_string_append_printf(out, "%s %s", device_name(eg, request, device, sizeof device),
+                           operation_name(request->rwbs));
+    if (request->sectors)
+        g_string_append_printf(out, " of %u sectors at %" G_GUINT64_FORMAT, request->sectors,
+                               request->sector);
+    if (request->issue_ns != INT64_MIN) {
+        lull_duration_format(request->complete_ns - request->issue_ns, took);
+        g_string_append_printf(out, ", %s in the device", took);
+        if (request->insert_ns != INT64_MIN && request->issue_ns > request->insert_ns) {
+            lull_duration_format(request->issue_ns - request->insert_ns, took);
+            g_string_append_printf(out, " after %s in the queue", took);
+        }
+    }
+    if (request->submitter != LULL_NONE) {
+        const struct lull_task *task = lull_model_task(eg->model, request->submitter);
+        g_string_append_printf(out, ", submitted by %s/%d",
+                               lull_model_comm(eg->model, request->submitter, request->complete_ns),
+                               task->tid);
+    }
+    if (request->label != LULL_NONE)
+        g_string_append_printf(out, ", %s", lull_model_label(eg->model, request->label));
+}
+
+static void tell_packet(const struct lull_execgraph *eg, uint32_t index, GString *out)
+{
+    const struct packet_note *packet = &eg->packets.items[index];
+    if (packet->flow == LULL_NONE) {
+        g_string_append(out, "packet without headers in the trace");
+        return;
+    }
+    const struct lull_flow *flow = lull_flows_at(lull_model_flows(eg->model), packet->flow);
+    char source[64], destination[64];
+    lull_flow_format_end(flow, true, source, sizeof source);
+    lull_flow_format_end(flow, false, destination, sizeof destination);
+    g_string_append_printf(out, "packet %s → %s, %u bytes", source, destination, packet->payload);
+    if (packet->peer == LULL_NONE)
+        g_string_append(out, ", its sender is not in the traces");
+}
+
+/* hop->cause tells what evidence->index is; a DISK wait's request is known by index even when the
+ * completion came in an interrupt of another kind. */
+static void tell_cause(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                       const struct evidence *evidence, GString *out)
+{
+    if (hop->cause == LULL_CAUSE_DISK && evidence->index != LULL_NONE) {
+        tell_request(eg, evidence->index, out);
+    } else if (hop->cause == LULL_CAUSE_NETWORK && evidence->index < eg->packets.count) {
+        tell_packet(eg, evidence->index, out);
+    } else if (evidence->waker != LULL_NONE) {
+        const struct lull_task *task = lull_model_task(eg->model, evidence->waker);
+        g_string_append_printf(out, "woken by %s/%d",
+                               lull_model_comm(eg->model, evidence->waker, hop->end_ns), task->tid);
+    } else if (evidence->label != LULL_NONE) {
+        g_string_append(out, lull_model_label(eg->model, evidence->label));
+    }
+}
+
+const char *lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop, GStringChunk *strings)
+{
+    if (hop->detail == LULL_NONE)
+        return NULL;
+    const struct evidence *evidence = &eg->evidence.items[hop->detail];
+    g_autoptr(GString) out = g_string_new(NULL);
+    tell_cause(eg, hop, evidence, out);
+    if (evidence->syscall != LULL_NONE)
+        g_string_append_printf(out, "%sin %s", out->len ? "; " : "",
+                               lull_model_label(eg->model, evidence->syscall));
+    return out->len ? g_string_chunk_insert_const(strings, out->str) : NULL;
+}
+
+struct share {
+    uint32_t task;
+    int64_t ns;
+};
+
+static gint longest_first(gconstpointer a, gconstpointer b)
+{
+    const struct share *left = a, *right = b;
+    if (left->ns != right->ns)
+        return left->ns < right->ns ? 1 : -1;
+    return left->task < right->task ? -1 : left->task > right->task;
+}
+
+static void add_share(GArray *shares, uint32_t task, int64_t ns)
+{
+    for (guint i = 0; i < shares->len; i++) {
+        struct share *share = &g_array_index(shares, struct share, i);
+        if (share->task == task) {
+            share->ns += ns;
+            return;
+        }
+    }
+    g_array_append_val(shares, ((struct share){task, ns}));
+}
+
+/* First switch after time_ns. */
+static size_t switch_after(const struct cpu_notes *notes, int64_t time_ns)
+{
+    size_t low = 0, high = notes->switches.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (notes->switches.items[middle].time_ns <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Who had the CPU meanwhile: the three that had it longest. */
+const char *lull_evidence_preempted(const struct lull_execgraph *eg, uint32_t host, const struct lull_hop *hop,
+                                    GStringChunk *strings)
+{
+    enum { NAMED = 3 };
+    if (hop->cpu < 0 || host >= eg->hosts.count || (size_t)hop->cpu >= eg->hosts.items[host].cpus.count)
+        return NULL;
+    const struct cpu_notes *notes = &eg->hosts.items[host].cpus.items[hop->cpu];
+    g_autoptr(GArray) shares = g_array_new(FALSE, FALSE, sizeof(struct share));
+    size_t i = switch_after(notes, hop->begin_ns);
+    for (i = i ? i - 1 : 0; i < notes->switches.count; i++) {
+        const struct switch_note *note = &notes->switches.items[i];
+        if (note->time_ns >= hop->end_ns)
+            break;
+        int64_t until =
+            i + 1 < notes->switches.count ? notes->switches.items[i + 1].time_ns : hop->end_ns;
+        int64_t ns = MIN(until, hop->end_ns) - MAX(note->time_ns, hop->begin_ns);
+        if (ns > 0 && note->task != hop->line)
+            add_share(shares, note->task, ns);
+    }
+    if (shares->len == 0)
+        return NULL;
+    g_array_sort(shares, longest_first);
+    g_autoptr(GString) out = g_string_new(NULL);
+    g_string_append_printf(out, "CPU %d: ", hop->cpu);
+    for (guint k = 0; k < MIN(shares->len, NAMED); k++) {
+        const struct share *share = &g_array_index(shares, struct share, k);
+        char ns[LULL_TIME_TEXT_SIZE];
+        lull_duration_format(share->ns, ns);
+        if (share->task == LULL_NONE)
+            g_string_append_printf(out, "%sidle, waking up %s", k ? ", " : "", ns);
+        else
+            g_string_append_printf(out, "%s%s/%d ran %s", k ? ", " : "",
+                                   lull_model_comm(eg->model, share->task, hop->end_ns),
+                                   lull_model_task(eg->model, share->task)->tid, ns);
+    }
+    if (shares->len > NAMED)
+        g_string_append_printf(out, ", %u others", shares->len - NAMED);
+    return g_string_chunk_insert_const(strings, out->str);
+}

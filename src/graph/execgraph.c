@@ -1,0 +1,171 @@
+/* Building the execution graph from facts. One line for each task, and one for the interrupt context of each CPU
+ * on which packets pass: there a handler's begin starts a new piece, so that a context never seems to run while
+ * its CPU was idle. */
+#include "graph/execgraph_private.h"
+
+#include <string.h>
+
+static uint32_t note_evidence(struct lull_execgraph *eg, uint32_t syscall, const struct lull_wakeup *wakeup)
+{
+    struct evidence evidence = {LULL_NONE, syscall, LULL_NONE, LULL_NONE};
+    if (wakeup) {
+        evidence.label = wakeup->label;
+        evidence.waker = wakeup->task;
+        evidence.index = wakeup->cause == LULL_CAUSE_NETWORK ? wakeup->packet : wakeup->request;
+    }
+    lull_vec_push(&eg->evidence, evidence);
+    return eg->evidence.count - 1;
+}
+
+/* Where the cause of a wake-up lies: a moment of another line. */
+static bool find_source(const struct lull_execgraph *eg, const struct lull_wakeup *wakeup, uint32_t *line,
+                        int64_t *time_ns)
+{
+    if (wakeup->cause == LULL_CAUSE_TASK && wakeup->task != LULL_NONE) {
+        *line = wakeup->task;
+        *time_ns = wakeup->time_ns;
+        return true;
+    }
+    if (wakeup->cause != LULL_CAUSE_NETWORK || wakeup->packet >= eg->packets.count)
+        return false;
+    uint32_t sent = eg->packets.items[wakeup->packet].peer;
+    if (sent == LULL_NONE || eg->packets.items[sent].line == LULL_NONE)
+        return false;
+    *line = eg->packets.items[sent].line;
+    *time_ns = eg->packets.items[sent].time_ns;
+    return true;
+}
+
+static void on_state(void *user, const struct lull_state_fact *fact)
+{
+    struct lull_execgraph *eg = user;
+    uint32_t evidence = LULL_NONE;
+    if (fact->wakeup || fact->syscall != LULL_NONE)
+        evidence = note_evidence(eg, fact->syscall, fact->wakeup);
+    if (fact->state == LULL_STATE_NONE) {
+        lull_graph_add(eg->graph, fact->task, fact->end_ns);
+    } else if (fact->state != LULL_STATE_BLOCKED) {
+        lull_graph_append(eg->graph, fact->task, fact->end_ns, fact->state, LULL_CAUSE_NONE, fact->cpu,
+                          LULL_NONE);
+    } else {
+        enum lull_cause cause = fact->wakeup ? fact->wakeup->cause : LULL_CAUSE_UNKNOWN;
+        lull_graph_append(eg->graph, fact->task, fact->end_ns, LULL_STATE_BLOCKED, cause, -1,
+                          evidence);
+    }
+    uint32_t line;
+    int64_t time_ns;
+    if (fact->wakeup && find_source(eg, fact->wakeup, &line, &time_ns))
+        lull_graph_link(eg->graph, line, time_ns, fact->task, fact->end_ns, fact->wakeup->cause,
+                        evidence);
+}
+
+static struct cpu_notes *notes_of(struct lull_execgraph *eg, uint32_t host, int32_t cpu)
+{
+    while (eg->hosts.count <= host)
+        memset(lull_vec_add(&eg->hosts), 0, sizeof *eg->hosts.items);
+    struct host_notes *notes = &eg->hosts.items[host];
+    while ((int32_t)notes->cpus.count <= cpu)
+        memset(lull_vec_add(&notes->cpus), 0, sizeof *notes->cpus.items);
+    return &notes->cpus.items[cpu];
+}
+
+static void on_switched(void *user, const struct lull_switch_fact *fact)
+{
+    struct cpu_notes *notes = notes_of(user, fact->host, fact->cpu);
+    lull_vec_push(&notes->switches, (struct switch_note){fact->time_ns, fact->task});
+}
+
+static void on_interrupt(void *user, const struct lull_interrupt_fact *fact)
+{
+    if (fact->task == LULL_NONE)
+        return;
+    struct cpu_notes *notes = notes_of(user, fact->host, fact->cpu);
+    lull_vec_push(&notes->interrupts, (struct interrupt_note){fact->begin_ns, fact->end_ns, fact->label});
+}
+
+/* The line of the interrupt context a packet was seen in. What made the context begin explains the time
+ * before: a matched packet does so by its link; otherwise the kind of the handler has to do. */
+static uint32_t enter_context(struct lull_execgraph *eg, const struct lull_packet_fact *fact, bool is_linked)
+{
+    const struct lull_packet *packet = fact->packet;
+    uint32_t line = lull_model_kernel_task(eg->model, packet->host, packet->cpu);
+    uint32_t count = 0;
+    const struct lull_graph_point *points = NULL;
+    if (line < lull_graph_line_count(eg->graph))
+        points = lull_graph_points(eg->graph, line, &count);
+    if (count == 0 || points[count - 1].time_ns < fact->context_begin_ns) {
+        if (is_linked || count == 0)
+            lull_graph_add(eg->graph, line, fact->context_begin_ns);
+        else
+            lull_graph_append(eg->graph, line, fact->context_begin_ns, LULL_STATE_BLOCKED,
+                              fact->context_cause, -1, LULL_NONE);
+    }
+    lull_graph_append(eg->graph, line, packet->time_ns, LULL_STATE_RUNNING, LULL_CAUSE_NONE, packet->cpu,
+                      LULL_NONE);
+    return line;
+}
+
+static void on_packet(void *user, const struct lull_packet_fact *fact)
+{
+    struct lull_execgraph *eg = user;
+    const struct lull_packet *packet = fact->packet;
+    struct lull_match match;
+    bool is_matched = lull_matcher_feed(eg->matcher, packet, fact->number, &match) &&
+                      match.receive == fact->number && match.send < eg->packets.count;
+    const struct packet_note *sent = is_matched ? &eg->packets.items[match.send] : NULL;
+    bool is_linked = sent && sent->line != LULL_NONE;
+
+    uint32_t line = packet->task;
+    if (fact->in_interrupt)
+        line = enter_context(eg, fact, is_linked);
+    else if (!packet->is_send && line != LULL_NONE)
+        lull_graph_append(eg->graph, line, packet->time_ns, LULL_STATE_RUNNING, LULL_CAUSE_NONE, packet->cpu,
+                          LULL_NONE);
+    if (is_linked && line != LULL_NONE) {
+        struct lull_wakeup wakeup = {.task = LULL_NONE,
+                                     .packet = fact->number,
+                                     .request = LULL_NONE,
+                                     .label = LULL_NONE,
+                                     .cause = LULL_CAUSE_NETWORK};
+        lull_graph_link(eg->graph, sent->line, sent->time_ns, line, packet->time_ns, LULL_CAUSE_NETWORK,
+                        note_evidence(eg, LULL_NONE, &wakeup));
+    }
+    lull_vec_push(&eg->packets, (struct packet_note){packet->time_ns, line,
+                                                     is_matched ? match.send : LULL_NONE, packet->flow,
+                                                     packet->payload});
+}
+
+struct lull_execgraph *lull_execgraph_new(struct lull_model *model)
+{
+    static const struct lull_facts facts = {on_state, on_switched, on_interrupt, on_packet};
+    struct lull_execgraph *eg = g_new0(struct lull_execgraph, 1);
+    eg->model = model;
+    eg->graph = lull_graph_new();
+    eg->matcher = lull_matcher_new(true);
+    lull_model_subscribe(model, &facts, eg);
+    return eg;
+}
+
+void lull_execgraph_free(struct lull_execgraph *eg)
+{
+    if (!eg)
+        return;
+    for (size_t h = 0; h < eg->hosts.count; h++) {
+        for (size_t c = 0; c < eg->hosts.items[h].cpus.count; c++) {
+            lull_vec_free(&eg->hosts.items[h].cpus.items[c].switches);
+            lull_vec_free(&eg->hosts.items[h].cpus.items[c].interrupts);
+        }
+        lull_vec_free(&eg->hosts.items[h].cpus);
+    }
+    lull_vec_free(&eg->hosts);
+    lull_vec_free(&eg->packets);
+    lull_vec_free(&eg->evidence);
+    lull_matcher_free(eg->matcher);
+    lull_graph_free(eg->graph);
+    g_free(eg);
+}
+
+const struct lull_graph *lull_execgraph_graph(const struct lull_execgraph *eg)
+{
+    return eg->graph;
+}

@@ -1,0 +1,25 @@
+/* From facts to the execution graph of a session, and from the graph to critical paths with names and evidence. */
+#ifndef LULL_GRAPH_EXECGRAPH_H
+#define LULL_GRAPH_EXECGRAPH_H
+
+#include "graph/graph.h"
+#include "graph/path.h"
+#include "graph/sync.h"
+#include "kernel/model.h"
+
+struct lull_execgraph;
+
+/* Subscribes to the model's facts; build it before lull_model_run(). The model is borrowed. */
+struct lull_execgraph *lull_execgraph_new(struct lull_model *model);
+void lull_execgraph_free(struct lull_execgraph *eg);
+
+/* Lines are the model's task numbers. */
+const struct lull_graph *lull_execgraph_graph(const struct lull_execgraph *eg);
+
+/* The critical path of a task over begin_ns <= t < end_ns. `session` gives host names and losses, `sync` (or NULL) how clocks were
+ * joined. Free with lull_path_free(). */
+struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg, const struct lull_session *session,
+                                      const struct lull_sync *sync, uint32_t task, int64_t begin_ns,
+                                      int64_t end_ns);
+
+#endif

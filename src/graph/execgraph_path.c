@@ -1,0 +1,149 @@
+/* From the hops of a critical path to segments that name host, task, state, cause and evidence. */
+#include "graph/critpath.h"
+#include "graph/execgraph_private.h"
+
+#include <string.h>
+
+struct telling {
+    const struct lull_execgraph *eg;
+    struct lull_path *path;
+    LULL_VEC(struct lull_segment) segments;
+};
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Appends a segment; one that only continues the one before makes that one longer. */
+static void tell(struct telling *telling, const struct lull_hop *hop, int64_t begin_ns, int64_t end_ns,
+                 enum lull_state state, const char *detail)
+{
+    if (begin_ns >= end_ns)
+        return;
+    const struct lull_model *model = telling->eg->model;
+    const struct lull_task *task = lull_model_task(model, hop->line);
+    struct lull_segment segment = {
+        .host = task->host,
+        .task = hop->line,
+        .tid = task->tid,
+        .pid = task->pid,
+        .comm = g_string_chunk_insert_const(telling->path->strings,
+                                            lull_model_comm(model, hop->line, end_ns)),
+        .begin_ns = begin_ns,
+        .end_ns = end_ns,
+        .state = state,
+        .cause = state == LULL_STATE_BLOCKED ? hop->cause : LULL_CAUSE_NONE,
+        .cpu = hop->cpu,
+        .detail = detail,
+    };
+    if (telling->segments.count) {
+        struct lull_segment *last = &telling->segments.items[telling->segments.count - 1];
+        if (last->task == segment.task && last->state == state && last->cause == segment.cause &&
+            last->cpu == segment.cpu && same_text(last->detail, detail)) {
+            last->end_ns = end_ns;
+            last->comm = segment.comm;
+            return;
+        }
+    }
+    lull_vec_push(&telling->segments, segment);
+}
+
+/* First interrupt that ends after time_ns. */
+static size_t interrupt_after(const struct cpu_notes *notes, int64_t time_ns)
+{
+    size_t low = 0, high = notes->interrupts.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (notes->interrupts.items[middle].end_ns <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A task on a CPU runs except while an interrupt handler runs there. */
+static void tell_running(struct telling *telling, const struct lull_hop *hop, const struct lull_task *task)
+{
+    const struct lull_execgraph *eg = telling->eg;
+    int64_t t = hop->begin_ns;
+    if (task->tid >= 0 && hop->cpu >= 0 && task->host < eg->hosts.count &&
+        (size_t)hop->cpu < eg->hosts.items[task->host].cpus.count) {
+        const struct cpu_notes *notes = &eg->hosts.items[task->host].cpus.items[hop->cpu];
+        for (size_t i = interrupt_after(notes, t); i < notes->interrupts.count; i++) {
+            const struct interrupt_note *note = &notes->interrupts.items[i];
+            if (note->begin_ns >= hop->end_ns)
+                break;
+            tell(telling, hop, t, MAX(note->begin_ns, t), LULL_STATE_RUNNING, NULL);
+            tell(telling, hop, MAX(note->begin_ns, t), MIN(note->end_ns, hop->end_ns),
+                 LULL_STATE_INTERRUPTED, lull_model_label(eg->model, note->label));
+            t = MIN(note->end_ns, hop->end_ns);
+        }
+    }
+    tell(telling, hop, t, hop->end_ns, LULL_STATE_RUNNING, NULL);
+}
+
+static void tell_hop(struct telling *telling, const struct lull_hop *hop)
+{
+    const struct lull_task *task = lull_model_task(telling->eg->model, hop->line);
+    if (hop->state == LULL_STATE_RUNNING)
+        tell_running(telling, hop, task);
+    else if (hop->state == LULL_STATE_PREEMPTED)
+        tell(telling, hop, hop->begin_ns, hop->end_ns, LULL_STATE_PREEMPTED,
+             lull_evidence_preempted(telling->eg, task->host, hop, telling->path->strings));
+    else
+        tell(telling, hop, hop->begin_ns, hop->end_ns, LULL_STATE_BLOCKED,
+             lull_evidence_wait(telling->eg, hop, telling->path->strings));
+}
+
+/* What was lost on the hosts the path touches while it lasted. */
+static void count_losses(struct lull_path *path, const struct lull_session *session)
+{
+    for (uint32_t i = 0; i < lull_session_loss_count(session); i++) {
+        const struct lull_loss *loss = lull_session_loss(session, i);
+        bool is_touched = false;
+        for (uint32_t k = 0; k < path->n_by_host; k++)
+            is_touched |= path->by_host[k].host == loss->host;
+        if (is_touched && loss->begin_ns <= path->end_ns && loss->end_ns >= path->begin_ns) {
+            path->lost_events += loss->events;
+            path->lost_packets += loss->packets;
+        }
+    }
+}
+
+static void take_hosts(struct lull_path *path, const struct lull_session *session, const struct lull_sync *sync)
+{
+    path->n_hosts = lull_session_host_count(session);
+    const char **names = g_new0(const char *, path->n_hosts + 1);
+    path->sync = g_new0(struct lull_host_sync, path->n_hosts);
+    for (uint32_t i = 0; i < path->n_hosts; i++) {
+        names[i] = g_string_chunk_insert_const(path->strings, lull_session_host(session, i)->name);
+        path->sync[i] = sync ? lull_sync_hosts(sync)[i] : (struct lull_host_sync){.host = i, .bound_ns = -1};
+    }
+    path->host_names = names;
+}
+
+struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg, const struct lull_session *session,
+                                      const struct lull_sync *sync, uint32_t task, int64_t begin_ns,
+                                      int64_t end_ns)
+{
+    struct lull_path *path = g_new0(struct lull_path, 1);
+    path->strings = g_string_chunk_new(4096);
+    path->host = lull_model_task(eg->model, task)->host;
+    path->tid = lull_model_task(eg->model, task)->tid;
+    path->comm = g_string_chunk_insert_const(path->strings, lull_model_comm(eg->model, task, end_ns));
+    path->begin_ns = begin_ns;
+    path->end_ns = end_ns;
+    take_hosts(path, session, sync);
+
+    struct telling telling = {.eg = eg, .path = path};
+    g_autoptr(GArray) hops = lull_critpath_find(eg->graph, task, begin_ns, end_ns);
+    for (guint i = 0; i < hops->len; i++)
+        tell_hop(&telling, &g_array_index(hops, struct lull_hop, i));
+    path->segments = telling.segments.items;
+    path->n_segments = telling.segments.count;
+    lull_path_summarise(path);
+    count_losses(path, session);
+    return path;
+}

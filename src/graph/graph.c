@@ -1,0 +1,170 @@
+/* The execution graph in memory: per line one growing array of points and one of gap-free pieces,
+ * and one array of links. Appending costs amortised constant time, looking up a time a binary
+ * search. */
+#include "graph/graph.h"
+
+#include <stdbool.h>
+
+#include "base/vec.h"
+
+struct graph_line {
+    LULL_VEC(struct lull_graph_point) points;
+    LULL_VEC(struct lull_graph_piece) pieces;
+};
+
+struct lull_graph {
+    LULL_VEC(struct graph_line) lines;
+    LULL_VEC(struct lull_graph_link) links;
+};
+
+struct lull_graph *lull_graph_new(void)
+{
+    return g_new0(struct lull_graph, 1);
+}
+
+void lull_graph_free(struct lull_graph *graph)
+{
+    if (graph == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < graph->lines.count; i++) {
+        lull_vec_free(&graph->lines.items[i].points);
+        lull_vec_free(&graph->lines.items[i].pieces);
+    }
+    lull_vec_free(&graph->lines);
+    lull_vec_free(&graph->links);
+    g_free(graph);
+}
+
+static struct graph_line *use_line(struct lull_graph *graph, uint32_t line)
+{
+    g_assert(line != LULL_NONE);
+    while (graph->lines.count <= line) {
+        lull_vec_push(&graph->lines, (struct graph_line){0});
+    }
+    return &graph->lines.items[line];
+}
+
+uint32_t lull_graph_append(struct lull_graph *graph, uint32_t line, int64_t time_ns,
+                           enum lull_state state, enum lull_cause cause, int cpu, uint32_t detail)
+{
+    struct graph_line *l = use_line(graph, line);
+    size_t count = l->points.count;
+    if (count > 0 && time_ns <= l->points.items[count - 1].time_ns) {
+        return (uint32_t)(count - 1);
+    }
+    g_assert(count < LULL_NONE); /* indices are 32 bits */
+    struct lull_graph_point point = {
+        .time_ns = time_ns, .link = LULL_NONE, .detail = LULL_NONE, .cpu = -1};
+    if (count > 0 && state != LULL_STATE_NONE) {
+        point.state = state;
+        point.cause = cause;
+        point.cpu = (int16_t)cpu;
+        point.detail = detail;
+    } else {
+        lull_vec_push(&l->pieces,
+                      (struct lull_graph_piece){.first = (uint32_t)count, .entry = LULL_NONE});
+    }
+    lull_vec_push(&l->points, point);
+    return (uint32_t)count;
+}
+
+void lull_graph_add(struct lull_graph *graph, uint32_t line, int64_t time_ns)
+{
+    lull_graph_append(graph, line, time_ns, LULL_STATE_NONE, LULL_CAUSE_NONE, -1, LULL_NONE);
+}
+
+/* Index of the point at exactly that time, or LULL_NONE. Links go to recent points as a rule: from
+ * the end, in steps that double. */
+static uint32_t find_point(const struct graph_line *line, int64_t time_ns)
+{
+    const struct lull_graph_point *points = line->points.items;
+    size_t high = line->points.count, low = high, step = 1;
+    while (low > 0 && points[low - 1].time_ns >= time_ns) {
+        high = low; /* points[high - 1] is not before the time */
+        low -= MIN(low, step);
+        step *= 2;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (points[middle].time_ns < time_ns) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    bool found = low < line->points.count && points[low].time_ns == time_ns;
+    return found ? (uint32_t)low : LULL_NONE;
+}
+
+static struct lull_graph_piece *find_piece(const struct graph_line *line, uint32_t point)
+{
+    size_t low = 0,
+           high = line->pieces.count; /* the last piece that begins at or before the point */
+    if (line->pieces.items[high - 1].first <= point) {
+        return &line->pieces.items[high - 1];
+    }
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (line->pieces.items[middle].first <= point) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return &line->pieces.items[low];
+}
+
+void lull_graph_link(struct lull_graph *graph, uint32_t from_line, int64_t from_ns,
+                     uint32_t to_line, int64_t to_ns, enum lull_cause cause, uint32_t detail)
+{
+    if (to_line >= graph->lines.count) {
+        return;
+    }
+    struct graph_line *line = &graph->lines.items[to_line];
+    uint32_t index = find_point(line, to_ns);
+    if (index == LULL_NONE) {
+        return;
+    }
+    struct lull_graph_link link = {
+        .from_ns = from_ns, .from_line = from_line, .detail = detail, .cause = cause};
+    struct lull_graph_point *point = &line->points.items[index];
+    if (point->link != LULL_NONE) {
+        graph->links.items[point->link] = link;
+        return;
+    }
+    g_assert(graph->links.count < LULL_NONE);
+    point->link = (uint32_t)graph->links.count;
+    lull_vec_push(&graph->links, link);
+    if (point->state != LULL_STATE_BLOCKED) {
+        struct lull_graph_piece *piece = find_piece(line, index);
+        piece->entry = MIN(piece->entry, index);
+    }
+}
+
+uint32_t lull_graph_line_count(const struct lull_graph *graph)
+{
+    return (uint32_t)graph->lines.count;
+}
+
+const struct lull_graph_point *lull_graph_points(const struct lull_graph *graph, uint32_t line,
+                                                 uint32_t *count)
+{
+    if (line >= graph->lines.count) {
+        *count = 0;
+        return NULL;
+    }
+    *count = (uint32_t)graph->lines.items[line].points.count;
+    return graph->lines.items[line].points.items;
+}
+
+const struct lull_graph_link *lull_graph_link_at(const struct lull_graph *graph, uint32_t index)
+{
+    return &graph->links.items[index];
+}
+
+struct lull_graph_piece lull_graph_piece_of(const struct lull_graph *graph, uint32_t line,
+                                            uint32_t point)
+{
+    return *find_piece(&graph->lines.items[line], point);
+}

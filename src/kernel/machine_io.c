@@ -1,0 +1,203 @@
+/* Packets and block requests: from their events' many fields to one form. */
+#include "kernel/model_private.h"
+
+#include <string.h>
+
+enum { PROTOCOL_ICMP = 1, PROTOCOL_TCP = 6, PROTOCOL_UDP = 17, PROTOCOL_ICMP6 = 58 };
+
+/* Both packet events have the same fields in the same order. */
+_Static_assert(sizeof(struct lull_ev_packet_sent) == sizeof(struct lull_ev_packet_received),
+               "packet_sent and packet_received are read as one");
+
+#define HAS(field) LULL_HAS(ev, packet_sent, field)
+
+static void take_addresses(struct lull_packet *packet, struct lull_text source,
+                           struct lull_text destination)
+{
+    memcpy(packet->source, source.data, MIN(source.length, sizeof packet->source));
+    memcpy(packet->destination, destination.data,
+           MIN(destination.length, sizeof packet->destination));
+}
+
+/* Transport headers, the same for both versions of IP. rest: bytes behind the IP header. */
+#define TAKE_TRANSPORT(ip)                                                                         \
+    do {                                                                                           \
+        if (HAS(ip##_tcp_seq)) {                                                                   \
+            uint32_t tcp_header = HAS(ip##_tcp_data_offset) ? ev->ip##_tcp_data_offset * 4 : 20;   \
+            packet->protocol = PROTOCOL_TCP;                                                       \
+            packet->source_port = ev->ip##_tcp_source_port;                                        \
+            packet->destination_port = ev->ip##_tcp_dest_port;                                     \
+            packet->seq = ev->ip##_tcp_seq;                                                        \
+            packet->ack = ev->ip##_tcp_ack_seq;                                                    \
+            packet->tcp_flags = ev->ip##_tcp_flags & 0x1ff;                                        \
+            packet->payload = rest > tcp_header ? rest - tcp_header : 0;                           \
+        } else if (HAS(ip##_udp_source_port)) {                                                    \
+            packet->protocol = PROTOCOL_UDP;                                                       \
+            packet->source_port = ev->ip##_udp_source_port;                                        \
+            packet->destination_port = ev->ip##_udp_dest_port;                                     \
+            packet->payload = ev->ip##_udp_len > 8 ? ev->ip##_udp_len - 8 : 0;                     \
+        } else if (HAS(ip##_icmp_type)) {                                                          \
+            packet->icmp_rest = ((uint32_t)ev->ip##_icmp_type << 24 |                              \
+                                 (uint32_t)(ev->ip##_icmp_code & 0xff) << 16) ^                    \
+                                (uint32_t)ev->ip##_icmp_gateway;                                   \
+        }                                                                                          \
+    } while (0)
+
+static void take_ipv4(struct lull_packet *packet, const struct lull_ev_packet_sent *ev)
+{
+    uint32_t header = HAS(ip4_ihl) ? ev->ip4_ihl * 4 : 20;
+    /* tot_len is 0 for packets over 64 KiB that the network card will cut (GSO). */
+    uint32_t total = ev->ip4_len > 0 ? ev->ip4_len : ev->len;
+    uint32_t rest = total > header ? total - header : 0;
+    packet->ip_version = 4;
+    packet->protocol = ev->ip4_protocol;
+    packet->ip_id = ev->ip4_id;
+    take_addresses(packet, ev->ip4_source, ev->ip4_destination);
+    TAKE_TRANSPORT(ipv4);
+}
+
+static void take_ipv6(struct lull_packet *packet, const struct lull_ev_packet_sent *ev)
+{
+    enum { IPV6_HEADER = 40 };
+    uint32_t rest = ev->ip6_len > 0         ? ev->ip6_len
+                    : ev->len > IPV6_HEADER ? ev->len - IPV6_HEADER
+                                            : 0;
+    packet->ip_version = 6;
+    packet->protocol = ev->ip6_next;
+    take_addresses(packet, ev->ip6_source, ev->ip6_destination);
+    TAKE_TRANSPORT(ipv6);
+}
+
+void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+               bool is_send, const void *event)
+{
+    const struct lull_ev_packet_sent *ev = event;
+    if (HAS(context_tid))
+        sched_current(model, machine, c, t, ev->context_tid);
+    struct cpu *cpu = &machine->cpus.items[c];
+    struct lull_packet packet = {
+        .time_ns = t,
+        .host = machine->host,
+        .task = LULL_NONE,
+        .cpu = c,
+        .is_send = is_send,
+        .is_loopback = ev->device.length == 2 && memcmp(ev->device.data, "lo", 2) == 0,
+        .length = ev->len,
+        .skb = ev->skb,
+    };
+    if (HAS(ip4_protocol) && ev->ip4_source.length == 4)
+        take_ipv4(&packet, ev);
+    else if (HAS(ip6_next) && ev->ip6_source.length == 16)
+        take_ipv6(&packet, ev);
+    packet.flow = lull_flows_number(model->flows, &packet);
+
+    struct lull_packet_fact fact = {.packet = &packet, .number = model->n_packets++};
+    if (cpu->n_frames > 0) {
+        struct frame *frame = &cpu->frames[cpu->n_frames - 1];
+        fact.in_interrupt = true;
+        fact.context_begin_ns = frame->begin_ns;
+        /* The reception of a packet is part of the context around it, be it a softirq or a task. */
+        if (frame->kind == FRAME_RECEIVE) {
+            if (!is_send)
+                frame->packet = fact.number;
+            if (cpu->n_frames > 1)
+                frame--;
+            else
+                fact.in_interrupt = false;
+            fact.context_begin_ns = frame->begin_ns;
+        }
+        if (!is_send)
+            frame->packet = fact.number;
+        fact.context_cause = irq_frame_cause(model, frame);
+    }
+    if (!fact.in_interrupt && cpu->task != LULL_NONE && !model->tasks.items[cpu->task].is_idle)
+        packet.task = cpu->task;
+    REPORT(model, packet, &fact);
+}
+
+/* ftrace and perf write the flags as letters. */
+static uint32_t rwbs_of_text(struct lull_text text)
+{
+    static const struct {
+        char letter;
+        uint32_t flag;
+    } flags[] = {{'W', LULL_RWBS_WRITE}, {'R', LULL_RWBS_READ}, {'D', LULL_RWBS_DISCARD},
+                 {'S', LULL_RWBS_SYNC},  {'M', LULL_RWBS_META}, {'A', LULL_RWBS_READ_AHEAD}};
+    uint32_t rwbs = 0;
+    bool data_seen = false;
+    for (uint32_t i = 0; i < text.length; i++) {
+        if (text.data[i] == 'F') /* a flush in front of the data, forced unit access behind */
+            rwbs |= data_seen ? LULL_RWBS_FUA : LULL_RWBS_FLUSH;
+        for (size_t k = 0; k < G_N_ELEMENTS(flags); k++)
+            if (flags[k].letter == text.data[i])
+                rwbs |= flags[k].flag, data_seen = true;
+    }
+    return rwbs;
+}
+
+/* A request is known by device and first sector; a flush has no sectors, and its completion has
+ * no sector either. */
+static uint64_t request_key(uint32_t dev, uint64_t sector, uint32_t sectors)
+{
+    uint64_t place = sectors ? sector : UINT64_MAX;
+    return (place * UINT64_C(0x9e3779b97f4a7c15)) ^ ((uint64_t)dev << 32 | dev);
+}
+
+void io_request(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                enum lull_event_id id, const void *event)
+{
+    /* The three have the same fields in the same order. */
+    const struct lull_ev_block_rq_issue *ev = event;
+    struct cpu *cpu = &machine->cpus.items[c];
+    uint64_t key = request_key(ev->dev, ev->sector, ev->sectors);
+    uint32_t number = lull_map_find(&machine->requests, key);
+    bool is_complete = id == LULL_EVENT_block_rq_complete;
+    bool is_stale = number != LULL_MAP_NONE && !is_complete &&
+                    model->requests.items[number].issue_ns != INT64_MIN;
+    if (number == LULL_MAP_NONE || is_stale) {
+        number = model->requests.count;
+        lull_vec_push(&model->requests, (struct lull_block_request){
+                                            .host = machine->host,
+                                            .dev = ev->dev,
+                                            .sector = ev->sector,
+                                            .sectors = ev->sectors,
+                                            .submitter = LULL_NONE,
+                                            .label = LULL_NONE,
+                                            .insert_ns = INT64_MIN,
+                                            .issue_ns = INT64_MIN,
+                                            .complete_ns = INT64_MIN,
+                                        });
+        if (!is_complete)
+            lull_map_insert(&machine->requests, key, number);
+    }
+    struct lull_block_request *request = &model->requests.items[number];
+    if (!is_complete) /* it may grow by merges until it is issued */
+        request->sectors = request->left = MAX(request->sectors, (uint32_t)ev->sectors);
+    request->rwbs = LULL_HAS(ev, block_rq_issue, rwbs) ? ev->rwbs : rwbs_of_text(ev->rwbs_text);
+    if (request->submitter == LULL_NONE && !is_complete && cpu->n_frames == 0 &&
+        cpu->task != LULL_NONE && !model->tasks.items[cpu->task].is_idle)
+        request->submitter = cpu->task;
+    if (id == LULL_EVENT_block_rq_insert)
+        request->insert_ns = t;
+    else if (id == LULL_EVENT_block_rq_issue)
+        request->issue_ns = t;
+    if (!is_complete)
+        return;
+
+    request->complete_ns = t;
+    lull_map_remove(&machine->requests, key);
+    if (request->left > ev->sectors) { /* in parts: the rest goes on behind this one */
+        request->left -= ev->sectors;
+        lull_map_insert(&machine->requests,
+                        request_key(ev->dev, ev->sector + ev->sectors, request->left), number);
+    }
+    if (cpu->n_frames > 0) {
+        struct frame *frame = &cpu->frames[cpu->n_frames - 1];
+        frame->request = number;
+        for (uint32_t i = 0; i < cpu->n_frames; i++)
+            if (cpu->frames[i].kind == FRAME_IRQ)
+                request->label = cpu->frames[i].label;
+    } else {
+        cpu->last_request = number;
+    }
+}

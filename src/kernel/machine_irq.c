@@ -1,0 +1,242 @@
+/* Interrupt contexts: which handlers are active on a CPU, nested, and what they stand for when
+ * something is woken in them. A wake-up in an interrupt is charged to what the interrupt is about,
+ * never to the task that happened to be there. */
+#include "kernel/model_private.h"
+
+#include <string.h>
+
+enum {
+    SOFTIRQ_TIMER = 1,
+    SOFTIRQ_NET_TX = 2,
+    SOFTIRQ_NET_RX = 3,
+    SOFTIRQ_BLOCK = 4,
+    SOFTIRQ_IRQ_POLL = 5,
+    SOFTIRQ_HRTIMER = 8,
+    SOFTIRQ_COUNT = 10
+};
+
+static const char *const softirq_names[SOFTIRQ_COUNT] = {
+    "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"};
+
+/* Begin and end events of the contexts that have no number of their own. */
+static const struct {
+    enum lull_event_id entry, exit;
+    enum frame_kind kind;
+    const char *label;
+} pairs[] = {
+    {LULL_EVENT_hrtimer_entry, LULL_EVENT_hrtimer_exit, FRAME_HRTIMER, "hrtimer"},
+    {LULL_EVENT_local_timer_entry, LULL_EVENT_local_timer_exit, FRAME_LOCAL_TIMER,
+     "local timer interrupt"},
+    {LULL_EVENT_reschedule_entry, LULL_EVENT_reschedule_exit, FRAME_IPI, "reschedule IPI"},
+    {LULL_EVENT_call_function_entry, LULL_EVENT_call_function_exit, FRAME_IPI, "call function IPI"},
+    {LULL_EVENT_call_function_single_entry, LULL_EVENT_call_function_single_exit, FRAME_IPI,
+     "call function single IPI"},
+    {LULL_EVENT_irq_work_entry, LULL_EVENT_irq_work_exit, FRAME_IPI, "irq work IPI"},
+    {LULL_EVENT_ipi_entry, LULL_EVENT_ipi_exit, FRAME_IPI, "IPI"},
+    {LULL_EVENT_do_irq_entry, LULL_EVENT_do_irq_exit, FRAME_WHOLE_IRQ, "interrupt"},
+    {LULL_EVENT_receive_entry, LULL_EVENT_receive_exit, FRAME_RECEIVE, "packet reception"},
+};
+
+/* What a hard interrupt is about, told from the begin of its handler's name, when no event in it
+ * tells more. */
+static const struct {
+    const char *prefix;
+    enum lull_cause cause;
+} irq_causes[] = {
+    {"timer", LULL_CAUSE_TIMER},      {"rtc", LULL_CAUSE_TIMER},
+    {"hpet", LULL_CAUSE_TIMER},       {"arch_timer", LULL_CAUSE_TIMER},
+    {"i8042", LULL_CAUSE_USER_INPUT}, {"nvme", LULL_CAUSE_DISK},
+    {"ahci", LULL_CAUSE_DISK},        {"ata_", LULL_CAUSE_DISK},
+    {"megasas", LULL_CAUSE_DISK},     {"mpt", LULL_CAUSE_DISK},
+    {"blkif", LULL_CAUSE_DISK},       {"mmc", LULL_CAUSE_DISK},
+    {"eth", LULL_CAUSE_NETWORK},      {"enp", LULL_CAUSE_NETWORK},
+    {"ens", LULL_CAUSE_NETWORK},      {"eno", LULL_CAUSE_NETWORK},
+    {"wlan", LULL_CAUSE_NETWORK},     {"iwlwifi", LULL_CAUSE_NETWORK},
+    {"mlx", LULL_CAUSE_NETWORK},
+};
+
+void irq_init_labels(struct lull_model *model)
+{
+    G_STATIC_ASSERT(SOFTIRQ_COUNT + G_N_ELEMENTS(pairs) <= G_N_ELEMENTS(model->fixed_labels));
+    for (uint32_t i = 0; i < SOFTIRQ_COUNT; i++) {
+        char text[32];
+        g_snprintf(text, sizeof text, "softirq %s", softirq_names[i]);
+        model->fixed_labels[i] = model_label(model, text);
+    }
+    for (uint32_t i = 0; i < G_N_ELEMENTS(pairs); i++)
+        model->fixed_labels[SOFTIRQ_COUNT + i] = model_label(model, pairs[i].label);
+}
+
+void irq_reset(struct cpu *cpu)
+{
+    cpu->n_frames = 0;
+}
+
+static void push(struct cpu *cpu, int64_t t, enum frame_kind kind, uint32_t number, uint32_t label)
+{
+    if (cpu->n_frames == LULL_MAX_FRAMES) /* deeper than any kernel nests: ends were lost */
+        cpu->n_frames = 0;
+    cpu->frames[cpu->n_frames++] = (struct frame){t, number, label, LULL_NONE, LULL_NONE, kind};
+}
+
+/* Ends the innermost context of that kind and number; contexts inside it have lost their ends. An
+ * end without a begin is ignored. */
+static void pop(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                enum frame_kind kind, uint32_t number)
+{
+    struct cpu *cpu = &machine->cpus.items[c];
+    uint32_t depth = cpu->n_frames;
+    while (depth > 0 &&
+           (cpu->frames[depth - 1].kind != kind || cpu->frames[depth - 1].number != number))
+        depth--;
+    if (depth == 0)
+        return;
+    cpu->n_frames = depth - 1;
+    if (depth > 1)
+        return;
+    struct lull_interrupt_fact fact = {cpu->frames[0].begin_ns, t, machine->host, c, cpu->task,
+                                       cpu->frames[0].label};
+    if (fact.task != LULL_NONE && model->tasks.items[fact.task].is_idle)
+        fact.task = LULL_NONE;
+    REPORT(model, interrupt, &fact);
+}
+
+static uint32_t irq_label(struct lull_model *model, struct machine *machine, uint32_t irq,
+                          struct lull_text name)
+{
+    uint32_t known = lull_map_find(&machine->irqs, irq);
+    if (known != LULL_MAP_NONE && name.length == 0)
+        return known;
+    char text[96];
+    g_snprintf(text, sizeof text, "irq %u%s%.*s", irq, name.length ? " " : "",
+               (int)MIN(name.length, 64), name.length ? name.data : "");
+    if (known != LULL_MAP_NONE && strcmp(model->labels.items[known], text) == 0)
+        return known;
+    uint32_t label = model_label(model, text);
+    lull_map_insert(&machine->irqs, irq, label);
+    return label;
+}
+
+bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+               enum lull_event_id id, const void *event)
+{
+    struct cpu *cpu = &machine->cpus.items[c];
+    if (id == LULL_EVENT_irq_handler_entry) {
+        const struct lull_ev_irq_handler_entry *ev = event;
+        if (LULL_HAS(ev, irq_handler_entry, context_tid))
+            sched_current(model, machine, c, t, ev->context_tid);
+        push(cpu, t, FRAME_IRQ, ev->irq, irq_label(model, machine, ev->irq, ev->name));
+        return true;
+    }
+    if (id == LULL_EVENT_irq_handler_exit) {
+        pop(model, machine, c, t, FRAME_IRQ, ((const struct lull_ev_irq_handler_exit *)event)->irq);
+        return true;
+    }
+    if (id == LULL_EVENT_softirq_entry) {
+        const struct lull_ev_softirq_entry *ev = event;
+        if (LULL_HAS(ev, softirq_entry, context_tid))
+            sched_current(model, machine, c, t, ev->context_tid);
+        if (ev->vec >= 0 && ev->vec < SOFTIRQ_COUNT)
+            push(cpu, t, FRAME_SOFTIRQ, ev->vec, model->fixed_labels[ev->vec]);
+        return true;
+    }
+    if (id == LULL_EVENT_softirq_exit) {
+        pop(model, machine, c, t, FRAME_SOFTIRQ, ((const struct lull_ev_softirq_exit *)event)->vec);
+        return true;
+    }
+    for (uint32_t i = 0; i < G_N_ELEMENTS(pairs); i++) {
+        if (id == pairs[i].entry)
+            push(cpu, t, pairs[i].kind, pairs[i].entry, model->fixed_labels[SOFTIRQ_COUNT + i]);
+        else if (id == pairs[i].exit)
+            pop(model, machine, c, t, pairs[i].kind, pairs[i].entry);
+        else
+            continue;
+        return true;
+    }
+    return false;
+}
+
+/* Cause told by a handler's name ("irq 28 virtio2-req.0"), or IRQ. */
+static enum lull_cause cause_of_irq(const char *label)
+{
+    const char *name = strchr(label + strlen("irq "), ' ');
+    if (!name)
+        return LULL_CAUSE_IRQ;
+    name++;
+    for (size_t i = 0; i < G_N_ELEMENTS(irq_causes); i++)
+        if (g_str_has_prefix(name, irq_causes[i].prefix))
+            return irq_causes[i].cause;
+    if (g_str_has_prefix(name, "virtio"))
+        return strstr(name, "-req")                                  ? LULL_CAUSE_DISK
+               : strstr(name, "-input.") || strstr(name, "-output.") ? LULL_CAUSE_NETWORK
+                                                                     : LULL_CAUSE_IRQ;
+    return LULL_CAUSE_IRQ;
+}
+
+enum lull_cause irq_frame_cause(const struct lull_model *model, const struct frame *frame)
+{
+    switch ((enum frame_kind)frame->kind) {
+    case FRAME_HRTIMER:
+    case FRAME_LOCAL_TIMER:
+        return LULL_CAUSE_TIMER;
+    case FRAME_RECEIVE:
+        return LULL_CAUSE_NETWORK;
+    case FRAME_IPI:
+        return LULL_CAUSE_IPI;
+    case FRAME_WHOLE_IRQ:
+        return LULL_CAUSE_IRQ;
+    case FRAME_IRQ:
+        return cause_of_irq(model->labels.items[frame->label]);
+    case FRAME_SOFTIRQ:
+        switch (frame->number) {
+        case SOFTIRQ_TIMER:
+        case SOFTIRQ_HRTIMER:
+            return LULL_CAUSE_TIMER;
+        case SOFTIRQ_NET_TX:
+        case SOFTIRQ_NET_RX:
+            return LULL_CAUSE_NETWORK;
+        case SOFTIRQ_BLOCK:
+        case SOFTIRQ_IRQ_POLL:
+            return LULL_CAUSE_DISK;
+        }
+        return LULL_CAUSE_IRQ;
+    }
+    return LULL_CAUSE_UNKNOWN;
+}
+
+/* The innermost context decides; a block request that completed in it, or a packet that was
+ * received in it, tells more than its kind. The reception of a packet is a part of the context
+ * around it. */
+static void classify_interrupt(const struct lull_model *model, const struct cpu *cpu,
+                               struct lull_wakeup *wakeup)
+{
+    const struct frame *frame = &cpu->frames[cpu->n_frames - 1];
+    wakeup->label = frame->label;
+    wakeup->cause = irq_frame_cause(model, frame);
+    if (wakeup->cause == LULL_CAUSE_TIMER)
+        return;
+    if (frame->request != LULL_NONE) {
+        wakeup->cause = LULL_CAUSE_DISK;
+        wakeup->request = frame->request;
+    } else if (frame->packet != LULL_NONE) {
+        wakeup->cause = LULL_CAUSE_NETWORK;
+    }
+    if (wakeup->cause == LULL_CAUSE_NETWORK)
+        wakeup->packet = frame->packet;
+}
+
+void irq_classify(const struct lull_model *model, const struct cpu *cpu, struct lull_wakeup *wakeup)
+{
+    if (cpu->n_frames > 0) {
+        classify_interrupt(model, cpu, wakeup);
+    } else if (cpu->task == LULL_NONE) {
+        wakeup->cause = LULL_CAUSE_UNKNOWN;
+    } else if (!model->tasks.items[cpu->task].is_idle) {
+        wakeup->cause = LULL_CAUSE_TASK;
+        wakeup->task = cpu->task;
+    } else if (cpu->last_request != LULL_NONE) {
+        /* The idle loop runs what other CPUs queued for it, without any interrupt. */
+        wakeup->cause = LULL_CAUSE_DISK;
+        wakeup->request = cpu->last_request;
+    }
+}

@@ -1,0 +1,404 @@
+/* Hosts, tasks and their names, and the loop that reads a session and hands each event to the part
+ * of the machine that understands it. */
+#include "kernel/model_private.h"
+
+#include <string.h>
+
+struct lull_model *lull_model_new(struct lull_session *session, unsigned groups)
+{
+    struct lull_model *model = g_new0(struct lull_model, 1);
+    model->session = session;
+    model->strings = g_string_chunk_new(4096);
+    model->label_numbers = g_hash_table_new(g_str_hash, g_str_equal);
+    model->flows = lull_flows_new();
+    model->begin_ns = INT64_MAX;
+    model->end_ns = INT64_MIN;
+    irq_init_labels(model);
+    if (session) {
+        lull_session_unsubscribe_all(session);
+        lull_vocabulary_subscribe(session, groups, model->ids);
+        for (uint32_t host = 0; host < lull_session_host_count(session); host++)
+            model_machine(model, host);
+    }
+    return model;
+}
+
+void lull_model_free(struct lull_model *model)
+{
+    if (!model)
+        return;
+    for (size_t i = 0; i < model->machines.count; i++) {
+        struct machine *machine = &model->machines.items[i];
+        lull_vec_free(&machine->cpus);
+        lull_map_free(&machine->by_tid);
+        lull_map_free(&machine->requests);
+        lull_map_free(&machine->devices);
+        lull_map_free(&machine->irqs);
+    }
+    lull_vec_free(&model->machines);
+    lull_vec_free(&model->tasks);
+    lull_vec_free(&model->names);
+    lull_vec_free(&model->labels);
+    lull_vec_free(&model->requests);
+    lull_vec_free(&model->syscalls);
+    g_hash_table_unref(model->label_numbers);
+    g_string_chunk_free(model->strings);
+    lull_flows_free(model->flows);
+    g_free(model);
+}
+
+void lull_model_subscribe(struct lull_model *model, const struct lull_facts *facts, void *user)
+{
+    g_assert(model->n_subscribers < LULL_MAX_SUBSCRIBERS);
+    model->subscribers[model->n_subscribers++] = (struct subscriber){*facts, user};
+}
+
+struct machine *model_machine(struct lull_model *model, uint32_t host)
+{
+    while (model->machines.count <= host) {
+        struct machine *machine = lull_vec_add(&model->machines);
+        memset(machine, 0, sizeof *machine);
+        machine->host = model->machines.count - 1;
+        machine->last_ns = INT64_MIN;
+        if (model->session)
+            machine->has_waking = lull_session_declares(
+                model->session, machine->host, lull_vocabulary_names(LULL_EVENT_sched_waking));
+    }
+    return &model->machines.items[host];
+}
+
+struct cpu *model_cpu(struct lull_model *model, struct machine *machine, int32_t cpu)
+{
+    while ((int32_t)machine->cpus.count <= cpu) {
+        struct cpu *added = lull_vec_add(&machine->cpus);
+        memset(added, 0, sizeof *added);
+        added->task = added->idle = added->kernel = added->last_request = LULL_NONE;
+    }
+    return &machine->cpus.items[cpu];
+}
+
+uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32_t tid)
+{
+    uint32_t number = model->tasks.count;
+    lull_vec_push(&model->tasks, (struct task){
+                                     .public = {.host = machine->host,
+                                                .tid = tid,
+                                                .pid = -1,
+                                                .ppid = -1,
+                                                .first_ns = INT64_MAX,
+                                                .last_ns = INT64_MIN},
+                                     .name = LULL_NONE,
+                                     .syscall = LULL_NONE,
+                                     .parent = LULL_NONE,
+                                     .cpu = -1,
+                                     .state = LULL_STATE_NONE,
+                                     .early.time_ns = INT64_MIN,
+                                 });
+    return number;
+}
+
+static struct lull_text text_of(const char *text)
+{
+    return (struct lull_text){text, strlen(text)};
+}
+
+/* Idle tasks share tid 0: there is one for each CPU. */
+static uint32_t idle_task(struct lull_model *model, struct machine *machine, int32_t c)
+{
+    struct cpu *cpu = model_cpu(model, machine, c);
+    if (cpu->idle == LULL_NONE) {
+        char comm[24];
+        g_snprintf(comm, sizeof comm, "swapper/%d", c);
+        cpu->idle = model_task_new(model, machine, 0);
+        model->tasks.items[cpu->idle].is_idle = true;
+        model->tasks.items[cpu->idle].public.pid = 0;
+        model_rename(model, cpu->idle, text_of(comm), INT64_MIN);
+    }
+    return cpu->idle;
+}
+
+uint32_t model_task(struct lull_model *model, struct machine *machine, int32_t tid, int32_t cpu)
+{
+    if (tid == 0)
+        return idle_task(model, machine, cpu);
+    uint32_t number = lull_map_find(&machine->by_tid, (uint32_t)tid);
+    if (number == LULL_NONE) {
+        number = model_task_new(model, machine, tid);
+        lull_map_insert(&machine->by_tid, (uint32_t)tid, number);
+    }
+    return number;
+}
+
+uint32_t lull_model_kernel_task(struct lull_model *model, uint32_t host, int32_t c)
+{
+    struct machine *machine = model_machine(model, host);
+    struct cpu *cpu = model_cpu(model, machine, c);
+    if (cpu->kernel == LULL_NONE) {
+        char comm[24];
+        g_snprintf(comm, sizeof comm, "kernel/%d", c);
+        cpu->kernel = model_task_new(model, machine, -1 - c);
+        model_rename(model, cpu->kernel, text_of(comm), INT64_MIN);
+    }
+    return cpu->kernel;
+}
+
+void model_rename(struct lull_model *model, uint32_t number, struct lull_text comm, int64_t time_ns)
+{
+    struct task *task = &model->tasks.items[number];
+    if (comm.length == 0)
+        return;
+    if (task->name != LULL_NONE) {
+        const char *now = model->names.items[task->name].comm;
+        if (strncmp(now, comm.data, comm.length) == 0 && now[comm.length] == '\0')
+            return;
+    }
+    char text[64];
+    g_strlcpy(text, "", sizeof text);
+    size_t length = MIN(comm.length, sizeof text - 1);
+    memcpy(text, comm.data, length);
+    text[length] = '\0';
+    lull_vec_push(&model->names, (struct name){g_string_chunk_insert_const(model->strings, text),
+                                               time_ns, task->name});
+    task->name = model->names.count - 1;
+}
+
+uint32_t model_label(struct lull_model *model, const char *text)
+{
+    uint32_t number = GPOINTER_TO_UINT(g_hash_table_lookup(model->label_numbers, text));
+    if (number)
+        return number - 1;
+    const char *kept = g_string_chunk_insert_const(model->strings, text);
+    lull_vec_push(&model->labels, kept);
+    g_hash_table_insert(model->label_numbers, (void *)kept, GUINT_TO_POINTER(model->labels.count));
+    return model->labels.count - 1;
+}
+
+uint32_t model_syscall(struct lull_model *model, const struct lull_event_class *event_class)
+{
+    uint32_t number = lull_event_class_number(event_class);
+    while (model->syscalls.count <= number)
+        lull_vec_push(&model->syscalls, LULL_NONE);
+    if (model->syscalls.items[number] == LULL_NONE) {
+        const char *name = lull_vocabulary_syscall_name(lull_event_class_name(event_class));
+        model->syscalls.items[number] = model_label(model, *name ? name : "a system call");
+    }
+    return model->syscalls.items[number];
+}
+
+static void dispatch(struct lull_model *model, enum lull_event_id id, const void *event,
+                     const struct lull_event_class *event_class, uint32_t host, int32_t c,
+                     int64_t t)
+{
+    struct machine *machine = model_machine(model, host);
+    machine->last_ns = t;
+    model->begin_ns = MIN(model->begin_ns, t);
+    model->end_ns = MAX(model->end_ns, t);
+    if (G_UNLIKELY(c < 0 || c >= LULL_MAX_CPUS))
+        return; /* nothing that happens in a kernel happens on no CPU */
+    model_cpu(model, machine, c);
+
+    switch (id) {
+    case LULL_EVENT_syscall_entry:
+    case LULL_EVENT_syscall_exit: {
+        uint32_t task = machine->cpus.items[c].task;
+        if (task != LULL_NONE)
+            model->tasks.items[task].syscall =
+                id == LULL_EVENT_syscall_entry ? model_syscall(model, event_class) : LULL_NONE;
+        break;
+    }
+    case LULL_EVENT_sched_switch:
+        sched_switched(model, machine, c, t, event);
+        break;
+    case LULL_EVENT_sched_waking:
+    case LULL_EVENT_sched_wakeup:
+    case LULL_EVENT_sched_wakeup_new: {
+        /* The three have the same fields in the same order. */
+        const struct lull_ev_sched_waking *ev = event;
+        if (!LULL_HAS(ev, sched_waking, tid))
+            break;
+        if (LULL_HAS(ev, sched_waking, context_tid))
+            sched_current(model, machine, c, t, ev->context_tid);
+        sched_wake(model, machine, c, t, ev->tid, ev->comm,
+                   LULL_HAS(ev, sched_waking, target_cpu) ? ev->target_cpu : -1, id);
+        break;
+    }
+    case LULL_EVENT_sched_migrate_task:
+        sched_migrated(model, machine, t, event);
+        break;
+    case LULL_EVENT_sched_process_fork:
+        sched_forked(model, machine, t, event);
+        break;
+    case LULL_EVENT_sched_process_exec:
+        sched_executed(model, machine, c, t, event);
+        break;
+    case LULL_EVENT_sched_process_exit:
+        sched_exited(model, machine, t, ((const struct lull_ev_sched_process_exit *)event)->tid,
+                     false);
+        break;
+    case LULL_EVENT_sched_process_free:
+        sched_exited(model, machine, t, ((const struct lull_ev_sched_process_free *)event)->tid,
+                     true);
+        break;
+    case LULL_EVENT_task_rename: {
+        const struct lull_ev_task_rename *ev = event;
+        model_rename(model, model_task(model, machine, ev->tid, c), ev->newcomm, t);
+        break;
+    }
+    case LULL_EVENT_statedump_process:
+        sched_dumped(model, machine, t, event);
+        break;
+    case LULL_EVENT_statedump_block_device: {
+        const struct lull_ev_statedump_block_device *ev = event;
+        char name[40];
+        g_snprintf(name, sizeof name, "%.*s", (int)MIN(ev->diskname.length, 32), ev->diskname.data);
+        lull_map_insert(&machine->devices, (uint32_t)ev->dev, model_label(model, name));
+        break;
+    }
+    case LULL_EVENT_packet_sent:
+    case LULL_EVENT_packet_received:
+        io_packet(model, machine, c, t, id == LULL_EVENT_packet_sent, event);
+        break;
+    case LULL_EVENT_block_rq_insert:
+    case LULL_EVENT_block_rq_issue:
+    case LULL_EVENT_block_rq_complete:
+        io_request(model, machine, c, t, id, event);
+        break;
+    default:
+        irq_event(model, machine, c, t, id, event);
+    }
+}
+
+void lull_model_feed(struct lull_model *model, unsigned id, const void *event, uint32_t host,
+                     int32_t cpu, int64_t time_ns)
+{
+    dispatch(model, id, event, NULL, host, cpu, time_ns);
+}
+
+void lull_model_run(struct lull_model *model, void (*progress)(void *user), void *user)
+{
+    struct lull_event event;
+    uint32_t n = 0;
+    while (lull_session_next(model->session, &event)) {
+        dispatch(model, model->ids[event.subscription], event.fields, event.event_class, event.host,
+                 event.cpu, event.time_ns);
+        if (G_UNLIKELY((++n & 0xffff) == 0) && progress)
+            progress(user);
+    }
+    lull_model_finish(model);
+}
+
+void lull_model_finish(struct lull_model *model)
+{
+    for (uint32_t i = 0; i < model->tasks.count; i++) {
+        struct task *task = &model->tasks.items[i];
+        int64_t end = model->machines.items[task->public.host].last_ns;
+        if (task->is_idle || task->state == LULL_STATE_NONE || end <= task->since_ns)
+            continue;
+        struct lull_state_fact fact = {i,
+                                       task->since_ns,
+                                       end,
+                                       task->state,
+                                       LULL_STATE_NONE,
+                                       task->cpu,
+                                       task->state == LULL_STATE_BLOCKED ? task->syscall
+                                                                         : LULL_NONE,
+                                       NULL};
+        REPORT(model, state, &fact);
+        task->public.last_ns = end;
+        task->state = LULL_STATE_NONE;
+    }
+}
+
+uint32_t lull_model_task_count(const struct lull_model *model)
+{
+    return model->tasks.count;
+}
+
+const struct lull_task *lull_model_task(const struct lull_model *model, uint32_t task)
+{
+    return &model->tasks.items[task].public;
+}
+
+const char *lull_model_comm(const struct lull_model *model, uint32_t task, int64_t time_ns)
+{
+    const char *comm = "?";
+    for (uint32_t i = model->tasks.items[task].name; i != LULL_NONE;
+         i = model->names.items[i].before) {
+        comm = model->names.items[i].comm;
+        if (model->names.items[i].since_ns <= time_ns)
+            break;
+    }
+    return comm;
+}
+
+bool lull_model_had_comm(const struct lull_model *model, uint32_t task, const char *comm)
+{
+    for (uint32_t i = model->tasks.items[task].name; i != LULL_NONE;
+         i = model->names.items[i].before)
+        if (strcmp(model->names.items[i].comm, comm) == 0)
+            return true;
+    return false;
+}
+
+uint32_t lull_model_find_tid(const struct lull_model *model, uint32_t host, int32_t tid)
+{
+    for (uint32_t i = model->tasks.count; i-- > 0;) {
+        const struct lull_task *task = &model->tasks.items[i].public;
+        if (task->host == host && task->tid == tid && task->first_ns <= task->last_ns)
+            return i;
+    }
+    return LULL_NONE;
+}
+
+uint32_t lull_model_find_comm(const struct lull_model *model, int32_t host, const char *comm,
+                              uint32_t *others)
+{
+    uint32_t found = LULL_NONE, count = 0;
+    int64_t longest = -1;
+    for (uint32_t i = 0; i < model->tasks.count; i++) {
+        const struct lull_task *task = &model->tasks.items[i].public;
+        if ((host >= 0 && task->host != (uint32_t)host) || task->first_ns > task->last_ns ||
+            !lull_model_had_comm(model, i, comm))
+            continue;
+        count++;
+        if (task->last_ns - task->first_ns > longest) {
+            longest = task->last_ns - task->first_ns;
+            found = i;
+        }
+    }
+    *others = count ? count - 1 : 0;
+    return found;
+}
+
+const char *lull_model_label(const struct lull_model *model, uint32_t label)
+{
+    return model->labels.items[label];
+}
+
+uint32_t lull_model_request_count(const struct lull_model *model)
+{
+    return model->requests.count;
+}
+
+const struct lull_block_request *lull_model_request(const struct lull_model *model,
+                                                    uint32_t request)
+{
+    return &model->requests.items[request];
+}
+
+const char *lull_model_device(const struct lull_model *model, uint32_t host, uint32_t dev)
+{
+    uint32_t label = lull_map_find(&model->machines.items[host].devices, dev);
+    return label == LULL_MAP_NONE ? NULL : model->labels.items[label];
+}
+
+const struct lull_flows *lull_model_flows(const struct lull_model *model)
+{
+    return model->flows;
+}
+
+void lull_model_range(const struct lull_model *model, int64_t *begin_ns, int64_t *end_ns)
+{
+    *begin_ns = model->begin_ns;
+    *end_ns = model->end_ns;
+}

@@ -1,0 +1,70 @@
+/* The model of all hosts of a session: reads typed events, keeps the state of CPUs, tasks,
+ * interrupts, disks, and reports facts. State before the first event is unknown until a state dump,
+ * a context or the first event tells it. */
+#ifndef LULL_KERNEL_MODEL_H
+#define LULL_KERNEL_MODEL_H
+
+#include <lull/session.h>
+
+#include "kernel/facts.h"
+#include "kernel/flow.h"
+
+/* What is known of a task at the end of reading. A tid that is used again is another task. */
+struct lull_task {
+    uint32_t host;
+    int32_t tid;       /* 0: idle task of its CPU; negative: kernel context of CPU -1-tid */
+    int32_t pid, ppid; /* -1: not known */
+    int64_t first_ns;  /* first seen alive */
+    int64_t last_ns;   /* last event that told something of it; its death if is_dead */
+    bool is_dead;
+};
+
+struct lull_model;
+
+/* The session is borrowed and must outlive the model. `groups`: enum lull_event_group. */
+struct lull_model *lull_model_new(struct lull_session *session, unsigned groups);
+void lull_model_free(struct lull_model *model);
+
+/* At most 8 subscribers, before lull_model_run(). `facts` is copied. */
+void lull_model_subscribe(struct lull_model *model, const struct lull_facts *facts, void *user);
+
+/* Reads the session from begin to end; calls `progress` (may be NULL) every some thousand events.
+ */
+void lull_model_run(struct lull_model *model, void (*progress)(void *user), void *user);
+
+/* Feeds one typed event; for tests and sources that have no session. `event` is the struct of `id`.
+ */
+void lull_model_feed(struct lull_model *model, unsigned id, const void *event, uint32_t host,
+                     int32_t cpu, int64_t time_ns);
+/* Says that reading is over: states that still last are reported up to the last event of their
+ * host. */
+void lull_model_finish(struct lull_model *model);
+
+uint32_t lull_model_task_count(const struct lull_model *model);
+const struct lull_task *lull_model_task(const struct lull_model *model, uint32_t task);
+/* Name of the task at that time: the last it was known to have up to then, else the first known;
+ * never NULL. */
+const char *lull_model_comm(const struct lull_model *model, uint32_t task, int64_t time_ns);
+/* True if the task ever had this name. */
+bool lull_model_had_comm(const struct lull_model *model, uint32_t task, const char *comm);
+/* The pseudo-task that stands for interrupt context on a CPU; made when first asked for. */
+uint32_t lull_model_kernel_task(struct lull_model *model, uint32_t host, int32_t cpu);
+/* The task that has this tid at the end, or the last that had it; LULL_NONE if none. */
+uint32_t lull_model_find_tid(const struct lull_model *model, uint32_t host, int32_t tid);
+
+/* Of the tasks that ever had this name (on `host`, or on any if < 0) the one that lived longest in the trace; *others: how many more there
+ * are. LULL_NONE if none. */
+uint32_t lull_model_find_comm(const struct lull_model *model, int32_t host, const char *comm,
+                              uint32_t *others);
+
+const char *lull_model_label(const struct lull_model *model, uint32_t label);
+uint32_t lull_model_request_count(const struct lull_model *model);
+const struct lull_block_request *lull_model_request(const struct lull_model *model,
+                                                    uint32_t request);
+/* Name of a block device ("vda"), or NULL if no state dump told it. */
+const char *lull_model_device(const struct lull_model *model, uint32_t host, uint32_t dev);
+const struct lull_flows *lull_model_flows(const struct lull_model *model);
+/* Begin and end of the events seen; begin > end if there were none. */
+void lull_model_range(const struct lull_model *model, int64_t *begin_ns, int64_t *end_ns);
+
+#endif

@@ -1,0 +1,152 @@
+/* The inside of the model, shared by its parts: model.c (hosts, tasks, names, reading),
+ * machine_sched.c (CPUs and task states), machine_irq.c (interrupt contexts, causes of wake-ups),
+ * machine_io.c (packets, block requests). */
+#ifndef LULL_KERNEL_MODEL_PRIVATE_H
+#define LULL_KERNEL_MODEL_PRIVATE_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "kernel/model.h"
+#include "kernel/vocabulary.h"
+
+/* CPUs beyond this number are taken for damage. */
+#define LULL_MAX_CPUS 65536
+#define LULL_MAX_FRAMES 16
+#define LULL_MAX_SUBSCRIBERS 8
+
+enum frame_kind {
+    FRAME_IRQ,
+    FRAME_SOFTIRQ,
+    FRAME_HRTIMER,
+    FRAME_LOCAL_TIMER,
+    FRAME_IPI,
+    FRAME_WHOLE_IRQ, /* do_IRQ around handlers */
+    FRAME_RECEIVE,   /* netif_receive_skb around the handling of one packet */
+};
+
+/* An interrupt context that is active on a CPU. */
+struct frame {
+    int64_t begin_ns;
+    uint32_t number; /* irq, softirq vector, 0 */
+    uint32_t label;
+    uint32_t packet;  /* last packet received in it */
+    uint32_t request; /* last block request completed in it */
+    uint8_t kind;
+};
+
+struct cpu {
+    uint32_t task;   /* who is on the CPU, LULL_NONE: not known */
+    uint32_t idle;   /* its idle task, LULL_NONE: not made yet */
+    uint32_t kernel; /* its kernel context, likewise */
+    uint32_t n_frames;
+    uint32_t last_request; /* block request completed since the last switch outside any interrupt */
+    struct frame frames[LULL_MAX_FRAMES];
+};
+
+struct machine {
+    uint32_t host;
+    bool has_waking; /* the host's traces have sched_waking */
+    int64_t last_ns;
+    LULL_VEC(struct cpu) cpus;
+    struct lull_map by_tid;   /* tid → task */
+    struct lull_map requests; /* hash of dev, sector → open request */
+    struct lull_map devices;  /* dev → label */
+    struct lull_map irqs;     /* irq → label */
+};
+
+struct name {
+    const char *comm;
+    int64_t since_ns;
+    uint32_t before; /* the name before, or LULL_NONE */
+};
+
+struct task {
+    struct lull_task public;
+    int64_t since_ns;
+    uint32_t name;
+    uint32_t syscall;
+    int32_t cpu;
+    uint8_t state; /* enum lull_state */
+    bool is_new;   /* forked, not yet woken */
+    bool is_exiting;
+    bool is_idle;
+    uint32_t parent;          /* who forked it */
+    struct lull_wakeup early; /* waking seen while it still ran; time_ns INT64_MIN: none */
+};
+
+struct subscriber {
+    struct lull_facts facts;
+    void *user;
+};
+
+struct lull_model {
+    struct lull_session *session;
+    enum lull_event_id ids[LULL_EVENT_COUNT];
+    LULL_VEC(struct machine) machines;
+    LULL_VEC(struct task) tasks;
+    LULL_VEC(struct name) names;
+    LULL_VEC(const char *) labels;
+    LULL_VEC(struct lull_block_request) requests;
+    LULL_VEC(uint32_t) syscalls; /* event class number → label, LULL_NONE: not looked up yet */
+    GHashTable *label_numbers;   /* text → number + 1 */
+    GStringChunk *strings;
+    struct lull_flows *flows;
+    uint32_t n_packets;
+    uint32_t fixed_labels[32]; /* see machine_irq.c */
+    int64_t begin_ns, end_ns;
+    struct subscriber subscribers[LULL_MAX_SUBSCRIBERS];
+    uint32_t n_subscribers;
+};
+
+#define REPORT(model, callback, fact)                                                              \
+    for (uint32_t s_ = 0; s_ < (model)->n_subscribers; s_++)                                       \
+        if ((model)->subscribers[s_].facts.callback)                                               \
+    (model)->subscribers[s_].facts.callback((model)->subscribers[s_].user, fact)
+
+/* model.c */
+struct machine *model_machine(struct lull_model *model, uint32_t host);
+struct cpu *model_cpu(struct lull_model *model, struct machine *machine, int32_t cpu);
+uint32_t model_task(struct lull_model *model, struct machine *machine, int32_t tid, int32_t cpu);
+uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32_t tid);
+void model_rename(struct lull_model *model, uint32_t task, struct lull_text comm, int64_t time_ns);
+uint32_t model_label(struct lull_model *model, const char *text);
+uint32_t model_syscall(struct lull_model *model, const struct lull_event_class *event_class);
+
+/* machine_sched.c; t: time, c: CPU number */
+void sched_current(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                   int32_t tid);
+void sched_switched(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                    const struct lull_ev_sched_switch *ev);
+void sched_wake(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                int32_t tid, struct lull_text comm, int32_t target_cpu, enum lull_event_id id);
+void sched_migrated(struct lull_model *model, struct machine *machine, int64_t t,
+                    const struct lull_ev_sched_migrate_task *ev);
+void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
+                  const struct lull_ev_sched_process_fork *ev);
+void sched_executed(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                    const struct lull_ev_sched_process_exec *ev);
+void sched_dumped(struct lull_model *model, struct machine *machine, int64_t t,
+                  const struct lull_ev_statedump_process *ev);
+void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, int32_t tid,
+                  bool is_free);
+
+/* machine_irq.c */
+void irq_init_labels(struct lull_model *model);
+/* True if the event is one of an interrupt context's begin or end, and it was handled. */
+bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+               enum lull_event_id id, const void *event);
+/* Forgets contexts that cannot be active any more (their ends were lost). */
+void irq_reset(struct cpu *cpu);
+/* The cause that a wake-up on this CPU has. */
+void irq_classify(const struct lull_model *model, const struct cpu *cpu,
+                  struct lull_wakeup *wakeup);
+/* What a handler stands for, when something other than a wake-up happens in it. */
+enum lull_cause irq_frame_cause(const struct lull_model *model, const struct frame *frame);
+
+/* machine_io.c */
+void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+               bool is_send, const void *event);
+void io_request(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                enum lull_event_id id, const void *event);
+
+#endif

@@ -1,0 +1,208 @@
+/* Who runs: the contexts tid and procname of the event say so where the trace has them; else the
+ * last sched_switch on the same CPU does, for which the trace is read from its begin on and not
+ * from the begin of the asked time. */
+#include "kernel/running_filter.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "kernel/vocabulary.h"
+
+#define COMM_LENGTH 15
+
+struct running {
+    bool is_known;
+    int64_t tid;
+    char comm[COMM_LENGTH + 1];
+};
+
+/* Of all events; sched_switch has the rest too. */
+struct fields {
+    uint64_t present;
+    int64_t tid;
+    struct lull_text comm;
+    int64_t prev_tid, next_tid;
+    struct lull_text prev_comm, next_comm;
+};
+
+enum {
+    HAS_TID = 1,
+    HAS_COMM = 2,
+    HAS_PREV_TID = 4,
+    HAS_NEXT_TID = 8,
+    HAS_PREV_COMM = 16,
+    HAS_NEXT_COMM = 32
+};
+
+#define PATHS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static const struct lull_binding bindings[] = {
+    {PATHS("context.tid"), LULL_BIND_INT, offsetof(struct fields, tid)},
+    {PATHS("context.procname"), LULL_BIND_TEXT, offsetof(struct fields, comm)},
+    {PATHS("prev_tid", "prev_pid"), LULL_BIND_INT, offsetof(struct fields, prev_tid)},
+    {PATHS("next_tid", "next_pid"), LULL_BIND_INT, offsetof(struct fields, next_tid)},
+    {PATHS("prev_comm"), LULL_BIND_TEXT, offsetof(struct fields, prev_comm)},
+    {PATHS("next_comm"), LULL_BIND_TEXT, offsetof(struct fields, next_comm)},
+};
+
+struct lull_running_filter {
+    struct lull_running_query query;
+    bool by_task;        /* tid or comm was asked for */
+    bool wants_switches; /* the query's names cover sched_switch */
+    uint32_t switches;   /* the subscription to sched_switch */
+    GArray **cpus;       /* by host: an array of struct running by CPU */
+    uint32_t n_hosts;
+};
+
+bool lull_running_filter_name_matches(const char *pattern, const char *name)
+{
+    const size_t length = strlen(pattern);
+    if (length && pattern[length - 1] == '*') {
+        return strncmp(pattern, name, length - 1) == 0;
+    }
+    return strcmp(pattern, name) == 0;
+}
+
+static bool covers_switches(const struct lull_running_query *query)
+{
+    const char *const *switch_names = lull_vocabulary_names(LULL_EVENT_sched_switch);
+    for (uint32_t i = 0; query->names[i]; i++) {
+        for (uint32_t j = 0; switch_names[j]; j++) {
+            if (lull_running_filter_name_matches(query->names[i], switch_names[j])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Whether the contexts of the events tell all that the query asks, judged by the first event. */
+static bool contexts_suffice(struct lull_running_filter *filter, struct lull_session *session)
+{
+    struct lull_event event;
+    if (lull_session_next(session, &event) != 1) {
+        return true;
+    }
+    const struct fields *fields = event.fields;
+    const uint64_t needed =
+        (filter->query.tid >= 0 ? HAS_TID : 0) | (filter->query.comm ? HAS_COMM : 0);
+    return (fields->present & needed) == needed;
+}
+
+struct lull_running_filter *lull_running_filter_new(struct lull_session *session,
+                                                    const struct lull_running_query *query)
+{
+    struct lull_running_filter *filter = g_new0(struct lull_running_filter, 1);
+    filter->query = *query;
+    filter->by_task = query->tid >= 0 || query->comm;
+    filter->n_hosts = lull_session_host_count(session);
+    filter->cpus = g_new0(GArray *, filter->n_hosts);
+    for (uint32_t i = 0; i < filter->n_hosts; i++) {
+        filter->cpus[i] = g_array_new(FALSE, TRUE, sizeof(struct running));
+    }
+    lull_session_unsubscribe_all(session);
+    lull_session_limit(session, query->begin_ns, query->end_ns);
+    if (!filter->by_task) {
+        lull_session_subscribe(session, query->names, NULL, 0, 0);
+        return filter;
+    }
+    filter->wants_switches = covers_switches(query);
+    filter->switches =
+        lull_session_subscribe(session, lull_vocabulary_names(LULL_EVENT_sched_switch), bindings,
+                               G_N_ELEMENTS(bindings), sizeof(struct fields));
+    lull_session_subscribe(session, query->names, bindings, 2, sizeof(struct fields));
+    if (query->begin_ns != INT64_MIN && !contexts_suffice(filter, session)) {
+        lull_session_limit(session, INT64_MIN, query->end_ns);
+    }
+    lull_session_rewind(session);
+    return filter;
+}
+
+void lull_running_filter_free(struct lull_running_filter *filter)
+{
+    if (filter) {
+        for (uint32_t i = 0; i < filter->n_hosts; i++) {
+            g_array_unref(filter->cpus[i]);
+        }
+        g_free(filter->cpus);
+        g_free(filter);
+    }
+}
+
+/* More CPUs than Linux can be built for are not believed. */
+#define MOST_CPUS 65536
+
+static struct running *running_on(struct lull_running_filter *filter,
+                                  const struct lull_event *event)
+{
+    if (event->cpu < 0 || event->cpu >= MOST_CPUS || event->host >= filter->n_hosts) {
+        return NULL;
+    }
+    GArray *cpus = filter->cpus[event->host];
+    if (cpus->len <= (uint32_t)event->cpu) {
+        g_array_set_size(cpus, (uint32_t)event->cpu + 1);
+    }
+    return &g_array_index(cpus, struct running, event->cpu);
+}
+
+static void set_running(struct running *running, int64_t tid, struct lull_text comm)
+{
+    const uint32_t length = MIN(comm.length, COMM_LENGTH);
+    running->is_known = true;
+    running->tid = tid;
+    if (length) {
+        memcpy(running->comm, comm.data, length);
+    }
+    running->comm[length] = '\0';
+}
+
+static bool matches(const struct lull_running_query *query, int64_t tid, const char *comm,
+                    size_t comm_length)
+{
+    if (query->tid >= 0 && query->tid != tid) {
+        return false;
+    }
+    if (!query->comm) {
+        return true;
+    }
+    const size_t length = MIN(strlen(query->comm), COMM_LENGTH);
+    return MIN(comm_length, COMM_LENGTH) == length && memcmp(query->comm, comm, length) == 0;
+}
+
+/* Whether the task that `event` happened in is wanted. */
+static bool task_matches(const struct lull_running_filter *filter, const struct fields *fields,
+                         const struct running *running)
+{
+    const bool knows_tid = filter->query.tid < 0 || (fields->present & HAS_TID);
+    const bool knows_comm = !filter->query.comm || (fields->present & HAS_COMM);
+    const bool is_tracked = running && running->is_known;
+    if ((!knows_tid || !knows_comm) && !is_tracked) {
+        return false;
+    }
+    const int64_t tid = fields->present & HAS_TID ? fields->tid : is_tracked ? running->tid : -1;
+    if (fields->present & HAS_COMM) {
+        return matches(&filter->query, tid, fields->comm.data, fields->comm.length);
+    }
+    return matches(&filter->query, tid, is_tracked ? running->comm : "",
+                   is_tracked ? strlen(running->comm) : 0);
+}
+
+bool lull_running_filter_passes(struct lull_running_filter *filter, const struct lull_event *event)
+{
+    if (!filter->by_task) {
+        return true;
+    }
+    const struct fields *fields = event->fields;
+    struct running *running = running_on(filter, event);
+    const bool is_switch = event->subscription == filter->switches;
+    /* A sched_switch happens while the task that leaves still runs. */
+    if (is_switch && running && (fields->present & HAS_PREV_TID)) {
+        set_running(running, fields->prev_tid, fields->prev_comm);
+    }
+    bool passes = (!is_switch || filter->wants_switches) &&
+                  event->time_ns >= filter->query.begin_ns && task_matches(filter, fields, running);
+    if (is_switch && running && (fields->present & HAS_NEXT_TID)) {
+        set_running(running, fields->next_tid, fields->next_comm);
+    }
+    return passes;
+}

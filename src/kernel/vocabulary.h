@@ -1,0 +1,71 @@
+/* Typed events: one struct for each entry of events.def, filled by a session through bindings.
+ * Everything to the right of this header sees these structs only, whatever tracer the event came
+ * from. */
+#ifndef LULL_KERNEL_VOCABULARY_H
+#define LULL_KERNEL_VOCABULARY_H
+
+#include <lull/session.h>
+
+/* struct lull_ev_sched_switch { uint64_t have; int64_t prev_tid; … } */
+#define EVENT_BEGIN(event, group, ...)                                                             \
+    struct lull_ev_##event {                                                                       \
+        uint64_t have;
+#define INT(event, field, ...) int64_t field;
+#define TEXT(event, field, ...) struct lull_text field;
+#define RAW(event, field, ...) struct lull_text field;
+#define EVENT_END(event)                                                                           \
+    }                                                                                              \
+    ;
+#include "kernel/events.def"
+
+/* The bit of each field in `have`: LULL_FIELD_sched_switch_prev_tid = 0, … */
+#define EVENT_BEGIN(event, group, ...)                                                             \
+    enum lull_fields_##event                                                                       \
+    {
+#define INT(event, field, ...) LULL_FIELD_##event##_##field,
+#define TEXT(event, field, ...) LULL_FIELD_##event##_##field,
+#define RAW(event, field, ...) LULL_FIELD_##event##_##field,
+#define EVENT_END(event)                                                                           \
+    LULL_FIELDS_##event                                                                            \
+    }                                                                                              \
+    ;
+#include "kernel/events.def"
+
+/* True if the field was in the event. */
+#define LULL_HAS(ev, event, field) (((ev)->have >> LULL_FIELD_##event##_##field) & 1)
+
+enum lull_event_id {
+#define EVENT_BEGIN(event, group, ...) LULL_EVENT_##event,
+#define INT(event, field, ...)
+#define TEXT(event, field, ...)
+#define RAW(event, field, ...)
+#define EVENT_END(event)
+#include "kernel/events.def"
+    LULL_EVENT_COUNT
+};
+
+/* Groups of events, for those who need only some. */
+enum lull_event_group {
+    LULL_GROUP_SCHED = 1,
+    LULL_GROUP_STATE = 2, /* state dump */
+    LULL_GROUP_IRQ = 4,
+    LULL_GROUP_NET = 8,
+    LULL_GROUP_BLOCK = 16,
+    LULL_GROUP_SYSCALL = 32,
+    LULL_GROUP_ALL = 63,
+};
+
+/* Subscribes a session to all events of the groups. ids: by subscription number, the event; has
+ * room for LULL_EVENT_COUNT and is filled from the first number this call was given (normally 0).
+ */
+void lull_vocabulary_subscribe(struct lull_session *session, unsigned groups,
+                               enum lull_event_id ids[LULL_EVENT_COUNT]);
+
+/* The names an event has, NULL-terminated. */
+const char *const *lull_vocabulary_names(enum lull_event_id id);
+
+/* What stands behind the prefix in a system call's event: "syscall_entry_openat" → "openat"; names
+ * of events that do not tell ("sys_enter") give "". */
+const char *lull_vocabulary_syscall_name(const char *event_name);
+
+#endif

@@ -1,0 +1,68 @@
+/* A growing buffer of text for output made of many small pieces: the printers of events write each
+ * line into one of these and hand it to stdio whole. Nothing is allocated once the longest line has
+ * passed. */
+#ifndef LULL_VIEW_LINE_H
+#define LULL_VIEW_LINE_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+struct lull_line {
+    char *data; /* not NUL-terminated; NULL before the first reserve */
+    size_t length, capacity;
+};
+
+void lull_line_free(struct lull_line *line);
+/* Slow part of reserve. */
+void lull_line_grow(struct lull_line *line, size_t more);
+
+/* Room for `more` bytes behind `length`. */
+static inline char *lull_line_reserve(struct lull_line *line, size_t more)
+{
+    if (G_UNLIKELY(line->capacity - line->length < more)) {
+        lull_line_grow(line, more);
+    }
+    return line->data + line->length;
+}
+
+static inline void lull_line_bytes(struct lull_line *line, const char *bytes, size_t length)
+{
+    if (length) {
+        memcpy(lull_line_reserve(line, length), bytes, length);
+        line->length += length;
+    }
+}
+
+static inline void lull_line_char(struct lull_line *line, char c)
+{
+    *lull_line_reserve(line, 1) = c;
+    line->length++;
+}
+
+#define lull_line_literal(line, text) lull_line_bytes(line, text, sizeof(text) - 1)
+
+static inline void lull_line_string(struct lull_line *line, const char *text)
+{
+    lull_line_bytes(line, text, strlen(text));
+}
+
+void lull_line_unsigned(struct lull_line *line, uint64_t value);
+void lull_line_signed(struct lull_line *line, int64_t value);
+/* "0x" and upper-case digits. */
+void lull_line_hex(struct lull_line *line, uint64_t value);
+/* A leading 0 and octal digits. */
+void lull_line_octal(struct lull_line *line, uint64_t value);
+/* The fewest digits that read back as the same number; "nan", "inf" and "-inf". */
+void lull_line_real(struct lull_line *line, double value);
+/* Exactly nine digits. */
+void lull_line_nanoseconds(struct lull_line *line, uint32_t value);
+
+/* Text as a person may safely see it on a terminal: control characters, quotes, backslashes and
+ * what is not UTF-8 are escaped as in C (\n, \", \\, \x1b). Without quotes around it. */
+void lull_line_escaped(struct lull_line *line, const char *text, size_t length);
+/* Text as a JSON string, with its quotes; bytes that are not UTF-8 become U+FFFD. */
+void lull_line_json(struct lull_line *line, const char *text, size_t length);
+
+#endif

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# Keeps the documents true: links lead somewhere, command lines that are shown work, every verb has its manual page, every
+# public function its comment and its line in the symbol map.
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from tap import Tap
+
+source = os.environ["LULL_SOURCE"]
+lull = os.environ["LULL"]
+samples = os.environ["LULL_SAMPLES"]
+tap = Tap()
+
+
+def read(path):
+    with open(os.path.join(source, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def documents():
+    """Markdown files of this repository, without those in build directories."""
+    found = []
+    for folder, folders, names in os.walk(source):
+        folders[:] = sorted(name for name in folders
+                            if not name.startswith((".", "build")) and name != "node_modules")
+        found += [os.path.relpath(os.path.join(folder, name), source) for name in sorted(names) if name.endswith(".md")]
+    return found
+
+
+def without_code(text):
+    return re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
+
+
+def anchors(text):
+    """The anchors that GitHub makes of headings."""
+    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+            for heading in re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL),
+                                      flags=re.MULTILINE)}
+
+
+def links():
+    for document in documents():
+        broken = []
+        for target in re.findall(r"\]\(([^)\s]+)(?: \"[^\"]*\")?\)", without_code(read(document))):
+            if re.match(r"[a-z]+:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            file = os.path.normpath(os.path.join(os.path.dirname(document), path)) if path else document
+            if not os.path.exists(os.path.join(source, file)):
+                broken.append(f"{target}: no such file")
+            elif anchor and file.endswith(".md") and anchor not in anchors(read(file)):
+                broken.append(f"{target}: no such heading")
+        tap.ok(not broken, f"{document}: links lead somewhere", "\n".join(broken))
+
+
+def console_commands(text):
+    """Lines after `$ ` in blocks marked console."""
+    for block in re.findall(r"^```console\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
+        for line in re.findall(r"^\$ (.*)$", block.replace("\\\n", " "), flags=re.MULTILINE):
+            yield line
+
+
+def run_shown(document, line, scratch):
+    """Runs one shown command; the samples are where the demo unpacks them."""
+    words = shlex.split(line, comments=True)
+    if os.path.basename(words[0]) != "lull":
+        return
+    words = [lull] + [word.replace("build/demo/django", "django") for word in words[1:]]
+    try:
+        result = subprocess.run(words, cwd=scratch, capture_output=True, text=True, timeout=200, stdin=subprocess.DEVNULL)
+        tap.ok(result.returncode == 0, f"{document}: works: {line}", f"exit {result.returncode}", result.stderr[-2000:])
+    except subprocess.TimeoutExpired:
+        tap.ok(False, f"{document}: works: {line}", "took more than 200 s")
+
+
+def shown_commands():
+    with tempfile.TemporaryDirectory() as scratch:
+        os.symlink(os.path.join(samples, "django"), os.path.join(scratch, "django"))
+        os.makedirs(os.path.join(scratch, "build", "demo"))
+        for document in documents():
+            for line in console_commands(read(document)):
+                if re.search(r"[|><;&]", line):
+                    tap.ok(False, f"{document}: is one plain command: {line}", "no pipes in console blocks")
+                else:
+                    run_shown(document, line, scratch)
+
+
+def verbs():
+    """Names of the verbs, from their table."""
+    return [name.replace("_", "-") for name in re.findall(r"&lull_verb_(\w+),", read("src/cmd/verbs.c"))]
+
+
+def verbs_are_documented():
+    names = verbs()
+    tap.ok(len(names) >= 5, "src/cmd/verbs.c lists the verbs", names)
+    help_text = subprocess.run([lull, "--help"], capture_output=True, text=True, timeout=60, check=False).stdout
+    readme = read("README.md")
+    for name in names:
+        tap.ok(re.search(rf"^\s*{name}\b", help_text, flags=re.MULTILINE), f"lull --help lists {name}", help_text)
+        tap.ok(re.search(rf"`lull {name}\b", readme), f"README.md says what `lull {name}` does")
+        result = subprocess.run([lull, name, "--help"], capture_output=True, text=True, timeout=60, check=False)
+        tap.ok(result.returncode == 0 and "lull " + name in result.stdout, f"lull {name} --help", result.stderr)
+        manual_page(f"lull-{name}.1")
+    manual_page("lull.1")
+
+
+def manual_page(name):
+    page = os.path.join(os.path.dirname(lull), "man", name)
+    if not tap.ok(os.path.exists(page), f"{name}: is there", page):
+        return
+    if not shutil.which("groff"):
+        tap.skip(f"{name}: groff has no complaint", "groff is not installed")
+        return
+    result = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", "-K", "utf-8", page], capture_output=True,
+                            text=True, timeout=60, check=False)
+    # groff-base alone has no preconv, hence no -K.
+    if "preconv" in result.stderr:
+        tap.skip(f"{name}: groff has no complaint", "preconv is not installed")
+        return
+    tap.ok(result.returncode == 0 and not result.stderr, f"{name}: groff has no complaint", result.stderr)
+
+
+def without_comments(text):
+    return re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+
+
+def public_headers():
+    folder = os.path.join("include", "lull")
+    return [os.path.join(folder, name) for name in sorted(os.listdir(os.path.join(source, folder)))]
+
+
+def public_functions(text):
+    return re.findall(r"\b(lull_\w+)\(", re.sub(r"^\s*#.*$", "", without_comments(text), flags=re.MULTILINE))
+
+
+def headers_are_documented():
+    """A comment stands before each function, or before the group of lines without an empty line that it is in."""
+    for header in public_headers():
+        text = read(header)
+        tap.ok(text.startswith("/*"), f"{header}: says what it is for")
+        for name in public_functions(text):
+            before = text[:re.search(rf"\b{name}\(", re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m.group()), text,
+                                                            flags=re.DOTALL)).start()]
+            tap.ok("/*" in before.rsplit("\n\n", 1)[-1], f"{header}: {name} is commented")
+
+
+def symbol_map():
+    functions = {name for header in public_headers() for name in public_functions(read(header))}
+    exported = set(re.findall(r"^\s*(lull_\w+);", without_comments(read("src/liblull.map")), flags=re.MULTILINE))
+    tap.ok(functions == exported, "src/liblull.map exports what the public headers declare",
+           f"not exported: {sorted(functions - exported)}", f"not declared: {sorted(exported - functions)}")
+
+
+tap.run("links", links)
+tap.run("shown commands", shown_commands)
+tap.run("verbs", verbs_are_documented)
+tap.run("headers", headers_are_documented)
+tap.run("symbol map", symbol_map)
+sys.exit(tap.done())

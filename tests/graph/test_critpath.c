@@ -1,0 +1,508 @@
+/* The critical path on small graphs with known answers, and its properties on random ones.
+ *
+ * Graphs are written as "LINE: TIME STATE TIME STATE TIME …" and "FROM@TIME>TO@TIME CAUSE", answers
+ * as "LINE:BEGIN-ENDstate …" with the states R running, P preempted, I interrupted and, blocked on
+ * …, T task, N network, M timer, D disk, K user input, J inter-processor interrupt, Q interrupt, U
+ * unknown, B no cause given; | is a gap. A "q" behind a state is a detail, a "*" marks the transit
+ * of a link. */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/critpath.h"
+
+#define DETAIL_Q 7
+
+static const struct {
+    char letter;
+    enum lull_state state;
+    enum lull_cause cause;
+} letters[] = {
+    {'|', LULL_STATE_NONE, LULL_CAUSE_NONE},       {'R', LULL_STATE_RUNNING, LULL_CAUSE_NONE},
+    {'P', LULL_STATE_PREEMPTED, LULL_CAUSE_NONE},  {'I', LULL_STATE_INTERRUPTED, LULL_CAUSE_NONE},
+    {'B', LULL_STATE_BLOCKED, LULL_CAUSE_NONE},    {'T', LULL_STATE_BLOCKED, LULL_CAUSE_TASK},
+    {'N', LULL_STATE_BLOCKED, LULL_CAUSE_NETWORK}, {'M', LULL_STATE_BLOCKED, LULL_CAUSE_TIMER},
+    {'D', LULL_STATE_BLOCKED, LULL_CAUSE_DISK},    {'K', LULL_STATE_BLOCKED, LULL_CAUSE_USER_INPUT},
+    {'J', LULL_STATE_BLOCKED, LULL_CAUSE_IPI},     {'Q', LULL_STATE_BLOCKED, LULL_CAUSE_IRQ},
+    {'U', LULL_STATE_BLOCKED, LULL_CAUSE_UNKNOWN},
+};
+
+static size_t letter_index(char letter)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(letters); i++) {
+        if (letters[i].letter == letter) {
+            return i;
+        }
+    }
+    g_error("no state '%c'", letter);
+}
+
+static void parse_link(struct lull_graph *graph, const char *text)
+{
+    unsigned from_line, to_line;
+    long from_ns, to_ns;
+    char cause;
+    g_assert_cmpint(
+        sscanf(text, "%u@%ld>%u@%ld %c", &from_line, &from_ns, &to_line, &to_ns, &cause), ==, 5);
+    lull_graph_link(graph, from_line, from_ns, to_line, to_ns, letters[letter_index(cause)].cause,
+                    LULL_NONE);
+}
+
+static void parse_line(struct lull_graph *graph, const char *text)
+{
+    char *rest;
+    uint32_t line = (uint32_t)strtoul(text, &rest, 10);
+    g_assert_cmpint(*rest, ==, ':');
+    g_auto(GStrv) words = g_strsplit(g_strstrip(rest + 1), " ", -1);
+    lull_graph_add(graph, line, strtol(words[0], NULL, 10));
+    for (char **word = words + 1; *word != NULL; word += 2) {
+        size_t i = letter_index(word[0][0]);
+        lull_graph_append(graph, line, strtol(word[1], NULL, 10), letters[i].state,
+                          letters[i].cause, -1, word[0][1] == 'q' ? DETAIL_Q : LULL_NONE);
+    }
+}
+
+/* Lines first, then links, parted by "; ". */
+static struct lull_graph *parse_graph(const char *text)
+{
+    struct lull_graph *graph = lull_graph_new();
+    g_auto(GStrv) parts = g_strsplit(text, "; ", -1);
+    for (char **part = parts; *part != NULL; part++) {
+        if (strchr(*part, '>') != NULL) {
+            parse_link(graph, *part);
+        } else if (**part != '\0') {
+            parse_line(graph, *part);
+        }
+    }
+    return graph;
+}
+
+static char letter_of(const struct lull_hop *hop)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(letters); i++) {
+        if (letters[i].state == hop->state && letters[i].cause == hop->cause) {
+            return letters[i].letter;
+        }
+    }
+    return '?';
+}
+
+static char *path_text(const GArray *hops)
+{
+    GString *text = g_string_new(NULL);
+    for (guint i = 0; i < hops->len; i++) {
+        const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, i);
+        g_string_append_printf(text, "%s%u:%ld-%ld%c%s%s", i > 0 ? " " : "", hop->line,
+                               (long)hop->begin_ns, (long)hop->end_ns, letter_of(hop),
+                               hop->detail == DETAIL_Q ? "q" : "",
+                               hop->link != LULL_NONE ? "*" : "");
+    }
+    return g_string_free(text, FALSE);
+}
+
+struct example {
+    const char *name, *graph;
+    int64_t begin_ns, end_ns;
+    const char *path;
+};
+
+static void test_example(gconstpointer data)
+{
+    const struct example *example = data;
+    struct lull_graph *graph = parse_graph(example->graph);
+    GArray *hops = lull_critpath_find(graph, 0, example->begin_ns, example->end_ns);
+    g_autofree char *text = path_text(hops);
+    g_assert_cmpstr(text, ==, example->path);
+    g_array_unref(hops);
+    lull_graph_free(graph);
+}
+
+/* The peer's fixtures (specification of Trace Compass, 7.2) and the graphs of its distributed ones
+ * (7.3), its edges written in our states: what it draws as a vertical edge that takes time is a
+ * transit, as a gap filler an unknown wait. */
+static const struct example peer_examples[] = {
+    {"basic", "0: 0 R 1", 0, 1, "0:0-1R"},
+    {"wakeup-self", "0: 0 R 1 Rq 2 M 3 R 4; 0@1>0@3 T", 0, 4, "0:0-1R 0:1-2Rq 0:2-3M 0:3-4R"},
+    {"wakeup-missing", "0: 0 R 2 Uq 4 R 6", 0, 6, "0:0-2R 0:2-4Uq 0:4-6R"},
+    {"wakeup-unknown", "0: 0 R 2 T 4 R 6; 1: 3; 1@3>0@4 N", 0, 6, "0:0-2R 1:2-3U 0:3-4N* 0:4-6R"},
+    {"wakeup-new", "0: 0 R 2 Rq 4 T 6 Rq 8; 1: 3 Rq 6; 0@2>1@3 T; 1@6>0@6 T", 0, 8,
+     "0:0-2R 0:2-4Rq 1:4-6Rq 0:6-8Rq"},
+    {"opened-delay", "0: 0 R 3 T 6 R 9; 1: 0 R 2 R 5; 1@2>0@6 T", 0, 9, "0:0-3R 0:3-6T* 0:6-9R"},
+    {"opened", "0: 0 R 3 T 6 R 9; 1: 0 R 6 R 9; 1@6>0@6 T", 0, 9, "0:0-3R 1:3-6R 0:6-9R"},
+    {"mutual", "0: 0 R 1 R 2 R 3 T 4 R 5; 1: 0 R 1 T 2 R 3 R 4 R 5; 0@2>1@2 T; 1@4>0@4 T", 0, 5,
+     "0:0-1R 0:1-2R 0:2-3R 1:3-4R 0:4-5R"},
+    {"embedded",
+     "0: 0 R 2 R 4 R 6 T 8 T 10 R 12; 1: 4 R 8; 2: 2 R 10; 0@2>2@2 T; 0@4>1@4 T; 1@8>0@8 T; "
+     "2@10>0@10 T",
+     0, 12, "0:0-2R 0:2-4R 0:4-6R 1:6-8R 2:8-10R 0:10-12R"},
+    {"interleave",
+     "0: 0 R 2 R 4 R 6 T 8 T 10 R 12; 1: 2 R 8; 2: 4 R 10; 0@2>1@2 T; 0@4>2@4 T; 1@8>0@8 T; "
+     "2@10>0@10 T",
+     0, 12, "0:0-2R 0:2-4R 0:4-6R 1:6-8R 2:8-10R 0:10-12R"},
+    {"nested",
+     "0: 0 R 1 T 6 R 7; 1: 1 R 2 T 5 R 6; 2: 2 R 3 T 4 R 5; 3: 3 R 4; 0@1>1@1 T; 1@2>2@2 T; "
+     "2@3>3@3 T; 3@4>2@4 T; 2@5>1@5 T; 1@6>0@6 T",
+     0, 7, "0:0-1R 1:1-2R 2:2-3R 3:3-4R 2:4-5R 1:5-6R 0:6-7R"},
+    {"net1",
+     "0: 0 R 1 T 11 R 12; 1: 3 R 4 R 5; 2: 6 R 7 R 8; 3: 9 R 10 R 11; 1@4>2@7 N; 2@8>3@10 N; "
+     "3@11>0@11 T",
+     0, 12, "0:0-1R 1:1-3U 1:3-4R 2:4-7N* 2:7-8R 3:8-10N* 3:10-11R 0:11-12R"},
+    {"eth-wifi", "0: 10 R 13 R 15 N 70 P 75; 1: 5 N 35 P 40 R 45 R 55; 0@13>1@35 N; 1@45>0@70 N",
+     10, 75, "0:10-13R 0:13-15R 1:15-35N* 1:35-40P 1:40-45R 0:45-70N* 0:70-75P"},
+    {"client-alone", "0: 7 T 90 P 95; 1: 10 R 13 R 15 N 70 P 75 R 90 R 95; 1@90>0@90 T", 7, 95,
+     "1:7-10U 1:10-13R 1:13-15R 1:15-70N 1:70-75P 1:75-90R 0:90-95P"},
+};
+
+#define EMBEDDED                                                                                   \
+    "0: 0 R 2 R 4 R 6 T 8 T 10 R 12; 1: 4 R 8; 2: 2 R 10; 0@2>2@2 T; 0@4>1@4 T; 1@8>0@8 T; "       \
+    "2@10>0@10 T"
+/* Line 0 waits from 1 to 9 for line 1; the rest of the graph follows. */
+#define WAIT_FOR_1 "0: 0 R 1 T 9 R 10; 1@9>0@9 T; "
+
+static const struct example own_examples[] = {
+    {"window", EMBEDDED, 3, 9, "0:3-4R 0:4-6R 1:6-8R 2:8-9R"},
+    {"window-in-wait", EMBEDDED, 7, 8, "1:7-8R"},
+    {"window-empty", EMBEDDED, 7, 7, ""},
+    {"window-backwards", EMBEDDED, 8, 7, ""},
+    {"window-wider", "0: 0 R 1", -5, 20, "0:-5-0U 0:0-1R 0:1-20U"},
+    {"window-before", "0: 5 R 6", 0, 3, "0:0-3U"},
+    {"window-after", "0: 5 R 6", 7, 9, "0:7-9U"},
+    {"window-extreme", "0: 5 R 6", 5, INT64_MAX, "0:5-6R 0:6-9223372036854775807U"},
+    {"window-everything", "0: 5 R 6", INT64_MIN, 6, "0:-9223372036854775808-5U 0:5-6R"},
+    {"no-such-line", "3: 0 R 9", 0, 4, "0:0-4U"},
+    {"end-in-wait", "0: 0 R 2 T 20; 1: 0 R 30; 1@20>0@20 T", 0, 7, "0:0-2R 1:2-7R"},
+    {"end-in-transit", "0: 0 R 2 T 20; 1: 0 R 30; 1@6>0@20 N", 0, 7, "0:0-2R 1:2-6R 0:6-7N*"},
+    {"begin-in-wait", "0: 0 R 2 T 20; 1: 0 R 30; 1@6>0@20 N", 4, 20, "1:4-6R 0:6-20N*"},
+    {"wait-never-ends", "0: 0 R 5", 0, 9, "0:0-5R 0:5-9U"},
+
+    {"gap", "0: 0 R 1 | 3 R 4", 0, 4, "0:0-1R 0:1-3U 0:3-4R"},
+    {"gap-with-link", "0: 0 R 1 | 3 R 4; 1: 0 R 4; 1@2>0@3 T", 0, 4, "0:0-1R 0:1-3U 0:3-4R"},
+    {"first-with-link", "0: 3 R 4; 1: 0 R 4; 1@2>0@3 T", 0, 4, "0:0-3U 0:3-4R"},
+    {"no-cause-given", "0: 0 R 1 B 3 R 4", 0, 4, "0:0-1R 0:1-3U 0:3-4R"},
+    {"no-cause-given-linked", "0: 0 R 1 B 3 R 4; 1: 0 R 4; 1@3>0@3 T", 0, 4,
+     "0:0-1R 1:1-3R 0:3-4R"},
+    {"unknown-linked", "0: 0 R 1 U 3 R 4; 1: 0 R 4; 1@3>0@3 T", 0, 4, "0:0-1R 1:1-3R 0:3-4R"},
+    {"task-not-linked", "0: 0 R 1 T 3 R 4", 0, 4, "0:0-1R 0:1-3U 0:3-4R"},
+    {"network-not-linked", "0: 0 R 1 N 3 R 4", 0, 4, "0:0-1R 0:1-3N 0:3-4R"},
+    {"states-kept", "0: 0 R 1 P 2 I 3 D 4 M 5 K 6 J 7 Q 8", 0, 8,
+     "0:0-1R 0:1-2P 0:2-3I 0:3-4D 0:4-5M 0:5-6K 0:6-7J 0:7-8Q"},
+    {"terminal-causes", /* their links say nothing about the wait */
+     "0: 0 D 1 M 2 K 3 J 4 Q 5; 1: 0 R 9; 1@1>0@1 T; 1@2>0@2 T; 1@3>0@3 T; 1@4>0@4 T; 1@5>0@5 T", 0,
+     5, "0:0-1D 0:1-2M 0:2-3K 0:3-4J 0:4-5Q"},
+
+    {"waker-terminal", "1: 0 R 3 D 6 R 9; 2: 0 R 9; 2@5>1@6 T; " WAIT_FOR_1, 0, 10,
+     "0:0-1R 1:1-3R 1:3-6D 1:6-9R 0:9-10R"},
+    {"waker-terminal-old-link", "1: 0 R 3 M 6 R 9; 1@1>1@6 T; " WAIT_FOR_1, 0, 10,
+     "0:0-1R 1:1-3R 1:3-6M 1:6-9R 0:9-10R"},
+    {"waker-unexplained", "1: 0 R 3 T 5 R 9; " WAIT_FOR_1, 0, 10,
+     "0:0-1R 1:1-3R 1:3-5U 1:5-9R 0:9-10R"},
+    {"waker-gap", "1: 0 R 3 | 5 R 9; " WAIT_FOR_1, 0, 10, "0:0-1R 1:1-5U 1:5-9R 0:9-10R"},
+    {"waker-gap-entry", "1: 0 R 3 | 5 R 9; 2: 0 R 4 R 9; 2@4>1@5 N; " WAIT_FOR_1, 0, 10,
+     "0:0-1R 2:1-4R 1:4-5N* 1:5-9R 0:9-10R"},
+    {"waker-forked", "1: 3 P 5 R 9; 2: 0 R 3 R 9; 2@3>1@3 T; " WAIT_FOR_1, 0, 10,
+     "0:0-1R 2:1-3R 1:3-5P 1:5-9R 0:9-10R"},
+    {"waker-entry-drops", "1: 2 R 6 R 9; 2: 0 R 9; 2@5>1@6 N; " WAIT_FOR_1, 0, 10,
+     "0:0-1R 2:1-5R 1:5-6N* 1:6-9R 0:9-10R"},
+    {"waker-first-entry", "1: 2 R 4 R 6 R 9; 2: 0 R 9; 2@5>1@6 N; 2@3>1@4 N; " WAIT_FOR_1, 0, 10,
+     "0:0-1R 2:1-3R 1:3-4N* 1:4-6R 1:6-9R 0:9-10R"},
+    {"waker-entry-not-needed", "1: 0 R 6 R 9; 2: 0 R 9; 2@5>1@6 N; " WAIT_FOR_1, 0, 10,
+     "0:0-1R 1:1-6R 1:6-9R 0:9-10R"},
+    {"waker-entry-before-wait", "1: 0 R 6 R 9; 2: 0 R 9; 2@1>1@6 N; " WAIT_FOR_1, 0, 10,
+     "0:0-1R 1:1-6N* 1:6-9R 0:9-10R"},
+    {"waker-entry-unknown", "1: 3 R 9; 2: 2 R 9; 2@3>1@3 T; " WAIT_FOR_1, 0, 10,
+     "0:0-1R 2:1-2U 2:2-3R 1:3-9R 0:9-10R"},
+    {"waker-cause-before-wait", "1: 0 R 4 T 6 R 9; 2: 0 R 9; 2@1>1@6 T; " WAIT_FOR_1, 0, 10,
+     "0:0-1R 1:1-6T* 1:6-9R 0:9-10R"},
+    {"waker-cause-before-its-wait", "1: 0 R 4 T 6 R 9; 2: 0 R 9; 2@3>1@6 T; " WAIT_FOR_1, 0, 10,
+     "0:0-1R 1:1-4R 1:4-6T* 1:6-9R 0:9-10R"},
+    {"waker-waited-for-unknown", "1: 0 R 3 T 6 R 9; 2: 5 R 6; 2@6>1@6 T; " WAIT_FOR_1, 0, 10,
+     "0:0-1R 1:1-3R 2:3-5U 2:5-6R 1:6-9R 0:9-10R"},
+    {"waker-has-no-line", WAIT_FOR_1, 0, 10, "0:0-1R 1:1-9U 0:9-10R"},
+    {"waker-line-ended", "1: 0 R 4; " WAIT_FOR_1, 0, 10, "0:0-1R 1:1-4R 1:4-9U 0:9-10R"},
+    {"waker-line-later", "1: 15 R 20; " WAIT_FOR_1, 0, 10, "0:0-1R 1:1-9U 0:9-10R"},
+
+    {"link-from-within-edge", "0: 0 R 1 T 9 R 10; 1: 0 R 100; 1@7>0@9 T", 0, 10,
+     "0:0-1R 1:1-7R 0:7-9T* 0:9-10R"},
+    {"link-from-within-wait",
+     "0: 0 R 1 T 9 R 10; 1: 0 R 2 T 20 R 21; 2: 0 R 30; 2@20>1@20 T; 1@7>0@9 T", 0, 10,
+     "0:0-1R 1:1-2R 2:2-7R 0:7-9T* 0:9-10R"},
+    {"link-backwards-in-time", "0: 0 R 1 T 9 R 10; 1: 0 R 100; 1@50>0@9 T", 0, 10,
+     "0:0-1R 1:1-9R 0:9-10R"},
+    {"link-replaced", "0: 0 R 1 T 9; 1: 0 R 9; 2: 0 R 9; 1@9>0@9 T; 2@8>0@9 N", 0, 9,
+     "0:0-1R 2:1-8R 0:8-9N*"},
+    {"link-into-nothing", "0: 0 R 1 T 9; 1: 0 R 9; 1@8>0@8 T; 1@9>7@9 T", 0, 9, "0:0-1R 0:1-9U"},
+    {"self", "0: 0 R 1 T 9; 0@5>0@9 T", 0, 9, "0:0-1R 0:1-5U 0:5-9T*"},
+    {"self-at-once", "0: 0 R 1 T 9; 0@9>0@9 T", 0, 9, "0:0-1R 0:1-9U"},
+    {"mutual-at-once", "0: 0 R 1 T 9; 1: 0 R 1 T 9; 0@9>1@9 T; 1@9>0@9 T", 0, 9, "0:0-1R 1:1-9U"},
+    {"mutual-within-waits", "0: 0 T 10; 1: 0 T 20; 1@10>0@10 T; 0@8>1@20 T", 0, 10,
+     "1:0-8U 1:8-10T*"},
+    {"mutual-entries", /* each only known to come from the other */
+     "1: 3 R 9; 2: 3 R 9; 1@3>2@3 T; 2@3>1@3 T; " WAIT_FOR_1, 0, 10,
+     "0:0-1R 2:1-3U 1:3-9R 0:9-10R"},
+};
+
+static void test_points(void)
+{
+    struct lull_graph *graph = lull_graph_new();
+    uint32_t count;
+    g_assert_null(lull_graph_points(graph, 0, &count));
+    g_assert_cmpuint(count, ==, 0);
+    g_assert_cmpuint(lull_graph_append(graph, 2, 10, LULL_STATE_RUNNING, LULL_CAUSE_NONE, 3, 4), ==,
+                     0);
+    g_assert_cmpuint(lull_graph_line_count(graph), ==, 3);
+    /* the edge is lost at the same time, and at an earlier one */
+    g_assert_cmpuint(lull_graph_append(graph, 2, 10, LULL_STATE_RUNNING, LULL_CAUSE_NONE, 3, 4), ==,
+                     0);
+    g_assert_cmpuint(lull_graph_append(graph, 2, 5, LULL_STATE_RUNNING, LULL_CAUSE_NONE, 3, 4), ==,
+                     0);
+    lull_graph_add(graph, 2, 10);
+    g_assert_cmpuint(lull_graph_append(graph, 2, 11, LULL_STATE_BLOCKED, LULL_CAUSE_DISK, 3, 4), ==,
+                     1);
+    lull_graph_add(graph, 2, 20);
+    const struct lull_graph_point *points = lull_graph_points(graph, 2, &count);
+    g_assert_cmpuint(count, ==, 3);
+    g_assert_cmpint(points[0].state, ==, LULL_STATE_NONE);
+    g_assert_cmpint(points[1].time_ns, ==, 11);
+    g_assert_cmpint(points[1].cause, ==, LULL_CAUSE_DISK);
+    g_assert_cmpint(points[1].cpu, ==, 3);
+    g_assert_cmpuint(points[1].detail, ==, 4);
+    g_assert_cmpuint(points[1].link, ==, LULL_NONE);
+    g_assert_cmpint(points[2].state, ==, LULL_STATE_NONE);
+    g_assert_cmpuint(sizeof *points, ==, 24);
+
+    GArray *hops = lull_critpath_find(graph, 2, 10, 11);
+    g_assert_cmpuint(hops->len, ==, 1);
+    g_assert_cmpint(g_array_index(hops, struct lull_hop, 0).cpu, ==, 3);
+    g_assert_cmpuint(g_array_index(hops, struct lull_hop, 0).detail, ==, 4);
+    g_array_unref(hops);
+    lull_graph_free(graph);
+    lull_graph_free(NULL);
+}
+
+/* Every point of a long line must be found when it is linked, in whatever order. */
+static void test_links_to_old_points(void)
+{
+    struct lull_graph *graph = lull_graph_new();
+    const uint32_t n = 1000;
+    for (uint32_t i = 0; i < n; i++) {
+        lull_graph_append(graph, 0, 10 * i, LULL_STATE_BLOCKED, LULL_CAUSE_TASK, -1, LULL_NONE);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t point = i * 7 % n; /* 7 and 1000 have no common factor */
+        lull_graph_link(graph, point, 0, 0, 10 * point, LULL_CAUSE_TASK, LULL_NONE);
+        lull_graph_link(graph, 5, 0, 0, 10 * point + 1, LULL_CAUSE_TASK, LULL_NONE);
+        lull_graph_link(graph, 5, 0, 0, 10 * (int64_t)point - 1, LULL_CAUSE_TASK, LULL_NONE);
+    }
+    uint32_t count;
+    const struct lull_graph_point *points = lull_graph_points(graph, 0, &count);
+    g_assert_cmpuint(count, ==, n);
+    for (uint32_t i = 0; i < n; i++) {
+        g_assert_cmpuint(lull_graph_link_at(graph, points[i].link)->from_line, ==, i);
+    }
+    lull_graph_free(graph);
+}
+
+/* Line k waits from k + 1 until 2n - k for line k + 1, which it started: n waits one in the other.
+ */
+static void test_deep_nesting(void)
+{
+    const uint32_t n = 200000;
+    struct lull_graph *graph = lull_graph_new();
+    for (uint32_t k = 0; k < n; k++) {
+        lull_graph_add(graph, k, k);
+        lull_graph_append(graph, k, k + 1, LULL_STATE_RUNNING, LULL_CAUSE_NONE, -1, LULL_NONE);
+        lull_graph_append(graph, k, 2 * n - k, LULL_STATE_BLOCKED, LULL_CAUSE_TASK, -1, LULL_NONE);
+        lull_graph_append(graph, k, 2 * n - k + 1, LULL_STATE_RUNNING, LULL_CAUSE_NONE, -1,
+                          LULL_NONE);
+        lull_graph_link(graph, k + 1, 2 * n - k, k, 2 * n - k, LULL_CAUSE_TASK, LULL_NONE);
+    }
+    lull_graph_add(graph, n, n);
+    lull_graph_append(graph, n, n + 1, LULL_STATE_RUNNING, LULL_CAUSE_NONE, -1, LULL_NONE);
+    GArray *hops = lull_critpath_find(graph, 0, 0, 2 * n + 1);
+    g_assert_cmpuint(hops->len, ==, 2 * n + 1);
+    for (uint32_t i = 0; i < hops->len; i++) {
+        const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, i);
+        g_assert_cmpint(hop->begin_ns, ==, i);
+        g_assert_cmpint(hop->end_ns, ==, i + 1);
+        g_assert_cmpuint(hop->line, ==, i <= n ? i : 2 * n - i);
+        g_assert_cmpint(hop->state, ==, LULL_STATE_RUNNING);
+    }
+    g_array_unref(hops);
+    lull_graph_free(graph);
+}
+
+/* A million points on two lines that wake each other in turn; and each long wait asked about
+ * through a chain of lines that all wait until the end, which must not cost the length of the chain
+ * each time. */
+static void test_large(void)
+{
+    const uint32_t n = 500000, chain = 20000;
+    struct lull_graph *graph = lull_graph_new();
+    lull_graph_add(graph, 0, 0);
+    lull_graph_add(graph, 1, 0);
+    for (uint32_t i = 1; i <= n; i++) {
+        uint32_t runs = i % 2;
+        lull_graph_append(graph, runs, i, LULL_STATE_RUNNING, LULL_CAUSE_NONE, -1, LULL_NONE);
+        lull_graph_append(graph, !runs, i, LULL_STATE_BLOCKED, LULL_CAUSE_TASK, -1, LULL_NONE);
+        lull_graph_link(graph, runs, i, !runs, i, LULL_CAUSE_TASK, LULL_NONE);
+    }
+    GArray *hops = lull_critpath_find(graph, 0, 0, n);
+    g_assert_cmpuint(hops->len, ==, n);
+    for (uint32_t i = 0; i < n; i++) {
+        g_assert_cmpuint(g_array_index(hops, struct lull_hop, i).line, ==, (i + 1) % 2);
+    }
+    g_array_unref(hops);
+
+    for (uint32_t i = 1; i <= n; i++) {
+        lull_graph_append(graph, 2, i, LULL_STATE_BLOCKED, LULL_CAUSE_TASK, -1, LULL_NONE);
+        lull_graph_link(graph, 3, i, 2, i, LULL_CAUSE_TASK, LULL_NONE);
+    }
+    for (uint32_t line = 3; line < chain; line++) {
+        lull_graph_add(graph, line, 0);
+        lull_graph_append(graph, line, n, LULL_STATE_BLOCKED, LULL_CAUSE_TASK, -1, LULL_NONE);
+        lull_graph_link(graph, line + 1, n, line, n, LULL_CAUSE_TASK, LULL_NONE);
+    }
+    hops = lull_critpath_find(graph, 2, 1, n);
+    g_assert_cmpuint(hops->len, ==, n - 1);
+    g_array_unref(hops);
+    lull_graph_free(graph);
+}
+
+#define LAST_NS 40
+
+static struct lull_graph *random_graph(GRand *rand)
+{
+    struct lull_graph *graph = lull_graph_new();
+    uint32_t n_lines = (uint32_t)g_rand_int_range(rand, 1, 9);
+    for (uint32_t line = 0; line < n_lines; line++) {
+        int64_t t = g_rand_int_range(rand, 0, 10);
+        int longest = g_rand_int_range(rand, 2, 12);
+        lull_graph_add(graph, line, t);
+        while ((t += g_rand_int_range(rand, 1, longest)) <= LAST_NS) {
+            bool waits = g_rand_boolean(rand);
+            size_t i = waits ? letter_index('T') : (size_t)g_rand_int_range(rand, 0, 13);
+            lull_graph_append(graph, line, t, letters[i].state, letters[i].cause, (int)line,
+                              LULL_NONE);
+        }
+    }
+    int n_links = g_rand_int_range(rand, 0, 60);
+    for (int i = 0; i < n_links; i++) {
+        uint32_t from = (uint32_t)g_rand_int_range(rand, 0, (gint32)n_lines + 1), count;
+        uint32_t to = (uint32_t)g_rand_int_range(rand, 0, (gint32)n_lines);
+        const struct lull_graph_point *points = lull_graph_points(graph, to, &count);
+        int64_t t = points[g_rand_int_range(rand, 0, (gint32)count)].time_ns;
+        /* at the same time, some time earlier, or impossibly later */
+        int64_t delay = g_rand_boolean(rand) ? 0 : g_rand_int_range(rand, -3, 20);
+        lull_graph_link(graph, from, t - delay, to, t, LULL_CAUSE_NETWORK, LULL_NONE);
+        if (from < n_lines && g_rand_int_range(rand, 0, 3) == 0) {
+            lull_graph_link(graph, to, t, from, t - delay, LULL_CAUSE_TASK, LULL_NONE);
+        }
+    }
+    return graph;
+}
+
+/* What a hop says must stand in the graph. */
+static void check_evidence(const struct lull_graph *graph, const struct lull_hop *hop)
+{
+    uint32_t count, i = 0;
+    const struct lull_graph_point *points = lull_graph_points(graph, hop->line, &count);
+    g_assert_cmpint(hop->state, !=, LULL_STATE_NONE);
+    if (hop->link != LULL_NONE) {
+        while (i < count && points[i].link != hop->link) {
+            i++;
+        }
+        g_assert_cmpuint(i, <, count);
+        g_assert_cmpint(hop->end_ns, <=, points[i].time_ns);
+        const struct lull_graph_link *link = lull_graph_link_at(graph, hop->link);
+        g_assert_cmpint(hop->begin_ns, >=, link->from_ns);
+        g_assert_cmpint(hop->state, ==, LULL_STATE_BLOCKED);
+        g_assert_cmpint(hop->cause, ==, link->cause);
+    } else if (hop->state != LULL_STATE_BLOCKED || hop->cause != LULL_CAUSE_UNKNOWN) {
+        while (i < count && points[i].time_ns < hop->end_ns) {
+            i++;
+        }
+        g_assert_cmpuint(i, <, count);
+        g_assert_cmpuint(i, >, 0);
+        g_assert_cmpint(points[i - 1].time_ns, <=, hop->begin_ns);
+        g_assert_cmpint(points[i].state, ==, hop->state);
+        g_assert_cmpint(points[i].cause, ==, hop->cause);
+    }
+}
+
+static void check_cover(const struct lull_graph *graph, const GArray *hops, int64_t begin_ns,
+                        int64_t end_ns)
+{
+    int64_t t = begin_ns;
+    for (guint i = 0; i < hops->len; i++) {
+        const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, i);
+        g_assert_cmpint(hop->begin_ns, ==, t);
+        g_assert_cmpint(hop->end_ns, >, t);
+        check_evidence(graph, hop);
+        t = hop->end_ns;
+    }
+    g_assert_cmpint(t, ==, end_ns);
+}
+
+/* The hops as far as they lie in a window. */
+static GArray *cut(const GArray *hops, int64_t begin_ns, int64_t end_ns)
+{
+    GArray *result = g_array_new(FALSE, FALSE, sizeof(struct lull_hop));
+    for (guint i = 0; i < hops->len; i++) {
+        struct lull_hop hop = g_array_index(hops, struct lull_hop, i);
+        hop.begin_ns = MAX(hop.begin_ns, begin_ns);
+        hop.end_ns = MIN(hop.end_ns, end_ns);
+        if (hop.begin_ns < hop.end_ns) {
+            g_array_append_val(result, hop);
+        }
+    }
+    return result;
+}
+
+static void test_random(void)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(20160614);
+    for (int round = 0; round < 20000; round++) {
+        struct lull_graph *graph = random_graph(rand);
+        GArray *whole = lull_critpath_find(graph, 0, -5, LAST_NS + 5);
+        check_cover(graph, whole, -5, LAST_NS + 5);
+        GArray *again = lull_critpath_find(graph, 0, -5, LAST_NS + 5);
+        g_assert_cmpmem(whole->data, whole->len * sizeof(struct lull_hop), again->data,
+                        again->len * sizeof(struct lull_hop));
+        g_array_unref(again);
+        /* A part of the time must be explained as it is within the whole. */
+        int64_t begin_ns = g_rand_int_range(rand, -5, LAST_NS + 4);
+        int64_t end_ns = g_rand_int_range(rand, (gint32)begin_ns + 1, LAST_NS + 6);
+        GArray *part = lull_critpath_find(graph, 0, begin_ns, end_ns);
+        check_cover(graph, part, begin_ns, end_ns);
+        GArray *expected = cut(whole, begin_ns, end_ns);
+        g_autofree char *part_text = path_text(part), *expected_text = path_text(expected);
+        g_assert_cmpstr(part_text, ==, expected_text);
+        g_array_unref(expected);
+        g_array_unref(part);
+        g_array_unref(whole);
+        lull_graph_free(graph);
+    }
+}
+
+static void add_examples(const char *group, const struct example *examples, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        g_autofree char *path = g_strdup_printf("/critpath/%s/%s", group, examples[i].name);
+        g_test_add_data_func(path, &examples[i], test_example);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/graph/points", test_points);
+    g_test_add_func("/graph/links-to-old-points", test_links_to_old_points);
+    add_examples("peer", peer_examples, G_N_ELEMENTS(peer_examples));
+    add_examples("own", own_examples, G_N_ELEMENTS(own_examples));
+    g_test_add_func("/critpath/deep-nesting", test_deep_nesting);
+    g_test_add_func("/critpath/large", test_large);
+    g_test_add_func("/critpath/random", test_random);
+    return g_test_run();
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# Installs into a scratch directory and uses the result as a stranger would: the files that must be there, the symbols that
+# liblull.so exports, an example compiled with nothing but what pkg-config says.
+#   test_install.py BUILD COMPILER SANITIZERS
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from tap import Tap
+
+tap = Tap()
+source = os.environ["LULL_SOURCE"]
+build, compiler, sanitizers = sys.argv[1:4]
+
+
+def run(*command, **more):
+    return subprocess.run(command, capture_output=True, text=True, timeout=100, stdin=subprocess.DEVNULL, **more)
+
+
+def installed_files(root):
+    found = set()
+    for folder, _, names in os.walk(root):
+        found |= {os.path.relpath(os.path.join(folder, name), root) for name in names}
+    return found
+
+
+def files_are_there(found):
+    headers = {name for name in os.listdir(os.path.join(source, "include", "lull"))}
+    installed = {os.path.basename(path) for path in found if "/include/" in path}
+    tap.ok(installed == headers, "the public headers are installed and no others", installed ^ headers)
+    for what, pattern in (("the program", r"/bin/lull$"), ("the library", r"/lib/.*liblull\.so\.\d+$|/lib/liblull\.so\.\d+$"),
+                          ("the pkg-config file", r"/pkgconfig/lull\.pc$"), ("manual pages", r"/man/man1/lull[\w-]*\.1$"),
+                          ("bash completion", r"/bash-completion/completions/lull$")):
+        tap.ok(any(re.search(pattern, path) for path in found), f"{what}: installed", "\n".join(sorted(found)))
+
+
+def symbols(root, found):
+    library = os.path.join(root, next(path for path in sorted(found) if re.search(r"liblull\.so\.\d+$", path)))
+    defined = {line.split()[-1].split("@")[0] for line in run("nm", "-D", "--defined-only", library).stdout.splitlines()}
+    with open(os.path.join(source, "src", "liblull.map"), encoding="utf-8") as file:
+        wanted = set(re.findall(r"^\s*(lull_\w+);", file.read(), flags=re.MULTILINE))
+    # The linker adds the names of version nodes.
+    extra = {name for name in defined - wanted if not re.match(r"LULL_\d", name)}
+    tap.ok(not extra and wanted <= defined, "liblull.so exports the public functions and nothing else",
+           f"more: {sorted(extra)}", f"missing: {sorted(wanted - defined)}")
+
+
+def compile_example(root, found, scratch):
+    folder = os.path.dirname(os.path.join(root, next(path for path in found if path.endswith("/lull.pc"))))
+    # Our own paths in lull.pc are below the scratch root, GLib's are not: so no PKG_CONFIG_SYSROOT_DIR.
+    with open(os.path.join(folder, "lull.pc"), encoding="utf-8") as file:
+        text = file.read()
+    with open(os.path.join(scratch, "lull.pc"), "w", encoding="utf-8") as file:
+        file.write(re.sub(r"^prefix=", f"prefix={root}", text, flags=re.MULTILINE))
+    environment = dict(os.environ, PKG_CONFIG_PATH=scratch)
+    flags = run("pkg-config", "--cflags", "--libs", "lull", env=environment)
+    tap.ok(flags.returncode == 0 and "-llull" in flags.stdout, "pkg-config knows lull", flags.stderr)
+    program = os.path.join(scratch, "example")
+    more = [] if sanitizers == "none" else [f"-fsanitize={sanitizers}"]
+    result = run(*compiler.split(), *more, os.path.join(source, "examples", "count_switches.c"), "-o", program,
+                 *flags.stdout.split())
+    if not tap.ok(result.returncode == 0, "an example compiles with what pkg-config says", result.stderr):
+        return
+    library_folder = re.search(r"-L(\S+)", flags.stdout).group(1)
+    result = run(program, os.path.join(os.environ["LULL_SAMPLES"], "django", "db"),
+                 env=dict(os.environ, LD_LIBRARY_PATH=library_folder))
+    tap.ok(result.returncode == 0 and "postgres" in result.stdout, "and runs", result.stderr)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        root = os.path.join(scratch, "root")
+        meson = shutil.which("meson")
+        result = run(meson, "install", "-C", build, "--no-rebuild", "--destdir", root)
+        if not tap.ok(result.returncode == 0, "meson install", result.stdout, result.stderr):
+            return
+        found = installed_files(root)
+        tap.run("files", files_are_there, found)
+        tap.run("symbols", symbols, root, found)
+        tap.run("example", compile_example, root, found, scratch)
+
+
+main()
+sys.exit(tap.done())

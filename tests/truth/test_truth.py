@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+# The critical paths that are known: programs that did a known thing while they were traced.
+#
+# What is expected here comes from what the programs were written to do (their own stamps and the description
+# of the recording, repeated at each entry), never from what Lull printed. A leg is allowed to be off by 3 ms or
+# 15 %, whichever is larger. LULL is the program, LULL_SAMPLES the directory of the unpacked samples.
+import collections
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+
+from tap import Tap
+
+MS = 1_000_000
+STATES = {"running", "preempted", "interrupted", "blocked"}
+CAUSES = {"task", "timer", "disk", "network", "user-input", "ipi", "irq", "unknown"}
+
+lull = os.environ["LULL"]
+samples = os.environ["LULL_SAMPLES"]
+tap = Tap()
+
+
+# --- what is known -------------------------------------------------------------------------------------------
+
+# A leg: (comm or None for any task, state, cause, expected ms). AT_LEAST in front of the ms: the program burned that
+# much and made system calls besides, whose CPU time it did not stamp.
+class AtLeast(float):
+    pass
+
+
+# trace: (comm asked for, begin stamp, end stamp, legs, order of the tasks that matter).
+TRUTH = {
+    # t-asker waits for its thread t-worker, which reads a pipe from t-writer: t-writer naps 40 ms, burns 30 ms, writes
+    # and fsyncs (64 ms between its two stamps, nearly all CPU), writes the pipe; t-worker burns 5 ms; t-asker 10 ms.
+    "truth-chain": ("t-asker", "asker begin", "asker end", [
+        ("t-writer", "blocked", "timer", 40),
+        ("t-writer", "running", None, ("30 ms and fsync", 30, "writer fsync", "writer fsync done")),
+        ("t-worker", "running", None, 5),
+        ("t-asker", "running", None, 10),
+    ], ["t-writer", "t-worker", "t-asker"]),
+    # The same program, recorded without system calls.
+    "truth-chain-nosys": ("t-asker", "asker begin", "asker end", [
+        ("t-writer", "blocked", "timer", 40),
+        ("t-writer", "running", None, ("30 ms and fsync", 30, "writer fsync", "writer fsync done")),
+        ("t-worker", "running", None, 5),
+        ("t-asker", "running", None, 10),
+    ], ["t-writer", "t-worker", "t-asker"]),
+    # t-victim and t-rival on one CPU, 80 ms of CPU each: about half running, half preempted, by t-rival.
+    "truth-preempt": ("t-victim", "victim begin", "victim end", [
+        ("t-victim", "running", None, 80),
+        ("t-victim", "preempted", None, 80),
+    ], ["t-victim"]),
+    # Three rounds of: client burns 3 ms; backend naps 25 ms, burns 15 ms; broker burns 4 ms.
+    "truth-relay": ("t-client", "client begin", "client end", [
+        ("t-client", "running", None, 9),
+        ("t-backend", "blocked", "timer", 75),
+        ("t-backend", "running", None, 45),
+        ("t-broker", "running", None, 12),
+    ], ["t-client", "t-backend", "t-broker", "t-client", "t-backend", "t-broker", "t-client", "t-backend",
+        "t-broker", "t-client"]),
+    # t-waiter waits for a flock held by t-holder (naps 70 ms, burns 10 ms), burns 5 ms, forks t-child (naps 20 ms, burns
+    # 12 ms) and waits for it.
+    "truth-locks": ("t-waiter", "waiter begin", "waiter end", [
+        ("t-holder", "blocked", "timer", 70),
+        ("t-holder", "running", None, 10),
+        ("t-waiter", "running", None, AtLeast(5)),
+        ("t-child", "blocked", "timer", 20),
+        ("t-child", "running", None, 12),
+    ], ["t-holder", "t-waiter", "t-child"]),
+    # t-caller asks t-server twice: it burns 50 ms and answers; t-caller burns 5 ms; it naps 30 ms and answers; t-caller
+    # burns 5 ms. Connecting, sending and receiving is CPU time too.
+    "truth-tcp": ("t-caller", "caller begin", "caller end", [
+        ("t-server", "running", None, 50),
+        ("t-caller", "running", None, AtLeast(10)),
+        ("t-server", "blocked", "timer", 30),
+    ], ["t-server", "t-caller", "t-server", "t-caller"]),
+    # t-asks waits for its child t-reads: 40 blocks with O_DIRECT from a disk limited to 40 requests a second (some 820 ms
+    # of disk), burning 1 ms after each.
+    "truth-disk-direct": ("t-asks", "asks begin", "asks end", [
+        ("t-reads", "blocked", "disk", 820),
+        ("t-reads", "running", None, AtLeast(40)),
+    ], ["t-reads", "t-asks"]),
+    # t-sync appends 8 KiB and fsyncs, ten times, on that disk (ext4, jbd2): some 560 ms of disk, part of it waited
+    # for by jbd2.
+    "truth-disk-sync": ("t-sync", "sync begin", "sync end", [
+        (None, "blocked", "disk", 560),
+    ], ["t-sync"]),
+}
+
+# Trace: (master's tid, its children's tids in the order of the sched_process_fork events, order of the path).
+WORKLOADS = {
+    # master forks child1, which forks child2; each computes: master, child1, child2, child1, master.
+    "wk-cpm1": (795, [796, 797], [795, 796, 797, 796, 795]),
+    # master forks child1 and waits only after it has ended: master alone.
+    "wk-cpm2": (853, [854], [853]),
+}
+
+
+# --- helpers -------------------------------------------------------------------------------------------------
+
+def ask(*arguments):
+    """Runs lull with --json and returns what it printed, parsed; a failure is an exception with its message."""
+    result = subprocess.run([lull, *arguments, "--json"], capture_output=True, text=True, timeout=250,
+                            stdin=subprocess.DEVNULL)
+    if result.returncode != 0:
+        raise RuntimeError(f"lull {' '.join(arguments)}: exit {result.returncode}: {result.stderr}")
+    return json.loads(result.stdout)
+
+
+def metadata_text(path):
+    """The text of an LTTng metadata file: packets with a header of 37 bytes (CTF 1.8.3, section 7.1)."""
+    with open(path, "rb") as file:
+        data = file.read()
+    if data[:4] not in (b"\xc1\x1f\xfc\x75", b"\x75\xd1\x1d\x57", b"\x57\x1d\xd1\x75"):
+        return data.decode()
+    order = "<" if struct.unpack("<I", data[:4])[0] == 0x75D11D57 else ">"
+    text, position = b"", 0
+    while position + 37 <= len(data):
+        content_bits, packet_bits = struct.unpack_from(order + "II", data, position + 24)
+        text += data[position + 37:position + content_bits // 8]
+        position += packet_bits // 8
+    return text.decode()
+
+
+def clock_offset_ns(trace):
+    """From the trace's monotonic clock to the Unix epoch; read here, not asked of the program under test."""
+    clock = re.search(r"clock \{.*?\};", metadata_text(os.path.join(trace, "kernel", "metadata")), re.DOTALL).group()
+    assert int(re.search(r"freq = (\d+)", clock).group(1)) == 1_000_000_000
+    return int(re.search(r"offset = (\d+)", clock).group(1))
+
+
+def stamps_of(name):
+    """The program's own stamps, by label, in epoch nanoseconds."""
+    offset = clock_offset_ns(os.path.join(samples, "truth", name))
+    stamps = {}
+    with open(os.path.join(samples, "truth", name + ".txt"), encoding="utf-8") as file:
+        for line in file:
+            seconds, label = line.strip().split(" ", 1)
+            whole, fraction = seconds.split(".")
+            stamps[label] = offset + int(whole) * 1_000_000_000 + int(fraction.ljust(9, "0"))
+    return stamps
+
+
+def length(segment):
+    return segment["end_ns"] - segment["begin_ns"]
+
+
+def total(segments, comm, state, cause):
+    return sum(length(s) for s in segments
+               if comm in (None, s["comm"]) and s["state"] == state and s["cause"] == cause)
+
+
+def order_of(segments, key, shortest_ns, among=None):
+    """What `key` says of the segments one after the other: short ones left out, equal neighbours joined."""
+    joined = []
+    for segment in segments:
+        value = key(segment)
+        if among is not None and value not in among:
+            continue
+        if joined and joined[-1][0] == value:
+            joined[-1][1] += length(segment)
+        else:
+            joined.append([value, length(segment)])
+    order = []
+    for value, duration in joined:
+        if duration >= shortest_ns and (not order or order[-1] != value):
+            order.append(value)
+    return order
+
+
+def describe(segments):
+    """For a failed check: the path, one line a segment above 100 us."""
+    sums = collections.Counter()
+    for s in segments:
+        sums[(s["comm"], s["state"], s["cause"])] += length(s)
+    legs = "\n".join(f"{ns / MS:10.3f} ms  {leg}" for leg, ns in sums.most_common(20))
+    path = "\n".join(f"{length(s) / MS:10.3f} ms  {s['comm']} {s['state']} {s['cause']}  {s['detail']}"
+                     for s in segments if length(s) > 100_000)
+    return f"sums:\n{legs}\npath:\n{path}"
+
+
+def check_form(name, answer):
+    """What holds for every path: the contract of `lull critpath --json`."""
+    segments, query = answer["segments"], answer["query"]
+    faults = []
+    if answer["version"] != 1:
+        faults.append(f"version {answer['version']}")
+    edge = query["begin_ns"]
+    for number, s in enumerate(segments):
+        if s["begin_ns"] != edge:
+            faults.append(f"segment {number} begins at {s['begin_ns']}, the one before ended at {edge}")
+        if s["end_ns"] <= s["begin_ns"]:
+            faults.append(f"segment {number} is empty or backwards")
+        if s["state"] not in STATES or (s["cause"] is not None and s["cause"] not in CAUSES):
+            faults.append(f"segment {number} has state {s['state']}, cause {s['cause']}")
+        if s["state"] == "blocked" and s["cause"] is None:
+            faults.append(f"segment {number} is blocked without a cause")
+        edge = s["end_ns"]
+    if edge != query["end_ns"]:
+        faults.append(f"the path ends at {edge}, the question at {query['end_ns']}")
+    tap.ok(segments and not faults, f"{name}: covers the asked time without hole or overlap", "\n".join(faults[:5]))
+
+    asked = query["end_ns"] - query["begin_ns"]
+    summary = answer["summary"]
+    faults = [f"{part} sums to {sum(row['duration_ns'] for row in summary[part])} of {asked} ns"
+              for part in ("by_state", "by_task", "by_host")
+              if sum(row["duration_ns"] for row in summary[part]) != asked]
+    for row in summary["by_state"]:
+        if row["duration_ns"] != total(segments, None, row["state"], row["cause"]):
+            faults.append(f"{row} is not the sum of its segments")
+        if abs(row["share"] - row["duration_ns"] / asked) > 0.001:
+            faults.append(f"{row} has a wrong share")
+    tap.ok(not faults, f"{name}: the summary is that of the segments", "\n".join(faults[:5]))
+
+
+def check_unknown(name, segments):
+    asked = sum(map(length, segments))
+    unknown = sum(length(s) for s in segments if s["cause"] == "unknown")
+    tap.ok(unknown < 0.05 * asked, f"{name}: less than 5 % unknown",
+           f"{unknown / MS:.3f} of {asked / MS:.3f} ms", describe(segments))
+
+
+def check_leg(name, segments, stamps, leg):
+    comm, state, cause, expected = leg
+    what = f"{name}: {comm or 'all tasks'} {state}{' ' + cause if cause else ''}"
+    if isinstance(expected, tuple):  # known burn plus what lies between two stamps
+        _, known_ms, begin, end = expected
+        expected = known_ms + (stamps[end] - stamps[begin]) / MS
+    tolerance = max(3, 0.15 * expected)
+    found = total(segments, comm, state, cause) / MS
+    enough = found >= expected - tolerance
+    if isinstance(expected, AtLeast):
+        tap.ok(enough, f"{what} at least {expected:g} ms", f"found {found:.3f} ms", describe(segments))
+    else:
+        tap.ok(enough and found <= expected + tolerance, f"{what} {expected:.0f} ms",
+               f"found {found:.3f} ms, expected {expected:.3f} +- {tolerance:.3f}", describe(segments))
+
+
+# --- the tests -----------------------------------------------------------------------------------------------
+
+truth_order = {}
+
+
+def truth(name, comm, begin, end, legs, order):
+    trace, stamps = os.path.join(samples, "truth", name), stamps_of(name)
+    answer = ask("critpath", trace, "--comm", comm, "--begin", str(stamps[begin]), "--end", str(stamps[end]))
+    segments, query = answer["segments"], answer["query"]
+    tap.ok((query["comm"], query["begin_ns"], query["end_ns"]) == (comm, stamps[begin], stamps[end]),
+           f"{name}: answers the question asked", query)
+    check_form(name, answer)
+    check_unknown(name, segments)
+    for leg in legs:
+        check_leg(name, segments, stamps, leg)
+    found = order_of(segments, lambda s: s["comm"], 2 * MS, among=set(order))
+    tap.ok(found == order, f"{name}: goes {' → '.join(order)}", found, describe(segments))
+    truth_order[name] = found
+    if name == "truth-preempt":
+        preempted = [s for s in segments if s["state"] == "preempted"]
+        named = sum(length(s) for s in preempted if "t-rival" in (s["detail"] or ""))
+        tap.ok(named > 0.9 * sum(map(length, preempted)) > 0, f"{name}: says that t-rival ran instead",
+               f"named in {named / MS:.3f} ms", describe(preempted))
+
+
+def workload(name, master, children, order):
+    trace = os.path.join(samples, "truth", name)
+    answer = ask("critpath", trace, "--tid", str(master))
+    check_form(name, answer)
+    # From its first fork on: what lies before is exec and dynamic linking under an emulator.
+    tasks = {master, *children}
+    found = order_of(answer["segments"], lambda s: s["tid"], 1 * MS, among=tasks)
+    tap.ok(found == order, f"{name}: goes {order}", found, describe(answer["segments"]))
+
+
+def is_subsequence(wanted, found):
+    rest = iter(found)
+    return all(value in rest for value in wanted)
+
+
+def django():
+    trace = os.path.join(samples, "django")
+    requests = ask("requests", trace, "--host", "client", "--port", "80")["requests"]
+    tap.ok(len(requests) == 18, "django: six rounds of GET, POST, GET are 18 requests", len(requests))
+    tap.ok([r["begin_ns"] for r in requests] == sorted(r["begin_ns"] for r in requests)
+           and len({r["id"] for r in requests}) == len(requests), "django: requests in order, ids unique", requests)
+    # The client's own measure of GET, and of POST with its redirect, in ms. A request begins with the first payload
+    # sent, so that connecting, closing and Python are not in it: it is shorter, but the better part of the round.
+    rounds = [(446.2, 779.0), (450.5, 738.8), (405.7, 766.0), (406.5, 643.1), (367.2, 721.7), (387.7, 899.9)]
+    for number, (get, post) in enumerate(rounds[:len(requests) // 3]):
+        ms = [r["duration_ns"] / MS for r in requests[3 * number:3 * number + 3]]
+        tap.ok(0.5 * get < ms[0] < get and 0.5 * post < ms[1] + ms[2] < post,
+               f"django: round {number + 1} takes what the client measured", f"{ms} for {get}, {post}")
+    for request in requests:
+        tap.run(f"django: request {request['id']}", one_request, trace, request)
+
+
+def one_request(trace, request):
+    name = f"django: request {request['id']}"
+    answer = ask("critpath", trace, "--request", str(request["id"]))
+    query, segments = answer["query"], answer["segments"]
+    tap.ok(query["host"] == "client" and query["begin_ns"] == request["begin_ns"]
+           and query["end_ns"] == request["begin_ns"] + request["duration_ns"],
+           f"{name}: the path is asked for the request's time", query, request)
+    check_form(name, answer)
+    check_unknown(name, segments)
+    hosts = order_of(segments, lambda s: s["host"], 0)
+    pairs = set(zip(hosts, hosts[1:]))
+    known = {("client", "httpd"), ("httpd", "client"), ("httpd", "db"), ("db", "httpd")}
+    tap.ok(is_subsequence(["client", "httpd", "db", "httpd", "client"], hosts) and hosts[0] == hosts[-1] == "client"
+           and pairs <= known, f"{name}: goes client → httpd → db → httpd → client", hosts)
+
+
+for trace_name, known_things in TRUTH.items():
+    tap.run(trace_name, truth, trace_name, *known_things)
+tap.ok(truth_order.get("truth-chain") is not None
+       and truth_order.get("truth-chain") == truth_order.get("truth-chain-nosys"),
+       "truth-chain-nosys goes the same way as truth-chain", truth_order)
+for trace_name, known_things in WORKLOADS.items():
+    tap.run(trace_name, workload, trace_name, *known_things)
+tap.run("django", django)
+sys.exit(tap.done())

@@ -1,0 +1,47 @@
+#!/bin/sh
+# The demonstration: one slow web request, followed through three machines.
+#
+#   tools/demo.sh [BUILD]      BUILD: the build directory that holds the program lull (default: build)
+#
+# Unpacks the bundled trace to BUILD/demo, lists the slowest requests of the client, prints the critical path of
+# the slowest one (a POST: the form's vote, which ends in an SQL UPDATE flushed to disk) and draws it.
+set -eu
+
+build=${1:-build}
+here=$(cd "$(dirname "$0")/.." && pwd)
+lull=$build/lull
+demo=$build/demo
+trace=$demo/django
+
+say() {
+    printf '\n%s\n' "$1"
+}
+
+show() { # prints a command as it would be typed, and runs it
+    printf '\n$ %s\n' "$*"
+    "$@"
+}
+
+if [ ! -x "$lull" ]; then
+    echo "demo: $lull is not there; run make first" >&2
+    exit 1
+fi
+
+python3 "$here/tools/unpack.py" "$demo" "$here/examples/data/django.tar.xz"
+
+say "Three machines were traced while a Python client asked a Django site, which asks PostgreSQL: client, httpd, db.
+Their clocks disagree by seconds. Here are the client's slowest requests:"
+show "$lull" requests "$trace" --host client --port 80 --slowest 5
+
+answer=$("$lull" requests "$trace" --host client --port 80 --slowest 1 --json)
+slowest=$(printf '%s' "$answer" | python3 -c '
+import json, sys
+requests = json.load(sys.stdin)["requests"]
+if not requests:
+    sys.exit("demo: no request of client to port 80 was found")
+print(requests[0]["id"])')
+
+say "What did the slowest one, request $slowest, a POST, wait for?"
+show "$lull" critpath "$trace" --request "$slowest" --svg "$demo/critpath.svg"
+
+say "The same as a picture: $demo/critpath.svg"

@@ -1,0 +1,56 @@
+#!/bin/sh
+# Checks what can be checked without running: format of the C sources, cppcheck, shellcheck, the
+# syntax of the Python files. With --fix rewrites the sources as .clang-format says and stops.
+#
+#   tools/lint.sh [--fix] [format|c|shell|python]...     (default: all)
+# shellcheck disable=SC2317 # the lint_ functions are called by name
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+c_files=$(find src include tests bench examples -name '*.[ch]' | sort)
+
+if [ "${1:-}" = --fix ]; then
+    # shellcheck disable=SC2086 # words are wanted, no file here has a space in its name
+    exec clang-format -i $c_files
+fi
+
+lint_format() {
+    # shellcheck disable=SC2086
+    clang-format --dry-run -Werror $c_files
+}
+
+# Warnings about real faults only; style is .clang-format's and the reviewers' business. What is left out is what others
+# know better: leaks (the address sanitizer, which knows who owns what), printf formats and syntax (the compiler).
+lint_c() {
+    cppcheck --quiet --std=c11 --language=c --enable=warning,portability --inline-suppr -j 2 \
+        --library=gtk --error-exitcode=1 -Iinclude -Isrc -D_GNU_SOURCE \
+        --suppress=missingInclude --suppress=unknownMacro --suppress=normalCheckLevelMaxBranches \
+        --suppress=memleak --suppress=invalidPrintfArgType_uint --suppress=invalidPrintfArgType_sint --suppress=syntaxError \
+        src examples
+}
+
+lint_shell() {
+    shellcheck tools/*.sh .ci/run
+}
+
+lint_python() {
+    find tools bench tests -name '*.py' | sort | xargs python3 -c '
+import ast, sys
+for path in sys.argv[1:]:
+    try:
+        ast.parse(open(path, encoding="utf-8").read(), path)
+    except SyntaxError as error:
+        sys.exit(f"{error.filename}:{error.lineno}: {error.msg}")'
+}
+
+[ $# -gt 0 ] || set -- format c shell python
+status=0
+for what in "$@"; do
+    if "lint_$what"; then
+        echo "lint: $what: ok"
+    else
+        echo "lint: $what: FAILED"
+        status=1
+    fi
+done
+exit $status

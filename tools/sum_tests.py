@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# Sums the results of `meson test` runs: every TAP line counts, not only every program.
+#
+#   tools/sum_tests.py TESTLOG.json...      prints "PASSED FAILED SKIPPED"
+#
+# A program that speaks no TAP counts as one test. A program that failed without a failed TAP line
+# (it crashed, hung or stopped before its plan was done) counts as one failed test more. A missing
+# or empty log is a failed test: a run that did not happen has not passed.
+import json
+import re
+import sys
+
+TAP_LINE = re.compile(r"^(not )?ok\b[^#\n]*(#\s*(skip|todo)\b)?", re.IGNORECASE)
+SKIP_ALL = re.compile(r"^1\.\.0\b")
+
+
+def count_tap(text):
+    passed = failed = skipped = 0
+    for line in text.splitlines():
+        match = TAP_LINE.match(line)
+        if match:
+            if match.group(3):
+                skipped += 1
+            elif match.group(1):
+                failed += 1
+            else:
+                passed += 1
+        elif SKIP_ALL.match(line):
+            skipped += 1
+    return passed, failed, skipped
+
+
+def count_program(result):
+    """Counts of one program, from its entry in meson's testlog.json."""
+    verdict = result.get("result", "ERROR")
+    passed, failed, skipped = count_tap(result.get("stdout") or "")
+    if passed + failed + skipped == 0:
+        if verdict == "SKIP":
+            return 0, 0, 1
+        return (1, 0, 0) if verdict in ("OK", "EXPECTEDFAIL") else (0, 1, 0)
+    if verdict not in ("OK", "SKIP", "EXPECTEDFAIL") and failed == 0:
+        failed = 1
+    return passed, failed, skipped
+
+
+def count_log(path):
+    try:
+        with open(path, encoding="utf-8") as log:
+            results = [json.loads(line) for line in log if line.strip()]
+    except (OSError, ValueError) as error:
+        print(f"sum_tests: {path}: {error}", file=sys.stderr)
+        return 0, 1, 0
+    if not results:
+        print(f"sum_tests: {path}: no test ran", file=sys.stderr)
+        return 0, 1, 0
+    return tuple(map(sum, zip(*(count_program(result) for result in results))))
+
+
+if __name__ == "__main__":
+    totals = [count_log(path) for path in sys.argv[1:]]
+    print(*map(sum, zip(*totals)) if totals else (0, 1, 0))

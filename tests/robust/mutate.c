@@ -333,6 +333,13 @@ static void hostile_index(struct random *random, struct image *image, struct mut
     }
 }
 
+struct mutation mutate_metadata(struct random *random, struct image *image)
+{
+    struct mutation m = {.must_report = false};
+    metadata(random, image, &m);
+    return m;
+}
+
 struct mutation mutate(struct random *random, struct image *image, const struct image *other)
 {
     struct mutation m = {.must_report = false};

@@ -22,5 +22,7 @@ struct mutation {
 
 /* Damages `image` in one or two ways; `other` is another trace to take parts from. */
 struct mutation mutate(struct random *random, struct image *image, const struct image *other);
+/* The same for its metadata alone. */
+struct mutation mutate_metadata(struct random *random, struct image *image);
 
 #endif

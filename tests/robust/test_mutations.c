@@ -5,47 +5,11 @@
 #include "lib/image.h"
 #include "lib/scratch.h"
 #include "robust/mutate.h"
+#include "robust/watch.h"
 #include "robust/walk.h"
-
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define DEFAULT_CASES 2000
 #define CASE_SECONDS 10 /* generous: the machine may be busy, and ASan is slow */
-
-/* What runs now, for the handlers of signals. */
-static char current_case[256];
-
-static void tell_case(void)
-{
-    ssize_t written = write(STDERR_FILENO, current_case, strlen(current_case));
-    (void)written;
-}
-
-static void on_signal(int number)
-{
-    tell_case();
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
-/* ASan dies without a signal; it calls this. */
-void __asan_set_death_callback(void (*callback)(void)) __attribute__((weak));
-
-static void watch(void)
-{
-    static const int signals[] = {SIGALRM, SIGABRT, SIGTRAP, SIGFPE, SIGILL};
-    for (unsigned i = 0; i < G_N_ELEMENTS(signals); i++)
-        signal(signals[i], on_signal);
-    if (__asan_set_death_callback) {
-        __asan_set_death_callback(tell_case);
-    } else {
-        signal(SIGSEGV, on_signal);
-        signal(SIGBUS, on_signal);
-    }
-}
 
 /* ---- traces to damage ---- */
 
@@ -188,17 +152,18 @@ static void test_sound(void)
 
 /* ---- damage ---- */
 
-static void check_case(const struct walk *walk, const struct mutation *mutation, uint64_t whole)
+static void check_case(const struct walk *walk, const struct mutation *mutation, const char *name,
+                       uint64_t whole)
 {
     bool said = walk->error || walk->problems || walk->visit_error || walk->lost_events ||
                 walk->lost_packets;
     if (walk->endless)
-        g_error("%smore events than bits in the trace", current_case);
+        g_error("%smore events than bits in the trace", name);
     if (walk->disorder)
-        g_error("%s%" G_GUINT64_FORMAT " events out of order", current_case, walk->disorder);
+        g_error("%s%" G_GUINT64_FORMAT " events out of order", name, walk->disorder);
     if (mutation->must_report && !said)
         g_error("%snothing was reported (%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " events)",
-                current_case, walk->events, whole);
+                name, walk->events, whole);
 }
 
 static void run_case(const struct bases *bases, uint64_t seed, unsigned number, unsigned *reported)
@@ -210,20 +175,19 @@ static void run_case(const struct bases *bases, uint64_t seed, unsigned number, 
         base = N_SHAPES + (unsigned)random_below(&random, bases->count - N_SHAPES);
     struct image *image = image_copy(bases->image[base]);
     struct mutation mutation = mutate(&random, image, bases->image[(base + 1) % N_SHAPES]);
-    g_snprintf(current_case, sizeof current_case,
-               "# seed %" G_GUINT64_FORMAT " case %u base %u: %s\n", seed, number, base,
-               mutation.what);
+    g_snprintf(name, sizeof name, "# seed %" G_GUINT64_FORMAT " case %u base %u: %s\n", seed,
+               number, base, mutation.what);
     const char *keep = g_getenv("LULL_MUTATION_KEEP");
     g_autofree char *dir = keep ? g_strdup(keep) : scratch_dir();
     image_write(image, dir);
-    alarm(CASE_SECONDS);
+    watch_begin(name, CASE_SECONDS);
     struct walk walk;
     walk_trace(&walk, dir, bits_of(image));
-    alarm(0);
+    watch_end();
     if (keep)
-        g_printerr("%serror: %s\nproblem: %s\nvisit: %s\nevents: %" G_GUINT64_FORMAT "\n",
-                   current_case, walk.error, walk.first_problem, walk.visit_error, walk.events);
-    check_case(&walk, &mutation, bases->events[base]);
+        g_printerr("%serror: %s\nproblem: %s\nvisit: %s\nevents: %" G_GUINT64_FORMAT "\n", name,
+                   walk.error, walk.first_problem, walk.visit_error, walk.events);
+    check_case(&walk, &mutation, name, bases->events[base]);
     *reported += walk.error || walk.problems || walk.visit_error;
     walk_clear(&walk);
     if (!keep)
@@ -244,7 +208,6 @@ static void test_damaged(void)
     uint64_t seed = number_from("LULL_MUTATION_SEED", 20261121);
     unsigned cases = (unsigned)number_from("LULL_MUTATIONS", DEFAULT_CASES), reported = 0;
     g_test_message("seed %" G_GUINT64_FORMAT ", %u cases", seed, cases);
-    watch();
     if (g_getenv("LULL_MUTATION_CASE")) {
         run_case(&bases, seed, (unsigned)number_from("LULL_MUTATION_CASE", 0), &reported);
     } else {

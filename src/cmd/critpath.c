@@ -41,8 +41,9 @@ static bool choose_request(struct answer *answer, int64_t id, GError **error)
     const struct lull_request *list = lull_requests_list(answer->requests, &count);
     if (id < 1 || id > count) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "there is no request %" G_GINT64_FORMAT ": %u were found ('lull requests' lists them)", id,
-                    count);
+                    "there is no request %" G_GINT64_FORMAT
+                    ": %u were found ('lull requests' lists them)",
+                    id, count);
         return false;
     }
     const struct lull_request *request = &list[id - 1];
@@ -77,8 +78,9 @@ static bool choose_tid(struct answer *answer, int32_t host, int64_t tid, GError 
         return true;
     if (found > 1)
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "several hosts have a task with tid %" G_GINT64_FORMAT ": %s; choose one with --host", tid,
-                    hosts->str);
+                    "several hosts have a task with tid %" G_GINT64_FORMAT
+                    ": %s; choose one with --host",
+                    tid, hosts->str);
     else
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                     "no task with tid %" G_GINT64_FORMAT " was seen in the traces", tid);
@@ -90,15 +92,18 @@ static bool choose_comm(struct answer *answer, int32_t host, const char *comm, G
     uint32_t others;
     answer->task = lull_model_find_comm(answer->model, host, comm, &others);
     if (answer->task == LULL_NONE) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION, "no task named “%s” was seen in the traces%s", comm,
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "no task named “%s” was seen in the traces%s", comm,
                     strlen(comm) > 15 ? " (the kernel keeps the first 15 bytes of a name)" : "");
         return false;
     }
     if (others)
         fprintf(stderr,
-                "lull: %u other task%s had the name “%s” as well; this is the one that lived longest, tid %d "
+                "lull: %u other task%s had the name “%s” as well; this is the one that lived "
+                "longest, tid %d "
                 "(choose another with --tid)\n",
-                others, others == 1 ? "" : "s", comm, lull_model_task(answer->model, answer->task)->tid);
+                others, others == 1 ? "" : "s", comm,
+                lull_model_task(answer->model, answer->task)->tid);
     return true;
 }
 
@@ -134,8 +139,8 @@ static bool choose(struct answer *answer, GError **error)
     return chosen && choose_range(answer, error);
 }
 
-typedef bool write_view(const struct lull_path *path, FILE *file, const struct lull_view_style *style,
-                        GError **error);
+typedef bool write_view(const struct lull_path *path, FILE *file,
+                        const struct lull_view_style *style, GError **error);
 
 /* Writes a view to a file of its own, whole or not at all. */
 static bool write_file(const char *name, write_view *view, const struct lull_path *path,
@@ -149,7 +154,8 @@ static bool write_file(const char *name, write_view *view, const struct lull_pat
     if (done && rename(draft, name) == 0)
         return true;
     if (error && !*error)
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write “%s”: %s", name, g_strerror(errno));
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write “%s”: %s", name,
+                    g_strerror(errno));
     remove(draft);
     return false;
 }
@@ -220,8 +226,9 @@ static int run(const struct lull_args *args, GError **error)
         answer.sync = lull_args_join(args, answer.session);
         read_traces(&answer);
         if (choose(&answer, error)) {
-            struct lull_path *path = lull_execgraph_path(answer.eg, answer.session, answer.sync, answer.task,
-                                                         answer.begin_ns, answer.end_ns);
+            struct lull_path *path =
+                lull_execgraph_path(answer.eg, answer.session, answer.sync, answer.task,
+                                    answer.begin_ns, answer.end_ns);
             if (show(args, path, error))
                 status = lull_args_report_damage(answer.session);
             lull_path_free(path);
@@ -244,20 +251,26 @@ static const struct lull_option options[] = {
     {.name = "full",
      .kind = LULL_OPTION_FLAG,
      .help = "one line for every segment, nothing grouped"},
-    {.name = "svg", .kind = LULL_OPTION_FILE, .argument = "FILE", .help = "also draw the path as SVG"},
+    {.name = "svg",
+     .kind = LULL_OPTION_FILE,
+     .argument = "FILE",
+     .help = "also draw the path as SVG"},
     {.name = "perfetto",
      .kind = LULL_OPTION_FILE,
      .argument = "FILE",
      .help = "also write a trace that ui.perfetto.dev opens"},
-    {.name = "folded", .kind = LULL_OPTION_FLAG, .help = "print stacks for flame graph tools instead"},
+    {.name = "folded",
+     .kind = LULL_OPTION_FLAG,
+     .help = "print stacks for flame graph tools instead"},
     {.name = NULL},
 };
 
-static const char *const common[] = {"host", "tid",     "comm", "begin", "end", "timerange", "local",
-                                     "limit", "no-sync", "json", NULL};
+static const char *const common[] = {"host",  "tid",   "comm",    "begin", "end", "timerange",
+                                     "local", "limit", "no-sync", "json",  NULL};
 
 static const struct lull_example examples[] = {
-    {"lull critpath --request 17 client httpd db", "What a request waited for, across three machines."},
+    {"lull critpath --request 17 client httpd db",
+     "What a request waited for, across three machines."},
     {"lull critpath --comm postgres --host db client httpd db",
      "The whole life of the longest-lived task named postgres."},
     {"lull critpath --tid 4711 --begin +1.5s --end +2s my-trace", "Half a second of one task."},
@@ -270,35 +283,41 @@ const struct lull_verb lull_verb_critpath = {
     .summary = "show what a task or a request waited for",
     .usage = "TRACE… (--request ID | [--host H] (--tid N | --comm NAME))",
     .description =
-        "Follows a task backwards: wherever it was blocked, the path goes on with whoever woke it, into "
+        "Follows a task backwards: wherever it was blocked, the path goes on with whoever woke it, "
+        "into "
         "that one's past, through processes, interrupts, disks and packets to other machines, and "
-        "never further back than the begin of the wait. The steps cover the time that was asked for "
+        "never further back than the begin of the wait. The steps cover the time that was asked "
+        "for "
         "exactly, without hole or overlap: making one of them shorter makes the whole shorter.\n"
         "\n"
         "Each step is one of: running; interrupted (the task was on a CPU, but an interrupt "
-        "handler ran there); preempted (it could have run, but another task had the CPU; it is named); "
-        "blocked, with its cause: task (woken by another task that acted before this wait began), timer, "
-        "disk (with the device and the request), network (a packet on its way, or from a machine that "
+        "handler ran there); preempted (it could have run, but another task had the CPU; it is "
+        "named); "
+        "blocked, with its cause: task (woken by another task that acted before this wait began), "
+        "timer, "
+        "disk (with the device and the request), network (a packet on its way, or from a machine "
+        "that "
         "is not traced), user-input, ipi, irq, unknown.\n"
         "\n"
         "Without --begin and --end it is the task's whole life in the trace. --comm takes the "
-        "longest-lived task that ever had that name, and says how many others there are. The summary "
+        "longest-lived task that ever had that name, and says how many others there are. The "
+        "summary "
         "comes first, then the path; --limit N shows only the N longest steps.",
-    .output =
-        "With --json:\n"
-        "\n"
-        " {\"version\":1,\n"
-        "  \"query\":{\"host\",\"tid\",\"comm\",\"begin_ns\",\"end_ns\"},\n"
-        "  \"segments\":[{\"host\",\"tid\",\"pid\",\"comm\",\"begin_ns\",\"end_ns\",\n"
-        "               \"state\",\"cause\",\"cpu\",\"detail\"}],\n"
-        "  \"summary\":{\"by_state\":[{\"state\",\"cause\",\"duration_ns\",\"share\"}],\n"
-        "             \"by_task\":[{\"host\",\"tid\",\"comm\",\"duration_ns\",\"share\"}],\n"
-        "             \"by_host\":[{\"host\",\"duration_ns\",\"share\"}]},\n"
-        "  \"sync\":[{\"host\",\"offset_ns\",\"drift_ppm\",\"bound_ns\"}],\n"
-        "  \"lost\":{\"events\",\"packets\"}}\n"
-        "\n"
-        "Times are integers in nanoseconds since 1970 on the joined clock; each segment begins where the "
-        "one before ends. A negative tid stands for interrupt context of CPU -1-tid.",
+    .output = "With --json:\n"
+              "\n"
+              " {\"version\":1,\n"
+              "  \"query\":{\"host\",\"tid\",\"comm\",\"begin_ns\",\"end_ns\"},\n"
+              "  \"segments\":[{\"host\",\"tid\",\"pid\",\"comm\",\"begin_ns\",\"end_ns\",\n"
+              "               \"state\",\"cause\",\"cpu\",\"detail\"}],\n"
+              "  \"summary\":{\"by_state\":[{\"state\",\"cause\",\"duration_ns\",\"share\"}],\n"
+              "             \"by_task\":[{\"host\",\"tid\",\"comm\",\"duration_ns\",\"share\"}],\n"
+              "             \"by_host\":[{\"host\",\"duration_ns\",\"share\"}]},\n"
+              "  \"sync\":[{\"host\",\"offset_ns\",\"drift_ppm\",\"bound_ns\"}],\n"
+              "  \"lost\":{\"events\",\"packets\"}}\n"
+              "\n"
+              "Times are integers in nanoseconds since 1970 on the joined clock; each segment "
+              "begins where the "
+              "one before ends. A negative tid stands for interrupt context of CPU -1-tid.",
     .options = options,
     .common = common,
     .examples = examples,

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "base/time.h"
-#include "cmd/progress.h"
-#include "cmd/verb.h"
+#include "cmd/join_args.h"
 #include "kernel/running_filter.h"
 #include "view/event_json.h"
 #include "view/event_text.h"
@@ -203,11 +202,15 @@ static int run(const struct lull_args *args, GError **error)
     if (!names) {
         return 2;
     }
-    struct lull_session *session = lull_args_open_session(args, error);
+    struct lull_session *session = lull_args_open_traces(args, error);
     if (!session) {
         return 1;
     }
-    int status = print_session(args, session, names, error);
+    if (lull_session_host_count(session) > 1) {
+        lull_sync_free(lull_args_join(args, session));
+    }
+    int status =
+        lull_args_apply(args, session, error) ? print_session(args, session, names, error) : 1;
     lull_session_free(session);
     return status;
 }
@@ -228,8 +231,8 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"begin", "end",  "timerange", "local", "host", "cpu",
-                                     "tid",   "comm", "limit",     "json",  NULL};
+static const char *const common[] = {"begin", "end",  "timerange", "local",   "host", "cpu",
+                                     "tid",   "comm", "limit",     "no-sync", "json", NULL};
 
 static const struct lull_example examples[] = {
     {"lull print my-trace | less", "All events."},
@@ -251,7 +254,8 @@ const struct lull_verb lull_verb_print = {
         "host "
         "if there are several, the CPU, the name, the contexts in parentheses, then the fields. "
         "Control "
-        "characters in texts are shown as escapes.\n"
+        "characters in texts are shown as escapes. Clocks of several machines are joined by the "
+        "packets they exchanged, unless --no-sync.\n"
         "\n"
         "--tid and --comm keep the events that happened while that task ran on the CPU: the "
         "contexts "

@@ -111,8 +111,8 @@ static struct lull_table *make_table(const struct lull_session *session, const G
     return table;
 }
 
-static bool print_table(const struct lull_args *args, const struct lull_table *table, uint32_t total,
-                        GError **error)
+static bool print_table(const struct lull_args *args, const struct lull_table *table,
+                        uint32_t total, GError **error)
 {
     if (lull_args_flag(args, "json")) {
         printf("{\"version\":1,\"requests\":");
@@ -183,7 +183,10 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_NUMBER,
      .argument = "N",
      .help = "only the N that took longest, the slowest first"},
-    {.name = "port", .kind = LULL_OPTION_NUMBER, .argument = "N", .help = "only to this port of the server"},
+    {.name = "port",
+     .kind = LULL_OPTION_NUMBER,
+     .argument = "N",
+     .help = "only to this port of the server"},
     {.name = NULL},
 };
 
@@ -202,22 +205,26 @@ const struct lull_verb lull_verb_requests = {
     .summary = "list the requests seen on TCP connections",
     .usage = "TRACE…",
     .description =
-        "A request is found from packets alone: the client sends payload on a TCP connection, waits, and "
-        "has received the last payload of the answer before it sends again. It begins when the first "
-        "payload is sent and ends when the client, woken by the last payload, runs again (or when that "
-        "payload arrives, if the client was running). Listed are requests whose client is on a traced "
+        "A request is found from packets alone: the client sends payload on a TCP connection, "
+        "waits, and "
+        "has received the last payload of the answer before it sends again. It begins when the "
+        "first "
+        "payload is sent and ends when the client, woken by the last payload, runs again (or when "
+        "that "
+        "payload arrives, if the client was running). Listed are requests whose client is on a "
+        "traced "
         "host.\n"
         "\n"
-        "BLOCKED is how long the client's task was blocked meanwhile. Bytes are payload, each counted "
+        "BLOCKED is how long the client's task was blocked meanwhile. Bytes are payload, each "
+        "counted "
         "once however often it was sent. Ids are the same each time for the same traces, whatever "
         "is asked for; lull critpath takes them.",
-    .output =
-        "With --json:\n"
-        "\n"
-        " {\"version\":1,\"requests\":[{\"id\",\"host\",\"tid\",\"comm\",\"peer\",\"port\",\n"
-        "  \"begin_ns\",\"duration_ns\",\"blocked_ns\",\"bytes_sent\",\"bytes_received\"}]}\n"
-        "\n"
-        "tid is -1 if no task was seen sending.",
+    .output = "With --json:\n"
+              "\n"
+              " {\"version\":1,\"requests\":[{\"id\",\"host\",\"tid\",\"comm\",\"peer\",\"port\",\n"
+              "  \"begin_ns\",\"duration_ns\",\"blocked_ns\",\"bytes_sent\",\"bytes_received\"}]}\n"
+              "\n"
+              "tid is -1 if no task was seen sending.",
     .options = options,
     .common = common,
     .examples = examples,

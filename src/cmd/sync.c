@@ -11,7 +11,8 @@ static void fill_pairs(struct lull_table *table, const struct lull_session *sess
     const struct lull_sync_pair *pairs = lull_sync_pairs(sync, &count);
     for (uint32_t i = 0; i < count; i++) {
         const struct lull_sync_pair *pair = &pairs[i];
-        bool is_known = pair->quality == LULL_SYNC_ACCURATE || pair->quality == LULL_SYNC_APPROXIMATE;
+        bool is_known =
+            pair->quality == LULL_SYNC_ACCURATE || pair->quality == LULL_SYNC_APPROXIMATE;
         lull_table_add_row(table);
         lull_table_set_text(table, 0, lull_session_host(session, pair->a)->name);
         lull_table_set_text(table, 1, lull_session_host(session, pair->b)->name);
@@ -36,7 +37,9 @@ static void fill_hosts(struct lull_table *table, const struct lull_session *sess
         lull_table_add_row(table);
         lull_table_set_text(table, 0, lull_session_host(session, i)->name);
         lull_table_set_text(table, 1,
-                            host->is_reference ? "reference" : host->is_synced ? "joined" : "not joined");
+                            host->is_reference ? "reference"
+                            : host->is_synced  ? "joined"
+                                               : "not joined");
         if (!host->is_synced && !host->is_reference)
             continue;
         lull_table_set_number(table, 2, host->offset_ns);
@@ -74,7 +77,8 @@ static bool print_text(const struct lull_table *pairs, const struct lull_table *
     if (lull_table_row_count(hosts) < 2)
         printf("One host: there are no clocks to join.\n");
     else if (lull_table_row_count(pairs) == 0)
-        printf("The hosts exchanged no packets that both ends recorded: their clocks stay as they are.\n");
+        printf("The hosts exchanged no packets that both ends recorded: their clocks stay as they "
+               "are.\n");
     else
         printf("Packets that two hosts exchanged, and what they say of their clocks:\n\n");
     if (!lull_table_print(pairs, stdout, style, error))
@@ -83,7 +87,8 @@ static bool print_text(const struct lull_table *pairs, const struct lull_table *
     return lull_table_print(hosts, stdout, style, error);
 }
 
-static bool print_json(const struct lull_table *pairs, const struct lull_table *hosts, GError **error)
+static bool print_json(const struct lull_table *pairs, const struct lull_table *hosts,
+                       GError **error)
 {
     printf("{\"version\":1,\"pairs\":");
     if (!lull_table_print_json(pairs, stdout, error))
@@ -130,26 +135,30 @@ const struct lull_verb lull_verb_sync = {
     .summary = "show how the clocks of several machines are joined",
     .usage = "TRACE…",
     .description =
-        "A packet is never received before it is sent. Every packet that two traced hosts exchanged says "
-        "something of how their clocks relate; all of them together bound offset and drift from both "
-        "sides. Shown are, for each pair of hosts, the packets found at both ends, the offset (B minus A, "
-        "at the middle of their exchange), the drift of B against A in parts per million, and the largest "
+        "A packet is never received before it is sent. Every packet that two traced hosts "
+        "exchanged says "
+        "something of how their clocks relate; all of them together bound offset and drift from "
+        "both "
+        "sides. Shown are, for each pair of hosts, the packets found at both ends, the offset (B "
+        "minus A, "
+        "at the middle of their exchange), the drift of B against A in parts per million, and the "
+        "largest "
         "error that is possible; then for each host what is added to its own time in all other "
         "verbs.\n"
         "\n"
-        "The quality is accurate (offset and drift bounded on both sides), approximate (drift bounded on "
+        "The quality is accurate (offset and drift bounded on both sides), approximate (drift "
+        "bounded on "
         "one side), incomplete (packets in one direction only: the clocks cannot be joined), "
         "or fail (the packets contradict clocks that run evenly, as when a clock was set while "
         "tracing). Hosts that exchanged nothing stay on their own clocks.",
-    .output =
-        "With --json:\n"
-        "\n"
-        " {\"version\":1,\n"
-        "  \"pairs\":[{\"a\",\"b\",\"matched\",\"matched_ab\",\"matched_ba\",\"quality\",\n"
-        "            \"offset_ns\",\"drift_ppm\",\"bound_ns\"}],\n"
-        "  \"hosts\":[{\"host\",\"clock\",\"offset_ns\",\"drift_ppm\",\"bound_ns\"}]}\n"
-        "\n"
-        "What is not known is null.",
+    .output = "With --json:\n"
+              "\n"
+              " {\"version\":1,\n"
+              "  \"pairs\":[{\"a\",\"b\",\"matched\",\"matched_ab\",\"matched_ba\",\"quality\",\n"
+              "            \"offset_ns\",\"drift_ppm\",\"bound_ns\"}],\n"
+              "  \"hosts\":[{\"host\",\"clock\",\"offset_ns\",\"drift_ppm\",\"bound_ns\"}]}\n"
+              "\n"
+              "What is not known is null.",
     .common = common,
     .examples = examples,
     .run = run,

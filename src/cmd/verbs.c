@@ -4,13 +4,15 @@
 
 #include <stddef.h>
 
+extern const struct lull_verb lull_verb_critpath;
 extern const struct lull_verb lull_verb_info;
 extern const struct lull_verb lull_verb_print;
+extern const struct lull_verb lull_verb_requests;
+extern const struct lull_verb lull_verb_sync;
 
 const struct lull_verb *const lull_verbs[] = {
-    &lull_verb_info,
-    &lull_verb_print,
-    NULL,
+    &lull_verb_critpath, &lull_verb_requests, &lull_verb_info,
+    &lull_verb_print,    &lull_verb_sync,     NULL,
 };
 
 const char lull_program_description[] =

@@ -1,11 +1,12 @@
-/* The evidence behind a step of a path, in one line of words: the request, the packet, the interrupt, who ran instead. */
+/* The evidence behind a step of a path, in one line of words: the request, the packet, the
+ * interrupt, who ran instead. */
 #include "graph/critpath.h"
 #include "graph/execgraph_private.h"
 
 #include "base/time.h"
 
-static const char *device_name(const struct lull_execgraph *eg, const struct lull_block_request *request,
-                               char *out, size_t size)
+static const char *device_name(const struct lull_execgraph *eg,
+                               const struct lull_block_request *request, char *out, size_t size)
 {
     const char *name = lull_model_device(eg->model, request->host, request->dev);
     if (name)
@@ -83,7 +84,8 @@ static void tell_cause(const struct lull_execgraph *eg, const struct lull_hop *h
     }
 }
 
-const char *lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop, GStringChunk *strings)
+const char *lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                               GStringChunk *strings)
 {
     if (hop->detail == LULL_NONE)
         return NULL;
@@ -136,11 +138,12 @@ static size_t switch_after(const struct cpu_notes *notes, int64_t time_ns)
 }
 
 /* Who had the CPU meanwhile: the three that had it longest. */
-const char *lull_evidence_preempted(const struct lull_execgraph *eg, uint32_t host, const struct lull_hop *hop,
-                                    GStringChunk *strings)
+const char *lull_evidence_preempted(const struct lull_execgraph *eg, uint32_t host,
+                                    const struct lull_hop *hop, GStringChunk *strings)
 {
     enum { NAMED = 3 };
-    if (hop->cpu < 0 || host >= eg->hosts.count || (size_t)hop->cpu >= eg->hosts.items[host].cpus.count)
+    if (hop->cpu < 0 || host >= eg->hosts.count ||
+        (size_t)hop->cpu >= eg->hosts.items[host].cpus.count)
         return NULL;
     const struct cpu_notes *notes = &eg->hosts.items[host].cpus.items[hop->cpu];
     g_autoptr(GArray) shares = g_array_new(FALSE, FALSE, sizeof(struct share));

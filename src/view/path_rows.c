@@ -42,6 +42,13 @@ static void add_to_row(struct lull_path_row *row, const struct lull_path *path, 
         row->segment = index;
 }
 
+/* True if `b` goes on with what `a` says. */
+static bool repeats(const struct lull_segment *b, const struct lull_segment *a)
+{
+    return a->state == b->state && a->cause == b->cause && lull_segment_same_task(a, b) &&
+           g_strcmp0(a->detail, b->detail) == 0;
+}
+
 static GArray *group(const struct lull_path *path, bool full)
 {
     GArray *rows = g_array_new(FALSE, TRUE, sizeof(struct lull_path_row));
@@ -51,7 +58,10 @@ static GArray *group(const struct lull_path *path, bool full)
     for (uint32_t i = 0; i < path->n_segments; i++) {
         const struct lull_segment *segment = &path->segments[i];
         bool fits = !full && is_groupable(segment, short_ns);
-        if (!fits || !is_open || !lull_segment_same_task(segment - 1, segment)) {
+        bool goes_on = i > 0 && !full &&
+                       ((fits && is_open && lull_segment_same_task(segment - 1, segment)) ||
+                        (!fits && !is_open && repeats(segment, segment - 1)));
+        if (!goes_on) {
             struct lull_path_row row = {.first = i, .begin_ns = segment->begin_ns};
             g_array_append_val(rows, row);
         }

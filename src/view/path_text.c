@@ -185,9 +185,9 @@ static void warn_of_losses(const struct text_view *view, GString *notes)
 
     if (!path->lost_events && !path->lost_packets)
         return;
-    GString *text = g_string_new(NULL);
+    GString *text = g_string_new("lost ");
     lull_losses_append(text, path);
-    g_string_append(text, " of these hosts were lost in this time; there the path may be wrong.");
+    g_string_append(text, " during this time; the path may be wrong there.");
     append_warning(view, notes, text->str);
     g_string_free(text, TRUE);
 }

@@ -192,6 +192,12 @@ static char *fold(const char *text, int width)
         char one[8] = {0};
         memcpy(one, text, (size_t)(g_utf8_next_char(text) - text));
         if (used + cells_of(one) > width) {
+            if (*one == ' ') { /* the line ends with a word: the blank becomes the line end */
+                g_string_append_c(folded, '\n');
+                used = 0;
+                blank = 0;
+                continue;
+            }
             if (blank) {
                 folded->str[blank - 1] = '\n';
                 used = cells_of(folded->str + blank);
@@ -265,9 +271,10 @@ static void add_columns(const struct lull_table *table, struct libscols_table *t
         if (column->flags & LULL_COLUMN_JSON_ONLY)
             continue;
         places[i].index = n++;
-        g_autofree char *title = heading(column);
+        /* A heading that is not printed would still take its width. */
+        g_autofree char *title = table->no_headings ? NULL : heading(column);
         struct libscols_column *added =
-            scols_table_new_column(to, title, 0, smartcols_flags(column));
+            scols_table_new_column(to, title ? title : "", 0, smartcols_flags(column));
         if (style->width <= 0 || !(column->flags & LULL_COLUMN_WRAP))
             continue;
         places[i].fold = width_left(table, i, style);

@@ -333,6 +333,17 @@ static void hostile_index(struct random *random, struct image *image, struct mut
     }
 }
 
+bool metadata_ends_whole(const void *text, size_t length)
+{
+    const char *at = text;
+    int depth = 0; /* the written texts have no brackets in quotes and comments */
+    for (size_t i = 0; i < length; i++)
+        depth += at[i] == '{' ? 1 : at[i] == '}' ? -1 : 0;
+    while (length && g_ascii_isspace(at[length - 1]))
+        length--;
+    return depth == 0 && (length == 0 || at[length - 1] == ';' || at[length - 1] == '/');
+}
+
 struct mutation mutate_metadata(struct random *random, struct image *image)
 {
     struct mutation m = {.must_report = false};

@@ -24,5 +24,7 @@ struct mutation {
 struct mutation mutate(struct random *random, struct image *image, const struct image *other);
 /* The same for its metadata alone. */
 struct mutation mutate_metadata(struct random *random, struct image *image);
+/* Whether the text ends behind a declaration: then it is valid, whatever followed. */
+bool metadata_ends_whole(const void *text, size_t length);
 
 #endif

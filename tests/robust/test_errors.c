@@ -3,6 +3,7 @@
 #include "lib/ctf_writer.h"
 #include "lib/image.h"
 #include "lib/scratch.h"
+#include "robust/mutate.h"
 #include "robust/walk.h"
 
 #include <glib/gstdio.h>
@@ -135,16 +136,6 @@ static void test_ctf2(void)
     scratch_remove(dir);
 }
 
-/* Whether the text of a metadata file is cut between two declarations: then it is valid as it is.
- */
-static bool is_between(const char *text, size_t length)
-{
-    while (length && g_ascii_isspace(text[length - 1]))
-        length--;
-    /* "};" in the first column closes a declaration */
-    return length > 2 && !strncmp(text + length - 3, "\n};", 3);
-}
-
 static void cut_metadata_at(const struct image *whole, size_t length)
 {
     g_autofree char *dir = scratch_dir();
@@ -155,7 +146,7 @@ static void cut_metadata_at(const struct image *whole, size_t length)
     image_write(image, dir);
     struct walk walk;
     walk_trace(&walk, dir, 1000000);
-    if (!is_between((const char *)image_find(whole, "metadata")->bytes->data, length)) {
+    if (!metadata_ends_whole(image_find(whole, "metadata")->bytes->data, length)) {
         g_test_message("cut at %zu: %s", length, walk.error ? walk.error : "read");
         expect_words(walk.error, WORDS(path));
         has_number(walk.error, length); /* the byte where it ends */

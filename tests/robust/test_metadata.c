@@ -74,7 +74,8 @@ static void test_damaged(void)
         watch_begin(name, CASE_SECONDS);
         bool ok = parse(image_find(image, "metadata")->bytes);
         watch_end();
-        if (ok && first.must_report)
+        const GByteArray *bytes = image_find(image, "metadata")->bytes;
+        if (ok && first.must_report && !metadata_ends_whole(bytes->data, bytes->len))
             g_error("%sthe cut was not noticed", name);
         refused += !ok;
         image_free(image);

@@ -162,19 +162,19 @@ const char *lull_evidence_preempted(const struct lull_execgraph *eg, uint32_t ho
         return NULL;
     g_array_sort(shares, longest_first);
     g_autoptr(GString) out = g_string_new(NULL);
-    g_string_append_printf(out, "CPU %d: ", hop->cpu);
-    for (guint k = 0; k < MIN(shares->len, NAMED); k++) {
+    bool is_idle = g_array_index(shares, struct share, 0).task == LULL_NONE;
+    g_string_append_printf(out, is_idle ? "on CPU %d, which came out of idle" : "by ", hop->cpu);
+    for (guint k = is_idle, named = 0; k < MIN(shares->len, NAMED); k++) {
         const struct share *share = &g_array_index(shares, struct share, k);
         char ns[LULL_TIME_TEXT_SIZE];
         lull_duration_format(share->ns, ns);
         if (share->task == LULL_NONE)
-            g_string_append_printf(out, "%sidle, waking up %s", k ? ", " : "", ns);
-        else
-            g_string_append_printf(out, "%s%s/%d ran %s", k ? ", " : "",
-                                   lull_model_comm(eg->model, share->task, hop->end_ns),
-                                   lull_model_task(eg->model, share->task)->tid, ns);
+            continue;
+        g_string_append_printf(out, "%s%s/%d %s", is_idle || named++ ? ", " : "",
+                               lull_model_comm(eg->model, share->task, hop->end_ns),
+                               lull_model_task(eg->model, share->task)->tid, ns);
     }
-    if (shares->len > NAMED)
-        g_string_append_printf(out, ", %u others", shares->len - NAMED);
+    if (!is_idle)
+        g_string_append_printf(out, " on CPU %d", hop->cpu);
     return g_string_chunk_insert_const(strings, out->str);
 }

@@ -112,10 +112,12 @@ static void test_unreadable(void)
     g_autofree char *dir = scratch_dir();
     write_trace(dir, 1, true);
     g_chmod(dir, 0);
-    if (g_access(dir, R_OK) == 0) {
-        g_test_skip("this user may read everything");
+    bool is_root = geteuid() == 0; /* who may read everything */
+    if (is_root && seteuid(65534) != 0) {
+        g_test_skip("cannot become an ordinary user");
     } else {
         struct walk walk = walk_dir(dir);
+        g_assert_true(!is_root || seteuid(0) == 0);
         expect_words(walk.error, WORDS(dir, "Permission denied"));
         walk_clear(&walk);
     }

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#define DEFAULT_CASES 3000
+#define DEFAULT_CASES 10000
 #define CASE_SECONDS 5
 
 static struct image *make_image(bool big_endian, bool plain)

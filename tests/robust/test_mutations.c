@@ -8,7 +8,7 @@
 #include "robust/watch.h"
 #include "robust/walk.h"
 
-#define DEFAULT_CASES 2000
+#define DEFAULT_CASES 10000
 #define CASE_SECONDS 10 /* generous: the machine may be busy, and ASan is slow */
 
 /* ---- traces to damage ---- */
@@ -175,8 +175,8 @@ static void run_case(const struct bases *bases, uint64_t seed, unsigned number, 
         base = N_SHAPES + (unsigned)random_below(&random, bases->count - N_SHAPES);
     struct image *image = image_copy(bases->image[base]);
     struct mutation mutation = mutate(&random, image, bases->image[(base + 1) % N_SHAPES]);
-    g_snprintf(name, sizeof name, "# seed %" G_GUINT64_FORMAT " case %u base %u: %s\n", seed,
-               number, base, mutation.what);
+    g_autofree char *name = g_strdup_printf("# seed %" G_GUINT64_FORMAT " case %u base %u: %s\n",
+                                            seed, number, base, mutation.what);
     const char *keep = g_getenv("LULL_MUTATION_KEEP");
     g_autofree char *dir = keep ? g_strdup(keep) : scratch_dir();
     image_write(image, dir);

@@ -125,7 +125,8 @@ static void noise_stream(struct random *random, struct image *image, struct muta
 {
     struct image_file *file = pick(random, image, "c");
     uint64_t at = random_below(random, file->bytes->len);
-    uint64_t length = MIN(random_below(random, 300) + 1, file->bytes->len - at);
+    uint64_t wanted = random_below(random, 300) + 1;
+    uint64_t length = MIN(wanted, file->bytes->len - at);
     for (uint64_t i = 0; i < length; i++)
         file->bytes->data[at + i] = (uint8_t)random_next(random);
     describe(m, "%s noise at %" G_GUINT64_FORMAT "+%" G_GUINT64_FORMAT "; ", file->name, at,

@@ -32,6 +32,7 @@ void lull_model_free(struct lull_model *model)
         lull_vec_free(&machine->cpus);
         lull_map_free(&machine->by_tid);
         lull_map_free(&machine->requests);
+        lull_map_free(&machine->completed);
         lull_map_free(&machine->devices);
         lull_map_free(&machine->irqs);
     }

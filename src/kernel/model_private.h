@@ -50,6 +50,7 @@ struct machine {
     LULL_VEC(struct cpu) cpus;
     struct lull_map by_tid;   /* tid → task */
     struct lull_map requests; /* hash of dev, sector → open request */
+    struct lull_map completed; /* the same, requests that completed last at a place */
     struct lull_map devices;  /* dev → label */
     struct lull_map irqs;     /* irq → label */
 };

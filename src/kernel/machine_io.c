@@ -109,6 +109,8 @@ void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int
         if (!is_send)
             frame->packet = fact.number;
         fact.context_cause = irq_frame_cause(model, frame);
+    } else if (!is_send) {
+        cpu->last_packet = fact.number;
     }
     if (!fact.in_interrupt && cpu->task != LULL_NONE && !model->tasks.items[cpu->task].is_idle)
         packet.task = cpu->task;
@@ -160,8 +162,8 @@ static uint32_t add_request(struct lull_model *model, const struct machine *mach
     return model->requests.count - 1;
 }
 
-static void begin_request(struct lull_model *model, struct machine *machine, const struct cpu *cpu, int64_t t,
-                          bool is_issue, const struct lull_ev_block_rq_issue *ev)
+static void begin_request(struct lull_model *model, struct machine *machine, const struct cpu *cpu,
+                          int64_t t, bool is_issue, const struct lull_ev_block_rq_issue *ev)
 {
     uint64_t key = request_key(ev->dev, ev->sector, ev->sectors == 0);
     uint32_t number = lull_map_find(&machine->requests, key);
@@ -185,7 +187,8 @@ static uint32_t complete_request(struct lull_model *model, struct machine *machi
     uint64_t key = request_key(ev->dev, ev->sector, is_flush);
     uint64_t place = request_key(ev->dev, ev->sector, false);
     uint32_t number = LULL_MAP_NONE;
-    /* A write with a flush behind it completes twice, the second time without sectors but with its place. */
+    /* A write with a flush behind it completes twice, the second time without sectors but with its
+     * place. */
     if (is_flush)
         number = lull_map_find(&machine->completed, place);
     if (number == LULL_MAP_NONE)
@@ -198,15 +201,17 @@ static uint32_t complete_request(struct lull_model *model, struct machine *machi
         lull_map_remove(&machine->completed, place);
     else
         lull_map_insert(&machine->completed, place, number);
-    if (ev->sectors && request->left > ev->sectors) { /* in parts: the rest goes on behind this one */
+    if (ev->sectors &&
+        request->left > ev->sectors) { /* in parts: the rest goes on behind this one */
         request->left -= ev->sectors;
-        lull_map_insert(&machine->requests, request_key(ev->dev, ev->sector + ev->sectors, false), number);
+        lull_map_insert(&machine->requests, request_key(ev->dev, ev->sector + ev->sectors, false),
+                        number);
     }
     return number;
 }
 
-void io_request(struct lull_model *model, struct machine *machine, int32_t c, int64_t t, enum lull_event_id id,
-                const void *event)
+void io_request(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                enum lull_event_id id, const void *event)
 {
     const struct lull_ev_block_rq_issue *ev = event; /* the three have the same fields */
     struct cpu *cpu = &machine->cpus.items[c];

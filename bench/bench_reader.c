@@ -69,9 +69,8 @@ int main(int argc, char **argv)
         uint32_t sched_switch = lull_session_subscribe(
             session, (const char *const[]){"sched_switch", NULL}, switch_bindings,
             G_N_ELEMENTS(switch_bindings), sizeof(struct switch_fields));
-        lull_session_subscribe(session,
-                               (const char *const[]){"sched_waking", "irq_*", "syscall_*", NULL},
-                               NULL, 0, 0);
+        lull_session_subscribe(
+            session, (const char *const[]){"sched_waking", "irq_*", "syscall_*", NULL}, NULL, 0, 0);
         struct lull_event event;
         begin = now_ms();
         while (lull_session_next(session, &event)) {

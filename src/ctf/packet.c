@@ -1,5 +1,6 @@
-/* Packet discovery. Index files are checked against the stream file before they are believed; a scan
- * that meets damage looks for the next packet's magic number and UUID and goes on from there. */
+/* Packet discovery. Index files are checked against the stream file before they are believed; a
+ * scan that meets damage looks for the next packet's magic number and UUID and goes on from there.
+ */
 #include "ctf/packet.h"
 
 #include <errno.h>
@@ -242,7 +243,8 @@ static const char *parse_entry(const uint8_t *p, uint32_t entry_size, uint64_t e
 /* Both must agree on all that the index says. */
 static bool same_packet(const struct lull_packet *a, const struct lull_packet *b)
 {
-    return a->bits == b->bits && (a->content_bits == b->content_bits || (b->flags & LULL_PACKET_CUT)) &&
+    return a->bits == b->bits &&
+           (a->content_bits == b->content_bits || (b->flags & LULL_PACKET_CUT)) &&
            a->begin == b->begin && a->end == b->end && a->sequence == b->sequence;
 }
 
@@ -312,8 +314,8 @@ static bool use_index(struct finder *f, const char *index_path, const char **why
     if (*why == NULL && packets->len > 0) {
         *why = verify_entry(f, &g_array_index(packets, struct lull_packet, 0), true);
         if (*why == NULL && packets->len > 1)
-            *why = verify_entry(
-                f, &g_array_index(packets, struct lull_packet, packets->len - 1), false);
+            *why = verify_entry(f, &g_array_index(packets, struct lull_packet, packets->len - 1),
+                                false);
     }
     if (*why != NULL || packets->len == 0)
         return false;
@@ -349,10 +351,11 @@ static void settle_cut(struct finder *f, struct lull_packet *packet)
     struct lull_packet found = *packet;
     uint64_t next = search_packet(f, packet->offset + 1);
     if (next < f->list->file_size) {
-        lull_report_problem(f->report,
-                            "%s: byte %" G_GUINT64_FORMAT
-                            ": packet_size is wrong, the next packet begins at byte %" G_GUINT64_FORMAT,
-                            f->path, found.offset, next);
+        lull_report_problem(
+            f->report,
+            "%s: byte %" G_GUINT64_FORMAT
+            ": packet_size is wrong, the next packet begins at byte %" G_GUINT64_FORMAT,
+            f->path, found.offset, next);
         found.bits = (next - found.offset) * 8;
         found.content_bits = MIN(found.content_bits, found.bits);
         found.flags &= ~(uint32_t)LULL_PACKET_CUT;
@@ -429,12 +432,15 @@ static void note_cut(const struct finder *f)
         &g_array_index(list->packets, struct lull_packet, list->packets->len - 1);
     if (list->missing == 0 && !(last->flags & LULL_PACKET_CUT))
         return;
-    lull_report_problem(f->report,
-                        "%s: byte %" G_GUINT64_FORMAT
-                        ": the file is cut short; packet %u should end at byte %" G_GUINT64_FORMAT
-                        ", and %" G_GUINT64_FORMAT " more should follow",
-                        f->path, list->file_size, list->packets->len - 1,
-                        last->offset + last->bits / 8, list->missing);
+    g_autofree char *more = list->missing == 0 ? g_strdup("")
+                                               : g_strdup_printf(", and %" G_GUINT64_FORMAT
+                                                                 " more packets should follow",
+                                                                 list->missing);
+    lull_report_problem(
+        f->report,
+        "%s: byte %" G_GUINT64_FORMAT
+        ": the file is cut short; packet %u should end at byte %" G_GUINT64_FORMAT "%s",
+        f->path, list->file_size, list->packets->len - 1, last->offset + last->bits / 8, more);
 }
 
 bool lull_packet_list_find(struct lull_packet_list *list, const struct lull_ctf_plan *plan, int fd,

@@ -27,15 +27,15 @@ struct lull_packet {
 };
 
 struct lull_packet_list {
-    GArray *packets;    /* struct lull_packet, in order of the file */
-    uint32_t stream;    /* index of the stream class in the schema */
-    int32_t cpu;        /* of the first packet; -1: not given */
-    uint64_t file_size; /* bytes */
-    uint64_t missing;   /* packets that the index promises behind the end of the file */
+    GArray *packets;      /* struct lull_packet, in order of the file */
+    uint32_t stream;      /* index of the stream class in the schema */
+    int32_t cpu;          /* of the first packet; -1: not given */
+    uint64_t file_size;   /* bytes */
+    uint64_t missing;     /* packets that the index promises behind the end of the file */
     uint64_t missing_end; /* clock value at their end */
     bool from_index;
-    bool damaged_tail;  /* the file's last bytes are not a packet */
-    bool in_order;      /* each packet has begin and end, and none begins before the one before ends */
+    bool damaged_tail; /* the file's last bytes are not a packet */
+    bool in_order; /* each packet has begin and end, and none begins before the one before ends */
 };
 
 /* Decodes packet header and context at the begin of `buf` (`limit` readable bits, LULL_LOAD_SLACK
@@ -44,13 +44,14 @@ struct lull_packet_list {
 uint64_t lull_packet_decode(const struct lull_ctf_plan *plan, const uint8_t *buf, uint64_t limit,
                             uint8_t *memory, uint32_t *stream, const char **why);
 
-/* Fills *packet from memory after lull_packet_decode(); `room` is what is left of the file in bytes.
- * NULL, or why the sizes or times cannot be. */
+/* Fills *packet from memory after lull_packet_decode(); `room` is what is left of the file in
+ * bytes. NULL, or why the sizes or times cannot be. */
 const char *lull_packet_fill(const struct lull_stream_plan *stream, const uint8_t *memory,
                              uint64_t header_bits, uint64_t room, struct lull_packet *packet);
 
-/* Finds the packets of the open file `fd`. `index_path` may be NULL or not exist. False and an error if
- * nothing in it can be read as a stream of this trace. Free with lull_packet_list_clear(). */
+/* Finds the packets of the open file `fd`. `index_path` may be NULL or not exist. False and an
+ * error if nothing in it can be read as a stream of this trace. Free with lull_packet_list_clear().
+ */
 bool lull_packet_list_find(struct lull_packet_list *list, const struct lull_ctf_plan *plan, int fd,
                            const char *path, const char *index_path,
                            const struct lull_report *report, GError **error);

@@ -11,18 +11,18 @@
 
 enum lull_op_code {
     LULL_OP_END,
-    LULL_OP_RUN,  /* align to `align`, then `bits` bits of fixed layout; base of the loads behind */
-    LULL_OP_U8,   /* loads: an integer at bit `bits` of the run to memory `dst` */
+    LULL_OP_RUN, /* align to `align`, then `bits` bits of fixed layout; base of the loads behind */
+    LULL_OP_U8,  /* loads: an integer at bit `bits` of the run to memory `dst` */
     LULL_OP_S8,
     LULL_OP_U16,
     LULL_OP_S16,
     LULL_OP_U32,
     LULL_OP_S32,
     LULL_OP_U64,
-    LULL_OP_BITS,   /* any `size`, any bit */
-    LULL_OP_CLOCK,  /* like BITS, into the clock, which advances (CTF 1.8.3, 8) */
-    LULL_OP_ARRAY,  /* `count` bytes at bit `bits` of the run as struct lull_text */
-    LULL_OP_STRING, /* align to a byte, up to and with the NUL; text to `dst` unless 0 */
+    LULL_OP_BITS,     /* any `size`, any bit */
+    LULL_OP_CLOCK,    /* like BITS, into the clock, which advances (CTF 1.8.3, 8) */
+    LULL_OP_ARRAY,    /* `count` bytes at bit `bits` of the run as struct lull_text */
+    LULL_OP_STRING,   /* align to a byte, up to and with the NUL; text to `dst` unless 0 */
     LULL_OP_SEQUENCE, /* align, as many elements as `slot` says: `bits` from one to the next,
                          `count` bits of the last; bytes to `dst` unless 0 */
     LULL_OP_LOOP,     /* repeats up to `target` as often as `slot` says, or `count` if slot is 0 */
@@ -43,14 +43,14 @@ struct lull_switch {
 /* One operation. Positions are bits; memory offsets (`dst`, `slot`) are bytes. */
 struct lull_op {
     uint8_t code;
-    uint8_t size;        /* bits of an integer */
+    uint8_t size; /* bits of an integer */
     bool is_signed;
     bool is_big_endian;
-    bool is_text;        /* ends at the first NUL */
-    uint32_t align;      /* bits, a power of two; 1: nothing to do */
+    bool is_text;   /* ends at the first NUL */
+    uint32_t align; /* bits, a power of two; 1: nothing to do */
     uint32_t dst;
-    uint32_t slot;       /* of a length or a tag; of a loop's counter for NEXT */
-    uint32_t counter;    /* LOOP, NEXT: two slots, remaining rounds and position of this round */
+    uint32_t slot;    /* of a length or a tag; of a loop's counter for NEXT */
+    uint32_t counter; /* LOOP, NEXT: two slots, remaining rounds and position of this round */
     uint32_t target;
     uint64_t bits;
     uint64_t count;
@@ -94,8 +94,8 @@ enum lull_packet_field {
 #define LULL_PLAN_BAD_TAG (UINT64_MAX - 1)   /* a variant's tag selects nothing */
 #define LULL_PLAN_FAILED (UINT64_C(1) << 62) /* the least of them */
 
-/* The largest alignment that is accepted. A buffer that begins at a multiple of it behind the packet's
- * begin therefore has the packet's alignment. */
+/* The largest alignment that is accepted. A buffer that begins at a multiple of it behind the
+ * packet's begin therefore has the packet's alignment. */
 #define LULL_GRAIN_BITS 32768u
 
 /* Fixed-size sums saturate here: larger than any packet, small enough to add a few. */
@@ -112,7 +112,7 @@ enum lull_header_kind {
 
 /* Bit positions within such a header. */
 struct lull_header_layout {
-    uint32_t time, end;              /* usual form */
+    uint32_t time, end;                    /* usual form */
     uint32_t long_id, long_time, long_end; /* extended form */
 };
 
@@ -139,19 +139,19 @@ struct lull_stream_plan {
     const struct lull_op *packet_context;
     const struct lull_op *event_header;
     uint32_t event_align; /* bits: of an event record */
-        enum lull_header_kind header_kind;
+    enum lull_header_kind header_kind;
     struct lull_header_layout layout;
     bool has_id;      /* the header holds one */
     bool uses_header; /* a length or tag of events refers to it */
     uint8_t discarded_bits, sequence_bits, begin_bits, end_bits; /* widths, 0: not there */
-    const struct lull_clock *clock; /* or NULL */
-    struct lull_event_plan *plans;  /* by index in decl->events */
-    struct lull_event_plan **by_id; /* dense, for ids < n_by_id */
+    const struct lull_clock *clock;                              /* or NULL */
+    struct lull_event_plan *plans;                               /* by index in decl->events */
+    struct lull_event_plan **by_id;                              /* dense, for ids < n_by_id */
     uint32_t n_by_id;
-    uint32_t first_class; /* index of events[0] within the trace */
-    struct lull_places **places; /* per event: its lengths and tags, or NULL */
-    uint32_t *slots_end;         /* per event: memory offset behind its slots */
-    uint32_t body_known, body_rem; /* behind the header the position is rem modulo known */
+    uint32_t first_class;           /* index of events[0] within the trace */
+    struct lull_places **places;    /* per event: its lengths and tags, or NULL */
+    uint32_t *slots_end;            /* per event: memory offset behind its slots */
+    uint32_t body_known, body_rem;  /* behind the header the position is rem modulo known */
     struct lull_event_plan unknown; /* stands in by_id for ids that nothing declares */
 };
 
@@ -160,12 +160,12 @@ struct lull_ctf_plan {
     const struct lull_schema *schema;
     const struct lull_op *packet_header; /* empty if there is none */
     struct lull_stream_plan *streams;    /* as schema->streams */
-    struct lull_places *shared;   /* of packet header, packet context, event header */
-    uint32_t shared_end;    /* memory offset behind the shared slots */
-    uint32_t fields_offset; /* in memory; all slots lie before it */
-    GPtrArray *owned;       /* everything allocated */
-    GPtrArray *owned_wants; /* what lull_ctf_plan_subscribe() allocated */
-    uint64_t budget;        /* schema nodes that may still be visited */
+    struct lull_places *shared;          /* of packet header, packet context, event header */
+    uint32_t shared_end;                 /* memory offset behind the shared slots */
+    uint32_t fields_offset;              /* in memory; all slots lie before it */
+    GPtrArray *owned;                    /* everything allocated */
+    GPtrArray *owned_wants;              /* what lull_ctf_plan_subscribe() allocated */
+    uint64_t budget;                     /* schema nodes that may still be visited */
 };
 
 /* Compiles the schema, which must outlive the plan. NULL and LULL_ERROR_UNSUPPORTED if a class is
@@ -183,14 +183,15 @@ void lull_ctf_plan_unsubscribe_all(struct lull_ctf_plan *plan);
 /* The plan of an event id, or NULL. */
 struct lull_event_plan *lull_stream_plan_find(const struct lull_stream_plan *stream, uint64_t id);
 
-/* Runs operations from bit `pos` of `buf`, whose readable bits end at `limit` (LULL_LOAD_SLACK bytes
- * behind must exist). Alignment counts from buf. Returns the position behind, or LULL_PLAN_… . */
+/* Runs operations from bit `pos` of `buf`, whose readable bits end at `limit` (LULL_LOAD_SLACK
+ * bytes behind must exist). Alignment counts from buf. Returns the position behind, or LULL_PLAN_…
+ * . */
 uint64_t lull_plan_run(const struct lull_op *ops, const uint8_t *buf, uint64_t limit, uint64_t pos,
                        uint8_t *memory);
 
 /* Where a field is kept if it is a length or tag of another: memory offset, or 0. */
 uint32_t lull_places_slot(const struct lull_places *places, enum lull_scope scope, uint32_t depth,
-                         const uint32_t *path);
+                          const uint32_t *path);
 
 /* Nested no deeper than this, anywhere. */
 #define LULL_FC_DEPTH 48

@@ -212,9 +212,8 @@ static bool fixed_bits(struct lull_builder *b, const struct lull_fc *fc, unsigne
         if (element->alignment > fc->alignment || !fixed_bits(b, element, depth + 1, &part))
             return false;
         uint64_t stride = lull_align_up(part, element->alignment);
-        if (fc->array.length > 0 &&
-            (__builtin_mul_overflow(fc->array.length - 1, stride, &size) ||
-             __builtin_add_overflow(size, part, &size)))
+        if (fc->array.length > 0 && (__builtin_mul_overflow(fc->array.length - 1, stride, &size) ||
+                                     __builtin_add_overflow(size, part, &size)))
             size = LULL_BITS_HUGE;
         *bits = MIN(size, LULL_BITS_HUGE);
         return true;
@@ -233,8 +232,7 @@ static void each_want(struct lull_builder *b, const struct lull_fc *fc,
                                    const struct lull_want *))
 {
     for (size_t i = 0; i < G_N_ELEMENTS(b->places); i++) {
-        const struct lull_want *want =
-            lull_places_find(b->places[i], b->scope, b->depth, b->path);
+        const struct lull_want *want = lull_places_find(b->places[i], b->scope, b->depth, b->path);
         for (; want != NULL; want = want->next)
             each(b, fc, want);
     }
@@ -278,8 +276,7 @@ static void load_integer(struct lull_builder *b, const struct lull_fc *fc,
     if (want->kind == LULL_WANT_TEXT || want->kind == LULL_WANT_RAW)
         return;
     uint64_t offset = open_run(b)->bits;
-    struct lull_op *op =
-        emit(b, want->kind == LULL_WANT_CLOCK ? LULL_OP_CLOCK : load_code(b, fc));
+    struct lull_op *op = emit(b, want->kind == LULL_WANT_CLOCK ? LULL_OP_CLOCK : load_code(b, fc));
     op->bits = offset;
     op->size = (uint8_t)fc->integer.size;
     op->is_signed = fc->integer.is_signed && want->kind != LULL_WANT_CLOCK;

@@ -6,7 +6,7 @@
 #include "ctf/plan.h"
 
 enum lull_want_kind {
-    LULL_WANT_SLOT,  /* a length or tag: an integer kept for another field */
+    LULL_WANT_SLOT, /* a length or tag: an integer kept for another field */
     LULL_WANT_INT,
     LULL_WANT_TEXT,
     LULL_WANT_RAW,
@@ -22,7 +22,7 @@ struct lull_want {
     enum lull_want_kind kind;
     uint32_t dst;
     uint32_t have_dst;
-    uint64_t have;         /* bit to set at have_dst when read; 0: none */
+    uint64_t have;          /* bit to set at have_dst when read; 0: none */
     struct lull_want *next; /* same place */
 };
 
@@ -60,5 +60,15 @@ void lull_builder_add(struct lull_builder *builder, enum lull_scope scope,
                       const struct lull_fc *fc);
 /* Ends the plan; the operations belong to `owned`. NULL with an error on failure. */
 const struct lull_op *lull_builder_finish(struct lull_builder *builder, GError **error);
+
+/* Schema nodes that one trace's plans may visit in all; a real kernel trace needs some 20 000. */
+#define LULL_NODE_BUDGET (UINT64_C(1) << 24)
+
+/* The operations for contexts and payload of event `index`, with loads for `wants` (may be NULL).
+ * *end_slot is where its slots end, and where they end with those of loops afterwards. */
+const struct lull_op *lull_plan_build_event(struct lull_ctf_plan *plan,
+                                            struct lull_stream_plan *stream, uint32_t index,
+                                            const struct lull_places *wants, GPtrArray *owned,
+                                            uint64_t *budget, uint32_t *end_slot, GError **error);
 
 #endif

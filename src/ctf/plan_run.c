@@ -138,8 +138,7 @@ uint64_t lull_plan_run(const struct lull_op *ops, const uint8_t *buf, uint64_t l
         case LULL_OP_SWITCH: {
             uint64_t tag = lull_memory_get(memory, op->slot);
             const struct lull_switch *choice = op->choice;
-            int option =
-                tag < 256 ? choice->small[tag] : lull_fc_variant_option(choice->fc, tag);
+            int option = tag < 256 ? choice->small[tag] : lull_fc_variant_option(choice->fc, tag);
             if (option < 0)
                 return LULL_PLAN_BAD_TAG;
             op = ops + choice->targets[option] - 1;

@@ -85,7 +85,8 @@ static bool refill(struct lull_ctf_stream *s)
 {
     if (s->at_end)
         return false;
-    uint64_t step = MIN(s->pos / LULL_GRAIN_BITS * GRAIN_BYTES, s->filled / GRAIN_BYTES * GRAIN_BYTES);
+    uint64_t step =
+        MIN(s->pos / LULL_GRAIN_BITS * GRAIN_BYTES, s->filled / GRAIN_BYTES * GRAIN_BYTES);
     if (step == 0 && s->filled == s->capacity) {
         if (s->capacity >= WINDOW_MAX)
             return false;
@@ -236,8 +237,8 @@ static int64_t first_packet(const struct lull_ctf_stream *s)
 
 /* ---- events ---- */
 
-/* What to do when an event at s->pos cannot be decoded with what is readable: read more, or give the
- * packet up. False at the end of the stream. */
+/* What to do when an event at s->pos cannot be decoded with what is readable: read more, or give
+ * the packet up. False at the end of the stream. */
 static bool recover(struct lull_ctf_stream *s, uint64_t code, const char *why)
 {
     bool is_short = code != LULL_PLAN_BAD_TAG;
@@ -246,8 +247,8 @@ static bool recover(struct lull_ctf_stream *s, uint64_t code, const char *why)
     if (why == NULL && !is_short)
         why = "a variant's tag selects no option";
     if (why == NULL)
-        why = s->at_end ? "an event passes the end of the packet's content"
-                        : "an event is too large";
+        why =
+            s->at_end ? "an event passes the end of the packet's content" : "an event is too large";
     damaged(s, s->pos, why);
     return next_packet(s);
 }
@@ -351,9 +352,8 @@ static void measure(struct lull_ctf_stream *s, uint64_t clock)
 }
 
 /* Steps over events until there is one to hand out: true; or to the end of the stream: false. */
-static inline __attribute__((always_inline)) bool walk(struct lull_ctf_stream *s,
-                                                       enum lull_header_kind kind,
-                                                       enum purpose purpose, uint64_t *counts)
+static inline __attribute__((always_inline)) bool
+walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose, uint64_t *counts)
 {
     const struct lull_stream_plan *stream = s->stream;
     struct lull_event_plan *const *by_id = stream->by_id;

@@ -1,5 +1,5 @@
-/* Walks all fields of one event as its schema describes them, for printing. Slow and general; what is
- * read often is bound by a subscription instead. */
+/* Walks all fields of one event as its schema describes them, for printing. Slow and general; what
+ * is read often is bound by a subscription instead. */
 #include "ctf/stream.h"
 
 #include <string.h>
@@ -59,8 +59,7 @@ static bool visit_integer(struct visit *v, const char *name, const struct lull_f
     if (!need(v, fc->alignment, fc->integer.size))
         return false;
     struct lull_visit_int value = {
-        .bits = lull_load_bits(v->stream->buf, v->pos, fc->integer.size,
-                               fc->integer.is_big_endian),
+        .bits = lull_load_bits(v->stream->buf, v->pos, fc->integer.size, fc->integer.is_big_endian),
         .is_signed = fc->integer.is_signed,
         .base = fc->integer.base,
         .size_bits = (uint8_t)fc->integer.size,
@@ -167,8 +166,8 @@ static bool visit_members(struct visit *v, const struct lull_fc *fc, unsigned ne
         return false;
     for (uint32_t i = 0; i < fc->structure.n_members; i++) {
         v->path[v->depth++] = i;
-        bool ok = visit_field(v, fc->structure.members[i].name, fc->structure.members[i].fc,
-                              nesting);
+        bool ok =
+            visit_field(v, fc->structure.members[i].name, fc->structure.members[i].fc, nesting);
         v->depth--;
         if (!ok)
             return false;

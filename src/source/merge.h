@@ -8,10 +8,10 @@
 
 struct lull_merge {
     uint32_t n;
-    int64_t *times;      /* next time of each sequence; INT64_MAX: it is exhausted */
-    uint32_t *losers;    /* of the match at each inner node, [1, n) */
-    uint32_t winner;     /* the sequence whose turn it is */
-    uint32_t second;     /* the best of the others */
+    int64_t *times;   /* next time of each sequence; INT64_MAX: it is exhausted */
+    uint32_t *losers; /* of the match at each inner node, [1, n) */
+    uint32_t winner;  /* the sequence whose turn it is */
+    uint32_t second;  /* the best of the others */
     int64_t second_time;
 };
 
@@ -27,8 +27,7 @@ void lull_merge_replay(struct lull_merge *merge);
 static inline void lull_merge_update(struct lull_merge *merge, int64_t time)
 {
     merge->times[merge->winner] = time;
-    if (time > merge->second_time ||
-        (time == merge->second_time && merge->winner > merge->second))
+    if (time > merge->second_time || (time == merge->second_time && merge->winner > merge->second))
         lull_merge_replay(merge);
 }
 

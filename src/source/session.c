@@ -40,6 +40,11 @@ const char *lull_event_class_name(const struct lull_event_class *event_class)
     return event_class->name;
 }
 
+uint32_t lull_event_class_number(const struct lull_event_class *event_class)
+{
+    return event_class->number;
+}
+
 uint32_t lull_session_host_count(const struct lull_session *session)
 {
     return session->hosts->len;
@@ -220,16 +225,17 @@ static void subscribe_sources(struct lull_session *session)
     uint32_t max_size = 0;
     collect_wishes(session, &wishes);
     for (uint32_t i = 0; i < session->subscriptions->len; i++)
-        max_size = MAX(
-            max_size, g_array_index(session->subscriptions, struct lull_subscription, i).fields_size);
+        max_size =
+            MAX(max_size,
+                g_array_index(session->subscriptions, struct lull_subscription, i).fields_size);
     for (uint32_t t = 0; t < session->traces->len; t++) {
         struct lull_source *source = lull_session_trace_at(session, t)->source;
         g_autofree int32_t *of_class = g_new(int32_t, MAX(source->n_classes, 1));
         for (uint32_t i = 0; i < source->n_classes; i++)
             of_class[i] = match_wish(&wishes, source->classes[i].name);
-        source->ops->subscribe(source,
-                               (const struct lull_subscription *)(void *)session->subscriptions->data,
-                               of_class, max_size);
+        source->ops->subscribe(
+            source, (const struct lull_subscription *)(void *)session->subscriptions->data,
+            of_class, max_size);
     }
     g_hash_table_unref(wishes.names);
     g_array_unref(wishes.prefixes);
@@ -299,8 +305,8 @@ int lull_session_next(struct lull_session *session, struct lull_event *event)
     return 0;
 }
 
-bool lull_event_visit(const struct lull_event *event, const struct lull_visitor *visitor, void *user,
-                      GError **error)
+bool lull_event_visit(const struct lull_event *event, const struct lull_visitor *visitor,
+                      void *user, GError **error)
 {
     const struct lull_source_stream *stream = event->impl;
     return stream->ops->visit(stream, visitor, user, error);

@@ -27,9 +27,12 @@ void lull_session_trace_free(gpointer data)
 
 /* ---- hosts ---- */
 
+/* The clock's UUID is the boot id; whoever copied a machine's clock but gave it another name meant another machine. */
 static bool is_host_of(const struct session_host *host, const struct lull_source *source)
 {
     if (host->has_clock_uuid != source->has_clock_uuid)
+        return false;
+    if (host->hostname && source->hostname && strcmp(host->hostname, source->hostname) != 0)
         return false;
     if (host->has_clock_uuid)
         return memcmp(host->clock_uuid, source->clock_uuid, sizeof host->clock_uuid) == 0;
@@ -81,8 +84,8 @@ static uint32_t find_host(struct lull_session *session, const struct lull_source
 
 /* ---- traces ---- */
 
-/* One machine has one clock: LTTng samples its offset anew for each recording, so traces of the same boot
- * would be apart by the error of that sample. The first trace's offset counts for all. */
+/* One machine has one clock: LTTng samples its offset anew for each recording, so traces of the
+ * same boot would be apart by the error of that sample. The first trace's offset counts for all. */
 static void adopt_clock(struct session_trace *trace, const struct session_host *host)
 {
     struct lull_trace *info = &trace->source->info;
@@ -115,8 +118,10 @@ static bool add_trace(struct lull_session *session, const char *path, GError **e
     adopt_clock(trace, lull_session_host_at(session, source->info.host));
     g_ptr_array_add(session->traces, trace);
     trace->class_names = g_hash_table_new(g_str_hash, g_str_equal);
-    for (uint32_t i = 0; i < source->n_classes; i++)
+    for (uint32_t i = 0; i < source->n_classes; i++) {
+        source->classes[i].number = session->n_classes++;
         g_hash_table_add(trace->class_names, (char *)source->classes[i].name);
+    }
     for (uint32_t i = 0; i < source->n_streams; i++) {
         struct lull_event *event = &source->streams[i]->event;
         event->host = source->info.host;
@@ -177,8 +182,8 @@ static void search_directory(struct search *search, const char *path, unsigned d
     struct stat st;
     GError *error = NULL;
     if (stat(path, &st) != 0) {
-        note_error(search, g_error_new(LULL_ERROR, LULL_ERROR_IO, "%s: %s", path,
-                                       g_strerror(errno)));
+        note_error(search,
+                   g_error_new(LULL_ERROR, LULL_ERROR_IO, "%s: %s", path, g_strerror(errno)));
         return;
     }
     char *key = g_strdup_printf("%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
@@ -215,7 +220,8 @@ bool lull_session_add(struct lull_session *session, const char *path, GError **e
     }
     if (!S_ISDIR(st.st_mode)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
-                    "%s: not a directory (a CTF trace is a directory with a file 'metadata')", path);
+                    "%s: not a directory (a CTF trace is a directory with a file 'metadata')",
+                    path);
         return false;
     }
     struct search search = {.session = session};

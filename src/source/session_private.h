@@ -31,11 +31,12 @@ struct session_notes {
 };
 
 struct lull_session {
-    GPtrArray *hosts;  /* struct session_host */
-    GPtrArray *traces; /* struct session_trace */
-    GPtrArray *streams; /* struct lull_source_stream, owned by the sources */
+    GPtrArray *hosts;        /* struct session_host */
+    uint32_t n_classes; /* of all traces */
+    GPtrArray *traces;       /* struct session_trace */
+    GPtrArray *streams;      /* struct lull_source_stream, owned by the sources */
     GHashTable *directories; /* "device:inode" of each trace */
-    GArray *subscriptions; /* struct lull_subscription */
+    GArray *subscriptions;   /* struct lull_subscription */
     struct session_notes *notes;
 
     int64_t begin_ns, end_ns;

@@ -1,5 +1,5 @@
-/* The interface behind which every kind of input lies. A source is one trace; it has streams, each in
- * order of time, which the session merges. A new input is one file that implements this. */
+/* The interface behind which every kind of input lies. A source is one trace; it has streams, each
+ * in order of time, which the session merges. A new input is one file that implements this. */
 #ifndef LULL_SOURCE_SOURCE_H
 #define LULL_SOURCE_SOURCE_H
 
@@ -9,7 +9,8 @@
 
 struct lull_event_class {
     const char *name;
-    uint32_t index; /* within the source */
+    uint32_t index;  /* within the source */
+    uint32_t number; /* within the session */
 };
 
 /* What of a trace is wanted; the same for all its streams. */
@@ -35,8 +36,9 @@ struct lull_source_stream_ops {
 /* One sequence of events. Implementations put it first in a structure of their own. */
 struct lull_source_stream {
     const struct lull_source_stream_ops *ops;
-    struct lull_event event; /* the next one, if has_event; host, trace, stream set by the session */
-    int64_t bound_ns;        /* after start(): no event comes before; INT64_MAX: there is none */
+    struct lull_event
+        event;        /* the next one, if has_event; host, trace, stream set by the session */
+    int64_t bound_ns; /* after start(): no event comes before; INT64_MAX: there is none */
     bool has_event;
     int32_t cpu; /* that all its events have, or -1 */
     uint64_t size_bytes;

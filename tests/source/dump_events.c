@@ -1,5 +1,5 @@
-/* Prints all events of a trace as `babeltrace2 --clock-seconds --no-delta` does, for comparing the two
- * line by line (tests/compare_babeltrace.py). A program for tests only. */
+/* Prints all events of a trace as `babeltrace2 --clock-seconds --no-delta` does, for comparing the
+ * two line by line (tests/compare_babeltrace.py). A program for tests only. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
 /* One event as text and as JSON: nested fields, enumerations, empty structures, text that would
- * harm a terminal. */
+ * harm a terminal. The writer of
+ * traces puts an underscore before labels, as LTTng does; labels are shown as they are. */
 #include "lib/ctf_writer.h"
 #include "lib/scratch.h"
 #include "view/event_json.h"
@@ -92,11 +93,11 @@ static void test_text(void)
     static const char *const expected[] = {
         "01:22:59.432835564 box cpu3 everything (tid = 7, procname = \"a\\x1b[1mb\") "
         "least = -9223372036854775808, most = 18446744073709551615, address = 0xFFFFFFF0, "
-        "mode = 0644, state = busy (3), text = \"tab\\there\", pair = [1, 255], n = 2, "
-        "list = [{x = -1, y = 0.5}, {x = 2, y = -3}], kind = one (1), choice = one: 9\n",
+        "mode = 0644, state = _busy (3), text = \"tab\\there\", pair = [1, 255], n = 2, "
+        "list = [{x = -1, y = 0.5}, {x = 2, y = -3}], kind = _one (1), choice = one: 9\n",
         "01:22:59.432835565 box cpu3 everything (tid = 7, procname = \"a\\x1b[1mb\") "
         "least = 0, most = 0, address = 0x0, mode = 00, state = 77, text = \"\", pair = [0, 0], "
-        "n = 0, list = [], kind = none (0), choice = none: {}\n",
+        "n = 0, list = [], kind = _none (0), choice = none: {}\n",
         "01:23:00.432835564 box cpu3 empty (tid = 7, procname = \"a\\x1b[1mb\")\n",
         NULL,
     };
@@ -109,15 +110,15 @@ static void test_json(void)
         "{\"time_ns\":1795224179432835564,\"host\":\"box\",\"cpu\":3,\"name\":\"everything\","
         "\"context\":{\"tid\":7,\"procname\":\"a\\u001b[1mb\"},"
         "\"fields\":{\"least\":-9223372036854775808,\"most\":18446744073709551615,"
-        "\"address\":4294967280,\"mode\":420,\"state\":{\"value\":3,\"label\":\"busy\"},"
+        "\"address\":4294967280,\"mode\":420,\"state\":{\"value\":3,\"label\":\"_busy\"},"
         "\"text\":\"tab\\there\",\"pair\":[1,255],\"n\":2,"
         "\"list\":[{\"x\":-1,\"y\":0.5},{\"x\":2,\"y\":-3}],"
-        "\"kind\":{\"value\":1,\"label\":\"one\"},\"choice\":{\"one\":9}}}\n",
+        "\"kind\":{\"value\":1,\"label\":\"_one\"},\"choice\":{\"one\":9}}}\n",
         "{\"time_ns\":1795224179432835565,\"host\":\"box\",\"cpu\":3,\"name\":\"everything\","
         "\"context\":{\"tid\":7,\"procname\":\"a\\u001b[1mb\"},"
         "\"fields\":{\"least\":0,\"most\":0,\"address\":0,\"mode\":0,"
         "\"state\":{\"value\":77,\"label\":null},\"text\":\"\",\"pair\":[0,0],\"n\":0,"
-        "\"list\":[],\"kind\":{\"value\":0,\"label\":\"none\"},\"choice\":{\"none\":{}}}}\n",
+        "\"list\":[],\"kind\":{\"value\":0,\"label\":\"_none\"},\"choice\":{\"none\":{}}}}\n",
         "{\"time_ns\":1795224180432835564,\"host\":\"box\",\"cpu\":3,\"name\":\"empty\","
         "\"context\":{\"tid\":7,\"procname\":\"a\\u001b[1mb\"},\"fields\":{}}\n",
         NULL,

@@ -82,9 +82,8 @@ static void test_clock(void)
 static void test_transform(void)
 {
     /* 2^-20 fast from 1000 s on, and 5 ns ahead */
-    struct lull_clock_transform transform = {.origin_ns = INT64_C(1000000000000),
-                                             .offset_ns = 5,
-                                             .rate_num = INT64_C(1) << 42};
+    struct lull_clock_transform transform = {
+        .origin_ns = INT64_C(1000000000000), .offset_ns = 5, .rate_num = INT64_C(1) << 42};
     g_assert_cmpint(lull_clock_transform_apply(&transform, transform.origin_ns), ==,
                     transform.origin_ns + 5);
     int64_t t = transform.origin_ns + (INT64_C(1) << 40);

@@ -1,5 +1,5 @@
-/* Reading hand-written traces: byte orders, bit fields, alignment, headers, bindings, merging, limits. All
- * expectations are the values that were written, or arithmetic by hand. */
+/* Reading hand-written traces: byte orders, bit fields, alignment, headers, bindings, merging,
+ * limits. All expectations are the values that were written, or arithmetic by hand. */
 #include <stddef.h>
 #include <unistd.h>
 
@@ -29,7 +29,8 @@ static void write_metadata(const char *dir, const char *order, const char *clock
 }
 
 #define STREAM(header)                                                                             \
-    "stream { id = 0; event.header := struct " header "; packet.context := struct packet_context; };\n"
+    "stream { id = 0; event.header := struct " header                                              \
+    "; packet.context := struct packet_context; };\n"
 
 static bool has_text(struct lull_text text, const char *expected)
 {
@@ -60,8 +61,7 @@ static const struct lull_binding all_bindings[] = {
 };
 enum { HAVE_OPTION = 1 << 5, HAVE_MISSING = 1 << 6, HAVE_ALL = (1 << 11) - 1 };
 
-static const char all_metadata[] =
-    STREAM("large") //
+static const char all_metadata[] = STREAM("large") //
     "event { id = 3; name = \"all\"; stream_id = 0; fields := struct {\n"
     "  uint8_t _u8; integer { size = 16; align = 8; signed = 1; } _s16;\n"
     "  struct { uint32_t _u32; int32_t _s32; } _inner;\n"
@@ -190,7 +190,8 @@ static void test_bit_fields(gconstpointer data)
     for (unsigned i = 0; i < 9; i++) {
         pad(contents, 1);
         put_large(contents, be, 0, i);
-        pad(contents, 8); /* the payload is aligned to 64 bits as `after` is; the header has 72 bytes */
+        pad(contents,
+            8); /* the payload is aligned to 64 bits as `after` is; the header has 72 bytes */
         put_bytes(contents, be ? "\xb1\xab\xce" : "\x8d\xbc\xea", 3);
         put_bytes(contents, "12345678" + i % 8, 9 - i % 8);
         pad(contents, 8);
@@ -235,12 +236,13 @@ static void put_compact(GByteArray *b, bool be, uint32_t id, uint64_t time)
 }
 
 static const uint64_t header_times[] = {
-    100,         (1 << 27) - 1, (1 << 27),       (1 << 27) + 5, 2 * (1 << 27),
-    900000000,   900000001,     5000000000,      5000000000,    5000000000 + (1 << 27) - 1,
+    100,         (1 << 27) - 1, (1 << 27),        (1 << 27) + 5, 2 * (1 << 27),
+    900000000,   900000001,     5000000000,       5000000000,    5000000000 + (1 << 27) - 1,
     5200000000u, 5300000000u,   9223372036854775,
 };
 
-/* Times that wrap the 27 or 32 bits of short headers; a step of more than 2^27 needs the long one. */
+/* Times that wrap the 27 or 32 bits of short headers; a step of more than 2^27 needs the long one.
+ */
 static void check_headers(bool be, bool compact, const char *stream)
 {
     g_autofree char *dir = new_directory();

@@ -1,5 +1,5 @@
-/* Writes small traces by hand for the tests of the reader: bytes in either byte order, into temporary
- * directories that are removed again. */
+/* Writes small traces by hand for the tests of the reader: bytes in either byte order, into
+ * temporary directories that are removed again. */
 #ifndef TESTS_TRACE_FILES_H
 #define TESTS_TRACE_FILES_H
 
@@ -36,7 +36,8 @@ static inline char *new_directory(void)
     return path;
 }
 
-static inline void write_file(const char *directory, const char *name, const void *data, size_t size)
+static inline void write_file(const char *directory, const char *name, const void *data,
+                              size_t size)
 {
     g_autofree char *path = g_build_filename(directory, name, NULL);
     g_autofree char *parent = g_path_get_dirname(path);

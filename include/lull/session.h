@@ -51,7 +51,8 @@ void lull_session_free(struct lull_session *session);
 
 /** Adds a trace directory, or each trace in the directories below `path`, in order of their names.
  *  False and an error if there is no trace there or it cannot be read at all; damage that leaves
- *  something to read goes to lull_session_problem() instead. */
+ *  something to read goes to lull_session_problem() instead. A trace that is there already is not
+ *  added again. */
 bool lull_session_add(struct lull_session *session, const char *path, GError **error);
 
 uint32_t lull_session_host_count(const struct lull_session *session);
@@ -65,7 +66,8 @@ void lull_session_each_class(const struct lull_session *session,
                                            const struct lull_event_class *event_class),
                              void *user);
 
-/** True if some trace of the host declares an event class of one of these names (NULL-terminated). */
+/** True if some trace of the host declares an event class of one of these names (NULL-terminated; whole
+ *  names, no '*'). */
 bool lull_session_declares(const struct lull_session *session, uint32_t host,
                            const char *const *names);
 
@@ -94,7 +96,8 @@ void lull_session_rewind(struct lull_session *session);
 int lull_session_next(struct lull_session *session, struct lull_event *event);
 
 /** Counts all events by class without merging, ignoring subscriptions but not limits and selection:
- *  calls `visit` for each class with at least one event, in the order of lull_session_each_class(). */
+ *  calls `visit` for each class with at least one event, in the order of lull_session_each_class().
+ *  Rewinds. */
 void lull_session_count(struct lull_session *session,
                         void (*visit)(void *user, uint32_t trace,
                                       const struct lull_event_class *event_class, uint64_t count),

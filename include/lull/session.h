@@ -51,7 +51,8 @@ void lull_session_free(struct lull_session *session);
 
 /** Adds a trace directory, or each trace in the directories below `path`, in order of their names.
  *  False and an error if there is no trace there or it cannot be read at all; damage that leaves
- *  something to read goes to lull_session_problem() instead. */
+ *  something to read goes to lull_session_problem() instead. A trace that is there already is not
+ *  added again. */
 bool lull_session_add(struct lull_session *session, const char *path, GError **error);
 
 /** Hosts are numbered from 0 in the order in which their first trace was added. */
@@ -68,8 +69,8 @@ void lull_session_each_class(const struct lull_session *session,
                                            const struct lull_event_class *event_class),
                              void *user);
 
-/** True if some trace of the host declares an event class of one of these names (NULL-terminated).
- */
+/** True if some trace of the host declares an event class of one of these names (NULL-terminated; whole
+ *  names, no '*'). */
 bool lull_session_declares(const struct lull_session *session, uint32_t host,
                            const char *const *names);
 
@@ -104,7 +105,7 @@ const struct lull_event *lull_session_read(struct lull_session *session);
 
 /** Counts all events by class without merging, ignoring subscriptions but not limits and selection:
  *  calls `visit` for each class with at least one event, in the order of lull_session_each_class().
- */
+ *  Rewinds. */
 void lull_session_count(struct lull_session *session,
                         void (*visit)(void *user, uint32_t trace,
                                       const struct lull_event_class *event_class, uint64_t count),

@@ -192,6 +192,7 @@ static void search_directory(struct search *search, const char *path, unsigned d
         return;
     g_autofree char *metadata = g_build_filename(path, "metadata", NULL);
     struct stat metadata_st;
+    errno = 0;
     if (stat(metadata, &metadata_st) == 0 && S_ISREG(metadata_st.st_mode)) {
         if (g_hash_table_contains(search->session->directories, key)) {
             search->found++;
@@ -201,6 +202,11 @@ static void search_directory(struct search *search, const char *path, unsigned d
         } else {
             note_error(search, error);
         }
+        return;
+    }
+    if (errno == EACCES) { /* it can be listed at best, but nothing in it looked at */
+        note_error(search,
+                   g_error_new(LULL_ERROR, LULL_ERROR_IO, "%s: %s", path, g_strerror(EACCES)));
         return;
     }
     g_autoptr(GPtrArray) names = list_directory(search, path);

@@ -1,0 +1,111 @@
+/* The tournament tree against sorting, and clock arithmetic against sums by hand. */
+#include "base/clock.h"
+#include "source/merge.h"
+
+#include <glib.h>
+#include <stdlib.h>
+
+struct item {
+    int64_t time;
+    uint32_t stream;
+};
+
+static int compare_items(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    return (x->stream > y->stream) - (x->stream < y->stream);
+}
+
+#define PER_STREAM 50
+
+/* n streams with few different times, so that there are many ties. */
+static void merge_once(GRand *random, uint32_t n)
+{
+    g_autofree int64_t *times = g_new(int64_t, (size_t)n * PER_STREAM);
+    g_autofree struct item *expected = g_new(struct item, (size_t)n * PER_STREAM);
+    g_autofree uint32_t *next = g_new0(uint32_t, n);
+    for (uint32_t s = 0; s < n; s++) {
+        int64_t t = g_rand_int_range(random, 0, 20);
+        for (uint32_t i = 0; i < PER_STREAM; i++) {
+            times[s * PER_STREAM + i] = t;
+            expected[s * PER_STREAM + i] = (struct item){t, s};
+            t += g_rand_int_range(random, 0, 3);
+        }
+    }
+    qsort(expected, (size_t)n * PER_STREAM, sizeof expected[0], compare_items);
+    struct lull_merge merge = {0};
+    lull_merge_init(&merge, n);
+    for (uint32_t s = 0; s < n; s++)
+        merge.times[s] = times[s * PER_STREAM];
+    lull_merge_play(&merge);
+    for (uint32_t i = 0; i < n * PER_STREAM; i++) {
+        uint32_t s = merge.winner;
+        g_assert_cmpint(merge.times[s], ==, expected[i].time);
+        g_assert_cmpuint(s, ==, expected[i].stream);
+        next[s]++;
+        lull_merge_update(&merge,
+                          next[s] < PER_STREAM ? times[s * PER_STREAM + next[s]] : INT64_MAX);
+    }
+    g_assert_cmpint(merge.times[merge.winner], ==, INT64_MAX);
+    lull_merge_clear(&merge);
+}
+
+static void test_merge(void)
+{
+    GRand *random = g_rand_new_with_seed(7);
+    for (uint32_t n = 1; n <= 33; n++)
+        merge_once(random, n);
+    g_rand_free(random);
+}
+
+/* 1 GHz: an addition. Other frequencies: rounded down, without overflow at the top. */
+static void test_clock(void)
+{
+    struct lull_clock_map map;
+    struct lull_clock_transform identity = {0};
+    lull_clock_map_init(&map, 1000000000, 10, 5, 100, &identity);
+    g_assert_true(map.is_linear);
+    g_assert_cmpint(lull_clock_map_joined(&map, 7), ==, 10000000112);
+    /* 3 Hz, 2 s, (1 + 4) cycles: 5/3 s */
+    lull_clock_map_init(&map, 3, 2, 1, 0, &identity);
+    g_assert_false(map.is_linear);
+    g_assert_cmpint(lull_clock_map_joined(&map, 4), ==, 3666666666);
+    /* 2.4 GHz for 2^63 cycles: 9223372036854775808 / 2.4 ns */
+    lull_clock_map_init(&map, 2400000000, 0, 0, 0, &identity);
+    g_assert_cmpint(lull_clock_map_joined(&map, UINT64_C(1) << 63), ==, 3843071682022823253);
+    lull_clock_map_init(&map, 1, INT64_MAX, UINT64_MAX, 0, &identity);
+    g_assert_cmpint(lull_clock_map_joined(&map, UINT64_MAX), ==, INT64_MAX - 1);
+}
+
+static void test_transform(void)
+{
+    /* 2^-20 fast from 1000 s on, and 5 ns ahead */
+    struct lull_clock_transform transform = {
+        .origin_ns = INT64_C(1000000000000), .offset_ns = 5, .rate_num = INT64_C(1) << 42};
+    g_assert_cmpint(lull_clock_transform_apply(&transform, transform.origin_ns), ==,
+                    transform.origin_ns + 5);
+    int64_t t = transform.origin_ns + (INT64_C(1) << 40);
+    g_assert_cmpint(lull_clock_transform_apply(&transform, t), ==, t + 5 + (1 << 20));
+    /* halves are rounded up: 2^19 / 2^20 = 0.5 */
+    t = transform.origin_ns + (1 << 19);
+    g_assert_cmpint(lull_clock_transform_apply(&transform, t), ==, t + 5 + 1);
+    for (int i = 0; i < 1000; i++) {
+        t = transform.origin_ns + (int64_t)i * 7919 * 104729;
+        int64_t joined = lull_clock_transform_apply(&transform, t);
+        int64_t back = lull_clock_transform_invert(&transform, joined);
+        g_assert_cmpint(lull_clock_transform_apply(&transform, back), <=, joined);
+        g_assert_cmpint(lull_clock_transform_apply(&transform, back + 1), >, joined);
+        g_assert_cmpint(ABS(back - t), <=, 1);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/merge/random", test_merge);
+    g_test_add_func("/clock/map", test_clock);
+    g_test_add_func("/clock/transform", test_transform);
+    return g_test_run();
+}

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 
 #define NS_PER_S INT64_C(1000000000)
-#define RATE_SHIFT 62
 
 /* Between the extremes, which stand for "no time". */
 static int64_t saturate(__int128 v)
@@ -11,31 +10,6 @@ static int64_t saturate(__int128 v)
     if (v >= INT64_MAX)
         return INT64_MAX - 1;
     return v <= INT64_MIN ? INT64_MIN + 1 : (int64_t)v;
-}
-
-static __int128 transformed(const struct lull_clock_transform *transform, int64_t t)
-{
-    __int128 drift = (__int128)transform->rate_num * ((__int128)t - transform->origin_ns);
-    drift = (drift + ((__int128)1 << (RATE_SHIFT - 1))) >> RATE_SHIFT;
-    return (__int128)t + transform->offset_ns + drift;
-}
-
-int64_t lull_clock_transform_apply(const struct lull_clock_transform *transform, int64_t t)
-{
-    return saturate(transformed(transform, t));
-}
-
-int64_t lull_clock_transform_invert(const struct lull_clock_transform *transform, int64_t joined)
-{
-    __int128 low = INT64_MIN, high = INT64_MAX; /* the answer is in [low, high] */
-    while (low < high) {
-        __int128 middle = low + (high - low + 1) / 2;
-        if (transformed(transform, (int64_t)middle) <= joined)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return (int64_t)low;
 }
 
 /* Before joining; cannot overflow: cycles * 1e9 needs at most 94 bits. */
@@ -53,7 +27,7 @@ int64_t lull_clock_map_own(const struct lull_clock_map *map, uint64_t value)
 
 int64_t lull_clock_map_slow(const struct lull_clock_map *map, uint64_t value)
 {
-    return lull_clock_transform_apply(&map->transform, lull_clock_map_own(map, value));
+    return saturate(lull_clock_transform_apply(&map->transform, lull_clock_map_own(map, value)));
 }
 
 void lull_clock_map_init(struct lull_clock_map *map, uint64_t frequency, int64_t offset_s,

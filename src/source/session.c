@@ -40,6 +40,11 @@ const char *lull_event_class_name(const struct lull_event_class *event_class)
     return event_class->name;
 }
 
+uint32_t lull_event_class_number(const struct lull_event_class *event_class)
+{
+    return event_class->number;
+}
+
 uint32_t lull_session_host_count(const struct lull_session *session)
 {
     return session->hosts->len;

@@ -27,9 +27,12 @@ void lull_session_trace_free(gpointer data)
 
 /* ---- hosts ---- */
 
+/* The clock's UUID is the boot id; whoever copied a machine's clock but gave it another name meant another machine. */
 static bool is_host_of(const struct session_host *host, const struct lull_source *source)
 {
     if (host->has_clock_uuid != source->has_clock_uuid)
+        return false;
+    if (host->hostname && source->hostname && strcmp(host->hostname, source->hostname) != 0)
         return false;
     if (host->has_clock_uuid)
         return memcmp(host->clock_uuid, source->clock_uuid, sizeof host->clock_uuid) == 0;
@@ -115,8 +118,10 @@ static bool add_trace(struct lull_session *session, const char *path, GError **e
     adopt_clock(trace, lull_session_host_at(session, source->info.host));
     g_ptr_array_add(session->traces, trace);
     trace->class_names = g_hash_table_new(g_str_hash, g_str_equal);
-    for (uint32_t i = 0; i < source->n_classes; i++)
+    for (uint32_t i = 0; i < source->n_classes; i++) {
+        source->classes[i].number = session->n_classes++;
         g_hash_table_add(trace->class_names, (char *)source->classes[i].name);
+    }
     for (uint32_t i = 0; i < source->n_streams; i++) {
         struct lull_event *event = &source->streams[i]->event;
         event->host = source->info.host;

@@ -9,7 +9,8 @@
 
 struct lull_event_class {
     const char *name;
-    uint32_t index; /* within the source */
+    uint32_t index;  /* within the source */
+    uint32_t number; /* within the session */
 };
 
 /* What of a trace is wanted; the same for all its streams. */

@@ -4,6 +4,16 @@
 
 #include <string.h>
 
+/* Whether nothing follows the word at `pos`: then the fault may be that the text was cut off there. */
+static bool is_last_word(const struct tsdl_source *source, uint32_t pos)
+{
+    while (pos < source->size && !g_ascii_isspace(source->text[pos]))
+        pos++;
+    while (pos < source->size && g_ascii_isspace(source->text[pos]))
+        pos++;
+    return pos >= source->size;
+}
+
 bool tsdl_fail(struct tsdl_source *source, enum lull_error code, uint32_t pos, const char *format,
                ...)
 {
@@ -23,8 +33,11 @@ bool tsdl_fail(struct tsdl_source *source, enum lull_error code, uint32_t pos, c
     va_start(arguments, format);
     char *message = g_strdup_vprintf(format, arguments);
     va_end(arguments);
-    g_set_error(source->error, LULL_ERROR, (gint)code, "%s: line %u, column %u: %s", source->name,
-                line, column, message);
+    g_autofree char *end = is_last_word(source, pos) && !strstr(message, "the text ends at byte")
+                               ? g_strdup_printf("; the text ends at byte %u", source->size)
+                               : NULL;
+    g_set_error(source->error, LULL_ERROR, (gint)code, "%s: line %u, column %u: %s%s", source->name,
+                line, column, message, end ? end : "");
     g_free(message);
     return false;
 }

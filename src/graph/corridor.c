@@ -152,7 +152,7 @@ static bool is_less(struct lull_drift a, struct lull_drift b)
 
 static int64_t rate_of(struct lull_drift drift)
 {
-    return (int64_t)(((__int128)drift.numerator << LULL_LINE_RATE) / drift.denominator);
+    return (int64_t)(((__int128)drift.numerator * LULL_LINE_WHOLE) / drift.denominator);
 }
 
 /* The largest (sign +1) or smallest offset that the points ask for at x = 0 with this rate, in
@@ -164,7 +164,7 @@ static __int128 extreme_offset(const GArray *points, int64_t rate, int sign)
     for (guint i = 0; i < points->len; i++) {
         struct lull_hull_point point = at(points, i);
         __int128 offset =
-            ((__int128)(point.y - point.x) << LULL_LINE_RATE) - (__int128)rate * point.x;
+            ((__int128)(point.y - point.x) * LULL_LINE_WHOLE) - (__int128)rate * point.x;
 
         if (i == 0 || (sign > 0 ? offset > extreme : offset < extreme))
             extreme = offset;
@@ -187,8 +187,7 @@ bool lull_corridor_solve(struct lull_corridor *corridor, int32_t limit_ppm)
 
     corridor->estimate = (struct lull_line){
         .origin = corridor->origin_x,
-        .offset =
-            middle + (((__int128)corridor->origin_y - corridor->origin_x) << LULL_LINE_FRACTION),
+        .offset = middle + (((__int128)corridor->origin_y - corridor->origin_x) * LULL_LINE_NS),
         .rate = rate,
     };
     return true;
@@ -229,8 +228,7 @@ long double lull_corridor_error(const struct lull_corridor *corridor, int64_t x_
                                (__int128)reach * 2);
     long double shift = (long double)((__int128)corridor->origin_y - corridor->origin_x);
     long double estimate =
-        (long double)lull_line_offset_at(&corridor->estimate, x_ns) / (1LL << LULL_LINE_FRACTION) -
-        shift;
+        (long double)lull_line_offset_at(&corridor->estimate, x_ns) / LULL_LINE_NS - shift;
     long double high = farthest(corridor, corridor->above, -1, x) - estimate;
     long double low = estimate - farthest(corridor, corridor->below, 1, x);
 

@@ -199,7 +199,7 @@ static long double slack_of(const struct groups *groups, const struct message *m
     __int128 slack = lull_line_exact(&nodes[message->receiver].clock, message->receive_ns) -
                      lull_line_exact(&nodes[message->sender].clock, message->send_ns);
 
-    return (long double)slack / (1LL << LULL_LINE_RATE);
+    return (long double)slack / LULL_LINE_WHOLE;
 }
 
 /* A hair below zero may be a rounding error of a pair without any play; then the rounded times
@@ -304,8 +304,8 @@ static void change(struct groups *groups, uint32_t host, long double at_begin, l
 
     if (fabsl(rate) > 0.25L || fabsl(offset) > 1e18L)
         return;
-    line.offset += (__int128)(offset * (1LL << LULL_LINE_FRACTION));
-    line.rate += (int64_t)(rate * (1LL << LULL_LINE_RATE));
+    line.offset += (__int128)(offset * LULL_LINE_NS);
+    line.rate += (int64_t)(rate * LULL_LINE_WHOLE);
     if (lull_line_transform(&line, &clock)) {
         node->line = line;
         node->clock = clock;
@@ -396,7 +396,7 @@ static int64_t bound_of(const struct groups *groups, uint32_t host)
     for (unsigned i = 0; i < 2; i++) {
         long double moved = (long double)(lull_line_exact(&node->clock, ends[i]) -
                                           lull_line_exact(&node->tree_clock, ends[i])) /
-                            (1LL << LULL_LINE_RATE);
+                            LULL_LINE_WHOLE;
 
         bound = fmaxl(bound, node->error[i] + fabsl(moved));
     }

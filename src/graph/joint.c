@@ -9,7 +9,8 @@
 
 /* Slacks are nanoseconds: a thousandth does not matter. */
 static const long double tolerance = 1e-3L;
-static const long double tiny = 1e-15L;
+/* Weights are shares of 1 or 0: what is smaller than this is a rounding error. */
+static const long double tiny = 1e-10L;
 
 struct simplex {
     const struct lull_joint_row *rows;
@@ -44,6 +45,13 @@ static long double reduced_cost(const struct simplex *lp, uint32_t column)
     return result;
 }
 
+/* The right-hand side of the unknown's equation. Zero would make most steps degenerate; a little
+ * more, different for each, only means that large unknowns are liked a little. */
+static long double nudge(uint32_t unknown)
+{
+    return 1e-7L * (1 + (long double)(unknown * UINT32_C(2654435761) >> 16) / 65536);
+}
+
 static void start(struct simplex *lp)
 {
     uint32_t size = lp->n + 1, worst = 0;
@@ -55,12 +63,12 @@ static void start(struct simplex *lp)
     for (uint32_t i = 0; i < lp->rows[worst].n_terms; i++)
         weights[lp->rows[worst].unknown[i]] += lp->rows[worst].weight[i];
     for (uint32_t j = 0; j < lp->n; j++) {
-        long double sign = weights[j] > 0 ? -1 : 1;
+        long double rest = nudge(j) - weights[j], sign = rest < 0 ? -1 : 1;
 
         lp->basis[j] = lp->n_rows + 2 * j + (sign < 0);
         lp->inverse[j * size + j] = sign;
         lp->inverse[j * size + lp->n] = -sign * weights[j];
-        lp->solution[j] = fabsl(weights[j]);
+        lp->solution[j] = fabsl(rest);
     }
     lp->basis[lp->n] = worst;
     lp->inverse[lp->n * size + lp->n] = 1;
@@ -129,12 +137,12 @@ static uint32_t choose_leaving(const struct simplex *lp)
     long double best_ratio = 0;
 
     for (uint32_t i = 0; i <= lp->n; i++) {
-        if (lp->column[i] <= tiny * 1e3L)
+        if (lp->column[i] <= tiny)
             continue;
         long double ratio = lp->solution[i] / lp->column[i];
 
         if (best == UINT32_MAX || ratio < best_ratio ||
-            (ratio == best_ratio && lp->basis[i] < lp->basis[best])) {
+            (ratio == best_ratio && lp->column[i] > lp->column[best])) {
             best = i;
             best_ratio = ratio;
         }
@@ -154,13 +162,22 @@ static void pivot(struct simplex *lp, uint32_t leaving, uint32_t column)
     for (uint32_t i = 0; i < size; i++) {
         long double factor = lp->column[i], *line = lp->inverse + (size_t)i * size;
 
-        if (i == leaving || fabsl(factor) < tiny)
+        if (i == leaving || factor == 0)
             continue;
         for (uint32_t j = 0; j < size; j++)
             line[j] -= factor * pivot_line[j];
         lp->solution[i] = fmaxl(lp->solution[i] - factor * lp->solution[leaving], 0);
     }
     lp->basis[leaving] = column;
+}
+
+static long double total(const struct simplex *lp)
+{
+    long double sum = 0;
+
+    for (uint32_t i = 0; i <= lp->n; i++)
+        sum += lp->solution[i] * cost(lp, lp->basis[i]);
+    return sum;
 }
 
 static bool run(struct simplex *lp)
@@ -172,8 +189,10 @@ static bool run(struct simplex *lp)
     start(lp);
     for (uint64_t i = 0; i < limit; i++) {
         set_prices(lp);
-        stalled = lp->prices[lp->n] < before - tiny ? 0 : stalled + 1;
-        before = lp->prices[lp->n];
+        long double value = total(lp);
+
+        stalled = value < before ? 0 : stalled + 1;
+        before = value;
         uint32_t column = choose_column(lp, stalled > 20);
 
         if (column == UINT32_MAX)

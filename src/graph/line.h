@@ -8,6 +8,9 @@
 #include <stdbool.h>
 
 enum { LULL_LINE_FRACTION = 32, LULL_LINE_RATE = 62 };
+/* One nanosecond, and a drift of 1. Negative numbers must not be shifted left, so multiply. */
+#define LULL_LINE_NS (INT64_C(1) << LULL_LINE_FRACTION)
+#define LULL_LINE_WHOLE (INT64_C(1) << LULL_LINE_RATE)
 
 /* other(t) = t + offset / 2^32 + rate / 2^62 * (t - origin) */
 struct lull_line {

@@ -160,8 +160,8 @@ static bool bounds_drift(const struct lull_corridor *corridor)
 static int64_t half_line(const struct lull_hull_line *line, int64_t x, int64_t *rate)
 {
     /* An estimate from little time may be steep; a clock is not. */
-    __int128 drift = (((__int128)line->dy - line->dx) << LULL_LINE_RATE) / line->dx;
-    __int128 limit = ((__int128)drift_limits_ppm[0] << LULL_LINE_RATE) / 1000000;
+    __int128 drift = (((__int128)line->dy - line->dx) * LULL_LINE_WHOLE) / line->dx;
+    __int128 limit = ((__int128)drift_limits_ppm[0] * LULL_LINE_WHOLE) / 1000000;
 
     *rate = (int64_t)CLAMP(drift, -limit, limit);
     return line->through.y - line->through.x +
@@ -182,8 +182,8 @@ static void use_last_estimate(struct lull_sync_link *link)
 
     corridor->estimate = (struct lull_line){
         .origin = corridor->origin_x + x,
-        .offset = (((__int128)corridor->origin_y - corridor->origin_x) << LULL_LINE_FRACTION) +
-                  (offset << (LULL_LINE_FRACTION - 1)),
+        .offset = (((__int128)corridor->origin_y - corridor->origin_x) * LULL_LINE_NS) +
+                  (offset * (LULL_LINE_NS / 2)),
         .rate = steep / 2 + flat / 2,
     };
     link->has_estimate = true;

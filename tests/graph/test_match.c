@@ -1,8 +1,6 @@
 /* Which packets belong together: the event-matching fixture of Trace Compass (specification, 7.4),
  * and what offload, retransmission, wrapping numbers, several devices and other protocols make of
  * it. */
-#include <string.h>
-
 #include "graph/match.h"
 #include "kernel/states.h"
 

@@ -1,11 +1,10 @@
 /* Joined clocks against hosts whose clocks are known: made from a true time with offsets of hours
  * and drifts up to 200 ppm, with packets of random latency. The truth must lie within the bounds,
  * and no packet may travel backwards. */
-#include <string.h>
-
 #include "graph/sync.h"
+#include "kernel/states.h"
 
-enum { MAX_HOSTS = 8, SYN = 2, ACK = 16 };
+enum { MAX_HOSTS = 12, SYN = 2, ACK = 16 };
 
 #define SECOND INT64_C(1000000000)
 #define EPOCH (INT64_C(1795222889) * SECOND)
@@ -300,6 +299,37 @@ static void test_ring_disagrees(void)
     }
 }
 
+/* Everybody talks to everybody over wires of different length in both directions: no tree of pairs
+ * satisfies the others, but the truth satisfies all of them, so there are clocks that do. */
+static void test_mesh(void)
+{
+    for (uint32_t seed = 0; seed < 12; seed++) {
+        struct world world = make_world(4 + seed % 9, seed);
+        uint32_t count;
+
+        for (uint32_t i = 0; i < world.n_hosts; i++) {
+            for (uint32_t k = 0; k < world.n_hosts; k++) {
+                int64_t least = g_rand_int_range(world.random, 20000, 1000000);
+
+                if (i < k && g_rand_boolean(world.random))
+                    least += 3000000;
+                if (i != k)
+                    talk(&world, (struct wire){i, k, least, 300000, 0, 30 * SECOND, 40});
+            }
+        }
+        struct lull_sync *sync = join(&world, 31);
+        const struct lull_sync_pair *pairs = lull_sync_pairs(sync, &count);
+
+        g_assert_cmpuint(count, ==, world.n_hosts * (world.n_hosts - 1) / 2);
+        for (uint32_t i = 0; i < count; i++)
+            g_assert_cmpint(pairs[i].quality, ==, LULL_SYNC_ACCURATE);
+        assert_within_bounds(&world, sync, 10000000);
+        assert_causal(&world, sync);
+        lull_sync_free(sync);
+        free_world(&world);
+    }
+}
+
 /* Half a second of exchange in ten minutes of trace: the bound must cover what lies outside. */
 static void test_short_exchange(void)
 {
@@ -477,6 +507,7 @@ int main(int argc, char **argv)
     g_test_add_func("/graph/sync/two", test_two);
     g_test_add_func("/graph/sync/many", test_many);
     g_test_add_func("/graph/sync/ring-disagrees", test_ring_disagrees);
+    g_test_add_func("/graph/sync/mesh", test_mesh);
     g_test_add_func("/graph/sync/short-exchange", test_short_exchange);
     g_test_add_func("/graph/sync/one-way", test_one_way);
     g_test_add_func("/graph/sync/disjoint", test_disjoint);

@@ -136,7 +136,7 @@ static void test_sound(void)
         walk_trace(&first, dir, bits_of(bases.image[i]));
         walk_trace(&second, dir, bits_of(bases.image[i]));
         g_assert_cmpstr(first.error, ==, NULL);
-        g_assert_cmpstr(first.first_problem, ==, NULL);
+        g_assert_cmpstr(first.all_problems, ==, NULL);
         g_assert_cmpstr(first.visit_error, ==, NULL);
         g_assert_cmpuint(first.events, ==, bases.events[i]);
         g_assert_cmpuint(first.counted, ==, bases.events[i]);
@@ -186,7 +186,7 @@ static void run_case(const struct bases *bases, uint64_t seed, unsigned number, 
     watch_end();
     if (keep)
         g_printerr("%serror: %s\nproblem: %s\nvisit: %s\nevents: %" G_GUINT64_FORMAT "\n", name,
-                   walk.error, walk.first_problem, walk.visit_error, walk.events);
+                   walk.error, walk.all_problems, walk.visit_error, walk.events);
     check_case(&walk, &mutation, name, bases->events[base]);
     *reported += walk.error || walk.problems || walk.visit_error;
     walk_clear(&walk);

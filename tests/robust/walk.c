@@ -171,8 +171,9 @@ static void gather(struct walk *walk, const struct lull_session *session)
         const char *text = lull_session_problem(session, i);
         g_assert_nonnull(text);
         g_assert_null(strchr(text, '\n'));
-        if (!walk->first_problem)
-            walk->first_problem = g_strdup(text);
+        char *before = walk->all_problems;
+        walk->all_problems = before ? g_strconcat(before, "\n", text, NULL) : g_strdup(text);
+        g_free(before);
     }
     for (uint32_t i = 0; i < lull_session_loss_count(session); i++) {
         const struct lull_loss *loss = lull_session_loss(session, i);
@@ -189,6 +190,7 @@ void walk_trace(struct walk *walk, const char *dir, uint64_t limit)
     if (!lull_session_add(session, dir, &error)) {
         g_assert_nonnull(error);
         g_assert_true(error->domain == LULL_ERROR);
+        g_assert_null(strchr(error->message, '\n'));
         walk->error = g_strdup(error->message);
         g_error_free(error);
     } else {
@@ -205,7 +207,7 @@ void walk_trace(struct walk *walk, const char *dir, uint64_t limit)
 
 void walk_clear(struct walk *walk)
 {
-    g_free(walk->first_problem);
+    g_free(walk->all_problems);
     g_free(walk->error);
     g_free(walk->visit_error);
     *walk = (struct walk){0};

@@ -15,10 +15,10 @@ struct walk {
     uint64_t disorder; /* events earlier than the one before */
     uint64_t lost_events, lost_packets;
     uint32_t problems;
-    char *first_problem; /* or NULL */
-    char *error;         /* why it could not be opened, or NULL */
-    char *visit_error;   /* the first error of lull_event_visit(), or NULL */
-    bool endless;        /* more events than there are bits in the trace */
+    char *all_problems; /* a line each, or NULL */
+    char *error;        /* why it could not be opened, or NULL */
+    char *visit_error;  /* the first error of lull_event_visit(), or NULL */
+    bool endless;       /* more events than there are bits in the trace */
 };
 
 /* Walks the trace at `dir`; events above `limit` count as endless. */

@@ -19,7 +19,7 @@ struct connection {
     uint32_t client_flow; /* from client to server; LULL_NONE: not known yet */
     uint32_t client_host; /* LULL_NONE: not known yet */
     struct direction sent, received;
-    uint32_t request; /* the one that is going on, or LULL_NONE */
+    uint32_t request;          /* the one that is going on, or LULL_NONE */
     int64_t blocked_before_ns; /* what the task had been blocked when it began */
     bool has_answer;
     bool is_waiting; /* the client must run before it has the answer */
@@ -29,8 +29,8 @@ struct connection {
 /* How long each task was blocked so far. */
 struct watch {
     int64_t blocked_ns, since_ns;
-    uint8_t state;      /* enum lull_state */
-    uint32_t waiting;   /* first connection whose answer this task has yet to take, or LULL_NONE */
+    uint8_t state;    /* enum lull_state */
+    uint32_t waiting; /* first connection whose answer this task has yet to take, or LULL_NONE */
 };
 
 struct lull_requests {
@@ -54,7 +54,8 @@ static int64_t blocked_until(const struct watch *watch, int64_t t)
     return watch->blocked_ns + (watch->state == LULL_STATE_BLOCKED ? t - watch->since_ns : 0);
 }
 
-static void end_answer(struct lull_requests *requests, const struct connection *connection, int64_t t)
+static void end_answer(struct lull_requests *requests, const struct connection *connection,
+                       int64_t t)
 {
     struct lull_request *request = &requests->list.items[connection->request];
     request->end_ns = t;
@@ -101,7 +102,8 @@ static uint32_t new_bytes(struct direction *direction, const struct lull_packet 
     return fresh;
 }
 
-/* The client is who opened the connection; if that was not seen, who has the port of a client; else who sent payload first. */
+/* The client is who opened the connection; if that was not seen, who has the port of a client; else
+ * who sent payload first. */
 static bool is_from_client(const struct lull_packet *packet)
 {
     if (packet->tcp_flags & TCP_SYN)
@@ -142,7 +144,8 @@ static uint32_t connection_of(struct lull_requests *requests, const struct lull_
     if (number != LULL_MAP_NONE && is_opening(packet)) {
         /* The ports are used again, unless it is the same SYN on its way or sent again. */
         const struct connection *connection = &requests->connections.items[number];
-        if (connection->sent.is_open && connection->sent.next != packet->seq + 1 && packet->is_send) {
+        if (connection->sent.is_open && connection->sent.next != packet->seq + 1 &&
+            packet->is_send) {
             if (reverse != LULL_NONE)
                 lull_map_remove(&requests->by_flow, reverse);
             return add_connection(requests, packet);
@@ -179,7 +182,8 @@ static void on_request_bytes(struct lull_requests *requests, struct connection *
     requests->list.items[connection->request].bytes_sent += bytes;
 }
 
-static void on_answer_bytes(struct lull_requests *requests, uint32_t number, const struct lull_packet *packet)
+static void on_answer_bytes(struct lull_requests *requests, uint32_t number,
+                            const struct lull_packet *packet)
 {
     struct connection *connection = &requests->connections.items[number];
     uint32_t bytes = new_bytes(&connection->received, packet);
@@ -214,7 +218,8 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
         connection->client_flow = packet->flow;
     bool is_request = packet->flow == connection->client_flow;
     /* Who sends the client's packets first, without having received them, is the client's host. */
-    if (connection->client_host == LULL_NONE && is_request && packet->is_send && !connection->is_foreign)
+    if (connection->client_host == LULL_NONE && is_request && packet->is_send &&
+        !connection->is_foreign)
         connection->client_host = packet->host;
     if (packet->host != connection->client_host)
         return;

@@ -1,4 +1,4 @@
 /* The error domain. */
 #include <lull/error.h>
 
-G_DEFINE_QUARK(lull-error-quark, lull_error)
+G_DEFINE_QUARK(lull - error - quark, lull_error)

@@ -11,22 +11,26 @@
 #define LULL_TIME_TEXT_SIZE 48
 
 /* Parses a point in time, in any verb's --begin, --end, --timerange:
- *   1795224979432835564              ns since the epoch (14 digits or more)
+ *   1795224979432835564              ns since the epoch (14 digits or more, leading zeros count)
  *   1795224979.432835564             s since the epoch with up to nine digits
- *   2026-11-21T01:22:59.432835564    ISO date-time (also a space for the T, optional Z or +hh:mm); without zone: UTC, or local if `local`
- *   01:22:59.4                       on the day of `base_ns`
+ *   2026-11-21T01:36:19.432835564    ISO date-time (also a space for the T, optional Z or +hh:mm);
+ *                                    without zone: UTC, or local if `local`
+ *   01:36:19.4                       on the day of `base_ns`
  *   +1.5s  +200ms  +3us  +7ns  +2min  +1h   after base_ns
  * base_ns is the begin of the trace. LULL_ERROR_USAGE that says what is wrong with `text`. */
-bool lull_time_parse(const char *text, int64_t base_ns, bool local, int64_t *time_ns, GError **error);
+bool lull_time_parse(const char *text, int64_t base_ns, bool local, int64_t *time_ns,
+                     GError **error);
 
-/* Parses a duration with unit ("1.5s", "200ms", "3us", "7ns", "2min", "1h"); no sign. */
+/* Parses a duration with unit ("1.5s", "200ms", "3us", "7ns", "2min", "1h"); no sign, up to nine
+ * digits behind the point, a whole number of nanoseconds. */
 bool lull_duration_parse(const char *text, int64_t *duration_ns, GError **error);
 
-/* "2026-11-21T01:22:59.432835564Z" (or with local offset, "+01:00"). */
+/* "2026-11-21T01:36:19.432835564Z" (or with local offset, "+01:00"). */
 void lull_time_format_iso(int64_t time_ns, bool local, char out[static LULL_TIME_TEXT_SIZE]);
-/* "01:22:59.432835564" */
+/* "01:36:19.432835564" */
 void lull_time_format_clock(int64_t time_ns, bool local, char out[static LULL_TIME_TEXT_SIZE]);
-/* Four significant digits and a unit: "0 ns", "12.35 us", "819.2 ms", "3.501 s", "2 min 3.4 s"; negative with "-". */
+/* Four significant digits and a unit, halves rounded up, negative with "-": "0 ns", "12.35 us",
+ * "819.2 ms", "3.501 s"; from a minute on "2 min 3.4 s", "1 h 2 min 3 s". */
 void lull_duration_format(int64_t duration_ns, char out[static LULL_TIME_TEXT_SIZE]);
 
 #endif

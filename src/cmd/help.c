@@ -143,7 +143,9 @@ static void print_options(FILE *file, const struct lull_option **options, uint32
 void lull_help_verb(FILE *file, const struct lull_verb *verb, const struct lull_view_style *style)
 {
     const uint32_t width = help_width(style);
-    fprintf(file, "Usage: lull %s [OPTIONS] %s\n\n", verb->name, verb->usage);
+    const uint32_t at = (uint32_t)fprintf(file, "Usage: lull %s [OPTIONS]", verb->name);
+    wrap(file, verb->usage, at, at + 1, width);
+    fputc('\n', file);
     print_text(file, verb->description, width);
     uint32_t count, n_own;
     g_autofree const struct lull_option **options = lull_verb_options(verb, &count, &n_own);

@@ -82,15 +82,13 @@ const struct lull_verb lull_verb_info = {
     .summary = "show what a trace holds, what it lost, and which questions it can answer",
     .usage = "TRACE…",
     .description =
-        "Shows each machine's traces: where they are, what recorded them, their clock, begin, end "
-        "and "
-        "size; the events and packets that were lost, and when; and for each question that Lull "
-        "knows whether the recorded events suffice for it, and which are missing.\n"
+        "Shows each machine's traces: where they are, what recorded them, their clock, begin, "
+        "end and size; the events and packets that were lost, and when; and for each question "
+        "that Lull knows whether the recorded events suffice for it, and which are missing.\n"
         "\n"
-        "With --events all events are counted by name. --begin, --end, --timerange and --cpu limit "
-        "what "
-        "is counted; the rest is about the whole trace. Times are those of each machine's own "
-        "clock.",
+        "With --events all events are counted by name. --begin, --end, --timerange and --cpu "
+        "limit what is counted; the rest is about the whole trace. Times are those of each "
+        "machine's own clock.",
     .output =
         "With --json one object:\n"
         "\n"
@@ -107,13 +105,12 @@ const struct lull_verb lull_verb_info = {
         "      \"lacks\": [[name, …]], \"without\": [{\"names\": [name, …], \"then\"}]}]}],\n"
         "  \"problems\": [text, …]}\n"
         "\n"
-        "Times are nanoseconds since 1970 on the machine's own clock; begin, end and duration are "
-        "null "
-        "for a trace without packets. \"events\" is null without --events, else sorted by count, "
-        "largest first, then name and host. \"answer\" is \"yes\", \"partly\" or \"no\"; \"lacks\" "
-        "lists for each missing kind of event the names any one of which would do; \"without\" "
-        "lists "
-        "what else is missing and what follows from that. \"problems\" says what is damaged.",
+        "Times are nanoseconds since 1970 on the machine's own clock; begin, end and duration "
+        "are null for a trace without packets. \"events\" is null without --events, else "
+        "sorted by count, largest first, then name and host. \"answer\" is \"yes\", \"partly\" "
+        "or \"no\"; \"lacks\" lists for each missing kind of event the names any one of which "
+        "would do; \"without\" lists what else is missing and what follows from that. "
+        "\"problems\" says what is damaged.",
     .options = options,
     .common = common,
     .examples = examples,

@@ -23,7 +23,7 @@ static void print_field(const char *label, const char *format, ...)
 
 static void print_heading(const struct lull_view_style *style, const char *heading)
 {
-    printf("\n%s%s%s\n", style->color ? "\033[1m" : "", heading, style->color ? "\033[0m" : "");
+    printf("%s%s%s\n", style->color ? "\033[1m" : "", heading, style->color ? "\033[0m" : "");
 }
 
 static const char *plural(uint64_t count)
@@ -257,6 +257,7 @@ static void print_questions(const struct lull_info *info, const struct lull_view
                 is_done[other] = true;
             }
         }
+        putchar('\n');
         print_heading(style, heading->str);
         fputs(answers->pdata[host], stdout);
     }
@@ -287,6 +288,7 @@ static bool print_events(const struct lull_info *info, const struct lull_view_st
         lull_table_set_text(table, 3, row->name);
     }
     g_autofree char *heading = g_strdup_printf("Events: %" PRIu64, total);
+    putchar('\n');
     print_heading(style, heading);
     bool done = lull_table_print(table, stdout, style, error);
     lull_table_free(table);
@@ -296,10 +298,16 @@ static bool print_events(const struct lull_info *info, const struct lull_view_st
 bool lull_info_print_text(const struct lull_info *info, const struct lull_view_style *style,
                           GError **error)
 {
+    bool is_first = true;
     for (uint32_t host = 0; host < lull_session_host_count(info->session); host++) {
-        if (lull_info_shows(info, host)) {
-            print_host(info, host, style);
+        if (!lull_info_shows(info, host)) {
+            continue;
         }
+        if (!is_first) {
+            putchar('\n');
+        }
+        print_host(info, host, style);
+        is_first = false;
     }
     print_questions(info, style);
     return !info->events || print_events(info, style, error);

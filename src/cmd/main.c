@@ -29,17 +29,19 @@ static void set_up_signals(void)
     sigaction(SIGPIPE, &action, NULL);
 }
 
-/* What was printed must have arrived: a full disk is an error. */
+/* What was printed must have arrived: a full disk is an error. A verb that noticed it has said so.
+ */
 static int finish_output(int status)
 {
     errno = 0;
-    bool failed = ferror(stdout);
-    if (fflush(stdout) != 0 || failed) {
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
+        return status;
+    }
+    if (status == EXIT_DONE) {
         fprintf(stderr, "lull: cannot write to standard output: %s\n",
                 errno ? g_strerror(errno) : "a write failed");
-        return status == EXIT_DONE ? EXIT_BAD_INPUT : status;
     }
-    return status;
+    return status == EXIT_USAGE ? EXIT_USAGE : EXIT_BAD_INPUT;
 }
 
 static void print_version(void)

@@ -1,10 +1,10 @@
 /* lull print: events as text or JSON, one line each, merged by time. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/time.h"
-#include "cmd/progress.h"
-#include "cmd/verb.h"
+#include "cmd/join_args.h"
 #include "kernel/running_filter.h"
 #include "view/event_json.h"
 #include "view/event_text.h"
@@ -92,25 +92,31 @@ static bool print_event(struct printer *printer, const struct lull_event *event)
     return fwrite_unlocked(line->data, 1, line->length, stdout) == line->length;
 }
 
-static void print_events(struct printer *printer, struct lull_running_filter *filter,
-                         const struct lull_args *args)
+static bool print_events(struct printer *printer, struct lull_running_filter *filter,
+                         const struct lull_args *args, GError **error)
 {
+    bool is_written = true;
     const int64_t limit = lull_args_number(args, "limit");
     int64_t printed = 0;
     struct lull_event event;
     struct lull_progress progress;
     lull_progress_begin(&progress, args, printer->session, "printing", true);
-    while ((limit < 0 || printed < limit) && lull_session_next(printer->session, &event) == 1) {
+    while (is_written && (limit < 0 || printed < limit) &&
+           lull_session_next(printer->session, &event) == 1) {
         lull_progress_tick(&progress);
-        if (!lull_running_filter_passes(filter, &event)) {
-            continue;
+        if (lull_running_filter_passes(filter, &event)) {
+            is_written = print_event(printer, &event);
+            printed++;
         }
-        if (!print_event(printer, &event)) {
-            break; /* main finds out why */
-        }
-        printed++;
     }
+    is_written = is_written && fflush(stdout) == 0;
+    const int reason = errno;
     lull_progress_end(&progress);
+    if (!is_written) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write to standard output: %s",
+                    g_strerror(reason));
+    }
+    return is_written;
 }
 
 /* The names of --events, or all: split at commas. */
@@ -122,7 +128,8 @@ static char **wanted_names(const struct lull_args *args, GError **error)
         const char *star = strchr(g_strstrip(names[i]), '*');
         if (!names[i][0] || (star && star[1])) {
             g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                        "--events takes names with commas between, each may end with '*', not “%s”",
+                        "--events takes names with commas between, each may end with '*', not "
+                        "“%s”",
                         list);
             g_strfreev(names);
             return NULL;
@@ -169,7 +176,7 @@ static int print_session(const struct lull_args *args, struct lull_session *sess
                          char *const *names, GError **error)
 {
     int64_t begin_ns, end_ns;
-    if (!check_names(session, names, error) ||
+    if (!lull_args_apply(args, session, error) ||
         !lull_args_range(args, session, &begin_ns, &end_ns, error)) {
         return 1;
     }
@@ -184,9 +191,11 @@ static int print_session(const struct lull_args *args, struct lull_session *sess
     setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
     struct printer printer;
     printer_init(&printer, args, session);
-    print_events(&printer, filter, args);
+    bool done = print_events(&printer, filter, args, error);
     int status = lull_args_report_problems(session);
-    if (printer.damaged) {
+    if (!done) {
+        status = 1;
+    } else if (printer.damaged) {
         g_propagate_prefixed_error(
             error, g_steal_pointer(&printer.first_damage),
             "%" G_GUINT64_FORMAT " events are damaged, the first: ", printer.damaged);
@@ -203,11 +212,19 @@ static int run(const struct lull_args *args, GError **error)
     if (!names) {
         return 2;
     }
-    struct lull_session *session = lull_args_open_session(args, error);
+    struct lull_session *session = lull_args_open_traces(args, error);
     if (!session) {
         return 1;
     }
-    int status = print_session(args, session, names, error);
+    /* What can be known to be wrong before the work of joining the clocks is said before it. */
+    int32_t host;
+    int status = 1;
+    if (lull_args_host(args, session, &host, error) && check_names(session, names, error)) {
+        if (lull_session_host_count(session) > 1) {
+            lull_sync_free(lull_args_join(args, session));
+        }
+        status = print_session(args, session, names, error);
+    }
     lull_session_free(session);
     return status;
 }
@@ -228,8 +245,8 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"begin", "end",  "timerange", "local", "host", "cpu",
-                                     "tid",   "comm", "limit",     "json",  NULL};
+static const char *const common[] = {"begin", "end",  "timerange", "local",   "host", "cpu",
+                                     "tid",   "comm", "limit",     "no-sync", "json", NULL};
 
 static const struct lull_example examples[] = {
     {"lull print my-trace | less", "All events."},
@@ -247,16 +264,14 @@ const struct lull_verb lull_verb_print = {
     .summary = "print events, one line each, merged by time",
     .usage = "TRACE…",
     .description =
-        "Prints the events of all traces in the order of their times, one line each: the time, the "
-        "host "
-        "if there are several, the CPU, the name, the contexts in parentheses, then the fields. "
-        "Control "
-        "characters in texts are shown as escapes.\n"
+        "Prints the events of all traces in the order of their times, one line each: the time, "
+        "the host if there are several, the CPU, the name, the contexts in parentheses, then "
+        "the fields. Control characters in texts are shown as escapes. Clocks of several "
+        "machines are joined by the packets they exchanged, unless --no-sync.\n"
         "\n"
         "--tid and --comm keep the events that happened while that task ran on the CPU: the "
-        "contexts "
-        "of the event tell which task it was, and if the trace was recorded without them, the last "
-        "sched_switch on that CPU does.",
+        "contexts of the event tell which task it was, and if the trace was recorded without "
+        "them, the last sched_switch on that CPU does.",
     .output =
         "With --json one object a line:\n"
         "\n"
@@ -265,11 +280,10 @@ const struct lull_verb lull_verb_print = {
         "  \"context\": {\"pid\": 527, \"tid\": 527, \"procname\": \"python3\"},\n"
         "  \"fields\": {\"vec\": 9}}\n"
         "\n"
-        "Integers are numbers of up to 64 bits, an enumeration is {\"value\", \"label\"} with a "
-        "null "
-        "label if its value has none, a structure is an object, an array a list, a variant an "
-        "object with the one option that was chosen. \"cpu\" is null if the stream belongs to "
-        "none. An event that is damaged inside ends with \"damaged\": true.",
+        "Integers are numbers of up to 64 bits, an enumeration is {\"value\", \"label\"} with "
+        "a null label if its value has none, a structure is an object, an array a list, a "
+        "variant an object with the one option that was chosen. \"cpu\" is null if the stream "
+        "belongs to none. An event that is damaged inside ends with \"damaged\": true.",
     .options = options,
     .common = common,
     .examples = examples,

@@ -174,8 +174,9 @@ static void report_losses(const struct lull_session *session)
 int lull_args_report_damage(struct lull_session *session)
 {
     const uint32_t count = lull_session_problem_count(session);
-    /* What was printed so far belongs before the complaints about it. */
-    fflush(stdout);
+    if (count) {
+        fflush(stdout); /* what was printed so far belongs before the complaints about it */
+    }
     for (uint32_t i = 0; i < MIN(count, MOST_PROBLEMS); i++) {
         fprintf(stderr, "lull: damaged: %s\n", lull_session_problem(session, i));
     }

@@ -4,23 +4,24 @@
 
 #include <stddef.h>
 
+extern const struct lull_verb lull_verb_critpath;
 extern const struct lull_verb lull_verb_info;
 extern const struct lull_verb lull_verb_print;
+extern const struct lull_verb lull_verb_requests;
+extern const struct lull_verb lull_verb_sync;
 
 const struct lull_verb *const lull_verbs[] = {
-    &lull_verb_info,
-    &lull_verb_print,
-    NULL,
+    &lull_verb_critpath, &lull_verb_requests, &lull_verb_info,
+    &lull_verb_print,    &lull_verb_sync,     NULL,
 };
 
 const char lull_program_description[] =
-    "Lull answers one question: what was my program waiting for? It reads what the kernel recorded "
-    "on "
-    "one or many machines (LTTng kernel traces), joins their clocks and follows every wake-up "
-    "backwards.\n"
+    "Lull answers one question: what was my program waiting for? It reads what the kernel "
+    "recorded on one or many machines (LTTng kernel traces), joins their clocks and follows "
+    "every wake-up backwards.\n"
     "\n"
-    "TRACE is the directory of a trace, or a directory that holds traces; several may be given, of "
-    "one machine or of many.";
+    "TRACE is the directory of a trace, or a directory that holds traces; several may be "
+    "given, of one machine or of many.";
 
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
 

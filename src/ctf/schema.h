@@ -1,7 +1,9 @@
 /* The schema of one CTF trace: what its metadata declares, resolved and immutable. Built by the
- * metadata parsers (metadata.h), compiled to decode plans (plan.h), shared by readers without locks.
- * Everything lives in one arena and is freed with lull_schema_free(). Names are stored as a person
- * expects them: CTF 1.8's one leading underscore of a member name is removed. */
+ * metadata parsers (metadata.h), compiled to decode plans (plan.h), shared by readers without
+ * locks. Everything lives in one arena and is freed with lull_schema_free(). Names are stored as a
+ * person expects them: CTF 1.8's one leading underscore of a member or option name is removed (a
+ * name may be empty: an unnamed GNU/C bit-field). Labels of enumerations are as the metadata spells
+ * them. */
 #ifndef LULL_CTF_SCHEMA_H
 #define LULL_CTF_SCHEMA_H
 
@@ -10,9 +12,9 @@
 #include <stdint.h>
 
 enum lull_fc_kind {
-    LULL_FC_INT,      /* integer of 1..64 bits; an enumeration is an integer with `enumeration` set */
-    LULL_FC_FLOAT,    /* IEEE 754 binary16, 32 or 64 */
-    LULL_FC_STRING,   /* NUL-terminated bytes */
+    LULL_FC_INT,    /* integer of 1..64 bits; an enumeration is an integer with `enumeration` set */
+    LULL_FC_FLOAT,  /* IEEE 754 binary16, 32 or 64 */
+    LULL_FC_STRING, /* NUL-terminated bytes */
     LULL_FC_STRUCT,
     LULL_FC_ARRAY,    /* fixed length */
     LULL_FC_SEQUENCE, /* length comes from another field */
@@ -33,7 +35,8 @@ enum lull_scope {
 };
 
 /* One label of an enumeration covers lower..upper. Bounds are stored as the 64 bits of the value;
- * compare as int64_t if the integer is signed, else as uint64_t. A label may occur several times. */
+ * compare as int64_t if the integer is signed, else as uint64_t. A label may occur several times.
+ */
 struct lull_enum_range {
     uint64_t lower, upper;
     const char *label;
@@ -53,8 +56,10 @@ struct lull_member {
 
 /* The reference from a sequence or variant to its length or tag: the field reached from the root of
  * `scope` by member indices path[0..depth). It always stands before the referring field and its
- * class is always LULL_FC_INT (an enumeration for a tag). If the path crosses an array, sequence or
- * variant on the way, the referring field stands inside the same element or option. */
+ * class is always LULL_FC_INT (an enumeration for a tag, unsigned for a length). If the path
+ * crosses an array, sequence or variant on the way, the referring field stands inside the same
+ * element or option; a variant takes one index of the path (the option), an array or sequence takes
+ * none. */
 struct lull_fc_ref {
     enum lull_scope scope;
     uint32_t depth;
@@ -64,7 +69,10 @@ struct lull_fc_ref {
 
 struct lull_fc {
     enum lull_fc_kind kind;
-    uint32_t alignment; /* bits, a power of two, >= 1; a compound's is the largest of its parts' */
+    /* bits, a power of two, >= 1; a structure's is the largest of its parts' and its own, an
+     * array's its element's. A variant's is 1: the option that is selected aligns itself
+     * (section 4.2.2). */
+    uint32_t alignment;
     union {
         struct {
             uint32_t size; /* bits, 1..64 */
@@ -94,20 +102,23 @@ struct lull_fc {
             struct lull_fc_ref length;
         } sequence;
         struct {
-            const struct lull_member *options; /* names are the labels of the tag */
+            const struct lull_member *options;
             uint32_t n_options;
             struct lull_fc_ref tag;
+            /* For each range of the tag's enumeration the option that has its label, or -1. */
+            const int32_t *range_options;
         } variant;
     };
 };
 
-/* A clock of the trace. Time of value v in ns since its origin (for LTTng the Unix epoch):
- * offset_s * 1e9 + (offset_cycles + v) * 1e9 / frequency. */
+/* A clock of the trace. If the metadata declares none there is one anyway, named "", for fields
+ * named `timestamp`, which count nanoseconds then (section 8). Time of value v in ns since its
+ * origin (for LTTng the Unix epoch): offset_s * 1e9 + (offset_cycles + v) * 1e9 / frequency. */
 struct lull_clock {
     const char *name;
     const char *description; /* or NULL */
     bool has_uuid;
-    uint8_t uuid[16]; /* LTTng kernel: the boot id */
+    uint8_t uuid[16];   /* LTTng kernel: the boot id */
     uint64_t frequency; /* Hz, > 0 */
     int64_t offset_s;
     uint64_t offset_cycles;
@@ -117,9 +128,9 @@ struct lull_clock {
 
 struct lull_event_decl {
     uint64_t id;
-    const char *name;
-    int64_t loglevel; /* -1: not given */
-    const char *emf_uri; /* or NULL */
+    const char *name;              /* "" if the metadata gives none */
+    int64_t loglevel;              /* -1: not given */
+    const char *emf_uri;           /* or NULL */
     const struct lull_fc *context; /* LULL_FC_STRUCT or NULL */
     const struct lull_fc *payload; /* LULL_FC_STRUCT or NULL */
 };
@@ -143,7 +154,7 @@ struct lull_schema {
     uint32_t major, minor;
     bool has_uuid;
     uint8_t uuid[16];
-    bool is_big_endian; /* the trace's native byte order */
+    bool is_big_endian;                  /* the trace's native byte order */
     const struct lull_fc *packet_header; /* LULL_FC_STRUCT or NULL */
     const struct lull_clock *clocks;
     uint32_t n_clocks;
@@ -161,7 +172,8 @@ const char *lull_schema_env_text(const struct lull_schema *schema, const char *k
 /* Number of an environment entry, or `fallback` if absent or text. */
 int64_t lull_schema_env_number(const struct lull_schema *schema, const char *key, int64_t fallback);
 
-/* The option (index into fc->variant.options) that the tag value selects, or -1. */
+/* The option (index into fc->variant.options) that the tag value selects, or -1: that of the first
+ * range that covers the value and has an option. */
 int lull_fc_variant_option(const struct lull_fc *fc, uint64_t tag_value);
 /* First label of an enumeration that covers the value, or NULL. `fc` is LULL_FC_INT. */
 const char *lull_fc_enum_label(const struct lull_fc *fc, uint64_t value);

@@ -115,7 +115,7 @@ static bool can_jump(const struct walk *walk, const struct lull_graph_link *link
     if (link->from_ns < walk->time_ns) {
         return true;
     }
-    if (walk->n_jumped == MAX_INSTANT_JUMPS || link->from_line == walk->line) {
+    if (walk->n_jumped == MAX_INSTANT_JUMPS) {
         return false;
     }
     for (uint32_t i = 0; i < walk->n_jumped; i++) {

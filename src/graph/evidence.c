@@ -1,11 +1,12 @@
-/* The evidence behind a step of a path, in one line of words: the request, the packet, the interrupt, who ran instead. */
+/* The evidence behind a step of a path, in one line of words: the request, the packet, the
+ * interrupt, who ran instead. */
 #include "graph/critpath.h"
 #include "graph/execgraph_private.h"
 
 #include "base/time.h"
 
-static const char *device_name(const struct lull_execgraph *eg, const struct lull_block_request *request,
-                               char *out, size_t size)
+static const char *device_name(const struct lull_execgraph *eg,
+                               const struct lull_block_request *request, char *out, size_t size)
 {
     const char *name = lull_model_device(eg->model, request->host, request->dev);
     if (name)
@@ -83,7 +84,8 @@ static void tell_cause(const struct lull_execgraph *eg, const struct lull_hop *h
     }
 }
 
-const char *lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop, GStringChunk *strings)
+const char *lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                               GStringChunk *strings)
 {
     if (hop->detail == LULL_NONE)
         return NULL;
@@ -136,11 +138,12 @@ static size_t switch_after(const struct cpu_notes *notes, int64_t time_ns)
 }
 
 /* Who had the CPU meanwhile: the three that had it longest. */
-const char *lull_evidence_preempted(const struct lull_execgraph *eg, uint32_t host, const struct lull_hop *hop,
-                                    GStringChunk *strings)
+const char *lull_evidence_preempted(const struct lull_execgraph *eg, uint32_t host,
+                                    const struct lull_hop *hop, GStringChunk *strings)
 {
     enum { NAMED = 3 };
-    if (hop->cpu < 0 || host >= eg->hosts.count || (size_t)hop->cpu >= eg->hosts.items[host].cpus.count)
+    if (hop->cpu < 0 || host >= eg->hosts.count ||
+        (size_t)hop->cpu >= eg->hosts.items[host].cpus.count)
         return NULL;
     const struct cpu_notes *notes = &eg->hosts.items[host].cpus.items[hop->cpu];
     g_autoptr(GArray) shares = g_array_new(FALSE, FALSE, sizeof(struct share));
@@ -159,19 +162,19 @@ const char *lull_evidence_preempted(const struct lull_execgraph *eg, uint32_t ho
         return NULL;
     g_array_sort(shares, longest_first);
     g_autoptr(GString) out = g_string_new(NULL);
-    g_string_append_printf(out, "CPU %d: ", hop->cpu);
-    for (guint k = 0; k < MIN(shares->len, NAMED); k++) {
+    bool is_idle = g_array_index(shares, struct share, 0).task == LULL_NONE;
+    g_string_append_printf(out, is_idle ? "on CPU %d, which came out of idle" : "by ", hop->cpu);
+    for (guint k = is_idle, named = 0; k < MIN(shares->len, NAMED); k++) {
         const struct share *share = &g_array_index(shares, struct share, k);
         char ns[LULL_TIME_TEXT_SIZE];
         lull_duration_format(share->ns, ns);
         if (share->task == LULL_NONE)
-            g_string_append_printf(out, "%sidle, waking up %s", k ? ", " : "", ns);
-        else
-            g_string_append_printf(out, "%s%s/%d ran %s", k ? ", " : "",
-                                   lull_model_comm(eg->model, share->task, hop->end_ns),
-                                   lull_model_task(eg->model, share->task)->tid, ns);
+            continue;
+        g_string_append_printf(out, "%s%s/%d %s", is_idle || named++ ? ", " : "",
+                               lull_model_comm(eg->model, share->task, hop->end_ns),
+                               lull_model_task(eg->model, share->task)->tid, ns);
     }
-    if (shares->len > NAMED)
-        g_string_append_printf(out, ", %u others", shares->len - NAMED);
+    if (!is_idle)
+        g_string_append_printf(out, " on CPU %d", hop->cpu);
     return g_string_chunk_insert_const(strings, out->str);
 }

@@ -1,11 +1,12 @@
-/* Building the execution graph from facts. One line for each task, and one for the interrupt context of each CPU
- * on which packets pass: there a handler's begin starts a new piece, so that a context never seems to run while
- * its CPU was idle. */
+/* Building the execution graph from facts. One line for each task, and one for the interrupt
+ * context of each CPU on which packets pass: there a handler's begin starts a new piece, so that a
+ * context never seems to run while its CPU was idle. */
 #include "graph/execgraph_private.h"
 
 #include <string.h>
 
-static uint32_t note_evidence(struct lull_execgraph *eg, uint32_t syscall, const struct lull_wakeup *wakeup)
+static uint32_t note_evidence(struct lull_execgraph *eg, uint32_t syscall,
+                              const struct lull_wakeup *wakeup)
 {
     struct evidence evidence = {LULL_NONE, syscall, LULL_NONE, LULL_NONE};
     if (wakeup) {
@@ -18,8 +19,8 @@ static uint32_t note_evidence(struct lull_execgraph *eg, uint32_t syscall, const
 }
 
 /* Where the cause of a wake-up lies: a moment of another line. */
-static bool find_source(const struct lull_execgraph *eg, const struct lull_wakeup *wakeup, uint32_t *line,
-                        int64_t *time_ns)
+static bool find_source(const struct lull_execgraph *eg, const struct lull_wakeup *wakeup,
+                        uint32_t *line, int64_t *time_ns)
 {
     if (wakeup->cause == LULL_CAUSE_TASK && wakeup->task != LULL_NONE) {
         *line = wakeup->task;
@@ -45,8 +46,8 @@ static void on_state(void *user, const struct lull_state_fact *fact)
     if (fact->state == LULL_STATE_NONE) {
         lull_graph_add(eg->graph, fact->task, fact->end_ns);
     } else if (fact->state != LULL_STATE_BLOCKED) {
-        lull_graph_append(eg->graph, fact->task, fact->end_ns, fact->state, LULL_CAUSE_NONE, fact->cpu,
-                          LULL_NONE);
+        lull_graph_append(eg->graph, fact->task, fact->end_ns, fact->state, LULL_CAUSE_NONE,
+                          fact->cpu, LULL_NONE);
     } else {
         enum lull_cause cause = fact->wakeup ? fact->wakeup->cause : LULL_CAUSE_UNKNOWN;
         lull_graph_append(eg->graph, fact->task, fact->end_ns, LULL_STATE_BLOCKED, cause, -1,
@@ -80,12 +81,15 @@ static void on_interrupt(void *user, const struct lull_interrupt_fact *fact)
     if (fact->task == LULL_NONE)
         return;
     struct cpu_notes *notes = notes_of(user, fact->host, fact->cpu);
-    lull_vec_push(&notes->interrupts, (struct interrupt_note){fact->begin_ns, fact->end_ns, fact->label});
+    lull_vec_push(&notes->interrupts,
+                  (struct interrupt_note){fact->begin_ns, fact->end_ns, fact->label});
 }
 
-/* The line of the interrupt context a packet was seen in. What made the context begin explains the time
- * before: a matched packet does so by its link; otherwise the kind of the handler has to do. */
-static uint32_t enter_context(struct lull_execgraph *eg, const struct lull_packet_fact *fact, bool is_linked)
+/* The line of the interrupt context a packet was seen in. What made the context begin explains the
+ * time before: a matched packet does so by its link; otherwise the kind of the handler has to do.
+ */
+static uint32_t enter_context(struct lull_execgraph *eg, const struct lull_packet_fact *fact,
+                              bool is_linked)
 {
     const struct lull_packet *packet = fact->packet;
     uint32_t line = lull_model_kernel_task(eg->model, packet->host, packet->cpu);
@@ -100,8 +104,8 @@ static uint32_t enter_context(struct lull_execgraph *eg, const struct lull_packe
             lull_graph_append(eg->graph, line, fact->context_begin_ns, LULL_STATE_BLOCKED,
                               fact->context_cause, -1, LULL_NONE);
     }
-    lull_graph_append(eg->graph, line, packet->time_ns, LULL_STATE_RUNNING, LULL_CAUSE_NONE, packet->cpu,
-                      LULL_NONE);
+    lull_graph_append(eg->graph, line, packet->time_ns, LULL_STATE_RUNNING, LULL_CAUSE_NONE,
+                      packet->cpu, LULL_NONE);
     return line;
 }
 
@@ -119,20 +123,20 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
     if (fact->in_interrupt)
         line = enter_context(eg, fact, is_linked);
     else if (!packet->is_send && line != LULL_NONE)
-        lull_graph_append(eg->graph, line, packet->time_ns, LULL_STATE_RUNNING, LULL_CAUSE_NONE, packet->cpu,
-                          LULL_NONE);
+        lull_graph_append(eg->graph, line, packet->time_ns, LULL_STATE_RUNNING, LULL_CAUSE_NONE,
+                          packet->cpu, LULL_NONE);
     if (is_linked && line != LULL_NONE) {
         struct lull_wakeup wakeup = {.task = LULL_NONE,
                                      .packet = fact->number,
                                      .request = LULL_NONE,
                                      .label = LULL_NONE,
                                      .cause = LULL_CAUSE_NETWORK};
-        lull_graph_link(eg->graph, sent->line, sent->time_ns, line, packet->time_ns, LULL_CAUSE_NETWORK,
-                        note_evidence(eg, LULL_NONE, &wakeup));
+        lull_graph_link(eg->graph, sent->line, sent->time_ns, line, packet->time_ns,
+                        LULL_CAUSE_NETWORK, note_evidence(eg, LULL_NONE, &wakeup));
     }
-    lull_vec_push(&eg->packets, (struct packet_note){packet->time_ns, line,
-                                                     is_matched ? match.send : LULL_NONE, packet->flow,
-                                                     packet->payload});
+    lull_vec_push(&eg->packets,
+                  (struct packet_note){packet->time_ns, line, is_matched ? match.send : LULL_NONE,
+                                       packet->flow, packet->payload});
 }
 
 struct lull_execgraph *lull_execgraph_new(struct lull_model *model)

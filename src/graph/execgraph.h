@@ -1,4 +1,5 @@
-/* From facts to the execution graph of a session, and from the graph to critical paths with names and evidence. */
+/* From facts to the execution graph of a session, and from the graph to critical paths with names
+ * and evidence. */
 #ifndef LULL_GRAPH_EXECGRAPH_H
 #define LULL_GRAPH_EXECGRAPH_H
 
@@ -16,9 +17,10 @@ void lull_execgraph_free(struct lull_execgraph *eg);
 /* Lines are the model's task numbers. */
 const struct lull_graph *lull_execgraph_graph(const struct lull_execgraph *eg);
 
-/* The critical path of a task over begin_ns <= t < end_ns. `session` gives host names and losses, `sync` (or NULL) how clocks were
- * joined. Free with lull_path_free(). */
-struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg, const struct lull_session *session,
+/* The critical path of a task over begin_ns <= t < end_ns. `session` gives host names and losses,
+ * `sync` (or NULL) how clocks were joined. Free with lull_path_free(). */
+struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
+                                      const struct lull_session *session,
                                       const struct lull_sync *sync, uint32_t task, int64_t begin_ns,
                                       int64_t end_ns);
 

@@ -16,8 +16,8 @@ static bool same_text(const char *a, const char *b)
 }
 
 /* Appends a segment; one that only continues the one before makes that one longer. */
-static void tell(struct telling *telling, const struct lull_hop *hop, int64_t begin_ns, int64_t end_ns,
-                 enum lull_state state, const char *detail)
+static void tell(struct telling *telling, const struct lull_hop *hop, int64_t begin_ns,
+                 int64_t end_ns, enum lull_state state, const char *detail)
 {
     if (begin_ns >= end_ns)
         return;
@@ -64,7 +64,8 @@ static size_t interrupt_after(const struct cpu_notes *notes, int64_t time_ns)
 }
 
 /* A task on a CPU runs except while an interrupt handler runs there. */
-static void tell_running(struct telling *telling, const struct lull_hop *hop, const struct lull_task *task)
+static void tell_running(struct telling *telling, const struct lull_hop *hop,
+                         const struct lull_task *task)
 {
     const struct lull_execgraph *eg = telling->eg;
     int64_t t = hop->begin_ns;
@@ -112,19 +113,22 @@ static void count_losses(struct lull_path *path, const struct lull_session *sess
     }
 }
 
-static void take_hosts(struct lull_path *path, const struct lull_session *session, const struct lull_sync *sync)
+static void take_hosts(struct lull_path *path, const struct lull_session *session,
+                       const struct lull_sync *sync)
 {
     path->n_hosts = lull_session_host_count(session);
     const char **names = g_new0(const char *, path->n_hosts + 1);
     path->sync = g_new0(struct lull_host_sync, path->n_hosts);
     for (uint32_t i = 0; i < path->n_hosts; i++) {
         names[i] = g_string_chunk_insert_const(path->strings, lull_session_host(session, i)->name);
-        path->sync[i] = sync ? lull_sync_hosts(sync)[i] : (struct lull_host_sync){.host = i, .bound_ns = -1};
+        path->sync[i] =
+            sync ? lull_sync_hosts(sync)[i] : (struct lull_host_sync){.host = i, .bound_ns = -1};
     }
     path->host_names = names;
 }
 
-struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg, const struct lull_session *session,
+struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
+                                      const struct lull_session *session,
                                       const struct lull_sync *sync, uint32_t task, int64_t begin_ns,
                                       int64_t end_ns)
 {
@@ -132,7 +136,8 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg, const str
     path->strings = g_string_chunk_new(4096);
     path->host = lull_model_task(eg->model, task)->host;
     path->tid = lull_model_task(eg->model, task)->tid;
-    path->comm = g_string_chunk_insert_const(path->strings, lull_model_comm(eg->model, task, end_ns));
+    path->comm =
+        g_string_chunk_insert_const(path->strings, lull_model_comm(eg->model, task, end_ns));
     path->begin_ns = begin_ns;
     path->end_ns = end_ns;
     take_hosts(path, session, sync);

@@ -53,8 +53,9 @@ struct lull_execgraph {
 
 /* evidence.c: one line of text about a hop, or NULL. Kept in `strings`. */
 struct lull_hop;
-const char *lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop, GStringChunk *strings);
-const char *lull_evidence_preempted(const struct lull_execgraph *eg, uint32_t host, const struct lull_hop *hop,
-                                    GStringChunk *strings);
+const char *lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                               GStringChunk *strings);
+const char *lull_evidence_preempted(const struct lull_execgraph *eg, uint32_t host,
+                                    const struct lull_hop *hop, GStringChunk *strings);
 
 #endif

@@ -9,7 +9,8 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
     lull_sync_add(user, fact->packet);
 }
 
-struct lull_sync *lull_join_clocks(struct lull_session *session, void (*progress)(void *user), void *user)
+struct lull_sync *lull_join_clocks(struct lull_session *session, void (*progress)(void *user),
+                                   void *user)
 {
     static const struct lull_facts facts = {.packet = on_packet};
     static const struct lull_clock_transform identity = {0};

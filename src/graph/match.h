@@ -1,4 +1,5 @@
-/* Pairs each received packet with the packet that was sent: the same bytes of the same connection. */
+/* Pairs each received packet with the packet that was sent: the same bytes of the same connection.
+ */
 #ifndef LULL_GRAPH_MATCH_H
 #define LULL_GRAPH_MATCH_H
 
@@ -12,12 +13,32 @@ struct lull_match {
     int64_t send_ns, receive_ns;
 };
 
-/* `ordered`: packets come in the order of a joined clock, so that a send always comes before its receive (old entries can
- * be dropped); otherwise any order between hosts, time order within a host. */
+/* What belongs together: the same direction of the same flow (addresses, protocol, ports), and
+ *   TCP with payload     a send whose bytes contain the receive's last byte (segmentation and
+ * receive offload cut differently) TCP without payload  the same sequence and acknowledgement
+ * numbers and flags ICMP                 the same IP id, identifier and sequence number; others:
+ * the same IP id and payload size or, on one host, the same skb address (with the same headers, or
+ * both on loopback and without headers).
+ *
+ * `ordered`: packets come in the order of a joined clock. A receive is matched with the oldest send
+ * of its bytes (the first, if it was sent again) that is not received yet. A send is forgotten
+ * after 60 s, or after 1 s if nothing but ports and size identify it. Not ordered: any order
+ * between hosts, time order within a host. Matches serve to join clocks, so what could be taken for
+ * another packet is left out: what was sent or received again, keys without an identity (IPv6 other
+ * than TCP), and packets that several hosts forward, unless one of the two is an end of the flow. A
+ * false match would do more harm than a missing one.
+ *
+ * Memory is bounded: at most 4096 packets wait per direction of a flow (ordered: the newest;
+ * otherwise every second is dropped when it is full, so that what remains covers the whole time),
+ * 2^20 in all, 65536 flows. */
 struct lull_matcher *lull_matcher_new(bool ordered);
 void lull_matcher_free(struct lull_matcher *matcher);
-/* Feeds a packet under an id of the caller's; ids ascend. True if it completed a match, which is stored in *match. */
+/* Feeds a packet under an id of the caller's; ids ascend. True if it completed a match, which is
+ * stored in *match. */
 bool lull_matcher_feed(struct lull_matcher *matcher, const struct lull_packet *packet, uint32_t id,
                        struct lull_match *match);
+/* Further matches completed by the packet fed last: only if not ordered, when the parts of a large
+ * send were received, by the receiver's clock, before it. */
+bool lull_matcher_more(struct lull_matcher *matcher, struct lull_match *match);
 
 #endif

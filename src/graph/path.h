@@ -1,4 +1,5 @@
-/* A critical path as it is shown: segments with names and evidence, shares, what is known of clocks and losses. */
+/* A critical path as it is shown: segments with names and evidence, shares, what is known of clocks
+ * and losses. */
 #ifndef LULL_GRAPH_PATH_H
 #define LULL_GRAPH_PATH_H
 
@@ -38,11 +39,11 @@ struct lull_host_share {
     int64_t duration_ns;
 };
 
-/* How a host's clock was joined to that of the reference host (offset_ns: joined time minus own time
- * at the begin of the trace). */
+/* How a host's clock was joined to that of the reference host (offset_ns: joined time minus own
+ * time at the begin of the trace). */
 struct lull_host_sync {
     uint32_t host;
-    bool is_synced;    /* false: nothing exchanged with the others, or a single host */
+    bool is_synced; /* false: nothing exchanged with the others, or a single host */
     bool is_reference;
     int64_t offset_ns;
     double drift_ppm;
@@ -67,13 +68,16 @@ struct lull_path {
     uint32_t n_by_task;
     struct lull_host_share *by_host; /* longest first, ties by host */
     uint32_t n_by_host;
-    struct lull_host_sync *sync; /* one per host */
+    struct lull_host_sync *sync;        /* one per host */
     uint64_t lost_events, lost_packets; /* in the hosts of the path within its time */
-    GStringChunk *strings; /* owner of all text above */
+    GStringChunk *strings;              /* owner of all text above */
 };
 
+/* Frees the path, its arrays (each from g_malloc(), or NULL; also that of host_names) and its
+ * strings. */
 void lull_path_free(struct lull_path *path);
-/* Computes by_state, by_task, by_host from the segments. */
+/* Computes by_state, by_task, by_host from the segments, in place of what was there. A task that
+ * changed its name goes by the last one. */
 void lull_path_summarise(struct lull_path *path);
 
 #endif

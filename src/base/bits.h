@@ -1,0 +1,74 @@
+/* Loads of integers from trace bytes: whole bytes and bit fields, both byte orders. Nothing here
+ * checks bounds; a bit-field load may touch up to 9 bytes from the byte it begins in. */
+#ifndef LULL_BASE_BITS_H
+#define LULL_BASE_BITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Bytes that must be readable behind the last byte of a buffer that these functions read from. */
+#define LULL_LOAD_SLACK 16
+
+static inline uint16_t lull_load_u16(const uint8_t *p, bool big_endian)
+{
+    uint16_t v;
+    memcpy(&v, p, sizeof v);
+    return big_endian == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) ? v : __builtin_bswap16(v);
+}
+
+static inline uint32_t lull_load_u32(const uint8_t *p, bool big_endian)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return big_endian == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) ? v : __builtin_bswap32(v);
+}
+
+static inline uint64_t lull_load_u64(const uint8_t *p, bool big_endian)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return big_endian == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) ? v : __builtin_bswap64(v);
+}
+
+/* The low `size` bits (1..64) set. */
+static inline uint64_t lull_low_mask(unsigned size)
+{
+    return UINT64_MAX >> (64 - size);
+}
+
+/* The low `size` bits (1..64) of v, sign-extended. */
+static inline uint64_t lull_sign_extend(uint64_t v, unsigned size)
+{
+    uint64_t sign = UINT64_C(1) << (size - 1);
+    return ((v & lull_low_mask(size)) ^ sign) - sign;
+}
+
+/* The unsigned integer of `size` bits (1..64) that begins `bit` bits behind `base`. Little-endian
+ * fields fill bytes from the least significant bit, big-endian ones from the most significant
+ * (CTF 1.8.3, 4.1.2). */
+static inline uint64_t lull_load_bits(const uint8_t *base, uint64_t bit, unsigned size,
+                                      bool big_endian)
+{
+    const uint8_t *p = base + (bit >> 3);
+    unsigned shift = bit & 7;
+    uint64_t v = lull_load_u64(p, big_endian);
+    if (big_endian) {
+        v <<= shift;
+        if (shift + size > 64)
+            v |= p[8] >> (8 - shift);
+        return v >> (64 - size);
+    }
+    v >>= shift;
+    if (shift + size > 64)
+        v |= (uint64_t)p[8] << (64 - shift);
+    return v & lull_low_mask(size);
+}
+
+/* v rounded up to a multiple of `alignment`, a power of two. */
+static inline uint64_t lull_align_up(uint64_t v, uint64_t alignment)
+{
+    return (v + alignment - 1) & ~(alignment - 1);
+}
+
+#endif

@@ -1,0 +1,28 @@
+/* Where readers tell about damage that they read on after. */
+#ifndef LULL_BASE_REPORT_H
+#define LULL_BASE_REPORT_H
+
+#include <glib.h>
+#include <stdint.h>
+
+struct lull_report {
+    /* One line: file, byte, reason. */
+    void (*problem)(void *user, const char *text);
+    /* Damage or discarded events between two times, ns on the trace's own clock. `stream` counts
+     * within the trace. */
+    void (*lost)(void *user, uint32_t stream, int64_t begin_ns, int64_t end_ns, uint64_t events,
+                 uint64_t packets);
+    void *user;
+};
+
+static inline void G_GNUC_PRINTF(2, 3)
+    lull_report_problem(const struct lull_report *report, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    g_autofree char *text = g_strdup_vprintf(format, args);
+    va_end(args);
+    report->problem(report->user, text);
+}
+
+#endif

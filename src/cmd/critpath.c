@@ -1,0 +1,325 @@
+/* lull critpath: what a task or a request waited for. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/requests.h"
+#include "cmd/join_args.h"
+#include "graph/execgraph.h"
+#include "kernel/vocabulary.h"
+#include "view/view.h"
+
+/* The question, and what the answer is read from. */
+struct answer {
+    const struct lull_args *args;
+    struct lull_session *session;
+    struct lull_sync *sync;
+    struct lull_model *model;
+    struct lull_requests *requests;
+    struct lull_execgraph *eg;
+    uint32_t task;
+    int64_t begin_ns, end_ns;
+};
+
+static void read_traces(struct answer *answer)
+{
+    answer->model = lull_model_new(answer->session, LULL_GROUP_ALL);
+    answer->eg = lull_execgraph_new(answer->model);
+    if (lull_args_number(answer->args, "request") >= 0)
+        answer->requests = lull_requests_new(answer->model);
+    struct lull_progress progress;
+    lull_progress_begin(&progress, answer->args, answer->session, "reading", false);
+    lull_model_run(answer->model, lull_args_progress, &progress);
+    lull_progress_end(&progress);
+    if (answer->requests)
+        lull_requests_finish(answer->requests);
+}
+
+static bool choose_request(struct answer *answer, int64_t id, GError **error)
+{
+    uint32_t count;
+    const struct lull_request *list = lull_requests_list(answer->requests, &count);
+    if (id < 1 || id > count) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "there is no request %" G_GINT64_FORMAT
+                    ": %u were found ('lull requests' lists them)",
+                    id, count);
+        return false;
+    }
+    const struct lull_request *request = &list[id - 1];
+    if (request->task == LULL_NONE) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "the task that sent request %" G_GINT64_FORMAT
+                    " is not known: the trace lacks sched_switch",
+                    id);
+        return false;
+    }
+    answer->task = request->task;
+    answer->begin_ns = request->begin_ns;
+    answer->end_ns = request->end_ns;
+    return true;
+}
+
+static bool choose_tid(struct answer *answer, int32_t host, int64_t tid, GError **error)
+{
+    g_autoptr(GString) hosts = g_string_new(NULL);
+    uint32_t found = 0;
+    for (uint32_t h = 0; h < lull_session_host_count(answer->session); h++) {
+        uint32_t task = lull_model_find_tid(answer->model, h, (int32_t)tid);
+        if ((host >= 0 && (uint32_t)host != h) || task == LULL_NONE)
+            continue;
+        answer->task = task;
+        found++;
+        g_string_append_printf(hosts, "%s%s (%s)", hosts->len ? ", " : "",
+                               lull_session_host(answer->session, h)->name,
+                               lull_model_comm(answer->model, task, INT64_MAX));
+    }
+    if (found == 1)
+        return true;
+    if (found > 1)
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "several hosts have a task with tid %" G_GINT64_FORMAT
+                    ": %s; choose one with --host",
+                    tid, hosts->str);
+    else
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "no task with tid %" G_GINT64_FORMAT " was seen in the traces", tid);
+    return false;
+}
+
+static bool choose_comm(struct answer *answer, int32_t host, const char *comm, GError **error)
+{
+    uint32_t others;
+    answer->task = lull_model_find_comm(answer->model, host, comm, &others);
+    if (answer->task == LULL_NONE) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "no task named “%s” was seen in the traces%s", comm,
+                    strlen(comm) > 15 ? " (the kernel keeps the first 15 bytes of a name)" : "");
+        return false;
+    }
+    if (others)
+        fprintf(stderr,
+                "lull: %u other task%s had the name “%s” as well; this is the one that lived "
+                "longest, tid %d "
+                "(choose another with --tid)\n",
+                others, others == 1 ? "" : "s", comm,
+                lull_model_task(answer->model, answer->task)->tid);
+    return true;
+}
+
+/* The task's life, cut to what was asked. What was asked is cut to what was recorded. */
+static bool choose_range(struct answer *answer, GError **error)
+{
+    int64_t begin_ns, end_ns, first_ns, last_ns;
+    if (!lull_args_range(answer->args, answer->session, &begin_ns, &end_ns, error))
+        return false;
+    const struct lull_task *task = lull_model_task(answer->model, answer->task);
+    lull_session_range(answer->session, &first_ns, &last_ns);
+    answer->begin_ns = begin_ns == INT64_MIN ? task->first_ns : MAX(begin_ns, first_ns);
+    answer->end_ns = end_ns == INT64_MAX ? task->last_ns : MIN(end_ns, last_ns);
+    if (answer->begin_ns < answer->end_ns)
+        return true;
+    g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                "%s/%d did nothing in that time range that was recorded",
+                lull_model_comm(answer->model, answer->task, INT64_MAX), task->tid);
+    return false;
+}
+
+static bool choose(struct answer *answer, GError **error)
+{
+    int32_t host;
+    int64_t request = lull_args_number(answer->args, "request");
+    if (request >= 0)
+        return choose_request(answer, request, error);
+    if (!lull_args_host(answer->args, answer->session, &host, error))
+        return false;
+    const char *comm = lull_args_text(answer->args, "comm");
+    bool chosen = comm ? choose_comm(answer, host, comm, error)
+                       : choose_tid(answer, host, lull_args_number(answer->args, "tid"), error);
+    return chosen && choose_range(answer, error);
+}
+
+typedef bool write_view(const struct lull_path *path, FILE *file,
+                        const struct lull_view_style *style, GError **error);
+
+/* Writes a view to a file of its own, whole or not at all. */
+static bool write_file(const char *name, write_view *view, const struct lull_path *path,
+                       const struct lull_view_style *style, GError **error)
+{
+    g_autofree char *draft = g_strdup_printf("%s.part", name);
+    FILE *file = fopen(draft, "w");
+    bool done = file && view(path, file, style, error);
+    if (file && fclose(file) != 0)
+        done = false;
+    if (done && rename(draft, name) == 0)
+        return true;
+    if (error && !*error)
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write “%s”: %s", name,
+                    g_strerror(errno));
+    remove(draft);
+    return false;
+}
+
+static bool write_files(const struct lull_args *args, const struct lull_path *path,
+                        const struct lull_view_style *style, GError **error)
+{
+    static const struct {
+        const char *option;
+        write_view *view;
+    } files[] = {{"svg", lull_view_path_svg}, {"perfetto", lull_view_path_perfetto}};
+    for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
+        const char *name = lull_args_text(args, files[i].option);
+        if (name && !write_file(name, files[i].view, path, style, error))
+            return false;
+    }
+    return true;
+}
+
+static bool show(const struct lull_args *args, const struct lull_path *path, GError **error)
+{
+    struct lull_view_style style;
+    lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
+    style.local_time = lull_args_flag(args, "local");
+    style.full = lull_args_flag(args, "full");
+    style.limit = MAX(lull_args_number(args, "limit"), 0);
+    if (!write_files(args, path, &style, error))
+        return false;
+    write_view *view = lull_args_flag(args, "json")     ? lull_view_path_json
+                       : lull_args_flag(args, "folded") ? lull_view_path_folded
+                                                        : lull_view_path_text;
+    return view(path, stdout, &style, error);
+}
+
+/* What the graph cannot do without. */
+static bool check_events(const struct lull_session *session, GError **error)
+{
+    for (uint32_t host = 0; host < lull_session_host_count(session); host++)
+        if (lull_session_declares(session, host, lull_vocabulary_names(LULL_EVENT_sched_switch)))
+            return true;
+    g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                "these traces have no sched_switch events: who ran and who waited is not in them "
+                "('lull info' says what they can answer)");
+    return false;
+}
+
+static bool check_usage(const struct lull_args *args, GError **error)
+{
+    int given = (lull_args_number(args, "request") >= 0) + (lull_args_number(args, "tid") >= 0) +
+                (lull_args_text(args, "comm") != NULL);
+    if (given == 1)
+        return true;
+    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                "say whose path it is with one of --request, --tid and --comm%s",
+                given ? ", not with several" : "");
+    return false;
+}
+
+static int run(const struct lull_args *args, GError **error)
+{
+    if (!check_usage(args, error))
+        return 2;
+    struct answer answer = {.args = args, .session = lull_args_open_traces(args, error)};
+    if (!answer.session)
+        return 1;
+    int status = 1;
+    if (check_events(answer.session, error)) {
+        answer.sync = lull_args_join(args, answer.session);
+        read_traces(&answer);
+        if (choose(&answer, error)) {
+            struct lull_path *path =
+                lull_execgraph_path(answer.eg, answer.session, answer.sync, answer.task,
+                                    answer.begin_ns, answer.end_ns);
+            if (show(args, path, error))
+                status = lull_args_report_damage(answer.session);
+            lull_path_free(path);
+        }
+    }
+    lull_execgraph_free(answer.eg);
+    lull_requests_free(answer.requests);
+    lull_model_free(answer.model);
+    lull_sync_free(answer.sync);
+    lull_session_free(answer.session);
+    return status;
+}
+
+static const struct lull_option options[] = {
+    {.name = "request",
+     .letter = 'r',
+     .kind = LULL_OPTION_NUMBER,
+     .argument = "ID",
+     .help = "the path of a request, by its id in 'lull requests'"},
+    {.name = "full",
+     .kind = LULL_OPTION_FLAG,
+     .help = "one line for every segment, nothing grouped"},
+    {.name = "svg",
+     .kind = LULL_OPTION_FILE,
+     .argument = "FILE",
+     .help = "also draw the path as SVG"},
+    {.name = "perfetto",
+     .kind = LULL_OPTION_FILE,
+     .argument = "FILE",
+     .help = "also write a trace that ui.perfetto.dev opens"},
+    {.name = "folded",
+     .kind = LULL_OPTION_FLAG,
+     .help = "print stacks for flame graph tools instead"},
+    {.name = NULL},
+};
+
+static const char *const common[] = {"host",  "tid",   "comm",    "begin", "end", "timerange",
+                                     "local", "limit", "no-sync", "json",  NULL};
+
+static const struct lull_example examples[] = {
+    {"lull critpath --request 17 client httpd db",
+     "What a request waited for, across three machines."},
+    {"lull critpath --comm postgres --host db client httpd db",
+     "The whole life of the longest-lived task named postgres."},
+    {"lull critpath --tid 4711 --begin +1.5s --end +2s my-trace", "Half a second of one task."},
+    {"lull critpath --request 17 --svg path.svg client httpd db", "The same with a picture."},
+    {NULL, NULL},
+};
+
+const struct lull_verb lull_verb_critpath = {
+    .name = "critpath",
+    .summary = "show what a task or a request waited for",
+    .usage = "TRACE… (--request ID | [--host H] (--tid N | --comm NAME))",
+    .description =
+        "Follows a task backwards: wherever it was blocked, the path goes on with whoever woke it, "
+        "into "
+        "that one's past, through processes, interrupts, disks and packets to other machines, and "
+        "never further back than the begin of the wait. The steps cover the time that was asked "
+        "for "
+        "exactly, without hole or overlap: making one of them shorter makes the whole shorter.\n"
+        "\n"
+        "Each step is one of: running; interrupted (the task was on a CPU, but an interrupt "
+        "handler ran there); preempted (it could have run, but another task had the CPU; it is "
+        "named); "
+        "blocked, with its cause: task (woken by another task that acted before this wait began), "
+        "timer, "
+        "disk (with the device and the request), network (a packet on its way, or from a machine "
+        "that "
+        "is not traced), user-input, ipi, irq, unknown.\n"
+        "\n"
+        "Without --begin and --end it is the task's whole life in the trace. --comm takes the "
+        "longest-lived task that ever had that name, and says how many others there are. The "
+        "summary "
+        "comes first, then the path; --limit N shows only the N longest steps.",
+    .output = "With --json:\n"
+              "\n"
+              " {\"version\":1,\n"
+              "  \"query\":{\"host\",\"tid\",\"comm\",\"begin_ns\",\"end_ns\"},\n"
+              "  \"segments\":[{\"host\",\"tid\",\"pid\",\"comm\",\"begin_ns\",\"end_ns\",\n"
+              "               \"state\",\"cause\",\"cpu\",\"detail\"}],\n"
+              "  \"summary\":{\"by_state\":[{\"state\",\"cause\",\"duration_ns\",\"share\"}],\n"
+              "             \"by_task\":[{\"host\",\"tid\",\"comm\",\"duration_ns\",\"share\"}],\n"
+              "             \"by_host\":[{\"host\",\"duration_ns\",\"share\"}]},\n"
+              "  \"sync\":[{\"host\",\"offset_ns\",\"drift_ppm\",\"bound_ns\"}],\n"
+              "  \"lost\":{\"events\",\"packets\"}}\n"
+              "\n"
+              "Times are integers in nanoseconds since 1970 on the joined clock; each segment "
+              "begins where the "
+              "one before ends. A negative tid stands for interrupt context of CPU -1-tid.",
+    .options = options,
+    .common = common,
+    .examples = examples,
+    .run = run,
+};

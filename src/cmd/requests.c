@@ -1,0 +1,232 @@
+/* lull requests: the exchanges on TCP connections, from packets alone. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/requests.h"
+#include "cmd/join_args.h"
+#include "kernel/vocabulary.h"
+#include "view/table.h"
+
+struct row {
+    const struct lull_request *request;
+    const struct lull_task *task; /* NULL: not known */
+    const char *comm;
+    const struct lull_flow *flow;
+};
+
+/* What the options ask for; -1 and NULL: everything. */
+struct wanted {
+    int32_t host;
+    const char *comm;
+    int64_t tid, port;
+    int64_t begin_ns, end_ns;
+};
+
+static bool is_wanted(const struct wanted *wanted, const struct row *row)
+{
+    return (wanted->host < 0 || (uint32_t)wanted->host == row->request->host) &&
+           (!wanted->comm || strcmp(wanted->comm, row->comm) == 0) &&
+           (wanted->tid < 0 || (row->task && row->task->tid == wanted->tid)) &&
+           (wanted->port < 0 || row->flow->destination_port == wanted->port) &&
+           row->request->begin_ns < wanted->end_ns && row->request->end_ns > wanted->begin_ns;
+}
+
+static gint slowest_first(gconstpointer a, gconstpointer b)
+{
+    const struct lull_request *left = ((const struct row *)a)->request;
+    const struct lull_request *right = ((const struct row *)b)->request;
+    int64_t left_ns = left->end_ns - left->begin_ns, right_ns = right->end_ns - right->begin_ns;
+    if (left_ns != right_ns)
+        return left_ns < right_ns ? 1 : -1;
+    return left->id < right->id ? -1 : left->id > right->id;
+}
+
+static GArray *choose_rows(const struct lull_args *args, const struct lull_model *model,
+                           const struct lull_requests *requests, const struct wanted *wanted)
+{
+    GArray *rows = g_array_new(FALSE, FALSE, sizeof(struct row));
+    uint32_t count;
+    const struct lull_request *list = lull_requests_list(requests, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct row row = {.request = &list[i],
+                          .comm = "?",
+                          .flow = lull_flows_at(lull_model_flows(model), list[i].flow)};
+        if (list[i].task != LULL_NONE) {
+            row.task = lull_model_task(model, list[i].task);
+            row.comm = lull_model_comm(model, list[i].task, list[i].end_ns);
+        }
+        if (is_wanted(wanted, &row))
+            g_array_append_val(rows, row);
+    }
+    int64_t slowest = lull_args_number(args, "slowest");
+    int64_t limit = lull_args_number(args, "limit");
+    if (slowest >= 0) {
+        g_array_sort(rows, slowest_first);
+        g_array_set_size(rows, MIN(rows->len, slowest));
+    }
+    if (limit >= 0)
+        g_array_set_size(rows, MIN(rows->len, limit));
+    return rows;
+}
+
+static const struct lull_column columns[] = {
+    {.title = "ID", .key = "id", .type = LULL_COLUMN_NUMBER},
+    {.title = "HOST", .key = "host", .type = LULL_COLUMN_TEXT},
+    {.title = "TID", .key = "tid", .type = LULL_COLUMN_NUMBER},
+    {.title = "COMM", .key = "comm", .type = LULL_COLUMN_TEXT},
+    {.title = "PEER", .key = "peer", .type = LULL_COLUMN_TEXT},
+    {.title = "PORT", .key = "port", .type = LULL_COLUMN_NUMBER},
+    {.title = "BEGIN", .key = "begin_ns", .type = LULL_COLUMN_TIME},
+    {.title = "TOOK", .key = "duration_ns", .type = LULL_COLUMN_DURATION},
+    {.title = "BLOCKED", .key = "blocked_ns", .type = LULL_COLUMN_DURATION},
+    {.title = "SENT", .key = "bytes_sent", .type = LULL_COLUMN_BYTES},
+    {.title = "RECEIVED", .key = "bytes_received", .type = LULL_COLUMN_BYTES},
+    {0},
+};
+
+static struct lull_table *make_table(const struct lull_session *session, const GArray *rows)
+{
+    struct lull_table *table = lull_table_new(columns);
+    for (guint i = 0; i < rows->len; i++) {
+        const struct row *row = &g_array_index(rows, struct row, i);
+        const struct lull_request *request = row->request;
+        struct lull_flow portless = *row->flow;
+        char peer[64];
+        portless.protocol = 0;
+        lull_flow_format_end(&portless, false, peer, sizeof peer);
+        lull_table_add_row(table);
+        lull_table_set_number(table, 0, request->id);
+        lull_table_set_text(table, 1, lull_session_host(session, request->host)->name);
+        lull_table_set_number(table, 2, row->task ? row->task->tid : -1);
+        lull_table_set_text(table, 3, row->comm);
+        lull_table_set_text(table, 4, peer);
+        lull_table_set_number(table, 5, row->flow->destination_port);
+        lull_table_set_number(table, 6, request->begin_ns);
+        lull_table_set_number(table, 7, request->end_ns - request->begin_ns);
+        lull_table_set_number(table, 8, request->blocked_ns);
+        lull_table_set_number(table, 9, request->bytes_sent);
+        lull_table_set_number(table, 10, request->bytes_received);
+    }
+    return table;
+}
+
+static bool print_table(const struct lull_args *args, const struct lull_table *table,
+                        uint32_t total, GError **error)
+{
+    if (lull_args_flag(args, "json")) {
+        printf("{\"version\":1,\"requests\":");
+        bool done = lull_table_print_json(table, stdout, error);
+        printf("}\n");
+        return done;
+    }
+    struct lull_view_style style;
+    lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
+    style.local_time = lull_args_flag(args, "local");
+    if (lull_table_row_count(table) == 0 && total)
+        printf("None of the %u requests is what was asked for.\n", total);
+    else if (lull_table_row_count(table) == 0)
+        printf("No request is in these traces: there is no TCP connection on which a traced client "
+               "sent and received payload.\n");
+    return lull_table_print(table, stdout, &style, error);
+}
+
+static bool read_wanted(const struct lull_args *args, const struct lull_session *session,
+                        struct wanted *wanted, GError **error)
+{
+    *wanted = (struct wanted){.comm = lull_args_text(args, "comm"),
+                              .tid = lull_args_number(args, "tid"),
+                              .port = lull_args_number(args, "port")};
+    return lull_args_host(args, session, &wanted->host, error) &&
+           lull_args_range(args, session, &wanted->begin_ns, &wanted->end_ns, error);
+}
+
+static int run_session(const struct lull_args *args, struct lull_session *session, GError **error)
+{
+    struct wanted wanted;
+    if (!read_wanted(args, session, &wanted, error))
+        return 1;
+    struct lull_model *model = lull_model_new(session, LULL_GROUP_ALL & ~LULL_GROUP_SYSCALL);
+    struct lull_requests *requests = lull_requests_new(model);
+    struct lull_progress progress;
+    lull_progress_begin(&progress, args, session, "reading", false);
+    lull_model_run(model, lull_args_progress, &progress);
+    lull_progress_end(&progress);
+    lull_requests_finish(requests);
+
+    uint32_t total;
+    lull_requests_list(requests, &total);
+    g_autoptr(GArray) rows = choose_rows(args, model, requests, &wanted);
+    struct lull_table *table = make_table(session, rows);
+    bool done = print_table(args, table, total, error);
+    int status = done ? lull_args_report_problems(session) : 1;
+    lull_table_free(table);
+    lull_requests_free(requests);
+    lull_model_free(model);
+    return status;
+}
+
+static int run(const struct lull_args *args, GError **error)
+{
+    struct lull_session *session = lull_args_open_traces(args, error);
+    if (!session)
+        return 1;
+    struct lull_sync *sync = lull_args_join(args, session);
+    int status = run_session(args, session, error);
+    lull_sync_free(sync);
+    lull_session_free(session);
+    return status;
+}
+
+static const struct lull_option options[] = {
+    {.name = "slowest",
+     .kind = LULL_OPTION_NUMBER,
+     .argument = "N",
+     .help = "only the N that took longest, the slowest first"},
+    {.name = "port",
+     .kind = LULL_OPTION_NUMBER,
+     .argument = "N",
+     .help = "only to this port of the server"},
+    {.name = NULL},
+};
+
+static const char *const common[] = {"begin", "end",   "timerange", "local", "host", "tid",
+                                     "comm",  "limit", "no-sync",   "json",  NULL};
+
+static const struct lull_example examples[] = {
+    {"lull requests client httpd db", "All requests seen on three machines."},
+    {"lull requests --slowest 5 --port 80 client httpd db", "The five slowest to a web server."},
+    {"lull critpath --request 17 client httpd db", "What the request with id 17 waited for."},
+    {NULL, NULL},
+};
+
+const struct lull_verb lull_verb_requests = {
+    .name = "requests",
+    .summary = "list the requests seen on TCP connections",
+    .usage = "TRACE…",
+    .description =
+        "A request is found from packets alone: the client sends payload on a TCP connection, "
+        "waits, and "
+        "has received the last payload of the answer before it sends again. It begins when the "
+        "first "
+        "payload is sent and ends when the client, woken by the last payload, runs again (or when "
+        "that "
+        "payload arrives, if the client was running). Listed are requests whose client is on a "
+        "traced "
+        "host.\n"
+        "\n"
+        "BLOCKED is how long the client's task was blocked meanwhile. Bytes are payload, each "
+        "counted "
+        "once however often it was sent. Ids are the same each time for the same traces, whatever "
+        "is asked for; lull critpath takes them.",
+    .output = "With --json:\n"
+              "\n"
+              " {\"version\":1,\"requests\":[{\"id\",\"host\",\"tid\",\"comm\",\"peer\",\"port\",\n"
+              "  \"begin_ns\",\"duration_ns\",\"blocked_ns\",\"bytes_sent\",\"bytes_received\"}]}\n"
+              "\n"
+              "tid is -1 if no task was seen sending.",
+    .options = options,
+    .common = common,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,165 @@
+/* lull sync: how the clocks of the machines relate, from the packets they exchanged. */
+#include <stdio.h>
+
+#include "cmd/join_args.h"
+#include "view/table.h"
+
+static void fill_pairs(struct lull_table *table, const struct lull_session *session,
+                       const struct lull_sync *sync)
+{
+    uint32_t count;
+    const struct lull_sync_pair *pairs = lull_sync_pairs(sync, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct lull_sync_pair *pair = &pairs[i];
+        bool is_known =
+            pair->quality == LULL_SYNC_ACCURATE || pair->quality == LULL_SYNC_APPROXIMATE;
+        lull_table_add_row(table);
+        lull_table_set_text(table, 0, lull_session_host(session, pair->a)->name);
+        lull_table_set_text(table, 1, lull_session_host(session, pair->b)->name);
+        lull_table_set_number(table, 2, pair->matched);
+        lull_table_set_number(table, 3, pair->matched_ab);
+        lull_table_set_number(table, 4, pair->matched_ba);
+        lull_table_set_text(table, 5, lull_sync_quality_name(pair->quality));
+        if (!is_known)
+            continue;
+        lull_table_set_number(table, 6, pair->offset_ns);
+        lull_table_set_real(table, 7, pair->drift_ppm);
+        lull_table_set_number(table, 8, pair->bound_ns);
+    }
+}
+
+static void fill_hosts(struct lull_table *table, const struct lull_session *session,
+                       const struct lull_sync *sync)
+{
+    const struct lull_host_sync *hosts = lull_sync_hosts(sync);
+    for (uint32_t i = 0; i < lull_session_host_count(session); i++) {
+        const struct lull_host_sync *host = &hosts[i];
+        lull_table_add_row(table);
+        lull_table_set_text(table, 0, lull_session_host(session, i)->name);
+        lull_table_set_text(table, 1,
+                            host->is_reference ? "reference"
+                            : host->is_synced  ? "joined"
+                                               : "not joined");
+        if (!host->is_synced && !host->is_reference)
+            continue;
+        lull_table_set_number(table, 2, host->offset_ns);
+        lull_table_set_real(table, 3, host->drift_ppm);
+        if (host->bound_ns >= 0)
+            lull_table_set_number(table, 4, host->bound_ns);
+    }
+}
+
+static const struct lull_column pair_columns[] = {
+    {.title = "HOST A", .key = "a", .type = LULL_COLUMN_TEXT},
+    {.title = "HOST B", .key = "b", .type = LULL_COLUMN_TEXT},
+    {.title = "MATCHED", .key = "matched", .type = LULL_COLUMN_COUNT, .unit = "packets"},
+    {.title = "A→B", .key = "matched_ab", .type = LULL_COLUMN_COUNT},
+    {.title = "B→A", .key = "matched_ba", .type = LULL_COLUMN_COUNT},
+    {.title = "QUALITY", .key = "quality", .type = LULL_COLUMN_TEXT},
+    {.title = "OFFSET B-A", .key = "offset_ns", .type = LULL_COLUMN_DURATION},
+    {.title = "DRIFT", .key = "drift_ppm", .type = LULL_COLUMN_REAL, .unit = "ppm", .digits = 3},
+    {.title = "ERROR AT MOST", .key = "bound_ns", .type = LULL_COLUMN_DURATION},
+    {0},
+};
+
+static const struct lull_column host_columns[] = {
+    {.title = "HOST", .key = "host", .type = LULL_COLUMN_TEXT},
+    {.title = "CLOCK", .key = "clock", .type = LULL_COLUMN_TEXT},
+    {.title = "ADDED", .key = "offset_ns", .type = LULL_COLUMN_DURATION},
+    {.title = "DRIFT", .key = "drift_ppm", .type = LULL_COLUMN_REAL, .unit = "ppm", .digits = 3},
+    {.title = "ERROR AT MOST", .key = "bound_ns", .type = LULL_COLUMN_DURATION},
+    {0},
+};
+
+static bool print_text(const struct lull_table *pairs, const struct lull_table *hosts,
+                       const struct lull_view_style *style, GError **error)
+{
+    if (lull_table_row_count(hosts) < 2)
+        printf("One host: there are no clocks to join.\n");
+    else if (lull_table_row_count(pairs) == 0)
+        printf("The hosts exchanged no packets that both ends recorded: their clocks stay as they "
+               "are.\n");
+    else
+        printf("Packets that two hosts exchanged, and what they say of their clocks:\n\n");
+    if (!lull_table_print(pairs, stdout, style, error))
+        return false;
+    printf("%sWhat is added to each host's own time:\n\n", lull_table_row_count(pairs) ? "\n" : "");
+    return lull_table_print(hosts, stdout, style, error);
+}
+
+static bool print_json(const struct lull_table *pairs, const struct lull_table *hosts,
+                       GError **error)
+{
+    printf("{\"version\":1,\"pairs\":");
+    if (!lull_table_print_json(pairs, stdout, error))
+        return false;
+    printf(",\"hosts\":");
+    if (!lull_table_print_json(hosts, stdout, error))
+        return false;
+    printf("}\n");
+    return true;
+}
+
+static int run(const struct lull_args *args, GError **error)
+{
+    struct lull_session *session = lull_args_open_traces(args, error);
+    if (!session)
+        return 1;
+    struct lull_view_style style;
+    lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
+    struct lull_sync *sync = lull_args_join(args, session);
+    struct lull_table *pairs = lull_table_new(pair_columns);
+    struct lull_table *hosts = lull_table_new(host_columns);
+    fill_pairs(pairs, session, sync);
+    fill_hosts(hosts, session, sync);
+    bool done = lull_args_flag(args, "json") ? print_json(pairs, hosts, error)
+                                             : print_text(pairs, hosts, &style, error);
+    int status = done ? lull_args_report_problems(session) : 1;
+    lull_table_free(pairs);
+    lull_table_free(hosts);
+    lull_sync_free(sync);
+    lull_session_free(session);
+    return status;
+}
+
+static const char *const common[] = {"json", NULL};
+
+static const struct lull_example examples[] = {
+    {"lull sync client httpd db", "The clocks of three machines that talked to each other."},
+    {"lull sync --json traces", "The same for a program, of all traces below a directory."},
+    {NULL, NULL},
+};
+
+const struct lull_verb lull_verb_sync = {
+    .name = "sync",
+    .summary = "show how the clocks of several machines are joined",
+    .usage = "TRACE…",
+    .description =
+        "A packet is never received before it is sent. Every packet that two traced hosts "
+        "exchanged says "
+        "something of how their clocks relate; all of them together bound offset and drift from "
+        "both "
+        "sides. Shown are, for each pair of hosts, the packets found at both ends, the offset (B "
+        "minus A, "
+        "at the middle of their exchange), the drift of B against A in parts per million, and the "
+        "largest "
+        "error that is possible; then for each host what is added to its own time in all other "
+        "verbs.\n"
+        "\n"
+        "The quality is accurate (offset and drift bounded on both sides), approximate (drift "
+        "bounded on "
+        "one side), incomplete (packets in one direction only: the clocks cannot be joined), "
+        "or fail (the packets contradict clocks that run evenly, as when a clock was set while "
+        "tracing). Hosts that exchanged nothing stay on their own clocks.",
+    .output = "With --json:\n"
+              "\n"
+              " {\"version\":1,\n"
+              "  \"pairs\":[{\"a\",\"b\",\"matched\",\"matched_ab\",\"matched_ba\",\"quality\",\n"
+              "            \"offset_ns\",\"drift_ppm\",\"bound_ns\"}],\n"
+              "  \"hosts\":[{\"host\",\"clock\",\"offset_ns\",\"drift_ppm\",\"bound_ns\"}]}\n"
+              "\n"
+              "What is not known is null.",
+    .common = common,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,571 @@
+/* The plan compiler's back end: walks field classes and emits operations. What it knows about the
+ * position's alignment at compile time is used to merge neighbours into runs; where it knows
+ * nothing, runs align themselves when they are executed. */
+#include "ctf/plan_build.h"
+
+#include "base/bits.h"
+
+/* Buffers may begin at any multiple of this, see plan.h. */
+#define MAX_ALIGN_BITS LULL_GRAIN_BITS
+
+struct lull_places {
+    GHashTable *table; /* struct lull_want, also the key */
+};
+
+static guint want_hash(gconstpointer key)
+{
+    const struct lull_want *want = key;
+    guint h = want->scope * 31 + want->depth;
+    for (uint32_t i = 0; i < want->depth; i++)
+        h = h * 16777619 + want->path[i];
+    return h;
+}
+
+static gboolean want_equal(gconstpointer a, gconstpointer b)
+{
+    const struct lull_want *x = a, *y = b;
+    return x->scope == y->scope && x->depth == y->depth &&
+           memcmp(x->path, y->path, x->depth * sizeof x->path[0]) == 0;
+}
+
+static void want_free(gpointer data)
+{
+    struct lull_want *want = data;
+    while (want != NULL) {
+        struct lull_want *next = want->next;
+        g_free((void *)want->path);
+        g_free(want);
+        want = next;
+    }
+}
+
+struct lull_places *lull_places_new(void)
+{
+    struct lull_places *places = g_new0(struct lull_places, 1);
+    places->table = g_hash_table_new_full(want_hash, want_equal, want_free, NULL);
+    return places;
+}
+
+void lull_places_free(struct lull_places *places)
+{
+    if (places == NULL)
+        return;
+    g_hash_table_destroy(places->table);
+    g_free(places);
+}
+
+void lull_places_add(struct lull_places *places, const struct lull_want *want)
+{
+    struct lull_want *copy = g_memdup2(want, sizeof *want);
+    copy->path = g_memdup2(want->path, want->depth * sizeof want->path[0]);
+    copy->next = NULL;
+    struct lull_want *first = g_hash_table_lookup(places->table, want);
+    if (first == NULL) {
+        g_hash_table_add(places->table, copy);
+        return;
+    }
+    copy->next = first->next;
+    first->next = copy;
+}
+
+const struct lull_want *lull_places_find(const struct lull_places *places, enum lull_scope scope,
+                                         uint32_t depth, const uint32_t *path)
+{
+    if (places == NULL)
+        return NULL;
+    struct lull_want key = {.scope = scope, .depth = depth, .path = path};
+    return g_hash_table_lookup(places->table, &key);
+}
+
+uint32_t lull_places_slot(const struct lull_places *places, enum lull_scope scope, uint32_t depth,
+                          const uint32_t *path)
+{
+    const struct lull_want *want = lull_places_find(places, scope, depth, path);
+    while (want != NULL && want->kind != LULL_WANT_SLOT)
+        want = want->next;
+    return want != NULL ? want->dst : 0;
+}
+
+static bool fail(struct lull_builder *b, const char *why)
+{
+    if (b->error == NULL)
+        b->error = g_error_new(LULL_ERROR, LULL_ERROR_UNSUPPORTED, "%s", why);
+    return false;
+}
+
+/* Accounts for one node of the schema. */
+static bool spend(struct lull_builder *b)
+{
+    if (b->error != NULL)
+        return false;
+    if (*b->budget == 0)
+        return fail(b, "the metadata's field classes unfold to too many fields");
+    --*b->budget;
+    return true;
+}
+
+static struct lull_op *op_at(struct lull_builder *b, int index)
+{
+    return &g_array_index(b->ops, struct lull_op, index);
+}
+
+static struct lull_op *emit(struct lull_builder *b, enum lull_op_code code)
+{
+    struct lull_op op = {.code = code, .align = 1};
+    g_array_append_val(b->ops, op);
+    return op_at(b, (int)b->ops->len - 1);
+}
+
+static struct lull_op *open_run(struct lull_builder *b)
+{
+    if (b->run < 0) {
+        struct lull_op *op = emit(b, LULL_OP_RUN);
+        op->align = b->pending_align;
+        b->pending_align = 1;
+        b->run = (int)b->ops->len - 1;
+    }
+    return op_at(b, b->run);
+}
+
+static void close_run(struct lull_builder *b)
+{
+    if (b->pending_align > 1)
+        open_run(b);
+    b->run = -1;
+}
+
+static void add_bits(struct lull_builder *b, uint64_t bits)
+{
+    struct lull_op *run = open_run(b);
+    run->bits = MIN(run->bits + MIN(bits, LULL_BITS_HUGE), LULL_BITS_HUGE);
+    b->rem = (uint32_t)((b->rem + bits) & (b->known - 1));
+}
+
+static void add_alignment(struct lull_builder *b, uint32_t align)
+{
+    if (align > MAX_ALIGN_BITS || align == 0 || (align & (align - 1)) != 0) {
+        fail(b, "a field class has an alignment beyond reason");
+        return;
+    }
+    if (b->known >= align) {
+        uint32_t padding = -b->rem & (align - 1);
+        if (padding != 0)
+            add_bits(b, padding);
+        return;
+    }
+    b->run = -1;
+    b->pending_align = MAX(b->pending_align, align);
+    b->known = align;
+    b->rem = 0;
+}
+
+/* A variant is aligned by the option that it holds only. */
+static uint32_t alignment_of(const struct lull_fc *fc)
+{
+    return fc->kind == LULL_FC_VARIANT ? 1 : fc->alignment;
+}
+
+/* Forgets all about the position but what holds for every multiple of `step` more bits. */
+static void know_only(struct lull_builder *b, uint64_t step)
+{
+    uint64_t low = step == 0 ? b->known : step & -step;
+    b->known = (uint32_t)MIN((uint64_t)b->known, low);
+    b->rem &= b->known - 1;
+}
+
+/* The position is one of two. */
+static void know_either(struct lull_builder *b, uint32_t known, uint32_t rem)
+{
+    b->known = MIN(b->known, known);
+    while (b->known > 1 && ((b->rem ^ rem) & (b->known - 1)) != 0)
+        b->known /= 2;
+    b->rem &= b->known - 1;
+}
+
+/* Size of a class when it begins aligned; false if it depends on the data (or on an error). */
+static bool fixed_bits(struct lull_builder *b, const struct lull_fc *fc, unsigned depth,
+                       uint64_t *bits)
+{
+    if (!spend(b))
+        return false;
+    if (depth > LULL_FC_DEPTH)
+        return fail(b, "field classes are nested too deep");
+    uint64_t size = 0, part;
+    switch (fc->kind) {
+    case LULL_FC_INT:
+        *bits = fc->integer.size;
+        return true;
+    case LULL_FC_FLOAT:
+        *bits = fc->floating.size;
+        return true;
+    case LULL_FC_STRUCT:
+        for (uint32_t i = 0; i < fc->structure.n_members; i++) {
+            const struct lull_fc *member = fc->structure.members[i].fc;
+            if (member->alignment > fc->alignment || !fixed_bits(b, member, depth + 1, &part))
+                return false;
+            size = MIN(lull_align_up(size, member->alignment) + part, LULL_BITS_HUGE);
+        }
+        *bits = size;
+        return true;
+    case LULL_FC_ARRAY: {
+        const struct lull_fc *element = fc->array.element;
+        if (element->alignment > fc->alignment || !fixed_bits(b, element, depth + 1, &part))
+            return false;
+        uint64_t stride = lull_align_up(part, element->alignment);
+        if (fc->array.length > 0 && (__builtin_mul_overflow(fc->array.length - 1, stride, &size) ||
+                                     __builtin_add_overflow(size, part, &size)))
+            size = LULL_BITS_HUGE;
+        *bits = MIN(size, LULL_BITS_HUGE);
+        return true;
+    }
+    case LULL_FC_STRING:
+    case LULL_FC_SEQUENCE:
+    case LULL_FC_VARIANT:
+        break;
+    }
+    return false;
+}
+
+/* Calls `each` for what is wanted of the field at the current path. */
+static void each_want(struct lull_builder *b, const struct lull_fc *fc,
+                      void (*each)(struct lull_builder *, const struct lull_fc *,
+                                   const struct lull_want *))
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(b->places); i++) {
+        const struct lull_want *want = lull_places_find(b->places[i], b->scope, b->depth, b->path);
+        for (; want != NULL; want = want->next)
+            each(b, fc, want);
+    }
+}
+
+/* Makes the presence of a field inside a variant known. */
+static void emit_have(struct lull_builder *b, const struct lull_want *want)
+{
+    if (want->have == 0)
+        return;
+    if (b->have < 0) {
+        struct lull_op *op = emit(b, LULL_OP_HAVE);
+        op->dst = want->have_dst;
+        b->have = (int)b->ops->len - 1;
+    }
+    op_at(b, b->have)->bits |= want->have;
+}
+
+static enum lull_op_code load_code(const struct lull_builder *b, const struct lull_fc *fc)
+{
+    bool s = fc->integer.is_signed;
+    if (b->known < 8 || (b->rem & 7) != 0)
+        return LULL_OP_BITS;
+    switch (fc->integer.size) {
+    case 8:
+        return s ? LULL_OP_S8 : LULL_OP_U8;
+    case 16:
+        return s ? LULL_OP_S16 : LULL_OP_U16;
+    case 32:
+        return s ? LULL_OP_S32 : LULL_OP_U32;
+    case 64:
+        return LULL_OP_U64;
+    default:
+        return LULL_OP_BITS;
+    }
+}
+
+static void load_integer(struct lull_builder *b, const struct lull_fc *fc,
+                         const struct lull_want *want)
+{
+    if (want->kind == LULL_WANT_TEXT || want->kind == LULL_WANT_RAW)
+        return;
+    uint64_t offset = open_run(b)->bits;
+    struct lull_op *op = emit(b, want->kind == LULL_WANT_CLOCK ? LULL_OP_CLOCK : load_code(b, fc));
+    op->bits = offset;
+    op->size = (uint8_t)fc->integer.size;
+    op->is_signed = fc->integer.is_signed && want->kind != LULL_WANT_CLOCK;
+    op->is_big_endian = fc->integer.is_big_endian;
+    op->dst = want->kind == LULL_WANT_CLOCK ? LULL_MEM_CLOCK : want->dst;
+    emit_have(b, want);
+}
+
+static void load_array(struct lull_builder *b, const struct lull_fc *fc,
+                       const struct lull_want *want)
+{
+    if (want->kind != LULL_WANT_TEXT && want->kind != LULL_WANT_RAW)
+        return;
+    uint64_t offset = open_run(b)->bits;
+    struct lull_op *op = emit(b, LULL_OP_ARRAY);
+    op->bits = offset;
+    op->count = fc->array.length * (fc->array.element->integer.size / 8);
+    op->is_text = want->kind == LULL_WANT_TEXT;
+    op->dst = want->dst;
+    emit_have(b, want);
+}
+
+/* For strings and sequences: their operation, the last one or one before SAMEs, also stores the
+ * bytes. What else wants them takes them from there. */
+static void store_bytes(struct lull_builder *b, const struct lull_fc *fc,
+                        const struct lull_want *want)
+{
+    if (want->kind != LULL_WANT_TEXT && want->kind != LULL_WANT_RAW)
+        return;
+    int reader = (int)b->ops->len - 1;
+    while (op_at(b, reader)->code == LULL_OP_SAME)
+        reader--;
+    bool is_text = want->kind == LULL_WANT_TEXT && fc->kind == LULL_FC_SEQUENCE;
+    struct lull_op *op = op_at(b, reader);
+    if (op->dst == 0) {
+        op->dst = want->dst;
+        op->is_text = is_text;
+        return;
+    }
+    uint32_t first = op->dst;
+    bool first_is_text = op->is_text;
+    struct lull_op *same = emit(b, LULL_OP_SAME);
+    op = op_at(b, reader);
+    if (first_is_text && !is_text) { /* the shorter one must come from the longer one */
+        op->dst = want->dst;
+        op->is_text = false;
+        same->dst = first;
+        same->is_text = true;
+    } else {
+        same->dst = want->dst;
+        same->is_text = is_text;
+    }
+    same->slot = op->dst;
+}
+
+static void have_bytes(struct lull_builder *b, const struct lull_fc *fc,
+                       const struct lull_want *want)
+{
+    if (want->kind == LULL_WANT_TEXT || want->kind == LULL_WANT_RAW)
+        emit_have(b, want);
+}
+
+static bool build(struct lull_builder *b, const struct lull_fc *fc);
+
+/* The slot of a length or tag; 0 with an error if the schema refers to something unknown. */
+static uint32_t find_slot(struct lull_builder *b, const struct lull_fc_ref *ref)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(b->places); i++) {
+        uint32_t slot = lull_places_slot(b->places[i], ref->scope, ref->depth, ref->path);
+        if (slot != 0)
+            return slot;
+    }
+    fail(b, "a length or tag refers to a field that cannot be reached");
+    return 0;
+}
+
+static bool build_loop(struct lull_builder *b, const struct lull_fc *element, uint32_t slot,
+                       uint64_t count)
+{
+    close_run(b);
+    uint32_t counter = b->next_slot;
+    b->next_slot += 16;
+    struct lull_op *loop = emit(b, LULL_OP_LOOP);
+    int first = (int)b->ops->len - 1;
+    loop->slot = slot;
+    loop->count = count;
+    loop->counter = counter;
+    b->known = 1;
+    b->rem = 0;
+    b->have = -1;
+    if (!build(b, element))
+        return false;
+    close_run(b);
+    struct lull_op *next = emit(b, LULL_OP_NEXT);
+    next->counter = counter;
+    next->target = (uint32_t)first + 1;
+    op_at(b, first)->target = b->ops->len - 1;
+    b->known = 1;
+    b->rem = 0;
+    b->have = -1;
+    return true;
+}
+
+static bool build_array(struct lull_builder *b, const struct lull_fc *fc)
+{
+    const struct lull_fc *element = fc->array.element;
+    uint64_t bits;
+    add_alignment(b, alignment_of(element));
+    if (fixed_bits(b, fc, b->nesting, &bits)) {
+        each_want(b, fc, load_array);
+        add_bits(b, bits);
+        return true;
+    }
+    return b->error == NULL && build_loop(b, element, 0, fc->array.length);
+}
+
+static bool build_sequence(struct lull_builder *b, const struct lull_fc *fc)
+{
+    const struct lull_fc *element = fc->sequence.element;
+    uint32_t slot = find_slot(b, &fc->sequence.length);
+    uint64_t bits;
+    if (slot == 0)
+        return false;
+    add_alignment(b, alignment_of(element));
+    if (!fixed_bits(b, element, b->nesting, &bits))
+        return b->error == NULL && build_loop(b, element, slot, 0);
+    uint32_t align = b->run < 0 ? b->pending_align : 1;
+    b->pending_align = 1;
+    b->run = -1;
+    struct lull_op *op = emit(b, LULL_OP_SEQUENCE);
+    op->align = align;
+    op->slot = slot;
+    op->bits = lull_align_up(bits, element->alignment);
+    op->count = bits;
+    know_only(b, op->bits);
+    know_only(b, bits);
+    each_want(b, fc, store_bytes);
+    each_want(b, fc, have_bytes);
+    return true;
+}
+
+static bool build_string(struct lull_builder *b, const struct lull_fc *fc)
+{
+    add_alignment(b, MAX(fc->alignment, 8));
+    uint32_t align = b->run < 0 ? b->pending_align : 1;
+    b->pending_align = 1;
+    b->run = -1;
+    emit(b, LULL_OP_STRING)->align = align;
+    know_only(b, 8);
+    each_want(b, fc, store_bytes);
+    each_want(b, fc, have_bytes);
+    return true;
+}
+
+static struct lull_switch *new_switch(struct lull_builder *b, const struct lull_fc *fc,
+                                      uint32_t **targets)
+{
+    struct lull_switch *choice = g_new0(struct lull_switch, 1);
+    g_ptr_array_add(b->owned, choice);
+    *targets = g_new0(uint32_t, MAX(fc->variant.n_options, 1));
+    g_ptr_array_add(b->owned, *targets);
+    choice->fc = fc;
+    choice->targets = *targets;
+    /* The searches below cost as much as there are ranges. */
+    *b->budget -= MIN(*b->budget, fc->variant.tag.target->integer.enumeration->n_ranges);
+    for (uint64_t tag = 0; tag < G_N_ELEMENTS(choice->small); tag++)
+        choice->small[tag] = lull_fc_variant_option(fc, tag);
+    return choice;
+}
+
+static bool build_variant(struct lull_builder *b, const struct lull_fc *fc)
+{
+    uint32_t slot = find_slot(b, &fc->variant.tag);
+    if (slot == 0)
+        return false;
+    close_run(b);
+    uint32_t *targets;
+    struct lull_op *op = emit(b, LULL_OP_SWITCH);
+    op->slot = slot;
+    op->choice = new_switch(b, fc, &targets);
+    uint32_t known = b->known, rem = b->rem;
+    uint32_t end_known = 0, end_rem = 0;
+    g_autoptr(GArray) jumps = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    for (uint32_t i = 0; i < fc->variant.n_options; i++) {
+        targets[i] = b->ops->len;
+        b->known = known;
+        b->rem = rem;
+        b->have = -1;
+        b->path[b->depth++] = i;
+        bool built = build(b, fc->variant.options[i].fc);
+        b->depth--;
+        if (!built)
+            return false;
+        close_run(b);
+        if (end_known != 0)
+            know_either(b, end_known, end_rem);
+        end_known = b->known;
+        end_rem = b->rem;
+        emit(b, LULL_OP_JUMP);
+        uint32_t jump = b->ops->len - 1;
+        g_array_append_val(jumps, jump);
+    }
+    for (uint32_t i = 0; i < jumps->len; i++)
+        op_at(b, (int)g_array_index(jumps, uint32_t, i))->target = b->ops->len;
+    b->have = -1;
+    return true;
+}
+
+static bool build_struct(struct lull_builder *b, const struct lull_fc *fc)
+{
+    add_alignment(b, fc->alignment);
+    for (uint32_t i = 0; i < fc->structure.n_members; i++) {
+        b->path[b->depth++] = i;
+        bool built = build(b, fc->structure.members[i].fc);
+        b->depth--;
+        if (!built)
+            return false;
+    }
+    return true;
+}
+
+static bool build(struct lull_builder *b, const struct lull_fc *fc)
+{
+    if (!spend(b))
+        return false;
+    if (b->nesting >= LULL_FC_DEPTH)
+        return fail(b, "field classes are nested too deep");
+    bool built = true;
+    b->nesting++;
+    switch (fc->kind) {
+    case LULL_FC_INT:
+        add_alignment(b, fc->alignment);
+        each_want(b, fc, load_integer);
+        add_bits(b, fc->integer.size);
+        break;
+    case LULL_FC_FLOAT:
+        add_alignment(b, fc->alignment);
+        add_bits(b, fc->floating.size);
+        break;
+    case LULL_FC_STRING:
+        built = build_string(b, fc);
+        break;
+    case LULL_FC_STRUCT:
+        built = build_struct(b, fc);
+        break;
+    case LULL_FC_ARRAY:
+        built = build_array(b, fc);
+        break;
+    case LULL_FC_SEQUENCE:
+        built = build_sequence(b, fc);
+        break;
+    case LULL_FC_VARIANT:
+        built = build_variant(b, fc);
+        break;
+    }
+    b->nesting--;
+    return built && b->error == NULL;
+}
+
+void lull_builder_init(struct lull_builder *b, GPtrArray *owned, uint64_t *budget,
+                       uint32_t next_slot)
+{
+    memset(b, 0, sizeof *b);
+    b->ops = g_array_new(FALSE, FALSE, sizeof(struct lull_op));
+    b->owned = owned;
+    b->budget = budget;
+    b->next_slot = next_slot;
+    b->known = b->pending_align = 1;
+    b->run = b->have = -1;
+}
+
+void lull_builder_add(struct lull_builder *b, enum lull_scope scope, const struct lull_fc *fc)
+{
+    b->scope = scope;
+    b->depth = 0;
+    if (fc != NULL && b->error == NULL)
+        build(b, fc);
+}
+
+const struct lull_op *lull_builder_finish(struct lull_builder *b, GError **error)
+{
+    close_run(b);
+    emit(b, LULL_OP_END);
+    struct lull_op *ops = (struct lull_op *)(void *)g_array_free(b->ops, FALSE);
+    g_ptr_array_add(b->owned, ops);
+    b->ops = NULL;
+    if (b->error != NULL) {
+        g_propagate_error(error, g_steal_pointer(&b->error));
+        return NULL;
+    }
+    return ops;
+}

@@ -1,0 +1,74 @@
+/* Private to the plan compiler: which fields are wanted (places), and the builder that turns field
+ * classes into operations. */
+#ifndef LULL_CTF_PLAN_BUILD_H
+#define LULL_CTF_PLAN_BUILD_H
+
+#include "ctf/plan.h"
+
+enum lull_want_kind {
+    LULL_WANT_SLOT, /* a length or tag: an integer kept for another field */
+    LULL_WANT_INT,
+    LULL_WANT_TEXT,
+    LULL_WANT_RAW,
+    LULL_WANT_CLOCK, /* advances the clock */
+};
+
+/* One field that must be kept, by scope and member indices; a variant's option is an index too,
+ * arrays and sequences add none. */
+struct lull_want {
+    enum lull_scope scope;
+    uint32_t depth;
+    const uint32_t *path;
+    enum lull_want_kind kind;
+    uint32_t dst;
+    uint32_t have_dst;
+    uint64_t have;          /* bit to set at have_dst when read; 0: none */
+    struct lull_want *next; /* same place */
+};
+
+struct lull_places *lull_places_new(void);
+void lull_places_free(struct lull_places *places);
+/* Adds a copy. */
+void lull_places_add(struct lull_places *places, const struct lull_want *want);
+/* The wants of a place, or NULL. `places` may be NULL. */
+const struct lull_want *lull_places_find(const struct lull_places *places, enum lull_scope scope,
+                                         uint32_t depth, const uint32_t *path);
+
+struct lull_builder {
+    GArray *ops; /* struct lull_op */
+    GPtrArray *owned;
+    uint64_t *budget; /* schema nodes that may still be visited */
+    const struct lull_places *places[3];
+    uint32_t next_slot; /* memory offset; grows */
+
+    /* The position is known to be `rem` modulo `known`, a power of two. */
+    uint32_t known, rem;
+    uint32_t pending_align;
+    int run, have; /* indices of the open run, and of the HAVE of this straight piece, or -1 */
+
+    enum lull_scope scope;
+    uint32_t depth;
+    uint32_t path[LULL_FC_DEPTH + 1];
+    uint32_t nesting;
+    GError *error;
+};
+
+void lull_builder_init(struct lull_builder *builder, GPtrArray *owned, uint64_t *budget,
+                       uint32_t next_slot);
+/* Appends a scope's structure; NULL adds nothing. */
+void lull_builder_add(struct lull_builder *builder, enum lull_scope scope,
+                      const struct lull_fc *fc);
+/* Ends the plan; the operations belong to `owned`. NULL with an error on failure. */
+const struct lull_op *lull_builder_finish(struct lull_builder *builder, GError **error);
+
+/* Schema nodes that one trace's plans may visit in all; a real kernel trace needs some 20 000. */
+#define LULL_NODE_BUDGET (UINT64_C(1) << 24)
+
+/* The operations for contexts and payload of event `index`, with loads for `wants` (may be NULL).
+ * *end_slot is where its slots end, and where they end with those of loops afterwards. */
+const struct lull_op *lull_plan_build_event(struct lull_ctf_plan *plan,
+                                            struct lull_stream_plan *stream, uint32_t index,
+                                            const struct lull_places *wants, GPtrArray *owned,
+                                            uint64_t *budget, uint32_t *end_slot, GError **error);
+
+#endif

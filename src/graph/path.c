@@ -1,0 +1,162 @@
+/* Shares of a critical path: how much of it each state, task and host takes. */
+#include "graph/path.h"
+
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+
+static int compare_longest_first(int64_t a, int64_t b)
+{
+    return (a < b) - (a > b);
+}
+
+static int compare_ascending(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_states(const void *a, const void *b)
+{
+    const struct lull_state_share *x = a, *y = b;
+    int order = compare_longest_first(x->duration_ns, y->duration_ns);
+    if (order == 0) {
+        order = compare_ascending(x->state, y->state);
+    }
+    return order != 0 ? order : compare_ascending(x->cause, y->cause);
+}
+
+static int compare_tasks(const void *a, const void *b)
+{
+    const struct lull_task_share *x = a, *y = b;
+    int order = compare_longest_first(x->duration_ns, y->duration_ns);
+    if (order == 0) {
+        order = compare_ascending(x->host, y->host);
+    }
+    if (order == 0) {
+        order = compare_ascending(x->tid, y->tid);
+    }
+    return order != 0 ? order : compare_ascending(x->task, y->task);
+}
+
+static int compare_hosts(const void *a, const void *b)
+{
+    const struct lull_host_share *x = a, *y = b;
+    int order = compare_longest_first(x->duration_ns, y->duration_ns);
+    return order != 0 ? order : compare_ascending(x->host, y->host);
+}
+
+static int64_t duration_of(const struct lull_segment *segment)
+{
+    return segment->end_ns - segment->begin_ns;
+}
+
+static void sum_states(struct lull_path *path)
+{
+    int64_t sums[LULL_STATE_COUNT][LULL_CAUSE_COUNT] = {0};
+    bool seen[LULL_STATE_COUNT][LULL_CAUSE_COUNT] = {0};
+    for (uint32_t i = 0; i < path->n_segments; i++) {
+        const struct lull_segment *segment = &path->segments[i];
+        sums[segment->state][segment->cause] += duration_of(segment);
+        seen[segment->state][segment->cause] = true;
+    }
+    LULL_VEC(struct lull_state_share) shares = {0};
+    for (int state = 0; state < LULL_STATE_COUNT; state++) {
+        for (int cause = 0; cause < LULL_CAUSE_COUNT; cause++) {
+            if (seen[state][cause]) {
+                lull_vec_push(&shares,
+                              (struct lull_state_share){.state = (enum lull_state)state,
+                                                        .cause = (enum lull_cause)cause,
+                                                        .duration_ns = sums[state][cause]});
+            }
+        }
+    }
+    path->by_state = shares.items;
+    path->n_by_state = (uint32_t)shares.count;
+}
+
+static void sum_tasks(struct lull_path *path)
+{
+    LULL_VEC(struct lull_task_share) shares = {0};
+    struct lull_map index = {0};
+    for (uint32_t i = 0; i < path->n_segments; i++) {
+        const struct lull_segment *segment = &path->segments[i];
+        uint64_t key = (uint64_t)segment->host << 32 | segment->task;
+        uint32_t found = lull_map_find(&index, key);
+        if (found == LULL_MAP_NONE) {
+            found = (uint32_t)shares.count;
+            lull_map_insert(&index, key, found);
+            lull_vec_push(&shares, (struct lull_task_share){.host = segment->host,
+                                                            .task = segment->task,
+                                                            .tid = segment->tid});
+        }
+        struct lull_task_share *share = &shares.items[found];
+        share->duration_ns += duration_of(segment);
+        if (segment->comm != NULL) {
+            share->comm = segment->comm;
+        }
+    }
+    lull_map_free(&index);
+    path->by_task = shares.items;
+    path->n_by_task = (uint32_t)shares.count;
+}
+
+static void sum_hosts(struct lull_path *path)
+{
+    LULL_VEC(struct lull_host_share) shares = {0};
+    struct lull_map index = {0};
+    for (uint32_t i = 0; i < path->n_segments; i++) {
+        const struct lull_segment *segment = &path->segments[i];
+        uint32_t found = lull_map_find(&index, segment->host);
+        if (found == LULL_MAP_NONE) {
+            found = (uint32_t)shares.count;
+            lull_map_insert(&index, segment->host, found);
+            lull_vec_push(&shares, (struct lull_host_share){.host = segment->host});
+        }
+        shares.items[found].duration_ns += duration_of(segment);
+    }
+    lull_map_free(&index);
+    path->by_host = shares.items;
+    path->n_by_host = (uint32_t)shares.count;
+}
+
+static void free_shares(struct lull_path *path)
+{
+    g_clear_pointer(&path->by_state, g_free);
+    g_clear_pointer(&path->by_task, g_free);
+    g_clear_pointer(&path->by_host, g_free);
+}
+
+static void sort(void *items, uint32_t count, size_t size,
+                 int (*compare)(const void *, const void *))
+{
+    if (count > 0) { /* there may be no items at all to point to */
+        qsort(items, count, size, compare);
+    }
+}
+
+void lull_path_summarise(struct lull_path *path)
+{
+    free_shares(path);
+    sum_states(path);
+    sum_tasks(path);
+    sum_hosts(path);
+    sort(path->by_state, path->n_by_state, sizeof *path->by_state, compare_states);
+    sort(path->by_task, path->n_by_task, sizeof *path->by_task, compare_tasks);
+    sort(path->by_host, path->n_by_host, sizeof *path->by_host, compare_hosts);
+}
+
+void lull_path_free(struct lull_path *path)
+{
+    if (path == NULL) {
+        return;
+    }
+    free_shares(path);
+    g_free((void *)path->host_names);
+    g_free(path->segments);
+    g_free(path->sync);
+    if (path->strings != NULL) {
+        g_string_chunk_free(path->strings);
+    }
+    g_free(path);
+}

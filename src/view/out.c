@@ -1,0 +1,79 @@
+/* Writing to a FILE* with one check at the end, and numbers that do not follow the locale. */
+#include "view/out.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <lull/error.h>
+
+void lull_out_begin(struct lull_out *out, FILE *file)
+{
+    out->file = file;
+    out->error = 0;
+}
+
+/* A failing stdio call need not set errno (a full buffer of fmemopen does not). */
+static void note_failure(struct lull_out *out)
+{
+    out->error = errno ? errno : EIO;
+}
+
+void lull_out_text(struct lull_out *out, const char *text)
+{
+    if (out->error)
+        return;
+    errno = 0;
+    if (fputs(text, out->file) == EOF)
+        note_failure(out);
+}
+
+void lull_out_printf(struct lull_out *out, const char *format, ...)
+{
+    va_list arguments;
+
+    if (out->error)
+        return;
+    errno = 0;
+    va_start(arguments, format);
+    if (vfprintf(out->file, format, arguments) < 0)
+        note_failure(out);
+    va_end(arguments);
+}
+
+bool lull_out_end(struct lull_out *out, const char *what, GError **error)
+{
+    if (!out->error) {
+        errno = 0;
+        if (fflush(out->file) == EOF)
+            note_failure(out);
+    }
+    if (!out->error || out->error == EPIPE)
+        return true;
+    g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write %s: %s", what,
+                g_strerror(out->error));
+    return false;
+}
+
+const char *lull_decimal_format(double value, int digits, char out[static LULL_DECIMAL_SIZE])
+{
+    char format[8];
+
+    /* %e for what no clock or share ever is, so that the text has a known length. */
+    g_snprintf(format, sizeof format, "%%.%d%c", digits, value > -1e30 && value < 1e30 ? 'f' : 'e');
+    g_ascii_formatd(out, LULL_DECIMAL_SIZE, format, value);
+    if (out[0] == '-' && strspn(out + 1, "0.") == strlen(out + 1))
+        memmove(out, out + 1, strlen(out));
+    return out;
+}
+
+const char *lull_decimal_format_short(double value, int digits, char out[static LULL_DECIMAL_SIZE])
+{
+    lull_decimal_format(value, digits, out);
+    if (!strchr(out, '.') || strchr(out, 'e'))
+        return out;
+    size_t length = strlen(out);
+    while (out[length - 1] == '0' && out[length - 2] != '.')
+        out[--length] = '\0';
+    return out;
+}

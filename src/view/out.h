@@ -1,0 +1,34 @@
+/* Writing to a FILE* with one check at the end: the first failure is kept and what follows is
+ * dropped. */
+#ifndef LULL_VIEW_OUT_H
+#define LULL_VIEW_OUT_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct lull_out {
+    FILE *file; /* borrowed */
+    int error;  /* errno of the first failure, or 0 */
+};
+
+/* Enough for every text of lull_decimal_format(). */
+#define LULL_DECIMAL_SIZE 64
+
+void lull_out_begin(struct lull_out *out, FILE *file);
+void lull_out_text(struct lull_out *out, const char *text);
+/* No %f, %e, %g: they follow the locale; see lull_decimal_format(). */
+void lull_out_printf(struct lull_out *out, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* Flushes. False with LULL_ERROR_IO, "cannot write WHAT: …", if anything failed, except for a
+ * closed pipe. */
+bool lull_out_end(struct lull_out *out, const char *what, GError **error);
+
+/* `value` with `digits` (0..9) decimals and a point in every locale; "0.000", never "-0.000".
+ * Returns out. */
+const char *lull_decimal_format(double value, int digits, char out[static LULL_DECIMAL_SIZE]);
+/* The same without trailing zeros, but at least one decimal: "0.5", "1.0". Valid JSON for finite
+ * values. */
+const char *lull_decimal_format_short(double value, int digits, char out[static LULL_DECIMAL_SIZE]);
+
+#endif

@@ -1,0 +1,405 @@
+/* A table with typed columns, printed by libsmartcols as text or by json-c as JSON. */
+#include "view/table.h"
+
+#include <json-c/json.h>
+#include <libsmartcols/libsmartcols.h>
+#include <math.h>
+#include <string.h>
+
+#include <lull/error.h>
+
+#include "base/time.h"
+#include "view/out.h"
+#include "view/words.h"
+
+#define MAX_COLUMNS 64
+#define MIN_WRAP 24 /* columns */
+#define GAP 2       /* between columns */
+
+struct cell {
+    bool is_set;
+    const char *color;
+    union {
+        const char *text; /* in `strings` */
+        int64_t number;
+        double real;
+    };
+};
+
+struct lull_table {
+    const struct lull_column *columns;
+    uint32_t n_columns;
+    bool no_headings;
+    GArray *cells; /* n_columns for each row */
+    GStringChunk *strings;
+};
+
+struct lull_table *lull_table_new(const struct lull_column *columns)
+{
+    struct lull_table *table = g_new0(struct lull_table, 1);
+
+    table->columns = columns;
+    while (columns[table->n_columns].title)
+        table->n_columns++;
+    g_assert(table->n_columns > 0 && table->n_columns <= MAX_COLUMNS);
+    table->cells = g_array_new(FALSE, TRUE, sizeof(struct cell));
+    table->strings = g_string_chunk_new(4096);
+    return table;
+}
+
+void lull_table_free(struct lull_table *table)
+{
+    if (!table)
+        return;
+    g_array_unref(table->cells);
+    g_string_chunk_free(table->strings);
+    g_free(table);
+}
+
+void lull_table_add_row(struct lull_table *table)
+{
+    g_array_set_size(table->cells, table->cells->len + table->n_columns);
+}
+
+static struct cell *last_row_cell(struct lull_table *table, uint32_t column)
+{
+    g_assert(column < table->n_columns && table->cells->len >= table->n_columns);
+    return &g_array_index(table->cells, struct cell, table->cells->len - table->n_columns + column);
+}
+
+static bool is_text(const struct lull_column *column)
+{
+    return column->type == LULL_COLUMN_TEXT;
+}
+
+static bool is_real(const struct lull_column *column)
+{
+    return column->type == LULL_COLUMN_SHARE || column->type == LULL_COLUMN_REAL;
+}
+
+void lull_table_set_text(struct lull_table *table, uint32_t column, const char *text)
+{
+    struct cell *cell = last_row_cell(table, column);
+
+    g_assert(is_text(&table->columns[column]));
+    cell->is_set = text != NULL;
+    cell->text = text ? g_string_chunk_insert(table->strings, text) : NULL;
+}
+
+void lull_table_set_number(struct lull_table *table, uint32_t column, int64_t number)
+{
+    struct cell *cell = last_row_cell(table, column);
+
+    g_assert(!is_text(&table->columns[column]) && !is_real(&table->columns[column]));
+    cell->is_set = true;
+    cell->number = number;
+}
+
+void lull_table_set_real(struct lull_table *table, uint32_t column, double number)
+{
+    struct cell *cell = last_row_cell(table, column);
+
+    g_assert(is_real(&table->columns[column]));
+    cell->is_set = isfinite(number);
+    cell->real = number;
+}
+
+void lull_table_set_color(struct lull_table *table, uint32_t column, const char *ansi)
+{
+    last_row_cell(table, column)->color = ansi;
+}
+
+void lull_table_hide_headings(struct lull_table *table)
+{
+    table->no_headings = true;
+}
+
+uint32_t lull_table_row_count(const struct lull_table *table)
+{
+    return table->cells->len / table->n_columns;
+}
+
+static char *format_bytes(int64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    char number[LULL_DECIMAL_SIZE];
+    double value = (double)bytes;
+    size_t unit = 0;
+
+    /* 1023.95 and more would be rounded to "1024.0". */
+    while (fabs(value) >= (unit ? 1023.95 : 1024) && unit + 1 < G_N_ELEMENTS(units)) {
+        value /= 1024;
+        unit++;
+    }
+    return g_strdup_printf("%s %s", lull_decimal_format(value, unit ? 1 : 0, number), units[unit]);
+}
+
+/* What a cell shows, cleaned; "" if it is empty. Free with g_free(). */
+static char *format_cell(const struct lull_column *column, const struct cell *cell,
+                         const struct lull_view_style *style)
+{
+    char text[MAX(LULL_DECIMAL_SIZE, LULL_TIME_TEXT_SIZE)];
+
+    if (!cell->is_set)
+        return g_strdup("");
+    switch (column->type) {
+    case LULL_COLUMN_TEXT:
+        return lull_clean_text(cell->text, !style->unicode);
+    case LULL_COLUMN_TIME:
+        lull_time_format_iso(cell->number, style->local_time, text);
+        return g_strdup(text);
+    case LULL_COLUMN_DURATION:
+        lull_duration_format(cell->number, text);
+        return g_strdup(text);
+    case LULL_COLUMN_BYTES:
+        return format_bytes(cell->number);
+    case LULL_COLUMN_SHARE:
+        return g_strdup_printf("%s %%", lull_decimal_format(cell->real * 100, 1, text));
+    case LULL_COLUMN_REAL:
+        return g_strdup(lull_decimal_format(cell->real, column->digits, text));
+    default:
+        return g_strdup_printf("%" G_GINT64_FORMAT, cell->number);
+    }
+}
+
+static char *heading(const struct lull_column *column)
+{
+    return column->unit ? g_strdup_printf("%s (%s)", column->title, column->unit)
+                        : g_strdup(column->title);
+}
+
+/* Columns of a terminal that clean text takes. */
+static int cells_of(const char *text)
+{
+    int cells = 0;
+
+    for (; *text; text = g_utf8_next_char(text)) {
+        gunichar c = g_utf8_get_char(text);
+        cells += g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;
+    }
+    return cells;
+}
+
+/* Puts line ends into clean text so that no line is wider than `width`: between words where that
+ * can be. */
+static char *fold(const char *text, int width)
+{
+    GString *folded = g_string_new(NULL);
+    gsize blank = 0; /* behind the last blank of the line, or 0 */
+    int used = 0;
+
+    for (; *text; text = g_utf8_next_char(text)) {
+        char one[8] = {0};
+        memcpy(one, text, (size_t)(g_utf8_next_char(text) - text));
+        if (used + cells_of(one) > width) {
+            if (*one == ' ') { /* the line ends with a word: the blank becomes the line end */
+                g_string_append_c(folded, '\n');
+                used = 0;
+                blank = 0;
+                continue;
+            }
+            if (blank) {
+                folded->str[blank - 1] = '\n';
+                used = cells_of(folded->str + blank);
+                blank = 0;
+            } else {
+                g_string_append_c(folded, '\n');
+                used = 0;
+            }
+        }
+        g_string_append(folded, one);
+        used += cells_of(one);
+        if (*one == ' ')
+            blank = folded->len;
+    }
+    return g_string_free(folded, FALSE);
+}
+
+static int smartcols_flags(const struct lull_column *column)
+{
+    if (!is_text(column))
+        return SCOLS_FL_RIGHT;
+    if (column->flags & LULL_COLUMN_WRAP)
+        return SCOLS_FL_WRAP;
+    return column->flags & LULL_COLUMN_KEEP ? SCOLS_FL_STRICTWIDTH : SCOLS_FL_TRUNC;
+}
+
+static const struct cell *row_cells(const struct lull_table *table, uint32_t row)
+{
+    return &g_array_index(table->cells, struct cell, (size_t)row * table->n_columns);
+}
+
+/* What the other columns leave of the terminal for `wrapped`; without terminal there is no bound.
+ */
+static int width_left(const struct lull_table *table, uint32_t wrapped,
+                      const struct lull_view_style *style)
+{
+    int left = style->width;
+
+    if (style->width <= 0)
+        return G_MAXINT;
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        if (i == wrapped || (table->columns[i].flags & LULL_COLUMN_JSON_ONLY))
+            continue;
+        g_autofree char *title = heading(&table->columns[i]);
+        int width = table->no_headings ? 0 : cells_of(title);
+        for (uint32_t row = 0; row < lull_table_row_count(table); row++) {
+            g_autofree char *text =
+                format_cell(&table->columns[i], &row_cells(table, row)[i], style);
+            width = MAX(width, cells_of(text));
+        }
+        left -= MIN(width, style->width) + GAP;
+    }
+    return MAX(left, MIN_WRAP);
+}
+
+/* A column as it is laid out. */
+struct place {
+    int index; /* in the library's table, or -1: not shown */
+    int fold;  /* text is folded at this width, 0: never */
+};
+
+static void add_columns(const struct lull_table *table, struct libscols_table *to,
+                        struct place places[static MAX_COLUMNS],
+                        const struct lull_view_style *style)
+{
+    int n = 0;
+
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        const struct lull_column *column = &table->columns[i];
+        places[i] = (struct place){.index = -1};
+        if (column->flags & LULL_COLUMN_JSON_ONLY)
+            continue;
+        places[i].index = n++;
+        /* A heading that is not printed would still take its width. */
+        g_autofree char *title = table->no_headings ? NULL : heading(column);
+        struct libscols_column *added =
+            scols_table_new_column(to, title ? title : "", 0, smartcols_flags(column));
+        if (style->width <= 0 || !(column->flags & LULL_COLUMN_WRAP))
+            continue;
+        places[i].fold = width_left(table, i, style);
+        scols_column_set_wrapfunc(added, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL);
+        scols_column_set_safechars(added, "\n");
+    }
+}
+
+static void add_line(const struct lull_table *table, uint32_t row, struct libscols_table *to,
+                     const struct place places[static MAX_COLUMNS],
+                     const struct lull_view_style *style)
+{
+    struct libscols_line *line = scols_table_new_line(to, NULL);
+    const struct cell *cells = row_cells(table, row);
+
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        if (places[i].index < 0 || !cells[i].is_set)
+            continue;
+        g_autofree char *text = format_cell(&table->columns[i], &cells[i], style);
+        g_autofree char *folded = places[i].fold ? fold(text, places[i].fold) : NULL;
+        scols_line_set_data(line, places[i].index, folded ? folded : text);
+        if (style->color && cells[i].color)
+            scols_cell_set_color(scols_line_get_cell(line, places[i].index), cells[i].color);
+    }
+}
+
+static struct libscols_table *new_smartcols(const struct lull_table *table,
+                                            const struct lull_view_style *style)
+{
+    struct libscols_table *to = scols_new_table();
+
+    /* Terminal or not has been decided by the caller, not by what the library finds out about
+     * stdout. */
+    if (style->width > 0) {
+        scols_table_set_termforce(to, SCOLS_TERMFORCE_ALWAYS);
+        scols_table_set_termwidth(to, (size_t)style->width);
+    } else {
+        scols_table_set_termforce(to, SCOLS_TERMFORCE_NEVER);
+    }
+    scols_table_enable_colors(to, style->color);
+    scols_table_enable_ascii(to, !style->unicode);
+    scols_table_enable_noheadings(to, table->no_headings);
+    /* Text has been cleaned; the library would escape what the C locale does not know. */
+    scols_table_enable_noencoding(to, 1);
+    scols_table_set_column_separator(to, "  ");
+    return to;
+}
+
+/* Takes out the blanks with which the library fills up lines. */
+static void strip_line_ends(char *text)
+{
+    char *to = text, *end = text;
+
+    for (const char *from = text; *from; from++) {
+        if (*from == '\n')
+            to = end;
+        *to++ = *from;
+        if (*from != ' ')
+            end = to;
+    }
+    *end = '\0';
+}
+
+bool lull_table_print(const struct lull_table *table, FILE *file,
+                      const struct lull_view_style *style, GError **error)
+{
+    struct place places[MAX_COLUMNS];
+    char *text = NULL;
+    struct lull_out out;
+
+    if (lull_table_row_count(table) == 0)
+        return true;
+    struct libscols_table *to = new_smartcols(table, style);
+    add_columns(table, to, places, style);
+    for (uint32_t row = 0; row < lull_table_row_count(table); row++)
+        add_line(table, row, to, places, style);
+    int status = scols_print_table_to_string(to, &text);
+    scols_unref_table(to);
+    if (status != 0 || !text) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot lay out a table: %s",
+                    g_strerror(status < 0 ? -status : status));
+        return false;
+    }
+    strip_line_ends(text);
+    lull_out_begin(&out, file);
+    lull_out_text(&out, text);
+    lull_out_text(&out, "\n");
+    free(text);
+    return lull_out_end(&out, "a table", error);
+}
+
+static struct json_object *cell_to_json(const struct lull_column *column, const struct cell *cell)
+{
+    if (!cell->is_set)
+        return NULL;
+    if (is_text(column)) {
+        g_autofree char *text = lull_clean_text(cell->text, false);
+        return json_object_new_string(text);
+    }
+    if (is_real(column)) {
+        char text[LULL_DECIMAL_SIZE];
+        lull_decimal_format_short(cell->real, column->type == LULL_COLUMN_SHARE ? 6 : 9, text);
+        return json_object_new_double_s(cell->real, text);
+    }
+    return json_object_new_int64(cell->number);
+}
+
+bool lull_table_print_json(const struct lull_table *table, FILE *file, GError **error)
+{
+    struct lull_out out;
+
+    lull_out_begin(&out, file);
+    lull_out_text(&out, "[");
+    for (uint32_t row = 0; row < lull_table_row_count(table); row++) {
+        const struct cell *cells = row_cells(table, row);
+        struct json_object *object = json_object_new_object();
+        for (uint32_t i = 0; i < table->n_columns; i++)
+            if (!(table->columns[i].flags & LULL_COLUMN_TEXT_ONLY))
+                json_object_object_add(object, table->columns[i].key,
+                                       cell_to_json(&table->columns[i], &cells[i]));
+        lull_out_text(&out, row ? ",\n" : "\n");
+        lull_out_text(&out, json_object_to_json_string_ext(
+                                object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+        json_object_put(object);
+    }
+    lull_out_text(&out, "]");
+    return lull_out_end(&out, "JSON", error);
+}

@@ -1,0 +1,59 @@
+/* How a critical path is shown: text for people, JSON for programs, folded stacks, SVG and a trace
+ * for the Perfetto UI. Every function writes to `file`, flushes it and leaves it open. False with
+ * LULL_ERROR_IO if something could not be written; a closed pipe is not an error: the reader has
+ * seen enough. The output depends on path and style alone, never on the locale, so the same path
+ * gives the same bytes. */
+#ifndef LULL_VIEW_VIEW_H
+#define LULL_VIEW_VIEW_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "graph/path.h"
+
+/* What the reader's device can show and what he wants to see; used by the views of paths and
+ * tables. */
+struct lull_view_style {
+    bool color;      /* ANSI colours */
+    bool unicode;    /* the locale's character set is UTF-8; else only ASCII is written */
+    int width;       /* columns of the terminal; 0: no terminal, nothing is cut or wrapped */
+    bool local_time; /* absolute times in the local time zone, else UTC */
+    bool full;       /* text: one row a segment, nothing grouped; all tasks in the summary */
+    uint32_t limit;  /* text: how many rows of the path to show, the longest; 0: all */
+};
+
+/* Fills *style for what `file` is: a terminal, a pipe, a file. `color` is the --color option:
+ * "always", "never", or "auto" or NULL, which asks the terminal, TERM and NO_COLOR. The character
+ * set is that of LC_CTYPE, so the program has called setlocale(LC_CTYPE, ""). full and limit become
+ * false and 0. */
+void lull_view_style_init(struct lull_view_style *style, FILE *file, const char *color);
+
+/* The answer for a person: a sentence, the summary, what to be wary of, the path as a table in time
+ * order. */
+bool lull_view_path_text(const struct lull_path *path, FILE *file,
+                         const struct lull_view_style *style, GError **error);
+
+/* The JSON contract of `lull critpath --json`, version 1. Strings are valid UTF-8 without control
+ * characters; what is not known (a pid, a CPU, a detail, a bound) is null. */
+bool lull_view_path_json(const struct lull_path *path, FILE *file,
+                         const struct lull_view_style *style, GError **error);
+
+/* Folded stacks for flame graphs: "host;comm/tid;state cause: detail NANOSECONDS", a line per
+ * distinct stack, sorted by bytes; the numbers sum to the length of the path. */
+bool lull_view_path_folded(const struct lull_path *path, FILE *file,
+                           const struct lull_view_style *style, GError **error);
+
+/* A picture: a row per task, grouped by host. */
+bool lull_view_path_svg(const struct lull_path *path, FILE *file,
+                        const struct lull_view_style *style, GError **error);
+
+/* Chrome's JSON trace event format, which ui.perfetto.dev and chrome://tracing open. A process is a
+ * host, a thread a task, a flow a jump of the path. ts is in microseconds since the begin of the
+ * path, exact to the nanosecond; otherData.base_ns is that begin in nanoseconds since the Unix
+ * epoch. */
+bool lull_view_path_perfetto(const struct lull_path *path, FILE *file,
+                             const struct lull_view_style *style, GError **error);
+
+#endif

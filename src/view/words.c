@@ -1,0 +1,146 @@
+/* The words and colours for states and tasks, and the cleaning of text that comes from traces.
+ * The colours are close to those that users of Trace Compass know. */
+#include "view/words.h"
+
+#include <string.h>
+
+static const struct lull_look looks[LULL_LOOK_COUNT] = {
+    {"running", "running", "run", "#339900", false, "\033[32m"},
+    {"preempted", "preempted", "pre", "#d2691e", false, "\033[38;5;208m"},
+    {"interrupted", "irq", "int", "#ffd42a", true, "\033[33m"},
+    {"waiting for a task", "task", "tsk", "#dc143c", false, "\033[31m"},
+    {"waiting for a timer", "timer", "tmr", "#336699", false, "\033[94m"},
+    {"waiting for disk", "disk", "dsk", "#6600cc", false, "\033[35m"},
+    {"waiting for network", "network", "net", "#ff9bff", true, "\033[95m"},
+    {"waiting for user input", "user", "usr", "#7a2a1a", false, "\033[36m"},
+    {"waiting for another CPU", "ipi", "ipi", "#7f7fd5", false, "\033[34m"},
+    {"waiting for an interrupt", "irq", "irq", "#b8a000", false, "\033[33m"},
+    {"waiting, cause unknown", "unknown", "unk", "#8c867c", false, "\033[90m"},
+};
+
+uint32_t lull_look_index(enum lull_state state, enum lull_cause cause)
+{
+    switch (state) {
+    case LULL_STATE_RUNNING:
+        return 0;
+    case LULL_STATE_PREEMPTED:
+        return 1;
+    case LULL_STATE_INTERRUPTED:
+        return 2;
+    default:
+        break;
+    }
+    if (state != LULL_STATE_BLOCKED || cause <= LULL_CAUSE_NONE || cause >= LULL_CAUSE_COUNT)
+        cause = LULL_CAUSE_UNKNOWN;
+    return 3 + (uint32_t)(cause - LULL_CAUSE_TASK);
+}
+
+const struct lull_look *lull_look_at(uint32_t index)
+{
+    return &looks[MIN(index, LULL_LOOK_COUNT - 1)];
+}
+
+const struct lull_look *lull_look_of(enum lull_state state, enum lull_cause cause)
+{
+    return lull_look_at(lull_look_index(state, cause));
+}
+
+static bool is_harmless(gunichar c)
+{
+    if (c < 0x20 || (c >= 0x7f && c <= 0x9f))
+        return false; /* control characters */
+    if (c == 0x200e || c == 0x200f || c == 0x061c || (c >= 0x202a && c <= 0x202e) ||
+        (c >= 0x2066 && c <= 0x2069))
+        return false; /* would reorder what stands beside them */
+    if (c == 0x2028 || c == 0x2029)
+        return false; /* line ends to some readers */
+    return (c & 0xfffe) != 0xfffe && !(c >= 0xfdd0 && c <= 0xfdef);
+}
+
+void lull_clean_append(GString *out, const char *text, bool ascii)
+{
+    const char *replacement = ascii ? "?" : "\xef\xbf\xbd";
+
+    if (!text) {
+        g_string_append_c(out, '?');
+        return;
+    }
+    while (*text) {
+        gunichar c = g_utf8_get_char_validated(text, -1);
+        if (c == (gunichar)-1 || c == (gunichar)-2) {
+            g_string_append(out, replacement);
+            text++;
+            continue;
+        }
+        if (!is_harmless(c) || (ascii && c > 0x7e))
+            g_string_append(out, replacement);
+        else
+            g_string_append_unichar(out, c);
+        text = g_utf8_next_char(text);
+    }
+}
+
+char *lull_clean_text(const char *text, bool ascii)
+{
+    GString *out = g_string_new(NULL);
+    lull_clean_append(out, text, ascii);
+    return g_string_free(out, FALSE);
+}
+
+void lull_task_append(GString *out, const char *comm, int32_t tid, bool ascii)
+{
+    lull_clean_append(out, comm && *comm ? comm : tid < 0 ? "interrupt" : "?", ascii);
+    if (tid > 0)
+        g_string_append_printf(out, "/%d", tid);
+    else if (tid < 0)
+        g_string_append_printf(out, "/cpu%d", -(tid + 1));
+}
+
+const char *lull_path_host_name(const struct lull_path *path, uint32_t host)
+{
+    if (host >= path->n_hosts || !path->host_names || !path->host_names[host])
+        return "?";
+    return path->host_names[host];
+}
+
+/* A detail that goes on with the sentence ("by make/12") needs no colon. */
+static bool continues_sentence(const char *detail)
+{
+    static const char *const words[] = {"by ", "on ", "in ",  "from ",
+                                        "to ", "at ", "for ", "after "};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
+        if (g_str_has_prefix(detail, words[i]))
+            return true;
+    return false;
+}
+
+void lull_segment_append(GString *out, const struct lull_segment *segment, bool ascii)
+{
+    g_string_append(out, lull_look_of(segment->state, segment->cause)->phrase);
+    if (!segment->detail || !*segment->detail)
+        return;
+    g_string_append(out, continues_sentence(segment->detail) ? " " : ": ");
+    lull_clean_append(out, segment->detail, ascii);
+}
+
+void lull_losses_append(GString *out, const struct lull_path *path)
+{
+    if (path->lost_events)
+        g_string_append_printf(out, "%" G_GUINT64_FORMAT " event%s", path->lost_events,
+                               path->lost_events == 1 ? "" : "s");
+    if (path->lost_packets)
+        g_string_append_printf(out, "%s%" G_GUINT64_FORMAT " packet%s",
+                               path->lost_events ? " and " : "", path->lost_packets,
+                               path->lost_packets == 1 ? "" : "s");
+}
+
+bool lull_segment_same_task(const struct lull_segment *a, const struct lull_segment *b)
+{
+    return a->host == b->host && a->task == b->task && a->tid == b->tid;
+}
+
+double lull_share(int64_t a, int64_t b)
+{
+    return b > 0 ? (double)a / (double)b : 0.0;
+}

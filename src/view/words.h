@@ -1,0 +1,55 @@
+/* The words and colours for states and tasks, the same in every view, and the cleaning of text that
+ * comes from traces. */
+#ifndef LULL_VIEW_WORDS_H
+#define LULL_VIEW_WORDS_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "graph/path.h"
+
+/* How a state with its cause is called and painted. */
+struct lull_look {
+    const char *phrase; /* "waiting for disk" */
+    const char *label;  /* "disk": where there is little room */
+    const char *style;  /* name of the CSS class in pictures */
+    const char *fill;   /* "#6600cc" */
+    bool dark_ink;      /* text on `fill` is dark, else white */
+    const char *ansi;   /* escape sequence */
+};
+
+/* Looks are numbered 0 .. LULL_LOOK_COUNT - 1: running, preempted, interrupted, then the causes of
+ * a wait. */
+#define LULL_LOOK_COUNT 11
+
+uint32_t lull_look_index(enum lull_state state, enum lull_cause cause);
+const struct lull_look *lull_look_at(uint32_t index);
+const struct lull_look *lull_look_of(enum lull_state state, enum lull_cause cause);
+
+/* Appends `text` so that it is harmless on a terminal, in JSON and in XML: bytes that are not
+ * UTF-8, control characters, line and paragraph separators, characters that turn the direction of
+ * writing, and non-characters become U+FFFD each. With `ascii` everything outside ASCII becomes
+ * '?'. NULL becomes "?". */
+void lull_clean_append(GString *out, const char *text, bool ascii);
+/* The same as a new string. */
+char *lull_clean_text(const char *text, bool ascii);
+
+/* Appends "comm/tid" (cleaned); "comm" for the idle task, "comm/cpuN" for the kernel context of a
+ * CPU. */
+void lull_task_append(GString *out, const char *comm, int32_t tid, bool ascii);
+/* Name of a host, "?" if the index is out of range; not cleaned. */
+const char *lull_path_host_name(const struct lull_path *path, uint32_t host);
+/* Appends what a segment says: the phrase of its state, and its detail: "waiting for disk: …",
+ * "preempted by …". */
+void lull_segment_append(GString *out, const struct lull_segment *segment, bool ascii);
+
+/* Appends "12 events and 1 packet"; nothing if nothing was lost. */
+void lull_losses_append(GString *out, const struct lull_path *path);
+
+/* True if both segments belong to the same task of the same host. */
+bool lull_segment_same_task(const struct lull_segment *a, const struct lull_segment *b);
+/* a / b, 0 if b is 0. */
+double lull_share(int64_t a, int64_t b);
+
+#endif

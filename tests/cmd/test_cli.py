@@ -1,0 +1,412 @@
+#!/usr/bin/env python3
+# The command line as a user meets it: help, usage errors, bad input, closed pipes, options, JSON; and the events of `lull print`
+# and the counts of `lull info` against babeltrace2, where that is installed. LULL is the program, LULL_SAMPLES
+# the directory of the unpacked samples, LULL_BUILD (may be absent) the build directory, for man pages and completion.
+import collections
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from tap import Tap
+
+lull = os.environ["LULL"]
+samples = os.environ["LULL_SAMPLES"]
+build = os.environ.get("LULL_BUILD", os.path.dirname(lull))
+client, httpd, db = (os.path.join(samples, "django", host) for host in ("client", "httpd", "db"))
+chain = os.path.join(samples, "truth", "truth-chain")
+tap = Tap()
+
+
+def run(*arguments, **more):
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", "TZ": "UTC", **more.pop("env", {})}
+    environment.pop("LD_PRELOAD", None)
+    return subprocess.run([lull, *arguments], capture_output=True, text=True, timeout=120, env=environment,
+                          stdin=subprocess.DEVNULL, **more)
+
+
+def check(name, done, status, out=None, err=None):
+    """Exit status, and what stdout and stderr must match ("" for: empty)."""
+    good = done.returncode == status
+    for expected, got in ((out, done.stdout), (err, done.stderr)):
+        if expected is not None:
+            good = good and (re.search(expected, got) is not None if expected else got == "")
+    return tap.ok(good, name, f"status {done.returncode}", done.stdout[:500], done.stderr[:500])
+
+
+# --- help and usage ------------------------------------------------------------------------------------------
+
+
+def verbs():
+    return re.findall(r"^  ([a-z]+) ", run("--help").stdout.split("Verbs:")[1], re.M)
+
+
+def test_help():
+    check("--help", run("--help"), 0, r"Usage: lull VERB.*", "")
+    check("help", run("help"), 0, r"Usage: lull VERB", "")
+    check("without verb: usage on stderr", run(), 2, "", r"Usage: lull VERB")
+    check("--version", run("--version"), 0, r"^lull \d+\.\d+\.\d+\n.*json-c \d", "")
+    found = verbs()
+    tap.ok({"info", "print"} <= set(found), "the verbs are listed", found)
+    for verb in found:
+        done = run(verb, "--help")
+        check(f"{verb} --help", done, 0, rf"^Usage: lull {verb} \[OPTIONS\] .*TRACE", "")
+        tap.ok(run("help", verb).stdout == done.stdout, f"help {verb} is {verb} --help")
+        tap.ok("Examples:" in done.stdout and f"  lull {verb}" in done.stdout, f"{verb} --help has examples")
+        free = [line for line in done.stdout.splitlines() if not line.startswith("  ")]
+        tap.ok(all(len(line) <= 80 for line in free), f"{verb} --help fits 80 columns", *free)
+    check("--help among other options", run("print", "x", "--help"), 0, r"^Usage: lull print", "")
+    check("help of an unknown verb", run("help", "infos"), 2, "", r"did you mean “info”")
+
+
+def test_usage():
+    check("unknown verb", run("inof"), 2, "", r"no verb “inof”; did you mean “info”\?")
+    check("unknown verb, nothing near", run("zzzzzz"), 2, "", r"no verb “zzzzzz”\nTry")
+    check("option before the verb", run("--json", "info"), 2, "", r"verb comes first")
+    check("no trace", run("info"), 2, "", r"lull info: no trace given.*\nTry 'lull info --help'")
+    check("unknown option", run("info", "--evnets", client), 2, "", r"no option --evnets; did you mean --events\?")
+    check("unknown letter", run("info", "-x", client), 2, "", r"no option -x")
+    check("option of another verb", run("info", "--tid", "1", client), 2, "", r"no option --tid")
+    check("value missing", run("print", client, "--cpu"), 2, "", r"--cpu needs a value: --cpu N")
+    check("value too many", run("print", client, "--json=yes"), 2, "", r"--json takes no value")
+    for bad in ("x", "-1", "1.5", "", "99999999999999999999"):
+        check(f"not a number: “{bad}”", run("print", "--limit", bad, client), 2, "", r"--limit takes a whole number")
+    check("not a choice", run("print", "--time=sun", client), 2, "", r"--time takes one of clock, iso.*not “sun”")
+    check("bad time", run("print", "--begin", "yesterday", client), 2, "", r"--begin: .*yesterday")
+    check("bad range", run("print", "--timerange", "+1s", client), 2, "", r"comma")
+    check("range twice", run("print", "--timerange", "+1s,+2s", "--end=+3s", client), 2, "", r"--timerange says")
+    check("bad list", run("print", "--events", "a,,b", client), 2, "", r"--events takes names")
+    check("star in the middle", run("print", "--events", "a*b", client), 2, "", r"--events takes names")
+
+
+# --- bad input -----------------------------------------------------------------------------------------------
+
+
+def copy(directory, name, source=chain):
+    target = os.path.join(directory, name)
+    shutil.copytree(source, target)
+    for path, _, files in os.walk(target):
+        os.chmod(path, 0o755)
+        for file in files:
+            os.chmod(os.path.join(path, file), 0o644)
+    return target
+
+
+def test_bad_input():
+    with tempfile.TemporaryDirectory() as directory:
+        for verb in ("info", "print"):
+            missing = os.path.join(directory, "nowhere")
+            check(f"{verb}: missing", run(verb, missing), 1, "", r"nowhere")
+            empty = os.path.join(directory, "empty")
+            os.makedirs(empty, exist_ok=True)
+            check(f"{verb}: empty directory", run(verb, empty), 1, "", r"empty")
+            check(f"{verb}: a file", run(verb, __file__), 1, "", r"test_cli\.py")
+        broken = copy(directory, "broken")
+        metadata = os.path.join(broken, "kernel", "metadata")
+        os.truncate(metadata, 1000)
+        check("metadata cut", run("info", broken), 1, "", r"broken/kernel/metadata")
+        os.truncate(metadata, 0)
+        check("metadata empty", run("info", broken), 1, "", r"broken/kernel/metadata|broken")
+        os.remove(metadata)
+        check("no metadata", run("info", broken), 1, "", r"broken")
+        cut = copy(directory, "cut")
+        stream = os.path.join(cut, "kernel", "c0_0")
+        size = os.path.getsize(stream)
+        os.truncate(stream, size // 2)
+        done = run("print", "--json", cut)
+        check("stream cut: what can be read is printed", done, 1, r'"sched_switch"', r"cut/kernel/c0_0")
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        whole = run("print", "--json", chain).stdout.count("\n")
+        tap.ok(0 < len(lines) < whole, "stream cut: fewer events", len(lines), whole)
+        check("stream cut: info", run("info", "--events", cut), 1, r"sched_switch", r"cut/kernel/c0_0")
+        junk = copy(directory, "junk")
+        with open(os.path.join(junk, "kernel", "c0_1"), "r+b") as file:
+            file.write(b"\xaa" * 64)
+        check("stream with a bad header", run("info", junk), 1, r"Host", r"junk/kernel/c0_1.*byte|junk/kernel/c0_1")
+        if os.geteuid() != 0:
+            closed = copy(directory, "closed")
+            os.chmod(os.path.join(closed, "kernel"), 0)
+            check("no permission", run("info", closed), 1, "", r"closed.*[Pp]ermission denied")
+            os.chmod(os.path.join(closed, "kernel"), 0o755)
+        else:
+            tap.skip("no permission", "root may read everything")
+
+
+def test_bad_questions():
+    check("unknown host", run("print", "--host", "mars", client, httpd, db), 1, "",
+          r"no host “mars” in these traces; there is: client, httpd, db")
+    check("unknown event", run("print", "--events", "sched_swich", client), 1, "", r"no trace declares.*sched_swich")
+    check("time after the trace", run("print", "--begin", "+9999s", client), 1, "",
+          r"nothing was recorded.*the traces go from 2026-11-21T01:01:\S+ to ")
+    check("end before begin", run("print", "--timerange", "+2s,+1s", client), 1, "", r"end .*not after its begin")
+
+
+# --- pipes and terminals -------------------------------------------------------------------------------------
+
+
+def test_pipes():
+    command = f"set -o pipefail; '{lull}' print '{client}' | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120)
+    check("a closed pipe is not an error", done, 0, r"^\S+ cpu0 [^\n]+\n$", "")
+    for verb in (["print"], ["info"], ["info", "--json"], ["print", "--json"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([lull, *verb, client], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+        tap.ok(done.returncode == 1 and "No space left" in done.stderr, f"{' '.join(verb)}: a full disk is an error",
+               done.returncode, done.stderr)
+
+
+def run_in_terminal(*arguments):
+    """What the program writes to a terminal that is its stdout and stderr."""
+    main, side = pty.openpty()
+    process = subprocess.Popen([lull, *arguments], stdout=side, stderr=side, stdin=subprocess.DEVNULL,
+                               env=dict(os.environ, TERM="xterm", LC_ALL="C.UTF-8"))
+    os.close(side)
+    output = b""
+    while True:
+        if select.select([main], [], [], 60)[0]:
+            try:
+                piece = os.read(main, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            output += piece
+    os.close(main)
+    return process.wait(60), output.decode()
+
+
+def test_terminal():
+    status, output = run_in_terminal("info", chain)
+    tap.ok(status == 0 and "\x1b[" in output, "colours on a terminal", output[:300])
+    status, output = run_in_terminal("info", "--color=never", chain)
+    tap.ok(status == 0 and "\x1b" not in output, "--color=never", output[:300])
+    tap.ok("\x1b" not in run("info", chain).stdout, "plain when piped")
+    tap.ok("\x1b[" in run("info", "--color", "always", chain).stdout, "--color always")
+
+
+# --- options -------------------------------------------------------------------------------------------------
+
+
+def events(*arguments):
+    done = run("print", "--json", *arguments)
+    if done.returncode != 0:
+        raise AssertionError(f"{arguments}: {done.returncode} {done.stderr}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_options():
+    everything = events(client)
+    times = [event["time_ns"] for event in everything]
+    begin = times[0]
+    tap.ok(times == sorted(times), "events are in the order of their times")
+
+    def same(name, expected, *arguments):
+        got = events(*arguments)
+        return tap.ok(got == expected and expected, name, len(got), len(expected))
+
+    def between(first, last):
+        return [event for event in everything if first <= event["time_ns"] < last]
+
+    # The trace begins with its first packet, which may be before its first event.
+    base = json.loads(run("info", "--json", client).stdout)["traces"][0]["begin_ns"]
+    tap.ok(base <= begin, "the trace begins before its first event", base, begin)
+    same("--begin, --end", between(base + 6 * 10**9, base + 7 * 10**9), "--begin", "+6s", "--end", "+7s", client)
+    same("--timerange", between(base + 6 * 10**9, base + 7 * 10**9), "--timerange=+6s,+7s", client)
+    same("-b and -e, attached", between(base + 6 * 10**9, base + 7 * 10**9), "-b+6s", client, "-e", "+7s")
+    same("ns since 1970", between(base + 6 * 10**9, base + 7 * 10**9), "--begin", str(base + 6 * 10**9),
+         "--end", str(base + 7 * 10**9), client)
+    same("options before, between and after", everything[:3], "--limit", "3", client)
+    same("-n after the trace", everything[:3], client, "-n3")
+    same("everything after -- is a trace", everything[:3], "--limit=3", "--", client)
+    same("--events", [e for e in everything if e["name"] in ("sched_switch", "irq_handler_entry")],
+         "--events", "sched_switch,irq_handler_entry", client)
+    same("--events with a star", [e for e in everything if e["name"].startswith("sched_")],
+         "--events=sched_*", client)
+    same("--tid", [e for e in everything if e["context"]["tid"] == 527], "--tid", "527", client)
+    same("--comm", [e for e in everything if e["context"]["procname"] == "python3"], "--comm", "python3", client)
+    same("--tid and --events", [e for e in everything if e["context"]["tid"] == 527 and e["name"] == "sched_switch"],
+         "--tid=527", "--events=sched_switch", client)
+    same("a name longer than the kernel keeps", [e for e in everything if e["context"]["procname"] == "lttng-consumerd"],
+         "--comm", "lttng-consumerd-and-more", client)
+    same("--cpu 0 of one", everything, "--cpu", "0", client)
+    tap.ok(events("--cpu", "1", client) == [], "--cpu of no stream")
+    two = events(chain)
+    tap.ok([e for e in two if e["cpu"] == 1] == events("--cpu=1", chain), "--cpu 1 of two")
+    together = events("--no-progress", client, httpd, db)
+    tap.ok(collections.Counter(e["host"] for e in together) ==
+           collections.Counter({"client": len(everything), "httpd": len(events(httpd)), "db": len(events(db))}),
+           "three machines together have the events of each")
+    tap.ok([e["name"] for e in together if e["host"] == "db"] == [e["name"] for e in events("--host", "db", client, httpd, db)],
+           "--host")
+
+
+def test_text():
+    first = events("--limit", "1", client)[0]
+    seconds, rest = divmod(first["time_ns"], 10**9)
+    stamps = {
+        "clock": rf"\d\d:\d\d:\d\d\.{rest:09}",
+        "iso": rf"2026-11-21T\d\d:\d\d:\d\d\.{rest:09}Z",
+        "seconds": rf"{seconds}\.{rest:09}",
+        "ns": str(first["time_ns"]),
+        "elapsed": r"\+\d+\.\d{9}",
+    }
+    for style, stamp in stamps.items():
+        check(f"--time {style}", run("print", "-n", "1", f"--time={style}", client), 0,
+              rf"^{stamp} cpu{first['cpu']} {first['name']} \(pid = ", "")
+    check("the host is named if there are several", run("print", "-n1", client, db), 0, r"^\S+ (client|db) cpu0 ", "")
+    check("--local", run("print", "-n1", "--time=iso", "--local", client, env={"TZ": "XYZ-3"}), 0,
+          rf"^2026-11-21T\d\d:\d\d:\d\d\.{rest:09}\+03:00 ", "")
+
+
+# --- info ----------------------------------------------------------------------------------------------------
+
+
+def test_info():
+    done = run("info", client, httpd, db)
+    check("info", done, 0, r"Host client\n(.*\n)*.*Host httpd\n(.*\n)*.*Host db\n", "")
+    for expected in ("lttng-modules 2.13.9", "6.1.0-50-amd64", "CTF 1.8", "1000000000 Hz", "lost      nothing"):
+        tap.ok(expected in done.stdout, f"info says {expected}", done.stdout)
+    check("info of one host", run("info", "--host=db", client, httpd, db), 0, r"Host db\n(?!(.*\n)*.*Host)", "")
+    info = json.loads(run("info", "--json", client, httpd, db).stdout)
+    tap.ok(list(info) == ["version", "hosts", "traces", "events", "lost", "questions", "problems"], "keys", list(info))
+    tap.ok(info["version"] == 1 and info["events"] is None and info["problems"] == [], "without --events", info["version"])
+    tap.ok([host["name"] for host in info["hosts"]] == ["client", "httpd", "db"], "hosts", info["hosts"])
+    for trace in info["traces"]:
+        path = os.path.join(samples, "django", trace["host"], "kernel")
+        size = sum(os.path.getsize(os.path.join(path, name)) for name in os.listdir(path) if name.startswith("c"))
+        # The clock's offset as the metadata has it; one stream a CPU.
+        with open(os.path.join(path, "metadata"), "rb") as file:
+            offset = int(re.search(rb"offset = (\d+);", file.read()).group(1))
+        tap.ok(trace["size_bytes"] == size and trace["streams"] == 1 and trace["packets"] > 0
+               and trace["clock"] == {"name": "monotonic", "frequency_hz": 10**9, "offset_ns": offset}
+               and trace["end_ns"] - trace["begin_ns"] == trace["duration_ns"] > 0,
+               f"trace of {trace['host']}", trace)
+    answers = {question["id"]: question["hosts"][0]["answer"] for question in info["questions"]}
+    tap.ok(answers["critical-path"] == "yes" and answers["requests"] == "yes" and answers["clock-sync"] == "yes",
+           "a full trace answers what Lull is for", answers)
+    nosys = json.loads(run("info", "--json", chain + "-nosys").stdout)
+    answers = {question["id"]: question["hosts"][0] for question in nosys["questions"]}
+    tap.ok(answers["syscalls"]["answer"] == "no" and answers["critical-path"]["answer"] != "no"
+           and any("syscall_entry_*" in names for names in answers["syscalls"]["lacks"]),
+           "a trace without system calls says so", answers["syscalls"])
+    check("a trace without system calls says so in words", run("info", chain + "-nosys"), 0,
+          r"  no      system calls.*\n +lacks syscall_entry_\*", "")
+
+
+def test_against_babeltrace():
+    if not shutil.which("babeltrace2"):
+        tap.skip("events as babeltrace2 prints them", "babeltrace2 is not installed")
+        return
+    for trace in (client, chain, chain + "-nosys", os.path.join(samples, "truth", "truth-tcp")):
+        if os.path.isdir(trace):
+            compare_with_babeltrace(trace)
+
+
+# What babeltrace2 prints: a value after each "= ", in quotes, hexadecimal or decimal; lengths, indices and labels
+# stand before the sign or without one.
+VALUE = re.compile(r'= (?:\( "((?:[^"\\]|\\.)*)" : container = (-?\w+) \)|"((?:[^"\\]|\\.)*)"|(-?0x[0-9A-F]+|-?\d+)(?= |,))')
+
+
+def babeltrace_events(trace):
+    environment = dict(os.environ, TZ="UTC")
+    process = subprocess.Popen(["babeltrace2", "--clock-seconds", "--no-delta", trace], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True, env=environment, errors="surrogateescape")
+    head = re.compile(r"^\[(\d+)\.(\d{9})\] (?:\S+ )?(\S+): \{ cpu_id = (\d+) \}(.*)$")
+    for line in process.stdout:
+        match = head.match(line)
+        seconds, rest, name, cpu, tail = match.groups()
+        values = []
+        for label, number, text, plain in VALUE.findall(tail + " "):
+            number = number or plain
+            if number:
+                octal = re.fullmatch("0[0-7]+", number)
+                number = int(number, 8) if octal else int(number, 0)
+                values.append((number, label) if label else number)
+            else:
+                values.append(text)
+        yield int(seconds) * 10**9 + int(rest), name, int(cpu), values
+    process.wait()
+
+
+def leaves(value):
+    if isinstance(value, dict) and list(value) == ["value", "label"]:
+        yield (value["value"], value["label"]) if value["label"] is not None else value["value"]
+    elif isinstance(value, (dict, list)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from leaves(part)
+    else:
+        yield value
+
+
+def equal(mine, other):
+    # Babeltrace 2.0.4 shows the text of an earlier event where a string is empty.
+    return mine == other or (len(mine) == len(other) and
+                             all(a == b or (a == "" and isinstance(b, str)) for a, b in zip(mine, other)))
+
+
+def compare_with_babeltrace(trace):
+    name = os.path.basename(trace)
+    theirs = list(babeltrace_events(trace))
+    ours = events(trace)
+    counts = collections.Counter(event[1] for event in theirs)
+    tap.ok(len(ours) == len(theirs), f"{name}: as many events as babeltrace2 sees", len(ours), len(theirs))
+    info = json.loads(run("info", "--json", "--events", trace).stdout)
+    tap.ok({row["name"]: row["count"] for row in info["events"]} == dict(counts), f"{name}: the same counts")
+    order = [(-row["count"], row["name"]) for row in info["events"]]
+    tap.ok(order == sorted(order), f"{name}: counts are in order")
+    text = run("info", "--events", trace).stdout
+    tap.ok(f"Events: {len(theirs)}\n" in text, f"{name}: the sum in words")
+    # Events of one time on several CPUs may stand in another order.
+    theirs.sort(key=lambda event: (event[0], event[2]))
+    ours.sort(key=lambda event: (event["time_ns"], event["cpu"]))
+    for mine, other in zip(ours, theirs):
+        values = [*leaves(mine["context"]), *leaves(mine["fields"])]
+        if (mine["time_ns"], mine["name"], mine["cpu"]) != other[:3] or not equal(values, other[3]):
+            tap.ok(False, f"{name}: every value of every event", mine, other)
+            return
+    tap.ok(True, f"{name}: every value of every event")
+
+
+# --- what is generated ---------------------------------------------------------------------------------------
+
+
+def test_generated():
+    pages = os.path.join(build, "man")
+    if not os.path.isdir(pages):
+        tap.skip("man pages and completion", "not built")
+        return
+    for name in ["lull", *(f"lull-{verb}" for verb in verbs())]:
+        page = os.path.join(pages, name + ".1")
+        tap.ok(os.path.isfile(page), f"{name}(1) exists")
+        if shutil.which("groff"):
+            done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", page], capture_output=True, text=True, timeout=60)
+            tap.ok(done.returncode == 0 and not done.stderr and "NAME" in re.sub(".\b", "", done.stdout), f"{name}(1) has no mistakes",
+                   done.stderr)
+    completion = os.path.join(build, "completions", "lull")
+
+    def complete(line):
+        words = re.findall(r"=|[^\s=]+", line) + ([""] if line.endswith((" ", "=")) and not line.endswith("=") else [])
+        script = (f"source '{completion}'; COMP_WORDS=({' '.join(repr(w) for w in words)}); "
+                  f"COMP_CWORD={len(words) - 1}; _lull 2>/dev/null; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
+        return set(subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60).stdout.split())
+
+    tap.ok(complete("lull ") >= {"info", "print", "help"}, "completes verbs", complete("lull "))
+    tap.ok(complete("lull pr") == {"print"}, "completes a verb", complete("lull pr"))
+    tap.ok(complete("lull help in") == {"info"}, "completes help")
+    tap.ok(complete("lull print --ev") == {"--events="}, "completes an option", complete("lull print --ev"))
+    tap.ok(complete("lull print --color ") == {"auto", "always", "never"}, "completes a choice")
+    tap.ok(complete("lull print --color=al") == {"always"}, "completes a choice after =", complete("lull print --color=al"))
+    tap.ok(complete("lull print --time ") == {"clock", "iso", "seconds", "ns", "elapsed"}, "completes a verb's own choice")
+    tap.ok(complete("lull print --cpu ") == set(), "completes no number")
+    tap.ok(any(word.startswith("/us") for word in complete("lull info /us")), "completes directories")
+
+
+for test in (test_help, test_usage, test_bad_input, test_bad_questions, test_pipes, test_terminal, test_options,
+             test_text, test_info, test_against_babeltrace, test_generated):
+    tap.run(test.__name__, test)
+sys.exit(tap.done())

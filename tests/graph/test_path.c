@@ -1,0 +1,113 @@
+/* The shares of a path, against sums by hand. */
+#include <glib.h>
+
+#include "graph/path.h"
+
+static struct lull_path *new_path(const struct lull_segment *segments, uint32_t count)
+{
+    struct lull_path *path = g_new0(struct lull_path, 1);
+    path->strings = g_string_chunk_new(64);
+    path->host_names = (const char *const *)g_new0(const char *, 2);
+    path->n_hosts = 2;
+    path->segments = g_memdup2(segments, count * sizeof *segments);
+    path->n_segments = count;
+    return path;
+}
+
+static void test_shares(void)
+{
+    static const struct lull_segment segments[] = {
+        {.host = 0,
+         .task = 0,
+         .tid = 50,
+         .comm = "sh",
+         .begin_ns = 0,
+         .end_ns = 10,
+         .state = LULL_STATE_RUNNING},
+        {.host = 1,
+         .task = 0,
+         .tid = 50,
+         .comm = "other",
+         .begin_ns = 10,
+         .end_ns = 40,
+         .state = LULL_STATE_BLOCKED,
+         .cause = LULL_CAUSE_DISK},
+        {.host = 0,
+         .task = 1,
+         .tid = 50,
+         .comm = "again",
+         .begin_ns = 40,
+         .end_ns = 65,
+         .state = LULL_STATE_BLOCKED,
+         .cause = LULL_CAUSE_TIMER},
+        {.host = 0,
+         .task = 0,
+         .tid = 50,
+         .comm = "ls",
+         .begin_ns = 65,
+         .end_ns = 80,
+         .state = LULL_STATE_RUNNING},
+        {.host = 0,
+         .task = 7,
+         .tid = 9,
+         .begin_ns = 80,
+         .end_ns = 105,
+         .state = LULL_STATE_PREEMPTED},
+    };
+    struct lull_path *path = new_path(segments, G_N_ELEMENTS(segments));
+    for (int round = 0; round < 2; round++) { /* a second time changes nothing */
+        lull_path_summarise(path);
+        /* disk 30; running 10 + 15, preempted 25 and timer 25 are equal and go by state */
+        static const struct lull_state_share states[] = {
+            {LULL_STATE_BLOCKED, LULL_CAUSE_DISK, 30},
+            {LULL_STATE_RUNNING, LULL_CAUSE_NONE, 25},
+            {LULL_STATE_PREEMPTED, LULL_CAUSE_NONE, 25},
+            {LULL_STATE_BLOCKED, LULL_CAUSE_TIMER, 25},
+        };
+        g_assert_cmpuint(path->n_by_state, ==, G_N_ELEMENTS(states));
+        for (uint32_t i = 0; i < path->n_by_state; i++) {
+            g_assert_cmpint(path->by_state[i].state, ==, states[i].state);
+            g_assert_cmpint(path->by_state[i].cause, ==, states[i].cause);
+            g_assert_cmpint(path->by_state[i].duration_ns, ==, states[i].duration_ns);
+        }
+        /* tid 50 of host 0 is two tasks, one after the other */
+        static const struct lull_task_share tasks[] = {
+            {1, 0, 50, "other", 30},
+            {0, 7, 9, NULL, 25},
+            {0, 0, 50, "ls", 25},
+            {0, 1, 50, "again", 25},
+        };
+        g_assert_cmpuint(path->n_by_task, ==, G_N_ELEMENTS(tasks));
+        for (uint32_t i = 0; i < path->n_by_task; i++) {
+            g_assert_cmpuint(path->by_task[i].host, ==, tasks[i].host);
+            g_assert_cmpuint(path->by_task[i].task, ==, tasks[i].task);
+            g_assert_cmpint(path->by_task[i].tid, ==, tasks[i].tid);
+            g_assert_cmpstr(path->by_task[i].comm, ==, tasks[i].comm);
+            g_assert_cmpint(path->by_task[i].duration_ns, ==, tasks[i].duration_ns);
+        }
+        g_assert_cmpuint(path->n_by_host, ==, 2);
+        g_assert_cmpuint(path->by_host[0].host, ==, 0);
+        g_assert_cmpint(path->by_host[0].duration_ns, ==, 75);
+        g_assert_cmpuint(path->by_host[1].host, ==, 1);
+        g_assert_cmpint(path->by_host[1].duration_ns, ==, 30);
+    }
+    lull_path_free(path);
+}
+
+static void test_empty(void)
+{
+    struct lull_path *path = new_path(NULL, 0);
+    lull_path_summarise(path);
+    g_assert_cmpuint(path->n_by_state + path->n_by_task + path->n_by_host, ==, 0);
+    lull_path_free(path);
+    lull_path_free(g_new0(struct lull_path, 1));
+    lull_path_free(NULL);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/path/shares", test_shares);
+    g_test_add_func("/path/empty", test_empty);
+    return g_test_run();
+}

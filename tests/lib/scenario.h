@@ -1,0 +1,90 @@
+/* Test only: scripts machines. Calls state in true time what happens on each host (who runs, who
+ * wakes whom, which packet goes where); scenario_close() writes one trace a host, as LTTng would
+ * have recorded it by that host's clock. Times are ns after the scenario's begin; calls need not
+ * come in time order, except that packets of one flow are numbered in the order of the calls. */
+#ifndef SCENARIO_H
+#define SCENARIO_H
+
+#include "lib/ctf_writer.h"
+
+struct scenario;
+struct sc_host;
+struct sc_task;
+struct sc_flow;
+struct sc_packet;
+
+struct sc_clock {
+    int64_t offset_ns; /* host's clock minus true time at the begin */
+    double drift_ppm;
+};
+
+/* What happens on one CPU in interrupt context besides the thing itself. */
+enum sc_context {
+    SC_PLAIN,   /* nothing around it: the context of the running task */
+    SC_SOFTIRQ, /* a softirq around it */
+    SC_IRQ,     /* a hard interrupt, then the softirq */
+};
+
+struct scenario *scenario_new(const char *dir);
+/* Writes the traces to DIR/HOST/kernel and frees everything. */
+void scenario_close(struct scenario *scenario);
+
+/* `options` is copied; contexts default to pid, tid and procname. Hosts get 10.0.0.1, fd00::1, … */
+struct sc_host *sc_host(struct scenario *scenario, const char *name,
+                        const struct ctf_options *options, struct sc_clock clock);
+struct sc_task *sc_task(struct sc_host *host, int tid, int pid, const char *comm);
+struct sc_host *sc_task_host(const struct sc_task *task);
+/* protocol: 6 or 17; server may be the client itself (loopback device). */
+struct sc_flow *sc_flow(struct scenario *scenario, struct sc_host *client, unsigned client_port,
+                        struct sc_host *server, unsigned server_port, unsigned protocol, bool ipv6);
+
+/* The task gets the CPU; who had it stays runnable. */
+void sc_run(struct sc_task *task, unsigned cpu, int64_t t);
+/* The task on the CPU leaves it with this prev_state (1 sleeps, 2 waits for the disk); `then` (or
+ * the idle task, if NULL) gets it. */
+void sc_block(struct sc_host *host, unsigned cpu, int64_t t, int prev_state, struct sc_task *then);
+/* Whatever runs on the CPU wakes the task: sched_waking, and sched_wakeup 1 us later. */
+void sc_wake(struct sc_host *host, unsigned cpu, int64_t t, const struct sc_task *task);
+void sc_fork(struct sc_host *host, unsigned cpu, int64_t t, const struct sc_task *parent,
+             const struct sc_task *child);
+/* sched_process_exit at t, the switch away 10 us later. */
+void sc_exit(const struct sc_task *task, unsigned cpu, int64_t t, struct sc_task *then);
+
+/* Interrupts over [t, t + length); put what happens inside with calls at times between. */
+void sc_irq(struct sc_host *host, unsigned cpu, int64_t t, int64_t length, int irq,
+            const char *name);
+void sc_softirq(struct sc_host *host, unsigned cpu, int64_t t, int64_t length, unsigned vec);
+/* `kind`: local_timer, reschedule, call_function, call_function_single */
+void sc_vector(struct sc_host *host, unsigned cpu, int64_t t, int64_t length, const char *kind);
+/* A high-resolution timer inside its local_timer vector; wakes the task in the middle. */
+void sc_hrtimer(struct sc_host *host, unsigned cpu, int64_t t, const struct sc_task *task);
+
+/* Sends at t. flags: TCP flags, 0 for PSH|ACK or ACK by the length. SC_IRQ is as SC_SOFTIRQ. */
+struct sc_packet *sc_send(struct sc_flow *flow, bool from_client, unsigned cpu, int64_t t,
+                          unsigned bytes, unsigned flags, enum sc_context context);
+/* Sends the same bytes once more, because they were lost. */
+void sc_resend(struct sc_packet *packet, unsigned cpu, int64_t t);
+/* Arrives at t; wakes the task (if not NULL) 5 us later. */
+void sc_receive(struct sc_packet *packet, unsigned cpu, int64_t t, const struct sc_task *task,
+                enum sc_context context);
+
+/* What the disk is asked and answers. */
+void sc_disk_issue(struct sc_host *host, unsigned cpu, int64_t t, const struct sc_task *task,
+                   uint64_t sector);
+/* In a hard interrupt; wakes the task (if not NULL) 5 us later, inside it. */
+void sc_disk_complete(struct sc_host *host, unsigned cpu, int64_t t, uint64_t sector,
+                      const struct sc_task *task);
+
+/* The state dump: all tasks made so far (asleep), and the disk. */
+void sc_statedump(struct sc_host *host, unsigned cpu, int64_t t);
+/* Any event; as ctf_event(). */
+void sc_event(struct sc_host *host, unsigned cpu, int64_t t, const char *name, const char *values);
+/* Events and packets were lost before the CPU's first event after t. */
+void sc_lose(struct sc_host *host, unsigned cpu, int64_t t, unsigned events, unsigned packets);
+
+/* Builds a scenario from a script (grammar: tests/e2e/README.md); false with a message on a
+ * mistake. Lines that begin with "expect" or "leg" are for the reader of the results and left out.
+ */
+bool scenario_run_script(const char *script, const char *dir, GError **error);
+
+#endif

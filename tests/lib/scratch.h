@@ -1,0 +1,10 @@
+/* Test only: a directory of its own for a test, gone afterwards. */
+#ifndef SCRATCH_H
+#define SCRATCH_H
+
+/* Makes a new empty directory below the system's temporary directory; free with g_free(). */
+char *scratch_dir(void);
+/* Removes it with all that is in it. */
+void scratch_remove(const char *dir);
+
+#endif

@@ -98,6 +98,10 @@ void lull_session_rewind(struct lull_session *session);
  *  end. Damage inside is skipped and recorded, see lull_session_problem(). */
 int lull_session_next(struct lull_session *session, struct lull_event *event);
 
+/** The same without a copy: the next subscribed event, or NULL at the end. Borrowed until the next
+ * call. */
+const struct lull_event *lull_session_read(struct lull_session *session);
+
 /** Counts all events by class without merging, ignoring subscriptions but not limits and selection:
  *  calls `visit` for each class with at least one event, in the order of lull_session_each_class().
  */

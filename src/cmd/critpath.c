@@ -175,13 +175,18 @@ static bool write_files(const struct lull_args *args, const struct lull_path *pa
     return true;
 }
 
+/* More steps than a person reads at once are told by their longest; all of them are a --limit 0
+ * away. */
+#define DEFAULT_LIMIT 100
+
 static bool show(const struct lull_args *args, const struct lull_path *path, GError **error)
 {
     struct lull_view_style style;
     lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
     style.local_time = lull_args_flag(args, "local");
     style.full = lull_args_flag(args, "full");
-    style.limit = MAX(lull_args_number(args, "limit"), 0);
+    int64_t limit = lull_args_number(args, "limit");
+    style.limit = limit >= 0 ? MIN(limit, UINT32_MAX) : style.full ? 0 : DEFAULT_LIMIT;
     if (!write_files(args, path, &style, error))
         return false;
     write_view *view = lull_args_flag(args, "json")     ? lull_view_path_json
@@ -302,7 +307,10 @@ const struct lull_verb lull_verb_critpath = {
         "Without --begin and --end it is the task's whole life in the trace. --comm takes the "
         "longest-lived task that ever had that name, and says how many others there are. The "
         "summary "
-        "comes first, then the path; --limit N shows only the N longest steps.",
+        "comes first, then the path: its 100 longest steps, or the N longest with --limit N, all "
+        "with "
+        "--limit 0; what is left out is counted in its place. --full shows every segment by "
+        "itself.",
     .output = "With --json:\n"
               "\n"
               " {\"version\":1,\n"

@@ -92,6 +92,8 @@ const char *lull_evidence_wait(const struct lull_execgraph *eg, const struct lul
     const struct evidence *evidence = &eg->evidence.items[hop->detail];
     g_autoptr(GString) out = g_string_new(NULL);
     tell_cause(eg, hop, evidence, out);
+    if (evidence->is_open)
+        g_string_append(out, "not woken before the end of the trace");
     if (evidence->syscall != LULL_NONE)
         g_string_append_printf(out, "%sin %s", out->len ? "; " : "",
                                lull_model_label(eg->model, evidence->syscall));

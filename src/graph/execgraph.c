@@ -8,7 +8,7 @@
 static uint32_t note_evidence(struct lull_execgraph *eg, uint32_t syscall,
                               const struct lull_wakeup *wakeup)
 {
-    struct evidence evidence = {LULL_NONE, syscall, LULL_NONE, LULL_NONE};
+    struct evidence evidence = {LULL_NONE, syscall, LULL_NONE, LULL_NONE, false};
     if (wakeup) {
         evidence.label = wakeup->label;
         evidence.waker = wakeup->task;
@@ -41,8 +41,11 @@ static void on_state(void *user, const struct lull_state_fact *fact)
 {
     struct lull_execgraph *eg = user;
     uint32_t evidence = LULL_NONE;
-    if (fact->wakeup || fact->syscall != LULL_NONE)
+    bool is_open = fact->state == LULL_STATE_BLOCKED && !fact->wakeup;
+    if (fact->wakeup || is_open) {
         evidence = note_evidence(eg, fact->syscall, fact->wakeup);
+        eg->evidence.items[evidence].is_open = is_open;
+    }
     if (fact->state == LULL_STATE_NONE) {
         lull_graph_add(eg->graph, fact->task, fact->end_ns);
     } else if (fact->state != LULL_STATE_BLOCKED) {

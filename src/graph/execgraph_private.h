@@ -12,6 +12,7 @@ struct evidence {
     uint32_t syscall; /* label of the system call the waiting task was in, or LULL_NONE */
     uint32_t index;   /* block request (cause DISK) or packet (cause NETWORK), or LULL_NONE */
     uint32_t waker;   /* task (cause TASK), or LULL_NONE */
+    bool is_open;     /* the wait lasted until the end of the trace */
 };
 
 struct packet_note {

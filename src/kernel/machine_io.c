@@ -109,6 +109,8 @@ void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int
         if (!is_send)
             frame->packet = fact.number;
         fact.context_cause = irq_frame_cause(model, frame);
+    } else if (!is_send) {
+        cpu->last_packet = fact.number;
     }
     if (!fact.in_interrupt && cpu->task != LULL_NONE && !model->tasks.items[cpu->task].is_idle)
         packet.task = cpu->task;
@@ -135,69 +137,93 @@ static uint32_t rwbs_of_text(struct lull_text text)
     return rwbs;
 }
 
-/* A request is known by device and first sector; a flush has no sectors, and its completion has
- * no sector either. */
-static uint64_t request_key(uint32_t dev, uint64_t sector, uint32_t sectors)
+/* A request is known by device and first sector; a flush has no sectors and no place. */
+static uint64_t request_key(uint32_t dev, uint64_t sector, bool is_flush)
 {
-    uint64_t place = sectors ? sector : UINT64_MAX;
+    uint64_t place = is_flush ? UINT64_MAX : sector;
     return (place * UINT64_C(0x9e3779b97f4a7c15)) ^ ((uint64_t)dev << 32 | dev);
+}
+
+static uint32_t add_request(struct lull_model *model, const struct machine *machine,
+                            const struct lull_ev_block_rq_issue *ev)
+{
+    lull_vec_push(&model->requests, (struct lull_block_request){
+                                        .host = machine->host,
+                                        .dev = ev->dev,
+                                        .sector = ev->sector,
+                                        .sectors = ev->sectors,
+                                        .left = ev->sectors,
+                                        .submitter = LULL_NONE,
+                                        .label = LULL_NONE,
+                                        .insert_ns = INT64_MIN,
+                                        .issue_ns = INT64_MIN,
+                                        .complete_ns = INT64_MIN,
+                                    });
+    return model->requests.count - 1;
+}
+
+static void begin_request(struct lull_model *model, struct machine *machine, const struct cpu *cpu,
+                          int64_t t, bool is_issue, const struct lull_ev_block_rq_issue *ev)
+{
+    uint64_t key = request_key(ev->dev, ev->sector, ev->sectors == 0);
+    uint32_t number = lull_map_find(&machine->requests, key);
+    if (number == LULL_MAP_NONE || model->requests.items[number].issue_ns != INT64_MIN) {
+        number = add_request(model, machine, ev);
+        lull_map_insert(&machine->requests, key, number);
+    }
+    struct lull_block_request *request = &model->requests.items[number];
+    /* It may grow by merges until it is issued. */
+    request->sectors = request->left = MAX(request->sectors, (uint32_t)ev->sectors);
+    if (request->submitter == LULL_NONE && cpu->n_frames == 0 && cpu->task != LULL_NONE &&
+        !model->tasks.items[cpu->task].is_idle)
+        request->submitter = cpu->task;
+    *(is_issue ? &request->issue_ns : &request->insert_ns) = t;
+}
+
+static uint32_t complete_request(struct lull_model *model, struct machine *machine, int64_t t,
+                                 const struct lull_ev_block_rq_issue *ev)
+{
+    bool is_flush = ev->sectors == 0;
+    uint64_t key = request_key(ev->dev, ev->sector, is_flush);
+    uint64_t place = request_key(ev->dev, ev->sector, false);
+    uint32_t number = LULL_MAP_NONE;
+    /* A write with a flush behind it completes twice, the second time without sectors but with its
+     * place. */
+    if (is_flush)
+        number = lull_map_find(&machine->completed, place);
+    if (number == LULL_MAP_NONE)
+        number = lull_map_remove(&machine->requests, key);
+    if (number == LULL_MAP_NONE)
+        number = add_request(model, machine, ev);
+    struct lull_block_request *request = &model->requests.items[number];
+    request->complete_ns = t;
+    if (is_flush)
+        lull_map_remove(&machine->completed, place);
+    else
+        lull_map_insert(&machine->completed, place, number);
+    if (ev->sectors &&
+        request->left > ev->sectors) { /* in parts: the rest goes on behind this one */
+        request->left -= ev->sectors;
+        lull_map_insert(&machine->requests, request_key(ev->dev, ev->sector + ev->sectors, false),
+                        number);
+    }
+    return number;
 }
 
 void io_request(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                 enum lull_event_id id, const void *event)
 {
-    /* The three have the same fields in the same order. */
-    const struct lull_ev_block_rq_issue *ev = event;
+    const struct lull_ev_block_rq_issue *ev = event; /* the three have the same fields */
     struct cpu *cpu = &machine->cpus.items[c];
-    uint64_t key = request_key(ev->dev, ev->sector, ev->sectors);
-    uint32_t number = lull_map_find(&machine->requests, key);
-    bool is_complete = id == LULL_EVENT_block_rq_complete;
-    bool is_stale = number != LULL_MAP_NONE && !is_complete &&
-                    model->requests.items[number].issue_ns != INT64_MIN;
-    if (number == LULL_MAP_NONE || is_stale) {
-        number = model->requests.count;
-        lull_vec_push(&model->requests, (struct lull_block_request){
-                                            .host = machine->host,
-                                            .dev = ev->dev,
-                                            .sector = ev->sector,
-                                            .sectors = ev->sectors,
-                                            .submitter = LULL_NONE,
-                                            .label = LULL_NONE,
-                                            .insert_ns = INT64_MIN,
-                                            .issue_ns = INT64_MIN,
-                                            .complete_ns = INT64_MIN,
-                                        });
-        if (!is_complete)
-            lull_map_insert(&machine->requests, key, number);
-    }
-    struct lull_block_request *request = &model->requests.items[number];
-    if (!is_complete) /* it may grow by merges until it is issued */
-        request->sectors = request->left = MAX(request->sectors, (uint32_t)ev->sectors);
-    request->rwbs = LULL_HAS(ev, block_rq_issue, rwbs) ? ev->rwbs : rwbs_of_text(ev->rwbs_text);
-    if (request->submitter == LULL_NONE && !is_complete && cpu->n_frames == 0 &&
-        cpu->task != LULL_NONE && !model->tasks.items[cpu->task].is_idle)
-        request->submitter = cpu->task;
-    if (id == LULL_EVENT_block_rq_insert)
-        request->insert_ns = t;
-    else if (id == LULL_EVENT_block_rq_issue)
-        request->issue_ns = t;
-    if (!is_complete)
+    if (id != LULL_EVENT_block_rq_complete) {
+        begin_request(model, machine, cpu, t, id == LULL_EVENT_block_rq_issue, ev);
         return;
-
-    request->complete_ns = t;
-    lull_map_remove(&machine->requests, key);
-    if (request->left > ev->sectors) { /* in parts: the rest goes on behind this one */
-        request->left -= ev->sectors;
-        lull_map_insert(&machine->requests,
-                        request_key(ev->dev, ev->sector + ev->sectors, request->left), number);
     }
-    if (cpu->n_frames > 0) {
-        struct frame *frame = &cpu->frames[cpu->n_frames - 1];
-        frame->request = number;
-        for (uint32_t i = 0; i < cpu->n_frames; i++)
-            if (cpu->frames[i].kind == FRAME_IRQ)
-                request->label = cpu->frames[i].label;
-    } else {
-        cpu->last_request = number;
-    }
+    uint32_t number = complete_request(model, machine, t, ev);
+    struct lull_block_request *request = &model->requests.items[number];
+    request->rwbs = LULL_HAS(ev, block_rq_issue, rwbs) ? ev->rwbs : rwbs_of_text(ev->rwbs_text);
+    for (uint32_t i = 0; i < cpu->n_frames; i++)
+        if (cpu->frames[i].kind == FRAME_IRQ)
+            request->label = cpu->frames[i].label;
+    *(cpu->n_frames ? &cpu->frames[cpu->n_frames - 1].request : &cpu->last_request) = number;
 }

@@ -225,10 +225,27 @@ static void classify_interrupt(const struct lull_model *model, const struct cpu 
         wakeup->packet = frame->packet;
 }
 
-void irq_classify(const struct lull_model *model, const struct cpu *cpu, struct lull_wakeup *wakeup)
+/* Where softirqs are not recorded, a packet that arrived since the last switch is what they were about: that of the idle loop, and
+ * of a task for the one wake-up that follows. */
+static bool classify_unseen_softirq(const struct lull_model *model, const struct machine *machine,
+                                    struct cpu *cpu, struct lull_wakeup *wakeup)
+{
+    if (machine->has_softirqs || cpu->last_packet == LULL_NONE)
+        return false;
+    wakeup->cause = LULL_CAUSE_NETWORK;
+    wakeup->packet = cpu->last_packet;
+    if (cpu->task == LULL_NONE || !model->tasks.items[cpu->task].is_idle)
+        cpu->last_packet = LULL_NONE;
+    return true;
+}
+
+void irq_classify(const struct lull_model *model, const struct machine *machine, struct cpu *cpu,
+                  struct lull_wakeup *wakeup)
 {
     if (cpu->n_frames > 0) {
         classify_interrupt(model, cpu, wakeup);
+    } else if (classify_unseen_softirq(model, machine, cpu, wakeup)) {
+        return;
     } else if (cpu->task == LULL_NONE) {
         wakeup->cause = LULL_CAUSE_UNKNOWN;
     } else if (!model->tasks.items[cpu->task].is_idle) {

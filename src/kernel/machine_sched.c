@@ -131,6 +131,7 @@ static void switch_in(struct lull_model *model, struct machine *machine, int32_t
     struct task *task = &model->tasks.items[number];
     machine->cpus.items[c].task = number;
     machine->cpus.items[c].last_request = LULL_NONE;
+    machine->cpus.items[c].last_packet = LULL_NONE;
     if (task->is_idle) {
         task->state = LULL_STATE_RUNNING;
         report_switch(model, machine, c, t, number);
@@ -204,7 +205,7 @@ void sched_wake(struct lull_model *model, struct machine *machine, int32_t c, in
     }
 
     struct lull_wakeup wakeup = {t, LULL_NONE, LULL_NONE, LULL_NONE, LULL_NONE, LULL_CAUSE_UNKNOWN};
-    irq_classify(model, &machine->cpus.items[c], &wakeup);
+    irq_classify(model, machine, &machine->cpus.items[c], &wakeup);
     if (wakeup.task == number) /* a task does not wake itself; it was someone we do not know */
         wakeup =
             (struct lull_wakeup){t, LULL_NONE, LULL_NONE, LULL_NONE, LULL_NONE, LULL_CAUSE_UNKNOWN};
@@ -212,7 +213,7 @@ void sched_wake(struct lull_model *model, struct machine *machine, int32_t c, in
         wake_running(task, &wakeup, id);
         return;
     }
-    if (id == LULL_EVENT_sched_wakeup && machine->has_waking && task->early.time_ns != INT64_MIN) {
+    if (id == LULL_EVENT_sched_wakeup && task->early.time_ns != INT64_MIN) {
         /* The waking came while the task was leaving its CPU: its waker is the one to name. */
         wakeup = task->early;
         task->early.time_ns = INT64_MIN;

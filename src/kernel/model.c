@@ -32,6 +32,7 @@ void lull_model_free(struct lull_model *model)
         lull_vec_free(&machine->cpus);
         lull_map_free(&machine->by_tid);
         lull_map_free(&machine->requests);
+        lull_map_free(&machine->completed);
         lull_map_free(&machine->devices);
         lull_map_free(&machine->irqs);
     }
@@ -53,26 +54,26 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     model->subscribers[model->n_subscribers++] = (struct subscriber){*facts, user};
 }
 
-struct machine *model_machine(struct lull_model *model, uint32_t host)
+struct machine *model_machine_add(struct lull_model *model, uint32_t host)
 {
     while (model->machines.count <= host) {
         struct machine *machine = lull_vec_add(&model->machines);
         memset(machine, 0, sizeof *machine);
         machine->host = model->machines.count - 1;
         machine->last_ns = INT64_MIN;
-        if (model->session)
-            machine->has_waking = lull_session_declares(
-                model->session, machine->host, lull_vocabulary_names(LULL_EVENT_sched_waking));
+        machine->has_softirqs =
+            !model->session || lull_session_declares(model->session, machine->host,
+                                                     lull_vocabulary_names(LULL_EVENT_softirq_entry));
     }
     return &model->machines.items[host];
 }
 
-struct cpu *model_cpu(struct lull_model *model, struct machine *machine, int32_t cpu)
+struct cpu *model_cpu_add(struct machine *machine, int32_t cpu)
 {
     while ((int32_t)machine->cpus.count <= cpu) {
         struct cpu *added = lull_vec_add(&machine->cpus);
         memset(added, 0, sizeof *added);
-        added->task = added->idle = added->kernel = added->last_request = LULL_NONE;
+        added->task = added->idle = added->kernel = added->last_request = added->last_packet = LULL_NONE;
     }
     return &machine->cpus.items[cpu];
 }
@@ -105,7 +106,7 @@ static struct lull_text text_of(const char *text)
 /* Idle tasks share tid 0: there is one for each CPU. */
 static uint32_t idle_task(struct lull_model *model, struct machine *machine, int32_t c)
 {
-    struct cpu *cpu = model_cpu(model, machine, c);
+    struct cpu *cpu = model_cpu(machine, c);
     if (cpu->idle == LULL_NONE) {
         char comm[24];
         g_snprintf(comm, sizeof comm, "swapper/%d", c);
@@ -132,7 +133,7 @@ uint32_t model_task(struct lull_model *model, struct machine *machine, int32_t t
 uint32_t lull_model_kernel_task(struct lull_model *model, uint32_t host, int32_t c)
 {
     struct machine *machine = model_machine(model, host);
-    struct cpu *cpu = model_cpu(model, machine, c);
+    struct cpu *cpu = model_cpu(machine, c);
     if (cpu->kernel == LULL_NONE) {
         char comm[24];
         g_snprintf(comm, sizeof comm, "kernel/%d", c);
@@ -195,7 +196,7 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
     model->end_ns = MAX(model->end_ns, t);
     if (G_UNLIKELY(c < 0 || c >= LULL_MAX_CPUS))
         return; /* nothing that happens in a kernel happens on no CPU */
-    model_cpu(model, machine, c);
+    model_cpu(machine, c);
 
     switch (id) {
     case LULL_EVENT_syscall_entry:
@@ -276,11 +277,11 @@ void lull_model_feed(struct lull_model *model, unsigned id, const void *event, u
 
 void lull_model_run(struct lull_model *model, void (*progress)(void *user), void *user)
 {
-    struct lull_event event;
+    const struct lull_event *event;
     uint32_t n = 0;
-    while (lull_session_next(model->session, &event)) {
-        dispatch(model, model->ids[event.subscription], event.fields, event.event_class, event.host,
-                 event.cpu, event.time_ns);
+    while ((event = lull_session_read(model->session))) {
+        dispatch(model, model->ids[event->subscription], event->fields, event->event_class,
+                 event->host, event->cpu, event->time_ns);
         if (G_UNLIKELY((++n & 0xffff) == 0) && progress)
             progress(user);
     }

@@ -39,19 +39,21 @@ struct cpu {
     uint32_t idle;   /* its idle task, LULL_NONE: not made yet */
     uint32_t kernel; /* its kernel context, likewise */
     uint32_t n_frames;
+    uint32_t last_packet;  /* received since the last switch outside any interrupt */
     uint32_t last_request; /* block request completed since the last switch outside any interrupt */
     struct frame frames[LULL_MAX_FRAMES];
 };
 
 struct machine {
     uint32_t host;
-    bool has_waking; /* the host's traces have sched_waking */
+    bool has_softirqs; /* the host's traces tell when softirqs run */
     int64_t last_ns;
     LULL_VEC(struct cpu) cpus;
-    struct lull_map by_tid;   /* tid → task */
-    struct lull_map requests; /* hash of dev, sector → open request */
-    struct lull_map devices;  /* dev → label */
-    struct lull_map irqs;     /* irq → label */
+    struct lull_map by_tid;    /* tid → task */
+    struct lull_map requests;  /* hash of dev, sector → open request */
+    struct lull_map completed; /* the same, requests that completed last at a place */
+    struct lull_map devices;   /* dev → label */
+    struct lull_map irqs;      /* irq → label */
 };
 
 struct name {
@@ -104,13 +106,25 @@ struct lull_model {
     (model)->subscribers[s_].facts.callback((model)->subscribers[s_].user, fact)
 
 /* model.c */
-struct machine *model_machine(struct lull_model *model, uint32_t host);
-struct cpu *model_cpu(struct lull_model *model, struct machine *machine, int32_t cpu);
+struct machine *model_machine_add(struct lull_model *model, uint32_t host);
+struct cpu *model_cpu_add(struct machine *machine, int32_t cpu);
 uint32_t model_task(struct lull_model *model, struct machine *machine, int32_t tid, int32_t cpu);
 uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32_t tid);
 void model_rename(struct lull_model *model, uint32_t task, struct lull_text comm, int64_t time_ns);
 uint32_t model_label(struct lull_model *model, const char *text);
 uint32_t model_syscall(struct lull_model *model, const struct lull_event_class *event_class);
+
+static inline struct machine *model_machine(struct lull_model *model, uint32_t host)
+{
+    return G_LIKELY(host < model->machines.count) ? &model->machines.items[host]
+                                                  : model_machine_add(model, host);
+}
+
+static inline struct cpu *model_cpu(struct machine *machine, int32_t cpu)
+{
+    return G_LIKELY((size_t)cpu < machine->cpus.count) ? &machine->cpus.items[cpu]
+                                                       : model_cpu_add(machine, cpu);
+}
 
 /* machine_sched.c; t: time, c: CPU number */
 void sched_current(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,

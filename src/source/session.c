@@ -286,7 +286,7 @@ static void start(struct lull_session *session)
     session->is_started = true;
 }
 
-int lull_session_next(struct lull_session *session, struct lull_event *event)
+const struct lull_event *lull_session_read(struct lull_session *session)
 {
     if (G_UNLIKELY(!session->is_started))
         start(session);
@@ -294,15 +294,22 @@ int lull_session_next(struct lull_session *session, struct lull_event *event)
     while (merge->n > 0 && merge->times[merge->winner] != INT64_MAX) {
         struct lull_source_stream *stream = session->merged[merge->winner];
         if (stream->has_event) {
-            *event = stream->event;
             stream->has_event = false;
-            return 1;
+            return &stream->event;
         }
         /* The tree has held a lower bound, or the time of the event that was handed out. */
         bool any = stream->ops->next(stream);
         lull_merge_update(merge, any ? merge_time(stream->event.time_ns) : INT64_MAX);
     }
-    return 0;
+    return NULL;
+}
+
+int lull_session_next(struct lull_session *session, struct lull_event *event)
+{
+    const struct lull_event *next = lull_session_read(session);
+    if (next != NULL)
+        *event = *next;
+    return next != NULL;
 }
 
 bool lull_event_visit(const struct lull_event *event, const struct lull_visitor *visitor,

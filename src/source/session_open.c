@@ -27,7 +27,8 @@ void lull_session_trace_free(gpointer data)
 
 /* ---- hosts ---- */
 
-/* The clock's UUID is the boot id; whoever copied a machine's clock but gave it another name meant another machine. */
+/* The clock's UUID is the boot id; whoever copied a machine's clock but gave it another name meant
+ * another machine. */
 static bool is_host_of(const struct session_host *host, const struct lull_source *source)
 {
     if (host->has_clock_uuid != source->has_clock_uuid)

@@ -32,7 +32,7 @@ struct session_notes {
 
 struct lull_session {
     GPtrArray *hosts;        /* struct session_host */
-    uint32_t n_classes; /* of all traces */
+    uint32_t n_classes;      /* of all traces */
     GPtrArray *traces;       /* struct session_trace */
     GPtrArray *streams;      /* struct lull_source_stream, owned by the sources */
     GHashTable *directories; /* "device:inode" of each trace */

@@ -1,0 +1,140 @@
+/* Which events happened while a task ran: told by the contexts, or by sched_switch where there are
+ * none. The traces are scripted here, so who ran when is known. */
+#include "kernel/running_filter.h"
+
+#include "lib/ctf_writer.h"
+#include "lib/scratch.h"
+
+#define T0 INT64_C(1795222800000000000)
+
+static void event(struct ctf_writer *writer, unsigned cpu, int64_t t, const char *name,
+                  const char *values)
+{
+    ctf_event(writer, cpu, T0 + t, name, "%s", values);
+}
+
+/* CPU 0: 10 runs until 200, then 11 until 300, then 10 again; CPU 1: 12 all the time, but that is
+ * not known before its switch at 250. */
+static void write_trace(const char *dir, unsigned contexts)
+{
+    const struct ctf_options options = {.contexts = contexts};
+    struct ctf_writer *writer = ctf_writer_new(dir, &options);
+    ctf_writer_current(writer, 0, 10, 10, "ten");
+    ctf_writer_current(writer, 1, 12, 12, "a-name-of-fifte");
+    event(writer, 0, 100, "sched_waking", "tid=11 comm=\"eleven\"");
+    event(writer, 1, 110, "sched_waking", "tid=99 comm=\"other\"");
+    event(writer, 0, 200, "sched_switch",
+          "prev_tid=10 prev_comm=\"ten\" next_tid=11 next_comm=\"eleven\"");
+    ctf_writer_current(writer, 0, 11, 11, "eleven");
+    event(writer, 0, 210, "sched_waking", "tid=10 comm=\"ten\"");
+    event(writer, 1, 250, "sched_switch",
+          "prev_tid=12 prev_comm=\"a-name-of-fifte\" next_tid=12 next_comm=\"a-name-of-fifte\"");
+    event(writer, 1, 260, "sched_waking", "tid=98 comm=\"other\"");
+    event(writer, 0, 300, "sched_switch",
+          "prev_tid=11 prev_comm=\"eleven\" next_tid=10 next_comm=\"ten\"");
+    ctf_writer_current(writer, 0, 10, 10, "ten");
+    event(writer, 0, 400, "sched_waking", "tid=97 comm=\"other\"");
+    ctf_writer_close(writer);
+}
+
+/* Times after T0 of the events that pass, "200 210 …". */
+static char *passing(const char *dir, const struct lull_running_query *query)
+{
+    GError *error = NULL;
+    struct lull_session *session = lull_session_new();
+    lull_session_add(session, dir, &error);
+    g_assert_no_error(error);
+    struct lull_running_filter *filter = lull_running_filter_new(session, query);
+    GString *times = g_string_new(NULL);
+    struct lull_event next;
+    while (lull_session_next(session, &next) == 1) {
+        if (lull_running_filter_passes(filter, &next)) {
+            g_string_append_printf(times, "%s%d", times->len ? " " : "", (int)(next.time_ns - T0));
+        }
+    }
+    lull_running_filter_free(filter);
+    lull_session_free(session);
+    return g_string_free(times, FALSE);
+}
+
+static const char *const everything[] = {"*", NULL};
+static const char *const wakings[] = {"sched_wak*", NULL};
+
+struct wish {
+    int64_t tid;
+    const char *comm;
+    const char *const *names;
+    int64_t begin, end; /* after T0; 0: no limit */
+};
+
+static void check(unsigned contexts, struct wish wish, const char *expected)
+{
+    g_autofree char *dir = scratch_dir();
+    write_trace(dir, contexts);
+    const struct lull_running_query query = {
+        .names = wish.names ? wish.names : everything,
+        .tid = wish.tid,
+        .comm = wish.comm,
+        .begin_ns = wish.begin ? T0 + wish.begin : INT64_MIN,
+        .end_ns = wish.end ? T0 + wish.end : INT64_MAX,
+    };
+    g_autofree char *got = passing(dir, &query);
+    g_assert_cmpstr(got, ==, expected);
+    scratch_remove(dir);
+}
+
+static void test_anyone(void)
+{
+    check(0, (struct wish){.tid = -1}, "100 110 200 210 250 260 300 400");
+    check(0, (struct wish){.tid = -1, .names = wakings}, "100 110 210 260 400");
+    check(0, (struct wish){.tid = -1, .begin = 200, .end = 300}, "200 210 250 260");
+}
+
+/* A switch happens while the task that leaves still runs. */
+static void test_contexts(void)
+{
+    const unsigned both = CTF_TID | CTF_PROCNAME;
+    check(both, (struct wish){.tid = 10}, "100 200 400");
+    check(both, (struct wish){.tid = 11}, "210 300");
+    check(both, (struct wish){.tid = 12}, "110 250 260");
+    check(both, (struct wish){.tid = -1, .comm = "eleven"}, "210 300");
+    check(both, (struct wish){.tid = -1, .comm = "eleve"}, "");
+    check(both, (struct wish){.tid = -1, .comm = "a-name-of-fifteen-and-more"}, "110 250 260");
+    check(both, (struct wish){.tid = 10, .comm = "eleven"}, "");
+    check(both, (struct wish){.tid = 10, .names = wakings}, "100 400");
+    check(both, (struct wish){.tid = 10, .begin = 150, .end = 400}, "200");
+}
+
+/* Without contexts nothing is known of a CPU before its first switch; the begin of the asked time
+ * makes no difference to what is known in it. */
+static void test_switches(void)
+{
+    check(0, (struct wish){.tid = 10}, "200 400");
+    check(0, (struct wish){.tid = 11}, "210 300");
+    check(0, (struct wish){.tid = 12}, "250 260");
+    check(0, (struct wish){.tid = -1, .comm = "eleven"}, "210 300");
+    check(0, (struct wish){.tid = -1, .comm = "a-name-of-fifteen-and-more"}, "250 260");
+    check(0, (struct wish){.tid = 10, .names = wakings}, "400");
+    check(0, (struct wish){.tid = 11, .begin = 205, .end = 300}, "210");
+    check(0, (struct wish){.tid = 10, .begin = 350}, "400");
+}
+
+/* The tid from the context, the name from the switches. */
+static void test_one_context(void)
+{
+    check(CTF_TID, (struct wish){.tid = 10}, "100 200 400");
+    check(CTF_TID, (struct wish){.tid = -1, .comm = "ten"}, "200 400");
+    check(CTF_TID, (struct wish){.tid = 10, .comm = "ten"}, "200 400");
+    check(CTF_PROCNAME, (struct wish){.tid = -1, .comm = "ten"}, "100 200 400");
+    check(CTF_PROCNAME, (struct wish){.tid = 12}, "250 260");
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/kernel/running-filter/anyone", test_anyone);
+    g_test_add_func("/kernel/running-filter/contexts", test_contexts);
+    g_test_add_func("/kernel/running-filter/switches", test_switches);
+    g_test_add_func("/kernel/running-filter/one-context", test_one_context);
+    return g_test_run();
+}

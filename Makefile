@@ -13,6 +13,8 @@
 
 BUILD ?= build
 PREFIX ?= /usr/local
+# Left to itself Meson takes lib64 on a Debian without dpkg-dev, where the loader does not look.
+LIBDIR ?= lib
 MESONFLAGS ?=
 # Passed to `meson test`, such as TESTFLAGS='--suite unit'
 TESTFLAGS ?=
@@ -25,7 +27,7 @@ setup:
 	@tools/setup.sh build
 
 $(BUILD)/build.ninja:
-	meson setup $(MESONFLAGS) --prefix $(PREFIX) $(BUILD)
+	meson setup $(MESONFLAGS) --prefix $(PREFIX) --libdir $(LIBDIR) $(BUILD)
 
 compile: $(BUILD)/build.ninja
 	ninja -C $(BUILD)

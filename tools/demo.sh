@@ -3,8 +3,8 @@
 #
 #   tools/demo.sh [BUILD]      BUILD: the build directory that holds the program lull (default: build)
 #
-# Unpacks the bundled trace to BUILD/demo, lists the slowest requests of the client, prints the critical path of
-# the slowest one (a POST: the form's vote, which ends in an SQL UPDATE flushed to disk) and draws it.
+# Unpacks the bundled trace to BUILD/demo, lists the requests of the client, prints the critical path of the slowest
+# POST (the form's vote, which ends in an SQL UPDATE flushed to disk) and draws it.
 set -eu
 
 build=${1:-build}
@@ -30,18 +30,20 @@ fi
 python3 "$here/tools/unpack.py" "$demo" "$here/examples/data/django.tar.xz"
 
 say "Three machines were traced while a Python client asked a Django site, which asks PostgreSQL: client, httpd, db.
-Their clocks disagree by seconds. Here are the client's slowest requests:"
-show "$lull" requests "$trace" --host client --port 80 --slowest 5
+Their clocks disagree by seconds. Six times the client gets a form, posts a vote and is sent to the result. Its requests:"
+show "$lull" requests "$trace" --host client --port 80
 
-answer=$("$lull" requests "$trace" --host client --port 80 --slowest 1 --json)
+# Packets do not say GET or POST, but a POST carries the form's fields: it is the largest that the client sends.
+answer=$("$lull" requests "$trace" --host client --port 80 --json)
 slowest=$(printf '%s' "$answer" | python3 -c '
 import json, sys
 requests = json.load(sys.stdin)["requests"]
 if not requests:
     sys.exit("demo: no request of client to port 80 was found")
-print(requests[0]["id"])')
+largest = max(r["bytes_sent"] for r in requests)
+print(max((r for r in requests if r["bytes_sent"] == largest), key=lambda r: r["duration_ns"])["id"])')
 
-say "What did the slowest one, request $slowest, a POST, wait for?"
+say "The POSTs are those that send most. What did the slowest of them, request $slowest, wait for?"
 show "$lull" critpath "$trace" --request "$slowest" --svg "$demo/critpath.svg"
 
 say "The same as a picture: $demo/critpath.svg"

@@ -31,7 +31,7 @@ def files_are_there(found):
     headers = {name for name in os.listdir(os.path.join(source, "include", "lull"))}
     installed = {os.path.basename(path) for path in found if "/include/" in path}
     tap.ok(installed == headers, "the public headers are installed and no others", installed ^ headers)
-    for what, pattern in (("the program", r"/bin/lull$"), ("the library", r"/lib/.*liblull\.so\.\d+$|/lib/liblull\.so\.\d+$"),
+    for what, pattern in (("the program", r"/bin/lull$"), ("the library", r"/lib(64)?/(.*/)?liblull\.so\.\d+$"),
                           ("the pkg-config file", r"/pkgconfig/lull\.pc$"), ("manual pages", r"/man/man1/lull[\w-]*\.1$"),
                           ("bash completion", r"/bash-completion/completions/lull$")):
         tap.ok(any(re.search(pattern, path) for path in found), f"{what}: installed", "\n".join(sorted(found)))

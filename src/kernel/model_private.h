@@ -152,7 +152,7 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
 /* Forgets contexts that cannot be active any more (their ends were lost). */
 void irq_reset(struct cpu *cpu);
 /* The cause that a wake-up on this CPU has. */
-void irq_classify(const struct lull_model *model, const struct cpu *cpu,
+void irq_classify(const struct lull_model *model, const struct machine *machine, struct cpu *cpu,
                   struct lull_wakeup *wakeup);
 /* What a handler stands for, when something other than a wake-up happens in it. */
 enum lull_cause irq_frame_cause(const struct lull_model *model, const struct frame *frame);

@@ -69,8 +69,8 @@ void lull_session_each_class(const struct lull_session *session,
                                            const struct lull_event_class *event_class),
                              void *user);
 
-/** True if some trace of the host declares an event class of one of these names (NULL-terminated; whole
- *  names, no '*'). */
+/** True if some trace of the host declares an event class of one of these names (NULL-terminated;
+ * whole names, no '*'). */
 bool lull_session_declares(const struct lull_session *session, uint32_t host,
                            const char *const *names);
 

@@ -135,10 +135,8 @@ uint32_t lull_model_kernel_task(struct lull_model *model, uint32_t host, int32_t
     struct machine *machine = model_machine(model, host);
     struct cpu *cpu = model_cpu(machine, c);
     if (cpu->kernel == LULL_NONE) {
-        char comm[24];
-        g_snprintf(comm, sizeof comm, "kernel/%d", c);
         cpu->kernel = model_task_new(model, machine, -1 - c);
-        model_rename(model, cpu->kernel, text_of(comm), INT64_MIN);
+        model_rename(model, cpu->kernel, text_of("kernel"), INT64_MIN);
     }
     return cpu->kernel;
 }

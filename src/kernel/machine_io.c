@@ -11,12 +11,18 @@ _Static_assert(sizeof(struct lull_ev_packet_sent) == sizeof(struct lull_ev_packe
 
 #define HAS(field) LULL_HAS(ev, packet_sent, field)
 
+/* A field that the event leaves out is empty, without data. */
+static void take_address(uint8_t address[static 16], struct lull_text text)
+{
+    if (text.length)
+        memcpy(address, text.data, MIN(text.length, 16));
+}
+
 static void take_addresses(struct lull_packet *packet, struct lull_text source,
                            struct lull_text destination)
 {
-    memcpy(packet->source, source.data, MIN(source.length, sizeof packet->source));
-    memcpy(packet->destination, destination.data,
-           MIN(destination.length, sizeof packet->destination));
+    take_address(packet->source, source);
+    take_address(packet->destination, destination);
 }
 
 /* Transport headers, the same for both versions of IP. rest: bytes behind the IP header. */

@@ -235,10 +235,12 @@ static int run(const struct lull_args *args, GError **error)
                 lull_execgraph_path(answer.eg, answer.session, answer.sync, answer.task,
                                     answer.begin_ns, answer.end_ns);
             if (show(args, path, error))
-                status = lull_args_report_damage(answer.session);
+                status = 0;
             lull_path_free(path);
         }
     }
+    /* Also when there is no answer: damage may be why. */
+    status |= lull_args_report_damage(answer.session);
     lull_execgraph_free(answer.eg);
     lull_requests_free(answer.requests);
     lull_model_free(answer.model);

@@ -167,7 +167,7 @@ static enum lull_cause cause_of_irq(const char *label)
         if (g_str_has_prefix(name, irq_causes[i].prefix))
             return irq_causes[i].cause;
     if (g_str_has_prefix(name, "virtio"))
-        return strstr(name, "-req")                                  ? LULL_CAUSE_DISK
+        return strstr(name, "-req.")                                 ? LULL_CAUSE_DISK
                : strstr(name, "-input.") || strstr(name, "-output.") ? LULL_CAUSE_NETWORK
                                                                      : LULL_CAUSE_IRQ;
     return LULL_CAUSE_IRQ;

@@ -300,6 +300,8 @@ void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, 
         return;
     struct task *task = &model->tasks.items[number];
     task->is_exiting = true;
+    if (task->public.first_ns <= task->public.last_ns)
+        task->public.last_ns = t;
     if (is_free) { /* it is gone, whether or not its last switch was seen */
         lose(model, number);
         bury(model, machine, number);

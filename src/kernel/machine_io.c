@@ -74,6 +74,13 @@ static void take_ipv6(struct lull_packet *packet, const struct lull_ev_packet_se
     TAKE_TRANSPORT(ipv6);
 }
 
+static void note_received(struct frame *frame, uint32_t number)
+{
+    if (frame->packet == LULL_NONE)
+        frame->first_packet = number;
+    frame->packet = number;
+}
+
 void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                bool is_send, const void *event)
 {
@@ -100,20 +107,16 @@ void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int
     struct lull_packet_fact fact = {.packet = &packet, .number = model->n_packets++};
     if (cpu->n_frames > 0) {
         struct frame *frame = &cpu->frames[cpu->n_frames - 1];
-        fact.in_interrupt = true;
-        fact.context_begin_ns = frame->begin_ns;
-        /* The reception of a packet is part of the context around it, be it a softirq or a task. */
-        if (frame->kind == FRAME_RECEIVE) {
-            if (!is_send)
-                frame->packet = fact.number;
-            if (cpu->n_frames > 1)
-                frame--;
-            else
-                fact.in_interrupt = false;
-            fact.context_begin_ns = frame->begin_ns;
-        }
         if (!is_send)
-            frame->packet = fact.number;
+            note_received(frame, fact.number);
+        /* The reception of a packet is part of the context around it, be it a softirq or a task. */
+        if (frame->kind == FRAME_RECEIVE && cpu->n_frames > 1) {
+            frame--;
+            if (!is_send)
+                note_received(frame, fact.number);
+        }
+        fact.in_interrupt = frame->kind != FRAME_RECEIVE;
+        fact.context_begin_ns = frame->begin_ns;
         fact.context_cause = irq_frame_cause(model, frame);
     } else if (!is_send) {
         cpu->last_packet = fact.number;
@@ -141,6 +144,11 @@ static uint32_t rwbs_of_text(struct lull_text text)
                 rwbs |= flags[k].flag, data_seen = true;
     }
     return rwbs;
+}
+
+static uint32_t rwbs_of(const struct lull_ev_block_rq_issue *ev)
+{
+    return LULL_HAS(ev, block_rq_issue, rwbs) ? ev->rwbs : rwbs_of_text(ev->rwbs_text);
 }
 
 /* A request is known by device and first sector; a flush has no sectors and no place. */
@@ -183,7 +191,21 @@ static void begin_request(struct lull_model *model, struct machine *machine, con
     if (request->submitter == LULL_NONE && cpu->n_frames == 0 && cpu->task != LULL_NONE &&
         !model->tasks.items[cpu->task].is_idle)
         request->submitter = cpu->task;
+    request->rwbs = rwbs_of(ev);
     *(is_issue ? &request->issue_ns : &request->insert_ns) = t;
+}
+
+/* The second completion of a request, or LULL_MAP_NONE: a write with a flush behind it completes
+ * again without sectors at its old place; what was nothing but a flush completes, at no place,
+ * after the flush it needed. */
+static uint32_t complete_again(struct lull_model *model, struct machine *machine, int64_t t,
+                               const struct lull_ev_block_rq_issue *ev)
+{
+    uint32_t number = lull_map_remove(&machine->completed, request_key(ev->dev, ev->sector, false));
+    if (number == LULL_MAP_NONE)
+        return lull_map_find(&machine->completed, request_key(ev->dev, 0, true));
+    model->requests.items[number].complete_ns = t;
+    return number;
 }
 
 static uint32_t complete_request(struct lull_model *model, struct machine *machine, int64_t t,
@@ -191,22 +213,18 @@ static uint32_t complete_request(struct lull_model *model, struct machine *machi
 {
     bool is_flush = ev->sectors == 0;
     uint64_t key = request_key(ev->dev, ev->sector, is_flush);
-    uint64_t place = request_key(ev->dev, ev->sector, false);
+    bool has_place = ev->sector != -1;
     uint32_t number = LULL_MAP_NONE;
-    /* A write with a flush behind it completes twice, the second time without sectors but with its
-     * place. */
-    if (is_flush)
-        number = lull_map_find(&machine->completed, place);
-    if (number == LULL_MAP_NONE)
-        number = lull_map_remove(&machine->requests, key);
+    if (is_flush && has_place)
+        number = complete_again(model, machine, t, ev);
+    if (number != LULL_MAP_NONE)
+        return number;
+    number = lull_map_remove(&machine->requests, key);
     if (number == LULL_MAP_NONE)
         number = add_request(model, machine, ev);
+    lull_map_insert(&machine->completed, key, number);
     struct lull_block_request *request = &model->requests.items[number];
     request->complete_ns = t;
-    if (is_flush)
-        lull_map_remove(&machine->completed, place);
-    else
-        lull_map_insert(&machine->completed, place, number);
     if (ev->sectors &&
         request->left > ev->sectors) { /* in parts: the rest goes on behind this one */
         request->left -= ev->sectors;
@@ -227,7 +245,8 @@ void io_request(struct lull_model *model, struct machine *machine, int32_t c, in
     }
     uint32_t number = complete_request(model, machine, t, ev);
     struct lull_block_request *request = &model->requests.items[number];
-    request->rwbs = LULL_HAS(ev, block_rq_issue, rwbs) ? ev->rwbs : rwbs_of_text(ev->rwbs_text);
+    if (request->rwbs == 0)
+        request->rwbs = rwbs_of(ev);
     for (uint32_t i = 0; i < cpu->n_frames; i++)
         if (cpu->frames[i].kind == FRAME_IRQ)
             request->label = cpu->frames[i].label;

@@ -29,8 +29,8 @@ struct frame {
     int64_t begin_ns;
     uint32_t number; /* irq, softirq vector, 0 */
     uint32_t label;
-    uint32_t packet;  /* last packet received in it */
-    uint32_t request; /* last block request completed in it */
+    uint32_t first_packet, packet; /* first and last packet received in it */
+    uint32_t request;              /* last block request completed in it */
     uint8_t kind;
 };
 

@@ -67,8 +67,8 @@ static char *line_text(const struct fixture *f, uint32_t host, int32_t tid)
 static char *path_text(const struct fixture *f, uint32_t host, int32_t tid, int64_t begin,
                        int64_t end)
 {
-    g_autoptr(GArray) hops =
-        lull_critpath_find(lull_execgraph_graph(f->eg), line_of(f, host, tid), begin, end);
+    g_autoptr(GArray) hops = lull_critpath_find(lull_execgraph_graph(f->eg), line_of(f, host, tid),
+                                                begin, end, LULL_CRITPATH_BOUNDED);
     GString *out = g_string_new(NULL);
     int64_t t = begin;
     for (guint i = 0; i < hops->len; i++) {

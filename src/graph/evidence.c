@@ -61,7 +61,8 @@ static void tell_packet(const struct lull_execgraph *eg, uint32_t index, GString
     char source[64], destination[64];
     lull_flow_format_end(flow, true, source, sizeof source);
     lull_flow_format_end(flow, false, destination, sizeof destination);
-    g_string_append_printf(out, "packet %s → %s, %u bytes", source, destination, packet->payload);
+    g_string_append_printf(out, "packet %s → %s, %u byte%s", source, destination, packet->payload,
+                           packet->payload == 1 ? "" : "s");
     if (packet->peer == LULL_NONE)
         g_string_append(out, ", its sender is not in the traces");
 }

@@ -34,8 +34,10 @@ static bool parse_text(struct ctf2_tree *tree, struct json_tokener *tokener, con
         ok = fail_at(source, source->offset + end, json_tokener_error_desc(status));
     else if (end != size)
         ok = fail_at(source, source->offset + end, "there is more behind its end");
-    else
+    else {
+        ctf2_modernise(value);
         ok = ctf2_parse_fragment(tree, &(struct ctf2_at){.source = source, .value = value});
+    }
     json_object_put(value);
     return ok;
 }

@@ -120,6 +120,8 @@ bool ctf2_parse_labels(struct ctf2_tree *tree, const struct ctf2_at *at, bool is
 /* In order, negative ones first. */
 int ctf2_compare(struct ctf2_integer a, struct ctf2_integer b);
 
+/* Brings a fragment of a release candidate of CTF 2 into the form of the specification. */
+void ctf2_modernise(struct json_object *fragment);
 bool ctf2_parse_fragment(struct ctf2_tree *tree, const struct ctf2_at *at);
 
 /* The schema, allocated in the tree's arena; NULL with the source's error set. */

@@ -306,9 +306,6 @@ bool ctf2_get_location(struct ctf2_tree *tree, const struct ctf2_at *at, const c
 
     if (!ctf2_required(at, key, &place))
         return false;
-    if (json_object_is_type(place.value, json_type_array))
-        return ctf2_fail(&place, LULL_ERROR_UNSUPPORTED,
-                         "it is an array, as in drafts of CTF 2; CTF2-SPEC-2.0 has an object");
     location->scope = -1;
     type->location = location;
     type->is_placed = true;

@@ -295,7 +295,9 @@ static void describe(struct ctf_source *source)
     info->kernel = env_text(source, "kernel_release");
     const char *session = lull_schema_env_text(schema, "trace_name");
     info->name = session != NULL ? session : env_text(source, "session_name");
-    info->format = keep(source, g_strdup_printf("CTF %u.%u", schema->major, schema->minor));
+    info->format = keep(source, schema->major == 2
+                                    ? g_strdup("CTF 2") /* which has no minor versions */
+                                    : g_strdup_printf("CTF %u.%u", schema->major, schema->minor));
     source->base.hostname = lull_schema_env_text(schema, "hostname");
     const struct lull_clock *clock = NULL;
     for (uint32_t i = 0; i < schema->n_streams && clock == NULL; i++)

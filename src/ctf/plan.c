@@ -284,8 +284,9 @@ static const struct lull_op *build_one(struct lull_ctf_plan *plan, enum lull_sco
 
 const struct lull_op *lull_plan_build_event(struct lull_ctf_plan *plan,
                                             struct lull_stream_plan *stream, uint32_t index,
-                                            const struct lull_places *wants, GPtrArray *owned,
-                                            uint64_t *budget, uint32_t *end_slot, GError **error)
+                                            const struct lull_places *wants, bool sums,
+                                            GPtrArray *owned, uint64_t *budget, uint32_t *end_slot,
+                                            GError **error)
 {
     const struct lull_event_decl *event = &stream->decl->events[index];
     struct lull_builder builder;
@@ -295,6 +296,7 @@ const struct lull_op *lull_plan_build_event(struct lull_ctf_plan *plan,
     builder.places[0] = plan->shared;
     builder.places[1] = stream->places[index];
     builder.places[2] = wants;
+    builder.sums = sums;
     lull_builder_add(&builder, LULL_SCOPE_STREAM_EVENT_CONTEXT, stream->decl->event_context);
     lull_builder_add(&builder, LULL_SCOPE_EVENT_CONTEXT, event->context);
     lull_builder_add(&builder, LULL_SCOPE_EVENT_PAYLOAD, event->payload);
@@ -318,8 +320,8 @@ static bool compile_event(struct lull_ctf_plan *plan, struct lull_stream_plan *s
     else
         lull_places_free(places);
     stream->slots_end[index] = slot;
-    event->skip =
-        lull_plan_build_event(plan, stream, index, NULL, plan->owned, &plan->budget, &slot, error);
+    event->skip = lull_plan_build_event(plan, stream, index, NULL, false, plan->owned,
+                                        &plan->budget, &slot, error);
     if (event->skip == NULL) {
         g_prefix_error(error, "event class '%s': ", decl->name);
         return false;

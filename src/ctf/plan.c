@@ -192,20 +192,19 @@ static bool is_unsigned(const struct lull_fc *fc, uint32_t size, bool big_endian
            fc->integer.is_big_endian == big_endian;
 }
 
-/* True if the enumeration says: all ones is option `extended`, the rest is the other. */
+/* True if the tag says: all ones is option `extended`, the rest is the other. */
 static bool tag_is_plain(const struct lull_fc *variant, const struct lull_fc *id, int extended)
 {
-    const struct lull_enumeration *labels = id->integer.enumeration;
     uint64_t last = lull_low_mask(id->integer.size);
-    if (labels == NULL || labels->n_ranges != 2)
+    if (variant->variant.n_ranges != 2)
         return false;
     for (uint32_t i = 0; i < 2; i++) {
-        const struct lull_enum_range *range = &labels->ranges[i];
+        const struct lull_option_range *range = &variant->variant.ranges[i];
         bool is_last = range->lower == last && range->upper == last;
         bool is_rest = range->lower == 0 && range->upper == last - 1;
         if (!is_last && !is_rest)
             return false;
-        if ((lull_fc_variant_option(variant, range->lower) == extended) != is_last)
+        if (((int)range->option == extended) != is_last)
             return false;
     }
     return true;

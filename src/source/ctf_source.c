@@ -235,10 +235,13 @@ static void open_stream(struct ctf_source *source, const char *name)
     } else if (S_ISREG(st.st_mode)) {
         struct lull_packet_list list;
         g_autoptr(GError) error = NULL;
-        if (st.st_size == 0)
-            lull_report_problem(source->report, "%s: byte 0: the stream file is empty", path);
-        else if (lull_packet_list_find(&list, source->plan, fd, path, index_path, source->report,
-                                       &error)) {
+        /* An empty file is no damage: tracers make one for each CPU, and not each has events. */
+        if (st.st_size == 0) {
+            close(fd);
+            return;
+        }
+        if (lull_packet_list_find(&list, source->plan, fd, path, index_path, source->report,
+                                  &error)) {
             add_stream(source, path, &list);
         } else {
             lull_report_problem(source->report, "%s; the stream is left out", error->message);

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Whether nothing follows the word at `pos`: then the fault may be that the text was cut off there. */
+/* Whether nothing follows the word at `pos`: then the fault may be that the text was cut off there.
+ */
 static bool is_last_word(const struct tsdl_source *source, uint32_t pos)
 {
     while (pos < source->size && !g_ascii_isspace(source->text[pos]))

@@ -225,8 +225,8 @@ static void classify_interrupt(const struct lull_model *model, const struct cpu 
         wakeup->packet = frame->packet;
 }
 
-/* Where softirqs are not recorded, a packet that arrived since the last switch is what they were about: that of the idle loop, and
- * of a task for the one wake-up that follows. */
+/* Where softirqs are not recorded, a packet that arrived since the last switch is what they were
+ * about: that of the idle loop, and of a task for the one wake-up that follows. */
 static bool classify_unseen_softirq(const struct lull_model *model, const struct machine *machine,
                                     struct cpu *cpu, struct lull_wakeup *wakeup)
 {

@@ -62,8 +62,9 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
         machine->host = model->machines.count - 1;
         machine->last_ns = INT64_MIN;
         machine->has_softirqs =
-            !model->session || lull_session_declares(model->session, machine->host,
-                                                     lull_vocabulary_names(LULL_EVENT_softirq_entry));
+            !model->session ||
+            lull_session_declares(model->session, machine->host,
+                                  lull_vocabulary_names(LULL_EVENT_softirq_entry));
     }
     return &model->machines.items[host];
 }
@@ -73,7 +74,8 @@ struct cpu *model_cpu_add(struct machine *machine, int32_t cpu)
     while ((int32_t)machine->cpus.count <= cpu) {
         struct cpu *added = lull_vec_add(&machine->cpus);
         memset(added, 0, sizeof *added);
-        added->task = added->idle = added->kernel = added->last_request = added->last_packet = LULL_NONE;
+        added->task = added->idle = added->kernel = added->last_request = added->last_packet =
+            LULL_NONE;
     }
     return &machine->cpus.items[cpu];
 }

@@ -1,4 +1,5 @@
-/* Requests from packets: scripts of a client (host 0, task 1 on CPU 0), expectations by arithmetic. */
+/* Requests from packets: scripts of a client (host 0, task 1 on CPU 0), expectations by arithmetic.
+ */
 #include "analysis/requests.h"
 #include "lib/feed.h"
 
@@ -24,13 +25,15 @@ enum { PORT = 40000, HTTP = 80, SYN = 2, ACK = 16 };
 
 static void from_client(struct fixture *f, int64_t t, uint32_t seq, uint32_t payload)
 {
-    feed_tcp(f->model, 0, 0, t, true, &(struct feed_segment){1, 2, PORT, HTTP, seq, 0, 0, payload, NULL});
+    feed_tcp(f->model, 0, 0, t, true,
+             &(struct feed_segment){1, 2, PORT, HTTP, seq, 0, 0, payload, NULL});
 }
 
 static void to_client(struct fixture *f, int64_t t, uint32_t seq, uint32_t payload)
 {
     feed_softirq(f->model, 0, 0, t - 1, 3, true);
-    feed_tcp(f->model, 0, 0, t, false, &(struct feed_segment){2, 1, HTTP, PORT, seq, 0, 0, payload, NULL});
+    feed_tcp(f->model, 0, 0, t, false,
+             &(struct feed_segment){2, 1, HTTP, PORT, seq, 0, 0, payload, NULL});
 }
 
 static void block(struct fixture *f, int64_t t)

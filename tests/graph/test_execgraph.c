@@ -1,6 +1,7 @@
-/* Events in, graph and path out. The fixtures of section 7.3 of the Trace Compass facts, expected lines and paths derived from
- * there by hand: TC's BLOCKED by a waker is "blocked:task", NETWORK is "blocked:network"; neighbouring edges of one state are
- * written as one; a packet's transit is a step of the waiting task. Then cases of our own. */
+/* Events in, graph and path out. The fixtures of section 7.3 of the Trace Compass facts, expected
+ * lines and paths derived from there by hand: TC's BLOCKED by a waker is "blocked:task", NETWORK is
+ * "blocked:network"; neighbouring edges of one state are written as one; a packet's transit is a
+ * step of the waiting task. Then cases of our own. */
 #include "graph/critpath.h"
 #include "graph/execgraph.h"
 #include "lib/feed.h"
@@ -47,7 +48,8 @@ static char *line_text(const struct fixture *f, uint32_t host, int32_t tid)
     GString *out = g_string_new(NULL);
     for (uint32_t i = 0; i < count; i++) {
         bool goes_on = i + 1 < count && i > 0 && points[i].state != LULL_STATE_NONE &&
-                       points[i + 1].state == points[i].state && points[i + 1].cause == points[i].cause;
+                       points[i + 1].state == points[i].state &&
+                       points[i + 1].cause == points[i].cause;
         if (i > 0 && points[i].state == LULL_STATE_NONE)
             g_string_append(out, " | ");
         if (i > 0 && points[i].state != LULL_STATE_NONE && !goes_on) {
@@ -62,7 +64,8 @@ static char *line_text(const struct fixture *f, uint32_t host, int32_t tid)
 }
 
 /* "200 running 15, 100 blocked:network 35, …": who, what, until when. */
-static char *path_text(const struct fixture *f, uint32_t host, int32_t tid, int64_t begin, int64_t end)
+static char *path_text(const struct fixture *f, uint32_t host, int32_t tid, int64_t begin,
+                       int64_t end)
 {
     g_autoptr(GArray) hops =
         lull_critpath_find(lull_execgraph_graph(f->eg), line_of(f, host, tid), begin, end);
@@ -74,9 +77,11 @@ static char *path_text(const struct fixture *f, uint32_t host, int32_t tid, int6
             i + 1 < hops->len ? &g_array_index(hops, struct lull_hop, i + 1) : NULL;
         g_assert_cmpint(hop->begin_ns, ==, t);
         t = hop->end_ns;
-        if (next && next->line == hop->line && next->state == hop->state && next->cause == hop->cause)
+        if (next && next->line == hop->line && next->state == hop->state &&
+            next->cause == hop->cause)
             continue;
-        g_string_append_printf(out, "%s%d ", out->len ? ", " : "", lull_model_task(f->model, hop->line)->tid);
+        g_string_append_printf(out, "%s%d ", out->len ? ", " : "",
+                               lull_model_task(f->model, hop->line)->tid);
         append_state(out, hop->state, hop->cause);
         g_string_append_printf(out, " %d", (int)hop->end_ns);
     }
@@ -84,15 +89,15 @@ static char *path_text(const struct fixture *f, uint32_t host, int32_t tid, int6
     return g_string_free(out, FALSE);
 }
 
-#define ASSERT_LINE(host, tid, expected)                                                            \
-    do {                                                                                            \
-        g_autofree char *line_ = line_text(f, host, tid);                                           \
-        g_assert_cmpstr(line_, ==, expected);                                                       \
+#define ASSERT_LINE(host, tid, expected)                                                           \
+    do {                                                                                           \
+        g_autofree char *line_ = line_text(f, host, tid);                                          \
+        g_assert_cmpstr(line_, ==, expected);                                                      \
     } while (0)
-#define ASSERT_PATH(host, tid, begin, end, expected)                                                \
-    do {                                                                                            \
-        g_autofree char *path_ = path_text(f, host, tid, begin, end);                               \
-        g_assert_cmpstr(path_, ==, expected);                                                       \
+#define ASSERT_PATH(host, tid, begin, end, expected)                                               \
+    do {                                                                                           \
+        g_autofree char *path_ = path_text(f, host, tid, begin, end);                              \
+        g_assert_cmpstr(path_, ==, expected);                                                      \
     } while (0)
 
 /* Shorthands of the scripts below: t is the time, on CPU 0 unless said. */
@@ -164,7 +169,8 @@ static void server(struct lull_model *model, int64_t t, bool with_wrappers)
     }
 }
 
-/* The client of the first fixture: the packet is received by a threaded interrupt handler, task 50. */
+/* The client of the first fixture: the packet is received by a threaded interrupt handler, task 50.
+ */
 static void threaded_client(struct lull_model *model, uint32_t host, int64_t t)
 {
     switch (t) {
@@ -333,10 +339,17 @@ static void test_prev_states(struct fixture *f, gconstpointer data)
         int tid, prev_state;
         const char *line;
     } cases[] = {
-        {1, 0, "10 preempted 20"},        {2, 256, "10 preempted 20"},      {3, 2048, "10 preempted 20"},
-        {4, 1, "10 blocked:unknown 20"},  {5, 2, "10 blocked:unknown 20"},  {6, 4, "10 blocked:unknown 20"},
-        {7, 8, "10 blocked:unknown 20"},  {8, 128, "10 blocked:unknown 20"}, {9, 64, "10 blocked:unknown 20"},
-        {10, 16, "10"},                   {11, 32, "10"},
+        {1, 0, "10 preempted 20"},
+        {2, 256, "10 preempted 20"},
+        {3, 2048, "10 preempted 20"},
+        {4, 1, "10 blocked:unknown 20"},
+        {5, 2, "10 blocked:unknown 20"},
+        {6, 4, "10 blocked:unknown 20"},
+        {7, 8, "10 blocked:unknown 20"},
+        {8, 128, "10 blocked:unknown 20"},
+        {9, 64, "10 blocked:unknown 20"},
+        {10, 16, "10"},
+        {11, 32, "10"},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         int cpu = (int)i;
@@ -369,7 +382,8 @@ static void test_tid_again(struct fixture *f, gconstpointer data)
     ASSERT_LINE(0, 2, "10 running 20");
 }
 
-/* A wake-up inside an interrupt is charged to what the interrupt is about, not to the task beneath. */
+/* A wake-up inside an interrupt is charged to what the interrupt is about, not to the task beneath.
+ */
 static void test_interrupt_causes(struct fixture *f, gconstpointer data)
 {
     struct lull_model *model = f->model;
@@ -411,7 +425,8 @@ static void test_interrupt_causes(struct fixture *f, gconstpointer data)
     ASSERT_LINE(0, 6, "10 blocked:task 70 preempted 80");
 }
 
-/* A packet sent by a timer's softirq does not make the kernel run through the idle time before (quirk 3). */
+/* A packet sent by a timer's softirq does not make the kernel run through the idle time before
+ * (quirk 3). */
 static void test_timer_sends(struct fixture *f, gconstpointer data)
 {
     feed_softirq(f->model, 0, 0, 10, 3, true);

@@ -114,7 +114,7 @@ static void test_scopes(void)
                  "0 e ctx{cn=1,tag=3:two,own=[50]} "
                  "{a=[60,61],b=[70,71,72],v=<two=513>,s={deep={k=1},d=[80]},again=[90]};",
                  2, 24 * 8, 0, 0, 0, 0, 0, 0, 0, 4, 3, 1, 3, 50, 60, 61, 70, 71, 72, 1, 2, 1, 80,
-                 90, 0);
+                 90);
 }
 
 /* 4.1.8: one value may have several labels; ranges of negative values. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "cmd/count_fields.h"
 #include "cmd/join_args.h"
 #include "kernel/running_filter.h"
 #include "view/event_json.h"
@@ -219,7 +220,9 @@ static int run(const struct lull_args *args, GError **error)
     /* What can be known to be wrong before the work of joining the clocks is said before it. */
     int32_t host;
     int status = 1;
-    if (lull_args_host(args, session, &host, error) && check_names(session, names, error)) {
+    if (lull_args_flag(args, "count-fields")) {
+        status = lull_count_fields(args, session, error);
+    } else if (lull_args_host(args, session, &host, error) && check_names(session, names, error)) {
         if (lull_session_host_count(session) > 1) {
             lull_sync_free(lull_args_join(args, session));
         }
@@ -242,11 +245,15 @@ static const struct lull_option options[] = {
      .argument = "STYLE",
      .help = "how times are written (not in JSON)",
      .choices = time_choices},
+    {.name = "count-fields",
+     .kind = LULL_OPTION_FLAG,
+     .help = "decode every field of every event, and print only how many there are and a checksum "
+             "of their values"},
     {.name = NULL},
 };
 
-static const char *const common[] = {"begin", "end",  "timerange", "local",   "host", "cpu",
-                                     "tid",   "comm", "limit",     "no-sync", "json", NULL};
+static const char *const common[] = {"begin", "end",   "timerange", "local",   "host", "cpu", "tid",
+                                     "comm",  "limit", "no-sync",   "threads", "json", NULL};
 
 static const struct lull_example examples[] = {
     {"lull print my-trace | less", "All events."},
@@ -256,6 +263,7 @@ static const struct lull_example examples[] = {
      "What happened on the CPUs of one machine while a task named postgres ran there."},
     {"lull print --json --events sched_switch my-trace | jq .fields.next_comm",
      "Who ran, for a program to read."},
+    {"lull print --count-fields my-trace", "How many events and fields the trace holds."},
     {NULL, NULL},
 };
 
@@ -283,7 +291,16 @@ const struct lull_verb lull_verb_print = {
         "Integers are numbers of up to 64 bits, an enumeration is {\"value\", \"label\"} with "
         "a null label if its value has none, a structure is an object, an array a list, a "
         "variant an object with the one option that was chosen. \"cpu\" is null if the stream "
-        "belongs to none. An event that is damaged inside ends with \"damaged\": true.",
+        "belongs to none. An event that is damaged inside ends with \"damaged\": true.\n"
+        "\n"
+        "With --count-fields and --json one object:\n"
+        "\n"
+        " {\"events\", \"fields\", \"checksum\"}\n"
+        "\n"
+        "A field is a value without parts of a context or payload; each element of an array of "
+        "numbers is one. The checksum is the sum of all values modulo 2^64: integers, the bits "
+        "of reals as doubles, of texts the length and the bytes as little-endian words of 64 "
+        "bits.",
     .options = options,
     .common = common,
     .examples = examples,

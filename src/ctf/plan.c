@@ -192,20 +192,19 @@ static bool is_unsigned(const struct lull_fc *fc, uint32_t size, bool big_endian
            fc->integer.is_big_endian == big_endian;
 }
 
-/* True if the enumeration says: all ones is option `extended`, the rest is the other. */
+/* True if the tag says: all ones is option `extended`, the rest is the other. */
 static bool tag_is_plain(const struct lull_fc *variant, const struct lull_fc *id, int extended)
 {
-    const struct lull_enumeration *labels = id->integer.enumeration;
     uint64_t last = lull_low_mask(id->integer.size);
-    if (labels == NULL || labels->n_ranges != 2)
+    if (variant->variant.n_ranges != 2)
         return false;
     for (uint32_t i = 0; i < 2; i++) {
-        const struct lull_enum_range *range = &labels->ranges[i];
+        const struct lull_option_range *range = &variant->variant.ranges[i];
         bool is_last = range->lower == last && range->upper == last;
         bool is_rest = range->lower == 0 && range->upper == last - 1;
         if (!is_last && !is_rest)
             return false;
-        if ((lull_fc_variant_option(variant, range->lower) == extended) != is_last)
+        if (((int)range->option == extended) != is_last)
             return false;
     }
     return true;
@@ -284,8 +283,9 @@ static const struct lull_op *build_one(struct lull_ctf_plan *plan, enum lull_sco
 
 const struct lull_op *lull_plan_build_event(struct lull_ctf_plan *plan,
                                             struct lull_stream_plan *stream, uint32_t index,
-                                            const struct lull_places *wants, GPtrArray *owned,
-                                            uint64_t *budget, uint32_t *end_slot, GError **error)
+                                            const struct lull_places *wants, bool sums,
+                                            GPtrArray *owned, uint64_t *budget, uint32_t *end_slot,
+                                            GError **error)
 {
     const struct lull_event_decl *event = &stream->decl->events[index];
     struct lull_builder builder;
@@ -295,6 +295,7 @@ const struct lull_op *lull_plan_build_event(struct lull_ctf_plan *plan,
     builder.places[0] = plan->shared;
     builder.places[1] = stream->places[index];
     builder.places[2] = wants;
+    builder.sums = sums;
     lull_builder_add(&builder, LULL_SCOPE_STREAM_EVENT_CONTEXT, stream->decl->event_context);
     lull_builder_add(&builder, LULL_SCOPE_EVENT_CONTEXT, event->context);
     lull_builder_add(&builder, LULL_SCOPE_EVENT_PAYLOAD, event->payload);
@@ -318,8 +319,8 @@ static bool compile_event(struct lull_ctf_plan *plan, struct lull_stream_plan *s
     else
         lull_places_free(places);
     stream->slots_end[index] = slot;
-    event->skip =
-        lull_plan_build_event(plan, stream, index, NULL, plan->owned, &plan->budget, &slot, error);
+    event->skip = lull_plan_build_event(plan, stream, index, NULL, false, plan->owned,
+                                        &plan->budget, &slot, error);
     if (event->skip == NULL) {
         g_prefix_error(error, "event class '%s': ", decl->name);
         return false;

@@ -31,6 +31,16 @@ enum lull_op_code {
     LULL_OP_JUMP,
     LULL_OP_SAME, /* the text at `slot` also to `dst` */
     LULL_OP_HAVE, /* ors `bits` into the mask at `dst` */
+    /* Only lull_plan_sum() knows these: fields at bit `bits` of the run into the checksum. */
+    LULL_OP_SUM_U8,
+    LULL_OP_SUM_S8,
+    LULL_OP_SUM_U16,
+    LULL_OP_SUM_S16,
+    LULL_OP_SUM_U32,
+    LULL_OP_SUM_S32,
+    LULL_OP_SUM_U64,
+    LULL_OP_SUM_BITS, /* `count` integers or reals, `target` bits from one to the next */
+    LULL_OP_SUM_TEXT, /* `count` bytes */
 };
 
 /* The options of a variant: by small tag values at once, by others with a search. */
@@ -47,13 +57,14 @@ struct lull_op {
     bool is_signed;
     bool is_big_endian;
     bool is_text;   /* ends at the first NUL */
+    bool is_real;   /* of a field that is summed: IEEE 754 */
     uint32_t align; /* bits, a power of two; 1: nothing to do */
     uint32_t dst;
     uint32_t slot;    /* of a length or a tag; of a loop's counter for NEXT */
     uint32_t counter; /* LOOP, NEXT: two slots, remaining rounds and position of this round */
     uint32_t target;
     uint64_t bits;
-    uint64_t count;
+    uint64_t count; /* of RUN: fields in it that are summed */
     const struct lull_switch *choice;
 };
 
@@ -101,6 +112,13 @@ enum lull_packet_field {
 /* Fixed-size sums saturate here: larger than any packet, small enough to add a few. */
 #define LULL_BITS_HUGE (UINT64_C(1) << 60)
 
+/* What decoding every field came to. The checksum is the sum, modulo 2^64, of all values: integers
+ * sign- or zero-extended, the bits of reals as doubles, texts as lull_text_sum() says. */
+struct lull_tally {
+    uint64_t fields;
+    uint64_t checksum;
+};
+
 /* Event headers that straight code decodes. */
 enum lull_header_kind {
     LULL_HEADER_GENERAL,
@@ -122,6 +140,7 @@ struct lull_event_plan {
     uint64_t align_mask; /* of that run, alignment - 1 */
     const struct lull_op *ops;  /* wanted fields if subscribed, else the same as skip */
     const struct lull_op *skip; /* NULL: no such event class */
+    const struct lull_op *all;  /* sums every field; NULL before lull_ctf_plan_load_all() */
     uint64_t have;              /* bindings that every event of the class has */
     uint32_t clear_size;        /* bytes of fields to clear first: some may be left out */
     bool has_fields;            /* the subscription has bindings, so `have` is wanted */
@@ -163,6 +182,8 @@ struct lull_ctf_plan {
     struct lull_places *shared;          /* of packet header, packet context, event header */
     uint32_t shared_end;                 /* memory offset behind the shared slots */
     uint32_t fields_offset;              /* in memory; all slots lie before it */
+    uint32_t all_end;                    /* the same for the slots of sums; no fields then */
+    bool has_all;                        /* lull_ctf_plan_load_all() was called */
     GPtrArray *owned;                    /* everything allocated */
     GPtrArray *owned_wants;              /* what lull_ctf_plan_subscribe() allocated */
     uint64_t budget;                     /* schema nodes that may still be visited */
@@ -180,6 +201,9 @@ void lull_ctf_plan_subscribe(struct lull_ctf_plan *plan, struct lull_stream_plan
                              uint32_t fields_size);
 void lull_ctf_plan_unsubscribe_all(struct lull_ctf_plan *plan);
 
+/* Compiles all event classes for lull_plan_sum(), once. Not to be called while streams are read. */
+void lull_ctf_plan_load_all(struct lull_ctf_plan *plan);
+
 /* The plan of an event id, or NULL. */
 struct lull_event_plan *lull_stream_plan_find(const struct lull_stream_plan *stream, uint64_t id);
 
@@ -188,6 +212,20 @@ struct lull_event_plan *lull_stream_plan_find(const struct lull_stream_plan *str
  * . */
 uint64_t lull_plan_run(const struct lull_op *ops, const uint8_t *buf, uint64_t limit, uint64_t pos,
                        uint8_t *memory);
+
+/* The same for plans that sum: adds what the event holds to *tally if it fits. */
+uint64_t lull_plan_sum(const struct lull_op *ops, const uint8_t *buf, uint64_t limit, uint64_t pos,
+                       uint8_t *memory, struct lull_tally *tally);
+
+/* A text's part of a checksum: its length and its bytes as little-endian words of 64 bits. */
+uint64_t lull_text_sum(const char *data, uint64_t length);
+
+/* A character: arrays and sequences of it are texts. */
+static inline bool lull_fc_is_character(const struct lull_fc *fc)
+{
+    return fc->kind == LULL_FC_INT && fc->integer.size == 8 && fc->alignment == 8 &&
+           fc->integer.encoding != LULL_ENCODING_NONE;
+}
 
 /* Where a field is kept if it is a length or tag of another: memory offset, or 0. */
 uint32_t lull_places_slot(const struct lull_places *places, enum lull_scope scope, uint32_t depth,

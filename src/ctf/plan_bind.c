@@ -112,8 +112,8 @@ void lull_ctf_plan_subscribe(struct lull_ctf_plan *plan, struct lull_stream_plan
         /* The same class was built once without wants, so it can be built. */
         uint64_t budget = LULL_NODE_BUDGET;
         uint32_t slot = stream->slots_end[index];
-        event->ops = lull_plan_build_event(plan, stream, index, wants, plan->owned_wants, &budget,
-                                           &slot, NULL);
+        event->ops = lull_plan_build_event(plan, stream, index, wants, false, plan->owned_wants,
+                                           &budget, &slot, NULL);
     }
     lull_places_free(wants);
 }
@@ -128,4 +128,24 @@ void lull_ctf_plan_unsubscribe_all(struct lull_ctf_plan *plan)
         }
     }
     g_ptr_array_set_size(plan->owned_wants, 0);
+}
+
+void lull_ctf_plan_load_all(struct lull_ctf_plan *plan)
+{
+    if (plan->has_all)
+        return;
+    plan->has_all = true;
+    uint32_t max_slot = plan->fields_offset;
+    for (uint32_t i = 0; i < plan->schema->n_streams; i++) {
+        struct lull_stream_plan *stream = &plan->streams[i];
+        for (uint32_t e = 0; e < stream->decl->n_events; e++) {
+            /* Built once without sums, so it can be built. */
+            uint64_t budget = LULL_NODE_BUDGET;
+            uint32_t slot = stream->slots_end[e];
+            stream->plans[e].all = lull_plan_build_event(plan, stream, e, NULL, true, plan->owned,
+                                                         &budget, &slot, NULL);
+            max_slot = MAX(max_slot, slot);
+        }
+    }
+    plan->all_end = max_slot;
 }

@@ -285,6 +285,49 @@ static void load_integer(struct lull_builder *b, const struct lull_fc *fc,
     emit_have(b, want);
 }
 
+/* Sums the elements of an array, or a single integer or real, that begin here. */
+static void sum_here(struct lull_builder *b, const struct lull_fc *element, uint64_t count,
+                     uint64_t stride)
+{
+    bool is_int = element->kind == LULL_FC_INT;
+    uint32_t size = is_int ? element->integer.size : element->floating.size;
+    bool be = is_int ? element->integer.is_big_endian : element->floating.is_big_endian;
+    bool native = be == (G_BYTE_ORDER == G_BIG_ENDIAN);
+    struct lull_op *run = open_run(b);
+    uint64_t offset = run->bits;
+    run->count += count;
+    enum lull_op_code code = LULL_OP_SUM_BITS;
+    if (is_int && count == 1 && (native || size == 8)) {
+        enum lull_op_code load = load_code(b, element);
+        if (load != LULL_OP_BITS)
+            code = (enum lull_op_code)(load - LULL_OP_U8 + LULL_OP_SUM_U8);
+    }
+    struct lull_op *op = emit(b, code);
+    op->bits = offset;
+    op->size = (uint8_t)size;
+    op->is_signed = is_int && element->integer.is_signed;
+    op->is_big_endian = be;
+    op->is_real = !is_int;
+    op->count = count;
+    op->target = (uint32_t)stride;
+}
+
+/* Sums a character array that begins here. */
+static void sum_text(struct lull_builder *b, uint64_t length)
+{
+    struct lull_op *run = open_run(b);
+    uint64_t offset = run->bits;
+    run->count++;
+    struct lull_op *op = emit(b, LULL_OP_SUM_TEXT);
+    op->bits = offset;
+    op->count = length;
+}
+
+static bool is_number(const struct lull_fc *fc)
+{
+    return fc->kind == LULL_FC_INT || fc->kind == LULL_FC_FLOAT;
+}
+
 static void load_array(struct lull_builder *b, const struct lull_fc *fc,
                        const struct lull_want *want)
 {
@@ -385,6 +428,15 @@ static bool build_array(struct lull_builder *b, const struct lull_fc *fc)
     const struct lull_fc *element = fc->array.element;
     uint64_t bits;
     add_alignment(b, alignment_of(element));
+    if (b->sums && lull_fc_is_character(element)) {
+        sum_text(b, fc->array.length);
+    } else if (b->sums && is_number(element)) {
+        uint64_t stride;
+        if (fc->array.length > 0 && fixed_bits(b, element, b->nesting, &stride))
+            sum_here(b, element, fc->array.length, lull_align_up(stride, element->alignment));
+    } else if (b->sums) {
+        return build_loop(b, element, 0, fc->array.length);
+    }
     if (fixed_bits(b, fc, b->nesting, &bits)) {
         each_want(b, fc, load_array);
         add_bits(b, bits);
@@ -401,7 +453,7 @@ static bool build_sequence(struct lull_builder *b, const struct lull_fc *fc)
     if (slot == 0)
         return false;
     add_alignment(b, alignment_of(element));
-    if (!fixed_bits(b, element, b->nesting, &bits))
+    if ((b->sums && !is_number(element)) || !fixed_bits(b, element, b->nesting, &bits))
         return b->error == NULL && build_loop(b, element, slot, 0);
     uint32_t align = b->run < 0 ? b->pending_align : 1;
     b->pending_align = 1;
@@ -411,6 +463,15 @@ static bool build_sequence(struct lull_builder *b, const struct lull_fc *fc)
     op->slot = slot;
     op->bits = lull_align_up(bits, element->alignment);
     op->count = bits;
+    if (b->sums) {
+        bool is_int = element->kind == LULL_FC_INT;
+        op->size = (uint8_t)(is_int ? element->integer.size : element->floating.size);
+        op->is_signed = is_int && element->integer.is_signed;
+        op->is_big_endian =
+            is_int ? element->integer.is_big_endian : element->floating.is_big_endian;
+        op->is_real = !is_int;
+        op->is_text = lull_fc_is_character(element);
+    }
     know_only(b, op->bits);
     know_only(b, bits);
     each_want(b, fc, store_bytes);
@@ -510,10 +571,14 @@ static bool build(struct lull_builder *b, const struct lull_fc *fc)
     case LULL_FC_INT:
         add_alignment(b, fc->alignment);
         each_want(b, fc, load_integer);
+        if (b->sums)
+            sum_here(b, fc, 1, 0);
         add_bits(b, fc->integer.size);
         break;
     case LULL_FC_FLOAT:
         add_alignment(b, fc->alignment);
+        if (b->sums)
+            sum_here(b, fc, 1, 0);
         add_bits(b, fc->floating.size);
         break;
     case LULL_FC_STRING:

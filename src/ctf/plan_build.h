@@ -40,6 +40,7 @@ struct lull_builder {
     uint64_t *budget; /* schema nodes that may still be visited */
     const struct lull_places *places[3];
     uint32_t next_slot; /* memory offset; grows */
+    bool sums;          /* every field */
 
     /* The position is known to be `rem` modulo `known`, a power of two. */
     uint32_t known, rem;
@@ -64,11 +65,13 @@ const struct lull_op *lull_builder_finish(struct lull_builder *builder, GError *
 /* Schema nodes that one trace's plans may visit in all; a real kernel trace needs some 20 000. */
 #define LULL_NODE_BUDGET (UINT64_C(1) << 24)
 
-/* The operations for contexts and payload of event `index`, with loads for `wants` (may be NULL).
+/* The operations for contexts and payload of event `index`, with loads for `wants` (may be NULL),
+ * or with sums of every field.
  * *end_slot is where its slots end, and where they end with those of loops afterwards. */
 const struct lull_op *lull_plan_build_event(struct lull_ctf_plan *plan,
                                             struct lull_stream_plan *stream, uint32_t index,
-                                            const struct lull_places *wants, GPtrArray *owned,
-                                            uint64_t *budget, uint32_t *end_slot, GError **error);
+                                            const struct lull_places *wants, bool sums,
+                                            GPtrArray *owned, uint64_t *budget, uint32_t *end_slot,
+                                            GError **error);
 
 #endif

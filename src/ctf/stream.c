@@ -294,7 +294,7 @@ static inline int64_t event_time(struct lull_ctf_stream *s, uint64_t clock)
     return t;
 }
 
-enum purpose { TO_NEXT, TO_COUNT, TO_COUNT_TIMED, TO_MEASURE };
+enum purpose { TO_NEXT, TO_COUNT, TO_COUNT_TIMED, TO_MEASURE, TO_SUM, TO_SUM_TIMED };
 
 /* Decodes an event header that straight code knows. Returns the position behind it. */
 static inline __attribute__((always_inline)) uint64_t
@@ -386,11 +386,14 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
             G_LIKELY(id < n_by_id) ? by_id[id] : lull_stream_plan_find(stream, id);
         const char *why = NULL;
         bool wanted = purpose == TO_NEXT && plan != NULL && plan->subscription >= 0;
+        struct lull_tally tally = {0, 0};
         uint64_t next;
         /* A class without wanted fields and of fixed size takes one addition. */
         if (G_UNLIKELY(plan == NULL || plan->skip == NULL)) {
             next = LULL_PLAN_BAD_TAG;
             why = "an event of a class that the metadata does not declare";
+        } else if (purpose == TO_SUM || purpose == TO_SUM_TIMED) {
+            next = lull_plan_sum(plan->all, buf, limit, body, memory, &tally);
         } else if ((!wanted || plan->ops == plan->skip) && plan->fixed_bits < LULL_BITS_HUGE) {
             if (wanted)
                 prepare_fields(s, plan);
@@ -421,6 +424,13 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
         } else if (purpose == TO_COUNT_TIMED) {
             int64_t t = event_time(s, clock);
             counts[plan->index] += t >= s->begin_ns && t < s->end_ns;
+        } else if (purpose == TO_SUM || purpose == TO_SUM_TIMED) {
+            int64_t t = purpose == TO_SUM_TIMED ? event_time(s, clock) : 0;
+            if (purpose == TO_SUM_TIMED && (t < s->begin_ns || t >= s->end_ns))
+                continue;
+            counts[plan->index]++;
+            s->tally.fields += tally.fields;
+            s->tally.checksum += tally.checksum;
         } else if (purpose == TO_MEASURE) {
             measure(s, clock);
         } else if (wanted) {
@@ -479,6 +489,8 @@ WALKERS(walk_next, TO_NEXT)
 WALKERS(walk_count, TO_COUNT)
 WALKERS(walk_count_timed, TO_COUNT_TIMED)
 WALKERS(walk_measure, TO_MEASURE)
+WALKERS(walk_sum, TO_SUM)
+WALKERS(walk_sum_timed, TO_SUM_TIMED)
 
 bool lull_ctf_stream_next(struct lull_ctf_stream *s, struct lull_event *event)
 {
@@ -500,6 +512,19 @@ void lull_ctf_stream_count(struct lull_ctf_stream *s, uint64_t *counts)
         walk_count(s, counts);
     else
         walk_count_timed(s, counts);
+}
+
+void lull_ctf_stream_sum(struct lull_ctf_stream *s, uint64_t *counts, struct lull_tally *tally)
+{
+    s->tally = (struct lull_tally){0, 0};
+    if (s->is_done || (!s->is_open && !next_packet(s)))
+        return;
+    if (s->begin_ns == INT64_MIN && s->end_ns == INT64_MAX)
+        walk_sum(s, counts);
+    else
+        walk_sum_timed(s, counts);
+    tally->fields += s->tally.fields;
+    tally->checksum += s->tally.checksum;
 }
 
 void lull_ctf_stream_measure(struct lull_ctf_stream *s)
@@ -547,7 +572,7 @@ void lull_ctf_stream_start(struct lull_ctf_stream *s, const struct lull_clock_ma
     s->begin_ns = begin_ns;
     s->end_ns = end_ns;
     g_free(s->memory);
-    s->memory = g_malloc0(s->plan->fields_offset + MAX(fields_size, 16));
+    s->memory = g_malloc0(MAX(s->plan->fields_offset + MAX(fields_size, 16), s->plan->all_end));
     s->last_ns = INT64_MIN;
     s->packet = first_packet(s) - 1;
     if (s->packet + 1 >= s->list.packets->len)

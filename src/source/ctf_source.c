@@ -64,6 +64,21 @@ static void stream_count(struct lull_source_stream *base, uint64_t *counts)
     lull_ctf_stream_count(((struct ctf_stream *)base)->cursor, counts);
 }
 
+static void stream_sum(struct lull_source_stream *base, uint64_t *counts,
+                       struct lull_source_tally *tally)
+{
+    struct lull_tally sums = {0, 0};
+    lull_ctf_stream_sum(((struct ctf_stream *)base)->cursor, counts, &sums);
+    tally->fields += sums.fields;
+    tally->checksum += sums.checksum;
+}
+
+static void stream_set_report(struct lull_source_stream *base, const struct lull_report *report)
+{
+    struct ctf_stream *stream = (struct ctf_stream *)base;
+    stream->cursor->report = report != NULL ? report : stream->source->report;
+}
+
 static uint64_t stream_progress(const struct lull_source_stream *base)
 {
     return lull_ctf_stream_progress(((const struct ctf_stream *)base)->cursor);
@@ -79,6 +94,8 @@ static const struct lull_source_stream_ops stream_ops = {
     .start = stream_start,
     .next = stream_next,
     .count = stream_count,
+    .sum = stream_sum,
+    .set_report = stream_set_report,
     .progress = stream_progress,
     .visit = stream_visit,
 };
@@ -362,9 +379,15 @@ static void source_subscribe(struct lull_source *base,
     }
 }
 
+static void source_prepare_sums(struct lull_source *base)
+{
+    lull_ctf_plan_load_all(((struct ctf_source *)base)->plan);
+}
+
 static const struct lull_source_ops source_ops = {
     .free = source_free,
     .subscribe = source_subscribe,
+    .prepare_sums = source_prepare_sums,
 };
 
 struct lull_source *lull_ctf_source_open(const char *path, const struct lull_report *report,

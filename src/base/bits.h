@@ -65,6 +65,48 @@ static inline uint64_t lull_load_bits(const uint8_t *base, uint64_t bit, unsigne
     return v & lull_low_mask(size);
 }
 
+/* The same where the bits of each byte come in the other order. */
+static inline uint64_t lull_load_bits_reversed(const uint8_t *base, uint64_t bit, unsigned size,
+                                               bool big_endian)
+{
+    uint8_t bytes[16] = {0};
+    const uint8_t *p = base + (bit >> 3);
+    for (unsigned i = 0; i < (size + (bit & 7) + 7) / 8; i++) {
+        unsigned v = p[i];
+        v = (v >> 4 & 0x0f) | (v & 0x0f) << 4;
+        v = (v >> 2 & 0x33) | (v & 0x33) << 2;
+        bytes[i] = (uint8_t)((v >> 1 & 0x55) | (v & 0x55) << 1);
+    }
+    return lull_load_bits(bytes, bit & 7, size, big_endian);
+}
+
+/* Reads the LEB128 integer at p, of which `room` bytes may be read. Returns its length in bytes;
+ * room + 1 if it goes on behind them, 0 if it has more than 64 bits. */
+static inline uint64_t lull_load_leb128(const uint8_t *p, uint64_t room, bool is_signed,
+                                        uint64_t *value)
+{
+    uint64_t v = 0;
+    unsigned shift = 0;
+    for (uint64_t i = 0;; i++, shift += 7) {
+        if (i >= 10)
+            return 0;
+        if (i >= room)
+            return room + 1;
+        uint64_t part = p[i] & 0x7f;
+        if (shift == 63) { /* one bit is left; the others must repeat the sign, or be zero */
+            bool is_negative = (part & 1) != 0;
+            if ((p[i] & 0x80) || (is_signed ? part != (is_negative ? 0x7f : 0) : part > 1))
+                return 0;
+        }
+        v |= part << shift;
+        if (p[i] & 0x80)
+            continue;
+        unsigned bits = shift + 7 > 64 ? 64 : shift + 7;
+        *value = is_signed ? lull_sign_extend(v, bits) : v;
+        return i + 1;
+    }
+}
+
 /* IEEE 754 binary16, which C17 has no portable type for. */
 static inline double lull_half_value(uint16_t bits)
 {

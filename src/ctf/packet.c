@@ -103,9 +103,11 @@ const char *lull_packet_fill(const struct lull_stream_plan *stream, const uint8_
         packet->flags |= LULL_PACKET_HAS_BEGIN;
         packet->begin = lull_memory_get(memory, LULL_MEM_TIME_BEGIN);
     }
-    if (have & LULL_HAS_TIME_END) {
+    /* lttng-crash leaves the end of a packet that was being written at zero. */
+    uint64_t time_end = lull_memory_get(memory, LULL_MEM_TIME_END);
+    if ((have & LULL_HAS_TIME_END) && (time_end != 0 || packet->begin == 0)) {
         packet->flags |= LULL_PACKET_HAS_END;
-        packet->end = lull_memory_get(memory, LULL_MEM_TIME_END);
+        packet->end = time_end;
     }
     if ((have & LULL_HAS_DISCARDED) != 0) {
         packet->flags |= LULL_PACKET_HAS_DISCARDED;

@@ -4,14 +4,19 @@
 #include "base/bits.h"
 #include "ctf/plan_build.h"
 
-/* Follows member names joined by dots. Returns the field or NULL; fills path and depth, and says
- * whether a variant lies on the way. */
+/* Follows member names joined by dots. Returns the field or NULL; fills path and depth (optional
+ * fields take no part of it), and says whether a variant or an optional field lies on the way. */
 static const struct lull_fc *resolve(const struct lull_fc *fc, const char *names, uint32_t *path,
                                      uint32_t *depth, bool *through_variant)
 {
     *depth = 0;
     *through_variant = false;
     while (fc != NULL && *names != '\0') {
+        if (fc->kind == LULL_FC_OPTIONAL) {
+            *through_variant = true;
+            fc = fc->optional.content;
+            continue;
+        }
         bool is_struct = fc->kind == LULL_FC_STRUCT;
         if ((!is_struct && fc->kind != LULL_FC_VARIANT) || *depth >= LULL_FC_DEPTH)
             return NULL;
@@ -29,13 +34,17 @@ static const struct lull_fc *resolve(const struct lull_fc *fc, const char *names
         fc = members[i].fc;
         names += length + (names[length] == '.');
     }
+    while (fc != NULL && fc->kind == LULL_FC_OPTIONAL) {
+        *through_variant = true;
+        fc = fc->optional.content;
+    }
     return fc;
 }
 
 static bool kind_fits(const struct lull_fc *fc, enum lull_bind_kind kind)
 {
     if (kind == LULL_BIND_INT)
-        return fc->kind == LULL_FC_INT;
+        return fc->kind == LULL_FC_INT || fc->kind == LULL_FC_VARINT;
     if (fc->kind == LULL_FC_STRING)
         return kind == LULL_BIND_TEXT;
     if (fc->kind != LULL_FC_ARRAY && fc->kind != LULL_FC_SEQUENCE)

@@ -34,6 +34,27 @@ void lull_places_add(struct lull_places *places, const struct lull_want *want);
 const struct lull_want *lull_places_find(const struct lull_places *places, enum lull_scope scope,
                                          uint32_t depth, const uint32_t *path);
 
+/* True if the field of `ref` (not of ref->next) is kept at `dst` as a slot. */
+bool lull_places_has(const struct lull_places *places, const struct lull_fc_ref *ref, uint32_t dst);
+bool lull_places_is_absent(const struct lull_places *places, uint32_t slot);
+/* The slots of a scope whose fields may be left out, one by one; 0 behind the last. */
+uint32_t lull_places_absent(const struct lull_places *places, enum lull_scope scope,
+                            uint32_t index);
+
+/* A slot is the value, and whether it was read (only for fields that may be absent). */
+#define LULL_SLOT_BYTES 16
+
+/* Gives each length, tag and selector that classes refer to a slot. */
+struct lull_collector {
+    const struct lull_fc *roots[LULL_SCOPE_COUNT];
+    struct lull_places *shared, *own; /* either may be NULL: not collected */
+    uint32_t *next_slot;
+    uint64_t *budget;
+    bool *uses_header;  /* set when something refers to an event header; or NULL */
+    bool has_wide_text; /* some text is not of bytes */
+};
+void lull_collect_refs(struct lull_collector *collector, const struct lull_fc *fc, unsigned depth);
+
 struct lull_builder {
     GArray *ops; /* struct lull_op */
     GPtrArray *owned;
@@ -56,6 +77,11 @@ struct lull_builder {
 
 void lull_builder_init(struct lull_builder *builder, GPtrArray *owned, uint64_t *budget,
                        uint32_t next_slot);
+/* Takes the slots of a scope whose fields may be left out for not read yet. */
+void lull_builder_forget(struct lull_builder *builder, const struct lull_places *places,
+                         enum lull_scope scope);
+/* Lets go of the texts that were converted for the event before. */
+void lull_builder_reset_texts(struct lull_builder *builder);
 /* Appends a scope's structure; NULL adds nothing. */
 void lull_builder_add(struct lull_builder *builder, enum lull_scope scope,
                       const struct lull_fc *fc);

@@ -3,6 +3,8 @@
 #include "ctf/plan.h"
 
 #include "base/bits.h"
+#include "ctf/plan_sums.h"
+#include "ctf/text.h"
 
 /* Position behind `bits` more bits after aligning, or LULL_PLAN_SHORT. */
 static inline uint64_t take(uint64_t pos, uint64_t limit, uint64_t align, uint64_t bits)
@@ -11,113 +13,33 @@ static inline uint64_t take(uint64_t pos, uint64_t limit, uint64_t align, uint64
     return pos <= limit && bits <= limit - pos ? pos + bits : LULL_PLAN_SHORT;
 }
 
-static inline void store_text(uint8_t *memory, uint32_t dst, const uint8_t *data, uint64_t length,
-                              bool is_text)
+static inline void store_bytes(uint8_t *memory, uint32_t dst, const uint8_t *data, uint64_t length)
 {
-    if (is_text)
-        length = strnlen((const char *)data, length);
     struct lull_text text = {.data = (const char *)data,
                              .length = (uint32_t)MIN(length, (uint64_t)UINT32_MAX)};
     memcpy(memory + dst, &text, sizeof text);
 }
 
+/* The bytes as they are, or the text that they hold. */
+static inline void store_text(const struct lull_op *op, uint8_t *memory, const uint8_t *data,
+                              uint64_t length)
+{
+    if (!op->is_text) {
+        store_bytes(memory, op->dst, data, length);
+        return;
+    }
+    struct lull_text text =
+        lull_texts_convert(lull_memory_texts(memory), data, length, op->encoding);
+    memcpy(memory + op->dst, &text, sizeof text);
+}
+
 static void run_bits(const struct lull_op *op, const uint8_t *buf, uint64_t base, uint8_t *memory)
 {
-    uint64_t v = lull_load_bits(buf, base + op->bits, op->size, op->is_big_endian);
-    if (op->is_signed)
-        v = lull_sign_extend(v, op->size);
+    uint64_t v = lull_op_number(op, buf, base + op->bits);
     if (op->code == LULL_OP_CLOCK)
         v = lull_clock_advance(lull_memory_get(memory, LULL_MEM_CLOCK), v & lull_low_mask(op->size),
                                op->size);
     lull_memory_set(memory, op->dst, v);
-}
-
-/* ---- sums ---- */
-
-/* Adds the words of the text that begins at p and ends at the first NUL or after `room` bytes;
- * *length is its length. Up to 7 bytes behind `room` are loaded. */
-static inline uint64_t sum_text(const uint8_t *p, uint64_t room, uint64_t *length)
-{
-    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
-    uint64_t sum = 0;
-    for (uint64_t at = 0; at < room; at += 8) {
-        uint64_t word = lull_load_u64(p + at, false);
-        uint64_t nul = (word - ones) & ~word & tops;
-        uint64_t n = nul != 0 ? (uint64_t)__builtin_ctzll(nul) >> 3 : 8;
-        if (n >= room - at) {
-            n = room - at;
-            *length = room;
-            return sum + (n == 8 ? word : word & ((UINT64_C(1) << n * 8) - 1)) + room;
-        }
-        if (nul != 0) {
-            *length = at + n;
-            return sum + (word & ((UINT64_C(1) << n * 8) - 1)) + at + n;
-        }
-        sum += word;
-    }
-    *length = room;
-    return sum + room;
-}
-
-uint64_t lull_text_sum(const char *data, uint64_t length)
-{
-    uint64_t sum = length;
-    for (uint64_t at = 0; at < length; at += 8) {
-        uint8_t word[8] = {0};
-        memcpy(word, data + at, MIN(8, length - at));
-        sum += lull_load_u64(word, false);
-    }
-    return sum;
-}
-
-static uint64_t number_at(const struct lull_op *op, const uint8_t *buf, uint64_t bit)
-{
-    uint64_t v = lull_load_bits(buf, bit, op->size, op->is_big_endian);
-    if (op->is_signed)
-        return lull_sign_extend(v, op->size);
-    if (op->is_real) {
-        double real = lull_real_value(v, op->size);
-        memcpy(&v, &real, sizeof v);
-    }
-    return v;
-}
-
-static uint64_t sum_numbers(const struct lull_op *op, const uint8_t *buf, uint64_t bit, uint64_t n,
-                            uint64_t stride)
-{
-    uint64_t sum = 0;
-    for (uint64_t i = 0; i < n; i++, bit += stride)
-        sum += number_at(op, buf, bit);
-    return sum;
-}
-
-/* What a sequence of `n` elements that begins at `bit` adds. */
-static void sum_sequence(const struct lull_op *op, const uint8_t *buf, uint64_t bit, uint64_t n,
-                         struct lull_tally *tally)
-{
-    if (op->is_text) {
-        uint64_t length;
-        tally->checksum += sum_text(buf + (bit >> 3), n, &length);
-        tally->fields++;
-    } else {
-        tally->checksum += sum_numbers(op, buf, bit, n, op->bits);
-        tally->fields += n;
-    }
-}
-
-static uint64_t sum_string(const struct lull_op *op, const uint8_t *buf, uint64_t limit,
-                           uint64_t pos, struct lull_tally *tally)
-{
-    pos = lull_align_up(pos, op->align);
-    if (pos >= limit)
-        return LULL_PLAN_SHORT;
-    uint64_t room = (limit - pos) >> 3, length;
-    uint64_t sum = sum_text(buf + (pos >> 3), room, &length);
-    if (length == room)
-        return LULL_PLAN_SHORT;
-    tally->checksum += sum;
-    tally->fields++;
-    return pos + (length + 1) * 8;
 }
 
 /* ---- parts of variable size ---- */
@@ -129,13 +51,29 @@ static uint64_t run_string(const struct lull_op *op, const uint8_t *buf, uint64_
     if (pos >= limit)
         return LULL_PLAN_SHORT;
     const uint8_t *begin = buf + (pos >> 3);
-    size_t room = (limit - pos) >> 3;
-    const uint8_t *nul = memchr(begin, 0, room);
-    if (nul == NULL)
+    uint64_t length = lull_text_end(begin, (limit - pos) >> 3, op->encoding);
+    if (length == UINT64_MAX)
         return LULL_PLAN_SHORT;
     if (op->dst != 0)
-        store_text(memory, op->dst, begin, (uint64_t)(nul - begin), false);
-    return pos + ((uint64_t)(nul - begin) + 1) * 8;
+        store_bytes(memory, op->dst, begin, length);
+    return pos + (length + lull_encoding_unit(op->encoding)) * 8;
+}
+
+static uint64_t run_varint(const struct lull_op *op, const uint8_t *buf, uint64_t limit,
+                           uint64_t pos, uint8_t *memory)
+{
+    pos = lull_align_up(pos, op->align);
+    if (pos >= limit)
+        return LULL_PLAN_SHORT;
+    uint64_t room = (limit - pos) >> 3, v;
+    uint64_t length = lull_load_leb128(buf + (pos >> 3), room, op->is_signed, &v);
+    if (length == 0)
+        return LULL_PLAN_BAD_INTEGER;
+    if (length > room)
+        return LULL_PLAN_SHORT;
+    lull_memory_set(memory, LULL_MEM_VARINT, v);
+    lull_memory_set(memory, LULL_MEM_VARINT_BITS, MIN(length * 7, 64));
+    return pos + length * 8;
 }
 
 static uint64_t run_sequence(const struct lull_op *op, const uint8_t *buf, uint64_t limit,
@@ -149,8 +87,16 @@ static uint64_t run_sequence(const struct lull_op *op, const uint8_t *buf, uint6
     *size = bits;
     uint64_t end = take(pos, limit, op->align, bits);
     if (op->dst != 0 && end < LULL_PLAN_FAILED)
-        store_text(memory, op->dst, buf + ((end - bits) >> 3), bits >> 3, op->is_text);
+        store_bytes(memory, op->dst, buf + ((end - bits) >> 3), bits >> 3);
     return end;
+}
+
+static void run_varint_clock(uint8_t *memory)
+{
+    unsigned bits = (unsigned)lull_memory_get(memory, LULL_MEM_VARINT_BITS);
+    uint64_t v = lull_memory_get(memory, LULL_MEM_VARINT);
+    lull_memory_set(memory, LULL_MEM_CLOCK,
+                    lull_clock_advance(lull_memory_get(memory, LULL_MEM_CLOCK), v, bits));
 }
 
 /* Both machines: one that loads, and with a tally one that sums. */
@@ -207,10 +153,10 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
             run_bits(op, buf, base, memory);
             break;
         case LULL_OP_ARRAY:
-            store_text(memory, op->dst, AT(op), op->count, op->is_text);
+            store_text(op, memory, AT(op), op->count);
             break;
         case LULL_OP_STRING:
-            pos = tally != NULL ? sum_string(op, buf, limit, pos, &sums)
+            pos = tally != NULL ? lull_sum_string(op, buf, limit, pos, memory, &sums)
                                 : run_string(op, buf, limit, pos, memory);
             if (pos >= LULL_PLAN_FAILED)
                 return pos;
@@ -221,7 +167,8 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
             if (pos >= LULL_PLAN_FAILED)
                 return pos;
             if (tally != NULL)
-                sum_sequence(op, buf, pos - bits, lull_memory_get(memory, op->slot), &sums);
+                lull_sum_sequence(op, buf, pos - bits, lull_memory_get(memory, op->slot), memory,
+                                  &sums);
             break;
         }
         case LULL_OP_LOOP: {
@@ -254,12 +201,41 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
         case LULL_OP_JUMP:
             op = ops + op->target - 1;
             break;
-        case LULL_OP_SAME: {
+        case LULL_OP_TEXT: {
             struct lull_text text;
             memcpy(&text, memory + op->slot, sizeof text);
-            store_text(memory, op->dst, (const uint8_t *)text.data, text.length, op->is_text);
+            store_text(op, memory, (const uint8_t *)text.data, text.length);
             break;
         }
+        case LULL_OP_VARINT:
+            pos = run_varint(op, buf, limit, pos, memory);
+            if (pos >= LULL_PLAN_FAILED)
+                return pos;
+            if (tally != NULL) {
+                sums.checksum += lull_memory_get(memory, LULL_MEM_VARINT);
+                sums.fields++;
+            }
+            break;
+        case LULL_OP_VARINT_CLOCK:
+            run_varint_clock(memory);
+            break;
+        case LULL_OP_COPY:
+            STORE(lull_memory_get(memory, op->slot));
+            break;
+        case LULL_OP_SET:
+            STORE(op->bits);
+            break;
+        case LULL_OP_CHECK:
+            if (lull_memory_get(memory, op->slot) == 0)
+                return LULL_PLAN_NO_REF;
+            break;
+        case LULL_OP_OPTIONAL:
+            if (!lull_fc_optional_is_there(op->fc, lull_memory_get(memory, op->slot)))
+                op = ops + op->target - 1;
+            break;
+        case LULL_OP_RESET_TEXTS:
+            lull_texts_reset(lull_memory_texts(memory));
+            break;
         case LULL_OP_HAVE:
             lull_memory_set(memory, op->dst, lull_memory_get(memory, op->dst) | op->bits);
             break;
@@ -285,13 +261,11 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
             sums.checksum += lull_load_u64(AT(op), NATIVE);
             break;
         case LULL_OP_SUM_BITS:
-            sums.checksum += sum_numbers(op, buf, base + op->bits, op->count, op->target);
+            sums.checksum += lull_sum_numbers(op, buf, base + op->bits, op->count, op->target);
             break;
-        case LULL_OP_SUM_TEXT: {
-            uint64_t length;
-            sums.checksum += sum_text(AT(op), op->count, &length);
+        case LULL_OP_SUM_BYTES:
+            sums.checksum += lull_sum_bytes(op, AT(op), op->count, memory);
             break;
-        }
         }
     }
 #undef AT
@@ -309,4 +283,18 @@ uint64_t lull_plan_sum(const struct lull_op *ops, const uint8_t *buf, uint64_t l
                        uint8_t *memory, struct lull_tally *tally)
 {
     return machine(ops, buf, limit, pos, memory, tally);
+}
+
+const char *lull_plan_why(uint64_t code)
+{
+    switch (code) {
+    case LULL_PLAN_BAD_TAG:
+        return "a variant's tag selects no option";
+    case LULL_PLAN_BAD_INTEGER:
+        return "an integer of variable length has more than 64 bits";
+    case LULL_PLAN_NO_REF:
+        return "the length or tag of a field is not there";
+    default:
+        return "it passes the end";
+    }
 }

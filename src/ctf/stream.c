@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "ctf/text.h"
 
 /* Fits the second-level cache, and pread() is at its fastest (measured: 128 KiB to 1 MiB). */
 #define WINDOW_BYTES (UINT64_C(256) << 10)
@@ -241,11 +242,11 @@ static int64_t first_packet(const struct lull_ctf_stream *s)
  * the packet up. False at the end of the stream. */
 static bool recover(struct lull_ctf_stream *s, uint64_t code, const char *why)
 {
-    bool is_short = code != LULL_PLAN_BAD_TAG;
+    bool is_short = code < LULL_PLAN_FAILED || code == LULL_PLAN_SHORT;
     if (is_short && refill(s))
         return true;
     if (why == NULL && !is_short)
-        why = "a variant's tag selects no option";
+        why = lull_plan_why(code);
     if (why == NULL)
         why =
             s->at_end ? "an event passes the end of the packet's content" : "an event is too large";
@@ -264,12 +265,13 @@ static enum found general_header(struct lull_ctf_stream *s, uint64_t *body)
         return next_packet(s) ? FOUND_NOTHING : FOUND_END;
     }
     const struct lull_stream_decl *decl = s->stream->decl;
-    if (!s->stream->has_id && decl->n_events == 1)
-        lull_memory_set(s->memory, LULL_MEM_ID, decl->events[0].id);
+    /* Without an id there is one class, or in CTF 2 that of id 0 is meant. */
+    bool is_only = !s->stream->has_id && decl->n_events == 1;
+    lull_memory_set(s->memory, LULL_MEM_ID, is_only ? decl->events[0].id : 0);
     *body = lull_plan_run(s->stream->event_header, s->buf, s->limit, s->pos, s->memory);
     if (*body >= LULL_PLAN_FAILED)
         return recover(s, *body, NULL) ? FOUND_NOTHING : FOUND_END;
-    if (!s->stream->has_id && decl->n_events != 1)
+    if (!s->stream->has_id && !is_only && s->plan->schema->major < 2)
         return recover(s, LULL_PLAN_BAD_TAG, "no event class can be told from the header")
                    ? FOUND_NOTHING
                    : FOUND_END;
@@ -550,6 +552,7 @@ struct lull_ctf_stream *lull_ctf_stream_new(const struct lull_ctf_plan *plan, co
     s->path = g_strdup(path);
     s->number = number;
     s->cpu = list->cpu;
+    s->texts = lull_texts_new();
     finish(s);
     return s;
 }
@@ -561,6 +564,7 @@ void lull_ctf_stream_free(struct lull_ctf_stream *s)
     finish(s);
     lull_packet_list_clear(&s->list);
     g_free(s->memory);
+    lull_texts_free(s->texts);
     g_free(s->path);
     g_free(s);
 }
@@ -575,6 +579,7 @@ void lull_ctf_stream_start(struct lull_ctf_stream *s, const struct lull_clock_ma
     s->end_ns = end_ns;
     g_free(s->memory);
     s->memory = g_malloc0(MAX(s->plan->fields_offset + MAX(fields_size, 16), s->plan->all_end));
+    memcpy(s->memory + LULL_MEM_TEXTS, &s->texts, sizeof s->texts);
     s->last_ns = INT64_MIN;
     s->packet = first_packet(s) - 1;
     if (s->packet + 1 >= s->list.packets->len)

@@ -27,6 +27,7 @@ struct lull_ctf_stream {
     int32_t cpu;
     uint8_t *memory;
     struct lull_tally tally;
+    struct lull_texts *texts; /* converted ones of the current event */
 
     struct lull_clock_map map;
     int64_t begin_ns, end_ns; /* joined clock; events outside are left out */

@@ -6,6 +6,7 @@
 
 #include "base/bits.h"
 #include "ctf/plan_build.h"
+#include "ctf/text.h"
 
 /* Elements without any bits: more of them than this is nonsense. */
 #define MAX_EMPTY_ELEMENTS 65536u
@@ -41,39 +42,143 @@ static bool need(struct visit *v, uint64_t align, uint64_t bits)
     return true;
 }
 
-static uint32_t slot_of(const struct visit *v, enum lull_scope scope, uint32_t depth,
-                        const uint32_t *path)
+/* ---- lengths, tags and selectors ---- */
+
+static void keep_in(const struct visit *v, const struct lull_places *places, uint64_t value)
 {
-    uint32_t slot = lull_places_slot(v->places, scope, depth, path);
-    return slot != 0 ? slot : lull_places_slot(v->stream->plan->shared, scope, depth, path);
+    const struct lull_want *want = lull_places_find(places, v->scope, v->depth, v->path);
+    for (; want != NULL; want = want->next) {
+        if (want->kind != LULL_WANT_SLOT)
+            continue;
+        lull_memory_set(v->stream->memory, want->dst, value);
+        if (lull_places_is_absent(places, want->dst))
+            lull_memory_set(v->stream->memory, want->dst + 8, 1);
+    }
 }
 
-static uint64_t ref_value(const struct visit *v, const struct lull_fc_ref *ref)
+/* Keeps an integer that other fields may refer to. */
+static void keep(const struct visit *v, uint64_t value)
 {
-    uint32_t slot = slot_of(v, ref->scope, ref->depth, ref->path);
-    return slot != 0 ? lull_memory_get(v->stream->memory, slot) : 0;
+    keep_in(v, v->places, value);
+    if (v->scope <= LULL_SCOPE_EVENT_HEADER)
+        keep_in(v, v->stream->plan->shared, value);
+}
+
+/* The slots of a scope are not filled yet. */
+static void forget(const struct visit *v, enum lull_scope scope)
+{
+    uint32_t slot;
+    for (uint32_t i = 0; (slot = lull_places_absent(v->places, scope, i)) != 0; i++)
+        lull_memory_set(v->stream->memory, slot + 8, 0);
+}
+
+static bool ref_value(struct visit *v, const struct lull_fc_ref *ref, uint64_t *value)
+{
+    const struct lull_places *places = v->places;
+    uint32_t slot = lull_places_slot(places, ref->scope, ref->depth, ref->path);
+    if (slot == 0) {
+        places = v->stream->plan->shared;
+        slot = lull_places_slot(places, ref->scope, ref->depth, ref->path);
+    }
+    if (slot == 0 ||
+        (lull_places_is_absent(places, slot) && lull_memory_get(v->stream->memory, slot + 8) == 0))
+        return fail(v, lull_plan_why(LULL_PLAN_NO_REF));
+    *value = lull_memory_get(v->stream->memory, slot);
+    return true;
+}
+
+/* ---- leaves ---- */
+
+static bool covers(const struct lull_fc *fc, const struct lull_enum_range *range, uint64_t value)
+{
+    if (fc->integer.is_signed)
+        return (int64_t)range->lower <= (int64_t)value && (int64_t)value <= (int64_t)range->upper;
+    return range->lower <= value && value <= range->upper;
+}
+
+/* True if one of the bits lower..upper is set. */
+static bool has_flag(const struct lull_enum_range *range, uint64_t bits)
+{
+    if (range->lower > 63)
+        return false;
+    unsigned n = (unsigned)(MIN(range->upper, 63) - range->lower + 1);
+    return (bits >> range->lower & lull_low_mask(n)) != 0;
+}
+
+static bool has_label(const struct lull_visit_int *value, const char *label)
+{
+    for (uint32_t i = 0; i < value->n_labels; i++)
+        if (strcmp(value->labels[i], label) == 0)
+            return true;
+    return false;
+}
+
+static void find_labels(const struct lull_fc *fc, struct lull_visit_int *value, const char **labels)
+{
+    const struct lull_enumeration *all = fc->integer.enumeration;
+    bool is_flags = fc->integer.meaning == LULL_INT_FLAGS;
+    value->labels = labels;
+    for (uint32_t i = 0; i < all->n_ranges && value->n_labels < LULL_VISIT_LABELS; i++) {
+        const struct lull_enum_range *range = &all->ranges[i];
+        if ((is_flags ? has_flag(range, value->bits) : covers(fc, range, value->bits)) &&
+            !has_label(value, range->label))
+            labels[value->n_labels++] = range->label;
+    }
+    if (!is_flags && value->n_labels > 0)
+        value->label = labels[0];
+}
+
+static void tell_integer(struct visit *v, const char *name, const struct lull_fc *fc, uint64_t bits)
+{
+    enum lull_int_meaning meaning = fc->integer.meaning;
+    const char *labels[LULL_VISIT_LABELS];
+    struct lull_visit_int value = {
+        .bits = bits,
+        .is_signed = fc->integer.is_signed,
+        .base = fc->integer.base,
+        .size_bits = (uint8_t)fc->integer.size,
+        .is_enum = fc->integer.enumeration != NULL && meaning == LULL_INT_NUMBER,
+        .is_boolean = meaning == LULL_INT_BOOLEAN,
+        .is_bits = meaning == LULL_INT_BITS || meaning == LULL_INT_FLAGS,
+        .is_flags = meaning == LULL_INT_FLAGS,
+    };
+    if (fc->integer.enumeration != NULL)
+        find_labels(fc, &value, labels);
+    keep(v, bits);
+    v->visitor->integer(v->user, name, &value);
 }
 
 static bool visit_integer(struct visit *v, const char *name, const struct lull_fc *fc)
 {
     if (!need(v, fc->alignment, fc->integer.size))
         return false;
-    struct lull_visit_int value = {
-        .bits = lull_load_bits(v->stream->buf, v->pos, fc->integer.size, fc->integer.is_big_endian),
-        .is_signed = fc->integer.is_signed,
-        .base = fc->integer.base,
-        .size_bits = (uint8_t)fc->integer.size,
-        .is_enum = fc->integer.enumeration != NULL,
-    };
-    if (value.is_signed)
-        value.bits = lull_sign_extend(value.bits, fc->integer.size);
-    if (value.is_enum)
-        value.label = lull_fc_enum_label(fc, value.bits);
+    bool be = fc->integer.is_big_endian;
+    uint64_t bits = fc->integer.is_bit_reversed
+                        ? lull_load_bits_reversed(v->stream->buf, v->pos, fc->integer.size, be)
+                        : lull_load_bits(v->stream->buf, v->pos, fc->integer.size, be);
+    if (fc->integer.is_signed)
+        bits = lull_sign_extend(bits, fc->integer.size);
+    if (fc->integer.meaning == LULL_INT_BOOLEAN)
+        bits = bits != 0;
     v->pos += fc->integer.size;
-    uint32_t slot = slot_of(v, v->scope, v->depth, v->path);
-    if (slot != 0)
-        lull_memory_set(v->stream->memory, slot, value.bits);
-    v->visitor->integer(v->user, name, &value);
+    tell_integer(v, name, fc, bits);
+    return true;
+}
+
+static bool visit_varint(struct visit *v, const char *name, const struct lull_fc *fc)
+{
+    uint64_t value;
+    if (!need(v, MAX(fc->alignment, 8), 8))
+        return false;
+    uint64_t room = (v->end - v->pos) / 8;
+    uint64_t length =
+        lull_load_leb128(v->stream->buf + v->pos / 8, room, fc->integer.is_signed, &value);
+    if (length == 0)
+        return fail(v, lull_plan_why(LULL_PLAN_BAD_INTEGER));
+    if (length > room)
+        return fail(v, "a field passes the end of its event");
+    v->pos += length * 8;
+    tell_integer(v, name, fc, value);
     return true;
 }
 
@@ -81,44 +186,65 @@ static bool visit_real(struct visit *v, const char *name, const struct lull_fc *
 {
     if (!need(v, fc->alignment, fc->floating.size))
         return false;
-    uint64_t bits =
-        lull_load_bits(v->stream->buf, v->pos, fc->floating.size, fc->floating.is_big_endian);
+    bool be = fc->floating.is_big_endian;
+    uint64_t bits = fc->floating.is_bit_reversed
+                        ? lull_load_bits_reversed(v->stream->buf, v->pos, fc->floating.size, be)
+                        : lull_load_bits(v->stream->buf, v->pos, fc->floating.size, be);
     v->pos += fc->floating.size;
     v->visitor->real(v->user, name, lull_real_value(bits, fc->floating.size));
     return true;
 }
 
-static bool visit_string(struct visit *v, const char *name)
+static bool visit_string(struct visit *v, const char *name, const struct lull_fc *fc)
 {
-    if (!need(v, 8, 8))
+    if (!need(v, MAX(fc->alignment, 8), 8))
         return false;
+    enum lull_encoding encoding = fc->string.encoding;
     const uint8_t *begin = v->stream->buf + v->pos / 8;
-    const uint8_t *nul = memchr(begin, 0, (v->end - v->pos) / 8);
-    if (nul == NULL)
+    uint64_t length = lull_text_end(begin, (v->end - v->pos) / 8, encoding);
+    if (length == UINT64_MAX)
         return fail(v, "a string has no end");
-    struct lull_text text = {(const char *)begin, (uint32_t)(nul - begin)};
-    v->pos += ((uint64_t)text.length + 1) * 8;
-    v->visitor->text(v->user, name, text);
+    v->pos += (length + lull_encoding_unit(encoding)) * 8;
+    v->visitor->text(v->user, name, lull_texts_convert(v->stream->texts, begin, length, encoding));
     return true;
 }
+
+/* ---- parts ---- */
 
 static bool visit_field(struct visit *v, const char *name, const struct lull_fc *fc,
                         unsigned nesting);
 
-static bool visit_elements(struct visit *v, const char *name, const struct lull_fc *element,
-                           uint64_t n, unsigned nesting)
+/* A text or blob of `size` bytes. */
+static bool visit_bytes(struct visit *v, const char *name, const struct lull_fc *fc, uint64_t size)
 {
-    if (!need(v, element->kind == LULL_FC_VARIANT ? 1 : element->alignment, 0))
-        return false;
-    if (lull_fc_is_character(element)) {
-        if (n > (v->end - v->pos) / 8)
-            return fail(v, "an array passes the end of its event");
-        const char *data = (const char *)v->stream->buf + v->pos / 8;
-        struct lull_text text = {data, (uint32_t)strnlen(data, n)};
-        v->pos += n * 8;
-        v->visitor->text(v->user, name, text);
+    bool is_array = fc->kind == LULL_FC_ARRAY;
+    const struct lull_fc *byte = is_array ? fc->array.element : fc->sequence.element;
+    if (size > (v->end - v->pos) / 8)
+        return fail(v, "an array passes the end of its event");
+    const uint8_t *data = v->stream->buf + v->pos / 8;
+    v->pos += size * 8;
+    if (lull_fc_form(fc) == LULL_BYTES_TEXT) {
+        v->visitor->text(v->user, name,
+                         lull_texts_convert(v->stream->texts, data, size, byte->integer.encoding));
         return true;
     }
+    struct lull_text bytes = {(const char *)data, (uint32_t)MIN(size, (uint64_t)UINT32_MAX)};
+    v->visitor->blob(v->user, name, bytes,
+                     is_array ? fc->array.media_type : fc->sequence.media_type);
+    return true;
+}
+
+static bool visit_elements(struct visit *v, const char *name, const struct lull_fc *fc, uint64_t n,
+                           unsigned nesting)
+{
+    const struct lull_fc *element =
+        fc->kind == LULL_FC_ARRAY ? fc->array.element : fc->sequence.element;
+    bool is_free = element->kind == LULL_FC_VARIANT || element->kind == LULL_FC_OPTIONAL;
+    if (!need(v, MAX(fc->alignment, is_free ? 1 : element->alignment), 0))
+        return false;
+    enum lull_bytes_form form = lull_fc_form(fc);
+    if (form == LULL_BYTES_TEXT || (form == LULL_BYTES_BLOB && v->visitor->blob != NULL))
+        return visit_bytes(v, name, fc, n);
     v->visitor->begin(v->user, name, LULL_VISIT_ARRAY);
     uint64_t begin = v->pos;
     for (uint64_t i = 0; i < n; i++) {
@@ -129,6 +255,22 @@ static bool visit_elements(struct visit *v, const char *name, const struct lull_
     }
     v->visitor->end(v->user, LULL_VISIT_ARRAY);
     return true;
+}
+
+static bool visit_sequence(struct visit *v, const char *name, const struct lull_fc *fc,
+                           unsigned nesting)
+{
+    uint64_t n;
+    return ref_value(v, &fc->sequence.length, &n) && visit_elements(v, name, fc, n, nesting);
+}
+
+static bool visit_optional(struct visit *v, const char *name, const struct lull_fc *fc,
+                           unsigned nesting)
+{
+    uint64_t selector;
+    return ref_value(v, &fc->optional.selector, &selector) &&
+           (!lull_fc_optional_is_there(fc, selector) ||
+            visit_field(v, name, fc->optional.content, nesting));
 }
 
 static bool visit_members(struct visit *v, const struct lull_fc *fc, unsigned nesting)
@@ -149,9 +291,12 @@ static bool visit_members(struct visit *v, const struct lull_fc *fc, unsigned ne
 static bool visit_variant(struct visit *v, const char *name, const struct lull_fc *fc,
                           unsigned nesting)
 {
-    int option = lull_fc_variant_option(fc, ref_value(v, &fc->variant.tag));
+    uint64_t tag;
+    if (!ref_value(v, &fc->variant.tag, &tag))
+        return false;
+    int option = lull_fc_variant_option(fc, tag);
     if (option < 0)
-        return fail(v, "a variant's tag selects no option");
+        return fail(v, lull_plan_why(LULL_PLAN_BAD_TAG));
     v->visitor->begin(v->user, name, LULL_VISIT_VARIANT);
     v->path[v->depth++] = (uint32_t)option;
     const struct lull_member *member = &fc->variant.options[option];
@@ -173,7 +318,11 @@ static bool visit_field(struct visit *v, const char *name, const struct lull_fc 
     case LULL_FC_FLOAT:
         return visit_real(v, name, fc);
     case LULL_FC_STRING:
-        return visit_string(v, name);
+        return visit_string(v, name, fc);
+    case LULL_FC_VARINT:
+        return visit_varint(v, name, fc);
+    case LULL_FC_OPTIONAL:
+        return visit_optional(v, name, fc, nesting + 1);
     case LULL_FC_STRUCT:
         v->visitor->begin(v->user, name, LULL_VISIT_STRUCT);
         if (!visit_members(v, fc, nesting + 1))
@@ -181,10 +330,9 @@ static bool visit_field(struct visit *v, const char *name, const struct lull_fc 
         v->visitor->end(v->user, LULL_VISIT_STRUCT);
         return true;
     case LULL_FC_ARRAY:
-        return visit_elements(v, name, fc->array.element, fc->array.length, nesting + 1);
+        return visit_elements(v, name, fc, fc->array.length, nesting + 1);
     case LULL_FC_SEQUENCE:
-        return visit_elements(v, name, fc->sequence.element, ref_value(v, &fc->sequence.length),
-                              nesting + 1);
+        return visit_sequence(v, name, fc, nesting + 1);
     case LULL_FC_VARIANT:
         return visit_variant(v, name, fc, nesting + 1);
     }
@@ -211,6 +359,8 @@ bool lull_ctf_stream_visit(const struct lull_ctf_stream *s, const struct lull_vi
                       .pos = s->event_body,
                       .end = s->event_end,
                       .error = error};
+    for (int scope = LULL_SCOPE_STREAM_EVENT_CONTEXT; scope < LULL_SCOPE_COUNT; scope++)
+        forget(&v, (enum lull_scope)scope);
     if (decl->event_context != NULL || event->context != NULL) {
         visitor->begin(user, "context", LULL_VISIT_SCOPE);
         if (!visit_scope(&v, LULL_SCOPE_STREAM_EVENT_CONTEXT, decl->event_context) ||

@@ -217,10 +217,13 @@ static void open_stream(struct ctf_source *source, const char *name)
     } else if (S_ISREG(st.st_mode)) {
         struct lull_packet_list list;
         g_autoptr(GError) error = NULL;
-        if (st.st_size == 0)
-            lull_report_problem(source->report, "%s: byte 0: the stream file is empty", path);
-        else if (lull_packet_list_find(&list, source->plan, fd, path, index_path, source->report,
-                                       &error)) {
+        /* An empty file is no damage: tracers make one for each CPU, and not each has events. */
+        if (st.st_size == 0) {
+            close(fd);
+            return;
+        }
+        if (lull_packet_list_find(&list, source->plan, fd, path, index_path, source->report,
+                                  &error)) {
             add_stream(source, path, &list);
         } else {
             lull_report_problem(source->report, "%s; the stream is left out", error->message);
@@ -294,7 +297,9 @@ static void describe(struct ctf_source *source)
     info->kernel = env_text(source, "kernel_release");
     const char *session = lull_schema_env_text(schema, "trace_name");
     info->name = session != NULL ? session : env_text(source, "session_name");
-    info->format = keep(source, g_strdup_printf("CTF %u.%u", schema->major, schema->minor));
+    info->format = keep(source, schema->major == 2
+                                    ? g_strdup("CTF 2") /* which has no minor versions */
+                                    : g_strdup_printf("CTF %u.%u", schema->major, schema->minor));
     source->base.hostname = lull_schema_env_text(schema, "hostname");
     const struct lull_clock *clock = NULL;
     for (uint32_t i = 0; i < schema->n_streams && clock == NULL; i++)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ctf/plan.h"
+#include "ctf/text.h"
 
 /* Classes may be shared in a schema but not in JSON: more than this is no honest trace. */
 #define MAX_CLASSES 4000000u
@@ -295,18 +296,19 @@ static struct json_object *any_class(struct lull_json_classes *c, const struct l
 
 /* An array or sequence; what gives its length is added by the caller. */
 static struct json_object *elements_class(struct lull_json_classes *c, const struct lull_fc *fc,
-                                          const struct lull_fc *element, enum lull_array_form form,
-                                          const char *media_type, unsigned depth, GError **error)
+                                          const struct lull_fc *element, const char *media_type,
+                                          unsigned depth, GError **error)
 {
     bool is_static = fc->kind == LULL_FC_ARRAY;
     struct json_object *object;
-    if (form == LULL_ARRAY_BLOB) {
+    enum lull_bytes_form bytes = lull_fc_form(fc);
+    if (bytes == LULL_BYTES_BLOB) {
         object = object_of_type(is_static ? "static-length-blob" : "dynamic-length-blob");
         if (media_type != NULL)
             json_object_object_add(object, "media-type", lull_json_text(media_type));
         return object;
     }
-    if (form == LULL_ARRAY_STRING || lull_fc_is_character(element)) {
+    if (bytes == LULL_BYTES_TEXT) {
         object = object_of_type(is_static ? "static-length-string" : "dynamic-length-string");
         add_encoding(object, element->integer.encoding);
         return object;
@@ -324,8 +326,8 @@ static struct json_object *elements_class(struct lull_json_classes *c, const str
 static struct json_object *array_class(struct lull_json_classes *c, const struct lull_fc *fc,
                                        unsigned depth, GError **error)
 {
-    struct json_object *object = elements_class(c, fc, fc->array.element, fc->array.form,
-                                                fc->array.media_type, depth, error);
+    struct json_object *object =
+        elements_class(c, fc, fc->array.element, fc->array.media_type, depth, error);
     if (object != NULL)
         json_object_object_add(object, "length", json_object_new_uint64(fc->array.length));
     return object;
@@ -334,8 +336,8 @@ static struct json_object *array_class(struct lull_json_classes *c, const struct
 static struct json_object *sequence_class(struct lull_json_classes *c, const struct lull_fc *fc,
                                           unsigned depth, GError **error)
 {
-    struct json_object *object = elements_class(c, fc, fc->sequence.element, fc->sequence.form,
-                                                fc->sequence.media_type, depth, error);
+    struct json_object *object =
+        elements_class(c, fc, fc->sequence.element, fc->sequence.media_type, depth, error);
     if (object != NULL)
         json_object_object_add(object, "length-field-location", location(c, &fc->sequence.length));
     return object;

@@ -242,16 +242,18 @@ static const char *parse_entry(const uint8_t *p, uint32_t entry_size, uint64_t e
     return NULL;
 }
 
-/* Both must agree on all that the index says. */
-static bool same_packet(const struct lull_packet *a, const struct lull_packet *b)
+/* Both must agree on all that the index says; the first version says no sequence number. */
+static bool same_packet(const struct lull_packet *a, const struct lull_packet *b, bool has_sequence)
 {
     return a->bits == b->bits &&
            (a->content_bits == b->content_bits || (b->flags & LULL_PACKET_CUT)) &&
-           a->begin == b->begin && a->end == b->end && a->sequence == b->sequence;
+           a->begin == b->begin && a->end == b->end &&
+           (!has_sequence || a->sequence == b->sequence);
 }
 
 /* Compares an entry with the packet's own header. */
-static const char *verify_entry(struct finder *f, const struct lull_packet *entry, bool first)
+static const char *verify_entry(struct finder *f, const struct lull_packet *entry, bool first,
+                                bool has_sequence)
 {
     struct lull_packet packet;
     uint32_t stream;
@@ -262,15 +264,13 @@ static const char *verify_entry(struct finder *f, const struct lull_packet *entr
         f->list->stream = stream;
         f->list->cpu = read_cpu(f);
     }
-    if (stream != f->list->stream || !same_packet(entry, &packet))
+    if (stream != f->list->stream || !same_packet(entry, &packet, has_sequence))
         return "it contradicts the packet headers";
     return NULL;
 }
 
 static const char *parse_index(struct finder *f, const uint8_t *data, size_t size)
 {
-    if (size < INDEX_HEADER || lull_load_u32(data, true) != INDEX_MAGIC)
-        return "it does not begin like an index";
     uint32_t entry_size = lull_load_u32(data + 12, true);
     if (lull_load_u32(data + 4, true) != 1 || entry_size < INDEX_ENTRY_1_0 || entry_size > 4096)
         return "it has an unknown version";
@@ -311,20 +311,22 @@ static bool use_index(struct finder *f, const char *index_path, const char **why
     size_t size;
     if (index_path == NULL || !g_file_get_contents(index_path, &data, &size, NULL))
         return false;
+    if (size < INDEX_HEADER || lull_load_u32((const uint8_t *)data, true) != INDEX_MAGIC)
+        return false; /* not ours: there have been others; the headers say it all */
     *why = parse_index(f, (const uint8_t *)data, size);
+    bool has_sequence = lull_load_u32((const uint8_t *)data + 12, true) >= INDEX_ENTRY_1_1;
     GArray *packets = f->list->packets;
     if (*why == NULL && packets->len > 0) {
-        *why = verify_entry(f, &g_array_index(packets, struct lull_packet, 0), true);
+        *why = verify_entry(f, &g_array_index(packets, struct lull_packet, 0), true, has_sequence);
         if (*why == NULL && packets->len > 1)
             *why = verify_entry(f, &g_array_index(packets, struct lull_packet, packets->len - 1),
-                                false);
+                                false, has_sequence);
     }
     if (*why != NULL || packets->len == 0)
         return false;
     const struct lull_stream_plan *stream = &f->plan->streams[f->list->stream];
-    uint32_t entry_size = lull_load_u32((const uint8_t *)data + 12, true);
     if (stream->begin_bits != 64 || stream->end_bits != 64 ||
-        (stream->sequence_bits != 0 && entry_size < INDEX_ENTRY_1_1))
+        (stream->sequence_bits != 0 && !has_sequence))
         return false; /* says less than the headers do */
     for (uint32_t i = 0; i < packets->len; i++) {
         uint32_t *flags = &g_array_index(packets, struct lull_packet, i).flags;

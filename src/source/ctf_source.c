@@ -312,6 +312,11 @@ static void describe(struct ctf_source *source)
     lull_clock_map_init(&map, clock->frequency, clock->offset_s, clock->offset_cycles, 0,
                         &identity);
     info->clock_offset_ns = lull_clock_map_own(&map, 0);
+    if (info->clock_offset_ns == INT64_MAX - 1 || info->clock_offset_ns == INT64_MIN + 1)
+        lull_report_problem(source->report,
+                            "%s/metadata: clock '%s': its times do not fit 64 bits of nanoseconds; "
+                            "they are shown as the last one that does",
+                            info->path, clock->name);
     source->base.has_clock_uuid = clock->has_uuid;
     memcpy(source->base.clock_uuid, clock->uuid, sizeof clock->uuid);
 }

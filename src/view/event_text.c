@@ -136,15 +136,35 @@ static void on_end(void *user, enum lull_visit_kind kind)
     text->in_variant = false;
 }
 
+/* "a | b (": the labels of a value, or the names of the flags that are set. */
+static bool add_labels(struct lull_event_text *text, const struct lull_visit_int *value)
+{
+    for (uint32_t i = 0; i < value->n_labels; i++) {
+        if (i) {
+            lull_line_literal(&text->line, " | ");
+        }
+        lull_line_escaped(&text->line, value->labels[i], strlen(value->labels[i]));
+    }
+    if (value->n_labels) {
+        lull_line_literal(&text->line, " (");
+    }
+    return value->n_labels > 0;
+}
+
 static void on_integer(void *user, const char *name, const struct lull_visit_int *value)
 {
     struct lull_event_text *text = user;
     add_name(text, name);
-    if (value->label) {
-        lull_line_escaped(&text->line, value->label, strlen(value->label));
-        lull_line_literal(&text->line, " (");
+    if (value->is_boolean) {
+        if (value->bits) {
+            lull_line_literal(&text->line, "true");
+        } else {
+            lull_line_literal(&text->line, "false");
+        }
+        return;
     }
-    if (value->base == 16) {
+    const bool has_labels = add_labels(text, value);
+    if (value->base == 16 || value->is_bits) {
         lull_line_hex(&text->line, value->size_bits < 64
                                        ? value->bits & ((UINT64_C(1) << value->size_bits) - 1)
                                        : value->bits);
@@ -155,7 +175,7 @@ static void on_integer(void *user, const char *name, const struct lull_visit_int
     } else {
         lull_line_unsigned(&text->line, value->bits);
     }
-    if (value->label) {
+    if (has_labels) {
         lull_line_char(&text->line, ')');
     }
 }
@@ -176,6 +196,20 @@ static void on_text(void *user, const char *name, struct lull_text value)
     lull_line_char(&text->line, '"');
 }
 
+static void on_blob(void *user, const char *name, struct lull_text bytes, const char *media_type)
+{
+    struct lull_event_text *text = user;
+    add_name(text, name);
+    lull_line_char(&text->line, '<');
+    lull_line_unsigned(&text->line, bytes.length);
+    lull_line_literal(&text->line, " bytes");
+    if (bytes.length) {
+        lull_line_literal(&text->line, ": ");
+    }
+    lull_line_hex_bytes(&text->line, bytes.data, bytes.length);
+    lull_line_char(&text->line, '>');
+}
+
 void lull_event_text_clear(struct lull_event_text *text)
 {
     lull_line_free(&text->line);
@@ -190,6 +224,7 @@ bool lull_event_text_format(struct lull_event_text *text, const struct lull_even
         .integer = on_integer,
         .real = on_real,
         .text = on_text,
+        .blob = on_blob,
     };
     struct lull_line *line = &text->line;
     line->length = 0;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 extern const struct lull_verb lull_verb_critpath;
+extern const struct lull_verb lull_verb_export;
 extern const struct lull_verb lull_verb_info;
 extern const struct lull_verb lull_verb_print;
 extern const struct lull_verb lull_verb_requests;
@@ -12,7 +13,8 @@ extern const struct lull_verb lull_verb_sync;
 
 const struct lull_verb *const lull_verbs[] = {
     &lull_verb_critpath, &lull_verb_requests, &lull_verb_info,
-    &lull_verb_print,    &lull_verb_sync,     NULL,
+    &lull_verb_print,    &lull_verb_sync,     &lull_verb_export,
+    NULL,
 };
 
 const char lull_program_description[] =

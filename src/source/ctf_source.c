@@ -109,12 +109,6 @@ static void stream_free(gpointer data)
 
 /* ---- losses ---- */
 
-/* a - b modulo 2^bits: counters wrap. */
-static uint64_t difference(uint64_t a, uint64_t b, uint8_t bits)
-{
-    return (a - b) & lull_low_mask(MAX(bits, 1));
-}
-
 /* Packets that are missing before `packet`, and events that were discarded before it ended. */
 static void packet_losses(const struct ctf_source *source, const struct lull_ctf_stream *cursor,
                           const struct lull_clock_map *map, uint32_t index)
@@ -127,24 +121,12 @@ static void packet_losses(const struct ctf_source *source, const struct lull_ctf
     int64_t end = lull_clock_map_own(map, MAX(packet->end, packet->begin));
     int64_t before_end = before != NULL ? lull_clock_map_own(map, before->end) : begin;
     before_end = MIN(before_end, begin);
-    uint64_t missing = packet->flags & LULL_PACKET_GAP ? 1 : 0;
-    if (before != NULL && (packet->flags & LULL_PACKET_HAS_SEQUENCE)) {
-        uint64_t step =
-            difference(packet->sequence, before->sequence, cursor->stream->sequence_bits);
-        /* A step back is damage, not a gap of 2^64 packets. */
-        if (step > 1 && step <= lull_low_mask(cursor->stream->sequence_bits) / 2)
-            missing = MAX(missing, step - 1);
-    }
+    uint64_t events, missing;
+    lull_packet_lost(cursor->stream, before, packet, &events, &missing);
     if (missing > 0)
         report->lost(report->user, cursor->number, before_end, begin, 0, missing);
-    if (packet->flags & LULL_PACKET_HAS_DISCARDED) {
-        /* The counter counts from the begin of the recording, which is packet 0. */
-        bool from_start = !(packet->flags & LULL_PACKET_HAS_SEQUENCE) || packet->sequence == 0;
-        uint64_t base = before != NULL ? before->discarded : from_start ? 0 : packet->discarded;
-        uint64_t events = difference(packet->discarded, base, cursor->stream->discarded_bits);
-        if (events > 0 && events <= lull_low_mask(cursor->stream->discarded_bits) / 2)
-            report->lost(report->user, cursor->number, before_end, end, events, 0);
-    }
+    if (events > 0)
+        report->lost(report->user, cursor->number, before_end, end, events, 0);
     if (packet->flags & LULL_PACKET_CUT)
         report->lost(report->user, cursor->number, begin, end, 0, 1);
 }
@@ -412,6 +394,16 @@ static const struct lull_source_ops source_ops = {
     .prepare_sums = source_prepare_sums,
 };
 
+const struct lull_ctf_plan *lull_ctf_source_plan(const struct lull_source *source)
+{
+    return source->ops == &source_ops ? ((const struct ctf_source *)source)->plan : NULL;
+}
+
+const struct lull_ctf_stream *lull_ctf_source_cursor(const struct lull_source_stream *stream)
+{
+    return stream->ops == &stream_ops ? ((const struct ctf_stream *)stream)->cursor : NULL;
+}
+
 struct lull_source *lull_ctf_source_open(const char *path, const struct lull_report *report,
                                          GError **error)
 {
@@ -435,6 +427,7 @@ struct lull_source *lull_ctf_source_open(const char *path, const struct lull_rep
     }
     describe(source);
     declare_classes(source);
+    source->base.joined_clock = lull_schema_env_text(source->schema, LULL_ENV_JOINED_CLOCK);
     if (!open_streams(source, error)) {
         source_free(&source->base);
         return NULL;

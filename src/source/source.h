@@ -26,6 +26,8 @@ struct lull_source_tally {
     uint64_t checksum;
 };
 
+struct lull_ctf_plan;
+struct lull_ctf_stream;
 struct lull_source_stream;
 
 struct lull_source_stream_ops {
@@ -82,6 +84,7 @@ struct lull_source {
     const char *hostname;   /* or NULL */
     bool has_clock_uuid;
     uint8_t clock_uuid[16];
+    const char *joined_clock; /* names the joined clock its times were exported on, or NULL */
     struct lull_event_class *classes; /* by stream class and id */
     uint32_t n_classes;
     struct lull_source_stream **streams;
@@ -92,5 +95,13 @@ struct lull_source {
  * NULL and an error if nothing can be read. */
 struct lull_source *lull_ctf_source_open(const char *path, const struct lull_report *report,
                                          GError **error);
+
+/* For writing what was read as CTF again: the plans of a trace, and the cursor of a stream. NULL if
+ * the source is of another kind. */
+const struct lull_ctf_plan *lull_ctf_source_plan(const struct lull_source *source);
+const struct lull_ctf_stream *lull_ctf_source_cursor(const struct lull_source_stream *stream);
+
+/* The environment entry that an export of joined clocks leaves in each of its traces. */
+#define LULL_ENV_JOINED_CLOCK "lull_joined_clock"
 
 #endif

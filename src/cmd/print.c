@@ -245,8 +245,9 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"begin", "end",  "timerange", "local",   "host", "cpu",
-                                     "tid",   "comm", "limit",     "no-sync", "json", NULL};
+static const char *const common[] = {"begin",   "end",  "timerange", "local",  "host",
+                                     "cpu",     "tid",  "comm",      "filter", "limit",
+                                     "no-sync", "json", NULL};
 
 static const struct lull_example examples[] = {
     {"lull print my-trace | less", "All events."},

@@ -6,6 +6,15 @@
 
 #include "base/time.h"
 #include "cmd/verb.h"
+#include "filter/filter.h"
+
+/* What --filter says, or NULL. */
+static bool parse_filter(const struct lull_args *args, struct lull_filter **filter, GError **error)
+{
+    const char *text = lull_args_text(args, "filter");
+    *filter = text ? lull_filter_parse(text, lull_args_flag(args, "local"), error) : NULL;
+    return *filter || !text;
+}
 
 struct lull_session *lull_args_open_traces(const struct lull_args *args, GError **error)
 {
@@ -16,7 +25,14 @@ struct lull_session *lull_args_open_traces(const struct lull_args *args, GError 
                             "no trace given; say which directory holds it");
         return NULL;
     }
+    struct lull_filter *filter;
+    if (!parse_filter(args, &filter, error)) {
+        return NULL;
+    }
     struct lull_session *session = lull_session_new();
+    if (filter) {
+        lull_filter_attach(filter, session);
+    }
     for (uint32_t i = 0; i < count; i++) {
         if (!lull_session_add(session, paths[i], error)) {
             lull_session_free(session);

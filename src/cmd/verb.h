@@ -67,7 +67,7 @@ extern const char lull_program_description[];
 
 /* Shared by the verbs (session_args.c). */
 
-/* Opens every TRACE of the command line. */
+/* Opens every TRACE of the command line; --filter is in force from then on. */
 struct lull_session *lull_args_open_traces(const struct lull_args *args, GError **error);
 /* Applies --host --cpu --begin --end --timerange, on the clock the session has now. */
 bool lull_args_apply(const struct lull_args *args, struct lull_session *session, GError **error);

@@ -55,6 +55,11 @@ const struct lull_option lull_common_options[] = {
      .kind = LULL_OPTION_TEXT,
      .argument = "NAME",
      .help = "only tasks with this name (the kernel keeps its first 15 bytes)"},
+    {.name = "filter",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "EXPR",
+     .help = "only events for which EXPR is true, as in 'name == \"sched_switch\" && next_comm =~ "
+             "\"postgres*\"'; lull-filter(7) describes the language"},
     {.name = "limit",
      .letter = 'n',
      .kind = LULL_OPTION_NUMBER,

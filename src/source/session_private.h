@@ -2,6 +2,7 @@
 #ifndef LULL_SOURCE_SESSION_PRIVATE_H
 #define LULL_SOURCE_SESSION_PRIVATE_H
 
+#include "source/event_filter.h"
 #include "source/merge.h"
 #include "source/source.h"
 
@@ -21,6 +22,9 @@ struct session_trace {
     uint32_t index, first_stream;
     int64_t delta_ns; /* from its clock to that of the host's first trace */
     GHashTable *class_names;
+    struct lull_class_filter *class_filters; /* by class, while a filter is set; or NULL */
+    bool is_wanted; /* some class is subscribed to that the filter does not reject */
+    bool is_exempt; /* some class belongs to an exempt subscription */
 };
 
 struct session_notes {
@@ -41,6 +45,10 @@ struct lull_session {
 
     int64_t begin_ns, end_ns;
     int32_t only_host, only_cpu;
+
+    struct lull_event_filter *filter; /* or NULL */
+    uint32_t filter_offset;           /* of its fields behind lull_event.fields */
+    bool has_exempt;
 
     bool is_subscribed; /* the sources know the subscriptions */
     bool is_started;
@@ -64,6 +72,27 @@ static inline struct session_host *lull_session_host_at(const struct lull_sessio
 {
     return session->hosts->pdata[index];
 }
+
+/* Makes the sources know the subscriptions, less what the filter rejects. */
+void lull_session_subscribe_sources(struct lull_session *session);
+/* Whether --host, --cpu and the filter leave anything of the stream. */
+bool lull_session_is_selected(const struct lull_session *session,
+                              const struct lull_source_stream *stream);
+void lull_session_start_stream(const struct lull_session *session,
+                               struct lull_source_stream *stream);
+/* The stream's next event that passes the filter; false at its end. */
+bool lull_session_next_passing(const struct lull_session *session,
+                               struct lull_source_stream *stream);
+/* Tells the filter, if there is one, that reading begins. */
+void lull_session_start_filter(struct lull_session *session);
+void lull_session_forget_filter(struct lull_session *session);
+
+/* Counting ignores subscriptions, which are put aside meanwhile if there is a filter. */
+GArray *lull_session_begin_count(struct lull_session *session);
+void lull_session_end_count(struct lull_session *session, GArray *subscriptions);
+/* Counts the trace's events that pass: adds to counts[class index]. */
+void lull_session_count_trace(struct lull_session *session, const struct session_trace *trace,
+                              uint64_t *counts);
 
 void lull_session_trace_free(gpointer data);
 void lull_session_host_free(gpointer data);

@@ -148,6 +148,8 @@ static bool parse_name(struct parser *p, struct lull_operand *operand)
             return true;
         }
     }
+    if (strcmp(name, "in") == 0 || strcmp(name, "exists") == 0)
+        return FAIL(p, first.begin, "%s is a word of the language; write fields.%s", name, name);
     if (has_sign)
         return FAIL(p, first.begin, "there is no %s, only $name, $host, $cpu and $time", name);
     struct lull_step steps[LULL_FILTER_STEPS] = {{.name = name}};
@@ -221,6 +223,10 @@ static bool parse_point(struct parser *p, struct lull_operand *operand)
 static bool parse_operand(struct parser *p, struct lull_operand *operand)
 {
     *operand = (struct lull_operand){0};
+    if (token_is(p, "true") || token_is(p, "false")) {
+        operand->value = lull_value_int(token_is(p, "true"));
+        return advance(p);
+    }
     return p->token.kind == LULL_TOKEN_NAME ? parse_name(p, operand) : parse_literal(p, operand);
 }
 

@@ -22,9 +22,12 @@ struct compiler {
     uint32_t n_visited;
     /* By field: what is known of it, once it has been asked for. */
     struct field {
-        bool is_known;
-        enum { FIELD_ABSENT, FIELD_PRESENT, FIELD_BOUND, FIELD_VISITED } how;
-        bool is_optional; /* PRESENT never is */
+        bool is_known, is_placed;
+        enum { FIELD_ABSENT, FIELD_PRESENT, FIELD_READ } how;
+        bool is_optional; /* not every event has it, because of a variant or an array's length */
+        bool is_left_out; /* because of a variant */
+        enum lull_field_scope scope;
+        enum lull_bind_kind bind_kind; /* unless it is visited */
         struct lull_load load;
     } fields[LULL_FILTER_FIELDS];
 };
@@ -56,62 +59,73 @@ static void describe(const struct compiler *c, const struct lull_field_path *pat
     c->source->ops->describe(c->source, c->class_index, text, type);
 }
 
-/* Has the field bound and makes its load. */
-static void bind_field(struct compiler *c, const struct lull_field_path *path,
-                       enum lull_field_scope scope, uint32_t n_names, enum lull_bind_kind kind,
-                       struct lull_load *load)
+/* Has the field bound. */
+static void bind_field(struct compiler *c, const struct lull_field_path *path, struct field *field)
 {
-    g_autofree char *text = binding_path(path, scope, n_names);
+    uint32_t n_names = names_before_index(path);
+    g_autofree char *text = binding_path(path, field->scope, n_names);
     const char **paths = lull_arena_alloc_n(c->arena, 2, sizeof *paths);
     paths[0] = lull_arena_strndup(c->arena, text, strlen(text));
-    struct lull_binding binding = {.paths = paths, .kind = kind, .offset = c->size};
-    load->offset = c->size;
-    load->have = load->have != 0 ? UINT64_C(1) << c->bindings->len : 0;
-    c->size += kind == LULL_BIND_INT ? sizeof(int64_t) : sizeof(struct lull_text);
+    struct lull_binding binding = {.paths = paths, .kind = field->bind_kind, .offset = c->size};
+    field->load.offset = c->size;
+    field->load.have = field->is_left_out ? UINT64_C(1) << c->bindings->len : 0;
+    c->size += binding.kind == LULL_BIND_INT ? sizeof(int64_t) : sizeof(struct lull_text);
     g_array_append_val(c->bindings, binding);
 }
 
-static void visit_field(struct compiler *c, const struct lull_field_path *path,
-                        enum lull_field_scope scope, struct field *field)
+static void visit_field(struct compiler *c, const struct lull_field_path *path, struct field *field)
 {
     struct lull_field_path *copy = lull_arena_copy(c->arena, path, sizeof *path);
-    copy->scope = scope;
-    field->how = FIELD_VISITED;
-    field->load = (struct lull_load){.kind = LULL_LOAD_VISITED, .visited = c->n_visited};
+    copy->scope = field->scope;
+    field->load.visited = c->n_visited;
     c->visited[c->n_visited++] = copy;
 }
 
+/* Once it is certain that the load will be needed. */
+static void place_load(struct compiler *c, struct lull_load *load)
+{
+    if (load->kind < LULL_LOAD_INT)
+        return;
+    struct field *field = &c->fields[load->field];
+    const struct lull_field_path *path = &c->filter->fields[load->field];
+    if (!field->is_placed && load->kind == LULL_LOAD_VISITED)
+        visit_field(c, path, field);
+    else if (!field->is_placed)
+        bind_field(c, path, field);
+    field->is_placed = true;
+    *load = field->load;
+}
+
 /* How a field that the class has is read. */
-static void find_way(struct compiler *c, const struct lull_field_path *path,
-                     enum lull_field_scope scope, const struct lull_field_type *type,
-                     struct field *field)
+static void find_way(const struct lull_field_path *path, uint32_t index,
+                     const struct lull_field_type *type, struct field *field)
 {
     uint32_t n_names = names_before_index(path);
-    uint32_t n_indices = path->n_steps - n_names;
-    field->is_optional = type->is_optional;
-    field->how = FIELD_BOUND;
-    field->load = (struct lull_load){.have = type->is_optional,
+    uint32_t n_indices = path->n_steps - n_names; /* and names behind them */
+    field->is_left_out = type->is_optional;
+    field->is_optional = type->is_optional || n_indices > 0; /* the array may be shorter */
+    field->how = FIELD_READ;
+    field->load = (struct lull_load){.field = index,
                                      .is_signed = type->is_signed,
                                      .is_big_endian = type->is_big_endian,
                                      .bytes = type->element_bytes,
                                      .labels = type->labels};
     if (n_indices == 0 && type->kind == LULL_FIELD_INT) {
         field->load.kind = LULL_LOAD_INT;
-        bind_field(c, path, scope, n_names, LULL_BIND_INT, &field->load);
+        field->bind_kind = LULL_BIND_INT;
     } else if (n_indices == 0 && type->kind == LULL_FIELD_TEXT) {
         field->load.kind = LULL_LOAD_TEXT;
         field->load.labels = NULL;
-        bind_field(c, path, scope, n_names, LULL_BIND_TEXT, &field->load);
-    } else if (n_indices == 1 && n_names + 1 == path->n_steps && type->element_bytes != 0) {
+        field->bind_kind = LULL_BIND_TEXT;
+    } else if (n_indices == 1 && type->element_bytes != 0) {
         field->load.kind = LULL_LOAD_ELEMENT;
         field->load.index = path->steps[n_names].index;
-        field->is_optional = true; /* the array may be shorter */
-        bind_field(c, path, scope, n_names, LULL_BIND_RAW, &field->load);
-    } else if (n_indices == 0 && !type->is_optional && type->kind == LULL_FIELD_ARRAY) {
-        field->how = FIELD_PRESENT; /* but it has no value to compare */
-    } else if (type->kind == LULL_FIELD_OTHER || type->kind == LULL_FIELD_ARRAY) {
-        field->is_optional = type->is_optional || n_indices > 0;
-        visit_field(c, path, scope, field);
+        field->bind_kind = LULL_BIND_RAW;
+    } else if (n_indices == 0 && type->kind == LULL_FIELD_ARRAY) {
+        field->how = type->is_optional ? FIELD_READ : FIELD_PRESENT; /* it has no value */
+        field->load.kind = LULL_LOAD_VISITED;
+    } else if (type->kind == LULL_FIELD_OTHER) {
+        field->load.kind = LULL_LOAD_VISITED;
     } else {
         field->how = FIELD_ABSENT; /* an index into a number, say */
     }
@@ -136,7 +150,8 @@ static const struct field *field_of(struct compiler *c, uint32_t index)
         struct lull_field_type type;
         describe(c, path, scope, n_names, &type);
         if (type.kind != LULL_FIELD_NONE) {
-            find_way(c, path, scope, &type, field);
+            field->scope = scope;
+            find_way(path, index, &type, field);
             break;
         }
     }
@@ -185,7 +200,7 @@ static bool load_operand(struct compiler *c, const struct lull_operand *operand,
     case LULL_OPERAND_FIELD: {
         const struct field *field = field_of(c, operand->index);
         *load = field->load;
-        return field->how == FIELD_BOUND || field->how == FIELD_VISITED;
+        return field->how == FIELD_READ;
     }
     }
     return false;
@@ -261,7 +276,7 @@ static enum known prepare_exists(struct compiler *c, const struct lull_node *nod
     test->left = field->load;
     if (field->how == FIELD_ABSENT)
         return KNOWN_NO;
-    return field->is_optional && field->how != FIELD_PRESENT ? UNKNOWN : KNOWN_YES;
+    return field->is_optional ? UNKNOWN : KNOWN_YES;
 }
 
 /* The place where a single test begins that goes on at `yes` or `no`. */
@@ -313,6 +328,24 @@ static int32_t compile(struct compiler *c, const struct lull_node *node, int32_t
     return no;
 }
 
+/* Has the fields read of those tests that can be reached; tests go on at earlier ones only. */
+static void place_fields(struct compiler *c, int32_t entry)
+{
+    g_autofree bool *is_reached = g_new0(bool, c->tests->len + 1);
+    is_reached[entry] = true;
+    for (int32_t i = entry; i >= 0; i--) {
+        struct lull_test *test = &g_array_index(c->tests, struct lull_test, i);
+        if (!is_reached[i])
+            continue;
+        if (test->yes >= 0)
+            is_reached[test->yes] = true;
+        if (test->no >= 0)
+            is_reached[test->no] = true;
+        place_load(c, &test->left);
+        place_load(c, &test->right);
+    }
+}
+
 static int32_t begin(struct compiler *c, const struct lull_filter *filter,
                      const struct lull_source *source, uint32_t class_index, const char *host,
                      int32_t cpu, struct lull_arena *arena)
@@ -349,6 +382,7 @@ static void filter_compile(struct lull_event_filter *base, const struct lull_sou
                                                  : entry == LULL_REJECT ? LULL_VERDICT_REJECT
                                                                         : LULL_VERDICT_TEST};
     if (entry >= 0) {
+        place_fields(&c, entry);
         struct lull_program *program = lull_arena_alloc(arena, sizeof *program);
         program->tests =
             lull_arena_copy(arena, c.tests->data, c.tests->len * sizeof(struct lull_test));

@@ -19,6 +19,7 @@ enum lull_load_kind {
 /* Where a test's operand comes from. */
 struct lull_load {
     enum lull_load_kind kind;
+    uint32_t field;  /* INT and what follows: of the filter */
     uint32_t offset; /* behind the filter's fields */
     uint64_t have;   /* bit of an optional field; 0: always there */
     uint64_t index;  /* of the element */

@@ -8,6 +8,8 @@
 #include "source/event_filter.h"
 #include "lib/scratch.h"
 
+static const char *const everything[] = {"*", NULL};
+
 static struct lull_session *open_events(const char *dir)
 {
     GError *error = NULL;
@@ -80,7 +82,6 @@ static void check_fields(struct lull_session *session)
 
 static void check_passes(struct lull_session *session, const char *expected, const char *expression)
 {
-    static const char *const everything[] = {"*", NULL};
     uint64_t counted = 0;
     attach(session, expression);
     lull_session_unsubscribe_all(session);
@@ -121,7 +122,7 @@ static void test_passes(gconstpointer data)
     g_assert_cmpuint(checked, >, 150);
     /* Without a filter all is there again. */
     lull_session_unsubscribe_all(session);
-    lull_session_subscribe(session, (const char *const[]){"*", NULL}, NULL, 0, 0);
+    lull_session_subscribe(session, everything, NULL, 0, 0);
     lull_session_set_filter(session, NULL);
     g_autofree char *got = read_letters(session);
     g_assert_cmpstr(got, ==, "abcde");

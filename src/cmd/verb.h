@@ -57,6 +57,16 @@ struct lull_verb {
     int (*run)(const struct lull_args *args, GError **error);
 };
 
+/* Something that several verbs share and that needs a page of its own: 'lull help NAME' and
+ * lull-NAME(7). */
+struct lull_topic {
+    const char *name;
+    const char *summary;
+    const char *description; /* as in struct lull_verb */
+};
+
+/* Ends with NULL; in verbs.c. */
+extern const struct lull_topic *const lull_topics[];
 /* All verbs, in the order of `lull --help`; ends with NULL. One line a verb in verbs.c. */
 extern const struct lull_verb *const lull_verbs[];
 /* The options spelled the same in all verbs; ends with NULL name. --help, --color and --no-progress

@@ -221,19 +221,20 @@ def refused():
     REFUSED["magic"] = fragments, [[role_packet(4, 0, 0, [1], magic=0xC1FC1FC0)]], "magic"
     REFUSED["uuid"] = fragments, [[role_packet(4, 0, 0, [1], uuid=bytes(16))]], "UUID"
     REFUSED["class"] = fragments, [[role_packet(5, 0, 0, [1])]], "does not declare"
-    REFUSED["content"] = fragments, [[role_packet(4, 0, 0, [1], spare=1 << 14)]], ""
-    REFUSED["cut"] = fragments, [[good[:100]]], ""
+    REFUSED["content"] = fragments, [[role_packet(4, 0, 0, [1], spare=1 << 14)]], "impossible content_size"
+    REFUSED["cut"] = fragments, [[good[:100]]], "byte 100: the file is cut short"
 
     def payload(name, fields, data, words):
         REFUSED[name] = [{"type": "data-stream-class"},
                          {"type": "event-record-class", "payload-field-class": fields}], [[data]], words
 
-    payload("leb128", members(("u", varint())), b"\xff" * 9 + b"\x02", "")
-    payload("leb128-cut", members(("u", varint())), b"\x80", "")
-    payload("string-cut", members(("s", string("utf-16le"))), b"a\0b", "")
-    payload("option", members(("u", uint(8)), ("v", variant(location("u"), option([[1, 1]], uint(8))))), b"\2\0", "")
+    payload("leb128", members(("u", varint())), b"\xff" * 9 + b"\x02", "has more than 64 bits")
+    payload("leb128-cut", members(("u", varint())), b"\x80", "passes the end of the packet's content")
+    payload("string-cut", members(("s", string("utf-16le"))), b"a\0b", "passes the end of the packet's content")
+    payload("option", members(("u", uint(8)), ("v", variant(location("u"), option([[1, 1]], uint(8))))), b"\2\0", "tag selects no option")
     payload("lost-key", members(("u", uint(8)), ("v", variant(location("u"), option([[1, 1]], members()), option(
-        [[2, 2]], members(("n", uint(8)))))), ("d", dynamic("blob", location("v", "n")))), b"\1\0\0", "")
+        [[2, 2]], members(("n", uint(8)))))), ("d", dynamic("blob", location("v", "n")))), b"\1\0\0",
+            "the length or tag of a field is not there")
 
 
 def read(folder):

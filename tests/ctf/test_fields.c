@@ -37,7 +37,7 @@ static void test_all_integers(void)
                 put_bits(&writer, be, size, v);
                 int64_t extended = (int64_t)v;
                 if (is_signed && size < 64 && (v >> (size - 1) & 1))
-                    extended = (int64_t)v - (INT64_C(1) << size);
+                    extended = (int64_t)(v - (UINT64_C(1) << size));
                 if (offset > 0)
                     g_string_append_printf(expected, ",p%u=0,", offset);
                 if (is_signed)

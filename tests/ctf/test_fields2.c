@@ -63,50 +63,22 @@ static void test_leb128(void)
                   "0 e {x=5,a=9};", 0xfd, 9);
 }
 
-/* 'bit-order': the bits of each byte from the other end. 1010 0110 read from the first bit on is
- * 0110 0101 the other way. */
+#define LTF ",'bit-order':'last-to-first'"
+#define FTL ",'bit-order':'first-to-last'"
+#define BIG16 "{'type':'fixed-length-unsigned-integer','length':16,'byte-order':'big-endian'" FTL "}"
+
+/* Section 6.4.3: the byte order says in which direction a byte's bits are read, the bit order whether
+ * the first one is the lowest or the highest of the whole value. */
 static void test_bit_order(void)
 {
-    ASSERT_READS2(
-        FIELDS(
-            MEMBER("a", FIXED("unsigned-integer", "8", ",'bit-order':'last-to-first'")) "," MEMBER(
-                "b",
-                FIXED("unsigned-integer", "3",
-                      ",'bit-order':'last-to-first'")) "," MEMBER("c",
-                                                                  FIXED(
-                                                                      "signed-integer", "5",
-                                                                      ",'bit-order':'last-to-"
-                                                                      "first'")) "," MEMBER("d",
-                                                                                            "{'"
-                                                                                            "type':"
-                                                                                            "'fixed"
-                                                                                            "-lengt"
-                                                                                            "h-"
-                                                                                            "unsign"
-                                                                                            "ed-"
-                                                                                            "intege"
-                                                                                            "r','"
-                                                                                            "length"
-                                                                                            "':16,'"
-                                                                                            "byte-"
-                                                                                            "order'"
-                                                                                            ":'big-"
-                                                                                            "endian"
-                                                                                            "',"
-                                                                                            "'bit-"
-                                                                                            "order'"
-                                                                                            ":'"
-                                                                                            "first-"
-                                                                                            "to-"
-                                                                                            "last'"
-                                                                                            "}") "," MEMBER("e",
-                                                                                                            FIXED(
-                                                                                                                "unsigned-integer",
-                                                                                                                "8",
-                                                                                                                ",'bit-order':'first-to-last'"))),
-        /* 0xa6 = 10100110, mirrored 01100101 = 101. 0xb1 = 101 10001, from the top and lowest bit
-         * first: 101 = 5, 10001 = 17 - 32. 0x01 0x80 mirrored: 0x80 0x01. */
-        "0 e {a=101,b=5,c=-15,d=32769,e=166};", 0xa6, 0xb1, 0x01, 0x80, 0xa6);
+    ASSERT_READS2(FIELDS(MEMBER("a", FIXED("unsigned-integer", "8", LTF)) ","
+                         MEMBER("b", FIXED("unsigned-integer", "3", LTF)) ","
+                         MEMBER("c", FIXED("signed-integer", "5", LTF)) ","
+                         MEMBER("d", BIG16) ","
+                         MEMBER("e", FIXED("unsigned-integer", "8", FTL))),
+                  /* 0xa6 from the lowest bit on is 01100101 = 101. 0xb1 is 100 01101: 4 and 13.
+                   * 0x01 0x80 from the highest bit on has ones at places 7 and 8: 128 + 256. */
+                  "0 e {a=101,b=4,c=13,d=384,e=166};", 0xa6, 0xb1, 0x01, 0x80, 0xa6);
 }
 
 static void test_meanings(void)
@@ -116,41 +88,41 @@ static void test_meanings(void)
             MEMBER("t", FIXED("boolean", "8", "")) "," MEMBER("f", FIXED("boolean", "8", "")) "," MEMBER(
                 "one",
                 FIXED("boolean", "1",
-                      "")) "," MEMBER("m", FIXED("bit-map", "15",
-                                                 ",'flags':{'r':[[0,0]],'w':[[1,1],[4,6]],'x':[[2,"
-                                                 "2]]}")) "," MEMBER("s",
-                                                                     FIXED(
-                                                                         "signed-integer", "8",
-                                                                         ",'mappings':{'low':[[-"
-                                                                         "128,-1]],'all':[[-128,"
-                                                                         "127]]}")) "," MEMBER("v",
-                                                                                               "{'"
-                                                                                               "typ"
-                                                                                               "e':"
-                                                                                               "'va"
-                                                                                               "ria"
-                                                                                               "ble"
-                                                                                               "-le"
-                                                                                               "ngt"
-                                                                                               "h-"
-                                                                                               "uns"
-                                                                                               "ign"
-                                                                                               "ed-"
-                                                                                               "int"
-                                                                                               "ege"
-                                                                                               "r',"
-                                                                                               "'ma"
-                                                                                               "ppi"
-                                                                                               "ngs"
-                                                                                               "':{"
-                                                                                               "'bi"
-                                                                                               "g':"
-                                                                                               "[["
-                                                                                               "300"
-                                                                                               ",30"
-                                                                                               "0]]"
-                                                                                               "}"
-                                                                                               "}")),
+                      "")) "," MEMBER("m",
+                                      FIXED("bit-map", "15",
+                                            ",'flags':{'r':[[0,0]],'w':[[1,1],[4,6]],'x':[[2,"
+                                            "2]]}")) "," MEMBER("s",
+                                                                FIXED("signed-integer", "8",
+                                                                      ",'mappings':{'low':[[-"
+                                                                      "128,-1]],'all':[[-128,"
+                                                                      "127]]}")) "," MEMBER("v",
+                                                                                            "{'"
+                                                                                            "typ"
+                                                                                            "e':"
+                                                                                            "'va"
+                                                                                            "ria"
+                                                                                            "ble"
+                                                                                            "-le"
+                                                                                            "ngt"
+                                                                                            "h-"
+                                                                                            "uns"
+                                                                                            "ign"
+                                                                                            "ed-"
+                                                                                            "int"
+                                                                                            "ege"
+                                                                                            "r',"
+                                                                                            "'ma"
+                                                                                            "ppi"
+                                                                                            "ngs"
+                                                                                            "':{"
+                                                                                            "'bi"
+                                                                                            "g':"
+                                                                                            "[["
+                                                                                            "300"
+                                                                                            ",30"
+                                                                                            "0]]"
+                                                                                            "}"
+                                                                                            "}")),
         "0 e {t=true,f=false,one=true,m=33:r|w,s=-2:low|all,v=300:big};", 4, 0,
         0x01 | (33 << 1 & 0xff), 33 >> 7, 0xfe, 0xac, 0x02);
 }
@@ -194,12 +166,14 @@ static void test_strings(void)
 
 static void test_blobs(void)
 {
-    ASSERT_READS2(FIELDS(MEMBER("a", "{'type':'static-length-blob','length':3,'media-type':'image/"
-                                     "png'}") "," MEMBER("n", VU) "," MEMBER(
-                      "b", "{'type':'dynamic-length-blob',"
-                           "'length-field-location':" AT("'n'") "}")),
-                  "0 e {a=(image/png)00ff10,n=2,b=(application/octet-stream)abcd};", 0, 0xff, 0x10,
-                  2, 0xab, 0xcd);
+    ASSERT_READS2(
+        FIELDS(MEMBER(
+            "a",
+            "{'type':'static-length-blob','length':3,'media-type':'image/"
+            "png'}") "," MEMBER("n", VU) "," MEMBER("b", "{'type':'dynamic-length-blob',"
+                                                         "'length-field-location':" AT("'n'") "}")),
+        "0 e {a=(image/png)00ff10,n=2,b=(application/octet-stream)abcd};", 0, 0xff, 0x10, 2, 0xab,
+        0xcd);
     ASSERT_FAILS(FIELDS(MEMBER("n", VU) "," MEMBER("b", "{'type':'dynamic-length-blob',"
                                                         "'length-field-location':" AT("'n'") "}")),
                  "passes the end of the packet", 0xff, 0xff, 0xff, 0xff, 0x0f, 1);
@@ -298,7 +272,7 @@ static void test_header(void)
     ASSERT_READS2(PREAMBLE RS
                   "{'type':'clock-class','id':'c','name':'c','frequency':1000000000,'origin':'unix-"
                   "epoch'}\n" RS "{'type':'data-stream-class','default-clock-class-id':'c','event-"
-                                 "record-header-field-class':"
+                  "record-header-field-class':"
                   "{'type':'structure','member-classes':["
                   "{'name':'i','field-class':{'type':'variable-length-unsigned-integer',"
                   "'roles':['event-record-class-id']}},"
@@ -308,6 +282,38 @@ static void test_header(void)
                   "{'type':'event-record-class','name':'near'}\n",
                   /* 300, then 5 in seven bits: 384 + 5; then 1 in fourteen: 16384 + 1. */
                   "300 far;389 near;16385 near;", 0xc8, 0x01, 0xac, 0x02, 0, 5, 0, 0x81, 0);
+}
+
+/* Whatever the bytes are: no crash, and visiting and summing agree (dump_trace() checks). */
+static void test_random_bytes(void)
+{
+    static const char *const metadata[] = {
+        FIELDS(MEMBER("a", VU) "," MEMBER("b", VS) "," MEMBER("c", FIXED("boolean", "3", ""))),
+        FIELDS(MEMBER("a", STRING8("null-terminated-string", "utf-16le", "")) "," MEMBER(
+            "n", U8) "," MEMBER("e", STRING8("dynamic-length-string", "utf-32be",
+                                             ",'length-field-location':" AT("'n'")))),
+        FIELDS(MEMBER("n", VU) "," MEMBER("b", "{'type':'dynamic-length-blob',"
+                                               "'length-field-location':" AT("'n'") "}")),
+        FIELDS(MEMBER("n", VU) "," MEMBER(
+            "s", "{'type':'dynamic-length-array','element-field-class':{'type':'structure',"
+                 "'member-classes':[]},'length-field-location':" AT("'n'") "}")),
+        BY_BOOLEAN,
+        BY_RANGES,
+        BY_NUMBER,
+        WITH_LENGTHS(),
+        IN_OPTIONAL,
+    };
+    for (uint32_t seed = 0; seed < 400; seed++) {
+        g_autoptr(GRand) random = g_rand_new_with_seed(seed);
+        uint8_t bytes[200];
+        /* Small numbers make events that fit, large ones damage. */
+        int32_t end = seed % 4 == 0 ? 256 : seed % 4 == 1 ? 130 : 4;
+        for (size_t i = 0; i < sizeof bytes; i++)
+            bytes[i] = (uint8_t)g_rand_int_range(random, 0, end);
+        g_autofree char *spelled = spell(metadata[seed % G_N_ELEMENTS(metadata)]);
+        g_autofree char *text = dump_bytes(spelled, bytes, 1 + seed % sizeof bytes);
+        g_assert_nonnull(text);
+    }
 }
 
 int main(int argc, char **argv)
@@ -323,5 +329,6 @@ int main(int argc, char **argv)
     g_test_add_func("/fields2/lengths-in-options", test_lengths_in_options);
     g_test_add_func("/fields2/alignment", test_alignment);
     g_test_add_func("/fields2/header", test_header);
+    g_test_add_func("/fields2/random-bytes", test_random_bytes);
     return g_test_run();
 }

@@ -17,14 +17,44 @@ static bool fail_at(struct ctf2_source *source, size_t offset, const char *why)
     return false;
 }
 
-/* One fragment, without the white space around it. */
+/* The digits from `text` on, up to `end`, as a number that needs more than 64 bits. */
+static bool is_huge(const char *text, const char *end, bool is_negative)
+{
+    const char *largest = is_negative ? "9223372036854775808" : "18446744073709551615";
+    size_t n = (size_t)(end - text), limit = strlen(largest);
+    return n > limit || (n == limit && memcmp(text, largest, n) > 0);
+}
+
+/* Is there an integer beyond 64 bits in this JSON, which is known to be good? */
+static bool has_huge(const char *text, size_t size)
+{
+    const char *end = text + size;
+    bool in_text = false;
+
+    for (const char *c = text; c < end; c++) {
+        if (in_text && *c == '\\') {
+            c++;
+        } else if (*c == '"') {
+            in_text = !in_text;
+        } else if (!in_text && g_ascii_isdigit(*c)) {
+            const char *first = c;
+            while (c < end && g_ascii_isdigit(*c))
+                c++;
+            if (is_huge(first, c, first > text && first[-1] == '-'))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* One fragment; `room` is its size with the white space behind, which ends a number. */
 static bool parse_text(struct ctf2_tree *tree, struct json_tokener *tokener, const char *text,
-                       size_t size)
+                       size_t size, size_t room)
 {
     struct ctf2_source *source = tree->source;
 
     json_tokener_reset(tokener);
-    struct json_object *value = json_tokener_parse_ex(tokener, text, (int)size);
+    struct json_object *value = json_tokener_parse_ex(tokener, text, (int)room);
     enum json_tokener_error status = json_tokener_get_error(tokener);
     size_t end = json_tokener_get_parse_end(tokener);
     bool ok;
@@ -32,9 +62,10 @@ static bool parse_text(struct ctf2_tree *tree, struct json_tokener *tokener, con
         ok = fail_at(source, source->offset + size, "it ends in the middle");
     else if (status != json_tokener_success)
         ok = fail_at(source, source->offset + end, json_tokener_error_desc(status));
-    else if (end != size)
+    else if (end < size)
         ok = fail_at(source, source->offset + end, "there is more behind its end");
     else {
+        source->has_huge = has_huge(text, size);
         ctf2_modernise(value);
         ok = ctf2_parse_fragment(tree, &(struct ctf2_at){.source = source, .value = value});
     }
@@ -67,7 +98,7 @@ static bool parse_sequence(struct ctf2_tree *tree, const char *text, size_t size
             source->fragment++;
             source->offset = first;
             ok = first == last ? fail_at(source, first, "there is nothing")
-                               : parse_text(tree, tokener, text + first, last - first);
+                               : parse_text(tree, tokener, text + first, last - first, end - first);
         }
         begin = end;
     }

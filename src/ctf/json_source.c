@@ -96,7 +96,8 @@ bool ctf2_integer(const struct ctf2_at *at, struct ctf2_integer *integer)
     int64_t number = json_object_get_int64(at->value);
     integer->is_negative = number < 0;
     integer->bits = number < 0 ? (uint64_t)number : json_object_get_uint64(at->value);
-    return true;
+    return !at->source->has_huge || (integer->bits != UINT64_MAX && number != INT64_MIN) ||
+           ctf2_fail(at, LULL_ERROR_FORMAT, "the integer does not fit in 64 bits");
 }
 
 bool ctf2_unsigned(const struct ctf2_at *at, uint64_t *number)

@@ -14,6 +14,7 @@ struct ctf2_source {
     const char *name;  /* of the file */
     uint32_t fragment; /* counted from 1 */
     size_t offset;     /* of the fragment's first byte in the text */
+    bool has_huge;     /* there is a number beyond 64 bits, which json-c makes the largest one */
     GError **error;
     bool failed;
 };

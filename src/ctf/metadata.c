@@ -64,7 +64,7 @@ static bool check_header(const char *name, const struct packet_header *header, s
         g_snprintf(why, sizeof why,
                    "compression %u, encryption %u, checksum scheme %u: only 0 is understood",
                    header->compression, header->encryption, header->checksum_scheme);
-    } else if (header->major != 1 && header->major != 2) {
+    } else if (header->major != 1 && (header->major != 2 || header->minor != 0)) {
         code = LULL_ERROR_UNSUPPORTED;
         g_snprintf(why, sizeof why, "version %u.%u of CTF: only 1 and 2 are understood",
                    header->major, header->minor);

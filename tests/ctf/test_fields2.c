@@ -63,50 +63,22 @@ static void test_leb128(void)
                   "0 e {x=5,a=9};", 0xfd, 9);
 }
 
-/* 'bit-order': the bits of each byte from the other end. 1010 0110 read from the first bit on is
- * 0110 0101 the other way. */
+#define LTF ",'bit-order':'last-to-first'"
+#define FTL ",'bit-order':'first-to-last'"
+#define BIG16 "{'type':'fixed-length-unsigned-integer','length':16,'byte-order':'big-endian'" FTL "}"
+
+/* Section 6.4.3: the byte order says in which direction a byte's bits are read, the bit order whether
+ * the first one is the lowest or the highest of the whole value. */
 static void test_bit_order(void)
 {
-    ASSERT_READS2(
-        FIELDS(MEMBER("a", FIXED("unsigned-integer", "8", ",'bit-order':'last-to-first'")) "," MEMBER(
-            "b",
-            FIXED(
-                "unsigned-integer", "3",
-                ",'bit-order':'last-to-first'")) "," MEMBER("c",
-                                                            FIXED(
-                                                                "signed-integer", "5",
-                                                                ",'bit-order':'last-to-"
-                                                                "first'")) "," MEMBER("d",
-                                                                                      "{'"
-                                                                                      "type':"
-                                                                                      "'fixed"
-                                                                                      "-lengt"
-                                                                                      "h-"
-                                                                                      "unsign"
-                                                                                      "ed-"
-                                                                                      "intege"
-                                                                                      "r','"
-                                                                                      "length"
-                                                                                      "':16,'"
-                                                                                      "byte-"
-                                                                                      "order'"
-                                                                                      ":'big-"
-                                                                                      "endian"
-                                                                                      "',"
-                                                                                      "'bit-"
-                                                                                      "order'"
-                                                                                      ":'"
-                                                                                      "first-"
-                                                                                      "to-"
-                                                                                      "last'"
-                                                                                      "}") "," MEMBER("e",
-                                                                                                      FIXED(
-                                                                                                          "unsigned-integer",
-                                                                                                          "8",
-                                                                                                          ",'bit-order':'first-to-last'"))),
-        /* 0xa6 = 10100110, mirrored 01100101 = 101. 0xb1 = 101 10001, from the top and lowest bit
-         * first: 101 = 5, 10001 = 17 - 32. 0x01 0x80 mirrored: 0x80 0x01. */
-        "0 e {a=101,b=5,c=-15,d=32769,e=166};", 0xa6, 0xb1, 0x01, 0x80, 0xa6);
+    ASSERT_READS2(FIELDS(MEMBER("a", FIXED("unsigned-integer", "8", LTF)) ","
+                         MEMBER("b", FIXED("unsigned-integer", "3", LTF)) ","
+                         MEMBER("c", FIXED("signed-integer", "5", LTF)) ","
+                         MEMBER("d", BIG16) ","
+                         MEMBER("e", FIXED("unsigned-integer", "8", FTL))),
+                  /* 0xa6 from the lowest bit on is 01100101 = 101. 0xb1 is 100 01101: 4 and 13.
+                   * 0x01 0x80 from the highest bit on has ones at places 7 and 8: 128 + 256. */
+                  "0 e {a=101,b=4,c=13,d=384,e=166};", 0xa6, 0xb1, 0x01, 0x80, 0xa6);
 }
 
 static void test_meanings(void)

@@ -347,6 +347,103 @@ static void test_classes(void)
     g_free(dir);
 }
 
+/* ---- CTF 2 to CTF 2 ---- */
+
+#define INT(kind, bits, more)                                                                      \
+    "{\"type\":\"fixed-length-" kind "\",\"length\":" bits                                         \
+    ",\"byte-order\":\"little-endian\",\"alignment\":8" more "}"
+#define MEMBER(name, fc) "{\"name\":\"" name "\",\"field-class\":" fc "}"
+#define PLACE(name) "{\"origin\":\"event-record-payload\",\"path\":[\"" name "\"]}"
+
+/* Each kind of field class that CTF 1.8 does not have. */
+static const char ctf2_metadata[] =
+    "\x1e{\"type\":\"preamble\",\"version\":2}\n"
+    "\x1e{\"type\":\"clock-class\",\"id\":\"c\",\"name\":\"clock\",\"frequency\":1000000000,"
+    "\"origin\":\"unix-epoch\",\"accuracy\":7,\"precision\":3}\n"
+    "\x1e{\"type\":\"data-stream-class\",\"name\":\"s\",\"namespace\":\"n\","
+    "\"default-clock-class-id\":\"c\",\"event-record-header-field-class\":{\"type\":\"structure\","
+    "\"member-classes\":[" MEMBER(
+        "time",
+        INT("unsigned-integer", "8",
+            ",\"roles\":[\"default-clock-timestamp\"]")) "]}}\n"
+                                                         "\x1e{\"type\":\"event-record-class\","
+                                                         "\"name\":\"all\",\"payload-field-class\":"
+                                                         "{"
+                                                         "\"type\":\"structure\",\"member-"
+                                                         "classes\":[" MEMBER(
+                                                             "flag",
+                                                             INT("boolean", "8",
+                                                                 "")) "," MEMBER("maybe",
+                                                                                 "{\"type\":"
+                                                                                 "\"optional\","
+                                                                                 "\"selector-field-"
+                                                                                 "location\""
+                                                                                 ":" PLACE(
+                                                                                     "flag") ",\"fi"
+                                                                                             "eld-"
+                                                                                             "class"
+                                                                                             "\""
+                                                                                             ":" INT("unsigned-integer", "16", "") "}") "," MEMBER("leb",
+                                                                                                                                                   "{\"type\":\"variable-length-unsigned-integer\"}") "," MEMBER("sleb",
+                                                                                                                                                                                                                 "{\"type\":\"variable-length-signed-integer\",\"mappings\":{\"minus\":[[-9,-1]]}}") "," MEMBER("some", "{\"type\":\"optional\",\"selector-field-location\":" PLACE("sleb") ",\"selector-field-ranges\":[[-3,-2],[5,6]],\"field-class\":{\"type\":"
+                                                                                                                                                                                                                                                                                                                                                                                            "\"null-terminated-string\"}}") "," MEMBER("bits", INT("bit-array",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                   "16", "")) "," MEMBER("map", INT("bit-map", "8", ",\"flags\":{\"low\":[[0,1]],\"high\":[[6,7]]}")) "," MEMBER("mirrored", INT("unsigned-integer",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                 "8", ",\"bit-order\":\"last-to-first\"")) "," MEMBER("wide",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      "{\"type\":\"static-length-string\",\"length\":6,\"encoding\":\"utf-16le\"}") "," MEMBER("text",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                               "{\"type\":\"dynamic-length-string\",\"length-field-location\":" PLACE(
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                   "leb") "}") "," MEMBER("blob", "{\"type\":\"static-length-blob\",\"length\":3,\"media-type\":\"image/png\"}") "," MEMBER("bytes", "{\"type\":\"dynamic-length-blob\",\"length-field-location\":" PLACE("leb") "}") "," MEMBER("half", INT("floating-point-number",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                             "16",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                             "")) "," MEMBER("pick",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                             "{\"type\":\"variant\",\"selector-field-location\":" PLACE("sleb") ",\"options\":[{\"selector-field-ranges\":[[-9,0]],\"field-class\":" INT("unsigned-integer", "8", "") "},{\"name\":\"up\",\"selector-field-ranges\":[[1,60]],"
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      "\"field-class\":" INT("signed-integer",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                             "8", "") "}]}") "]}}\n";
+
+static void test_ctf2(void)
+{
+    static const char first[] = "\x05\x01\x34\x12"         /* time, flag, maybe */
+                                "\x82\x00\x7d\x68\x69\x00" /* leb 2, sleb -3, some "hi" */
+                                "\xcd\xab\x41\x01"
+                                "h\0"
+                                "\xe9\x00"
+                                "!\0" /* bits map mirrored wide */
+                                "ab"
+                                "\x01\x02\x03"
+                                "\xfe\xff" /* text blob bytes */
+                                "\x00\x3e"
+                                "\xc8"; /* half 1.5, pick 200 */
+    static const char second[] = "\x09\x00"
+                                 "\x01\x09"
+                                 "\x00\x00\x80\x80"
+                                 "a\0\0\0b\0"
+                                 "z"
+                                 "\x07\x08\x09"
+                                 "\x11"
+                                 "\x00\xc0"
+                                 "\xff";
+    char *dir = new_directory();
+    g_autoptr(GByteArray) file = g_byte_array_new();
+    put_bytes(file, first, sizeof first - 1);
+    put_bytes(file, second, sizeof second - 1);
+    write_trace(dir, ctf2_metadata, file);
+    g_autofree char *lines = round_trip(dir);
+    g_auto(GStrv) events = g_strsplit(lines, "\n", 2);
+    static const char *const of_first[] = {
+        "\"time_ns\":5",   "\"flag\":true", "4660",  "\"leb\":2",        "\"value\":-3",
+        "\"minus\"",       "\"hi\"",        "43981", "\"mirrored\":128", "hé!",
+        "\"text\":\"ab\"", "\"half\":1.5",  "200",
+    };
+    static const char *const of_second[] = {
+        "\"time_ns\":9",  "\"flag\":false", "\"leb\":1",   "\"value\":9", "\"mirrored\":1,",
+        "\"wide\":\"a\"", "\"text\":\"z\"", "\"half\":-2", "{\"up\":-1}",
+    };
+    for (unsigned i = 0; i < G_N_ELEMENTS(of_first); i++)
+        if (strstr(events[0], of_first[i]) == NULL)
+            g_error("no %s in %s", of_first[i], events[0]);
+    for (unsigned i = 0; i < G_N_ELEMENTS(of_second); i++)
+        if (strstr(events[1], of_second[i]) == NULL)
+            g_error("no %s in %s", of_second[i], events[1]);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -359,5 +456,6 @@ int main(int argc, char **argv)
     g_test_add_data_func("/ctf/writer/scopes/le", GUINT_TO_POINTER(0), test_scopes);
     g_test_add_data_func("/ctf/writer/scopes/be", GUINT_TO_POINTER(1), test_scopes);
     g_test_add_func("/ctf/writer/classes", test_classes);
+    g_test_add_func("/ctf/writer/ctf2", test_ctf2);
     return g_test_run();
 }

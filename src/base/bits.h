@@ -65,19 +65,21 @@ static inline uint64_t lull_load_bits(const uint8_t *base, uint64_t bit, unsigne
     return v & lull_low_mask(size);
 }
 
-/* The same where the bits of each byte come in the other order. */
+/* The `size` low bits (1..64) of v, the lowest of which becomes the highest. */
+static inline uint64_t lull_reverse_bits(uint64_t v, unsigned size)
+{
+    v = (v >> 1 & UINT64_C(0x5555555555555555)) | (v & UINT64_C(0x5555555555555555)) << 1;
+    v = (v >> 2 & UINT64_C(0x3333333333333333)) | (v & UINT64_C(0x3333333333333333)) << 2;
+    v = (v >> 4 & UINT64_C(0x0f0f0f0f0f0f0f0f)) | (v & UINT64_C(0x0f0f0f0f0f0f0f0f)) << 4;
+    return __builtin_bswap64(v) >> (64 - size);
+}
+
+/* The same with the first bit where the last one would be: the bit order of CTF 2 that is not usual
+ * for the byte order. */
 static inline uint64_t lull_load_bits_reversed(const uint8_t *base, uint64_t bit, unsigned size,
                                                bool big_endian)
 {
-    uint8_t bytes[16] = {0};
-    const uint8_t *p = base + (bit >> 3);
-    for (unsigned i = 0; i < (size + (bit & 7) + 7) / 8; i++) {
-        unsigned v = p[i];
-        v = (v >> 4 & 0x0f) | (v & 0x0f) << 4;
-        v = (v >> 2 & 0x33) | (v & 0x33) << 2;
-        bytes[i] = (uint8_t)((v >> 1 & 0x55) | (v & 0x55) << 1);
-    }
-    return lull_load_bits(bytes, bit & 7, size, big_endian);
+    return lull_reverse_bits(lull_load_bits(base, bit, size, big_endian), size);
 }
 
 /* Reads the LEB128 integer at p, of which `room` bytes may be read. Returns its length in bytes;

@@ -85,15 +85,15 @@ const char *lull_packet_fill(const struct lull_stream_plan *stream, const uint8_
     bool has_size = (have & LULL_HAS_PACKET_SIZE) != 0;
     uint64_t content = lull_memory_get(memory, LULL_MEM_CONTENT_SIZE);
     uint64_t size = lull_memory_get(memory, LULL_MEM_PACKET_SIZE);
-    if (!has_size) /* then a single packet fills the file */
-        size = room_bits;
+    if (!has_size) /* then there is no padding, or a single packet fills the file */
+        size = has_content ? lull_align_up(MIN(content, LULL_BITS_HUGE), 8) : room_bits;
     if (!has_content)
         content = size;
     if (size % 8 != 0 || size < header_bits || size == 0)
         return "the packet header gives an impossible packet_size";
+    packet->bits = size;
     if (content < header_bits || content > size)
         return "the packet header gives an impossible content_size";
-    packet->bits = size;
     packet->content_bits = content;
     if (size > room_bits) {
         packet->flags |= LULL_PACKET_CUT;
@@ -271,6 +271,8 @@ static const char *verify_entry(struct finder *f, const struct lull_packet *entr
 
 static const char *parse_index(struct finder *f, const uint8_t *data, size_t size)
 {
+    if (size < INDEX_HEADER || lull_load_u32(data, true) != INDEX_MAGIC)
+        return "it does not begin like an index";
     uint32_t entry_size = lull_load_u32(data + 12, true);
     if (lull_load_u32(data + 4, true) != 1 || entry_size < INDEX_ENTRY_1_0 || entry_size > 4096)
         return "it has an unknown version";
@@ -311,10 +313,11 @@ static bool use_index(struct finder *f, const char *index_path, const char **why
     size_t size;
     if (index_path == NULL || !g_file_get_contents(index_path, &data, &size, NULL))
         return false;
-    if (size < INDEX_HEADER || lull_load_u32((const uint8_t *)data, true) != INDEX_MAGIC)
-        return false; /* not ours: there have been others; the headers say it all */
+    if (size >= 6 && memcmp(data, "CTFIDX", 6) == 0)
+        return false; /* another kind of index; the headers say it all */
     *why = parse_index(f, (const uint8_t *)data, size);
-    bool has_sequence = lull_load_u32((const uint8_t *)data + 12, true) >= INDEX_ENTRY_1_1;
+    bool has_sequence =
+        *why == NULL && lull_load_u32((const uint8_t *)data + 12, true) >= INDEX_ENTRY_1_1;
     GArray *packets = f->list->packets;
     if (*why == NULL && packets->len > 0) {
         *why = verify_entry(f, &g_array_index(packets, struct lull_packet, 0), true, has_sequence);
@@ -373,7 +376,7 @@ static bool scan(struct finder *f, const char **why)
     uint64_t size = f->list->file_size, offset = 0, clock = 0;
     bool gap = false;
     while (offset < size) {
-        struct lull_packet packet;
+        struct lull_packet packet = {0};
         uint32_t stream = 0;
         const char *wrong = read_header(f, offset, &packet, &stream);
         bool first = f->list->packets->len == 0;
@@ -381,7 +384,9 @@ static bool scan(struct finder *f, const char **why)
         if (wrong == NULL && !first && stream != f->list->stream)
             wrong = "a packet of another stream lies between the packets";
         if (wrong != NULL) {
-            uint64_t next = search_packet(f, offset + 1);
+            /* The size may be right where the contents are not. */
+            bool has_size = packet.bits != 0 && packet.bits / 8 < size - offset;
+            uint64_t next = has_size ? offset + packet.bits / 8 : search_packet(f, offset + 1);
             if (first && next >= size) {
                 *why = wrong;
                 return false;

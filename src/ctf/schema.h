@@ -132,8 +132,8 @@ struct lull_fc {
         struct {
             uint32_t size; /* bits, 1..64 */
             bool is_signed, is_big_endian;
-            /* The bits of each byte come in the other order than usual, which is from the least
-             * significant on for little endian, from the most significant on for big endian. */
+            /* The field's first bit is where its last one would be: little-endian fields have the
+             * least significant bit first, big-endian ones the most significant, if not reversed. */
             bool is_bit_reversed;
             uint8_t base; /* preferred display base: 2, 8, 10, 16 */
             enum lull_int_meaning meaning;

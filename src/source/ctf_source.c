@@ -201,6 +201,18 @@ static void add_stream(struct ctf_source *source, const char *path, struct lull_
     note_losses(source, stream->cursor);
 }
 
+/* An empty file is no damage: tracers make one for each CPU, and not each has events. But it is if
+ * an index tells of packets in it. */
+static void check_empty(struct ctf_source *source, const char *path, const char *index_path)
+{
+    struct stat st;
+    const off_t index_header = 16;
+    if (stat(index_path, &st) == 0 && st.st_size > index_header)
+        lull_report_problem(source->report,
+                            "%s: byte 0: the stream file is empty, its index tells of packets",
+                            path);
+}
+
 /* Opens one file; what is wrong with it is a problem of that file only. */
 static void open_stream(struct ctf_source *source, const char *name)
 {
@@ -217,8 +229,8 @@ static void open_stream(struct ctf_source *source, const char *name)
     } else if (S_ISREG(st.st_mode)) {
         struct lull_packet_list list;
         g_autoptr(GError) error = NULL;
-        /* An empty file is no damage: tracers make one for each CPU, and not each has events. */
         if (st.st_size == 0) {
+            check_empty(source, path, index_path);
             close(fd);
             return;
         }

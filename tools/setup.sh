@@ -57,6 +57,7 @@ find_missing() {
     needs_library 'glib-2.0 >= 2.70' libglib2.0-dev
     needs_library json-c libjson-c-dev
     needs_library smartcols libsmartcols-dev
+    needs_library libarchive libarchive-dev
     if [ "$want" = ci ]; then
         needs_program clang-format clang-format
         needs_program cppcheck cppcheck

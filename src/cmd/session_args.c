@@ -17,11 +17,8 @@ struct lull_session *lull_args_open_traces(const struct lull_args *args, GError 
         return NULL;
     }
     struct lull_session *session = lull_session_new();
-    for (uint32_t i = 0; i < count; i++) {
-        if (!lull_session_add(session, paths[i], error)) {
-            lull_session_free(session);
-            return NULL;
-        }
+    if (!lull_session_add_all(session, paths, count, error)) {
+        g_clear_pointer(&session, lull_session_free);
     }
     return session;
 }

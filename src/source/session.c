@@ -153,6 +153,34 @@ void lull_session_select(struct lull_session *session, int32_t host, int32_t cpu
     session->is_started = false;
 }
 
+/* False if its streams have no time in common. */
+static bool intersect_trace(struct session_trace *trace)
+{
+    const struct lull_source *source = trace->source;
+    trace->common_begin_ns = INT64_MIN;
+    trace->common_end_ns = INT64_MAX;
+    for (uint32_t i = 0; i < source->n_streams; i++) {
+        trace->common_begin_ns = MAX(trace->common_begin_ns, source->streams[i]->begin_ns);
+        trace->common_end_ns = MIN(trace->common_end_ns, source->streams[i]->end_ns);
+    }
+    return trace->common_begin_ns <= trace->common_end_ns;
+}
+
+bool lull_session_intersect(struct lull_session *session, GError **error)
+{
+    for (uint32_t t = 0; t < session->traces->len; t++) {
+        if (!intersect_trace(lull_session_trace_at(session, t))) {
+            g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                        "%s: there is no time in which all streams of the trace have packets",
+                        lull_session_trace(session, t)->path);
+            return false;
+        }
+    }
+    session->is_intersected = true;
+    session->is_started = false;
+    return true;
+}
+
 void lull_session_rewind(struct lull_session *session)
 {
     session->is_started = false;
@@ -250,14 +278,32 @@ static bool is_selected(const struct lull_session *session, const struct lull_so
            (session->only_cpu < 0 || stream->cpu == session->only_cpu);
 }
 
+/* A time of a trace on its host's clock. */
+static int64_t host_time(const struct session_trace *trace, int64_t time_ns)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(time_ns, trace->delta_ns, &sum))
+        return trace->delta_ns < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
+}
+
 static void start_stream(const struct lull_session *session, struct lull_source_stream *stream)
 {
+    const struct session_trace *trace = lull_session_trace_at(session, stream->event.trace);
     struct lull_source_window window = {
         .begin_ns = session->begin_ns,
         .end_ns = session->end_ns,
-        .delta_ns = lull_session_trace_at(session, stream->event.trace)->delta_ns,
+        .delta_ns = trace->delta_ns,
         .transform = lull_session_host_at(session, stream->event.host)->transform,
     };
+    if (session->is_intersected) {
+        int64_t begin =
+            lull_clock_transform_apply(&window.transform, host_time(trace, trace->common_begin_ns));
+        int64_t end =
+            lull_clock_transform_apply(&window.transform, host_time(trace, trace->common_end_ns));
+        window.begin_ns = MAX(window.begin_ns, begin);
+        window.end_ns = MIN(window.end_ns, MIN(end, INT64_MAX - 1) + 1);
+    }
     stream->ops->start(stream, &window);
 }
 

@@ -19,7 +19,8 @@ struct session_trace {
     struct lull_report report;
     struct lull_source *source;
     uint32_t index, first_stream;
-    int64_t delta_ns; /* from its clock to that of the host's first trace */
+    int64_t delta_ns;                       /* from its clock to that of the host's first trace */
+    int64_t common_begin_ns, common_end_ns; /* in which all streams have packets, own clock */
     GHashTable *class_names;
 };
 
@@ -41,6 +42,7 @@ struct lull_session {
 
     int64_t begin_ns, end_ns;
     int32_t only_host, only_cpu;
+    bool is_intersected;
 
     bool is_subscribed; /* the sources know the subscriptions */
     bool is_started;

@@ -3,6 +3,7 @@
 #ifndef LULL_GRAPH_EXECGRAPH_H
 #define LULL_GRAPH_EXECGRAPH_H
 
+#include "graph/critpath.h"
 #include "graph/graph.h"
 #include "graph/path.h"
 #include "graph/sync.h"
@@ -22,6 +23,6 @@ const struct lull_graph *lull_execgraph_graph(const struct lull_execgraph *eg);
 struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
                                       const struct lull_session *session,
                                       const struct lull_sync *sync, uint32_t task, int64_t begin_ns,
-                                      int64_t end_ns);
+                                      int64_t end_ns, enum lull_critpath_kind kind);
 
 #endif

@@ -95,7 +95,8 @@ static unsigned follow(struct lull_session *session, FILE *nowhere)
         if (t->first_ns >= t->last_ns)
             continue;
         struct lull_path *path =
-            lull_execgraph_path(eg, session, sync, task, t->first_ns, t->last_ns);
+            lull_execgraph_path(eg, session, sync, task, t->first_ns, t->last_ns,
+                                task % 2 ? LULL_CRITPATH_UNBOUNDED : LULL_CRITPATH_BOUNDED);
         check_path(path);
         show_path(path, nowhere);
         lull_path_free(path);

@@ -106,6 +106,8 @@ WORKLOADS = {
     # waits for is child1 alone. The path of child1, which did wait for child2, is the next entry.
     "wk-cpm1": (795, [796, 797], [795, 796, 795]),
     "wk-cpm1 child1": (796, [797], [796, 797, 796]),
+    # What decided when master was done, followed all the way back, is the README's order.
+    "wk-cpm1 unbounded": (795, [796, 797], [795, 796, 797, 796, 795], "--unbounded"),
     # master forks child1 and waits only after it has ended: master alone.
     "wk-cpm2": (853, [854], [853]),
 }
@@ -291,9 +293,9 @@ def truth(name, comm, begin, end, legs, order):
                f"named in {named / MS:.3f} ms", describe(preempted))
 
 
-def workload(name, master, children, order):
+def workload(name, master, children, order, *options):
     trace = os.path.join(samples, "truth", name.split()[0])
-    answer = ask("critpath", trace, "--tid", str(master))
+    answer = ask("critpath", trace, "--tid", str(master), *options)
     check_form(name, answer)
     tasks = {master, *children}
     found = order_of(answer["segments"], lambda s: s["tid"], 1 * MS, among=tasks)

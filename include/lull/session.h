@@ -27,6 +27,8 @@ struct lull_trace {
     const char *domain;     /**< "kernel", "ust" or "" */
     const char *kernel;     /**< kernel release or "" */
     const char *name;       /**< session name or "" */
+    const char *process;    /**< the one that it is of (LTTng's per-PID buffers), or "" */
+    int64_t process_id;     /**< of that process, or -1 */
     const char *format;     /**< "CTF 1.8" */
     const char *clock_name; /**< or "" */
     uint64_t clock_frequency_hz;

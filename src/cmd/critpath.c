@@ -278,7 +278,7 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"host",  "tid",   "comm",    "begin", "end", "timerange",
+static const char *const common[] = {"intersection", "host",  "tid",   "comm",    "begin", "end", "timerange",
                                      "local", "limit", "no-sync", "json",  NULL};
 
 static const struct lull_example examples[] = {

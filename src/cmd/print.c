@@ -245,7 +245,7 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"begin", "end",  "timerange", "local",   "host", "cpu",
+static const char *const common[] = {"intersection", "begin", "end",  "timerange", "local",   "host", "cpu",
                                      "tid",   "comm", "limit",     "no-sync", "json", NULL};
 
 static const struct lull_example examples[] = {
@@ -265,8 +265,8 @@ const struct lull_verb lull_verb_print = {
     .usage = "TRACE…",
     .description =
         "Prints the events of all traces in the order of their times, one line each: the time, "
-        "the host if there are several, the CPU, the name, the contexts in parentheses, then "
-        "the fields. Control characters in texts are shown as escapes. Clocks of several "
+        "the host if there are several, the CPU, the process if its trace is of that process "
+        "alone (LTTng's per-PID buffers), the name, the contexts in parentheses, then the fields. Control characters in texts are shown as escapes. Clocks of several "
         "machines are joined by the packets they exchanged, unless --no-sync.\n"
         "\n"
         "--tid and --comm keep the events that happened while that task ran on the CPU: the "
@@ -283,7 +283,8 @@ const struct lull_verb lull_verb_print = {
         "Integers are numbers of up to 64 bits, an enumeration is {\"value\", \"label\"} with "
         "a null label if its value has none, a structure is an object, an array a list, a "
         "variant an object with the one option that was chosen. \"cpu\" is null if the stream "
-        "belongs to none. An event that is damaged inside ends with \"damaged\": true.",
+        "belongs to none. \"process\" (\"name\", \"pid\") is there if the trace is of one process "
+        "alone. An event that is damaged inside ends with \"damaged\": true.",
     .options = options,
     .common = common,
     .examples = examples,

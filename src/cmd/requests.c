@@ -190,7 +190,7 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"begin", "end",   "timerange", "local", "host", "tid",
+static const char *const common[] = {"intersection", "begin", "end",   "timerange", "local", "host", "tid",
                                      "comm",  "limit", "no-sync",   "json",  NULL};
 
 static const struct lull_example examples[] = {

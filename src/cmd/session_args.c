@@ -17,7 +17,8 @@ struct lull_session *lull_args_open_traces(const struct lull_args *args, GError 
         return NULL;
     }
     struct lull_session *session = lull_session_new();
-    if (!lull_session_add_all(session, paths, count, error)) {
+    if (!lull_session_add_all(session, paths, count, error) ||
+        (lull_args_flag(args, "intersection") && !lull_session_intersect(session, error))) {
         g_clear_pointer(&session, lull_session_free);
     }
     return session;

@@ -328,6 +328,8 @@ static void describe(struct ctf_source *source)
     info->kernel = env_text(source, "kernel_release");
     const char *session = lull_schema_env_text(schema, "trace_name");
     info->name = session != NULL ? session : env_text(source, "session_name");
+    info->process = env_text(source, "procname");
+    info->process_id = lull_schema_env_number(schema, "vpid", -1);
     info->format = keep(source, g_strdup_printf("CTF %u.%u", schema->major, schema->minor));
     source->base.hostname = lull_schema_env_text(schema, "hostname");
     const struct lull_clock *clock = NULL;

@@ -96,7 +96,8 @@ static bool move_to_disk(struct unpacking *u)
         }
         at += (uint64_t)n;
     }
-    close(u->archive->fd);
+    if (u->archive->fd >= 0)
+        close(u->archive->fd);
     u->archive->fd = fd;
     return true;
 }
@@ -236,45 +237,52 @@ static bool take_member(struct unpacking *u, struct archive_entry *entry, GHashT
 
 /* ---- all of it ---- */
 
+static bool unrecognized(struct unpacking *u)
+{
+    const char *text = archive_error_string(u->reader);
+    g_autofree char *why =
+        g_strdup_printf("not a directory (a CTF trace is a directory with a file 'metadata'), nor "
+                        "one packed as .tar, .tar.gz, .tar.xz or .tar.zst: %s",
+                        text ? text : "unknown format");
+    return fail(u, LULL_ERROR_FORMAT, why);
+}
+
+static bool damaged(struct unpacking *u)
+{
+    const char *text = archive_error_string(u->reader);
+    g_autofree char *why = g_strdup_printf("the archive is damaged: %s", text ? text : "unknown");
+    return fail(u, LULL_ERROR_FORMAT, why);
+}
+
 static bool read_members(struct unpacking *u)
 {
     g_autoptr(GHashTable) by_name = g_hash_table_new(g_str_hash, g_str_equal);
     struct archive_entry *entry;
     int status;
-    bool first = true;
+    bool any = false;
     while ((status = archive_read_next_header(u->reader, &entry)) == ARCHIVE_OK ||
            status == ARCHIVE_WARN) {
         if (!take_member(u, entry, by_name))
             return false;
-        first = false;
+        any = true;
     }
-    if (status == ARCHIVE_EOF) /* a hole at the end has no bytes yet */
-        return ftruncate(u->archive->fd, (off_t)u->used) == 0 || write_failed(u);
-    const char *text = archive_error_string(u->reader);
-    g_autofree char *why =
-        first ? g_strdup_printf("neither a directory nor an archive that can be read (a CTF trace "
-                                "is a directory with a file 'metadata'; it may be packed as .tar, "
-                                ".tar.gz, .tar.xz or .tar.zst): %s",
-                                text ? text : "unknown format")
-              : g_strdup_printf("the archive is damaged: %s", text ? text : "unknown");
-    return fail(u, LULL_ERROR_FORMAT, why);
+    if (status != ARCHIVE_EOF)
+        return any ? damaged(u) : unrecognized(u);
+    /* A hole at the end has no bytes yet. */
+    return ftruncate(u->archive->fd, (off_t)u->used) == 0 || write_failed(u);
 }
 
-/* Formats by name: what needs an external program to decompress is not run. */
-static bool open_reader(struct unpacking *u)
+/* What needs an external program to decompress is not run: filters only by what is built in. */
+static bool open_reader(struct unpacking *u, int fd)
 {
     struct archive *reader = u->reader = archive_read_new();
-    bool is_ready = reader != NULL && archive_read_support_format_tar(reader) == ARCHIVE_OK;
-    if (is_ready) {
-        archive_read_support_filter_gzip(reader);
-        archive_read_support_filter_bzip2(reader);
-        archive_read_support_filter_xz(reader);
-        archive_read_support_filter_zstd(reader);
-    }
-    if (is_ready && archive_read_open_filename(reader, u->path, BLOCK) == ARCHIVE_OK)
-        return true;
-    const char *text = reader != NULL ? archive_error_string(reader) : NULL;
-    return fail(u, LULL_ERROR_IO, text ? text : "the archive cannot be opened");
+    if (reader == NULL || archive_read_support_format_tar(reader) != ARCHIVE_OK)
+        return fail(u, LULL_ERROR_IO, "libarchive cannot be used");
+    archive_read_support_filter_gzip(reader);
+    archive_read_support_filter_bzip2(reader);
+    archive_read_support_filter_xz(reader);
+    archive_read_support_filter_zstd(reader);
+    return archive_read_open_fd(reader, fd, BLOCK) == ARCHIVE_OK || unrecognized(u);
 }
 
 static int compare_members(gconstpointer a, gconstpointer b)
@@ -283,10 +291,10 @@ static int compare_members(gconstpointer a, gconstpointer b)
                   ((const struct lull_archive_member *)b)->name);
 }
 
-static uint64_t bytes_limit(const char *path)
+static uint64_t bytes_limit(int fd)
 {
     struct stat st;
-    uint64_t size = stat(path, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
+    uint64_t size = fstat(fd, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
     if (size > LULL_ARCHIVE_MAX_BYTES / LULL_ARCHIVE_RATIO)
         return LULL_ARCHIVE_MAX_BYTES;
     return MAX(size * LULL_ARCHIVE_RATIO, LULL_ARCHIVE_FREE_BYTES);
@@ -296,20 +304,23 @@ struct lull_archive *lull_archive_open(const char *path,
                                        void (*problem)(void *user, const char *text), void *user,
                                        GError **error)
 {
-    struct lull_archive *archive = g_new0(struct lull_archive, 1);
+    struct unpacking unpacking = {
+        .path = path, .problem = problem, .user = user, .error = error};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) {
+        fail(&unpacking, LULL_ERROR_IO, g_strerror(errno));
+        return NULL;
+    }
+    struct lull_archive *archive = unpacking.archive = g_new0(struct lull_archive, 1);
     archive->references = 1;
     archive->members = g_array_new(FALSE, FALSE, sizeof(struct lull_archive_member));
     archive->fd = memfd_create("lull-archive", MFD_CLOEXEC);
-    struct unpacking unpacking = {.archive = archive,
-                                  .path = path,
-                                  .limit = bytes_limit(path),
-                                  .problem = problem,
-                                  .user = user,
-                                  .error = error};
+    unpacking.limit = bytes_limit(fd);
     bool done = archive->fd >= 0 || move_to_disk(&unpacking);
-    done = done && open_reader(&unpacking) && read_members(&unpacking);
+    done = done && open_reader(&unpacking, fd) && read_members(&unpacking);
     if (unpacking.reader != NULL)
         archive_read_free(unpacking.reader);
+    close(fd);
     if (!done) {
         lull_archive_unref(archive);
         return NULL;

@@ -64,8 +64,8 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"intersection", "begin", "end", "timerange", "local",
-                                     "host",  "cpu", "json",      NULL};
+static const char *const common[] = {"intersection", "begin", "end",  "timerange", "local",
+                                     "host",         "cpu",   "json", NULL};
 
 static const struct lull_example examples[] = {
     {"lull info my-trace", "What the trace holds, what it lost, what it can answer."},
@@ -107,7 +107,8 @@ const struct lull_verb lull_verb_info = {
         "  \"problems\": [text, …]}\n"
         "\n"
         "Times are nanoseconds since 1970 on the machine's own clock; begin, end and duration "
-        "are null for a trace without packets, process for one that is not of one process alone. \"events\" is null without --events, else "
+        "are null for a trace without packets, process for one that is not of one process alone. "
+        "\"events\" is null without --events, else "
         "sorted by count, largest first, then name and host. \"answer\" is \"yes\", \"partly\" "
         "or \"no\"; \"lacks\" lists for each missing kind of event the names any one of which "
         "would do; \"without\" lists what else is missing and what follows from that. "

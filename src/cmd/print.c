@@ -245,8 +245,9 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"intersection", "begin", "end",  "timerange", "local",   "host", "cpu",
-                                     "tid",   "comm", "limit",     "no-sync", "json", NULL};
+static const char *const common[] = {"intersection", "begin", "end", "timerange", "local",
+                                     "host",         "cpu",   "tid", "comm",      "limit",
+                                     "no-sync",      "json",  NULL};
 
 static const struct lull_example examples[] = {
     {"lull print my-trace | less", "All events."},
@@ -266,7 +267,8 @@ const struct lull_verb lull_verb_print = {
     .description =
         "Prints the events of all traces in the order of their times, one line each: the time, "
         "the host if there are several, the CPU, the process if its trace is of that process "
-        "alone (LTTng's per-PID buffers), the name, the contexts in parentheses, then the fields. Control characters in texts are shown as escapes. Clocks of several "
+        "alone (LTTng's per-PID buffers), the name, the contexts in parentheses, then the fields. "
+        "Control characters in texts are shown as escapes. Clocks of several "
         "machines are joined by the packets they exchanged, unless --no-sync.\n"
         "\n"
         "--tid and --comm keep the events that happened while that task ran on the CPU: the "

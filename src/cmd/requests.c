@@ -190,8 +190,8 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"intersection", "begin", "end",   "timerange", "local", "host", "tid",
-                                     "comm",  "limit", "no-sync",   "json",  NULL};
+static const char *const common[] = {"intersection", "begin", "end",   "timerange", "local", "host",
+                                     "tid",          "comm",  "limit", "no-sync",   "json",  NULL};
 
 static const struct lull_example examples[] = {
     {"lull requests client httpd db", "All requests seen on three machines."},

@@ -304,8 +304,7 @@ struct lull_archive *lull_archive_open(const char *path,
                                        void (*problem)(void *user, const char *text), void *user,
                                        GError **error)
 {
-    struct unpacking unpacking = {
-        .path = path, .problem = problem, .user = user, .error = error};
+    struct unpacking unpacking = {.path = path, .problem = problem, .user = user, .error = error};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) {
         fail(&unpacking, LULL_ERROR_IO, g_strerror(errno));

@@ -65,7 +65,7 @@ static void tell_packet(const struct lull_execgraph *eg, uint32_t index, GString
     g_string_append_printf(out, "packet %s → %s, %u byte%s", source, destination, packet->payload,
                            packet->payload == 1 ? "" : "s");
     if (packet->peer == LULL_NONE)
-        g_string_append(out, ", its sender is not in the traces");
+        g_string_append(out, ", its sender is not known");
 }
 
 /* hop->cause tells what evidence->index is; a DISK wait's request is known by index even when the

@@ -14,7 +14,7 @@ struct fixture {
 static void set_up(struct fixture *f, gconstpointer data)
 {
     f->model = lull_model_new(NULL, LULL_GROUP_ALL);
-    f->eg = lull_execgraph_new(f->model);
+    f->eg = lull_execgraph_new(f->model, NULL);
 }
 
 static void tear_down(struct fixture *f, gconstpointer data)

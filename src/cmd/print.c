@@ -271,6 +271,9 @@ const struct lull_verb lull_verb_print = {
         "Control characters in texts are shown as escapes. Clocks of several "
         "machines are joined by the packets they exchanged, unless --no-sync.\n"
         "\n"
+        "--intersection keeps of each trace the time in which all its streams have packets: with "
+        "a ring of files or buffers, the streams begin at different times.\n"
+        "\n"
         "--tid and --comm keep the events that happened while that task ran on the CPU: the "
         "contexts of the event tell which task it was, and if the trace was recorded without "
         "them, the last sched_switch on that CPU does.",

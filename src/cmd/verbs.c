@@ -17,11 +17,19 @@ const struct lull_verb *const lull_verbs[] = {
 
 const char lull_program_description[] =
     "Lull answers one question: what was my program waiting for? It reads what the kernel "
-    "recorded on one or many machines (LTTng kernel traces), joins their clocks and follows "
+    "recorded on one or many machines (LTTng traces), joins their clocks and follows "
     "every wake-up backwards.\n"
     "\n"
-    "TRACE is the directory of a trace, or a directory that holds traces; several may be "
-    "given, of one machine or of many.";
+    "TRACE is the directory of a trace, or a directory that holds traces, such as that of an LTTng "
+    "session with kernel and user space; several may be given, of one machine or of many. Rotation "
+    "chunks and snapshots of a session are read as one trace. "
+    "The directory may be packed as .tar, .tar.gz, .tar.bz2, .tar.xz or .tar.zst, if lull "
+    "--version "
+    "lists packed traces. What it unpacks to may be 250 times the size of the archive (or 1 GiB, "
+    "if "
+    "that is more; at most 64 GiB): up to 64 MiB are kept in memory, more in a file in $TMPDIR "
+    "that "
+    "is gone when Lull ends.";
 
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
 

@@ -107,6 +107,11 @@ def compare(name, path, at_least, exactly=None):
         return
     done = run(sys.executable, COMPARE, "--lull", LULL, path, check=False)
     tap.ok(done.returncode == 0, f"{name}: as babeltrace2", done.stdout, done.stderr)
+    common = run("babeltrace2", "--stream-intersection", path, check=False)
+    found = run(LULL, "print", "--intersection", path, check=False)
+    tap.ok((common.returncode == 0) == (found.returncode == 0)
+           and common.stdout.count("\n") == found.stdout.count("\n"),
+           f"{name}: --intersection as babeltrace2", common.stderr[-300:], found.stderr)
 
 
 def record_uid(recorder):

@@ -29,8 +29,7 @@ struct lull_archive_member {
 #define LULL_ARCHIVE_MEMORY_BYTES (UINT64_C(64) << 20)
 
 /* Unpacks the file `path`. `problem` is told of members that are left out. NULL and an error if it
- * is no archive, is damaged, or passes a limit; LULL_ERROR_UNSUPPORTED in a build without
- * libarchive. */
+ * is no archive, is damaged, or passes a limit; in a build without libarchive always. */
 struct lull_archive *lull_archive_open(const char *path,
                                        void (*problem)(void *user, const char *text), void *user,
                                        GError **error);

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -175,6 +176,32 @@ def test_user_space(directory):
            "kernel and user space of one boot are one host", found)
 
 
+def test_false_kernel_events(directory):
+    # A program may call its events what the kernel does; no task runs because of them.
+    source = f"{SAMPLES}/truth/truth-relay/kernel"
+    if not os.path.isdir(source):
+        tap.skip("events of programs are not the kernel's", "no samples")
+        return
+    recorded = info(source)["traces"][0]
+    boot = re.search(rb'clock \{.*?uuid = "([^"]+)"', open(f"{source}/metadata", "rb").read(), re.S).group(1).decode()
+    shutil.copytree(source, f"{directory}/both/kernel")
+    question = ["critpath", "--json", "--comm", "t-client"]
+    expected = lull(*question, f"{directory}/both")[1]
+    answers = {}
+    running = json.loads(lull("print", "--json", "--comm", "t-client", "--limit", "50", source)[1].splitlines()[-1])
+    for domain in ("ust", "kernel"):
+        middle = running["time_ns"] - recorded["clock"]["offset_ns"]
+        trace = Trace(cpus=2, domain=domain, event="sched_switch", clock_uuid=boot, first=middle)
+        trace.metadata = trace.metadata.replace("uint64_t n;", "uint32_t next_tid; uint32_t prev_tid;").replace(
+            'hostname = "shapes"', f'hostname = "{recorded["host"]}"')
+        trace.plain(f"{directory}/both/ust/uid/0/64-bit")
+        answers[domain] = lull(*question, f"{directory}/both")[1]
+        hosts = info(f"{directory}/both")["hosts"]
+        tap.ok(len(hosts) == 1 and hosts[0]["traces"] == 2, f"one host with a trace of domain {domain}", hosts)
+    tap.ok(len(expected) > 1000 and answers["ust"] == expected, "events of programs are not the kernel's")
+    tap.ok(answers["kernel"] != expected, "they would change the answer if they were")
+
+
 # ---- archives ----
 
 def pack(path, source, mode="w", name="session"):
@@ -297,13 +324,16 @@ def test_recorded(directory):
         cut_stream(source, "c0_0", target_of)
         status, out, err = lull("print", f"{directory}/r/{name}")
         tap.ok(status == 0 and out == plain and len(out) > 10**6, f"a recorded trace as {name}", status, err)
+    if "libarchive" not in lull("--version")[1]:
+        return
     packed = pack(f"{directory}/both.tar.xz", f"{directory}/r/both", "w:xz")
     tap.ok(lull("print", packed)[1] == plain, "a recorded trace, packed")
 
 
 def main():
     tests = [test_ring, test_names, test_chunks, test_no_uuid, test_snapshots, test_crash, test_unused, test_damage,
-             test_intersection, test_several, test_user_space, test_recorded]
+             test_intersection, test_several, test_user_space,
+             test_false_kernel_events, test_recorded]
     archives = [test_archives, test_hostile, test_bad_archives, test_large_archive]
     if "libarchive" in lull("--version")[1]:
         tests += archives

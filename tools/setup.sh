@@ -57,11 +57,14 @@ find_missing() {
     needs_library 'glib-2.0 >= 2.70' libglib2.0-dev
     needs_library json-c libjson-c-dev
     needs_library smartcols libsmartcols-dev
+    needs_library libarchive libarchive-dev
     if [ "$want" = ci ]; then
         needs_program clang-format clang-format
         needs_program cppcheck cppcheck
         needs_program shellcheck shellcheck
         needs_program babeltrace2 babeltrace2
+        needs_program lttng-sessiond lttng-tools
+        needs_library lttng-ust liblttng-ust-dev
         needs_program rsvg-convert librsvg2-bin
         needs_program groff groff
         needs_program git git

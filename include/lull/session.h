@@ -27,11 +27,15 @@ struct lull_trace {
     const char *domain;     /**< "kernel", "ust" or "" */
     const char *kernel;     /**< kernel release or "" */
     const char *name;       /**< session name or "" */
+    const char *process;    /**< the one that it is of (LTTng's per-PID buffers), or "" */
+    int64_t process_id;     /**< of that process, or -1 */
     const char *format;     /**< "CTF 1.8" */
     const char *clock_name; /**< or "" */
     uint64_t clock_frequency_hz;
     int64_t clock_offset_ns; /**< from the origin of the clock to the Unix epoch */
     int64_t begin_ns, end_ns;
+    uint32_t directory_count; /**< it lies in: more than 1 after rotations and snapshots; `path` is
+                                   the first */
     uint32_t stream_count;
     uint64_t packet_count;
     uint64_t size_bytes; /**< of all stream files */
@@ -49,11 +53,19 @@ struct lull_loss {
 struct lull_session *lull_session_new(void);
 void lull_session_free(struct lull_session *session);
 
-/** Adds a trace directory, or each trace in the directories below `path`, in order of their names.
- *  False and an error if there is no trace there or it cannot be read at all; damage that leaves
- *  something to read goes to lull_session_problem() instead. A trace that is there already is not
- *  added again. */
+/** Adds a trace directory, or each trace in the directories below `path`, in order of their names;
+ * or the same packed in an archive (.tar, also compressed with gzip, bzip2, xz or zstd).
+ * Directories that hold parts of one trace (rotation chunks, snapshots) are one trace. False and an
+ * error if there is no trace there or it cannot be read at all; damage that leaves something to
+ * read goes to lull_session_problem() instead. A trace that is there already is not added again. */
 bool lull_session_add(struct lull_session *session, const char *path, GError **error);
+
+/** Adds what lies below several paths at once: directories of one trace, such as its rotation
+ * chunks, then become one trace, wherever they lie. Each path may also be an archive (.tar, plain
+ * or compressed). False and an error if one of the paths holds nothing that can be read; the others
+ *  have been added then. */
+bool lull_session_add_all(struct lull_session *session, const char *const *paths, uint32_t n_paths,
+                          GError **error);
 
 /** Hosts are numbered from 0 in the order in which their first trace was added. */
 uint32_t lull_session_host_count(const struct lull_session *session);
@@ -92,6 +104,10 @@ void lull_session_limit(struct lull_session *session, int64_t begin_ns, int64_t 
  * Rewinds. */
 void lull_session_select(struct lull_session *session, int32_t host, int32_t cpu);
 
+/** Leaves out of each trace what lies outside of the time in which all its streams have packets.
+ * False and an error if there is no such time for a trace; nothing has changed then. Rewinds. */
+bool lull_session_intersect(struct lull_session *session, GError **error);
+
 /** Begins at the first event again. */
 void lull_session_rewind(struct lull_session *session);
 
@@ -111,8 +127,8 @@ void lull_session_count(struct lull_session *session,
                                       const struct lull_event_class *event_class, uint64_t count),
                         void *user);
 
-/** How many threads may read streams that need not be merged, as lull_session_count() does; 1 unless
- * set, 0: as many as there are CPUs. Results do not depend on it. */
+/** How many threads may read streams that need not be merged, as lull_session_count() does; 1
+ * unless set, 0: as many as there are CPUs. Results do not depend on it. */
 void lull_session_set_threads(struct lull_session *session, uint32_t n_threads);
 
 /** What decoding everything came to. */

@@ -278,8 +278,9 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"host",  "tid",    "comm",  "begin",   "end",  "timerange",
-                                     "local", "filter", "limit", "no-sync", "json", NULL};
+static const char *const common[] = {"intersection", "host",      "tid",   "comm",   "begin",
+                                     "end",          "timerange", "local", "filter", "limit",
+                                     "no-sync",      "json",      NULL};
 
 static const struct lull_example examples[] = {
     {"lull critpath --request 17 client httpd db",

@@ -64,8 +64,9 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"begin", "end",    "timerange", "local",   "host",
-                                     "cpu",   "filter", "threads",   "json",    NULL};
+static const char *const common[] = {"intersection", "begin", "end", "timerange",
+                                     "local",        "host",  "cpu", "filter",
+                                     "threads",      "json",  NULL};
 
 static const struct lull_example examples[] = {
     {"lull info my-trace", "What the trace holds, what it lost, what it can answer."},
@@ -97,7 +98,8 @@ const struct lull_verb lull_verb_info = {
         "  \"hosts\": [{\"name\", \"traces\", \"begin_ns\", \"end_ns\"}],\n"
         "  \"traces\": [{\"path\", \"host\", \"tracer\", \"domain\", \"kernel\", \"session\",\n"
         "      \"format\", \"clock\": {\"name\", \"frequency_hz\", \"offset_ns\"},\n"
-        "      \"begin_ns\", \"end_ns\", \"duration_ns\", \"streams\", \"packets\",\n"
+        "      \"begin_ns\", \"end_ns\", \"duration_ns\",\n"
+        "      \"process\": {\"name\", \"pid\"}, \"directories\", \"streams\", \"packets\",\n"
         "      \"size_bytes\"}],\n"
         "  \"events\": [{\"host\", \"name\", \"count\"}],\n"
         "  \"lost\": {\"events\", \"packets\", \"intervals\": [{\"host\", \"path\",\n"
@@ -107,7 +109,8 @@ const struct lull_verb lull_verb_info = {
         "  \"problems\": [text, …]}\n"
         "\n"
         "Times are nanoseconds since 1970 on the machine's own clock; begin, end and duration "
-        "are null for a trace without packets. \"events\" is null without --events, else "
+        "are null for a trace without packets, process for one that is not of one process alone. "
+        "\"events\" is null without --events, else "
         "sorted by count, largest first, then name and host. \"answer\" is \"yes\", \"partly\" "
         "or \"no\"; \"lacks\" lists for each missing kind of event the names any one of which "
         "would do; \"without\" lists what else is missing and what follows from that. "

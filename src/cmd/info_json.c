@@ -94,6 +94,15 @@ static struct json_object *json_trace(const struct lull_info *info, const struct
     } else {
         add_number(object, "duration_ns", duration_ns);
     }
+    if (trace->process[0]) {
+        struct json_object *process = json_object_new_object();
+        add_text(process, "name", trace->process);
+        add_number(process, "pid", trace->process_id);
+        add(object, "process", process);
+    } else {
+        add(object, "process", NULL);
+    }
+    add_number(object, "directories", trace->directory_count);
     add_number(object, "streams", trace->stream_count);
     add(object, "packets", json_object_new_uint64(trace->packet_count));
     add(object, "size_bytes", json_object_new_uint64(trace->size_bytes));

@@ -100,8 +100,17 @@ static void print_trace(const struct lull_trace *trace, const struct lull_view_s
     g_autofree char *path = lull_clean_text(trace->path, ascii);
     char size[32];
     format_bytes(trace->size_bytes, size);
-    print_field("trace", "%s", path);
+    if (trace->directory_count > 1) {
+        print_field("trace", "%s and %" PRIu32 " more director%s", path, trace->directory_count - 1,
+                    trace->directory_count > 2 ? "ies" : "y");
+    } else {
+        print_field("trace", "%s", path);
+    }
     print_recorder(trace, ascii);
+    if (trace->process[0]) {
+        g_autofree char *process = lull_clean_text(trace->process, ascii);
+        print_field("process", "%s, pid %" PRId64, process, trace->process_id);
+    }
     print_clock(trace, style);
     print_times(trace, style->local_time);
     print_field("size", "%s in %" PRIu32 " stream%s, %" PRIu64 " packet%s", size,

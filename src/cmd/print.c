@@ -172,7 +172,8 @@ static int run(const struct lull_args *args, GError **error)
     int status = 1;
     if (lull_args_flag(args, "count-fields")) {
         status = lull_count_fields(args, session, error);
-    } else if (lull_args_host(args, session, &host, error) && lull_args_check_event_names(session, names, error)) {
+    } else if (lull_args_host(args, session, &host, error) &&
+               lull_args_check_event_names(session, names, error)) {
         if (lull_session_host_count(session) > 1) {
             lull_sync_free(lull_args_join(args, session));
         }
@@ -202,9 +203,9 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"begin",   "end",     "timerange", "local",  "host",
-                                     "cpu",     "tid",     "comm",      "filter", "limit",
-                                     "no-sync", "threads", "json",      NULL};
+static const char *const common[] = {"intersection", "begin",   "end",     "timerange", "local",
+                                     "host",         "cpu",     "tid",     "comm",      "filter",
+                                     "limit",        "no-sync", "threads", "json",      NULL};
 
 static const struct lull_example examples[] = {
     {"lull print my-trace | less", "All events."},
@@ -226,9 +227,13 @@ const struct lull_verb lull_verb_print = {
     .usage = "TRACE…",
     .description =
         "Prints the events of all traces in the order of their times, one line each: the time, "
-        "the host if there are several, the CPU, the name, the contexts in parentheses, then "
-        "the fields. Control characters in texts are shown as escapes. Clocks of several "
+        "the host if there are several, the CPU, the process if its trace is of that process "
+        "alone (LTTng's per-PID buffers), the name, the contexts in parentheses, then the fields. "
+        "Control characters in texts are shown as escapes. Clocks of several "
         "machines are joined by the packets they exchanged, unless --no-sync.\n"
+        "\n"
+        "--intersection keeps of each trace the time in which all its streams have packets: with "
+        "a ring of files or buffers, the streams begin at different times.\n"
         "\n"
         "--tid and --comm keep the events that happened while that task ran on the CPU: the "
         "contexts of the event tell which task it was, and if the trace was recorded without "
@@ -247,7 +252,8 @@ const struct lull_verb lull_verb_print = {
         "{\"value\", \"flags\"}, a blob is its bytes in hexadecimal, a structure is an object, an "
         "array a list, a "
         "variant an object with the one option that was chosen. \"cpu\" is null if the stream "
-        "belongs to none. An event that is damaged inside ends with \"damaged\": true.\n"
+        "belongs to none. \"process\" (\"name\", \"pid\") is there if the trace is of one process "
+        "alone. An event that is damaged inside ends with \"damaged\": true.\n"
         "\n"
         "With --count-fields and --json one object:\n"
         "\n"

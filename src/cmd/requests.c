@@ -190,8 +190,9 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"begin", "end",    "timerange", "local",   "host", "tid",
-                                     "comm",  "filter", "limit",     "no-sync", "json", NULL};
+static const char *const common[] = {"intersection", "begin", "end",  "timerange", "local",
+                                     "host",         "tid",   "comm", "filter",    "limit",
+                                     "no-sync",      "json",  NULL};
 
 static const struct lull_example examples[] = {
     {"lull requests client httpd db", "All requests seen on three machines."},

@@ -35,11 +35,9 @@ struct lull_session *lull_args_open_traces(const struct lull_args *args, GError 
     if (filter) {
         lull_filter_attach(filter, session);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        if (!lull_session_add(session, paths[i], error)) {
-            lull_session_free(session);
-            return NULL;
-        }
+    if (!lull_session_add_all(session, paths, count, error) ||
+        (lull_args_flag(args, "intersection") && !lull_session_intersect(session, error))) {
+        g_clear_pointer(&session, lull_session_free);
     }
     return session;
 }

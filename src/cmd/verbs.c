@@ -12,8 +12,12 @@ extern const struct lull_verb lull_verb_requests;
 extern const struct lull_verb lull_verb_sync;
 
 const struct lull_verb *const lull_verbs[] = {
-    &lull_verb_critpath, &lull_verb_requests, &lull_verb_info,
-    &lull_verb_print,    &lull_verb_sync,     &lull_verb_export,
+    &lull_verb_critpath,
+    &lull_verb_requests,
+    &lull_verb_info,
+    &lull_verb_print,
+    &lull_verb_sync,
+    &lull_verb_export,
     NULL,
 };
 
@@ -23,11 +27,19 @@ const struct lull_topic *const lull_topics[] = {&lull_topic_filter, NULL};
 
 const char lull_program_description[] =
     "Lull answers one question: what was my program waiting for? It reads what the kernel "
-    "recorded on one or many machines (LTTng kernel traces), joins their clocks and follows "
+    "recorded on one or many machines (LTTng traces), joins their clocks and follows "
     "every wake-up backwards.\n"
     "\n"
-    "TRACE is the directory of a trace, or a directory that holds traces; several may be "
-    "given, of one machine or of many.";
+    "TRACE is the directory of a trace, or a directory that holds traces, such as that of an LTTng "
+    "session with kernel and user space; several may be given, of one machine or of many. Rotation "
+    "chunks and snapshots of a session are read as one trace. "
+    "The directory may be packed as .tar, .tar.gz, .tar.bz2, .tar.xz or .tar.zst, if lull "
+    "--version "
+    "lists packed traces. What it unpacks to may be 250 times the size of the archive (or 1 GiB, "
+    "if "
+    "that is more; at most 64 GiB): up to 64 MiB are kept in memory, more in a file in $TMPDIR "
+    "that "
+    "is gone when Lull ends.";
 
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
 
@@ -48,6 +60,9 @@ const struct lull_option lull_common_options[] = {
      .kind = LULL_OPTION_TEXT,
      .argument = "T,T",
      .help = "begin and end in one word"},
+    {.name = "intersection",
+     .kind = LULL_OPTION_FLAG,
+     .help = "of each trace only the time in which all its streams have packets"},
     {.name = "local",
      .kind = LULL_OPTION_FLAG,
      .help = "times are read and shown in the local time zone, not in UTC"},

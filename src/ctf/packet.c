@@ -3,10 +3,7 @@
  */
 #include "ctf/packet.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/bits.h"
 
@@ -26,7 +23,7 @@
 struct finder {
     struct lull_packet_list *list;
     const struct lull_ctf_plan *plan;
-    int fd;
+    struct lull_bytes *bytes;
     const char *path;
     const struct lull_report *report;
     uint8_t *memory;
@@ -103,11 +100,9 @@ const char *lull_packet_fill(const struct lull_stream_plan *stream, const uint8_
         packet->flags |= LULL_PACKET_HAS_BEGIN;
         packet->begin = lull_memory_get(memory, LULL_MEM_TIME_BEGIN);
     }
-    /* lttng-crash leaves the end of a packet that was being written at zero. */
-    uint64_t time_end = lull_memory_get(memory, LULL_MEM_TIME_END);
-    if ((have & LULL_HAS_TIME_END) && (time_end != 0 || packet->begin == 0)) {
+    if (have & LULL_HAS_TIME_END) {
         packet->flags |= LULL_PACKET_HAS_END;
-        packet->end = time_end;
+        packet->end = lull_memory_get(memory, LULL_MEM_TIME_END);
     }
     if ((have & LULL_HAS_DISCARDED) != 0) {
         packet->flags |= LULL_PACKET_HAS_DISCARDED;
@@ -117,6 +112,12 @@ const char *lull_packet_fill(const struct lull_stream_plan *stream, const uint8_
         packet->flags |= LULL_PACKET_HAS_SEQUENCE;
         packet->sequence = lull_memory_get(memory, LULL_MEM_SEQUENCE);
     }
+    if (packet->begin != 0 && packet->end == 0 && stream->begin_bits == 64 &&
+        stream->end_bits == 64 && (packet->flags & LULL_PACKET_HAS_END)) {
+        /* As lttng-crash recovers it: the packet was being written when the program died. */
+        packet->flags |= LULL_PACKET_OPEN_END;
+        packet->end = packet->begin;
+    }
     if ((packet->flags & LULL_PACKET_HAS_BEGIN) && (packet->flags & LULL_PACKET_HAS_END) &&
         stream->begin_bits == 64 && stream->end_bits == 64 && packet->begin > packet->end)
         return "the packet header's timestamp_begin lies behind its timestamp_end";
@@ -124,16 +125,13 @@ const char *lull_packet_fill(const struct lull_stream_plan *stream, const uint8_
 }
 
 /* Reads as much of `size` bytes as there is; the number of bytes, 0 also on errors. */
-static uint64_t read_at(int fd, uint64_t offset, uint8_t *buf, uint64_t size)
+static uint64_t read_at(struct lull_bytes *bytes, uint64_t offset, uint8_t *buf, uint64_t size)
 {
-    uint64_t done = 0;
-    while (done < size) {
-        ssize_t n = pread(fd, buf + done, size - done, (off_t)(offset + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        done += (uint64_t)n;
+    uint64_t done = 0, n = 1;
+    const char *why;
+    while (done < size && n > 0) {
+        n = bytes->ops->read(bytes, offset + done, buf + done, size - done, &why);
+        done += n;
     }
     return done;
 }
@@ -145,7 +143,7 @@ static const char *read_header(struct finder *f, uint64_t offset, struct lull_pa
     const char *why = NULL;
     uint64_t room = f->list->file_size - offset, bits = 0;
     for (uint64_t want = HEADER_BYTES; want <= HEADER_MAX; want *= 16) {
-        uint64_t got = read_at(f->fd, offset, f->buf, MIN(want, room));
+        uint64_t got = read_at(f->bytes, offset, f->buf, MIN(want, room));
         memset(f->buf + got, 0, LULL_LOAD_SLACK);
         bits = lull_packet_decode(f->plan, f->buf, got * 8, f->memory, stream, &why);
         if (bits != LULL_PLAN_SHORT || got < want)
@@ -166,6 +164,12 @@ static int32_t read_cpu(const struct finder *f)
     uint64_t have = lull_memory_get(f->memory, LULL_MEM_HAVE);
     uint64_t cpu = lull_memory_get(f->memory, LULL_MEM_CPU);
     return (have & LULL_HAS_CPU) && cpu <= INT32_MAX ? (int32_t)cpu : -1;
+}
+
+static uint64_t read_instance(const struct finder *f)
+{
+    uint64_t have = lull_memory_get(f->memory, LULL_MEM_HAVE);
+    return have & LULL_HAS_INSTANCE ? lull_memory_get(f->memory, LULL_MEM_INSTANCE) : UINT64_MAX;
 }
 
 /* What each packet header of the trace begins with, if that is known: magic number, then UUID. */
@@ -200,7 +204,7 @@ static uint64_t search_packet(struct finder *f, uint64_t from)
     g_autofree uint8_t *buf = g_malloc(SEARCH_STEP);
     unsigned tries = 0;
     for (uint64_t at = from; at < end;) {
-        uint64_t got = read_at(f->fd, at, buf, MIN(SEARCH_STEP, size - at));
+        uint64_t got = read_at(f->bytes, at, buf, MIN(SEARCH_STEP, size - at));
         if (got < length)
             break;
         const uint8_t *hit = buf;
@@ -263,6 +267,7 @@ static const char *verify_entry(struct finder *f, const struct lull_packet *entr
     if (first) {
         f->list->stream = stream;
         f->list->cpu = read_cpu(f);
+        f->list->instance = read_instance(f);
     }
     if (stream != f->list->stream || !same_packet(entry, &packet, has_sequence))
         return "it contradicts the packet headers";
@@ -307,17 +312,14 @@ static const char *parse_index(struct finder *f, const uint8_t *data, size_t siz
 }
 
 /* Takes the packets from the index. False if there is none, or with *why if it must not be used. */
-static bool use_index(struct finder *f, const char *index_path, const char **why)
+static bool use_index(struct finder *f, const uint8_t *data, size_t size, const char **why)
 {
-    g_autofree char *data = NULL;
-    size_t size;
-    if (index_path == NULL || !g_file_get_contents(index_path, &data, &size, NULL))
+    if (data == NULL)
         return false;
     if (size >= 6 && memcmp(data, "CTFIDX", 6) == 0)
         return false; /* another kind of index; the headers say it all */
-    *why = parse_index(f, (const uint8_t *)data, size);
-    bool has_sequence =
-        *why == NULL && lull_load_u32((const uint8_t *)data + 12, true) >= INDEX_ENTRY_1_1;
+    *why = parse_index(f, data, size);
+    bool has_sequence = *why == NULL && lull_load_u32(data + 12, true) >= INDEX_ENTRY_1_1;
     GArray *packets = f->list->packets;
     if (*why == NULL && packets->len > 0) {
         *why = verify_entry(f, &g_array_index(packets, struct lull_packet, 0), true, has_sequence);
@@ -400,6 +402,7 @@ static bool scan(struct finder *f, const char **why)
         if (first) {
             f->list->stream = stream;
             f->list->cpu = cpu;
+            f->list->instance = read_instance(f);
         }
         if (packet.flags & LULL_PACKET_CUT)
             settle_cut(f, &packet);
@@ -421,6 +424,7 @@ static void reset(struct lull_packet_list *list)
     list->missing = 0;
     list->missing_end = 0;
     list->cpu = -1;
+    list->instance = UINT64_MAX;
 }
 
 /* a - b modulo 2^bits: counters wrap. */
@@ -479,30 +483,26 @@ static void note_cut(const struct finder *f)
         f->path, list->file_size, list->packets->len - 1, last->offset + last->bits / 8, more);
 }
 
-bool lull_packet_list_find(struct lull_packet_list *list, const struct lull_ctf_plan *plan, int fd,
-                           const char *path, const char *index_path,
-                           const struct lull_report *report, GError **error)
+bool lull_packet_list_find(struct lull_packet_list *list, const struct lull_ctf_plan *plan,
+                           const struct lull_packet_file *file, const struct lull_report *report,
+                           GError **error)
 {
-    struct stat st;
     memset(list, 0, sizeof *list);
     list->packets = g_array_new(FALSE, FALSE, sizeof(struct lull_packet));
-    if (fstat(fd, &st) != 0) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: %s", path, g_strerror(errno));
-        return false;
-    }
-    list->file_size = (uint64_t)MAX(st.st_size, 0);
+    list->file_size = file->size;
     g_autofree uint8_t *memory = g_malloc0(plan->fields_offset);
     g_autofree uint8_t *buf = g_malloc(HEADER_MAX + LULL_LOAD_SLACK);
-    struct finder finder = {list, plan, fd, path, report, memory, buf};
+    struct finder finder = {list, plan, file->bytes, file->path, report, memory, buf};
     const char *why = NULL;
     list->cpu = -1;
-    if (!use_index(&finder, index_path, &why)) {
+    list->instance = UINT64_MAX;
+    if (!use_index(&finder, (const uint8_t *)file->index, file->index_size, &why)) {
         if (why != NULL)
-            lull_report_problem(report, "%s: the index is not used: %s", index_path, why);
+            lull_report_problem(report, "%s: the index is not used: %s", file->index_path, why);
         why = "there is no packet in it";
         reset(list);
         if (!scan(&finder, &why)) {
-            g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT, "%s: byte 0: %s", path, why);
+            g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT, "%s: byte 0: %s", file->path, why);
             return false;
         }
     }

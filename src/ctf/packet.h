@@ -4,6 +4,7 @@
 #define LULL_CTF_PACKET_H
 
 #include "base/report.h"
+#include "ctf/bytes.h"
 #include "ctf/plan.h"
 
 enum lull_packet_flags {
@@ -14,6 +15,8 @@ enum lull_packet_flags {
     LULL_PACKET_CUT = 1 << 4,      /* the file ends before the packet does */
     LULL_PACKET_GAP = 1 << 5,      /* damaged bytes lie before it */
     LULL_PACKET_REPORTED = 1 << 6, /* its damage has been told */
+    LULL_PACKET_OPEN_END = 1 << 7, /* the tracer died before it wrote the end; that is the last
+                                      event's time */
 };
 
 struct lull_packet {
@@ -30,6 +33,7 @@ struct lull_packet_list {
     GArray *packets;      /* struct lull_packet, in order of the file */
     uint32_t stream;      /* index of the stream class in the schema */
     int32_t cpu;          /* of the first packet; -1: not given */
+    uint64_t instance;    /* of the stream, in the first packet; UINT64_MAX: not given */
     uint64_t file_size;   /* bytes */
     uint64_t missing;     /* packets that the index promises behind the end of the file */
     uint64_t missing_end; /* clock value at their end */
@@ -49,12 +53,20 @@ uint64_t lull_packet_decode(const struct lull_ctf_plan *plan, const uint8_t *buf
 const char *lull_packet_fill(const struct lull_stream_plan *stream, const uint8_t *memory,
                              uint64_t header_bits, uint64_t room, struct lull_packet *packet);
 
-/* Finds the packets of the open file `fd`. `index_path` may be NULL or not exist. False and an
- * error if nothing in it can be read as a stream of this trace. Free with lull_packet_list_clear().
- */
-bool lull_packet_list_find(struct lull_packet_list *list, const struct lull_ctf_plan *plan, int fd,
-                           const char *path, const char *index_path,
-                           const struct lull_report *report, GError **error);
+/* A stream file and its index. */
+struct lull_packet_file {
+    struct lull_bytes *bytes; /* open */
+    uint64_t size;
+    const char *path, *index_path; /* for messages */
+    const char *index;             /* contents of the index file, or NULL */
+    size_t index_size;
+};
+
+/* Finds the packets of a file. False and an error if nothing in it can be read as a stream of this
+ * trace. Free with lull_packet_list_clear(). */
+bool lull_packet_list_find(struct lull_packet_list *list, const struct lull_ctf_plan *plan,
+                           const struct lull_packet_file *file, const struct lull_report *report,
+                           GError **error);
 /* What was lost by the tracer between the packet before it (NULL: it is the first of its file) and
  * the end of `packet`, as their counters say: events, and whole packets in between. */
 void lull_packet_lost(const struct lull_stream_plan *stream, const struct lull_packet *before,

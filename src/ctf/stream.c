@@ -2,10 +2,7 @@
  * event to event; whatever is unusual (end of the window, of the packet, damage) leaves it. */
 #include "ctf/stream.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/bits.h"
 #include "ctf/text.h"
@@ -23,6 +20,12 @@ static struct lull_packet *packet_at(const struct lull_ctf_stream *s, int64_t in
 
 /* ---- damage ---- */
 
+/* The file of a byte of the stream, and *offset in it. */
+static const char *where(const struct lull_ctf_stream *s, uint64_t *offset)
+{
+    return s->bytes->ops->where != NULL ? s->bytes->ops->where(s->bytes, offset) : s->path;
+}
+
 /* Tells, once, that the rest of the current packet is left out. */
 static void damaged(struct lull_ctf_stream *s, uint64_t pos, const char *why)
 {
@@ -30,10 +33,12 @@ static void damaged(struct lull_ctf_stream *s, uint64_t pos, const char *why)
     if (packet->flags & (LULL_PACKET_REPORTED | LULL_PACKET_CUT))
         return;
     packet->flags |= LULL_PACKET_REPORTED;
+    uint64_t byte = packet->offset;
+    const char *path = where(s, &byte);
     lull_report_problem(s->report,
                         "%s: packet %" G_GINT64_FORMAT ", byte %" G_GUINT64_FORMAT
                         ": %s; the rest of the packet is left out",
-                        s->path, s->packet, packet->offset + s->window + pos / 8, why);
+                        path, s->packet, byte + s->window + pos / 8, why);
     uint64_t clock = lull_memory_get(s->memory, LULL_MEM_CLOCK);
     if ((packet->flags & LULL_PACKET_HAS_BEGIN) && clock < packet->begin)
         clock = packet->begin;
@@ -53,24 +58,23 @@ static void set_limit(struct lull_ctf_stream *s)
     memset(s->buf + s->filled, 0, LULL_LOAD_SLACK);
 }
 
-/* Fills the window from the file. */
+/* Fills the window. */
 static void fill(struct lull_ctf_stream *s)
 {
     struct lull_packet *packet = packet_at(s, s->packet);
     uint64_t content = (s->content_bits + 7) / 8 - s->window;
     uint64_t want = MIN(s->capacity, content);
     while (s->filled < want) {
-        ssize_t n = pread(s->fd, s->buf + s->filled, want - s->filled,
-                          (off_t)(packet->offset + s->window + s->filled));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            damaged(s, s->filled * 8, n < 0 ? g_strerror(errno) : "the file has become shorter");
+        const char *why = NULL;
+        uint64_t n = s->bytes->ops->read(s->bytes, packet->offset + s->window + s->filled,
+                                         s->buf + s->filled, want - s->filled, &why);
+        if (n == 0) {
+            damaged(s, s->filled * 8, why);
             packet->flags |= LULL_PACKET_CUT;
             s->content_bits = (s->window + s->filled) * 8;
             break;
         }
-        s->filled += (uint64_t)n;
+        s->filled += n;
     }
     set_limit(s);
 }
@@ -118,11 +122,12 @@ static void compare_header(struct lull_ctf_stream *s, uint64_t header_bits)
     if ((why == NULL && header_agrees(packet, &own)) || (packet->flags & LULL_PACKET_REPORTED))
         return;
     packet->flags |= LULL_PACKET_REPORTED;
-    lull_report_problem(s->report,
-                        "%s: packet %" G_GINT64_FORMAT ", byte %" G_GUINT64_FORMAT
-                        ": %s; the index is believed",
-                        s->path, s->packet, packet->offset,
-                        why != NULL ? why : "the packet header contradicts the index");
+    uint64_t byte = packet->offset;
+    const char *path = where(s, &byte);
+    lull_report_problem(
+        s->report,
+        "%s: packet %" G_GINT64_FORMAT ", byte %" G_GUINT64_FORMAT ": %s; the index is believed",
+        path, s->packet, byte, why != NULL ? why : "the packet header contradicts the index");
 }
 
 /* Opens the current packet. False if it is damaged, which has been told. */
@@ -177,20 +182,19 @@ static void finish(struct lull_ctf_stream *s)
     s->at_end = true;
     s->packet = s->list.packets->len;
     if (s->is_open)
-        close(s->fd);
+        s->bytes->ops->close(s->bytes);
     s->is_open = false;
     g_clear_pointer(&s->buf, g_free);
     s->capacity = 0;
 }
 
-static bool open_file(struct lull_ctf_stream *s)
+static bool open_bytes(struct lull_ctf_stream *s)
 {
-    s->fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (s->fd < 0) {
-        lull_report_problem(s->report, "%s: %s", s->path, g_strerror(errno));
+    const char *why = s->bytes->ops->open(s->bytes);
+    if (why != NULL) {
+        lull_report_problem(s->report, "%s: %s", s->path, why);
         return false;
     }
-    posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     s->is_open = true;
     grow(s, WINDOW_BYTES);
     return true;
@@ -199,7 +203,7 @@ static bool open_file(struct lull_ctf_stream *s)
 /* Goes to the next packet that may hold events in the limits. False, and done, if there is none. */
 static bool next_packet(struct lull_ctf_stream *s)
 {
-    if (!s->is_done && !s->is_open && !open_file(s))
+    if (!s->is_done && !s->is_open && !open_bytes(s))
         finish(s);
     while (!s->is_done) {
         s->packet++;
@@ -283,12 +287,13 @@ static inline int64_t event_time(struct lull_ctf_stream *s, uint64_t clock)
 {
     int64_t t = lull_clock_map_joined(&s->map, clock);
     if (G_UNLIKELY(t < s->last_ns)) {
+        uint64_t byte = packet_at(s, s->packet)->offset;
         if (!s->has_warned_order)
             lull_report_problem(s->report,
                                 "%s: packet %" G_GINT64_FORMAT
                                 ": an event is earlier than the one before it; such events get "
                                 "the time of the one before",
-                                s->path, s->packet);
+                                where(s, &byte), s->packet);
         s->has_warned_order = true;
         t = s->last_ns;
     }
@@ -347,7 +352,7 @@ static void measure(struct lull_ctf_stream *s, uint64_t clock)
         packet->flags |= LULL_PACKET_HAS_BEGIN;
         packet->begin = clock;
     }
-    if (!s->stream->end_bits) {
+    if (!s->stream->end_bits || (packet->flags & LULL_PACKET_OPEN_END)) {
         packet->flags |= LULL_PACKET_HAS_END;
         packet->end = clock;
     }
@@ -544,12 +549,21 @@ struct lull_ctf_stream *lull_ctf_stream_new(const struct lull_ctf_plan *plan, co
                                             struct lull_packet_list *list, uint32_t number,
                                             const struct lull_report *report)
 {
+    return lull_ctf_stream_new_from(plan, lull_bytes_of_file(path), path, list, number, report);
+}
+
+struct lull_ctf_stream *lull_ctf_stream_new_from(const struct lull_ctf_plan *plan,
+                                                 struct lull_bytes *bytes, const char *name,
+                                                 struct lull_packet_list *list, uint32_t number,
+                                                 const struct lull_report *report)
+{
     struct lull_ctf_stream *s = g_new0(struct lull_ctf_stream, 1);
     s->plan = plan;
     s->stream = &plan->streams[list->stream];
     s->report = report;
     s->list = *list;
-    s->path = g_strdup(path);
+    s->path = g_strdup(name);
+    s->bytes = bytes;
     s->number = number;
     s->cpu = list->cpu;
     s->texts = lull_texts_new();
@@ -562,6 +576,7 @@ void lull_ctf_stream_free(struct lull_ctf_stream *s)
     if (s == NULL)
         return;
     finish(s);
+    s->bytes->ops->free(s->bytes);
     lull_packet_list_clear(&s->list);
     g_free(s->memory);
     lull_texts_free(s->texts);
@@ -586,6 +601,26 @@ void lull_ctf_stream_start(struct lull_ctf_stream *s, const struct lull_clock_ma
         finish(s);
     else if (s->list.in_order)
         s->last_ns = lull_clock_map_joined(map, packet_at(s, s->packet + 1)->begin);
+}
+
+void lull_ctf_stream_feed(struct lull_ctf_stream *s, const struct lull_ctf_plan *plan,
+                          const struct lull_packet *packet, uint32_t fields_size)
+{
+    finish(s);
+    if (plan != s->plan) {
+        uint64_t clock = lull_memory_get(s->memory, LULL_MEM_CLOCK);
+        g_free(s->memory);
+        s->memory = g_malloc0(MAX(plan->fields_offset + MAX(fields_size, 16), plan->all_end));
+        memcpy(s->memory + LULL_MEM_TEXTS, &s->texts, sizeof s->texts);
+        lull_memory_set(s->memory, LULL_MEM_CLOCK, clock);
+        s->plan = plan;
+        s->stream = &plan->streams[s->list.stream];
+    }
+    g_array_set_size(s->list.packets, 0);
+    g_array_append_val(s->list.packets, *packet);
+    s->list.file_size = packet->offset + packet->bits / 8;
+    s->is_done = false;
+    s->packet = -1;
 }
 
 uint64_t lull_ctf_stream_progress(const struct lull_ctf_stream *s)

@@ -112,6 +112,16 @@ static void find_packets(struct lull_ctf_out_stream *out)
     out->next = out->first;
 }
 
+/* All `size` bytes from `offset` on, or false. */
+static bool read_all(struct lull_bytes *bytes, uint64_t offset, uint8_t *buf, uint64_t size)
+{
+    const char *why;
+    for (uint64_t done = 0, n; done < size; done += n)
+        if ((n = bytes->ops->read(bytes, offset + done, buf + done, size - done, &why)) == 0)
+            return false;
+    return true;
+}
+
 /* The bytes of the packet header and context of packet `index`, read anew: the window of the input
  * may have moved on. */
 static bool load_carried(struct lull_ctf_out_stream *out, int64_t index, GError **error)
@@ -121,13 +131,13 @@ static bool load_carried(struct lull_ctf_out_stream *out, int64_t index, GError 
     uint64_t size = MIN((packet->content_bits + 7) / 8, 4096);
     uint64_t bits = LULL_PLAN_SHORT;
     g_autofree uint8_t *memory = g_malloc0(out->writer->plan->fields_offset);
-    int fd = open(in->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    while (fd >= 0 && bits == LULL_PLAN_SHORT) {
+    bool is_open = in->is_open || in->bytes->ops->open(in->bytes) == NULL;
+    while (is_open && bits == LULL_PLAN_SHORT) {
         uint32_t stream = 0;
         const char *why = NULL;
         g_byte_array_set_size(out->carried, (guint)(size + LULL_LOAD_SLACK));
         memset(out->carried->data, 0, out->carried->len);
-        if (pread(fd, out->carried->data, size, (off_t)packet->offset) != (ssize_t)size)
+        if (!read_all(in->bytes, packet->offset, out->carried->data, size))
             break;
         bits = lull_packet_decode(out->writer->plan, out->carried->data, size * 8, memory, &stream,
                                   &why);
@@ -135,15 +145,18 @@ static bool load_carried(struct lull_ctf_out_stream *out, int64_t index, GError 
             break;
         size = MIN((packet->content_bits + 7) / 8, size * 2);
     }
-    if (fd >= 0)
-        close(fd);
+    if (is_open && !in->is_open)
+        in->bytes->ops->close(in->bytes);
     out->carried_packet = index;
     out->carried_bits = bits;
     if (bits < LULL_PLAN_FAILED)
         return true;
+    uint64_t offset = packet->offset;
+    const char *path =
+        in->bytes->ops->where != NULL ? in->bytes->ops->where(in->bytes, &offset) : in->path;
     g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
-                "%s: byte %" G_GUINT64_FORMAT ": the packet header cannot be read again", in->path,
-                packet->offset);
+                "%s: byte %" G_GUINT64_FORMAT ": the packet header cannot be read again", path,
+                offset);
     return false;
 }
 

@@ -280,11 +280,24 @@ void lull_model_feed(struct lull_model *model, unsigned id, const void *event, u
     dispatch(model, id, event, NULL, host, cpu, time_ns);
 }
 
+/* User-space programs may call their events what they like: none of them is the kernel's. */
+static bool *find_user_traces(const struct lull_session *session)
+{
+    uint32_t n = lull_session_trace_count(session);
+    bool *is_user = g_new0(bool, MAX(n, 1));
+    for (uint32_t i = 0; i < n; i++)
+        is_user[i] = strcmp(lull_session_trace(session, i)->domain, "ust") == 0;
+    return is_user;
+}
+
 void lull_model_run(struct lull_model *model, void (*progress)(void *user), void *user)
 {
     const struct lull_event *event;
     uint32_t n = 0;
+    g_autofree bool *is_user = find_user_traces(model->session);
     while ((event = lull_session_read(model->session))) {
+        if (G_UNLIKELY(is_user[event->trace]))
+            continue;
         dispatch(model, model->ids[event->subscription], event->fields, event->event_class,
                  event->host, event->cpu, event->time_ns);
         if (G_UNLIKELY((++n & 0xffff) == 0) && progress)

@@ -38,7 +38,7 @@ enum {
 #define PATHS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 static const struct lull_binding bindings[] = {
-    {PATHS("context.tid"), LULL_BIND_INT, offsetof(struct fields, tid)},
+    {PATHS("context.tid", "context.vtid"), LULL_BIND_INT, offsetof(struct fields, tid)},
     {PATHS("context.procname"), LULL_BIND_TEXT, offsetof(struct fields, comm)},
     {PATHS("prev_tid", "prev_pid"), LULL_BIND_INT, offsetof(struct fields, prev_tid)},
     {PATHS("next_tid", "next_pid"), LULL_BIND_INT, offsetof(struct fields, next_tid)},

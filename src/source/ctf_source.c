@@ -1,16 +1,14 @@
-/* A CTF trace directory as a source: its schema, its plans, one stream a file, what its headers say
- * was lost. */
+/* A CTF trace as a source: its schema, its plans, its streams, what its headers say was lost. It
+ * lies in one directory, or in one for each rotation or snapshot. */
 #include "source/source.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/bits.h"
 #include "ctf/metadata.h"
 #include "ctf/stream.h"
+#include "source/place.h"
+#include "source/stitch.h"
 
 struct ctf_stream {
     struct lull_source_stream base;
@@ -154,35 +152,46 @@ static void note_losses(const struct ctf_source *source, const struct lull_ctf_s
 static bool lacks_times(const struct lull_packet_list *list)
 {
     uint32_t both = LULL_PACKET_HAS_BEGIN | LULL_PACKET_HAS_END;
-    for (uint32_t i = 0; i < list->packets->len; i++)
-        if ((g_array_index(list->packets, struct lull_packet, i).flags & both) != both)
+    for (uint32_t i = 0; i < list->packets->len; i++) {
+        uint32_t flags = g_array_index(list->packets, struct lull_packet, i).flags;
+        if ((flags & both) != both || (flags & LULL_PACKET_OPEN_END))
             return true;
+    }
     return false;
 }
 
-static void extend_range(struct ctf_source *source, const struct lull_ctf_stream *cursor)
+/* The range of the stream, which is part of that of the trace. */
+static void extend_range(struct ctf_source *source, struct ctf_stream *stream)
 {
     static const struct lull_clock_transform identity;
+    const struct lull_ctf_stream *cursor = stream->cursor;
     struct lull_trace *info = &source->base.info;
     struct lull_clock_map map;
     clock_map(cursor->stream, 0, &identity, &map);
+    stream->base.begin_ns = INT64_MAX;
+    stream->base.end_ns = INT64_MIN;
     for (uint32_t i = 0; i < cursor->list.packets->len; i++) {
         const struct lull_packet *packet =
             &g_array_index(cursor->list.packets, struct lull_packet, i);
         if (packet->flags & LULL_PACKET_HAS_BEGIN)
-            info->begin_ns = MIN(info->begin_ns, lull_clock_map_own(&map, packet->begin));
+            stream->base.begin_ns =
+                MIN(stream->base.begin_ns, lull_clock_map_own(&map, packet->begin));
         if (packet->flags & LULL_PACKET_HAS_END)
-            info->end_ns = MAX(info->end_ns, lull_clock_map_own(&map, packet->end));
+            stream->base.end_ns = MAX(stream->base.end_ns, lull_clock_map_own(&map, packet->end));
     }
+    info->begin_ns = MIN(info->begin_ns, stream->base.begin_ns);
+    info->end_ns = MAX(info->end_ns, stream->base.end_ns);
 }
 
-static void add_stream(struct ctf_source *source, const char *path, struct lull_packet_list *list)
+static void add_stream(void *user, struct lull_stitched *found)
 {
+    struct ctf_source *source = user;
     struct ctf_stream *stream = g_new0(struct ctf_stream, 1);
-    uint64_t size = list->file_size;
+    uint64_t size = found->list.file_size;
     stream->source = source;
-    stream->cursor =
-        lull_ctf_stream_new(source->plan, path, list, source->streams->len, source->report);
+    stream->cursor = lull_ctf_stream_new_from(source->plan, found->bytes, found->path, &found->list,
+                                              source->streams->len, source->report);
+    g_free(found->path);
     stream->base.ops = &stream_ops;
     stream->base.cpu = stream->cursor->cpu;
     stream->base.size_bytes = size;
@@ -197,76 +206,87 @@ static void add_stream(struct ctf_source *source, const char *path, struct lull_
     }
     source->base.info.packet_count += stream->cursor->list.packets->len;
     source->base.info.size_bytes += size;
-    extend_range(source, stream->cursor);
+    extend_range(source, stream);
     note_losses(source, stream->cursor);
 }
 
 /* An empty file is no damage: tracers make one for each CPU, and not each has events. But it is if
  * an index tells of packets in it. */
-static void check_empty(struct ctf_source *source, const char *path, const char *index_path)
+static void check_empty(const struct ctf_source *source, const struct lull_packet_file *file)
 {
-    struct stat st;
-    const off_t index_header = 16;
-    if (stat(index_path, &st) == 0 && st.st_size > index_header)
+    const size_t index_header = 16;
+    if (file->index_size > index_header)
         lull_report_problem(source->report,
                             "%s: byte 0: the stream file is empty, its index tells of packets",
-                            path);
+                            file->path);
 }
 
-/* Opens one file; what is wrong with it is a problem of that file only. */
-static void open_stream(struct ctf_source *source, const char *name)
+/* Finds the packets of one file; what is wrong with it is a problem of that file only. */
+static bool open_piece(struct ctf_source *source, const struct lull_place *place,
+                       struct lull_piece *piece, uint64_t size)
 {
-    const char *dir = source->base.info.path;
-    g_autofree char *path = g_build_filename(dir, name, NULL);
-    g_autofree char *index_name = g_strconcat(name, ".idx", NULL);
-    g_autofree char *index_path = g_build_filename(dir, "index", index_name, NULL);
-    struct stat st;
-    /* Not blocking: a pipe or device with a stream's name must not hang us. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        lull_report_problem(source->report, "%s: the stream file cannot be read: %s", path,
-                            g_strerror(errno));
-    } else if (S_ISREG(st.st_mode)) {
-        struct lull_packet_list list;
-        g_autoptr(GError) error = NULL;
-        if (st.st_size == 0) {
-            check_empty(source, path, index_path);
-            close(fd);
-            return;
-        }
-        if (lull_packet_list_find(&list, source->plan, fd, path, index_path, source->report,
-                                  &error)) {
-            add_stream(source, path, &list);
-        } else {
-            lull_report_problem(source->report, "%s; the stream is left out", error->message);
-            lull_packet_list_clear(&list);
-        }
-    }
-    if (fd >= 0)
-        close(fd);
-}
-
-static int compare_names(gconstpointer a, gconstpointer b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static bool open_streams(struct ctf_source *source, GError **error)
-{
-    g_autoptr(GError) cause = NULL;
-    g_autoptr(GDir) dir = g_dir_open(source->base.info.path, 0, &cause);
-    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-    const char *name;
-    if (dir == NULL) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s", cause->message);
+    g_autoptr(GError) error = NULL;
+    g_autofree char *index_name = g_strconcat("index/", piece->name, ".idx", NULL);
+    g_autofree char *index_path = g_build_filename(place->path, index_name, NULL);
+    g_autofree char *index = NULL;
+    struct lull_packet_file file = {
+        .bytes = piece->bytes, .size = size, .path = piece->path, .index_path = index_path};
+    if (!lull_place_read(place, index_name, &index, &file.index_size, NULL))
+        file.index_size = 0;
+    file.index = index;
+    if (size == 0) {
+        check_empty(source, &file);
         return false;
     }
-    while ((name = g_dir_read_name(dir)) != NULL)
-        if (name[0] != '.' && strcmp(name, "metadata") != 0 && strcmp(name, "index") != 0)
-            g_ptr_array_add(names, g_strdup(name));
-    g_ptr_array_sort(names, compare_names);
-    for (guint i = 0; i < names->len; i++)
-        open_stream(source, names->pdata[i]);
+    const char *why = piece->bytes->ops->open(piece->bytes);
+    if (why != NULL) {
+        lull_report_problem(source->report, "%s: the stream file cannot be read: %s", piece->path,
+                            why);
+        return false;
+    }
+    bool found = lull_packet_list_find(&piece->list, source->plan, &file, source->report, &error);
+    piece->bytes->ops->close(piece->bytes);
+    if (!found)
+        lull_report_problem(source->report, "%s; the stream is left out", error->message);
+    return found;
+}
+
+static void open_file(struct ctf_source *source, const struct lull_place *place, const char *name,
+                      GPtrArray *pieces)
+{
+    g_autoptr(GError) error = NULL;
+    g_autofree char *path = g_build_filename(place->path, name, NULL);
+    struct lull_bytes *bytes = NULL;
+    uint64_t size = 0;
+    enum lull_place_kind kind = lull_place_bytes(place, name, &bytes, &size, &error);
+    if (kind == LULL_PLACE_FAILED)
+        lull_report_problem(source->report, "%s", error->message);
+    if (kind != LULL_PLACE_FILE)
+        return;
+    struct lull_piece *piece = lull_piece_new(path, name, bytes);
+    if (open_piece(source, place, piece, size))
+        g_ptr_array_add(pieces, piece);
+    else
+        lull_piece_free(piece);
+}
+
+static void free_piece(gpointer piece)
+{
+    lull_piece_free(piece);
+}
+
+static bool open_streams(struct ctf_source *source, struct lull_place *const *places,
+                         uint32_t n_places, GError **error)
+{
+    g_autoptr(GPtrArray) pieces = g_ptr_array_new_with_free_func(free_piece);
+    for (uint32_t i = 0; i < n_places; i++) {
+        g_autoptr(GPtrArray) names = lull_place_list(places[i], error);
+        if (names == NULL)
+            return false;
+        for (guint k = 0; k < names->len; k++)
+            open_file(source, places[i], names->pdata[k], pieces);
+    }
+    lull_stitch(source->plan, pieces, add_stream, source);
     return true;
 }
 
@@ -309,6 +329,8 @@ static void describe(struct ctf_source *source)
     info->kernel = env_text(source, "kernel_release");
     const char *session = lull_schema_env_text(schema, "trace_name");
     info->name = session != NULL ? session : env_text(source, "session_name");
+    info->process = env_text(source, "procname");
+    info->process_id = lull_schema_env_number(schema, "vpid", -1);
     info->format = keep(source, schema->major == 2
                                     ? g_strdup("CTF 2") /* which has no minor versions */
                                     : g_strdup_printf("CTF %u.%u", schema->major, schema->minor));
@@ -461,19 +483,25 @@ const struct lull_ctf_stream *lull_ctf_source_cursor(const struct lull_source_st
     return stream->ops == &stream_ops ? ((const struct ctf_stream *)stream)->cursor : NULL;
 }
 
-struct lull_source *lull_ctf_source_open(const char *path, const struct lull_report *report,
-                                         GError **error)
+struct lull_source *lull_ctf_source_open(struct lull_place *const *places, uint32_t n_places,
+                                         const struct lull_report *report, GError **error)
 {
+    const struct lull_place *newest = places[0];
+    for (uint32_t i = 1; i < n_places; i++)
+        if (places[i]->metadata_size > newest->metadata_size)
+            newest = places[i];
     struct ctf_source *source = g_new0(struct ctf_source, 1);
     source->base.ops = &source_ops;
-    source->base.info.path = g_strdup(path);
+    source->base.info.path = g_strdup(places[0]->path);
+    source->base.info.directory_count = n_places;
     source->base.info.begin_ns = INT64_MAX;
     source->base.info.end_ns = INT64_MIN;
     source->report = report;
     source->texts = g_ptr_array_new_with_free_func(g_free);
     source->streams = g_ptr_array_new_with_free_func(stream_free);
-    g_autofree char *metadata = g_build_filename(path, "metadata", NULL);
-    source->schema = lull_metadata_read(metadata, error);
+    g_autofree char *metadata = g_build_filename(newest->path, "metadata", NULL);
+    source->schema = lull_metadata_parse(metadata, (const uint8_t *)newest->metadata,
+                                         newest->metadata_size, error);
     if (source->schema != NULL)
         source->plan = lull_ctf_plan_new(source->schema, error);
     if (source->plan == NULL) {
@@ -485,7 +513,7 @@ struct lull_source *lull_ctf_source_open(const char *path, const struct lull_rep
     describe(source);
     declare_classes(source);
     source->base.joined_clock = lull_schema_env_text(source->schema, LULL_ENV_JOINED_CLOCK);
-    if (!open_streams(source, error)) {
+    if (!open_streams(source, places, n_places, error)) {
         source_free(&source->base);
         return NULL;
     }

@@ -156,6 +156,34 @@ void lull_session_select(struct lull_session *session, int32_t host, int32_t cpu
     session->is_started = false;
 }
 
+/* False if its streams have no time in common. */
+static bool intersect_trace(struct session_trace *trace)
+{
+    const struct lull_source *source = trace->source;
+    trace->common_begin_ns = INT64_MIN;
+    trace->common_end_ns = INT64_MAX;
+    for (uint32_t i = 0; i < source->n_streams; i++) {
+        trace->common_begin_ns = MAX(trace->common_begin_ns, source->streams[i]->begin_ns);
+        trace->common_end_ns = MIN(trace->common_end_ns, source->streams[i]->end_ns);
+    }
+    return trace->common_begin_ns <= trace->common_end_ns;
+}
+
+bool lull_session_intersect(struct lull_session *session, GError **error)
+{
+    for (uint32_t t = 0; t < session->traces->len; t++) {
+        if (!intersect_trace(lull_session_trace_at(session, t))) {
+            g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                        "%s: there is no time in which all streams of the trace have packets",
+                        lull_session_trace(session, t)->path);
+            return false;
+        }
+    }
+    session->is_intersected = true;
+    session->is_started = false;
+    return true;
+}
+
 void lull_session_rewind(struct lull_session *session)
 {
     session->is_started = false;

@@ -1,12 +1,10 @@
-/* Adding traces to a session: finding them below a directory, and telling which host each is of. */
-#include "source/session_private.h"
-
-#include <errno.h>
+/* Adding traces to a session: telling which directories belong to one trace, and which host each is
+ * of. */
 #include <string.h>
-#include <sys/stat.h>
 
-/* A trace lies at most this deep below the directory that was given. */
-#define MAX_DEPTH 8
+#include "ctf/metadata.h"
+#include "source/search.h"
+#include "source/session_private.h"
 
 void lull_session_host_free(gpointer data)
 {
@@ -103,14 +101,15 @@ static void adopt_clock(struct session_trace *trace, const struct session_host *
     }
 }
 
-static bool add_trace(struct lull_session *session, const char *path, GError **error)
+static bool add_trace(struct lull_session *session, GPtrArray *places, GError **error)
 {
     struct session_trace *trace = g_new0(struct session_trace, 1);
     trace->session = session;
     trace->index = session->traces->len;
     trace->first_stream = session->streams->len;
     lull_session_trace_listen(trace);
-    trace->source = lull_ctf_source_open(path, &trace->report, error);
+    trace->source = lull_ctf_source_open((struct lull_place *const *)places->pdata, places->len,
+                                         &trace->report, error);
     if (trace->source == NULL) {
         lull_session_trace_free(trace);
         return false;
@@ -136,117 +135,217 @@ static bool add_trace(struct lull_session *session, const char *path, GError **e
     return true;
 }
 
-/* ---- searching ---- */
+/* ---- directories of one trace ---- */
 
-struct search {
-    struct lull_session *session;
-    GHashTable *seen; /* "device:inode" of directories */
-    uint32_t found;
-    GError *error; /* the first */
+/* Directories that hold parts of one trace: the metadata of each begin those of the newest. */
+struct trace_group {
+    GPtrArray *places;
+    char *text; /* the longest metadata text */
+    size_t size;
+    bool is_known, has_uuid; /* whether the text was parsed, and says which trace it is */
 };
 
-/* Keeps the first error in case nothing can be read; all of them are problems otherwise. */
-static void note_error(struct search *search, GError *error)
+static void free_group(gpointer data)
 {
-    g_ptr_array_add(search->session->notes->problems, g_strdup(error->message));
-    if (search->error == NULL)
-        search->error = error;
+    struct trace_group *group = data;
+    g_ptr_array_unref(group->places);
+    g_free(group->text);
+    g_free(group);
+}
+
+/* Directories with the same key may be of one trace: LTTng's metadata packets carry its UUID. */
+static char *group_key(const struct lull_place *place, const char *text, size_t size)
+{
+    static const uint8_t magics[2][4] = {{0x57, 0x1d, 0xd1, 0x75}, {0x75, 0xd1, 0x1d, 0x57}};
+    if (place->metadata_size >= 20 &&
+        (memcmp(place->metadata, magics[0], 4) == 0 || memcmp(place->metadata, magics[1], 4) == 0))
+        return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)place->metadata, 20);
+    return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)text, MIN(size, 512));
+}
+
+/* Without a UUID two traces may well have the same metadata. */
+static bool has_uuid(struct trace_group *group)
+{
+    if (!group->is_known) {
+        const struct lull_place *place = group->places->pdata[0];
+        struct lull_schema *schema = lull_metadata_parse(
+            place->path, (const uint8_t *)place->metadata, place->metadata_size, NULL);
+        group->has_uuid = schema != NULL && schema->has_uuid;
+        if (schema != NULL)
+            lull_schema_free(schema);
+    }
+    group->is_known = true;
+    return group->has_uuid;
+}
+
+/* Takes `text`. */
+static struct trace_group *group_new(char *text, size_t size)
+{
+    struct trace_group *group = g_new0(struct trace_group, 1);
+    group->places = g_ptr_array_new();
+    group->text = text;
+    group->size = size;
+    return group;
+}
+
+/* Whether the metadata `text` are those of the group's trace, now, earlier or later. */
+static bool fits_group(struct trace_group *group, char **text, size_t size)
+{
+    if (memcmp(group->text, *text, MIN(size, group->size)) != 0 || !has_uuid(group))
+        return false;
+    if (size > group->size) {
+        g_free(group->text);
+        group->text = g_steal_pointer(text);
+        group->size = size;
+    }
+    return true;
+}
+
+/* Puts a place whose metadata were read into its group, perhaps a new one. */
+static void group_place(GPtrArray *groups, GHashTable *by_key, struct lull_place *place)
+{
+    size_t size;
+    struct trace_group *group = NULL;
+    g_autofree char *text = lull_metadata_text(place->path, (const uint8_t *)place->metadata,
+                                               place->metadata_size, &size, NULL);
+    if (text != NULL) {
+        char *key = group_key(place, text, size);
+        group = g_hash_table_lookup(by_key, key);
+        if (group != NULL && fits_group(group, &text, size)) {
+            g_ptr_array_add(group->places, place);
+            g_free(key);
+            return;
+        }
+        group = group_new(g_steal_pointer(&text), size);
+        g_hash_table_replace(by_key, key, group);
+    } else { /* opening it will say what is wrong */
+        group = group_new(NULL, 0);
+    }
+    g_ptr_array_add(group->places, place);
+    g_ptr_array_add(groups, group);
+}
+
+/* ---- adding what was found ---- */
+
+struct adding {
+    struct lull_session *session;
+    uint32_t n_roots;
+    uint32_t *found; /* by root: traces that can be read */
+    GError **errors; /* by root: the first */
+    GPtrArray *rest; /* char: all errors, by root in rest_roots */
+    GArray *rest_roots;
+};
+
+static void note_error(struct adding *adding, uint32_t root, GError *error)
+{
+    g_ptr_array_add(adding->rest, g_strdup(error->message));
+    g_array_append_val(adding->rest_roots, root);
+    if (adding->errors[root] == NULL)
+        adding->errors[root] = error;
     else
         g_error_free(error);
 }
 
-static int compare_names(gconstpointer a, gconstpointer b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Names in the directory, sorted; NULL with an error noted. */
-static GPtrArray *list_directory(struct search *search, const char *path)
+/* True if the place is new and its metadata could be read. */
+static bool read_metadata(struct adding *adding, struct lull_place *place, const char *key)
 {
     GError *cause = NULL;
-    g_autoptr(GDir) dir = g_dir_open(path, 0, &cause);
-    if (dir == NULL) {
-        note_error(search, g_error_new(LULL_ERROR, LULL_ERROR_IO, "%s", cause->message));
-        g_error_free(cause);
-        return NULL;
+    if (g_hash_table_contains(adding->session->directories, key)) {
+        adding->found[place->root]++;
+        return false;
     }
-    GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
-    const char *name;
-    while ((name = g_dir_read_name(dir)) != NULL)
-        if (name[0] != '.')
-            g_ptr_array_add(names, g_strdup(name));
-    g_ptr_array_sort(names, compare_names);
-    return names;
+    if (lull_place_read(place, "metadata", &place->metadata, &place->metadata_size, &cause)) {
+        g_hash_table_add(adding->session->directories, g_strdup(key));
+        return true;
+    }
+    note_error(adding, place->root,
+               g_error_new(LULL_ERROR, LULL_ERROR_IO,
+                           "%s/metadata: the metadata cannot be read: %s", place->path,
+                           cause->message));
+    g_error_free(cause);
+    return false;
 }
 
-static void search_directory(struct search *search, const char *path, unsigned depth)
+static void add_groups(struct adding *adding, const struct lull_search *search)
 {
-    struct stat st;
-    GError *error = NULL;
-    if (stat(path, &st) != 0) {
-        note_error(search,
-                   g_error_new(LULL_ERROR, LULL_ERROR_IO, "%s: %s", path, g_strerror(errno)));
-        return;
+    g_autoptr(GPtrArray) groups = g_ptr_array_new_with_free_func(free_group);
+    g_autoptr(GHashTable) by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    g_autoptr(GHashTable) keys = g_hash_table_new(g_direct_hash, g_direct_equal);
+    for (uint32_t i = 0; i < search->places->len; i++) {
+        g_hash_table_insert(keys, search->places->pdata[i], search->keys->pdata[i]);
+        if (read_metadata(adding, search->places->pdata[i], search->keys->pdata[i]))
+            group_place(groups, by_key, search->places->pdata[i]);
     }
-    char *key = g_strdup_printf("%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
-    if (!g_hash_table_add(search->seen, key))
-        return;
-    g_autofree char *metadata = g_build_filename(path, "metadata", NULL);
-    struct stat metadata_st;
-    errno = 0;
-    if (stat(metadata, &metadata_st) == 0 && S_ISREG(metadata_st.st_mode)) {
-        if (g_hash_table_contains(search->session->directories, key)) {
-            search->found++;
-        } else if (add_trace(search->session, path, &error)) {
-            g_hash_table_add(search->session->directories, g_strdup(key));
-            search->found++;
-        } else {
-            note_error(search, error);
+    for (uint32_t i = 0; i < groups->len; i++) {
+        GError *error = NULL;
+        GPtrArray *places = ((struct trace_group *)groups->pdata[i])->places;
+        bool done = add_trace(adding->session, places, &error);
+        if (!done)
+            note_error(adding, ((struct lull_place *)places->pdata[0])->root, error);
+        for (uint32_t k = 0; k < places->len; k++) {
+            struct lull_place *place = places->pdata[k];
+            if (done)
+                adding->found[place->root]++;
+            else
+                g_hash_table_remove(adding->session->directories, g_hash_table_lookup(keys, place));
         }
-        return;
     }
-    if (errno == EACCES) { /* it can be listed at best, but nothing in it looked at */
-        note_error(search,
-                   g_error_new(LULL_ERROR, LULL_ERROR_IO, "%s: %s", path, g_strerror(EACCES)));
-        return;
+}
+
+/* False, with the error of the first path below which nothing was found; what was wrong below the
+ * others is a problem of the session. */
+static bool conclude(struct adding *adding, const char *const *paths, GError **error)
+{
+    bool done = true;
+    for (uint32_t i = 0; i < adding->rest->len; i++)
+        if (adding->found[g_array_index(adding->rest_roots, uint32_t, i)] > 0)
+            g_ptr_array_add(adding->session->notes->problems, g_strdup(adding->rest->pdata[i]));
+    for (uint32_t i = 0; i < adding->n_roots; i++) {
+        GError *cause = adding->errors[i];
+        if (done && adding->found[i] == 0) {
+            done = false;
+            if (cause != NULL)
+                g_propagate_error(error, g_error_copy(cause));
+            else
+                g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
+                            "%s: there is no trace in it (no file 'metadata' here or below)",
+                            paths[i]);
+        }
+        g_clear_error(&adding->errors[i]);
     }
-    g_autoptr(GPtrArray) names = list_directory(search, path);
-    for (guint i = 0; names != NULL && i < names->len; i++) {
-        g_autofree char *child = g_build_filename(path, names->pdata[i], NULL);
-        /* A name that cannot even be looked at is no directory that anybody meant. */
-        if (depth < MAX_DEPTH && stat(child, &st) == 0 && S_ISDIR(st.st_mode))
-            search_directory(search, child, depth + 1);
+    return done;
+}
+
+bool lull_session_add_all(struct lull_session *session, const char *const *paths, uint32_t n_paths,
+                          GError **error)
+{
+    struct lull_search search;
+    struct adding adding = {.session = session,
+                            .n_roots = n_paths,
+                            .found = g_new0(uint32_t, MAX(n_paths, 1)),
+                            .errors = g_new0(GError *, MAX(n_paths, 1)),
+                            .rest = g_ptr_array_new_with_free_func(g_free),
+                            .rest_roots = g_array_new(FALSE, FALSE, sizeof(uint32_t))};
+    lull_search_init(&search);
+    for (uint32_t i = 0; i < n_paths; i++) {
+        lull_search_path(&search, paths[i], i);
+        for (uint32_t k = 0; k < search.errors->len; k++)
+            note_error(&adding, i, g_error_copy(search.errors->pdata[k]));
+        g_ptr_array_set_size(search.errors, 0);
     }
+    add_groups(&adding, &search);
+    bool done = conclude(&adding, paths, error);
+    for (uint32_t i = 0; i < search.notes->len; i++)
+        g_ptr_array_add(session->notes->problems, g_strdup(search.notes->pdata[i]));
+    lull_search_clear(&search);
+    g_free(adding.found);
+    g_free(adding.errors);
+    g_ptr_array_unref(adding.rest);
+    g_array_unref(adding.rest_roots);
+    return done;
 }
 
 bool lull_session_add(struct lull_session *session, const char *path, GError **error)
 {
-    struct stat st;
-    if (stat(path, &st) != 0) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: %s", path, g_strerror(errno));
-        return false;
-    }
-    if (!S_ISDIR(st.st_mode)) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
-                    "%s: not a directory (a CTF trace is a directory with a file 'metadata')",
-                    path);
-        return false;
-    }
-    struct search search = {.session = session};
-    guint n_problems = session->notes->problems->len;
-    search.seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    search_directory(&search, path, 0);
-    g_hash_table_unref(search.seen);
-    if (search.found > 0) {
-        g_clear_error(&search.error);
-        return true;
-    }
-    /* Errors are told by the caller; they are not problems of something that was read. */
-    g_ptr_array_set_size(session->notes->problems, (int)n_problems);
-    if (search.error != NULL)
-        g_propagate_error(error, search.error);
-    else
-        g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
-                    "%s: there is no trace in it (no file 'metadata' here or below)", path);
-    return false;
+    return lull_session_add_all(session, &path, 1, error);
 }

@@ -20,7 +20,8 @@ struct session_trace {
     struct lull_report report;
     struct lull_source *source;
     uint32_t index, first_stream;
-    int64_t delta_ns; /* from its clock to that of the host's first trace */
+    int64_t delta_ns;                       /* from its clock to that of the host's first trace */
+    int64_t common_begin_ns, common_end_ns; /* in which all streams have packets, own clock */
     GHashTable *class_names;
     struct lull_class_filter *class_filters; /* by class, while a filter is set; or NULL */
     bool is_wanted; /* some class is subscribed to that the filter does not reject */
@@ -45,6 +46,7 @@ struct lull_session {
 
     int64_t begin_ns, end_ns;
     int32_t only_host, only_cpu;
+    bool is_intersected;
     uint32_t n_threads; /* for streams that are read apart; 0: as many as CPUs */
 
     struct lull_event_filter *filter; /* or NULL */

@@ -84,6 +84,7 @@ struct lull_source_stream {
     bool has_event;
     int32_t cpu; /* that all its events have, or -1 */
     uint64_t size_bytes;
+    int64_t begin_ns, end_ns; /* of its packets, on the trace's own clock; begin > end: none */
 };
 
 /* A subscription as the session keeps it. */
@@ -128,10 +129,13 @@ struct lull_source {
     uint32_t n_streams;
 };
 
-/* Opens a trace directory with a `metadata` file. `report` is borrowed for the life of the source.
- * NULL and an error if nothing can be read. */
-struct lull_source *lull_ctf_source_open(const char *path, const struct lull_report *report,
-                                         GError **error);
+struct lull_place;
+
+/* Opens a trace that lies in one or more places, whose metadata have been read and belong to the
+ * same trace: one text begins with the other. `report` is borrowed for the life of the source, the
+ * places only for the call. NULL and an error if nothing can be read. */
+struct lull_source *lull_ctf_source_open(struct lull_place *const *places, uint32_t n_places,
+                                         const struct lull_report *report, GError **error);
 
 /* For writing what was read as CTF again: the plans of a trace, and the cursor of a stream. NULL if
  * the source is of another kind. */

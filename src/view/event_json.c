@@ -170,6 +170,14 @@ static void begin_event(struct lull_event_json *json, const struct lull_event *e
     } else {
         lull_line_literal(line, "null");
     }
+    const struct lull_trace *trace = lull_session_trace(json->session, event->trace);
+    if (trace->process[0]) {
+        lull_line_literal(line, ",\"process\":{\"name\":");
+        lull_line_json(line, trace->process, strlen(trace->process));
+        lull_line_literal(line, ",\"pid\":");
+        lull_line_signed(line, trace->process_id);
+        lull_line_char(line, '}');
+    }
     lull_line_literal(line, ",\"name\":");
     lull_line_json(line, name, strlen(name));
 }

@@ -241,6 +241,14 @@ bool lull_event_text_format(struct lull_event_text *text, const struct lull_even
     } else {
         lull_line_char(line, '-');
     }
+    const struct lull_trace *trace = lull_session_trace(text->session, event->trace);
+    if (trace->process[0]) {
+        lull_line_char(line, ' ');
+        lull_line_escaped(line, trace->process, strlen(trace->process));
+        lull_line_char(line, '(');
+        lull_line_signed(line, trace->process_id);
+        lull_line_char(line, ')');
+    }
     const char *name = lull_event_class_name(event->event_class);
     lull_line_char(line, ' ');
     lull_line_escaped(line, name, strlen(name));

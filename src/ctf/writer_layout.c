@@ -53,7 +53,7 @@ static bool survey(struct survey *s, const struct lull_fc *fc, unsigned depth)
     case LULL_FC_STRUCT:
         return survey_members(s, fc->structure.members, fc->structure.n_members, depth + 1);
     case LULL_FC_ARRAY:
-        return survey(s, fc->array.element, depth + 1);
+        return fc->roles != 0 || survey(s, fc->array.element, depth + 1);
     case LULL_FC_SEQUENCE:
         note_reference(s, &fc->sequence.length);
         return survey(s, fc->sequence.element, depth + 1);

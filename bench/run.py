@@ -19,8 +19,10 @@ import tempfile
 import time
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# What the first release promised, see issue 2: shares of the peer's time, and of the trace's size.
-FLOORS = {"critpath": 1 / 8, "info --events": 1 / 20}
+# What was promised, see issues 2 and 3: shares of the peer's time on one thread, and of the trace's size.
+FLOORS = {"critpath": 1 / 8, "info --events": 1 / 40, "count-fields": 1 / 20}
+# The same work with two threads must take at most this share of the time with one.
+THREADS_FLOOR = 1 / 1.7
 MEMORY_FLOOR = 1 / 2
 PEER = "babeltrace2"
 # Below this, starting a process weighs more than reading.
@@ -138,7 +140,10 @@ def main():
     commands = {
         PEER: [PEER, "-c", "sink.utils.dummy", trace],
         "critpath": [lull, "critpath", trace, "--comm", args.comm],
-        "info --events": [lull, "info", "--events", trace],
+        "info --events": [lull, "info", "--events", "--threads", "1", trace],
+        "info, threads": [lull, "info", "--events", "--threads", "2", trace],
+        "count-fields": [lull, "print", "--count-fields", "--threads", "1", trace],
+        "count, threads": [lull, "print", "--count-fields", "--threads", "2", trace],
     }
     print(f"bench: {trace}, {size / 2**20:.1f} MiB, {args.runs} rounds after one to warm up, "
           f"{os.cpu_count()} CPUs, {platform.machine()}")
@@ -151,6 +156,10 @@ def main():
     results = [summarise(name, command, figures[name], None if name == PEER else peer_wall, size)
                for name, command in commands.items()]
     print_table(results, size, judged)
+    for one, two in (("info --events", "info, threads"), ("count-fields", "count, threads")):
+        ratio = statistics.median(b[0] / a[0] for a, b in zip(figures[one], figures[two]))
+        print(f"{one} with two threads takes {ratio:.2f} of the time with one "
+              f"({verdict(ratio, THREADS_FLOOR if os.cpu_count() > 1 else None, judged)})")
     report = {"version": 1, "trace": os.path.abspath(trace), "trace_bytes": size, "is_judged": judged,
               "runs": args.runs, "cpus": os.cpu_count(), "lull": version_of(lull), "peer": version_of(PEER),
               "floors": {**FLOORS, "memory": MEMORY_FLOOR}, "results": results}

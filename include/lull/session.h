@@ -163,6 +163,9 @@ void lull_session_set_clock(struct lull_session *session, uint32_t host,
 const struct lull_clock_transform *lull_session_clock(const struct lull_session *session,
                                                       uint32_t host);
 
+/** True if all traces were exported together on one joined clock: their times need no joining. */
+bool lull_session_is_joined(const struct lull_session *session);
+
 G_END_DECLS
 
 #endif

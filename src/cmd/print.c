@@ -5,6 +5,7 @@
 
 #include "base/time.h"
 #include "cmd/count_fields.h"
+#include "cmd/event_args.h"
 #include "cmd/join_args.h"
 #include "kernel/running_filter.h"
 #include "view/event_json.h"
@@ -120,57 +121,6 @@ static bool print_events(struct printer *printer, struct lull_running_filter *fi
     return is_written;
 }
 
-/* The names of --events, or all: split at commas. */
-static char **wanted_names(const struct lull_args *args, GError **error)
-{
-    const char *list = lull_args_text(args, "events");
-    char **names = g_strsplit(list ? list : "*", ",", -1);
-    for (uint32_t i = 0; names[i]; i++) {
-        const char *star = strchr(g_strstrip(names[i]), '*');
-        if (!names[i][0] || (star && star[1])) {
-            g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                        "--events takes names with commas between, each may end with '*', not "
-                        "“%s”",
-                        list);
-            g_strfreev(names);
-            return NULL;
-        }
-    }
-    return names;
-}
-
-struct search {
-    char *const *names;
-    bool *is_found;
-};
-
-static void search_class(void *user, uint32_t trace, const struct lull_event_class *event_class)
-{
-    struct search *search = user;
-    for (uint32_t i = 0; search->names[i]; i++) {
-        search->is_found[i] |=
-            lull_running_filter_name_matches(search->names[i], lull_event_class_name(event_class));
-    }
-}
-
-/* An event that no trace declares is a slip of the pen: better said than an empty answer. */
-static bool check_names(const struct lull_session *session, char *const *names, GError **error)
-{
-    g_autofree bool *is_found = g_new0(bool, g_strv_length((char **)names));
-    struct search search = {.names = names, .is_found = is_found};
-    lull_session_each_class(session, search_class, &search);
-    for (uint32_t i = 0; names[i]; i++) {
-        if (!is_found[i] && strcmp(names[i], "*") != 0) {
-            g_set_error(
-                error, LULL_ERROR, LULL_ERROR_QUESTION,
-                "no trace declares an event “%s”; 'lull info --events' lists those there are",
-                names[i]);
-            return false;
-        }
-    }
-    return true;
-}
-
 #define OUTPUT_BUFFER (1 << 17)
 
 static int print_session(const struct lull_args *args, struct lull_session *session,
@@ -209,7 +159,7 @@ static int print_session(const struct lull_args *args, struct lull_session *sess
 
 static int run(const struct lull_args *args, GError **error)
 {
-    g_auto(GStrv) names = wanted_names(args, error);
+    g_auto(GStrv) names = lull_args_event_names(args, error);
     if (!names) {
         return 2;
     }
@@ -222,7 +172,8 @@ static int run(const struct lull_args *args, GError **error)
     int status = 1;
     if (lull_args_flag(args, "count-fields")) {
         status = lull_count_fields(args, session, error);
-    } else if (lull_args_host(args, session, &host, error) && check_names(session, names, error)) {
+    } else if (lull_args_host(args, session, &host, error) &&
+               lull_args_check_event_names(session, names, error)) {
         if (lull_session_host_count(session) > 1) {
             lull_sync_free(lull_args_join(args, session));
         }
@@ -252,8 +203,9 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"begin", "end",   "timerange", "local",   "host", "cpu", "tid",
-                                     "comm",  "limit", "no-sync",   "threads", "json", NULL};
+static const char *const common[] = {"begin",   "end",     "timerange", "local",  "host",
+                                     "cpu",     "tid",     "comm",      "filter", "limit",
+                                     "no-sync", "threads", "json",      NULL};
 
 static const struct lull_example examples[] = {
     {"lull print my-trace | less", "All events."},
@@ -261,6 +213,8 @@ static const struct lull_example examples[] = {
      "The first twenty events of some kinds after the first second."},
     {"lull print --comm postgres --host db --time iso client httpd db",
      "What happened on the CPUs of one machine while a task named postgres ran there."},
+    {"lull print --filter 'name == \"sched_switch\" && next_comm =~ \"postgres*\"' my-trace",
+     "When a task began to run whose name begins with postgres."},
     {"lull print --json --events sched_switch my-trace | jq .fields.next_comm",
      "Who ran, for a program to read."},
     {"lull print --count-fields my-trace", "How many events and fields the trace holds."},
@@ -279,7 +233,8 @@ const struct lull_verb lull_verb_print = {
         "\n"
         "--tid and --comm keep the events that happened while that task ran on the CPU: the "
         "contexts of the event tell which task it was, and if the trace was recorded without "
-        "them, the last sched_switch on that CPU does.",
+        "them, the last sched_switch on that CPU does. --filter keeps what an expression says; "
+        "'lull help filter' describes its language.",
     .output =
         "With --json one object a line:\n"
         "\n"

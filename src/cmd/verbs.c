@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 extern const struct lull_verb lull_verb_critpath;
+extern const struct lull_verb lull_verb_export;
 extern const struct lull_verb lull_verb_info;
 extern const struct lull_verb lull_verb_print;
 extern const struct lull_verb lull_verb_requests;
@@ -12,8 +13,13 @@ extern const struct lull_verb lull_verb_sync;
 
 const struct lull_verb *const lull_verbs[] = {
     &lull_verb_critpath, &lull_verb_requests, &lull_verb_info,
-    &lull_verb_print,    &lull_verb_sync,     NULL,
+    &lull_verb_print,    &lull_verb_sync,     &lull_verb_export,
+    NULL,
 };
+
+extern const struct lull_topic lull_topic_filter;
+
+const struct lull_topic *const lull_topics[] = {&lull_topic_filter, NULL};
 
 const char lull_program_description[] =
     "Lull answers one question: what was my program waiting for? It reads what the kernel "
@@ -55,6 +61,11 @@ const struct lull_option lull_common_options[] = {
      .kind = LULL_OPTION_TEXT,
      .argument = "NAME",
      .help = "only tasks with this name (the kernel keeps its first 15 bytes)"},
+    {.name = "filter",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "EXPR",
+     .help = "only events for which EXPR is true, as in 'name == \"sched_switch\" && next_comm =~ "
+             "\"postgres*\"'; 'lull help filter' describes the language"},
     {.name = "limit",
      .letter = 'n',
      .kind = LULL_OPTION_NUMBER,

@@ -423,6 +423,33 @@ static void reset(struct lull_packet_list *list)
     list->cpu = -1;
 }
 
+/* a - b modulo 2^bits: counters wrap. */
+static uint64_t difference(uint64_t a, uint64_t b, uint8_t bits)
+{
+    return (a - b) & lull_low_mask(MAX(bits, 1));
+}
+
+void lull_packet_lost(const struct lull_stream_plan *stream, const struct lull_packet *before,
+                      const struct lull_packet *packet, uint64_t *events, uint64_t *packets)
+{
+    *events = 0;
+    *packets = packet->flags & LULL_PACKET_GAP ? 1 : 0;
+    if (before != NULL && (packet->flags & LULL_PACKET_HAS_SEQUENCE)) {
+        uint64_t step = difference(packet->sequence, before->sequence, stream->sequence_bits);
+        /* A step back is damage, not a gap of 2^64 packets. */
+        if (step > 1 && step <= lull_low_mask(MAX(stream->sequence_bits, 1)) / 2)
+            *packets = MAX(*packets, step - 1);
+    }
+    if (packet->flags & LULL_PACKET_HAS_DISCARDED) {
+        /* The counter counts from the begin of the recording, which is packet 0. */
+        bool from_start = !(packet->flags & LULL_PACKET_HAS_SEQUENCE) || packet->sequence == 0;
+        uint64_t base = before != NULL ? before->discarded : from_start ? 0 : packet->discarded;
+        uint64_t n = difference(packet->discarded, base, stream->discarded_bits);
+        if (n <= lull_low_mask(MAX(stream->discarded_bits, 1)) / 2)
+            *events = n;
+    }
+}
+
 void lull_packet_list_check_order(struct lull_packet_list *list)
 {
     list->in_order = true;

@@ -55,6 +55,10 @@ const char *lull_packet_fill(const struct lull_stream_plan *stream, const uint8_
 bool lull_packet_list_find(struct lull_packet_list *list, const struct lull_ctf_plan *plan, int fd,
                            const char *path, const char *index_path,
                            const struct lull_report *report, GError **error);
+/* What was lost by the tracer between the packet before it (NULL: it is the first of its file) and
+ * the end of `packet`, as their counters say: events, and whole packets in between. */
+void lull_packet_lost(const struct lull_stream_plan *stream, const struct lull_packet *before,
+                      const struct lull_packet *packet, uint64_t *events, uint64_t *packets);
 /* Sets in_order again after times have been filled in. */
 void lull_packet_list_check_order(struct lull_packet_list *list);
 void lull_packet_list_clear(struct lull_packet_list *list);

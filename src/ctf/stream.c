@@ -420,6 +420,7 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
             clock = lull_memory_get(memory, LULL_MEM_CLOCK);
             continue;
         }
+        uint64_t begin = pos;
         pos = lull_align_up(next, event_align);
         if (purpose == TO_COUNT) {
             counts[plan->index]++;
@@ -446,6 +447,7 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
             s->pos = pos;
             lull_memory_set(memory, LULL_MEM_CLOCK, clock);
             s->event_plan = plan;
+            s->event_begin = begin;
             s->event_body = body;
             s->event_end = next;
             return true;

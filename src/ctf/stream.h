@@ -35,7 +35,8 @@ struct lull_ctf_stream {
 
     /* The event that was last handed out, for visiting it. */
     const struct lull_event_plan *event_plan;
-    uint64_t event_body, event_end; /* bits in the window: behind the header, and behind all */
+    /* bits in the window: of the record, behind its header, and behind all */
+    uint64_t event_begin, event_body, event_end;
 };
 
 /* Takes `list`. `plan` and `report` must outlive the stream. */

@@ -109,12 +109,6 @@ static void stream_free(gpointer data)
 
 /* ---- losses ---- */
 
-/* a - b modulo 2^bits: counters wrap. */
-static uint64_t difference(uint64_t a, uint64_t b, uint8_t bits)
-{
-    return (a - b) & lull_low_mask(MAX(bits, 1));
-}
-
 /* Packets that are missing before `packet`, and events that were discarded before it ended. */
 static void packet_losses(const struct ctf_source *source, const struct lull_ctf_stream *cursor,
                           const struct lull_clock_map *map, uint32_t index)
@@ -127,24 +121,12 @@ static void packet_losses(const struct ctf_source *source, const struct lull_ctf
     int64_t end = lull_clock_map_own(map, MAX(packet->end, packet->begin));
     int64_t before_end = before != NULL ? lull_clock_map_own(map, before->end) : begin;
     before_end = MIN(before_end, begin);
-    uint64_t missing = packet->flags & LULL_PACKET_GAP ? 1 : 0;
-    if (before != NULL && (packet->flags & LULL_PACKET_HAS_SEQUENCE)) {
-        uint64_t step =
-            difference(packet->sequence, before->sequence, cursor->stream->sequence_bits);
-        /* A step back is damage, not a gap of 2^64 packets. */
-        if (step > 1 && step <= lull_low_mask(cursor->stream->sequence_bits) / 2)
-            missing = MAX(missing, step - 1);
-    }
+    uint64_t events, missing;
+    lull_packet_lost(cursor->stream, before, packet, &events, &missing);
     if (missing > 0)
         report->lost(report->user, cursor->number, before_end, begin, 0, missing);
-    if (packet->flags & LULL_PACKET_HAS_DISCARDED) {
-        /* The counter counts from the begin of the recording, which is packet 0. */
-        bool from_start = !(packet->flags & LULL_PACKET_HAS_SEQUENCE) || packet->sequence == 0;
-        uint64_t base = before != NULL ? before->discarded : from_start ? 0 : packet->discarded;
-        uint64_t events = difference(packet->discarded, base, cursor->stream->discarded_bits);
-        if (events > 0 && events <= lull_low_mask(cursor->stream->discarded_bits) / 2)
-            report->lost(report->user, cursor->number, before_end, end, events, 0);
-    }
+    if (events > 0)
+        report->lost(report->user, cursor->number, before_end, end, events, 0);
     if (packet->flags & LULL_PACKET_CUT)
         report->lost(report->user, cursor->number, begin, end, 0, 1);
 }
@@ -383,10 +365,11 @@ static void source_free(struct lull_source *base)
 
 static void source_subscribe(struct lull_source *base,
                              const struct lull_subscription *subscriptions, const int32_t *of_class,
-                             uint32_t max_fields_size)
+                             uint32_t max_fields_size, const struct lull_fields *const *extra,
+                             uint32_t max_extra_size)
 {
     struct ctf_source *source = (struct ctf_source *)base;
-    source->fields_size = max_fields_size;
+    source->fields_size = max_fields_size + max_extra_size;
     lull_ctf_plan_unsubscribe_all(source->plan);
     for (uint32_t i = 0; i < source->schema->n_streams; i++) {
         struct lull_stream_plan *stream = &source->plan->streams[i];
@@ -395,8 +378,15 @@ static void source_subscribe(struct lull_source *base,
             if (number < 0)
                 continue;
             const struct lull_subscription *s = &subscriptions[number];
+            const struct lull_fields *more = extra[stream->first_class + e];
+            struct lull_extra_fields fields = {.offset = max_fields_size};
+            if (more != NULL) {
+                fields.bindings = more->bindings;
+                fields.n_bindings = more->n_bindings;
+                fields.size = more->size;
+            }
             lull_ctf_plan_subscribe(source->plan, stream, e, number, s->bindings, s->n_bindings,
-                                    s->fields_size);
+                                    s->fields_size, &fields);
         }
     }
 }
@@ -406,11 +396,70 @@ static void source_prepare_sums(struct lull_source *base)
     lull_ctf_plan_load_all(((struct ctf_source *)base)->plan);
 }
 
+/* The same array is a text or a list of integers as lull_event_visit() shows it. */
+static void describe_array(const struct lull_fc *fc, struct lull_field_type *type)
+{
+    const struct lull_fc *element =
+        fc->kind == LULL_FC_ARRAY ? fc->array.element : fc->sequence.element;
+    if (!lull_ctf_plan_can_bind(fc, LULL_BIND_RAW))
+        return;
+    type->kind = element->integer.size == 8 && element->integer.encoding != LULL_ENCODING_NONE
+                     ? LULL_FIELD_TEXT
+                     : LULL_FIELD_ARRAY;
+    type->element_bytes = (uint8_t)(element->integer.size / 8);
+    type->is_signed = element->integer.is_signed;
+    type->is_big_endian = element->integer.is_big_endian;
+    type->labels = element->integer.enumeration != NULL ? element : NULL;
+}
+
+static void source_describe(const struct lull_source *base, uint32_t class_index, const char *path,
+                            struct lull_field_type *type)
+{
+    const struct ctf_source *source = (const struct ctf_source *)base;
+    uint32_t s = 0;
+    while (class_index >=
+           source->plan->streams[s].first_class + source->schema->streams[s].n_events)
+        s++;
+    const struct lull_stream_plan *stream = &source->plan->streams[s];
+    *type = (struct lull_field_type){.kind = LULL_FIELD_NONE};
+    const struct lull_fc *fc = lull_ctf_plan_find_field(stream, class_index - stream->first_class,
+                                                        path, &type->is_optional);
+    if (fc == NULL)
+        return;
+    type->kind = LULL_FIELD_OTHER;
+    if (fc->kind == LULL_FC_STRING) {
+        type->kind = LULL_FIELD_TEXT;
+    } else if (fc->kind == LULL_FC_ARRAY || fc->kind == LULL_FC_SEQUENCE) {
+        describe_array(fc, type);
+    } else if (fc->kind == LULL_FC_INT) {
+        type->kind = LULL_FIELD_INT;
+        type->is_signed = fc->integer.is_signed;
+        type->labels = fc->integer.enumeration != NULL ? fc : NULL;
+    }
+}
+
+static const char *source_label(const void *labels, uint64_t value)
+{
+    return lull_fc_enum_label(labels, value);
+}
+
 static const struct lull_source_ops source_ops = {
     .free = source_free,
     .subscribe = source_subscribe,
     .prepare_sums = source_prepare_sums,
+    .describe = source_describe,
+    .label = source_label,
 };
+
+const struct lull_ctf_plan *lull_ctf_source_plan(const struct lull_source *source)
+{
+    return source->ops == &source_ops ? ((const struct ctf_source *)source)->plan : NULL;
+}
+
+const struct lull_ctf_stream *lull_ctf_source_cursor(const struct lull_source_stream *stream)
+{
+    return stream->ops == &stream_ops ? ((const struct ctf_stream *)stream)->cursor : NULL;
+}
 
 struct lull_source *lull_ctf_source_open(const char *path, const struct lull_report *report,
                                          GError **error)
@@ -435,6 +484,7 @@ struct lull_source *lull_ctf_source_open(const char *path, const struct lull_rep
     }
     describe(source);
     declare_classes(source);
+    source->base.joined_clock = lull_schema_env_text(source->schema, LULL_ENV_JOINED_CLOCK);
     if (!open_streams(source, error)) {
         source_free(&source->base);
         return NULL;

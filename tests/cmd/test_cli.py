@@ -245,6 +245,48 @@ def test_options():
            "--host")
 
 
+def values(part):
+    """All values without parts of what print --json shows: what --count-fields counts."""
+    if isinstance(part, dict) and set(part) >= {"value", "label"}:
+        yield part["value"]
+    elif isinstance(part, dict):
+        for inner in part.values():
+            yield from values(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            yield from values(inner)
+    else:
+        yield part
+
+
+def checksum(value):
+    if isinstance(value, str):
+        text = value.encode()
+        text += bytes(-len(text) % 8)
+        return len(value.encode()) + sum(int.from_bytes(text[i:i + 8], "little") for i in range(0, len(text), 8))
+    return value
+
+
+def test_count_fields():
+    for trace in (client, chain):
+        everything = events(trace)
+        found = [value for event in everything for part in ("context", "fields") for value in values(event[part])]
+        expected = {"events": len(everything), "fields": len(found), "checksum": sum(map(checksum, found)) % 2**64}
+        for threads in ("1", "2", "7"):
+            done = run("print", "--count-fields", "--json", "--threads", threads, trace)
+            tap.ok(json.loads(done.stdout) == expected, f"--count-fields, {threads} threads", done.stdout, expected)
+        check("--count-fields in words", run("print", "--count-fields", trace), 0,
+              f"^{expected['events']} events, {expected['fields']} fields, checksum {expected['checksum']:016x}\n$", "")
+    begin = json.loads(run("info", "--json", client).stdout)["traces"][0]["begin_ns"]
+    limits = ("--begin", str(begin + 6 * 10**9), "--end", str(begin + 7 * 10**9))
+    tap.ok(json.loads(run("print", "--count-fields", "--json", *limits, client).stdout)["events"]
+           == len(events(*limits, client)), "--count-fields with limits")
+    check("--count-fields and --events", run("print", "--count-fields", "--events=*", client), 2, "",
+          "give it without --events")
+    same = {run("info", "--events", "--threads", threads, client, httpd, db, chain).stdout for threads in "1235"}
+    tap.ok(len(same) == 1, "info --events does not depend on --threads")
+
+
 def test_text():
     first = events("--limit", "1", client)[0]
     seconds, rest = divmod(first["time_ns"], 10**9)
@@ -407,6 +449,6 @@ def test_generated():
 
 
 for test in (test_help, test_usage, test_bad_input, test_bad_questions, test_pipes, test_terminal, test_options,
-             test_text, test_info, test_against_babeltrace, test_generated):
+             test_count_fields, test_text, test_info, test_against_babeltrace, test_generated):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

@@ -1,0 +1,58 @@
+/* --events: the names, and that some trace declares each of them. */
+#include "cmd/event_args.h"
+
+#include <string.h>
+
+#include <lull/error.h>
+
+#include "kernel/running_filter.h"
+
+char **lull_args_event_names(const struct lull_args *args, GError **error)
+{
+    const char *list = lull_args_text(args, "events");
+    char **names = g_strsplit(list ? list : "*", ",", -1);
+    for (uint32_t i = 0; names[i]; i++) {
+        const char *star = strchr(g_strstrip(names[i]), '*');
+        if (!names[i][0] || (star && star[1])) {
+            g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                        "--events takes names with commas between, each may end with '*', not "
+                        "“%s”",
+                        list);
+            g_strfreev(names);
+            return NULL;
+        }
+    }
+    return names;
+}
+
+struct search {
+    char *const *names;
+    bool *is_found;
+};
+
+static void search_class(void *user, uint32_t trace, const struct lull_event_class *event_class)
+{
+    struct search *search = user;
+    for (uint32_t i = 0; search->names[i]; i++) {
+        search->is_found[i] |=
+            lull_running_filter_name_matches(search->names[i], lull_event_class_name(event_class));
+    }
+}
+
+bool lull_args_check_event_names(const struct lull_session *session, char *const *names,
+                                 GError **error)
+{
+    g_autofree bool *is_found = g_new0(bool, g_strv_length((char **)names));
+    struct search search = {.names = names, .is_found = is_found};
+    lull_session_each_class(session, search_class, &search);
+    for (uint32_t i = 0; names[i]; i++) {
+        if (!is_found[i] && strcmp(names[i], "*") != 0) {
+            g_set_error(
+                error, LULL_ERROR, LULL_ERROR_QUESTION,
+                "no trace declares an event “%s”; 'lull info --events' lists those there are",
+                names[i]);
+            return false;
+        }
+    }
+    return true;
+}

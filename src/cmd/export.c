@@ -1,0 +1,135 @@
+/* lull export: what was selected, as a new trace. */
+#include <string.h>
+
+#include <lull/error.h>
+
+#include "cmd/event_args.h"
+#include "cmd/join_args.h"
+#include "kernel/running_filter.h"
+#include "source/export.h"
+
+static bool write_events(struct lull_session *session, struct lull_running_filter *filter,
+                         const struct lull_args *args, GError **error)
+{
+    struct lull_export *export = lull_export_new(session, lull_args_text(args, "ctf2"), error);
+    if (!export) {
+        return false;
+    }
+    const struct lull_event *event;
+    struct lull_progress progress;
+    lull_progress_begin(&progress, args, session, "exporting", false);
+    bool is_written = true;
+    while (is_written && (event = lull_session_read(session))) {
+        lull_progress_tick(&progress);
+        if (lull_running_filter_passes(filter, event)) {
+            is_written = lull_export_event(export, event, error);
+        }
+    }
+    is_written = is_written && lull_export_finish(export, error);
+    lull_progress_end(&progress);
+    lull_export_free(export);
+    return is_written;
+}
+
+static int export_session(const struct lull_args *args, struct lull_session *session,
+                          char *const *names, GError **error)
+{
+    int64_t begin_ns, end_ns;
+    if (!lull_args_apply(args, session, error) ||
+        !lull_args_range(args, session, &begin_ns, &end_ns, error)) {
+        return 1;
+    }
+    const struct lull_running_query query = {
+        .names = (const char *const *)names,
+        .tid = lull_args_number(args, "tid"),
+        .comm = lull_args_text(args, "comm"),
+        .begin_ns = begin_ns,
+        .end_ns = end_ns,
+    };
+    struct lull_running_filter *filter = lull_running_filter_new(session, &query);
+    bool is_written = write_events(session, filter, args, error);
+    int status = lull_args_report_problems(session);
+    lull_running_filter_free(filter);
+    return is_written ? status : 1;
+}
+
+static int run(const struct lull_args *args, GError **error)
+{
+    if (!lull_args_text(args, "ctf2")) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                            "say with --ctf2 DIR where the new traces go");
+        return 2;
+    }
+    g_auto(GStrv) names = lull_args_event_names(args, error);
+    if (!names) {
+        return 2;
+    }
+    struct lull_session *session = lull_args_open_traces(args, error);
+    if (!session) {
+        return 1;
+    }
+    /* What can be known to be wrong before the work of joining the clocks is said before it. */
+    int32_t host;
+    int status = 1;
+    if (lull_args_host(args, session, &host, error) &&
+        lull_args_check_event_names(session, names, error)) {
+        if (lull_session_host_count(session) > 1) {
+            lull_sync_free(lull_args_join(args, session));
+        }
+        status = export_session(args, session, names, error);
+    }
+    lull_session_free(session);
+    return status;
+}
+
+static const struct lull_option options[] = {
+    {.name = "ctf2",
+     .kind = LULL_OPTION_FILE,
+     .argument = "DIR",
+     .help = "write CTF 2 traces into the new directory DIR"},
+    {.name = "events",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "LIST",
+     .help = "only events of these names, with commas between; a '*' at the end of a name stands "
+             "for any ending"},
+    {.name = NULL},
+};
+
+static const char *const common[] = {"begin", "end",  "timerange", "local",   "host", "cpu",
+                                     "tid",   "comm", "filter",    "no-sync", NULL};
+
+static const struct lull_example examples[] = {
+    {"lull export --ctf2 short --timerange +1s,+1.5s my-trace",
+     "Half a second of a trace, as a trace of its own."},
+    {"lull export --ctf2 net --events 'net_*,netif_*' client httpd db",
+     "The network events of three machines, on one clock."},
+    {NULL, NULL},
+};
+
+const struct lull_verb lull_verb_export = {
+    .name = "export",
+    .summary = "write selected events as new traces",
+    .usage = "--ctf2 DIR TRACE…",
+    .description =
+        "Writes the events that the options select as traces in the Common Trace Format, version "
+        "2 (CTF2-SPEC-2.0): DIR/HOST for each machine, or DIR/HOST/DOMAIN if a machine has "
+        "several traces, with one file for each data stream of the input, which keeps its name. "
+        "Fields, contexts, environment and clocks are those of the input, and what the tracer "
+        "lost within the selected time is still told.\n"
+        "\n"
+        "Clock values are kept as they were recorded. But where the clock of a machine was joined "
+        "to those of others (see 'lull sync'), the joined times are written, as nanoseconds; "
+        "the traces say that they are joined, and are not joined again when they are read "
+        "together. With --no-sync each machine keeps its own clock.\n"
+        "\n"
+        "DIR must not exist. It appears when it is whole: until then it is called DIR.part, which "
+        "is removed if something goes wrong.\n"
+        "\n"
+        "--tid and --comm keep the events that happened while that task ran on the CPU, as in "
+        "'lull print'.",
+    .output = NULL,
+    .options = options,
+    .common = common,
+    .examples = examples,
+    .run = run,
+};

@@ -172,7 +172,8 @@ static int run(const struct lull_args *args, GError **error)
     int status = 1;
     if (lull_args_flag(args, "count-fields")) {
         status = lull_count_fields(args, session, error);
-    } else if (lull_args_host(args, session, &host, error) && lull_args_check_event_names(session, names, error)) {
+    } else if (lull_args_host(args, session, &host, error) &&
+               lull_args_check_event_names(session, names, error)) {
         if (lull_session_host_count(session) > 1) {
             lull_sync_free(lull_args_join(args, session));
         }

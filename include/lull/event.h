@@ -55,8 +55,8 @@ struct lull_text {
 struct lull_binding {
     /** Alternatives, the first that exists in the event class is taken; ends with NULL. A path is
      *  member names joined by dots, through structures and variant options
-     *  ("network_header.ipv4.saddr"). It is looked up in the payload; "context." in front looks in
-     * the event's contexts ("context.tid"). */
+     *  ("network_header.ipv4.saddr"). It is looked up in the payload, as with "payload." in
+     *  front; "context." in front looks in the event's contexts ("context.tid"). */
     const char *const *paths;
     enum lull_bind_kind kind;
     uint32_t offset; /**< bytes from lull_event.fields, a multiple of 8, >= 8 */

@@ -278,8 +278,8 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"host",  "tid",   "comm",    "begin", "end", "timerange",
-                                     "local", "limit", "no-sync", "json",  NULL};
+static const char *const common[] = {"host",  "tid",    "comm",  "begin",   "end",  "timerange",
+                                     "local", "filter", "limit", "no-sync", "json", NULL};
 
 static const struct lull_example examples[] = {
     {"lull critpath --request 17 client httpd db",
@@ -321,7 +321,10 @@ const struct lull_verb lull_verb_critpath = {
         "comes first, then the path: its 100 longest steps, or the N longest with --limit N, all "
         "with "
         "--limit 0; what is left out is counted in its place. --full shows every segment by "
-        "itself.",
+        "itself.\n"
+        "\n"
+        "--filter hides events from the path as if they had not been recorded: without "
+        "sched_switch nobody waits, without wake-ups waits have no cause.",
     .output = "With --json:\n"
               "\n"
               " {\"version\":1,\n"

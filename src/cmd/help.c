@@ -168,6 +168,12 @@ void lull_help_verb(FILE *file, const struct lull_verb *verb, const struct lull_
     }
 }
 
+void lull_help_topic(FILE *file, const struct lull_topic *topic,
+                     const struct lull_view_style *style)
+{
+    print_text(file, topic->description, help_width(style));
+}
+
 void lull_help_program(FILE *file, const struct lull_view_style *style)
 {
     const uint32_t width = help_width(style);
@@ -178,8 +184,8 @@ void lull_help_program(FILE *file, const struct lull_view_style *style)
         uint32_t at = (uint32_t)fprintf(file, "  %s", lull_verbs[i]->name);
         wrap(file, lull_verbs[i]->summary, at, 14, width);
     }
-    fputs(
-        "\n'lull VERB --help' or 'lull help VERB' explains a verb, with examples; 'lull --version' "
-        "says\nwhat is built in.\n",
-        file);
+    fputs("\n'lull VERB --help' or 'lull help VERB' explains a verb, with examples; 'lull help "
+          "filter' "
+          "the\nlanguage of --filter; 'lull --version' says what is built in.\n",
+          file);
 }

@@ -10,6 +10,9 @@
 void lull_help_program(FILE *file, const struct lull_view_style *style);
 void lull_help_verb(FILE *file, const struct lull_verb *verb, const struct lull_view_style *style);
 
+void lull_help_topic(FILE *file, const struct lull_topic *topic,
+                     const struct lull_view_style *style);
+
 /* "-n, --limit N" */
 char *lull_help_option_label(const struct lull_option *option);
 /* The option's help with its choices. */

@@ -64,8 +64,8 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"begin", "end",     "timerange", "local", "host",
-                                     "cpu",   "threads", "json",      NULL};
+static const char *const common[] = {"begin", "end",    "timerange", "local",   "host",
+                                     "cpu",   "filter", "threads",   "json",    NULL};
 
 static const struct lull_example examples[] = {
     {"lull info my-trace", "What the trace holds, what it lost, what it can answer."},
@@ -86,8 +86,9 @@ const struct lull_verb lull_verb_info = {
         "end and size; the events and packets that were lost, and when; and for each question "
         "that Lull knows whether the recorded events suffice for it, and which are missing.\n"
         "\n"
-        "With --events all events are counted by name. --begin, --end, --timerange and --cpu "
-        "limit what is counted; the rest is about the whole trace. Times are those of each "
+        "With --events all events are counted by name. --begin, --end, --timerange, --cpu "
+        "and --filter limit what is counted; the rest is about the whole trace. Times are those of "
+        "each "
         "machine's own clock.",
     .output =
         "With --json one object:\n"

@@ -83,7 +83,21 @@ static void show_help(FILE *file, const struct lull_verb *verb, const char *colo
     }
 }
 
-/* lull help [VERB] */
+/* False if there is no such topic. */
+static bool show_topic(const char *name)
+{
+    for (uint32_t i = 0; lull_topics[i]; i++) {
+        if (strcmp(lull_topics[i]->name, name) == 0) {
+            struct lull_view_style style;
+            lull_view_style_init(&style, stdout, NULL);
+            lull_help_topic(stdout, lull_topics[i], &style);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* lull help [VERB or TOPIC] */
 static int run_help(int argc, char **argv)
 {
     if (argc == 0) {
@@ -91,6 +105,9 @@ static int run_help(int argc, char **argv)
         return EXIT_DONE;
     }
     const struct lull_verb *verb = lull_verb_find(argv[0]);
+    if (!verb && show_topic(argv[0])) {
+        return EXIT_DONE;
+    }
     if (!verb) {
         return unknown_verb(argv[0]);
     }

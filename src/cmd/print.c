@@ -203,8 +203,9 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"begin", "end",   "timerange", "local",   "host", "cpu", "tid",
-                                     "comm",  "limit", "no-sync",   "threads", "json", NULL};
+static const char *const common[] = {"begin",   "end",     "timerange", "local",  "host",
+                                     "cpu",     "tid",     "comm",      "filter", "limit",
+                                     "no-sync", "threads", "json",      NULL};
 
 static const struct lull_example examples[] = {
     {"lull print my-trace | less", "All events."},
@@ -212,6 +213,8 @@ static const struct lull_example examples[] = {
      "The first twenty events of some kinds after the first second."},
     {"lull print --comm postgres --host db --time iso client httpd db",
      "What happened on the CPUs of one machine while a task named postgres ran there."},
+    {"lull print --filter 'name == \"sched_switch\" && next_comm =~ \"postgres*\"' my-trace",
+     "When a task began to run whose name begins with postgres."},
     {"lull print --json --events sched_switch my-trace | jq .fields.next_comm",
      "Who ran, for a program to read."},
     {"lull print --count-fields my-trace", "How many events and fields the trace holds."},
@@ -230,7 +233,8 @@ const struct lull_verb lull_verb_print = {
         "\n"
         "--tid and --comm keep the events that happened while that task ran on the CPU: the "
         "contexts of the event tell which task it was, and if the trace was recorded without "
-        "them, the last sched_switch on that CPU does.",
+        "them, the last sched_switch on that CPU does. --filter keeps what an expression says; "
+        "'lull help filter' describes its language.",
     .output =
         "With --json one object a line:\n"
         "\n"

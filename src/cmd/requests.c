@@ -190,8 +190,8 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"begin", "end",   "timerange", "local", "host", "tid",
-                                     "comm",  "limit", "no-sync",   "json",  NULL};
+static const char *const common[] = {"begin", "end",    "timerange", "local",   "host", "tid",
+                                     "comm",  "filter", "limit",     "no-sync", "json", NULL};
 
 static const struct lull_example examples[] = {
     {"lull requests client httpd db", "All requests seen on three machines."},
@@ -218,7 +218,9 @@ const struct lull_verb lull_verb_requests = {
         "BLOCKED is how long the client's task was blocked meanwhile. Bytes are payload, each "
         "counted "
         "once however often it was sent. Ids are the same each time for the same traces, whatever "
-        "is asked for; lull critpath takes them.",
+        "is asked for; lull critpath takes them. With --filter they are other requests: those that "
+        "the "
+        "remaining events tell of.",
     .output = "With --json:\n"
               "\n"
               " {\"version\":1,\"requests\":[{\"id\",\"host\",\"tid\",\"comm\",\"peer\",\"port\",\n"

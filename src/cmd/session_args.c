@@ -6,6 +6,15 @@
 
 #include "base/time.h"
 #include "cmd/verb.h"
+#include "filter/filter.h"
+
+/* What --filter says, or NULL. */
+static bool parse_filter(const struct lull_args *args, struct lull_filter **filter, GError **error)
+{
+    const char *text = lull_args_text(args, "filter");
+    *filter = text ? lull_filter_parse(text, lull_args_flag(args, "local"), error) : NULL;
+    return *filter || !text;
+}
 
 struct lull_session *lull_args_open_traces(const struct lull_args *args, GError **error)
 {
@@ -16,9 +25,16 @@ struct lull_session *lull_args_open_traces(const struct lull_args *args, GError 
                             "no trace given; say which directory holds it");
         return NULL;
     }
+    struct lull_filter *filter;
+    if (!parse_filter(args, &filter, error)) {
+        return NULL;
+    }
     const int64_t threads = lull_args_number(args, "threads");
     struct lull_session *session = lull_session_new();
     lull_session_set_threads(session, (uint32_t)CLAMP(threads, 0, 1024));
+    if (filter) {
+        lull_filter_attach(filter, session);
+    }
     for (uint32_t i = 0; i < count; i++) {
         if (!lull_session_add(session, paths[i], error)) {
             lull_session_free(session);

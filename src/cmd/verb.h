@@ -57,6 +57,16 @@ struct lull_verb {
     int (*run)(const struct lull_args *args, GError **error);
 };
 
+/* Something that several verbs share and that needs a page of its own: 'lull help NAME' and
+ * lull-NAME(7). */
+struct lull_topic {
+    const char *name;
+    const char *summary;
+    const char *description; /* as in struct lull_verb */
+};
+
+/* Ends with NULL; in verbs.c. */
+extern const struct lull_topic *const lull_topics[];
 /* All verbs, in the order of `lull --help`; ends with NULL. One line a verb in verbs.c. */
 extern const struct lull_verb *const lull_verbs[];
 /* The options spelled the same in all verbs; ends with NULL name. --help, --color and --no-progress
@@ -67,7 +77,7 @@ extern const char lull_program_description[];
 
 /* Shared by the verbs (session_args.c). */
 
-/* Opens every TRACE of the command line. */
+/* Opens every TRACE of the command line; --filter is in force from then on. */
 struct lull_session *lull_args_open_traces(const struct lull_args *args, GError **error);
 /* Applies --host --cpu --begin --end --timerange, on the clock the session has now. */
 bool lull_args_apply(const struct lull_args *args, struct lull_session *session, GError **error);

@@ -17,6 +17,10 @@ const struct lull_verb *const lull_verbs[] = {
     NULL,
 };
 
+extern const struct lull_topic lull_topic_filter;
+
+const struct lull_topic *const lull_topics[] = {&lull_topic_filter, NULL};
+
 const char lull_program_description[] =
     "Lull answers one question: what was my program waiting for? It reads what the kernel "
     "recorded on one or many machines (LTTng kernel traces), joins their clocks and follows "
@@ -57,6 +61,11 @@ const struct lull_option lull_common_options[] = {
      .kind = LULL_OPTION_TEXT,
      .argument = "NAME",
      .help = "only tasks with this name (the kernel keeps its first 15 bytes)"},
+    {.name = "filter",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "EXPR",
+     .help = "only events for which EXPR is true, as in 'name == \"sched_switch\" && next_comm =~ "
+             "\"postgres*\"'; 'lull help filter' describes the language"},
     {.name = "limit",
      .letter = 'n',
      .kind = LULL_OPTION_NUMBER,

@@ -216,11 +216,25 @@ struct lull_ctf_plan {
 struct lull_ctf_plan *lull_ctf_plan_new(const struct lull_schema *schema, GError **error);
 void lull_ctf_plan_free(struct lull_ctf_plan *plan);
 
-/* Compiles event `index` of `stream` for a subscription. */
+/* Fields that somebody else than the subscriber wants, laid out behind the subscriber's: `offset`
+ * counts from lull_ctf_plan.fields_offset. Bits of presence are set for optional ones only. */
+struct lull_extra_fields {
+    const struct lull_binding *bindings;
+    uint32_t n_bindings;
+    uint32_t offset, size;
+};
+
+/* Compiles event `index` of `stream` for a subscription; `extra` may be NULL. */
 void lull_ctf_plan_subscribe(struct lull_ctf_plan *plan, struct lull_stream_plan *stream,
                              uint32_t index, int32_t subscription,
                              const struct lull_binding *bindings, uint32_t n_bindings,
-                             uint32_t fields_size);
+                             uint32_t fields_size, const struct lull_extra_fields *extra);
+/* The first field that a binding of `path` would find, of whatever kind, or NULL. *is_optional says
+ * whether a variant may leave it out. */
+const struct lull_fc *lull_ctf_plan_find_field(const struct lull_stream_plan *stream,
+                                               uint32_t index, const char *path, bool *is_optional);
+/* Whether a field can be bound as `kind`. */
+bool lull_ctf_plan_can_bind(const struct lull_fc *fc, enum lull_bind_kind kind);
 void lull_ctf_plan_unsubscribe_all(struct lull_ctf_plan *plan);
 
 /* Compiles all event classes for lull_plan_sum(), once. Not to be called while streams are read. */

@@ -58,36 +58,62 @@ static bool kind_fits(const struct lull_fc *fc, enum lull_bind_kind kind)
     return size == 8 || (kind == LULL_BIND_RAW && (size == 16 || size == 32 || size == 64));
 }
 
-/* Adds the want of one binding. Sets its bit in *have if every event of the class has it. */
-static bool bind(struct lull_ctf_plan *plan, struct lull_stream_plan *stream, uint32_t index,
-                 const struct lull_binding *binding, uint64_t bit, struct lull_places *wants,
-                 uint64_t *have)
+/* Where a path of a binding may lead: the scopes to look in, in this order. */
+struct search {
+    const struct lull_fc *roots[2];
+    enum lull_scope scopes[2];
+    uint32_t n;
+    const char *names; /* the path without the scope's name */
+};
+
+static void begin_search(struct search *search, const struct lull_stream_plan *stream,
+                         uint32_t index, const char *path)
+{
+    const struct lull_event_decl *decl = &stream->decl->events[index];
+    if (g_str_has_prefix(path, "context.")) {
+        *search = (struct search){
+            {stream->decl->event_context, decl->context},
+            {LULL_SCOPE_STREAM_EVENT_CONTEXT, LULL_SCOPE_EVENT_CONTEXT},
+            2,
+            path + strlen("context."),
+        };
+        return;
+    }
+    *search = (struct search){
+        {decl->payload},
+        {LULL_SCOPE_EVENT_PAYLOAD},
+        1,
+        path,
+    };
+    if (g_str_has_prefix(path, "payload."))
+        search->names += strlen("payload.");
+}
+
+/* Adds the want of one binding, whose fields begin at `area` in memory. Sets its bit in *have if
+ * every event of the class has it. */
+static bool bind(const struct lull_stream_plan *stream, uint32_t index,
+                 const struct lull_binding *binding, uint32_t area, uint64_t bit,
+                 struct lull_places *wants, uint64_t *have)
 {
     static const enum lull_want_kind kinds[] = {[LULL_BIND_INT] = LULL_WANT_INT,
                                                 [LULL_BIND_TEXT] = LULL_WANT_TEXT,
                                                 [LULL_BIND_RAW] = LULL_WANT_RAW};
-    const struct lull_event_decl *decl = &stream->decl->events[index];
-    const struct lull_fc *const roots[LULL_SCOPE_COUNT] = {
-        [LULL_SCOPE_STREAM_EVENT_CONTEXT] = stream->decl->event_context,
-        [LULL_SCOPE_EVENT_CONTEXT] = decl->context,
-        [LULL_SCOPE_EVENT_PAYLOAD] = decl->payload};
     for (const char *const *name = binding->paths; *name != NULL; name++) {
-        bool in_context = g_str_has_prefix(*name, "context.");
-        int first = in_context ? LULL_SCOPE_STREAM_EVENT_CONTEXT : LULL_SCOPE_EVENT_PAYLOAD;
-        int last = in_context ? LULL_SCOPE_EVENT_CONTEXT : LULL_SCOPE_EVENT_PAYLOAD;
-        for (int scope = first; scope <= last; scope++) {
+        struct search search;
+        begin_search(&search, stream, index, *name);
+        for (uint32_t i = 0; i < search.n; i++) {
             uint32_t path[LULL_FC_DEPTH], depth;
             bool through_variant;
             const struct lull_fc *fc =
-                resolve(roots[scope], *name + (in_context ? 8 : 0), path, &depth, &through_variant);
+                resolve(search.roots[i], search.names, path, &depth, &through_variant);
             if (fc == NULL || !kind_fits(fc, binding->kind))
                 continue;
-            struct lull_want want = {.scope = (enum lull_scope)scope,
+            struct lull_want want = {.scope = search.scopes[i],
                                      .depth = depth,
                                      .path = path,
                                      .kind = kinds[binding->kind],
-                                     .dst = plan->fields_offset + binding->offset,
-                                     .have_dst = plan->fields_offset,
+                                     .dst = area + binding->offset,
+                                     .have_dst = area,
                                      .have = through_variant ? bit : 0};
             *have |= through_variant ? 0 : bit;
             lull_places_add(wants, &want);
@@ -97,26 +123,53 @@ static bool bind(struct lull_ctf_plan *plan, struct lull_stream_plan *stream, ui
     return false;
 }
 
+const struct lull_fc *lull_ctf_plan_find_field(const struct lull_stream_plan *stream,
+                                               uint32_t index, const char *path, bool *is_optional)
+{
+    struct search search;
+    begin_search(&search, stream, index, path);
+    for (uint32_t i = 0; i < search.n; i++) {
+        uint32_t indices[LULL_FC_DEPTH], depth;
+        const struct lull_fc *fc =
+            resolve(search.roots[i], search.names, indices, &depth, is_optional);
+        if (fc != NULL)
+            return fc;
+    }
+    return NULL;
+}
+
+bool lull_ctf_plan_can_bind(const struct lull_fc *fc, enum lull_bind_kind kind)
+{
+    return kind_fits(fc, kind);
+}
+
 void lull_ctf_plan_subscribe(struct lull_ctf_plan *plan, struct lull_stream_plan *stream,
                              uint32_t index, int32_t subscription,
                              const struct lull_binding *bindings, uint32_t n_bindings,
-                             uint32_t fields_size)
+                             uint32_t fields_size, const struct lull_extra_fields *extra)
 {
     struct lull_event_plan *event = &stream->plans[index];
+    uint32_t n_extra = extra != NULL ? extra->n_bindings : 0;
     event->subscription = subscription;
     event->have = 0;
     event->clear_size = 0;
     event->ops = event->skip;
     event->has_fields = n_bindings > 0;
-    if (n_bindings == 0)
+    if (n_bindings == 0 && n_extra == 0)
         return;
     bool any = false;
     struct lull_places *wants = lull_places_new();
     for (uint32_t i = 0; i < n_bindings && i < 64; i++)
-        any |= bind(plan, stream, index, &bindings[i], UINT64_C(1) << i, wants, &event->have);
-    uint64_t all = lull_low_mask(MIN(n_bindings, 64));
-    if (event->have != all)
+        any |= bind(stream, index, &bindings[i], plan->fields_offset, UINT64_C(1) << i, wants,
+                    &event->have);
+    if (n_bindings > 0 && event->have != lull_low_mask(MIN(n_bindings, 64)))
         event->clear_size = fields_size;
+    uint64_t extra_have = 0;
+    for (uint32_t i = 0; i < n_extra && i < 64; i++)
+        any |= bind(stream, index, &extra->bindings[i], plan->fields_offset + extra->offset,
+                    UINT64_C(1) << i, wants, &extra_have);
+    if (n_extra > 0 && extra_have != lull_low_mask(MIN(n_extra, 64)))
+        event->clear_size = extra->offset + extra->size;
     if (any) {
         /* The same class was built once without wants, so it can be built. */
         uint64_t budget = LULL_NODE_BUDGET;

@@ -168,7 +168,7 @@ static void emit_have(struct lull_builder *b, const struct lull_want *want)
 {
     if (want->have == 0)
         return;
-    if (b->have < 0) {
+    if (b->have < 0 || op_at(b, b->have)->dst != want->have_dst) {
         struct lull_op *op = emit(b, LULL_OP_HAVE);
         op->dst = want->have_dst;
         b->have = (int)b->ops->len - 1;

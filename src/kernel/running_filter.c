@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernel/vocabulary.h"
+#include "source/event_filter.h"
 
 #define COMM_LENGTH 15
 
@@ -46,6 +47,7 @@ static const struct lull_binding bindings[] = {
 };
 
 struct lull_running_filter {
+    const struct lull_session *session;
     struct lull_running_query query;
     bool by_task;        /* tid or comm was asked for */
     bool wants_switches; /* the query's names cover sched_switch */
@@ -93,6 +95,7 @@ struct lull_running_filter *lull_running_filter_new(struct lull_session *session
                                                     const struct lull_running_query *query)
 {
     struct lull_running_filter *filter = g_new0(struct lull_running_filter, 1);
+    filter->session = session;
     filter->query = *query;
     filter->by_task = query->tid >= 0 || query->comm;
     filter->n_hosts = lull_session_host_count(session);
@@ -111,8 +114,9 @@ struct lull_running_filter *lull_running_filter_new(struct lull_session *session
         lull_session_subscribe(session, lull_vocabulary_names(LULL_EVENT_sched_switch), bindings,
                                G_N_ELEMENTS(bindings), sizeof(struct fields));
     lull_session_subscribe(session, query->names, bindings, 2, sizeof(struct fields));
-    if (query->begin_ns != INT64_MIN && !contexts_suffice(filter, session)) {
+    if (!contexts_suffice(filter, session)) {
         lull_session_limit(session, INT64_MIN, query->end_ns);
+        lull_session_exempt(session, filter->switches);
     }
     lull_session_rewind(session);
     return filter;
@@ -199,8 +203,9 @@ bool lull_running_filter_passes(struct lull_running_filter *filter, const struct
     if (is_switch && running && (fields->present & HAS_PREV_TID)) {
         set_running(running, fields->prev_tid, fields->prev_comm);
     }
-    bool passes = (!is_switch || filter->wants_switches) &&
-                  event->time_ns >= filter->query.begin_ns && task_matches(filter, fields, running);
+    bool passes =
+        (!is_switch || (filter->wants_switches && lull_session_passes(filter->session, event))) &&
+        event->time_ns >= filter->query.begin_ns && task_matches(filter, fields, running);
     if (is_switch && running && (fields->present & HAS_NEXT_TID)) {
         set_running(running, fields->next_tid, fields->next_comm);
     }

@@ -365,10 +365,11 @@ static void source_free(struct lull_source *base)
 
 static void source_subscribe(struct lull_source *base,
                              const struct lull_subscription *subscriptions, const int32_t *of_class,
-                             uint32_t max_fields_size)
+                             uint32_t max_fields_size, const struct lull_fields *const *extra,
+                             uint32_t max_extra_size)
 {
     struct ctf_source *source = (struct ctf_source *)base;
-    source->fields_size = max_fields_size;
+    source->fields_size = max_fields_size + max_extra_size;
     lull_ctf_plan_unsubscribe_all(source->plan);
     for (uint32_t i = 0; i < source->schema->n_streams; i++) {
         struct lull_stream_plan *stream = &source->plan->streams[i];
@@ -377,8 +378,15 @@ static void source_subscribe(struct lull_source *base,
             if (number < 0)
                 continue;
             const struct lull_subscription *s = &subscriptions[number];
+            const struct lull_fields *more = extra[stream->first_class + e];
+            struct lull_extra_fields fields = {.offset = max_fields_size};
+            if (more != NULL) {
+                fields.bindings = more->bindings;
+                fields.n_bindings = more->n_bindings;
+                fields.size = more->size;
+            }
             lull_ctf_plan_subscribe(source->plan, stream, e, number, s->bindings, s->n_bindings,
-                                    s->fields_size);
+                                    s->fields_size, &fields);
         }
     }
 }
@@ -388,10 +396,59 @@ static void source_prepare_sums(struct lull_source *base)
     lull_ctf_plan_load_all(((struct ctf_source *)base)->plan);
 }
 
+/* The same array is a text or a list of integers as lull_event_visit() shows it. */
+static void describe_array(const struct lull_fc *fc, struct lull_field_type *type)
+{
+    const struct lull_fc *element =
+        fc->kind == LULL_FC_ARRAY ? fc->array.element : fc->sequence.element;
+    if (!lull_ctf_plan_can_bind(fc, LULL_BIND_RAW))
+        return;
+    type->kind = element->integer.size == 8 && element->integer.encoding != LULL_ENCODING_NONE
+                     ? LULL_FIELD_TEXT
+                     : LULL_FIELD_ARRAY;
+    type->element_bytes = (uint8_t)(element->integer.size / 8);
+    type->is_signed = element->integer.is_signed;
+    type->is_big_endian = element->integer.is_big_endian;
+    type->labels = element->integer.enumeration != NULL ? element : NULL;
+}
+
+static void source_describe(const struct lull_source *base, uint32_t class_index, const char *path,
+                            struct lull_field_type *type)
+{
+    const struct ctf_source *source = (const struct ctf_source *)base;
+    uint32_t s = 0;
+    while (class_index >=
+           source->plan->streams[s].first_class + source->schema->streams[s].n_events)
+        s++;
+    const struct lull_stream_plan *stream = &source->plan->streams[s];
+    *type = (struct lull_field_type){.kind = LULL_FIELD_NONE};
+    const struct lull_fc *fc = lull_ctf_plan_find_field(stream, class_index - stream->first_class,
+                                                        path, &type->is_optional);
+    if (fc == NULL)
+        return;
+    type->kind = LULL_FIELD_OTHER;
+    if (fc->kind == LULL_FC_STRING) {
+        type->kind = LULL_FIELD_TEXT;
+    } else if (fc->kind == LULL_FC_ARRAY || fc->kind == LULL_FC_SEQUENCE) {
+        describe_array(fc, type);
+    } else if (fc->kind == LULL_FC_INT) {
+        type->kind = LULL_FIELD_INT;
+        type->is_signed = fc->integer.is_signed;
+        type->labels = fc->integer.enumeration != NULL ? fc : NULL;
+    }
+}
+
+static const char *source_label(const void *labels, uint64_t value)
+{
+    return lull_fc_enum_label(labels, value);
+}
+
 static const struct lull_source_ops source_ops = {
     .free = source_free,
     .subscribe = source_subscribe,
     .prepare_sums = source_prepare_sums,
+    .describe = source_describe,
+    .label = source_label,
 };
 
 const struct lull_ctf_plan *lull_ctf_source_plan(const struct lull_source *source)

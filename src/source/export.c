@@ -230,7 +230,7 @@ static void begin_streams(struct lull_export *e)
     for (uint32_t i = 0; i < e->session->streams->len; i++) {
         const struct lull_source_stream *stream = e->session->streams->pdata[i];
         struct lull_ctf_writer *writer = e->writers[stream->event.trace];
-        if (writer != NULL && lull_session_selects(e->session, stream))
+        if (writer != NULL && lull_session_is_selected(e->session, stream))
             e->streams[i] = lull_ctf_writer_add_stream(writer, lull_ctf_source_cursor(stream));
     }
 }

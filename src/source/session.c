@@ -23,6 +23,7 @@ void lull_session_free(struct lull_session *session)
 {
     if (session == NULL)
         return;
+    lull_session_set_filter(session, NULL);
     lull_merge_clear(&session->merge);
     g_free(session->merged);
     g_ptr_array_unref(session->streams);
@@ -118,7 +119,7 @@ uint32_t lull_session_subscribe(struct lull_session *session, const char *const 
                                 const struct lull_binding *bindings, uint32_t n_bindings,
                                 uint32_t fields_size)
 {
-    struct lull_subscription subscription = {names, bindings, n_bindings, fields_size};
+    struct lull_subscription subscription = {names, bindings, n_bindings, fields_size, false};
     g_return_val_if_fail(n_bindings <= 64, UINT32_MAX);
     for (uint32_t i = 0; i < n_bindings; i++) {
         uint32_t size =
@@ -136,6 +137,7 @@ uint32_t lull_session_subscribe(struct lull_session *session, const char *const 
 void lull_session_unsubscribe_all(struct lull_session *session)
 {
     g_array_set_size(session->subscriptions, 0);
+    session->has_exempt = false;
     session->is_subscribed = false;
     session->is_started = false;
 }
@@ -175,74 +177,6 @@ const struct lull_clock_transform *lull_session_clock(const struct lull_session 
     return &lull_session_host_at(session, host)->transform;
 }
 
-/* Names of all subscriptions: whole ones in a table, beginnings in a list. */
-struct wishes {
-    GHashTable *names; /* to the number + 1 of the first subscription */
-    GArray *prefixes;  /* struct prefix, by number */
-};
-
-struct prefix {
-    const char *text;
-    size_t length;
-    int32_t number;
-};
-
-static void collect_wishes(const struct lull_session *session, struct wishes *wishes)
-{
-    wishes->names = g_hash_table_new(g_str_hash, g_str_equal);
-    wishes->prefixes = g_array_new(FALSE, FALSE, sizeof(struct prefix));
-    for (uint32_t i = 0; i < session->subscriptions->len; i++) {
-        const char *const *name =
-            g_array_index(session->subscriptions, struct lull_subscription, i).names;
-        for (; *name != NULL; name++) {
-            size_t length = strlen(*name);
-            if (length > 0 && (*name)[length - 1] == '*') {
-                struct prefix prefix = {*name, length - 1, (int32_t)i};
-                g_array_append_val(wishes->prefixes, prefix);
-            } else if (!g_hash_table_contains(wishes->names, *name)) {
-                g_hash_table_insert(wishes->names, (char *)*name, GUINT_TO_POINTER(i + 1));
-            }
-        }
-    }
-}
-
-/* The first subscription that matches, or -1. */
-static int32_t match_wish(const struct wishes *wishes, const char *name)
-{
-    int32_t found = GPOINTER_TO_INT(g_hash_table_lookup(wishes->names, name)) - 1;
-    for (uint32_t i = 0; i < wishes->prefixes->len; i++) {
-        const struct prefix *prefix = &g_array_index(wishes->prefixes, struct prefix, i);
-        if (found >= 0 && found <= prefix->number)
-            break;
-        if (strncmp(name, prefix->text, prefix->length) == 0)
-            return prefix->number;
-    }
-    return found;
-}
-
-void lull_session_subscribe_sources(struct lull_session *session)
-{
-    struct wishes wishes;
-    uint32_t max_size = 0;
-    collect_wishes(session, &wishes);
-    for (uint32_t i = 0; i < session->subscriptions->len; i++)
-        max_size =
-            MAX(max_size,
-                g_array_index(session->subscriptions, struct lull_subscription, i).fields_size);
-    for (uint32_t t = 0; t < session->traces->len; t++) {
-        struct lull_source *source = lull_session_trace_at(session, t)->source;
-        g_autofree int32_t *of_class = g_new(int32_t, MAX(source->n_classes, 1));
-        for (uint32_t i = 0; i < source->n_classes; i++)
-            of_class[i] = match_wish(&wishes, source->classes[i].name);
-        source->ops->subscribe(
-            source, (const struct lull_subscription *)(void *)session->subscriptions->data,
-            of_class, max_size);
-    }
-    g_hash_table_unref(wishes.names);
-    g_array_unref(wishes.prefixes);
-    session->is_subscribed = true;
-}
-
 /* ---- reading ---- */
 
 /* INT64_MAX means that a stream is exhausted. */
@@ -255,11 +189,12 @@ static void start(struct lull_session *session)
 {
     if (!session->is_subscribed)
         lull_session_subscribe_sources(session);
+    lull_session_start_filter(session);
     g_free(session->merged);
     session->merged = g_new(struct lull_source_stream *, MAX(session->streams->len, 1));
     uint32_t n = 0;
     for (uint32_t i = 0; i < session->streams->len; i++)
-        if (lull_session_selects(session, session->streams->pdata[i]))
+        if (lull_session_is_selected(session, session->streams->pdata[i]))
             session->merged[n++] = session->streams->pdata[i];
     lull_merge_init(&session->merge, n);
     for (uint32_t i = 0; i < n; i++) {
@@ -282,7 +217,8 @@ const struct lull_event *lull_session_read(struct lull_session *session)
             return &stream->event;
         }
         /* The tree has held a lower bound, or the time of the event that was handed out. */
-        bool any = stream->ops->next(stream);
+        bool any = session->filter == NULL ? stream->ops->next(stream)
+                                           : lull_session_next_passing(session, stream);
         lull_merge_update(merge, any ? merge_time(stream->event.time_ns) : INT64_MAX);
     }
     return NULL;

@@ -81,7 +81,7 @@ static gpointer run_worker(gpointer data)
         if (work->sums)
             stream->ops->sum(stream, counts, &worker->tally);
         else
-            stream->ops->count(stream, counts);
+            lull_session_count_stream(work->session, stream, counts);
         stream->ops->set_report(stream, NULL);
     }
     return NULL;
@@ -101,7 +101,7 @@ static void collect_jobs(struct lull_session *session, struct work *work)
     work->order = g_new0(uint32_t, MAX(session->streams->len, 1));
     for (uint32_t i = 0; i < session->streams->len; i++) {
         struct lull_source_stream *stream = session->streams->pdata[i];
-        if (!lull_session_selects(session, stream))
+        if (!lull_session_is_selected(session, stream))
             continue;
         struct job *job = &work->jobs[work->n_jobs];
         work->order[work->n_jobs] = work->n_jobs;
@@ -154,6 +154,7 @@ static struct lull_source_tally read_apart(struct lull_session *session, bool su
 {
     struct work work = {.session = session, .sums = sums};
     session->is_started = false;
+    GArray *subscriptions = lull_session_begin_count(session);
     collect_jobs(session, &work);
     uint32_t n_workers =
         session->n_threads != 0 ? session->n_threads : (uint32_t)g_get_num_processors();
@@ -162,11 +163,13 @@ static struct lull_source_tally read_apart(struct lull_session *session, bool su
     run_workers(session, &work, workers, n_workers);
     for (uint32_t t = 0; t < session->traces->len; t++) {
         const struct lull_source *source = lull_session_trace_at(session, t)->source;
-        const uint64_t *counts = workers[0].counts + work.first_class[t];
+        uint64_t *counts = workers[0].counts + work.first_class[t];
+        lull_session_drop_rejected(session, lull_session_trace_at(session, t), counts);
         for (uint32_t i = 0; i < source->n_classes; i++)
             if (counts[i] > 0)
                 visit(user, t, &source->classes[i], counts[i]);
     }
+    lull_session_end_count(session, subscriptions);
     g_free(workers[0].counts);
     g_free(work.jobs);
     g_free(work.order);

@@ -2,6 +2,7 @@
 #ifndef LULL_SOURCE_SESSION_PRIVATE_H
 #define LULL_SOURCE_SESSION_PRIVATE_H
 
+#include "source/event_filter.h"
 #include "source/merge.h"
 #include "source/source.h"
 
@@ -21,6 +22,9 @@ struct session_trace {
     uint32_t index, first_stream;
     int64_t delta_ns; /* from its clock to that of the host's first trace */
     GHashTable *class_names;
+    struct lull_class_filter *class_filters; /* by class, while a filter is set; or NULL */
+    bool is_wanted; /* some class is subscribed to that the filter does not reject */
+    bool is_exempt; /* some class belongs to an exempt subscription */
 };
 
 struct session_notes {
@@ -42,6 +46,10 @@ struct lull_session {
     int64_t begin_ns, end_ns;
     int32_t only_host, only_cpu;
     uint32_t n_threads; /* for streams that are read apart; 0: as many as CPUs */
+
+    struct lull_event_filter *filter; /* or NULL */
+    uint32_t filter_offset;           /* of its fields behind lull_event.fields */
+    bool has_exempt;
 
     bool is_subscribed; /* the sources know the subscriptions */
     bool is_started;
@@ -66,28 +74,29 @@ static inline struct session_host *lull_session_host_at(const struct lull_sessio
     return session->hosts->pdata[index];
 }
 
-/* Tells the sources of the subscriptions. */
+/* Makes the sources know the subscriptions, less what the filter rejects. */
 void lull_session_subscribe_sources(struct lull_session *session);
+/* Whether --host, --cpu and the filter leave anything of the stream. */
+bool lull_session_is_selected(const struct lull_session *session,
+                              const struct lull_source_stream *stream);
+void lull_session_start_stream(const struct lull_session *session,
+                               struct lull_source_stream *stream);
+/* The stream's next event that passes the filter; false at its end. */
+bool lull_session_next_passing(const struct lull_session *session,
+                               struct lull_source_stream *stream);
+/* Tells the filter, if there is one, that reading begins. */
+void lull_session_start_filter(struct lull_session *session);
+void lull_session_forget_filter(struct lull_session *session);
 
-static inline bool lull_session_selects(const struct lull_session *session,
-                                        const struct lull_source_stream *stream)
-{
-    return (session->only_host < 0 || stream->event.host == (uint32_t)session->only_host) &&
-           (session->only_cpu < 0 || stream->cpu == session->only_cpu);
-}
-
-/* Goes before the stream's first event within the limits. */
-static inline void lull_session_start_stream(const struct lull_session *session,
-                                             struct lull_source_stream *stream)
-{
-    struct lull_source_window window = {
-        .begin_ns = session->begin_ns,
-        .end_ns = session->end_ns,
-        .delta_ns = lull_session_trace_at(session, stream->event.trace)->delta_ns,
-        .transform = lull_session_host_at(session, stream->event.host)->transform,
-    };
-    stream->ops->start(stream, &window);
-}
+/* Counting ignores subscriptions, which are put aside meanwhile if there is a filter. */
+GArray *lull_session_begin_count(struct lull_session *session);
+void lull_session_end_count(struct lull_session *session, GArray *subscriptions);
+/* Counts the stream's events that pass: adds to counts[class index]; what whole classes are
+ * rejected may be in it until lull_session_drop_rejected(). */
+void lull_session_count_stream(const struct lull_session *session,
+                               struct lull_source_stream *stream, uint64_t *counts);
+void lull_session_drop_rejected(const struct lull_session *session,
+                                const struct session_trace *trace, uint64_t *counts);
 
 void lull_session_trace_free(gpointer data);
 void lull_session_host_free(gpointer data);

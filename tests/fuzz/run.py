@@ -15,8 +15,8 @@ import sys
 
 here = os.path.dirname(os.path.abspath(__file__))
 
-# Target: the file of a trace that its seeds are.
-TARGETS = {"metadata": "metadata", "stream": "c0_0", "index": "index/c0_0.idx"}
+# Target: the file of a trace that its seeds are; None: they are lines of filter/language.txt.
+TARGETS = {"filter": None, "metadata": "metadata", "stream": "c0_0", "index": "index/c0_0.idx"}
 
 
 def make_seeds(build, corpus, scripts):
@@ -34,7 +34,13 @@ def make_seeds(build, corpus, scripts):
 def run(build, corpus, name, traces, seconds):
     seeds = os.path.join(corpus, name)
     os.makedirs(seeds, exist_ok=True)
-    for number, trace in enumerate(traces):
+    if TARGETS[name] is None:
+        with open(os.path.join(here, "..", "filter", "language.txt"), encoding="utf-8") as file:
+            expressions = [line.rstrip("\n").split("\t")[-1] for line in file if "\t" in line and line[0] != "#"]
+        for number, expression in enumerate(expressions):
+            with open(os.path.join(seeds, f"seed-{number}"), "w", encoding="utf-8") as file:
+                file.write(expression)
+    for number, trace in enumerate(traces if TARGETS[name] else ()):
         source = os.path.join(trace, TARGETS[name])
         if os.path.exists(source) and os.path.getsize(source) <= 65536:
             shutil.copyfile(source, os.path.join(seeds, f"seed-{number}"))

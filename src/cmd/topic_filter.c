@@ -1,0 +1,60 @@
+/* The language of --filter for 'lull help filter' and lull-filter(7); docs/FILTER.md says the same
+ * at length. */
+#include "cmd/verb.h"
+
+#include <stddef.h>
+
+const struct lull_topic lull_topic_filter = {
+    .name = "filter",
+    .summary = "the language of --filter: which events are wanted",
+    .description =
+        "Verbs that read events take --filter EXPR and keep the events for which the expression is "
+        "true; what it rejects is, for them, not in the trace. For example\n"
+        "\n"
+        " name == \"sched_switch\" && next_comm =~ \"postgres*\"\n"
+        "\n"
+        "name, host, cpu and time are the event's own (also $name and so on). Every other name is "
+        "a "
+        "field, looked up in the payload and then in the contexts: next_comm, tid, "
+        "network_header.ipv4.saddr[0]; members and options of variants stand behind a point, "
+        "elements in brackets, counted from 0. fields.name and context.tid look in one place "
+        "only.\n"
+        "\n"
+        " fields.name == \"ens4\" && network_header.ipv4.saddr[0] == 10\n"
+        "\n"
+        "== != < <= > >= compare exactly, integers over all 64 bits, signed or not. A comparison "
+        "with a field that the event lacks is false, also with !=, and so is one of a text with a "
+        "number; exists(FIELD) asks whether the field is there. =~ is true if the whole text fits "
+        "a pattern of * (any characters), ? (one), [a-z] (one of a set) and [!a-z]; !~ if there is "
+        "a text that does not fit. FIELD in (A, B) is true if one is equal. An enumeration is "
+        "compared with its value or its label.\n"
+        "\n"
+        " prev_state in (1, 2)\n"
+        " name =~ \"syscall_exit_*\" && ret < 0 && ret != -11\n"
+        " exists(filename) && filename !~ \"/proc/*\"\n"
+        "\n"
+        "Numbers: 10, 0x1f, 0o17, 0b101, 1.5, 1e-3; with a unit of time (ns us ms s min h) "
+        "nanoseconds, of size (B kB MB GB TB KiB MiB GiB TiB) bytes. Texts stand in \" or '; \\n "
+        "\\t \\r \\xHH are characters, a backslash before punctuation makes it ordinary, also in "
+        "patterns.\n"
+        "\n"
+        " bytes >= 64KiB || expires < 3ms\n"
+        "\n"
+        "time is compared with +1.5s (after the begin of the traces), nanoseconds or seconds since "
+        "1970, or in quotes a date and time or a time of day; without zone it is UTC, or local "
+        "with --local.\n"
+        "\n"
+        " time >= +1.5s && time < +2s\n"
+        " time < \"2026-11-21T01:01:45\" && cpu == 0\n"
+        "\n"
+        "&& binds closer than ||; parentheses group. What stands behind ! is in parentheses, or is "
+        "exists(…).\n"
+        "\n"
+        " (cpu == 0 || cpu == 1) && !(name =~ \"lttng_*\")\n"
+        "\n"
+        "What the expression says about names, hosts, CPUs and times decides what is read at all; "
+        "damage in what is not read is not reported. A filter that takes events away from lull "
+        "requests or lull critpath makes their answers poorer: without sched_switch nobody waits, "
+        "without wake-ups waits have no cause. The clocks of several machines are always joined "
+        "by all packets.",
+};

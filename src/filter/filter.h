@@ -1,0 +1,22 @@
+/* Filters: a small language that says which events are wanted, as in
+ *   name == "sched_switch" && next_comm =~ "postgres*"
+ * docs/FILTER.md describes it. A filter is compiled for each event class: classes that cannot match
+ * are not even subscribed to, times it asks for limit what is read, and only the fields it
+ * mentions are decoded. */
+#ifndef LULL_FILTER_FILTER_H
+#define LULL_FILTER_FILTER_H
+
+#include <lull/session.h>
+
+struct lull_filter;
+
+/* Parses an expression. Times without zone are local if `local`, else UTC. NULL and
+ * LULL_ERROR_USAGE if it is wrong: the message gives column and reason, then the expression with a
+ * caret below the place. Free with lull_filter_free(), or give it to a session. */
+struct lull_filter *lull_filter_parse(const char *text, bool local, GError **error);
+void lull_filter_free(struct lull_filter *filter);
+
+/* From now on the session hands out and counts only what passes. The session owns the filter. */
+void lull_filter_attach(struct lull_filter *filter, struct lull_session *session);
+
+#endif

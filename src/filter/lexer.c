@@ -1,0 +1,328 @@
+/* Splits a filter expression into words, and says where in it something is wrong. */
+#include "filter/lexer.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* ---- complaints ---- */
+
+/* So much of a long expression is shown on either side of the place. */
+#define CONTEXT_CHARS 60
+
+static bool is_continuation(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* Characters in text[begin, end). */
+static size_t count_characters(const char *text, size_t begin, size_t end)
+{
+    size_t n = 0;
+    for (size_t i = begin; i < end; i++)
+        n += !is_continuation(text[i]);
+    return n;
+}
+
+bool lull_lexer_complain(const struct lull_lexer *lexer, size_t at, GError **error,
+                         const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    g_autofree char *reason = g_strdup_vprintf(format, args);
+    va_end(args);
+    at = MIN(at, lexer->length);
+    size_t begin = at, end = at;
+    for (size_t n = 0; begin > 0 && n < CONTEXT_CHARS; n++)
+        do
+            begin--;
+        while (begin > 0 && is_continuation(lexer->text[begin]));
+    for (size_t n = 0; end < lexer->length && n < CONTEXT_CHARS; n++)
+        do
+            end++;
+        while (end < lexer->length && is_continuation(lexer->text[end]));
+    g_autofree char *raw = g_strndup(lexer->text + begin, end - begin);
+    g_autofree char *shown = g_utf8_make_valid(raw, -1);
+    for (char *c = shown; *c != '\0'; c++)
+        if (g_ascii_iscntrl(*c))
+            *c = ' ';
+    const char *before = begin > 0 ? "…" : "";
+    int indent = (int)count_characters(lexer->text, begin, at) + (begin > 0 ? 1 : 0);
+    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                "the filter, column %" G_GSIZE_FORMAT ": %s\n  %s%s%s\n  %*s^",
+                count_characters(lexer->text, 0, at) + 1, reason, before, shown,
+                end < lexer->length ? "…" : "", indent, "");
+    return false;
+}
+
+/* ---- numbers ---- */
+
+struct unit {
+    const char *name;
+    uint64_t factor;
+};
+
+static const struct unit units[] = {
+    {"ns", 1},
+    {"us", 1000},
+    {"ms", 1000000},
+    {"s", 1000000000},
+    {"min", UINT64_C(60000000000)},
+    {"h", UINT64_C(3600000000000)},
+    {"B", 1},
+    {"kB", 1000},
+    {"KB", 1000},
+    {"MB", 1000000},
+    {"GB", 1000000000},
+    {"TB", UINT64_C(1000000000000)},
+    {"KiB", UINT64_C(1) << 10},
+    {"MiB", UINT64_C(1) << 20},
+    {"GiB", UINT64_C(1) << 30},
+    {"TiB", UINT64_C(1) << 40},
+};
+
+static const struct unit *find_unit(const char *text, size_t length)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(units); i++)
+        if (strlen(units[i].name) == length && memcmp(units[i].name, text, length) == 0)
+            return &units[i];
+    return NULL;
+}
+
+static bool read_digits(const char *text, size_t length, unsigned base, uint64_t *value,
+                        const char **reason)
+{
+    *value = 0;
+    for (size_t i = 0; i < length; i++) {
+        int digit = g_ascii_xdigit_value(text[i]);
+        if (digit < 0 || (unsigned)digit >= base) {
+            *reason = base == 16  ? "after 0x stand hexadecimal digits"
+                      : base == 8 ? "after 0o stand digits from 0 to 7"
+                      : base == 2 ? "after 0b stand digits 0 and 1"
+                                  : "the number ends with a unit that is not known (ns us ms s min "
+                                    "h, B kB MB GB TB KiB MiB GiB TiB)";
+            return false;
+        }
+        if (__builtin_mul_overflow(*value, (uint64_t)base, value) ||
+            __builtin_add_overflow(*value, (uint64_t)digit, value)) {
+            *reason = "the number does not fit into 64 bits";
+            return false;
+        }
+    }
+    if (length == 0)
+        *reason = "there are no digits in the number";
+    return length > 0;
+}
+
+static bool read_prefixed(const char *text, size_t length, struct lull_token *token,
+                          const char **reason)
+{
+    unsigned base = text[1] == 'x' || text[1] == 'X' ? 16 : text[1] == 'o' ? 8 : 2;
+    token->is_real = false;
+    return read_digits(text + 2, length - 2, base, &token->integer, reason);
+}
+
+/* whole[.fraction] times the unit's factor, exactly. */
+static bool read_measure(const char *text, size_t whole, size_t fraction, uint64_t factor,
+                         uint64_t *value, const char **reason)
+{
+    unsigned __int128 part = 0, scale = 1;
+    if (!read_digits(text, whole, 10, value, reason))
+        return false;
+    if (fraction > 18) {
+        *reason = "the number has more than 18 digits behind the point";
+        return false;
+    }
+    for (size_t i = 0; i < fraction; i++) {
+        part = part * 10 + (unsigned)(text[whole + 1 + i] - '0');
+        scale *= 10;
+    }
+    /* 10^18 * 3.6 * 10^12 is below 2^128. */
+    if (part * factor % scale != 0) {
+        *reason = "the number is not a whole number of nanoseconds or bytes";
+        return false;
+    }
+    if (__builtin_mul_overflow(*value, factor, value) ||
+        __builtin_add_overflow(*value, (uint64_t)(part * factor / scale), value)) {
+        *reason = "the number does not fit into 64 bits";
+        return false;
+    }
+    return true;
+}
+
+static size_t digits_at(const char *text, size_t at, size_t length)
+{
+    size_t n = 0;
+    while (at + n < length && g_ascii_isdigit(text[at + n]))
+        n++;
+    return n;
+}
+
+bool lull_number_read(const char *text, size_t length, struct lull_token *token,
+                      const char **reason)
+{
+    if (length > 1 && text[0] == '0' && strchr("xXob", text[1]) != NULL)
+        return read_prefixed(text, length, token, reason);
+    size_t whole = digits_at(text, 0, length), fraction = 0, at = whole;
+    if (at < length && text[at] == '.') {
+        fraction = digits_at(text, at + 1, length);
+        at += 1 + fraction;
+        if (fraction == 0) {
+            *reason = "behind the point of a number stand digits";
+            return false;
+        }
+    }
+    if (whole > 1 && text[0] == '0' && fraction == 0) {
+        *reason = "a number does not begin with 0 (octal numbers are written 0o17)";
+        return false;
+    }
+    const struct unit *unit = find_unit(text + at, length - at);
+    token->is_real = false;
+    if (unit != NULL)
+        return read_measure(text, whole, fraction, unit->factor, &token->integer, reason);
+    bool has_exponent = at < length && (text[at] == 'e' || text[at] == 'E');
+    if (!has_exponent && fraction == 0)
+        return read_digits(text, length, 10, &token->integer, reason);
+    g_autofree char *copy = g_strndup(text, length);
+    char *end;
+    token->is_real = true;
+    token->real = g_ascii_strtod(copy, &end);
+    if (*end != '\0') {
+        *reason = "the number ends with a unit that is not known (ns us ms s min h, B kB MB GB TB "
+                  "KiB MiB GiB TiB)";
+        return false;
+    }
+    return true;
+}
+
+/* ---- words ---- */
+
+static bool is_name_begin(char c)
+{
+    return g_ascii_isalpha(c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+static bool is_name_part(char c)
+{
+    return g_ascii_isalnum(c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+static bool lex_number(struct lull_lexer *lexer, struct lull_token *token, GError **error)
+{
+    const char *text = lexer->text;
+    size_t end = token->begin;
+    bool has_point = false;
+    while (end < lexer->length) {
+        char c = text[end];
+        bool is_point = c == '.' && !has_point;
+        bool is_sign = (c == '+' || c == '-') && (text[end - 1] == 'e' || text[end - 1] == 'E') &&
+                       end > token->begin && g_ascii_isdigit(text[token->begin]) &&
+                       !(text[token->begin] == '0' && (text[token->begin + 1] | 32) == 'x');
+        if (!is_point && !is_sign && !is_name_part(c))
+            break;
+        has_point |= is_point;
+        end++;
+    }
+    const char *reason = NULL;
+    token->kind = LULL_TOKEN_NUMBER;
+    token->end = lexer->pos = end;
+    if (lull_number_read(text + token->begin, end - token->begin, token, &reason))
+        return true;
+    return lull_lexer_complain(lexer, token->begin, error, "%s", reason);
+}
+
+/* One escape, behind the backslash: \n \t \r \xHH, or a punctuation character for itself. */
+static bool lex_escape(struct lull_lexer *lexer, char *out, GError **error)
+{
+    size_t at = lexer->pos;
+    char c = at < lexer->length ? lexer->text[at] : '\0';
+    lexer->pos++;
+    if (c == 'x' && at + 2 < lexer->length && g_ascii_isxdigit(lexer->text[at + 1]) &&
+        g_ascii_isxdigit(lexer->text[at + 2])) {
+        *out = (char)(g_ascii_xdigit_value(lexer->text[at + 1]) * 16 +
+                      g_ascii_xdigit_value(lexer->text[at + 2]));
+        lexer->pos += 2;
+    } else if (c == 'n' || c == 't' || c == 'r') {
+        *out = c == 'n' ? '\n' : c == 't' ? '\t' : '\r';
+    } else if (g_ascii_ispunct(c) || c == ' ') {
+        *out = c;
+    } else {
+        return lull_lexer_complain(lexer, at - 1, error,
+                                   "no such escape: there are \\n \\t \\r \\xHH, and a backslash "
+                                   "before a punctuation character");
+    }
+    return true;
+}
+
+static bool lex_string(struct lull_lexer *lexer, struct lull_token *token, GError **error)
+{
+    char quote = lexer->text[lexer->pos++];
+    size_t room = lexer->length - lexer->pos + 1;
+    token->kind = LULL_TOKEN_STRING;
+    token->text = lull_arena_alloc(lexer->arena, room);
+    token->is_escaped = lull_arena_alloc(lexer->arena, room);
+    token->length = 0;
+    while (lexer->pos < lexer->length && lexer->text[lexer->pos] != quote) {
+        char c = lexer->text[lexer->pos++];
+        token->is_escaped[token->length] = c == '\\';
+        if (c == '\\' && !lex_escape(lexer, &c, error))
+            return false;
+        token->text[token->length++] = c;
+    }
+    if (lexer->pos >= lexer->length)
+        return lull_lexer_complain(lexer, token->begin, error, "the text has no closing quote");
+    token->end = ++lexer->pos;
+    return true;
+}
+
+static const struct {
+    const char text[3];
+    enum lull_token_kind kind;
+} signs[] = {
+    {"==", LULL_TOKEN_EQ},   {"!=", LULL_TOKEN_NE},        {"<=", LULL_TOKEN_LE},
+    {">=", LULL_TOKEN_GE},   {"=~", LULL_TOKEN_MATCH},     {"!~", LULL_TOKEN_NO_MATCH},
+    {"&&", LULL_TOKEN_AND},  {"||", LULL_TOKEN_OR},        {"<", LULL_TOKEN_LT},
+    {">", LULL_TOKEN_GT},    {"!", LULL_TOKEN_NOT},        {"(", LULL_TOKEN_OPEN},
+    {")", LULL_TOKEN_CLOSE}, {"[", LULL_TOKEN_OPEN_INDEX}, {"]", LULL_TOKEN_CLOSE_INDEX},
+    {".", LULL_TOKEN_DOT},   {",", LULL_TOKEN_COMMA},      {"+", LULL_TOKEN_PLUS},
+    {"-", LULL_TOKEN_MINUS},
+};
+
+static bool lex_sign(struct lull_lexer *lexer, struct lull_token *token, GError **error)
+{
+    const char *at = lexer->text + lexer->pos;
+    for (size_t i = 0; i < G_N_ELEMENTS(signs); i++) {
+        size_t length = strlen(signs[i].text);
+        if (length <= lexer->length - lexer->pos && memcmp(at, signs[i].text, length) == 0) {
+            token->kind = signs[i].kind;
+            token->end = lexer->pos += length;
+            return true;
+        }
+    }
+    const char *hint = *at == '='   ? "a comparison is written =="
+                       : *at == '&' ? "“and” is written &&"
+                       : *at == '|' ? "“or” is written ||"
+                                    : "this character means nothing here";
+    return lull_lexer_complain(lexer, lexer->pos, error, "%s", hint);
+}
+
+bool lull_lexer_next(struct lull_lexer *lexer, struct lull_token *token, GError **error)
+{
+    while (lexer->pos < lexer->length && g_ascii_isspace(lexer->text[lexer->pos]))
+        lexer->pos++;
+    *token = (struct lull_token){.begin = lexer->pos, .end = lexer->pos};
+    if (lexer->pos >= lexer->length)
+        return true;
+    char c = lexer->text[lexer->pos];
+    if (c == '"' || c == '\'')
+        return lex_string(lexer, token, error);
+    if (g_ascii_isdigit(c))
+        return lex_number(lexer, token, error);
+    if (!is_name_begin(c))
+        return lex_sign(lexer, token, error);
+    token->kind = LULL_TOKEN_NAME;
+    lexer->pos++;
+    while (lexer->pos < lexer->length && is_name_part(lexer->text[lexer->pos]))
+        lexer->pos++;
+    token->end = lexer->pos;
+    return true;
+}

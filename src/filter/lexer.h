@@ -1,0 +1,66 @@
+/* Words of the filter language, with their places for error messages. */
+#ifndef LULL_FILTER_LEXER_H
+#define LULL_FILTER_LEXER_H
+
+#include <lull/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+enum lull_token_kind {
+    LULL_TOKEN_END,
+    LULL_TOKEN_NAME,   /* also "$name" */
+    LULL_TOKEN_NUMBER, /* integer or real */
+    LULL_TOKEN_STRING,
+    LULL_TOKEN_EQ,
+    LULL_TOKEN_NE,
+    LULL_TOKEN_LT,
+    LULL_TOKEN_LE,
+    LULL_TOKEN_GT,
+    LULL_TOKEN_GE,
+    LULL_TOKEN_MATCH,
+    LULL_TOKEN_NO_MATCH,
+    LULL_TOKEN_AND,
+    LULL_TOKEN_OR,
+    LULL_TOKEN_NOT,
+    LULL_TOKEN_OPEN,
+    LULL_TOKEN_CLOSE,
+    LULL_TOKEN_OPEN_INDEX,
+    LULL_TOKEN_CLOSE_INDEX,
+    LULL_TOKEN_DOT,
+    LULL_TOKEN_COMMA,
+    LULL_TOKEN_PLUS,
+    LULL_TOKEN_MINUS,
+};
+
+struct lull_token {
+    enum lull_token_kind kind;
+    size_t begin, end; /* bytes of the expression */
+    bool is_real;      /* NUMBER */
+    uint64_t integer;
+    double real;
+    char *text; /* STRING: without quotes and escapes, NUL-terminated */
+    size_t length;
+    bool *is_escaped; /* STRING: by byte of text, it stood behind a backslash */
+};
+
+struct lull_lexer {
+    const char *text;
+    size_t length, pos;
+    struct lull_arena *arena; /* of the strings */
+};
+
+/* The next token. False and an error that says what is wrong and where. */
+bool lull_lexer_next(struct lull_lexer *lexer, struct lull_token *token, GError **error);
+/* Sets an error about the byte `at`: column, reason, the expression and a caret; false. */
+bool lull_lexer_complain(const struct lull_lexer *lexer, size_t at, GError **error,
+                         const char *format, ...) G_GNUC_PRINTF(4, 5);
+
+/* The value of the number in text[0, length): decimal, 0x, 0o or 0b, with an optional unit of time
+ * (then nanoseconds) or size (then bytes). False with a reason. */
+bool lull_number_read(const char *text, size_t length, struct lull_token *token,
+                      const char **reason);
+
+#endif

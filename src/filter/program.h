@@ -1,0 +1,63 @@
+/* A filter compiled for one event class: tests in order, each of which says where to go on. What is
+ * known of the class – its name, its host, which fields it has – has been decided already. */
+#ifndef LULL_FILTER_PROGRAM_H
+#define LULL_FILTER_PROGRAM_H
+
+#include "filter/ast.h"
+
+enum lull_load_kind {
+    LULL_LOAD_VALUE,
+    LULL_LOAD_CPU,
+    LULL_LOAD_TIME,
+    LULL_LOAD_POINT, /* a point in time */
+    LULL_LOAD_INT,   /* bound; the rest likewise, but for VISITED */
+    LULL_LOAD_TEXT,
+    LULL_LOAD_ELEMENT, /* of an array that is bound as bytes */
+    LULL_LOAD_VISITED, /* by walking through the event */
+};
+
+/* Where a test's operand comes from. */
+struct lull_load {
+    enum lull_load_kind kind;
+    uint32_t field;  /* INT and what follows: of the filter */
+    uint32_t offset; /* behind the filter's fields */
+    uint64_t have;   /* bit of an optional field; 0: always there */
+    uint64_t index;  /* of the element */
+    uint8_t bytes;   /* of an element */
+    bool is_signed, is_big_endian;
+    const void *labels;                   /* or NULL */
+    uint32_t visited;                     /* number of the path in lull_program.visited */
+    const struct lull_time_point *points; /* POINT: the filter's, at `index` */
+    struct lull_value value;
+};
+
+#define LULL_ACCEPT (-1)
+#define LULL_REJECT (-2)
+
+struct lull_test {
+    enum lull_node_kind kind; /* COMPARE, MATCH, IN, EXISTS */
+    enum lull_relation relation;
+    struct lull_load left, right;
+    const struct lull_glob *glob;
+    const struct lull_load *list;
+    uint32_t n;
+    int32_t yes, no; /* the next test, or LULL_ACCEPT or LULL_REJECT */
+};
+
+struct lull_program {
+    const struct lull_test *tests;
+    int32_t entry;
+    const char *(*label)(const void *labels, uint64_t value);
+    const struct lull_field_path *const *visited; /* with scope payload or context */
+    uint32_t n_visited;
+};
+
+/* lull_event_filter_ops.test */
+bool lull_program_test(const void *program, const struct lull_event *event, const uint8_t *fields);
+
+/* What the event has at the paths, as far as it can be read; `values` has one for each. A structure
+ * or array is there, without a value, as `is_there` says. */
+void lull_filter_visit(const struct lull_event *event, const struct lull_field_path *const *paths,
+                       uint32_t n, struct lull_value *values, bool *is_there);
+
+#endif

@@ -1,0 +1,296 @@
+/* What of a session is read: which classes its subscriptions want, what a filter leaves of them, of
+ * the streams and of the time. */
+#include "source/session_private.h"
+
+#include <string.h>
+
+/* ---- the filter ---- */
+
+void lull_session_forget_filter(struct lull_session *session)
+{
+    for (uint32_t t = 0; t < session->traces->len; t++) {
+        struct session_trace *trace = lull_session_trace_at(session, t);
+        for (uint32_t i = 0; i < trace->source->n_classes; i++)
+            trace->source->classes[i].filter = NULL;
+        g_clear_pointer(&trace->class_filters, g_free);
+    }
+    if (session->filter != NULL)
+        session->filter->ops->forget(session->filter);
+    session->is_subscribed = false;
+    session->is_started = false;
+}
+
+struct lull_event_filter *lull_session_take_filter(struct lull_session *session)
+{
+    lull_session_forget_filter(session);
+    return g_steal_pointer(&session->filter);
+}
+
+void lull_session_set_filter(struct lull_session *session, struct lull_event_filter *filter)
+{
+    struct lull_event_filter *old = lull_session_take_filter(session);
+    if (old != NULL && old != filter)
+        old->ops->free(old);
+    session->filter = filter;
+}
+
+void lull_session_exempt(struct lull_session *session, uint32_t subscription)
+{
+    g_return_if_fail(subscription < session->subscriptions->len);
+    g_array_index(session->subscriptions, struct lull_subscription, subscription).is_exempt = true;
+    session->has_exempt = true;
+    session->is_subscribed = false;
+    session->is_started = false;
+}
+
+bool lull_session_passes(const struct lull_session *session, const struct lull_event *event)
+{
+    const struct lull_class_filter *filter = event->event_class->filter;
+    if (filter == NULL || filter->verdict == LULL_VERDICT_PASS)
+        return true;
+    return filter->verdict == LULL_VERDICT_TEST &&
+           session->filter->ops->test(filter->program, event,
+                                      (const uint8_t *)event->fields + session->filter_offset);
+}
+
+bool lull_session_next_passing(const struct lull_session *session,
+                               struct lull_source_stream *stream)
+{
+    while (stream->ops->next(stream)) {
+        if (lull_session_passes(session, &stream->event))
+            return true;
+        if (session->has_exempt && g_array_index(session->subscriptions, struct lull_subscription,
+                                                 stream->event.subscription)
+                                       .is_exempt)
+            return true;
+    }
+    return false;
+}
+
+void lull_session_start_filter(struct lull_session *session)
+{
+    int64_t begin_ns, end_ns;
+    if (session->filter == NULL)
+        return;
+    if (!lull_session_range(session, &begin_ns, &end_ns))
+        begin_ns = 0;
+    session->filter->ops->start(session->filter, begin_ns);
+}
+
+/* ---- subscriptions ---- */
+
+/* Names of all subscriptions: whole ones in a table, beginnings in a list. */
+struct wishes {
+    GHashTable *names; /* to the number + 1 of the first subscription */
+    GArray *prefixes;  /* struct prefix, by number */
+};
+
+struct prefix {
+    const char *text;
+    size_t length;
+    int32_t number;
+};
+
+static void collect_wishes(const struct lull_session *session, struct wishes *wishes)
+{
+    wishes->names = g_hash_table_new(g_str_hash, g_str_equal);
+    wishes->prefixes = g_array_new(FALSE, FALSE, sizeof(struct prefix));
+    for (uint32_t i = 0; i < session->subscriptions->len; i++) {
+        const char *const *name =
+            g_array_index(session->subscriptions, struct lull_subscription, i).names;
+        for (; *name != NULL; name++) {
+            size_t length = strlen(*name);
+            if (length > 0 && (*name)[length - 1] == '*') {
+                struct prefix prefix = {*name, length - 1, (int32_t)i};
+                g_array_append_val(wishes->prefixes, prefix);
+            } else if (!g_hash_table_contains(wishes->names, *name)) {
+                g_hash_table_insert(wishes->names, (char *)*name, GUINT_TO_POINTER(i + 1));
+            }
+        }
+    }
+}
+
+/* The first subscription that matches, or -1. */
+static int32_t match_wish(const struct wishes *wishes, const char *name)
+{
+    int32_t found = GPOINTER_TO_INT(g_hash_table_lookup(wishes->names, name)) - 1;
+    for (uint32_t i = 0; i < wishes->prefixes->len; i++) {
+        const struct prefix *prefix = &g_array_index(wishes->prefixes, struct prefix, i);
+        if (found >= 0 && found <= prefix->number)
+            break;
+        if (strncmp(name, prefix->text, prefix->length) == 0)
+            return prefix->number;
+    }
+    return found;
+}
+
+/* Asks the filter about each class that is subscribed to; unsubscribes those that cannot pass. */
+static void filter_classes(struct lull_session *session, struct session_trace *trace,
+                           int32_t *of_class)
+{
+    const struct lull_source *source = trace->source;
+    const char *host = lull_session_host(session, source->info.host)->name;
+    trace->class_filters = g_new0(struct lull_class_filter, MAX(source->n_classes, 1));
+    trace->is_wanted = trace->is_exempt = false;
+    for (uint32_t i = 0; i < source->n_classes; i++) {
+        struct lull_class_filter *filter = &trace->class_filters[i];
+        if (of_class[i] < 0)
+            continue;
+        session->filter->ops->compile(session->filter, source, i, host, filter);
+        source->classes[i].filter = filter;
+        bool is_exempt =
+            g_array_index(session->subscriptions, struct lull_subscription, of_class[i]).is_exempt;
+        trace->is_exempt |= is_exempt;
+        if (filter->verdict == LULL_VERDICT_REJECT && !is_exempt)
+            of_class[i] = -1;
+        trace->is_wanted |= of_class[i] >= 0;
+    }
+}
+
+static uint32_t largest_extra(const struct session_trace *trace, const struct lull_fields **extra)
+{
+    uint32_t size = 0;
+    for (uint32_t i = 0; i < trace->source->n_classes; i++) {
+        extra[i] = trace->class_filters != NULL ? &trace->class_filters[i].extra : NULL;
+        if (extra[i] != NULL)
+            size = MAX(size, extra[i]->size);
+    }
+    return size;
+}
+
+void lull_session_subscribe_sources(struct lull_session *session)
+{
+    struct wishes wishes;
+    uint32_t max_size = 0;
+    lull_session_forget_filter(session);
+    collect_wishes(session, &wishes);
+    for (uint32_t i = 0; i < session->subscriptions->len; i++)
+        max_size =
+            MAX(max_size,
+                g_array_index(session->subscriptions, struct lull_subscription, i).fields_size);
+    max_size = (max_size + 7) & ~UINT32_C(7);
+    session->filter_offset = max_size;
+    for (uint32_t t = 0; t < session->traces->len; t++) {
+        struct session_trace *trace = lull_session_trace_at(session, t);
+        struct lull_source *source = trace->source;
+        g_autofree int32_t *of_class = g_new(int32_t, MAX(source->n_classes, 1));
+        g_autofree const struct lull_fields **extra =
+            g_new(const struct lull_fields *, MAX(source->n_classes, 1));
+        for (uint32_t i = 0; i < source->n_classes; i++)
+            of_class[i] = match_wish(&wishes, source->classes[i].name);
+        if (session->filter != NULL)
+            filter_classes(session, trace, of_class);
+        uint32_t extra_size = largest_extra(trace, extra);
+        source->ops->subscribe(
+            source, (const struct lull_subscription *)(void *)session->subscriptions->data,
+            of_class, max_size, extra, extra_size);
+    }
+    g_hash_table_unref(wishes.names);
+    g_array_unref(wishes.prefixes);
+    session->is_subscribed = true;
+}
+
+/* ---- streams and time ---- */
+
+/* Whether events of some class of the trace can pass on this CPU. */
+static bool cpu_may_pass(const struct lull_session *session, const struct session_trace *trace,
+                         int32_t cpu)
+{
+    const struct lull_source *source = trace->source;
+    const char *host = lull_session_host(session, source->info.host)->name;
+    if (cpu < 0 || !session->filter->uses_cpu)
+        return true;
+    for (uint32_t i = 0; i < source->n_classes; i++) {
+        const struct lull_class_filter *filter = source->classes[i].filter;
+        if (filter == NULL || filter->verdict == LULL_VERDICT_REJECT)
+            continue;
+        if (session->filter->ops->may_pass(session->filter, source, i, host, cpu))
+            return true;
+    }
+    return false;
+}
+
+bool lull_session_is_selected(const struct lull_session *session,
+                              const struct lull_source_stream *stream)
+{
+    if (session->only_host >= 0 && stream->event.host != (uint32_t)session->only_host)
+        return false;
+    if (session->only_cpu >= 0 && stream->cpu != session->only_cpu)
+        return false;
+    if (session->filter == NULL)
+        return true;
+    const struct session_trace *trace = lull_session_trace_at(session, stream->event.trace);
+    return trace->is_exempt || (trace->is_wanted && cpu_may_pass(session, trace, stream->cpu));
+}
+
+void lull_session_start_stream(const struct lull_session *session,
+                               struct lull_source_stream *stream)
+{
+    struct lull_source_window window = {
+        .begin_ns = session->begin_ns,
+        .end_ns = session->end_ns,
+        .delta_ns = lull_session_trace_at(session, stream->event.trace)->delta_ns,
+        .transform = lull_session_host_at(session, stream->event.host)->transform,
+    };
+    /* Those that are exempt may need what was before. */
+    if (session->filter != NULL && !session->has_exempt) {
+        window.begin_ns = MAX(window.begin_ns, session->filter->begin_ns);
+        window.end_ns = MIN(window.end_ns, session->filter->end_ns);
+    }
+    stream->ops->start(stream, &window);
+}
+
+/* ---- counting ---- */
+
+static const char *const all_names[] = {"*", NULL};
+
+GArray *lull_session_begin_count(struct lull_session *session)
+{
+    if (session->filter == NULL)
+        return NULL;
+    static const struct lull_subscription all = {.names = all_names};
+    GArray *subscriptions = session->subscriptions;
+    session->subscriptions = g_array_new(FALSE, FALSE, sizeof(struct lull_subscription));
+    g_array_append_val(session->subscriptions, all);
+    lull_session_subscribe_sources(session);
+    lull_session_start_filter(session);
+    return subscriptions;
+}
+
+void lull_session_end_count(struct lull_session *session, GArray *subscriptions)
+{
+    if (subscriptions == NULL)
+        return;
+    g_array_unref(session->subscriptions);
+    session->subscriptions = subscriptions;
+    session->is_subscribed = false;
+}
+
+/* Some class must be tested event by event. */
+static bool must_test(const struct session_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->source->n_classes; i++)
+        if (trace->class_filters[i].verdict == LULL_VERDICT_TEST)
+            return true;
+    return false;
+}
+
+void lull_session_count_stream(const struct lull_session *session,
+                               struct lull_source_stream *stream, uint64_t *counts)
+{
+    const struct session_trace *trace = lull_session_trace_at(session, stream->event.trace);
+    if (session->filter == NULL || !must_test(trace)) {
+        stream->ops->count(stream, counts);
+        return;
+    }
+    while (lull_session_next_passing(session, stream))
+        counts[stream->event.event_class->index]++;
+}
+
+void lull_session_drop_rejected(const struct lull_session *session,
+                                const struct session_trace *trace, uint64_t *counts)
+{
+    for (uint32_t i = 0; session->filter != NULL && i < trace->source->n_classes; i++)
+        if (trace->class_filters[i].verdict == LULL_VERDICT_REJECT)
+            counts[i] = 0;
+}

@@ -268,6 +268,7 @@ static enum found general_header(struct lull_ctf_stream *s, uint64_t *body)
     /* Without an id there is one class, or in CTF 2 that of id 0 is meant. */
     bool is_only = !s->stream->has_id && decl->n_events == 1;
     lull_memory_set(s->memory, LULL_MEM_ID, is_only ? decl->events[0].id : 0);
+    s->event_begin = s->pos;
     *body = lull_plan_run(s->stream->event_header, s->buf, s->limit, s->pos, s->memory);
     if (*body >= LULL_PLAN_FAILED)
         return recover(s, *body, NULL) ? FOUND_NOTHING : FOUND_END;
@@ -420,7 +421,6 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
             clock = lull_memory_get(memory, LULL_MEM_CLOCK);
             continue;
         }
-        uint64_t begin = pos;
         pos = lull_align_up(next, event_align);
         if (purpose == TO_COUNT) {
             counts[plan->index]++;
@@ -447,7 +447,6 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
             s->pos = pos;
             lull_memory_set(memory, LULL_MEM_CLOCK, clock);
             s->event_plan = plan;
-            s->event_begin = begin;
             s->event_body = body;
             s->event_end = next;
             return true;

@@ -35,7 +35,8 @@ struct lull_ctf_stream {
 
     /* The event that was last handed out, for visiting it. */
     const struct lull_event_plan *event_plan;
-    /* bits in the window: of the record, behind its header, and behind all */
+    /* bits in the window: behind its header, and behind all; where the record begins is known only
+     * for headers without straight code, such as those that lengths or tags of events refer to */
     uint64_t event_begin, event_body, event_end;
 };
 

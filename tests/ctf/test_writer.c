@@ -247,7 +247,7 @@ static void test_scopes(gconstpointer order)
         g_autoptr(GByteArray) packet = g_byte_array_new();
         put(packet, be, 1, 9);
         put(packet, be, 1, 2 - p % 2);
-        put(packet, be, 16, 0);
+        put_bytes(packet, "0123456789abcdef", 16);
         put(packet, be, 1, p);
         for (unsigned i = 0; i < 6; i++) {
             g_autoptr(GString) fields = g_string_new(NULL);

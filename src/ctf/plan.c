@@ -114,6 +114,8 @@ static void packet_header_leaf(struct header_walk *w, const char *name, const st
         want_here(w, LULL_WANT_INT, LULL_MEM_MAGIC, LULL_HAS_MAGIC);
     else if (fc->kind == LULL_FC_INT && strcmp(name, "stream_id") == 0)
         want_here(w, LULL_WANT_INT, LULL_MEM_STREAM_ID, LULL_HAS_STREAM_ID);
+    else if (fc->kind == LULL_FC_INT && strcmp(name, "stream_instance_id") == 0)
+        want_here(w, LULL_WANT_INT, LULL_MEM_INSTANCE, LULL_HAS_INSTANCE);
     else if (fc->kind == LULL_FC_ARRAY && strcmp(name, "uuid") == 0 && fc->array.length == 16 &&
              fc->array.element->kind == LULL_FC_INT && fc->array.element->integer.size == 8 &&
              fc->array.element->alignment == 8)

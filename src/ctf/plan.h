@@ -73,7 +73,8 @@ enum lull_memory {
     LULL_MEM_SEQUENCE = 80,
     LULL_MEM_CPU = 88,
     LULL_MEM_UUID = 96,
-    LULL_MEM_SLOTS = 112,
+    LULL_MEM_INSTANCE = 112,
+    LULL_MEM_SLOTS = 120,
 };
 
 enum lull_packet_field {
@@ -87,6 +88,7 @@ enum lull_packet_field {
     LULL_HAS_SEQUENCE = 1 << 7,
     LULL_HAS_CPU = 1 << 8,
     LULL_HAS_UUID = 1 << 9,
+    LULL_HAS_INSTANCE = 1 << 10,
 };
 
 /* What lull_plan_run() returns instead of a position; all are larger than any position. */

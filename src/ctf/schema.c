@@ -1,9 +1,10 @@
 /* Questions that can be asked of a finished schema. Nothing here changes it. */
 #include "ctf/schema.h"
 
-#include "base/arena.h"
-
+#include <lull/event.h>
 #include <string.h>
+
+#include "base/arena.h"
 
 void lull_schema_free(struct lull_schema *schema)
 {
@@ -57,6 +58,29 @@ const char *lull_fc_enum_label(const struct lull_fc *fc, uint64_t value)
         return NULL;
     for (uint32_t i = 0; i < enumeration->n_ranges; i++)
         if (covers(fc, &enumeration->ranges[i], value))
+            return enumeration->ranges[i].label;
+    return NULL;
+}
+
+/* True if one of the ranges before `end` that cover the value has the label too. */
+static bool has_label_before(const struct lull_fc *fc, uint64_t value, uint32_t end)
+{
+    const struct lull_enum_range *ranges = fc->integer.enumeration->ranges;
+    for (uint32_t i = 0; i < end; i++)
+        if (covers(fc, &ranges[i], value) && strcmp(ranges[i].label, ranges[end].label) == 0)
+            return true;
+    return false;
+}
+
+const char *lull_visit_int_label(const struct lull_visit_int *value, uint32_t n)
+{
+    const struct lull_fc *fc = value->mapping;
+    if (!value->is_enum || fc == NULL)
+        return NULL;
+    const struct lull_enumeration *enumeration = fc->integer.enumeration;
+    for (uint32_t i = 0; i < enumeration->n_ranges; i++)
+        if (covers(fc, &enumeration->ranges[i], value->bits) &&
+            !has_label_before(fc, value->bits, i) && n-- == 0)
             return enumeration->ranges[i].label;
     return NULL;
 }

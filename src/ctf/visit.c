@@ -1,8 +1,10 @@
 /* Walks all fields of one event as its schema describes them, for printing. Slow and general; what
  * is read often is bound by a subscription instead. */
-#include "ctf/stream.h"
+#include "ctf/layout.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/bits.h"
 #include "ctf/plan_build.h"
@@ -12,13 +14,12 @@
 
 struct visit {
     const struct lull_ctf_stream *stream;
-    const struct lull_places *places;
     const struct lull_visitor *visitor;
     void *user;
+    const uint8_t *buf;
+    uint64_t window; /* byte of the packet at buf[0] */
     uint64_t pos, end;
-    enum lull_scope scope;
-    uint32_t depth;
-    uint32_t path[LULL_FC_DEPTH + 1];
+    struct lull_field_place place;
     GError **error;
 };
 
@@ -28,7 +29,7 @@ static bool fail(struct visit *v, const char *why)
     const struct lull_packet *packet =
         &g_array_index(s->list.packets, struct lull_packet, s->packet);
     g_set_error(v->error, LULL_ERROR, LULL_ERROR_FORMAT, "%s: byte %" G_GUINT64_FORMAT ": %s",
-                s->path, packet->offset + s->window + v->pos / 8, why);
+                s->path, packet->offset + v->window + v->pos / 8, why);
     return false;
 }
 
@@ -41,16 +42,9 @@ static bool need(struct visit *v, uint64_t align, uint64_t bits)
     return true;
 }
 
-static uint32_t slot_of(const struct visit *v, enum lull_scope scope, uint32_t depth,
-                        const uint32_t *path)
-{
-    uint32_t slot = lull_places_slot(v->places, scope, depth, path);
-    return slot != 0 ? slot : lull_places_slot(v->stream->plan->shared, scope, depth, path);
-}
-
 static uint64_t ref_value(const struct visit *v, const struct lull_fc_ref *ref)
 {
-    uint32_t slot = slot_of(v, ref->scope, ref->depth, ref->path);
+    uint32_t slot = lull_field_ref_slot(&v->place, ref);
     return slot != 0 ? lull_memory_get(v->stream->memory, slot) : 0;
 }
 
@@ -59,18 +53,19 @@ static bool visit_integer(struct visit *v, const char *name, const struct lull_f
     if (!need(v, fc->alignment, fc->integer.size))
         return false;
     struct lull_visit_int value = {
-        .bits = lull_load_bits(v->stream->buf, v->pos, fc->integer.size, fc->integer.is_big_endian),
+        .bits = lull_load_bits(v->buf, v->pos, fc->integer.size, fc->integer.is_big_endian),
         .is_signed = fc->integer.is_signed,
         .base = fc->integer.base,
         .size_bits = (uint8_t)fc->integer.size,
         .is_enum = fc->integer.enumeration != NULL,
+        .mapping = fc,
     };
     if (value.is_signed)
         value.bits = lull_sign_extend(value.bits, fc->integer.size);
     if (value.is_enum)
         value.label = lull_fc_enum_label(fc, value.bits);
     v->pos += fc->integer.size;
-    uint32_t slot = slot_of(v, v->scope, v->depth, v->path);
+    uint32_t slot = lull_field_place_slot(&v->place);
     if (slot != 0)
         lull_memory_set(v->stream->memory, slot, value.bits);
     v->visitor->integer(v->user, name, &value);
@@ -93,8 +88,7 @@ static bool visit_real(struct visit *v, const char *name, const struct lull_fc *
 {
     if (!need(v, fc->alignment, fc->floating.size))
         return false;
-    uint64_t bits =
-        lull_load_bits(v->stream->buf, v->pos, fc->floating.size, fc->floating.is_big_endian);
+    uint64_t bits = lull_load_bits(v->buf, v->pos, fc->floating.size, fc->floating.is_big_endian);
     double value;
     v->pos += fc->floating.size;
     if (fc->floating.size == 64) {
@@ -115,7 +109,7 @@ static bool visit_string(struct visit *v, const char *name)
 {
     if (!need(v, 8, 8))
         return false;
-    const uint8_t *begin = v->stream->buf + v->pos / 8;
+    const uint8_t *begin = v->buf + v->pos / 8;
     const uint8_t *nul = memchr(begin, 0, (v->end - v->pos) / 8);
     if (nul == NULL)
         return fail(v, "a string has no end");
@@ -128,21 +122,15 @@ static bool visit_string(struct visit *v, const char *name)
 static bool visit_field(struct visit *v, const char *name, const struct lull_fc *fc,
                         unsigned nesting);
 
-static bool is_character(const struct lull_fc *fc)
-{
-    return fc->kind == LULL_FC_INT && fc->integer.size == 8 && fc->alignment == 8 &&
-           fc->integer.encoding != LULL_ENCODING_NONE;
-}
-
 static bool visit_elements(struct visit *v, const char *name, const struct lull_fc *element,
                            uint64_t n, unsigned nesting)
 {
     if (!need(v, element->kind == LULL_FC_VARIANT ? 1 : element->alignment, 0))
         return false;
-    if (is_character(element)) {
+    if (lull_fc_is_character(element)) {
         if (n > (v->end - v->pos) / 8)
             return fail(v, "an array passes the end of its event");
-        const char *data = (const char *)v->stream->buf + v->pos / 8;
+        const char *data = (const char *)v->buf + v->pos / 8;
         struct lull_text text = {data, (uint32_t)strnlen(data, n)};
         v->pos += n * 8;
         v->visitor->text(v->user, name, text);
@@ -160,18 +148,66 @@ static bool visit_elements(struct visit *v, const char *name, const struct lull_
     return true;
 }
 
+static void skip_begin(void *user, const char *name, enum lull_visit_kind kind)
+{
+}
+
+static void skip_end(void *user, enum lull_visit_kind kind)
+{
+}
+
+static void skip_integer(void *user, const char *name, const struct lull_visit_int *value)
+{
+}
+
+static void skip_real(void *user, const char *name, double value)
+{
+}
+
+static void skip_text(void *user, const char *name, struct lull_text value)
+{
+}
+
+/* Steps over what the visitor does not want to see. */
+static const struct lull_visitor nobody = {
+    skip_begin, skip_end, skip_integer, skip_real, skip_text, 0,
+};
+
+/* Sizes, times and counters of the packet itself (CTF 1.8.3, 5.2). */
+static bool describes_packet(const struct visit *v, const char *name)
+{
+    static const char *const names[] = {"timestamp_begin",
+                                        "timestamp_end",
+                                        "content_size",
+                                        "packet_size",
+                                        "events_discarded",
+                                        "packet_seq_num",
+                                        NULL};
+    return v->place.scope == LULL_SCOPE_PACKET_CONTEXT && v->place.depth == 1 &&
+           g_strv_contains(names, name);
+}
+
+static bool visit_member(struct visit *v, const struct lull_member *member, uint32_t index,
+                         unsigned nesting)
+{
+    const struct lull_visitor *visitor = v->visitor;
+    v->place.path[v->place.depth++] = index;
+    if (describes_packet(v, member->name) ||
+        !lull_field_is_visible(&v->place, member->fc, visitor->flags))
+        v->visitor = &nobody;
+    bool ok = visit_field(v, member->name, member->fc, nesting);
+    v->visitor = visitor;
+    v->place.depth--;
+    return ok;
+}
+
 static bool visit_members(struct visit *v, const struct lull_fc *fc, unsigned nesting)
 {
     if (!need(v, fc->alignment, 0))
         return false;
-    for (uint32_t i = 0; i < fc->structure.n_members; i++) {
-        v->path[v->depth++] = i;
-        bool ok =
-            visit_field(v, fc->structure.members[i].name, fc->structure.members[i].fc, nesting);
-        v->depth--;
-        if (!ok)
+    for (uint32_t i = 0; i < fc->structure.n_members; i++)
+        if (!visit_member(v, &fc->structure.members[i], i, nesting))
             return false;
-    }
     return true;
 }
 
@@ -182,10 +218,10 @@ static bool visit_variant(struct visit *v, const char *name, const struct lull_f
     if (option < 0)
         return fail(v, "a variant's tag selects no option");
     v->visitor->begin(v->user, name, LULL_VISIT_VARIANT);
-    v->path[v->depth++] = (uint32_t)option;
+    v->place.path[v->place.depth++] = (uint32_t)option;
     const struct lull_member *member = &fc->variant.options[option];
     bool ok = visit_field(v, member->name, member->fc, nesting);
-    v->depth--;
+    v->place.depth--;
     if (ok)
         v->visitor->end(v->user, LULL_VISIT_VARIANT);
     return ok;
@@ -220,38 +256,128 @@ static bool visit_field(struct visit *v, const char *name, const struct lull_fc 
     return false;
 }
 
-static bool visit_scope(struct visit *v, enum lull_scope scope, const struct lull_fc *fc)
+static bool visit_structure(struct visit *v, enum lull_scope scope, const struct lull_fc *fc)
 {
-    v->scope = scope;
-    v->depth = 0;
+    v->place.scope = scope;
+    v->place.depth = 0;
     return fc == NULL || visit_members(v, fc, 0);
+}
+
+static bool scope_is_visible(struct visit *v, enum lull_scope scope, const struct lull_fc *fc)
+{
+    v->place.scope = scope;
+    v->place.depth = 0;
+    return fc != NULL && lull_field_is_visible(&v->place, fc, v->visitor->flags);
+}
+
+/* One scope to the visitor, of one or two structures. */
+static bool visit_scope(struct visit *v, const char *name, enum lull_scope first,
+                        const struct lull_fc *first_fc, enum lull_scope second,
+                        const struct lull_fc *second_fc)
+{
+    if (first_fc == NULL && second_fc == NULL)
+        return true;
+    const struct lull_visitor *visitor = v->visitor;
+    if (!scope_is_visible(v, first, first_fc) && !scope_is_visible(v, second, second_fc))
+        v->visitor = &nobody;
+    v->visitor->begin(v->user, name, LULL_VISIT_SCOPE);
+    bool ok = visit_structure(v, first, first_fc) && visit_structure(v, second, second_fc);
+    if (ok)
+        v->visitor->end(v->user, LULL_VISIT_SCOPE);
+    v->visitor = visitor;
+    return ok;
 }
 
 bool lull_ctf_stream_visit(const struct lull_ctf_stream *s, const struct lull_visitor *visitor,
                            void *user, GError **error)
 {
+    const enum lull_scope common = LULL_SCOPE_STREAM_EVENT_CONTEXT;
+    const enum lull_scope own = LULL_SCOPE_EVENT_CONTEXT;
+    const enum lull_scope payload = LULL_SCOPE_EVENT_PAYLOAD;
     uint32_t index = s->event_plan->index - s->stream->first_class;
     const struct lull_stream_decl *decl = s->stream->decl;
     const struct lull_event_decl *event = &decl->events[index];
     struct visit v = {.stream = s,
-                      .places = s->stream->places[index],
                       .visitor = visitor,
                       .user = user,
+                      .buf = s->buf,
+                      .window = s->window,
                       .pos = s->event_body,
                       .end = s->event_end,
+                      .place = {.own = s->stream->places[index], .shared = s->plan->shared},
                       .error = error};
-    if (decl->event_context != NULL || event->context != NULL) {
-        visitor->begin(user, "context", LULL_VISIT_SCOPE);
-        if (!visit_scope(&v, LULL_SCOPE_STREAM_EVENT_CONTEXT, decl->event_context) ||
-            !visit_scope(&v, LULL_SCOPE_EVENT_CONTEXT, event->context))
-            return false;
-        visitor->end(user, LULL_VISIT_SCOPE);
+    bool ok;
+    if (visitor->flags & LULL_VISIT_SPLIT_CONTEXTS)
+        ok = visit_scope(&v, "common context", common, decl->event_context, own, NULL) &&
+             visit_scope(&v, "context", own, event->context, own, NULL);
+    else
+        ok = visit_scope(&v, "context", common, decl->event_context, own, event->context);
+    return ok && visit_scope(&v, "payload", payload, event->payload, payload, NULL);
+}
+
+/* ---- packets ---- */
+
+/* The window may have left the begin of the packet: it is read again. NULL with an error set. */
+static uint8_t *read_packet_header(const struct lull_ctf_stream *s, GError **error)
+{
+    const struct lull_packet *packet =
+        &g_array_index(s->list.packets, struct lull_packet, s->packet);
+    size_t size = (size_t)((s->header_bits + 7) / 8), filled = 0;
+    uint8_t *buf = g_malloc0(size + LULL_LOAD_SLACK);
+    while (filled < size) {
+        ssize_t n = pread(s->fd, buf + filled, size - filled, (off_t)(packet->offset + filled));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: byte %" G_GUINT64_FORMAT ": %s",
+                        s->path, packet->offset + filled,
+                        n < 0 ? g_strerror(errno) : "the file has become shorter");
+            g_free(buf);
+            return NULL;
+        }
+        filled += (size_t)n;
     }
-    if (event->payload != NULL) {
-        visitor->begin(user, "payload", LULL_VISIT_SCOPE);
-        if (!visit_scope(&v, LULL_SCOPE_EVENT_PAYLOAD, event->payload))
-            return false;
-        visitor->end(user, LULL_VISIT_SCOPE);
+    return buf;
+}
+
+static bool any_field_to_show(struct visit *v, const struct lull_fc *fc)
+{
+    bool found = fc->structure.n_members == 0;
+    v->place.scope = LULL_SCOPE_PACKET_CONTEXT;
+    v->place.depth = 1;
+    for (uint32_t i = 0; i < fc->structure.n_members && !found; i++) {
+        v->place.path[0] = i;
+        found = !describes_packet(v, fc->structure.members[i].name) &&
+                lull_field_is_visible(&v->place, fc->structure.members[i].fc, v->visitor->flags);
     }
+    return found;
+}
+
+bool lull_ctf_stream_visit_packet(const struct lull_ctf_stream *s,
+                                  const struct lull_visitor *visitor, void *user, GError **error)
+{
+    const struct lull_fc *context = s->stream->decl->packet_context;
+    struct visit v = {.stream = s,
+                      .visitor = visitor,
+                      .user = user,
+                      .end = s->header_bits,
+                      .place = {.shared = s->plan->shared},
+                      .error = error};
+    if (context == NULL || !any_field_to_show(&v, context))
+        return true;
+    g_autofree uint8_t *buf = read_packet_header(s, error);
+    if (buf == NULL)
+        return false;
+    v.buf = buf;
+    /* What the header says is in memory already; the walk over it only finds the context. */
+    const struct lull_fc *header = s->plan->schema->packet_header;
+    v.visitor = &nobody;
+    if (!visit_structure(&v, LULL_SCOPE_PACKET_HEADER, header))
+        return false;
+    v.visitor = visitor;
+    visitor->begin(user, "packet", LULL_VISIT_SCOPE);
+    if (!visit_structure(&v, LULL_SCOPE_PACKET_CONTEXT, context))
+        return false;
+    visitor->end(user, LULL_VISIT_SCOPE);
     return true;
 }

@@ -40,6 +40,16 @@ const char *lull_event_class_name(const struct lull_event_class *event_class)
     return event_class->name;
 }
 
+int64_t lull_event_class_log_level(const struct lull_event_class *event_class)
+{
+    return event_class->log_level;
+}
+
+const char *lull_event_class_model_uri(const struct lull_event_class *event_class)
+{
+    return event_class->model_uri;
+}
+
 uint32_t lull_event_class_number(const struct lull_event_class *event_class)
 {
     return event_class->number;
@@ -65,6 +75,17 @@ const struct lull_trace *lull_session_trace(const struct lull_session *session, 
 {
     g_return_val_if_fail(index < session->traces->len, NULL);
     return &lull_session_trace_at(session, index)->source->info;
+}
+
+const char *lull_session_environment(const struct lull_session *session, uint32_t trace,
+                                     const char *key)
+{
+    g_return_val_if_fail(trace < session->traces->len, NULL);
+    const char *const *entry = lull_session_trace_at(session, trace)->source->environment;
+    for (; entry != NULL && *entry != NULL; entry += 2)
+        if (strcmp(entry[0], key) == 0)
+            return entry[1];
+    return NULL;
 }
 
 void lull_session_each_class(const struct lull_session *session,
@@ -150,6 +171,12 @@ void lull_session_select(struct lull_session *session, int32_t host, int32_t cpu
 {
     session->only_host = host;
     session->only_cpu = cpu;
+    session->is_started = false;
+}
+
+void lull_session_set_order(struct lull_session *session, enum lull_order order)
+{
+    session->order = order;
     session->is_started = false;
 }
 
@@ -252,10 +279,11 @@ static bool is_selected(const struct lull_session *session, const struct lull_so
 
 static void start_stream(const struct lull_session *session, struct lull_source_stream *stream)
 {
+    const struct session_trace *trace = lull_session_trace_at(session, stream->event.trace);
     struct lull_source_window window = {
         .begin_ns = session->begin_ns,
         .end_ns = session->end_ns,
-        .delta_ns = lull_session_trace_at(session, stream->event.trace)->delta_ns,
+        .delta_ns = session->order == LULL_ORDER_BABELTRACE ? 0 : trace->delta_ns,
         .transform = lull_session_host_at(session, stream->event.host)->transform,
     };
     stream->ops->start(stream, &window);
@@ -277,6 +305,7 @@ static void start(struct lull_session *session)
     for (uint32_t i = 0; i < session->streams->len; i++)
         if (is_selected(session, session->streams->pdata[i]))
             session->merged[n++] = session->streams->pdata[i];
+    lull_session_sort_streams(session, session->merged, n);
     lull_merge_init(&session->merge, n);
     for (uint32_t i = 0; i < n; i++) {
         start_stream(session, session->merged[i]);
@@ -317,6 +346,19 @@ bool lull_event_visit(const struct lull_event *event, const struct lull_visitor 
 {
     const struct lull_source_stream *stream = event->impl;
     return stream->ops->visit(stream, visitor, user, error);
+}
+
+bool lull_event_visit_packet(const struct lull_event *event, const struct lull_visitor *visitor,
+                             void *user, GError **error)
+{
+    const struct lull_source_stream *stream = event->impl;
+    return stream->ops->visit_packet(stream, visitor, user, error);
+}
+
+bool lull_event_cycles(const struct lull_event *event, uint64_t *cycles)
+{
+    const struct lull_source_stream *stream = event->impl;
+    return stream->ops->cycles(stream, cycles);
 }
 
 void lull_session_count(struct lull_session *session,

@@ -41,6 +41,7 @@ struct lull_session {
 
     int64_t begin_ns, end_ns;
     int32_t only_host, only_cpu;
+    enum lull_order order;
 
     bool is_subscribed; /* the sources know the subscriptions */
     bool is_started;
@@ -64,6 +65,10 @@ static inline struct session_host *lull_session_host_at(const struct lull_sessio
 {
     return session->hosts->pdata[index];
 }
+
+/* Puts streams into the session's order for events of equal time. */
+void lull_session_sort_streams(const struct lull_session *session,
+                               struct lull_source_stream **streams, uint32_t n);
 
 void lull_session_trace_free(gpointer data);
 void lull_session_host_free(gpointer data);

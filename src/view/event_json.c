@@ -162,7 +162,6 @@ bool lull_event_json_format(struct lull_event_json *json, const struct lull_even
         .real = on_real,
         .text = on_text,
     };
-    json->line.length = 0;
     json->open.length = 0;
     json->needs_comma = false;
     json->has_context = json->has_fields = false;

@@ -20,7 +20,8 @@ static const char metadata[] =
     "typealias integer { size = 8; align = 8; encoding = UTF8; } := letter;\n"
     "trace { major = 1; minor = 8; byte_order = le;\n"
     "  uuid = \"" TEST_UUID "\";\n"
-    "  packet.header := struct { u32 magic; u8 uuid[16]; u32 stream_id; u64 stream_instance_id; };\n"
+    "  packet.header := struct { u32 magic; u8 uuid[16]; u32 stream_id; u64 stream_instance_id; "
+    "};\n"
     "};\n"
     "env { hostname = \"ho st\"; domain = \"ust\"; procname = \"prog\"; vpid = 77; };\n"
     "clock { name = mono; freq = 1000000000; offset_s = 1795224179; };\n"
@@ -47,7 +48,8 @@ static const char metadata[] =
     "event { name = \"enums\"; id = 1; stream_id = 0;\n"
     "  context := struct { u8 depth; };\n"
     "  fields := struct { enum : u8 { low = 0 ... 5, three = 3, \"t w o\" = 2 } e[4];\n"
-    "    enum : integer { size = 8; align = 8; signed = true; base = 16; } { minus = -1 } m; }; };\n"
+    "    enum : integer { size = 8; align = 8; signed = true; base = 16; } { minus = -1 } m; }; "
+    "};\n"
     "event { name = \"texts\"; id = 2; stream_id = 0;\n"
     "  fields := struct { string s; letter fixed[20]; u8 n; letter counted[n]; }; };\n"
     "event { name = \"nests\"; id = 3; stream_id = 0;\n"
@@ -168,8 +170,8 @@ static char *write_trace(void)
     return dir;
 }
 
-/* One event whose fields need alignment. pad() must count from the begin of the packet, which has 87
- * bytes of header and context: 7 modulo 8. */
+/* One event whose fields need alignment. pad() must count from the begin of the packet, which has
+ * 87 bytes of header and context: 7 modulo 8. */
 static char *write_ints(void)
 {
     char *dir = new_directory();
@@ -264,23 +266,68 @@ static void test_usual(void)
 {
     static const char expected[] =
         /* equal times: stream 9 before stream 10 */
-        TIME("23:00.000000006", "?.?????????") "bare: " CPU0 TASK "\n"
-        TIME("23:00.000000006", "0.000000000") "enums: " CPU1 TASK ", { depth = 9 }, "
-        "{ e = [ [0] = ( \"low\" : container = 1 ), [1] = ( \"low\", \"three\" : container = 3 ), "
-        "[2] = ( \"low\", \"t w o\" : container = 2 ), [3] = ( <unknown> : container = 7 ) ], "
-        "m = ( \"minus\" : container = 0xFF ) }\n"
-        TIME("23:01.000000005", "0.999999999") "texts: " CPU1 TASK
-        ", { s = \"plain, then: \\\"\\\\\\'\\? \\a\\b\\e\\f\\n\\r\\t\\v\\x01\\x7f caf\xc3\xa9\", "
-        "fixed = \"nineteen characters\", n = 5, counted = \"a\" }\n"
-        TIME("23:02.000000005", "1.000000000") "nests: " CPU0 TASK NESTS
-        "tag = ( \"one\" : container = 1 ), choice = { 70000 }, f = 0.1, d = -1e+300, "
-        "more = [ [0] = { \"x\" }, [1] = { \"yz\" } ], last = 99 }\n"
-        TIME("23:02.000000005", "0.000000000") "nests: " CPU1 TASK NESTS
-        "tag = ( \"few\" : container = 3 ), choice = { { p = 21, q = 22 } }, f = 0.1, d = -1e+300, "
-        "more = [ [0] = { [ [0] = 1, [1] = 2 ] }, [1] = { [ [0] = 3, [1] = 4 ] } ], last = 99 }\n"
-        TIME("23:02.000000005", "0.000000000") "bare: " CPU1 TASK "\n"
-        TIME("23:02.000000006", "0.000000001") "void: " CPU1 TASK ", { }\n"
-        TIME("23:02.000000006", "0.000000000") "ticks: " CPU1 TASK "\n";
+        TIME("23:00.000000006", "?.?????????") "bare: " CPU0 TASK "\n" TIME(
+            "23:00.000000006",
+            "0.000000000") "enums: " CPU1 TASK ", { depth = 9 }, "
+                           "{ e = [ [0] = ( \"low\" : container = 1 ), [1] = ( \"low\", \"three\" "
+                           ": container = 3 ), "
+                           "[2] = ( \"low\", \"t w o\" : container = 2 ), [3] = ( <unknown> : "
+                           "container = 7 ) ], "
+                           "m = ( \"minus\" : container = 0xFF ) }\n" TIME(
+                               "23:01.000000005",
+                               "0.999999999") "texts: " CPU1 TASK
+                                              ", { s = \"plain, then: \\\"\\\\\\'\\? "
+                                              "\\a\\b\\e\\f\\n\\r\\t\\v\\x01\\x7f caf\xc3\xa9\", "
+                                              "fixed = \"nineteen characters\", n = 5, counted = "
+                                              "\"a\" }\n" TIME(
+                                                  "23:02.000000005",
+                                                  "1.000000000") "nests: " CPU0 TASK
+                                                  NESTS "tag = ( \"one\" : container = 1 ), choice "
+                                                        "= { 70000 }, f = 0.1, d = -1e+300, "
+                                                                 "more = [ [0] = { \"x\" }, [1] = "
+                                                                 "{ \"yz\" } ], last = 99 }\n" TIME(
+                                                                     "23:02.000000005",
+                                                                     "0.000000000") "nests: " CPU1
+                                                                     TASK NESTS "tag = ( \"few\" : "
+                                                                                "container = 3 ), "
+                                                                                "choice = { { p = "
+                                                                                "21, q = 22 } }, f "
+                                                                                "= 0.1, d = "
+                                                                                "-1e+300, "
+                                                                                    "more = [ [0] "
+                                                                                    "= { [ [0] = "
+                                                                                    "1, [1] = 2 ] "
+                                                                                    "}, [1] = { [ "
+                                                                                    "[0] = 3, [1] "
+                                                                                    "= 4 ] } ], "
+                                                                                    "last = 99 "
+                                                                                    "}\n" TIME("23:"
+                                                                                               "02."
+                                                                                               "000"
+                                                                                               "000"
+                                                                                               "00"
+                                                                                               "5",
+                                                                                               "0."
+                                                                                               "000"
+                                                                                               "000"
+                                                                                               "00"
+                                                                                               "0") "bare: " CPU1
+                                                                                        TASK "\n" TIME(
+                                                                                            "23:02."
+                                                                                            "000000"
+                                                                                            "006",
+                                                                                            "0."
+                                                                                            "000000"
+                                                                                            "001") "void: " CPU1
+                                                                                            TASK ","
+                                                                                                 " "
+                                                                                                 "{"
+                                                                                                 " "
+                                                                                                 "}"
+                                                                                                 "\n" TIME(
+                                                                                                     "23:02.000000006",
+                                                                                                     "0.000000000") "ticks: " CPU1
+                                                                                                     TASK "\n";
     g_setenv("TZ", "UTC", TRUE);
     tzset();
     g_autofree char *dir = write_trace();
@@ -293,11 +340,12 @@ static void test_usual(void)
 
 static void test_integers(void)
 {
-    static const char expected[] =
-        TIME("23:00.000000005", "?.?????????") "ints: " CPU0 TASK
-        ", { small = 200, minus = -5, hex = 0xBEEF, nibbles = 0xFF, three = 6, mode = 0644, "
-        "octal = 0777, bits = 0b0101, least = -9223372036854775808, most = 18446744073709551615, "
-        "other = 4660, address = 0xFFFF888000000001 }\n";
+    static const char expected[] = TIME(
+        "23:00.000000005", "?.?????????") "ints: " CPU0
+        TASK ", { small = 200, minus = -5, hex = 0xBEEF, nibbles = 0xFF, three = 6, mode = 0644, "
+                                          "octal = 0777, bits = 0b0101, least = "
+                                          "-9223372036854775808, most = 18446744073709551615, "
+                                          "other = 4660, address = 0xFFFF888000000001 }\n";
     g_setenv("TZ", "UTC", TRUE);
     tzset();
     g_autofree char *dir = write_ints();
@@ -393,6 +441,53 @@ static void test_peer_integers(void)
     compare(write_ints);
 }
 
+/* ---- damage ---- */
+
+static void print_damaged(const char *dir, GString *lines, bool always_walks)
+{
+    const struct lull_event *event;
+    struct lull_session *session = open_session(dir);
+    struct lull_event_babeltrace text = {.session = session,
+                                         .shown_fields = LULL_BABELTRACE_ALL_FIELDS,
+                                         .shown_names = LULL_BABELTRACE_ALL_NAMES,
+                                         .always_walks = always_walks};
+    while ((event = lull_session_read(session)) != NULL) {
+        GError *error = NULL;
+        if (!lull_event_babeltrace_format(&text, event, &error))
+            g_string_append(lines, error->message);
+        g_clear_error(&error);
+    }
+    g_string_append_len(lines, text.line.data, (gssize)text.line.length);
+    lull_event_babeltrace_clear(&text);
+    lull_session_free(session);
+}
+
+/* Whatever the bytes say, both ways see the same, and no way sees more than there is. */
+static void test_damage(void)
+{
+    g_autofree char *dir = write_trace();
+    g_autofree char *path = g_build_filename(dir, "t/a", NULL);
+    g_autofree char *good = NULL;
+    gsize size, changed = 0;
+    g_assert_true(g_file_get_contents(path, &good, &size, NULL));
+    g_autoptr(GString) whole = g_string_new(NULL);
+    print_damaged(dir, whole, false);
+    for (int i = 0; i < 500; i++) {
+        g_autofree char *bad = g_memdup2(good, size);
+        for (int n = g_test_rand_int_range(1, 4); n > 0; n--)
+            bad[g_test_rand_int_range(87, (gint32)size)] = (char)g_test_rand_int_range(0, 256);
+        write_file(dir, "t/a", bad, size);
+        g_autoptr(GString) fast = g_string_new(NULL);
+        g_autoptr(GString) slow = g_string_new(NULL);
+        print_damaged(dir, fast, false);
+        print_damaged(dir, slow, true);
+        g_assert_cmpstr(fast->str, ==, slow->str);
+        changed += !g_string_equal(fast, whole);
+    }
+    g_assert_cmpuint(changed, >, 400);
+    remove_tree(dir);
+}
+
 /* ---- Lull's own text, both ways ---- */
 
 static char *print_text(const char *dir, bool always_walks)
@@ -451,6 +546,7 @@ int main(int argc, char **argv)
     g_test_add_func("/view/babeltrace/nothing-named", test_nothing_named);
     g_test_add_func("/view/babeltrace/peer", test_peer);
     g_test_add_func("/view/babeltrace/peer-integers", test_peer_integers);
+    g_test_add_func("/view/babeltrace/damage", test_damage);
     g_test_add_func("/view/babeltrace/own-text", test_own_text);
     g_test_add_func("/view/babeltrace/words", test_words);
     return g_test_run();

@@ -159,7 +159,7 @@ static int run_session(const struct lull_args *args, struct lull_session *sessio
     g_autoptr(GArray) rows = choose_rows(args, model, requests, &wanted);
     struct lull_table *table = make_table(session, rows);
     bool done = print_table(args, table, total, error);
-    int status = done ? lull_args_report_problems(session) : 1;
+    int status = lull_args_report_problems(session) | !done;
     lull_table_free(table);
     lull_requests_free(requests);
     lull_model_free(model);

@@ -5,62 +5,83 @@
 
 #include <string.h>
 
-static uint32_t note_evidence(struct lull_execgraph *eg, uint32_t syscall,
-                              const struct lull_wakeup *wakeup)
+/* The task that sent last on a flow; LULL_NONE: none did. */
+static uint32_t sender_on(const struct lull_execgraph *eg, uint32_t flow)
 {
-    struct evidence evidence = {LULL_NONE, syscall, LULL_NONE, LULL_NONE, false};
+    return flow < eg->senders.count ? eg->senders.items[flow] : LULL_NONE;
+}
+
+/* Which packet woke the task. Its context may have received several before it woke anyone: one that
+ * answers what the task has sent goes first, then one whose sender is known, then the last. */
+static uint32_t choose_packet(const struct lull_execgraph *eg, const struct lull_wakeup *wakeup,
+                              uint32_t task)
+{
+    enum { IS_LATEST = 1, IS_MATCHED = 2, IS_ANSWER = 4, LOOK_BACK = 256 };
+    uint32_t chosen = wakeup->packet;
+    int best = 0;
+    if (chosen >= eg->packets.count)
+        return LULL_NONE;
+    uint32_t first = MAX(wakeup->first_packet, chosen - MIN(chosen, LOOK_BACK));
+    for (uint32_t i = chosen + 1; i-- > first;) {
+        const struct packet_note *note = &eg->packets.items[i];
+        if (note->line != eg->packets.items[wakeup->packet].line || !note->is_received)
+            continue;
+        uint32_t reverse = LULL_NONE;
+        if (note->flow != LULL_NONE)
+            reverse = lull_flows_at(lull_model_flows(eg->model), note->flow)->reverse;
+        int rank = (i == wakeup->packet ? IS_LATEST : 0) |
+                   (note->peer != LULL_NONE ? IS_MATCHED : 0) |
+                   (reverse != LULL_NONE && sender_on(eg, reverse) == task ? IS_ANSWER : 0);
+        if (rank > best) {
+            best = rank;
+            chosen = i;
+        }
+    }
+    return chosen;
+}
+
+static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state_fact *fact,
+                              uint32_t packet)
+{
+    const struct lull_wakeup *wakeup = fact->wakeup;
+    struct evidence evidence = {LULL_NONE, fact->syscall, packet, LULL_NONE, !wakeup};
     if (wakeup) {
         evidence.label = wakeup->label;
         evidence.waker = wakeup->task;
-        evidence.index = wakeup->cause == LULL_CAUSE_NETWORK ? wakeup->packet : wakeup->request;
+        if (wakeup->cause != LULL_CAUSE_NETWORK)
+            evidence.index = wakeup->request;
     }
     lull_vec_push(&eg->evidence, evidence);
     return eg->evidence.count - 1;
 }
 
-/* Where the cause of a wake-up lies: a moment of another line. */
-static bool find_source(const struct lull_execgraph *eg, const struct lull_wakeup *wakeup,
-                        uint32_t *line, int64_t *time_ns)
-{
-    if (wakeup->cause == LULL_CAUSE_TASK && wakeup->task != LULL_NONE) {
-        *line = wakeup->task;
-        *time_ns = wakeup->time_ns;
-        return true;
-    }
-    if (wakeup->cause != LULL_CAUSE_NETWORK || wakeup->packet >= eg->packets.count)
-        return false;
-    uint32_t sent = eg->packets.items[wakeup->packet].peer;
-    if (sent == LULL_NONE || eg->packets.items[sent].line == LULL_NONE)
-        return false;
-    *line = eg->packets.items[sent].line;
-    *time_ns = eg->packets.items[sent].time_ns;
-    return true;
-}
-
 static void on_state(void *user, const struct lull_state_fact *fact)
 {
     struct lull_execgraph *eg = user;
-    uint32_t evidence = LULL_NONE;
-    bool is_open = fact->state == LULL_STATE_BLOCKED && !fact->wakeup;
-    if (fact->wakeup || is_open) {
-        evidence = note_evidence(eg, fact->syscall, fact->wakeup);
-        eg->evidence.items[evidence].is_open = is_open;
-    }
-    if (fact->state == LULL_STATE_NONE) {
+    const struct lull_wakeup *wakeup = fact->wakeup;
+    uint32_t evidence = LULL_NONE, packet = LULL_NONE;
+    if (wakeup && wakeup->cause == LULL_CAUSE_NETWORK)
+        packet = choose_packet(eg, wakeup, fact->task);
+    if (wakeup || fact->state == LULL_STATE_BLOCKED)
+        evidence = note_evidence(eg, fact, packet);
+    if (fact->state == LULL_STATE_NONE)
         lull_graph_add(eg->graph, fact->task, fact->end_ns);
-    } else if (fact->state != LULL_STATE_BLOCKED) {
+    else if (fact->state != LULL_STATE_BLOCKED)
         lull_graph_append(eg->graph, fact->task, fact->end_ns, fact->state, LULL_CAUSE_NONE,
                           fact->cpu, LULL_NONE);
-    } else {
-        enum lull_cause cause = fact->wakeup ? fact->wakeup->cause : LULL_CAUSE_UNKNOWN;
-        lull_graph_append(eg->graph, fact->task, fact->end_ns, LULL_STATE_BLOCKED, cause, -1,
-                          evidence);
-    }
-    uint32_t line;
-    int64_t time_ns;
-    if (fact->wakeup && find_source(eg, fact->wakeup, &line, &time_ns))
-        lull_graph_link(eg->graph, line, time_ns, fact->task, fact->end_ns, fact->wakeup->cause,
-                        evidence);
+    else
+        lull_graph_append(eg->graph, fact->task, fact->end_ns, LULL_STATE_BLOCKED,
+                          wakeup ? wakeup->cause : LULL_CAUSE_UNKNOWN, -1, evidence);
+    if (!wakeup)
+        return;
+    /* The cause lies in a moment of another line: of the waker, or of who sent the packet. */
+    uint32_t sent = packet != LULL_NONE ? eg->packets.items[packet].peer : LULL_NONE;
+    if (sent != LULL_NONE && eg->packets.items[sent].line != LULL_NONE)
+        lull_graph_link(eg->graph, eg->packets.items[sent].line, eg->packets.items[sent].time_ns,
+                        fact->task, fact->end_ns, LULL_CAUSE_NETWORK, evidence);
+    else if (wakeup->cause == LULL_CAUSE_TASK && wakeup->task != LULL_NONE)
+        lull_graph_link(eg->graph, wakeup->task, wakeup->time_ns, fact->task, fact->end_ns,
+                        LULL_CAUSE_TASK, evidence);
 }
 
 static struct cpu_notes *notes_of(struct lull_execgraph *eg, uint32_t host, int32_t cpu)
@@ -117,8 +138,10 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
     struct lull_execgraph *eg = user;
     const struct lull_packet *packet = fact->packet;
     struct lull_match match;
-    bool is_matched = lull_matcher_feed(eg->matcher, packet, fact->number, &match) &&
-                      match.receive == fact->number && match.send < eg->packets.count;
+    bool is_matched =
+        lull_matcher_feed(eg->matcher, packet, fact->number, &match) &&
+        match.receive == fact->number && match.send < eg->packets.count &&
+        (!eg->sync || lull_sync_are_joined(eg->sync, match.send_host, match.receive_host));
     const struct packet_note *sent = is_matched ? &eg->packets.items[match.send] : NULL;
     bool is_linked = sent && sent->line != LULL_NONE;
 
@@ -129,24 +152,27 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
         lull_graph_append(eg->graph, line, packet->time_ns, LULL_STATE_RUNNING, LULL_CAUSE_NONE,
                           packet->cpu, LULL_NONE);
     if (is_linked && line != LULL_NONE) {
-        struct lull_wakeup wakeup = {.task = LULL_NONE,
-                                     .packet = fact->number,
-                                     .request = LULL_NONE,
-                                     .label = LULL_NONE,
-                                     .cause = LULL_CAUSE_NETWORK};
+        lull_vec_push(&eg->evidence,
+                      (struct evidence){LULL_NONE, LULL_NONE, fact->number, LULL_NONE, false});
         lull_graph_link(eg->graph, sent->line, sent->time_ns, line, packet->time_ns,
-                        LULL_CAUSE_NETWORK, note_evidence(eg, LULL_NONE, &wakeup));
+                        LULL_CAUSE_NETWORK, eg->evidence.count - 1);
+    }
+    if (packet->is_send && packet->task != LULL_NONE && packet->flow != LULL_NONE) {
+        while (eg->senders.count <= packet->flow)
+            lull_vec_push(&eg->senders, LULL_NONE);
+        eg->senders.items[packet->flow] = packet->task;
     }
     lull_vec_push(&eg->packets,
                   (struct packet_note){packet->time_ns, line, is_matched ? match.send : LULL_NONE,
-                                       packet->flow, packet->payload});
+                                       packet->flow, packet->payload, !packet->is_send});
 }
 
-struct lull_execgraph *lull_execgraph_new(struct lull_model *model)
+struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct lull_sync *sync)
 {
     static const struct lull_facts facts = {on_state, on_switched, on_interrupt, on_packet};
     struct lull_execgraph *eg = g_new0(struct lull_execgraph, 1);
     eg->model = model;
+    eg->sync = sync;
     eg->graph = lull_graph_new();
     eg->matcher = lull_matcher_new(true);
     lull_model_subscribe(model, &facts, eg);
@@ -166,6 +192,7 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     }
     lull_vec_free(&eg->hosts);
     lull_vec_free(&eg->packets);
+    lull_vec_free(&eg->senders);
     lull_vec_free(&eg->evidence);
     lull_matcher_free(eg->matcher);
     lull_graph_free(eg->graph);

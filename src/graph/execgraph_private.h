@@ -21,6 +21,7 @@ struct packet_note {
     uint32_t peer; /* received packet: number of the matched sent one, or LULL_NONE */
     uint32_t flow;
     uint32_t payload;
+    bool is_received;
 };
 
 struct switch_note {
@@ -45,11 +46,13 @@ struct host_notes {
 
 struct lull_execgraph {
     struct lull_model *model;
+    const struct lull_sync *sync; /* or NULL */
     struct lull_graph *graph;
     struct lull_matcher *matcher;
     LULL_VEC(struct evidence) evidence;
     LULL_VEC(struct packet_note) packets;
     LULL_VEC(struct host_notes) hosts;
+    LULL_VEC(uint32_t) senders; /* by flow: the task that sent on it last, or LULL_NONE */
 };
 
 /* evidence.c: one line of text about a hop, or NULL. Kept in `strings`. */

@@ -11,12 +11,18 @@ _Static_assert(sizeof(struct lull_ev_packet_sent) == sizeof(struct lull_ev_packe
 
 #define HAS(field) LULL_HAS(ev, packet_sent, field)
 
+/* A field that the event leaves out is empty, without data. */
+static void take_address(uint8_t address[static 16], struct lull_text text)
+{
+    if (text.length)
+        memcpy(address, text.data, MIN(text.length, 16));
+}
+
 static void take_addresses(struct lull_packet *packet, struct lull_text source,
                            struct lull_text destination)
 {
-    memcpy(packet->source, source.data, MIN(source.length, sizeof packet->source));
-    memcpy(packet->destination, destination.data,
-           MIN(destination.length, sizeof packet->destination));
+    take_address(packet->source, source);
+    take_address(packet->destination, destination);
 }
 
 /* Transport headers, the same for both versions of IP. rest: bytes behind the IP header. */
@@ -68,6 +74,13 @@ static void take_ipv6(struct lull_packet *packet, const struct lull_ev_packet_se
     TAKE_TRANSPORT(ipv6);
 }
 
+static void note_received(struct frame *frame, uint32_t number)
+{
+    if (frame->packet == LULL_NONE)
+        frame->first_packet = number;
+    frame->packet = number;
+}
+
 void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                bool is_send, const void *event)
 {
@@ -94,20 +107,16 @@ void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int
     struct lull_packet_fact fact = {.packet = &packet, .number = model->n_packets++};
     if (cpu->n_frames > 0) {
         struct frame *frame = &cpu->frames[cpu->n_frames - 1];
-        fact.in_interrupt = true;
-        fact.context_begin_ns = frame->begin_ns;
-        /* The reception of a packet is part of the context around it, be it a softirq or a task. */
-        if (frame->kind == FRAME_RECEIVE) {
-            if (!is_send)
-                frame->packet = fact.number;
-            if (cpu->n_frames > 1)
-                frame--;
-            else
-                fact.in_interrupt = false;
-            fact.context_begin_ns = frame->begin_ns;
-        }
         if (!is_send)
-            frame->packet = fact.number;
+            note_received(frame, fact.number);
+        /* The reception of a packet is part of the context around it, be it a softirq or a task. */
+        if (frame->kind == FRAME_RECEIVE && cpu->n_frames > 1) {
+            frame--;
+            if (!is_send)
+                note_received(frame, fact.number);
+        }
+        fact.in_interrupt = frame->kind != FRAME_RECEIVE;
+        fact.context_begin_ns = frame->begin_ns;
         fact.context_cause = irq_frame_cause(model, frame);
     } else if (!is_send) {
         cpu->last_packet = fact.number;
@@ -137,11 +146,35 @@ static uint32_t rwbs_of_text(struct lull_text text)
     return rwbs;
 }
 
+static uint32_t rwbs_of(const struct lull_ev_block_rq_issue *ev)
+{
+    return LULL_HAS(ev, block_rq_issue, rwbs) ? ev->rwbs : rwbs_of_text(ev->rwbs_text);
+}
+
 /* A request is known by device and first sector; a flush has no sectors and no place. */
 static uint64_t request_key(uint32_t dev, uint64_t sector, bool is_flush)
 {
     uint64_t place = is_flush ? UINT64_MAX : sector;
     return (place * UINT64_C(0x9e3779b97f4a7c15)) ^ ((uint64_t)dev << 32 | dev);
+}
+
+void io_merged(struct cpu *cpu, const struct lull_ev_block_bio_merge *ev)
+{
+    cpu->merged[cpu->n_merged++ % G_N_ELEMENTS(cpu->merged)] =
+        (struct merged_bio){(uint64_t)ev->sector, (uint32_t)ev->dev};
+}
+
+/* The device number of a request, or of a bio that was merged into it if no device has the
+ * request's number. */
+static uint32_t true_device(const struct machine *machine, const struct cpu *cpu,
+                            const struct lull_ev_block_rq_issue *ev)
+{
+    if (lull_map_find(&machine->devices, (uint32_t)ev->dev) != LULL_MAP_NONE)
+        return (uint32_t)ev->dev;
+    for (uint32_t i = 0; i < MIN(cpu->n_merged, G_N_ELEMENTS(cpu->merged)); i++)
+        if (cpu->merged[i].sector - (uint64_t)ev->sector < (uint64_t)ev->sectors)
+            return cpu->merged[i].dev;
+    return (uint32_t)ev->dev;
 }
 
 static uint32_t add_request(struct lull_model *model, const struct machine *machine,
@@ -177,7 +210,23 @@ static void begin_request(struct lull_model *model, struct machine *machine, con
     if (request->submitter == LULL_NONE && cpu->n_frames == 0 && cpu->task != LULL_NONE &&
         !model->tasks.items[cpu->task].is_idle)
         request->submitter = cpu->task;
+    request->rwbs = rwbs_of(ev);
+    if (lull_map_find(&machine->devices, request->dev) == LULL_MAP_NONE)
+        request->dev = true_device(machine, cpu, ev);
     *(is_issue ? &request->issue_ns : &request->insert_ns) = t;
+}
+
+/* The second completion of a request, or LULL_MAP_NONE: a write with a flush behind it completes
+ * again without sectors at its old place; what was nothing but a flush completes, at no place,
+ * after the flush it needed. */
+static uint32_t complete_again(struct lull_model *model, struct machine *machine, int64_t t,
+                               const struct lull_ev_block_rq_issue *ev)
+{
+    uint32_t number = lull_map_remove(&machine->completed, request_key(ev->dev, ev->sector, false));
+    if (number == LULL_MAP_NONE)
+        return lull_map_find(&machine->completed, request_key(ev->dev, 0, true));
+    model->requests.items[number].complete_ns = t;
+    return number;
 }
 
 static uint32_t complete_request(struct lull_model *model, struct machine *machine, int64_t t,
@@ -185,22 +234,18 @@ static uint32_t complete_request(struct lull_model *model, struct machine *machi
 {
     bool is_flush = ev->sectors == 0;
     uint64_t key = request_key(ev->dev, ev->sector, is_flush);
-    uint64_t place = request_key(ev->dev, ev->sector, false);
+    bool has_place = ev->sector != -1;
     uint32_t number = LULL_MAP_NONE;
-    /* A write with a flush behind it completes twice, the second time without sectors but with its
-     * place. */
-    if (is_flush)
-        number = lull_map_find(&machine->completed, place);
-    if (number == LULL_MAP_NONE)
-        number = lull_map_remove(&machine->requests, key);
+    if (is_flush && has_place)
+        number = complete_again(model, machine, t, ev);
+    if (number != LULL_MAP_NONE)
+        return number;
+    number = lull_map_remove(&machine->requests, key);
     if (number == LULL_MAP_NONE)
         number = add_request(model, machine, ev);
+    lull_map_insert(&machine->completed, key, number);
     struct lull_block_request *request = &model->requests.items[number];
     request->complete_ns = t;
-    if (is_flush)
-        lull_map_remove(&machine->completed, place);
-    else
-        lull_map_insert(&machine->completed, place, number);
     if (ev->sectors &&
         request->left > ev->sectors) { /* in parts: the rest goes on behind this one */
         request->left -= ev->sectors;
@@ -208,6 +253,21 @@ static uint32_t complete_request(struct lull_model *model, struct machine *machi
                         number);
     }
     return number;
+}
+
+/* What the interrupts of all queues of a device have in common: "irq 29 virtio2-req.1" →
+ * "virtio2-req". */
+static uint32_t irq_family(struct lull_model *model, struct machine *machine, uint32_t label)
+{
+    uint32_t family = lull_map_find(&machine->families, label);
+    if (family != LULL_MAP_NONE)
+        return family;
+    const char *text = model->labels.items[label] + strlen("irq ");
+    text += strspn(text, "0123456789 ");
+    g_autofree char *name = g_strndup(text, strcspn(text, "."));
+    family = *name ? model_label(model, name) : label;
+    lull_map_insert(&machine->families, label, family);
+    return family;
 }
 
 void io_request(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -221,9 +281,18 @@ void io_request(struct lull_model *model, struct machine *machine, int32_t c, in
     }
     uint32_t number = complete_request(model, machine, t, ev);
     struct lull_block_request *request = &model->requests.items[number];
-    request->rwbs = LULL_HAS(ev, block_rq_issue, rwbs) ? ev->rwbs : rwbs_of_text(ev->rwbs_text);
+    if (request->rwbs == 0)
+        request->rwbs = rwbs_of(ev);
     for (uint32_t i = 0; i < cpu->n_frames; i++)
         if (cpu->frames[i].kind == FRAME_IRQ)
             request->label = cpu->frames[i].label;
+    if (request->label != LULL_NONE) {
+        uint32_t family = irq_family(model, machine, request->label);
+        uint32_t known = lull_map_find(&machine->irq_devs, family);
+        /* A controller of several disks tells nothing: number 0 is no device. */
+        if (lull_map_find(&machine->devices, request->dev) != LULL_MAP_NONE &&
+            known != request->dev)
+            lull_map_insert(&machine->irq_devs, family, known == LULL_MAP_NONE ? request->dev : 0);
+    }
     *(cpu->n_frames ? &cpu->frames[cpu->n_frames - 1].request : &cpu->last_request) = number;
 }

@@ -76,7 +76,8 @@ static void push(struct cpu *cpu, int64_t t, enum frame_kind kind, uint32_t numb
 {
     if (cpu->n_frames == LULL_MAX_FRAMES) /* deeper than any kernel nests: ends were lost */
         cpu->n_frames = 0;
-    cpu->frames[cpu->n_frames++] = (struct frame){t, number, label, LULL_NONE, LULL_NONE, kind};
+    cpu->frames[cpu->n_frames++] =
+        (struct frame){t, number, label, LULL_NONE, LULL_NONE, LULL_NONE, kind};
 }
 
 /* Ends the innermost context of that kind and number; contexts inside it have lost their ends. An
@@ -167,7 +168,7 @@ static enum lull_cause cause_of_irq(const char *label)
         if (g_str_has_prefix(name, irq_causes[i].prefix))
             return irq_causes[i].cause;
     if (g_str_has_prefix(name, "virtio"))
-        return strstr(name, "-req")                                  ? LULL_CAUSE_DISK
+        return strstr(name, "-req.")                                 ? LULL_CAUSE_DISK
                : strstr(name, "-input.") || strstr(name, "-output.") ? LULL_CAUSE_NETWORK
                                                                      : LULL_CAUSE_IRQ;
     return LULL_CAUSE_IRQ;
@@ -222,7 +223,7 @@ static void classify_interrupt(const struct lull_model *model, const struct cpu 
         wakeup->cause = LULL_CAUSE_NETWORK;
     }
     if (wakeup->cause == LULL_CAUSE_NETWORK)
-        wakeup->packet = frame->packet;
+        wakeup->first_packet = frame->first_packet, wakeup->packet = frame->packet;
 }
 
 /* Where softirqs are not recorded, a packet that arrived since the last switch is what they were
@@ -233,7 +234,7 @@ static bool classify_unseen_softirq(const struct lull_model *model, const struct
     if (machine->has_softirqs || cpu->last_packet == LULL_NONE)
         return false;
     wakeup->cause = LULL_CAUSE_NETWORK;
-    wakeup->packet = cpu->last_packet;
+    wakeup->first_packet = wakeup->packet = cpu->last_packet;
     if (cpu->task == LULL_NONE || !model->tasks.items[cpu->task].is_idle)
         cpu->last_packet = LULL_NONE;
     return true;

@@ -24,6 +24,19 @@ enum {
     DUMP_DEAD = 7
 };
 
+static struct lull_wakeup unknown_wakeup(int64_t t)
+{
+    return (struct lull_wakeup){
+        .time_ns = t,
+        .task = LULL_NONE,
+        .first_packet = LULL_NONE,
+        .packet = LULL_NONE,
+        .request = LULL_NONE,
+        .label = LULL_NONE,
+        .cause = LULL_CAUSE_UNKNOWN,
+    };
+}
+
 /* Ends the task's state at t and begins another. */
 static void change(struct lull_model *model, uint32_t number, int64_t t, enum lull_state next,
                    int32_t cpu, const struct lull_wakeup *wakeup)
@@ -138,7 +151,7 @@ static void switch_in(struct lull_model *model, struct machine *machine, int32_t
         return;
     }
     model_rename(model, number, ev->next_comm, t);
-    struct lull_wakeup wakeup = {t, LULL_NONE, LULL_NONE, LULL_NONE, LULL_NONE, LULL_CAUSE_UNKNOWN};
+    struct lull_wakeup wakeup = unknown_wakeup(t);
     const struct lull_wakeup *why = NULL;
     if (task->state == LULL_STATE_RUNNING) {
         lose(model, number);
@@ -204,11 +217,10 @@ void sched_wake(struct lull_model *model, struct machine *machine, int32_t c, in
         return;
     }
 
-    struct lull_wakeup wakeup = {t, LULL_NONE, LULL_NONE, LULL_NONE, LULL_NONE, LULL_CAUSE_UNKNOWN};
+    struct lull_wakeup wakeup = unknown_wakeup(t);
     irq_classify(model, machine, &machine->cpus.items[c], &wakeup);
     if (wakeup.task == number) /* a task does not wake itself; it was someone we do not know */
-        wakeup =
-            (struct lull_wakeup){t, LULL_NONE, LULL_NONE, LULL_NONE, LULL_NONE, LULL_CAUSE_UNKNOWN};
+        wakeup = unknown_wakeup(t);
     if (task->state == LULL_STATE_RUNNING) {
         wake_running(task, &wakeup, id);
         return;
@@ -300,6 +312,8 @@ void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, 
         return;
     struct task *task = &model->tasks.items[number];
     task->is_exiting = true;
+    if (task->public.first_ns <= task->public.last_ns)
+        task->public.last_ns = t;
     if (is_free) { /* it is gone, whether or not its last switch was seen */
         lose(model, number);
         bury(model, machine, number);

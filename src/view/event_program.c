@@ -111,6 +111,9 @@ static void add_text(struct runner *r, const char *text, uint64_t length)
         line->length += n;
         at += n;
         if (n < sizeof v && at < length) {
+            if (text[at] == '\0') {
+                return;
+            }
             const uint64_t rest = strnlen(text + at, length - at);
             dialect->text(line, text + at, rest);
             return;

@@ -429,22 +429,22 @@ static void test_interrupt_causes(struct fixture *f, gconstpointer data)
  * what completes in interrupts of the same device, on any queue. */
 static void test_disk_names(struct fixture *f, gconstpointer data)
 {
-    enum { VDA = 254 << 20, VDB = 254 << 20 | 16, WRONG = 4089 << 20 };
+    const int64_t vda = INT64_C(254) << 20, vdb = vda | 16, wrong = INT64_C(4089) << 20;
     struct lull_model *model = f->model;
-    FEED(statedump_block_device, 0, 0, 5, .have = ALL, .dev = VDA, .diskname = feed_text("vda"));
-    FEED(statedump_block_device, 0, 0, 6, .have = ALL, .dev = VDB, .diskname = feed_text("vdb"));
-    FEED(block_bio_merge, 0, 0, 10, .have = ALL, .dev = VDB, .sector = 104);
-    FEED(block_rq_issue, 0, 0, 11, .have = ALL, .dev = WRONG, .sector = 100, .sectors = 8);
-    FEED(block_rq_issue, 0, 0, 12, .have = ALL, .dev = WRONG, .sector = 500, .sectors = 8);
-    FEED(block_rq_issue, 0, 0, 13, .have = ALL, .dev = WRONG, .sector = 900, .sectors = 8);
+    FEED(statedump_block_device, 0, 0, 5, .have = ALL, .dev = vda, .diskname = feed_text("vda"));
+    FEED(statedump_block_device, 0, 0, 6, .have = ALL, .dev = vdb, .diskname = feed_text("vdb"));
+    FEED(block_bio_merge, 0, 0, 10, .have = ALL, .dev = vdb, .sector = 104);
+    FEED(block_rq_issue, 0, 0, 11, .have = ALL, .dev = wrong, .sector = 100, .sectors = 8);
+    FEED(block_rq_issue, 0, 0, 12, .have = ALL, .dev = wrong, .sector = 500, .sectors = 8);
+    FEED(block_rq_issue, 0, 0, 13, .have = ALL, .dev = wrong, .sector = 900, .sectors = 8);
     feed_irq(model, 0, 0, 20, 28, "virtio2-req.0", true);
-    FEED(block_rq_complete, 0, 0, 21, .have = ALL, .dev = WRONG, .sector = 100, .sectors = 8);
+    FEED(block_rq_complete, 0, 0, 21, .have = ALL, .dev = wrong, .sector = 100, .sectors = 8);
     feed_irq(model, 0, 0, 22, 28, "", false);
     feed_irq(model, 0, 1, 23, 29, "virtio2-req.1", true);
-    FEED(block_rq_complete, 0, 1, 24, .have = ALL, .dev = WRONG, .sector = 500, .sectors = 8);
+    FEED(block_rq_complete, 0, 1, 24, .have = ALL, .dev = wrong, .sector = 500, .sectors = 8);
     feed_irq(model, 0, 1, 25, 29, "", false);
     feed_irq(model, 0, 1, 26, 30, "virtio1-req.0", true);
-    FEED(block_rq_complete, 0, 1, 27, .have = ALL, .dev = WRONG, .sector = 900, .sectors = 8);
+    FEED(block_rq_complete, 0, 1, 27, .have = ALL, .dev = wrong, .sector = 900, .sectors = 8);
     feed_irq(model, 0, 1, 28, 30, "", false);
     g_assert_cmpuint(lull_model_request_count(model), ==, 3);
     g_assert_cmpstr(lull_model_device(model, 0), ==, "vdb");

@@ -42,11 +42,11 @@ struct lull_event {
 
 /** How a bound field is stored at its offset behind lull_event.fields. */
 enum lull_bind_kind {
-    LULL_BIND_INT,  /**< int64_t: the integer, sign- or zero-extended */
-    LULL_BIND_TEXT, /**< struct lull_text: a string or character array, without trailing NUL bytes
-                     */
+    LULL_BIND_INT,  /**< int64_t: the integer, sign- or zero-extended; 0 or 1 for a boolean */
+    LULL_BIND_TEXT, /**< struct lull_text: a string or character array, up to the first NUL; UTF-16
+                         and UTF-32 are converted to UTF-8 */
     LULL_BIND_RAW, /**< struct lull_text: the bytes of an array or sequence as they are in the trace
-                        (arrays of byte-aligned integers of 8, 16, 32 or 64 bits) */
+                        (blobs, arrays of byte-aligned integers of 8, 16, 32 or 64 bits) */
 };
 
 /** Bytes inside the trace; not NUL-terminated. */
@@ -56,7 +56,8 @@ struct lull_text {
 };
 
 /** Wish for one field. The layout behind lull_event.fields begins with a uint64_t: bit i is set if
- *  binding i is present in this event (a variant may leave it out); absent ones hold 0 or empty. */
+ *  binding i is present in this event (a variant or an optional field may leave it out); absent
+ * ones hold 0 or empty. */
 struct lull_binding {
     /** Alternatives, the first that exists in the event class is taken; ends with NULL. A path is
      *  member names joined by dots, through structures and variant options
@@ -83,14 +84,16 @@ struct lull_visit_int {
     bool is_signed;
     uint8_t base;      /**< 2, 8, 10 or 16 */
     uint8_t size_bits; /**< 1..64 */
-    const char *label; /**< label of an enumeration, or NULL */
+    const char *label; /**< first label of the value of an enumeration, or NULL */
     bool is_enum;
-    const void *mapping; /**< private: for lull_visit_int_label() */
+    bool is_boolean; /**< bits is 0 or 1 */
+    bool is_bits;    /**< a row of bits, not a number */
+    bool is_flags;   /**< the same, and its bits have names */
+    /** All labels of the value of an enumeration, or the names of the flags that are set, in the
+     *  order of their declaration; at most LULL_VISIT_LABELS. Valid during the callback. */
+    const char *const *labels;
+    uint32_t n_labels;
 };
-
-/** Label number `n`, from 0, of those that cover the value, each once, in the order of their
- * declaration; NULL behind the last. An enumeration may give several labels to one value. */
-const char *lull_visit_int_label(const struct lull_visit_int *value, uint32_t n);
 
 /** What a visitor wants otherwise than usual; zero or more of them or'ed. */
 enum lull_visit_flags {
@@ -101,13 +104,21 @@ enum lull_visit_flags {
                                              structures and scopes made of nothing else */
 };
 
-/** Callbacks for walking all fields of an event in order. `name` is NULL for array elements. */
+/** Most labels that a visitor is told of a value. */
+#define LULL_VISIT_LABELS 64
+
+/** Callbacks for walking all fields of an event in order. `name` is NULL for array elements. An
+ *  optional field that is not there is not told. Texts are UTF-8 if their encoding is UTF-16 or
+ *  UTF-32, else the bytes of the trace, which should be UTF-8. */
 struct lull_visitor {
     void (*begin)(void *user, const char *name, enum lull_visit_kind kind);
     void (*end)(void *user, enum lull_visit_kind kind);
     void (*integer)(void *user, const char *name, const struct lull_visit_int *value);
     void (*real)(void *user, const char *name, double value);
     void (*text)(void *user, const char *name, struct lull_text value);
+    /** Bytes that are neither text nor numbers; `media_type` is an IANA media type or NULL. Without
+     *  this callback they are told as an array of integers. */
+    void (*blob)(void *user, const char *name, struct lull_text bytes, const char *media_type);
     uint32_t flags; /**< enum lull_visit_flags */
 };
 

@@ -128,6 +128,23 @@ void lull_session_count(struct lull_session *session,
                                       const struct lull_event_class *event_class, uint64_t count),
                         void *user);
 
+/** How many threads may read streams that need not be merged, as lull_session_count() does; 1 unless
+ * set, 0: as many as there are CPUs. Results do not depend on it. */
+void lull_session_set_threads(struct lull_session *session, uint32_t n_threads);
+
+/** What decoding everything came to. */
+struct lull_decoded {
+    uint64_t events;
+    uint64_t fields;   /**< values without parts: numbers, texts, … of contexts and payloads; a
+                            number for each element of an array */
+    uint64_t checksum; /**< sum of all values modulo 2^64: integers, the bits of reals as doubles,
+                            of texts the length and the bytes as little-endian words of 64 bits */
+};
+
+/** Decodes every field of every event without merging, ignoring subscriptions but not limits and
+ * selection. Rewinds. */
+void lull_session_decode_all(struct lull_session *session, struct lull_decoded *decoded);
+
 /** What was found damaged so far (opening and reading); each is one line with file, byte and
  * reason. */
 uint32_t lull_session_problem_count(const struct lull_session *session);

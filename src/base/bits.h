@@ -65,6 +65,78 @@ static inline uint64_t lull_load_bits(const uint8_t *base, uint64_t bit, unsigne
     return v & lull_low_mask(size);
 }
 
+/* The `size` low bits (1..64) of v, the lowest of which becomes the highest. */
+static inline uint64_t lull_reverse_bits(uint64_t v, unsigned size)
+{
+    v = (v >> 1 & UINT64_C(0x5555555555555555)) | (v & UINT64_C(0x5555555555555555)) << 1;
+    v = (v >> 2 & UINT64_C(0x3333333333333333)) | (v & UINT64_C(0x3333333333333333)) << 2;
+    v = (v >> 4 & UINT64_C(0x0f0f0f0f0f0f0f0f)) | (v & UINT64_C(0x0f0f0f0f0f0f0f0f)) << 4;
+    return __builtin_bswap64(v) >> (64 - size);
+}
+
+/* The same with the first bit where the last one would be: the bit order of CTF 2 that is not usual
+ * for the byte order. */
+static inline uint64_t lull_load_bits_reversed(const uint8_t *base, uint64_t bit, unsigned size,
+                                               bool big_endian)
+{
+    return lull_reverse_bits(lull_load_bits(base, bit, size, big_endian), size);
+}
+
+/* Reads the LEB128 integer at p, of which `room` bytes may be read. Returns its length in bytes;
+ * room + 1 if it goes on behind them, 0 if it has more than 64 bits. */
+static inline uint64_t lull_load_leb128(const uint8_t *p, uint64_t room, bool is_signed,
+                                        uint64_t *value)
+{
+    uint64_t v = 0;
+    unsigned shift = 0;
+    for (uint64_t i = 0;; i++, shift += 7) {
+        if (i >= 10)
+            return 0;
+        if (i >= room)
+            return room + 1;
+        uint64_t part = p[i] & 0x7f;
+        if (shift == 63) { /* one bit is left; the others must repeat the sign, or be zero */
+            bool is_negative = (part & 1) != 0;
+            if ((p[i] & 0x80) || (is_signed ? part != (is_negative ? 0x7f : 0) : part > 1))
+                return 0;
+        }
+        v |= part << shift;
+        if (p[i] & 0x80)
+            continue;
+        unsigned bits = shift + 7 > 64 ? 64 : shift + 7;
+        *value = is_signed ? lull_sign_extend(v, bits) : v;
+        return i + 1;
+    }
+}
+
+/* IEEE 754 binary16, which C17 has no portable type for. */
+static inline double lull_half_value(uint16_t bits)
+{
+    int exponent = bits >> 10 & 31;
+    double mantissa = bits & 0x3ff, sign = bits & 0x8000 ? -1 : 1;
+    if (exponent == 31)
+        return mantissa != 0 ? (double)__builtin_nan("") : sign * __builtin_inf();
+    if (exponent == 0)
+        return sign * __builtin_ldexp(mantissa, -24);
+    return sign * __builtin_ldexp(mantissa + 1024, exponent - 25);
+}
+
+/* The IEEE 754 number of 16, 32 or 64 bits. */
+static inline double lull_real_value(uint64_t bits, unsigned size)
+{
+    double value;
+    if (size == 16)
+        return lull_half_value((uint16_t)bits);
+    if (size == 32) {
+        uint32_t low = (uint32_t)bits;
+        float single;
+        memcpy(&single, &low, sizeof single);
+        return (double)single;
+    }
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 /* v rounded up to a multiple of `alignment`, a power of two. */
 static inline uint64_t lull_align_up(uint64_t v, uint64_t alignment)
 {

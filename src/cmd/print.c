@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "cmd/count_fields.h"
 #include "cmd/join_args.h"
 #include "kernel/running_filter.h"
 #include "view/event_babeltrace.h"
@@ -334,7 +335,9 @@ static int run(const struct lull_args *args, GError **error)
     /* What can be known to be wrong before the work of joining the clocks is said before it. */
     int32_t host;
     int status = 1;
-    if (lull_args_host(args, session, &host, error) && check_names(session, names, error)) {
+    if (lull_args_flag(args, "count-fields")) {
+        status = lull_count_fields(args, session, error);
+    } else if (lull_args_host(args, session, &host, error) && check_names(session, names, error)) {
         if (wanted_form(args) == FORM_BABELTRACE) { /* which knows nothing of joined clocks */
             lull_session_set_order(session, LULL_ORDER_BABELTRACE);
         } else if (lull_session_host_count(session) > 1) {
@@ -400,11 +403,15 @@ static const struct lull_option options[] = {
      .argument = "LIST",
      .help = "with --format=babeltrace: which names are shown, with commas between: payload, "
              "context, scope, header, all or none (default: payload,context)"},
+    {.name = "count-fields",
+     .kind = LULL_OPTION_FLAG,
+     .help = "decode every field of every event, and print only how many there are and a checksum "
+             "of their values"},
     {.name = NULL},
 };
 
-static const char *const common[] = {"begin", "end",  "timerange", "local",   "host", "cpu",
-                                     "tid",   "comm", "limit",     "no-sync", "json", NULL};
+static const char *const common[] = {"begin", "end",   "timerange", "local",   "host", "cpu", "tid",
+                                     "comm",  "limit", "no-sync",   "threads", "json", NULL};
 
 static const struct lull_example examples[] = {
     {"lull print my-trace | less", "All events."},
@@ -416,6 +423,7 @@ static const struct lull_example examples[] = {
      "What babeltrace2 prints with these options."},
     {"lull print --json --events sched_switch my-trace | jq .fields.next_comm",
      "Who ran, for a program to read."},
+    {"lull print --count-fields my-trace", "How many events and fields the trace holds."},
     {NULL, NULL},
 };
 
@@ -451,9 +459,20 @@ const struct lull_verb lull_verb_print = {
         "  \"fields\": {\"vec\": 9}}\n"
         "\n"
         "Integers are numbers of up to 64 bits, an enumeration is {\"value\", \"label\"} with "
-        "a null label if its value has none, a structure is an object, an array a list, a "
+        "a null label if its value has none and \"labels\" if it has several, flags are "
+        "{\"value\", \"flags\"}, a blob is its bytes in hexadecimal, a structure is an object, an "
+        "array a list, a "
         "variant an object with the one option that was chosen. \"cpu\" is null if the stream "
-        "belongs to none. An event that is damaged inside ends with \"damaged\": true.",
+        "belongs to none. An event that is damaged inside ends with \"damaged\": true.\n"
+        "\n"
+        "With --count-fields and --json one object:\n"
+        "\n"
+        " {\"events\", \"fields\", \"checksum\"}\n"
+        "\n"
+        "A field is a value without parts of a context or payload; each element of an array of "
+        "numbers is one. The checksum is the sum of all values modulo 2^64: integers, the bits "
+        "of reals as doubles, of texts the length and the bytes as little-endian words of 64 "
+        "bits.",
     .options = options,
     .common = common,
     .examples = examples,

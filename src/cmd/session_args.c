@@ -16,7 +16,9 @@ struct lull_session *lull_args_open_traces(const struct lull_args *args, GError 
                             "no trace given; say which directory holds it");
         return NULL;
     }
+    const int64_t threads = lull_args_number(args, "threads");
     struct lull_session *session = lull_session_new();
+    lull_session_set_threads(session, (uint32_t)CLAMP(threads, 0, 1024));
     for (uint32_t i = 0; i < count; i++) {
         if (!lull_session_add(session, paths[i], error)) {
             lull_session_free(session);

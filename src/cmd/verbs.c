@@ -64,6 +64,11 @@ const struct lull_option lull_common_options[] = {
      .kind = LULL_OPTION_FLAG,
      .help = "leave the clocks of the machines as they were, do not join them by the packets they "
              "exchanged"},
+    {.name = "threads",
+     .kind = LULL_OPTION_NUMBER,
+     .argument = "N",
+     .help = "read streams that need not be merged with N threads; results do not depend on it "
+             "(default: one for each CPU)"},
     {.name = "json", .letter = 'j', .kind = LULL_OPTION_FLAG, .help = "print JSON for programs"},
     {.name = "color",
      .kind = LULL_OPTION_CHOICE,

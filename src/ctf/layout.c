@@ -3,7 +3,11 @@
  */
 #include "ctf/layout.h"
 
+#include <string.h>
+
 #include "base/bits.h"
+#include "ctf/plan_build.h"
+#include "ctf/text.h"
 #include "source/layout.h"
 
 /* Field classes can be shared, so a small schema may describe a huge event. */
@@ -12,7 +16,7 @@
 
 /* ---- which fields there are ---- */
 
-uint32_t lull_field_ref_slot(const struct lull_field_place *place, const struct lull_fc_ref *ref)
+static uint32_t find_slot_of(const struct lull_field_place *place, const struct lull_fc_ref *ref)
 {
     uint32_t slot = lull_places_slot(place->own, ref->scope, ref->depth, ref->path);
     return slot != 0 ? slot : lull_places_slot(place->shared, ref->scope, ref->depth, ref->path);
@@ -22,7 +26,7 @@ uint32_t lull_field_place_slot(const struct lull_field_place *place)
 {
     const struct lull_fc_ref ref = {
         .scope = place->scope, .depth = place->depth, .path = place->path};
-    return lull_field_ref_slot(place, &ref);
+    return find_slot_of(place, &ref);
 }
 
 static bool any_visible(struct lull_field_place *place, const struct lull_member *members,
@@ -45,6 +49,7 @@ bool lull_field_is_visible(struct lull_field_place *place, const struct lull_fc 
         fc = fc->kind == LULL_FC_ARRAY ? fc->array.element : fc->sequence.element;
     switch (fc->kind) {
     case LULL_FC_INT:
+    case LULL_FC_VARINT:
         return fc->integer.clock == NULL || lull_field_place_slot(place) != 0;
     case LULL_FC_STRUCT:
         return any_visible(place, fc->structure.members, fc->structure.n_members, flags);
@@ -53,12 +58,6 @@ bool lull_field_is_visible(struct lull_field_place *place, const struct lull_fc 
     default:
         return true;
     }
-}
-
-bool lull_fc_is_character(const struct lull_fc *fc)
-{
-    return fc->kind == LULL_FC_INT && fc->integer.size == 8 && fc->alignment == 8 &&
-           fc->integer.encoding != LULL_ENCODING_NONE;
 }
 
 /* ---- steps ---- */
@@ -100,10 +99,19 @@ static int32_t slot_for(struct builder *b, uint32_t offset)
     return (int32_t)i;
 }
 
+/* The field that is referred to is a member of a structure that the present field is in as well: if
+ * the one is there, so is the other. */
+static bool is_beside(const struct builder *b, const struct lull_fc_ref *ref)
+{
+    return ref->scope == b->place.scope && ref->depth >= 1 && ref->depth - 1 <= b->place.depth &&
+           memcmp(ref->path, b->place.path, (ref->depth - 1) * sizeof ref->path[0]) == 0;
+}
+
 static bool find_slot(struct builder *b, const struct lull_fc_ref *ref, int32_t *slot)
 {
-    uint32_t offset = lull_field_ref_slot(&b->place, ref);
-    if (ref->scope <= LULL_SCOPE_EVENT_HEADER || offset == 0)
+    uint32_t offset = find_slot_of(&b->place, ref);
+    if (ref->scope <= LULL_SCOPE_EVENT_HEADER || offset == 0 || ref->next != NULL ||
+        (lull_places_is_absent(b->place.own, offset) && !is_beside(b, ref)))
         return false;
     *slot = slot_for(b, offset);
     return *slot >= 0;
@@ -112,8 +120,22 @@ static bool find_slot(struct builder *b, const struct lull_fc_ref *ref, int32_t 
 static bool add_field(struct builder *b, const char *name, const struct lull_fc *fc,
                       unsigned nesting);
 
+/* Several fields may refer to an integer, each in a way of its own; the steps know one way. */
+static bool is_kept_once(const struct builder *b)
+{
+    const struct lull_field_place *place = &b->place;
+    uint32_t n = 0;
+    for (const struct lull_want *want =
+             lull_places_find(place->own, place->scope, place->depth, place->path);
+         want != NULL; want = want->next)
+        n += want->kind == LULL_WANT_SLOT;
+    return n <= 1;
+}
+
 static bool add_integer(struct builder *b, const char *name, const struct lull_fc *fc)
 {
+    if (fc->integer.meaning != LULL_INT_NUMBER || fc->integer.is_bit_reversed || !is_kept_once(b))
+        return false;
     struct lull_step *step = step_at(b, add(b, LULL_STEP_INT, name, fc->alignment));
     step->size = (uint8_t)fc->integer.size;
     step->base = fc->integer.base;
@@ -129,6 +151,8 @@ static bool add_integer(struct builder *b, const char *name, const struct lull_f
 
 static bool add_real(struct builder *b, const char *name, const struct lull_fc *fc)
 {
+    if (fc->floating.is_bit_reversed)
+        return false;
     struct lull_step *step = step_at(b, add(b, LULL_STEP_REAL, name, fc->alignment));
     step->size = (uint8_t)fc->floating.size;
     step->is_big_endian = fc->floating.is_big_endian;
@@ -155,11 +179,23 @@ static bool add_members(struct builder *b, const struct lull_fc *fc, unsigned ne
     return true;
 }
 
-static bool add_elements(struct builder *b, const char *name, const struct lull_fc *element,
+static bool add_string(struct builder *b, const char *name, const struct lull_fc *fc)
+{
+    add(b, LULL_STEP_STRING, name, MAX(fc->alignment, 8));
+    return lull_encoding_unit(fc->string.encoding) == 1;
+}
+
+static bool add_elements(struct builder *b, const char *name, const struct lull_fc *fc,
                          uint64_t count, int32_t slot, unsigned nesting)
 {
-    bool is_text = lull_fc_is_character(element);
+    const struct lull_fc *element =
+        fc->kind == LULL_FC_ARRAY ? fc->array.element : fc->sequence.element;
+    const enum lull_bytes_form form = lull_fc_form(fc);
+    bool is_text = form == LULL_BYTES_TEXT;
+    if (form == LULL_BYTES_BLOB || (is_text && lull_encoding_unit(element->integer.encoding) != 1))
+        return false;
     uint32_t align = element->kind == LULL_FC_VARIANT ? 1 : element->alignment;
+    align = MAX(align, fc->alignment);
     uint32_t begin = add(b, is_text ? LULL_STEP_TEXT : LULL_STEP_ARRAY, name, align);
     step_at(b, begin)->slot = slot;
     step_at(b, begin)->count = count;
@@ -177,26 +213,23 @@ static bool add_sequence(struct builder *b, const char *name, const struct lull_
 {
     int32_t slot;
     return find_slot(b, &fc->sequence.length, &slot) &&
-           add_elements(b, name, fc->sequence.element, 0, slot, nesting);
+           add_elements(b, name, fc, 0, slot, nesting);
 }
 
-/* A range of the tag's enumeration for each label that has an option. */
 static void add_choices(struct builder *b, uint32_t at, const struct lull_fc *fc,
                         const uint32_t *targets)
 {
-    const struct lull_fc *tag = fc->variant.tag.target;
-    const struct lull_enumeration *ranges = tag->integer.enumeration;
-    struct lull_choice *choices = g_new0(struct lull_choice, MAX(ranges->n_ranges, 1));
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < ranges->n_ranges; i++)
-        if (fc->variant.range_options[i] >= 0)
-            choices[n++] = (struct lull_choice){.lower = ranges->ranges[i].lower,
-                                                .upper = ranges->ranges[i].upper,
-                                                .target = targets[fc->variant.range_options[i]]};
+    const struct lull_option_range *ranges = fc->variant.ranges;
+    const uint32_t n = fc->variant.n_ranges;
+    struct lull_choice *choices = g_new0(struct lull_choice, MAX(n, 1));
+    for (uint32_t i = 0; i < n; i++)
+        choices[i] = (struct lull_choice){.lower = ranges[i].lower,
+                                          .upper = ranges[i].upper,
+                                          .target = targets[ranges[i].option]};
     g_ptr_array_add(b->layout->owned, choices);
     step_at(b, at)->choices = choices;
     step_at(b, at)->n_choices = n;
-    step_at(b, at)->is_signed = tag->integer.is_signed;
+    step_at(b, at)->is_signed = fc->variant.tag.target->integer.is_signed;
 }
 
 static bool add_variant(struct builder *b, const char *name, const struct lull_fc *fc,
@@ -240,8 +273,7 @@ static bool add_field(struct builder *b, const char *name, const struct lull_fc 
     case LULL_FC_FLOAT:
         return add_real(b, name, fc);
     case LULL_FC_STRING:
-        add(b, LULL_STEP_STRING, name, 8);
-        return true;
+        return add_string(b, name, fc);
     case LULL_FC_STRUCT:
         add(b, LULL_STEP_STRUCT, name, fc->alignment);
         if (!add_members(b, fc, nesting + 1))
@@ -249,11 +281,14 @@ static bool add_field(struct builder *b, const char *name, const struct lull_fc 
         add(b, LULL_STEP_STRUCT_END, NULL, 1);
         return true;
     case LULL_FC_ARRAY:
-        return add_elements(b, name, fc->array.element, fc->array.length, -1, nesting + 1);
+        return add_elements(b, name, fc, fc->array.length, -1, nesting + 1);
     case LULL_FC_SEQUENCE:
         return add_sequence(b, name, fc, nesting + 1);
     case LULL_FC_VARIANT:
         return add_variant(b, name, fc, nesting + 1);
+    case LULL_FC_VARINT:
+    case LULL_FC_OPTIONAL:
+        return false; /* rare so far: the walk does it */
     }
     return false;
 }

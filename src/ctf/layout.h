@@ -15,14 +15,9 @@ struct lull_field_place {
 
 /* Memory offset of the length or tag at the place, or 0. */
 uint32_t lull_field_place_slot(const struct lull_field_place *place);
-/* The same for a reference. */
-uint32_t lull_field_ref_slot(const struct lull_field_place *place, const struct lull_fc_ref *ref);
 /* False for what LULL_VISIT_NO_CLOCKS leaves out. */
 bool lull_field_is_visible(struct lull_field_place *place, const struct lull_fc *fc,
                            uint32_t flags);
-/* Arrays of these are texts. */
-bool lull_fc_is_character(const struct lull_fc *fc);
-
 /* See lull_event_layout(); of the event that lull_ctf_stream_next() gave last. */
 struct lull_layout *lull_ctf_layout_new(const struct lull_ctf_stream *stream, uint32_t flags);
 

@@ -1,8 +1,9 @@
-/* Metadata files: takes TSDL text out of its packets (CTF 1.8.3, section 7.1), tells other formats
- * by their first bytes, and has the text parsed. */
+/* Metadata files: takes the text out of its packets (CTF 1.8.3, section 7.1; LTTng uses the same
+ * for CTF 2), tells formats by their first bytes, and has the text parsed. */
 #include "ctf/metadata.h"
 
 #include "base/arena.h"
+#include "ctf/json_tree.h"
 #include "ctf/tsdl_tree.h"
 
 #include <string.h>
@@ -63,9 +64,9 @@ static bool check_header(const char *name, const struct packet_header *header, s
         g_snprintf(why, sizeof why,
                    "compression %u, encryption %u, checksum scheme %u: only 0 is understood",
                    header->compression, header->encryption, header->checksum_scheme);
-    } else if (header->major != 1) {
+    } else if (header->major != 1 && (header->major != 2 || header->minor != 0)) {
         code = LULL_ERROR_UNSUPPORTED;
-        g_snprintf(why, sizeof why, "version %u.%u of CTF: only 1 is understood here",
+        g_snprintf(why, sizeof why, "version %u.%u of CTF: only 1 and 2 are understood",
                    header->major, header->minor);
     } else {
         return true;
@@ -126,21 +127,21 @@ char *lull_metadata_text(const char *name, const uint8_t *data, size_t size, siz
     return text;
 }
 
-/* CTF 2 is JSON, each piece behind a record separator; other versions of TSDL say so at their
- * begin. */
-static bool check_format(const char *name, const char *text, size_t size, GError **error)
+/* CTF 2 is JSON, each piece behind a record separator. */
+static bool is_json(const char *text, size_t size)
 {
-    static const char signature[] = "/* CTF ";
-    size_t begin = 0, n = sizeof signature - 1;
-
+    size_t begin = 0;
     while (begin < size && g_ascii_isspace(text[begin]))
         begin++;
-    if (begin < size && (text[begin] == 0x1e || text[begin] == '{')) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
-                    "%s: metadata of CTF 2 (JSON, from byte %zu on): only CTF 1 is understood",
-                    name, begin);
-        return false;
-    }
+    return begin < size && (text[begin] == 0x1e || text[begin] == '{');
+}
+
+/* Other versions of TSDL say so at their begin. */
+static bool check_version(const char *name, const char *text, size_t size, GError **error)
+{
+    static const char signature[] = "/* CTF ";
+    size_t n = sizeof signature - 1;
+
     if (size > n + 1 && memcmp(text, signature, n) == 0 && g_ascii_isdigit(text[n]) &&
         (text[n] != '1' || g_ascii_isdigit(text[n + 1]))) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
@@ -151,7 +152,7 @@ static bool check_format(const char *name, const char *text, size_t size, GError
     return true;
 }
 
-static struct lull_schema *parse_text(const char *name, const char *text, size_t size,
+static struct lull_schema *parse_tsdl(const char *name, const char *text, size_t size,
                                       GError **error)
 {
     struct tsdl_source source = {
@@ -191,8 +192,11 @@ struct lull_schema *lull_metadata_parse(const char *name, const uint8_t *data, s
     char *text = lull_metadata_text(name, data, size, &length, error);
     if (!text)
         return NULL;
-    struct lull_schema *schema =
-        check_format(name, text, length, error) ? parse_text(name, text, length, error) : NULL;
+    struct lull_schema *schema = NULL;
+    if (is_json(text, length))
+        schema = ctf2_parse(name, text, length, error);
+    else if (check_version(name, text, length, error))
+        schema = parse_tsdl(name, text, length, error);
     g_free(text);
     return schema;
 }

@@ -85,15 +85,15 @@ const char *lull_packet_fill(const struct lull_stream_plan *stream, const uint8_
     bool has_size = (have & LULL_HAS_PACKET_SIZE) != 0;
     uint64_t content = lull_memory_get(memory, LULL_MEM_CONTENT_SIZE);
     uint64_t size = lull_memory_get(memory, LULL_MEM_PACKET_SIZE);
-    if (!has_size) /* then a single packet fills the file */
-        size = room_bits;
+    if (!has_size) /* then there is no padding, or a single packet fills the file */
+        size = has_content ? lull_align_up(MIN(content, LULL_BITS_HUGE), 8) : room_bits;
     if (!has_content)
         content = size;
     if (size % 8 != 0 || size < header_bits || size == 0)
         return "the packet header gives an impossible packet_size";
+    packet->bits = size;
     if (content < header_bits || content > size)
         return "the packet header gives an impossible content_size";
-    packet->bits = size;
     packet->content_bits = content;
     if (size > room_bits) {
         packet->flags |= LULL_PACKET_CUT;
@@ -103,9 +103,11 @@ const char *lull_packet_fill(const struct lull_stream_plan *stream, const uint8_
         packet->flags |= LULL_PACKET_HAS_BEGIN;
         packet->begin = lull_memory_get(memory, LULL_MEM_TIME_BEGIN);
     }
-    if (have & LULL_HAS_TIME_END) {
+    /* lttng-crash leaves the end of a packet that was being written at zero. */
+    uint64_t time_end = lull_memory_get(memory, LULL_MEM_TIME_END);
+    if ((have & LULL_HAS_TIME_END) && (time_end != 0 || packet->begin == 0)) {
         packet->flags |= LULL_PACKET_HAS_END;
-        packet->end = lull_memory_get(memory, LULL_MEM_TIME_END);
+        packet->end = time_end;
     }
     if ((have & LULL_HAS_DISCARDED) != 0) {
         packet->flags |= LULL_PACKET_HAS_DISCARDED;
@@ -246,16 +248,18 @@ static const char *parse_entry(const uint8_t *p, uint32_t entry_size, uint64_t e
     return NULL;
 }
 
-/* Both must agree on all that the index says. */
-static bool same_packet(const struct lull_packet *a, const struct lull_packet *b)
+/* Both must agree on all that the index says; the first version says no sequence number. */
+static bool same_packet(const struct lull_packet *a, const struct lull_packet *b, bool has_sequence)
 {
     return a->bits == b->bits &&
            (a->content_bits == b->content_bits || (b->flags & LULL_PACKET_CUT)) &&
-           a->begin == b->begin && a->end == b->end && a->sequence == b->sequence;
+           a->begin == b->begin && a->end == b->end &&
+           (!has_sequence || a->sequence == b->sequence);
 }
 
 /* Compares an entry with the packet's own header. */
-static const char *verify_entry(struct finder *f, const struct lull_packet *entry, bool first)
+static const char *verify_entry(struct finder *f, const struct lull_packet *entry, bool first,
+                                bool has_sequence)
 {
     struct lull_packet packet;
     uint32_t stream;
@@ -266,7 +270,7 @@ static const char *verify_entry(struct finder *f, const struct lull_packet *entr
         f->list->stream = stream;
         f->list->cpu = read_cpu(f);
     }
-    if (stream != f->list->stream || !same_packet(entry, &packet))
+    if (stream != f->list->stream || !same_packet(entry, &packet, has_sequence))
         return "it contradicts the packet headers";
     return NULL;
 }
@@ -315,20 +319,23 @@ static bool use_index(struct finder *f, const char *index_path, const char **why
     size_t size;
     if (index_path == NULL || !g_file_get_contents(index_path, &data, &size, NULL))
         return false;
+    if (size >= 6 && memcmp(data, "CTFIDX", 6) == 0)
+        return false; /* another kind of index; the headers say it all */
     *why = parse_index(f, (const uint8_t *)data, size);
+    bool has_sequence =
+        *why == NULL && lull_load_u32((const uint8_t *)data + 12, true) >= INDEX_ENTRY_1_1;
     GArray *packets = f->list->packets;
     if (*why == NULL && packets->len > 0) {
-        *why = verify_entry(f, &g_array_index(packets, struct lull_packet, 0), true);
+        *why = verify_entry(f, &g_array_index(packets, struct lull_packet, 0), true, has_sequence);
         if (*why == NULL && packets->len > 1)
             *why = verify_entry(f, &g_array_index(packets, struct lull_packet, packets->len - 1),
-                                false);
+                                false, has_sequence);
     }
     if (*why != NULL || packets->len == 0)
         return false;
     const struct lull_stream_plan *stream = &f->plan->streams[f->list->stream];
-    uint32_t entry_size = lull_load_u32((const uint8_t *)data + 12, true);
     if (stream->begin_bits != 64 || stream->end_bits != 64 ||
-        (stream->sequence_bits != 0 && entry_size < INDEX_ENTRY_1_1))
+        (stream->sequence_bits != 0 && !has_sequence))
         return false; /* says less than the headers do */
     for (uint32_t i = 0; i < packets->len; i++) {
         uint32_t *flags = &g_array_index(packets, struct lull_packet, i).flags;
@@ -375,7 +382,7 @@ static bool scan(struct finder *f, const char **why)
     uint64_t size = f->list->file_size, offset = 0, clock = 0;
     bool gap = false;
     while (offset < size) {
-        struct lull_packet packet;
+        struct lull_packet packet = {0};
         uint32_t stream = 0;
         const char *wrong = read_header(f, offset, &packet, &stream);
         bool first = f->list->packets->len == 0;
@@ -383,7 +390,9 @@ static bool scan(struct finder *f, const char **why)
         if (wrong == NULL && !first && stream != f->list->stream)
             wrong = "a packet of another stream lies between the packets";
         if (wrong != NULL) {
-            uint64_t next = search_packet(f, offset + 1);
+            /* The size may be right where the contents are not. */
+            bool has_size = packet.bits != 0 && packet.bits / 8 < size - offset;
+            uint64_t next = has_size ? offset + packet.bits / 8 : search_packet(f, offset + 1);
             if (first && next >= size) {
                 *why = wrong;
                 return false;

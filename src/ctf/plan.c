@@ -9,61 +9,6 @@
 /* Event ids up to this find their class by index. */
 #define MAX_DENSE_ID 65536u
 
-/* ---- what the schema itself refers to ---- */
-
-struct collector {
-    struct lull_places *shared, *own;
-    uint32_t *next_slot;
-    uint64_t *budget;
-    bool *uses_header; /* set when something refers to an event header */
-};
-
-static void collect_ref(struct collector *c, const struct lull_fc_ref *ref)
-{
-    struct lull_places *places = ref->scope <= LULL_SCOPE_EVENT_HEADER ? c->shared : c->own;
-    if (c->uses_header != NULL && ref->scope == LULL_SCOPE_EVENT_HEADER)
-        *c->uses_header = true;
-    if (places == NULL || ref->depth > LULL_FC_DEPTH ||
-        lull_places_slot(places, ref->scope, ref->depth, ref->path) != 0)
-        return;
-    struct lull_want want = {.scope = ref->scope,
-                             .depth = ref->depth,
-                             .path = ref->path,
-                             .kind = LULL_WANT_SLOT,
-                             .dst = *c->next_slot};
-    *c->next_slot += 8;
-    lull_places_add(places, &want);
-}
-
-/* Gives each length and tag that `fc` refers to a slot. Depth and size are checked for good when
- * the plan is built. */
-static void collect_refs(struct collector *c, const struct lull_fc *fc, unsigned depth)
-{
-    if (fc == NULL || depth > LULL_FC_DEPTH || *c->budget == 0)
-        return;
-    --*c->budget;
-    switch (fc->kind) {
-    case LULL_FC_STRUCT:
-        for (uint32_t i = 0; i < fc->structure.n_members; i++)
-            collect_refs(c, fc->structure.members[i].fc, depth + 1);
-        break;
-    case LULL_FC_ARRAY:
-        collect_refs(c, fc->array.element, depth + 1);
-        break;
-    case LULL_FC_SEQUENCE:
-        collect_ref(c, &fc->sequence.length);
-        collect_refs(c, fc->sequence.element, depth + 1);
-        break;
-    case LULL_FC_VARIANT:
-        collect_ref(c, &fc->variant.tag);
-        for (uint32_t i = 0; i < fc->variant.n_options; i++)
-            collect_refs(c, fc->variant.options[i].fc, depth + 1);
-        break;
-    default:
-        break;
-    }
-}
-
 /* ---- headers ---- */
 
 struct header_walk {
@@ -73,7 +18,7 @@ struct header_walk {
     uint32_t path[LULL_FC_DEPTH + 1];
     struct lull_stream_plan *stream;
     uint64_t *budget;
-    void (*leaf)(struct header_walk *, const char *name, const struct lull_fc *fc);
+    void (*leaf)(struct header_walk *, const struct lull_fc *fc);
 };
 
 static void want_here(struct header_walk *w, enum lull_want_kind kind, uint32_t dst, uint64_t have)
@@ -88,62 +33,70 @@ static void want_here(struct header_walk *w, enum lull_want_kind kind, uint32_t 
     lull_places_add(w->places, &want);
 }
 
-/* Visits integers, and arrays as a whole, through structures and options. */
-static void walk_header(struct header_walk *w, const char *name, const struct lull_fc *fc)
+/* Visits leaves, and arrays as a whole, through structures, options and optional fields. */
+static void walk_header(struct header_walk *w, const struct lull_fc *fc, unsigned nesting)
 {
-    if (w->depth >= LULL_FC_DEPTH || *w->budget == 0)
+    if (w->depth >= LULL_FC_DEPTH || nesting >= LULL_FC_DEPTH || *w->budget == 0)
         return;
     --*w->budget;
+    if (fc->kind == LULL_FC_OPTIONAL) {
+        walk_header(w, fc->optional.content, nesting + 1);
+        return;
+    }
     bool is_struct = fc->kind == LULL_FC_STRUCT;
     if (!is_struct && fc->kind != LULL_FC_VARIANT) {
-        w->leaf(w, name, fc);
+        w->leaf(w, fc);
         return;
     }
     const struct lull_member *members = is_struct ? fc->structure.members : fc->variant.options;
     uint32_t n = is_struct ? fc->structure.n_members : fc->variant.n_options;
     for (uint32_t i = 0; i < n; i++) {
         w->path[w->depth++] = i;
-        walk_header(w, members[i].name, members[i].fc);
+        walk_header(w, members[i].fc, nesting + 1);
         w->depth--;
     }
 }
 
-static void packet_header_leaf(struct header_walk *w, const char *name, const struct lull_fc *fc)
+static bool is_integer(const struct lull_fc *fc)
 {
-    if (fc->kind == LULL_FC_INT && strcmp(name, "magic") == 0)
+    return fc->kind == LULL_FC_INT || fc->kind == LULL_FC_VARINT;
+}
+
+static void packet_header_leaf(struct header_walk *w, const struct lull_fc *fc)
+{
+    if (is_integer(fc) && (fc->roles & LULL_ROLE_MAGIC))
         want_here(w, LULL_WANT_INT, LULL_MEM_MAGIC, LULL_HAS_MAGIC);
-    else if (fc->kind == LULL_FC_INT && strcmp(name, "stream_id") == 0)
+    if (is_integer(fc) && (fc->roles & LULL_ROLE_STREAM_CLASS_ID))
         want_here(w, LULL_WANT_INT, LULL_MEM_STREAM_ID, LULL_HAS_STREAM_ID);
-    else if (fc->kind == LULL_FC_INT && strcmp(name, "stream_instance_id") == 0)
+    if (is_integer(fc) && (fc->roles & LULL_ROLE_STREAM_ID))
         want_here(w, LULL_WANT_INT, LULL_MEM_INSTANCE, LULL_HAS_INSTANCE);
-    else if (fc->kind == LULL_FC_ARRAY && strcmp(name, "uuid") == 0 && fc->array.length == 16 &&
-             fc->array.element->kind == LULL_FC_INT && fc->array.element->integer.size == 8 &&
-             fc->array.element->alignment == 8)
+    if (fc->kind == LULL_FC_ARRAY && (fc->roles & LULL_ROLE_METADATA_UUID))
         want_here(w, LULL_WANT_RAW, LULL_MEM_UUID, LULL_HAS_UUID);
 }
 
-static void packet_context_leaf(struct header_walk *w, const char *name, const struct lull_fc *fc)
+static void packet_context_leaf(struct header_walk *w, const struct lull_fc *fc)
 {
     static const struct {
-        const char *name;
+        enum lull_role role;
         uint32_t dst;
         enum lull_packet_field have;
     } fields[] = {
-        {"timestamp_begin", LULL_MEM_TIME_BEGIN, LULL_HAS_TIME_BEGIN},
-        {"timestamp_end", LULL_MEM_TIME_END, LULL_HAS_TIME_END},
-        {"content_size", LULL_MEM_CONTENT_SIZE, LULL_HAS_CONTENT_SIZE},
-        {"packet_size", LULL_MEM_PACKET_SIZE, LULL_HAS_PACKET_SIZE},
-        {"events_discarded", LULL_MEM_DISCARDED, LULL_HAS_DISCARDED},
-        {"packet_seq_num", LULL_MEM_SEQUENCE, LULL_HAS_SEQUENCE},
-        {"cpu_id", LULL_MEM_CPU, LULL_HAS_CPU},
+        {LULL_ROLE_CLOCK, LULL_MEM_TIME_BEGIN, LULL_HAS_TIME_BEGIN},
+        {LULL_ROLE_CLOCK_END, LULL_MEM_TIME_END, LULL_HAS_TIME_END},
+        {LULL_ROLE_CONTENT_SIZE, LULL_MEM_CONTENT_SIZE, LULL_HAS_CONTENT_SIZE},
+        {LULL_ROLE_PACKET_SIZE, LULL_MEM_PACKET_SIZE, LULL_HAS_PACKET_SIZE},
+        {LULL_ROLE_DISCARDED, LULL_MEM_DISCARDED, LULL_HAS_DISCARDED},
+        {LULL_ROLE_SEQUENCE_NUMBER, LULL_MEM_SEQUENCE, LULL_HAS_SEQUENCE},
+        {LULL_ROLE_CPU, LULL_MEM_CPU, LULL_HAS_CPU},
     };
-    if (fc->kind != LULL_FC_INT || w->depth != 1)
+    if (!is_integer(fc))
         return;
     for (size_t i = 0; i < G_N_ELEMENTS(fields); i++) {
-        if (strcmp(name, fields[i].name) != 0)
+        if (!(fc->roles & fields[i].role))
             continue;
         want_here(w, LULL_WANT_INT, fields[i].dst, fields[i].have);
-        uint8_t bits = (uint8_t)fc->integer.size;
+        /* LEB128 has no width of its own: its values are whole. */
+        uint8_t bits = fc->kind == LULL_FC_INT ? (uint8_t)fc->integer.size : 64;
         if (fields[i].have == LULL_HAS_DISCARDED)
             w->stream->discarded_bits = bits;
         else if (fields[i].have == LULL_HAS_SEQUENCE)
@@ -155,35 +108,31 @@ static void packet_context_leaf(struct header_walk *w, const char *name, const s
     }
 }
 
-/* The first clock that an integer is mapped to. */
-static void find_clock(struct header_walk *w, const char *name, const struct lull_fc *fc)
+/* True if the field tells the time on the stream's clock. */
+static bool is_time(const struct lull_stream_plan *stream, const struct lull_fc *fc)
 {
-    if (fc->kind == LULL_FC_INT && fc->integer.clock != NULL && w->stream->clock == NULL)
-        w->stream->clock = fc->integer.clock;
+    return is_integer(fc) && (fc->roles & LULL_ROLE_CLOCK) &&
+           (fc->integer.clock == NULL || fc->integer.clock == stream->clock);
 }
 
-static void event_header_leaf(struct header_walk *w, const char *name, const struct lull_fc *fc)
+static void event_header_leaf(struct header_walk *w, const struct lull_fc *fc)
 {
-    if (fc->kind != LULL_FC_INT)
-        return;
-    const struct lull_clock *clock = fc->integer.clock;
-    bool unmapped_time = clock == NULL && strcmp(name, "timestamp") == 0;
-    if (strcmp(name, "id") == 0) {
+    if (is_integer(fc) && (fc->roles & LULL_ROLE_EVENT_CLASS_ID)) {
         want_here(w, LULL_WANT_INT, LULL_MEM_ID, 0);
         w->stream->has_id = true;
-    } else if (unmapped_time || (clock != NULL && clock == w->stream->clock)) {
+    } else if (is_time(w->stream, fc)) {
         want_here(w, LULL_WANT_CLOCK, LULL_MEM_CLOCK, 0);
     }
 }
 
 static void walk_scope(struct lull_ctf_plan *plan, struct lull_stream_plan *stream,
                        struct lull_places *places, enum lull_scope scope, const struct lull_fc *fc,
-                       void (*leaf)(struct header_walk *, const char *, const struct lull_fc *))
+                       void (*leaf)(struct header_walk *, const struct lull_fc *))
 {
     struct header_walk walk = {
         .places = places, .scope = scope, .stream = stream, .budget = &plan->budget, .leaf = leaf};
     if (fc != NULL)
-        walk_header(&walk, "", fc);
+        walk_header(&walk, fc, 0);
 }
 
 /* ---- headers that straight code decodes ---- */
@@ -191,23 +140,23 @@ static void walk_scope(struct lull_ctf_plan *plan, struct lull_stream_plan *stre
 static bool is_unsigned(const struct lull_fc *fc, uint32_t size, bool big_endian)
 {
     return fc->kind == LULL_FC_INT && fc->integer.size == size && !fc->integer.is_signed &&
-           fc->integer.is_big_endian == big_endian;
+           fc->integer.is_big_endian == big_endian && !fc->integer.is_bit_reversed &&
+           fc->integer.meaning == LULL_INT_NUMBER;
 }
 
-/* True if the enumeration says: all ones is option `extended`, the rest is the other. */
+/* True if the tag says: all ones is option `extended`, the rest is the other. */
 static bool tag_is_plain(const struct lull_fc *variant, const struct lull_fc *id, int extended)
 {
-    const struct lull_enumeration *labels = id->integer.enumeration;
     uint64_t last = lull_low_mask(id->integer.size);
-    if (labels == NULL || labels->n_ranges != 2)
+    if (variant->variant.n_ranges != 2)
         return false;
     for (uint32_t i = 0; i < 2; i++) {
-        const struct lull_enum_range *range = &labels->ranges[i];
+        const struct lull_option_range *range = &variant->variant.ranges[i];
         bool is_last = range->lower == last && range->upper == last;
         bool is_rest = range->lower == 0 && range->upper == last - 1;
         if (!is_last && !is_rest)
             return false;
-        if ((lull_fc_variant_option(variant, range->lower) == extended) != is_last)
+        if (((int)range->option == extended) != is_last)
             return false;
     }
     return true;
@@ -221,7 +170,7 @@ static void recognise_header(struct lull_stream_plan *stream)
         return;
     const struct lull_fc *id = fc->structure.members[0].fc;
     const struct lull_fc *variant = fc->structure.members[1].fc;
-    if (strcmp(fc->structure.members[0].name, "id") != 0 || id->kind != LULL_FC_INT ||
+    if (id->kind != LULL_FC_INT || id->roles != LULL_ROLE_EVENT_CLASS_ID ||
         variant->kind != LULL_FC_VARIANT || variant->variant.n_options != 2)
         return;
     const struct lull_fc_ref *tag = &variant->variant.tag;
@@ -241,9 +190,8 @@ static void recognise_header(struct lull_stream_plan *stream)
     const struct lull_fc *long_time = longer->structure.members[1].fc;
     if (!is_unsigned(id, compact ? 5 : 16, be) || !is_unsigned(time, compact ? 27 : 32, be) ||
         !is_unsigned(long_id, 32, be) || !is_unsigned(long_time, 64, be) ||
-        strcmp(longer->structure.members[0].name, "id") != 0 || stream->clock == NULL ||
-        time->integer.clock != stream->clock || long_time->integer.clock != stream->clock ||
-        long_id->integer.clock != NULL || id->integer.clock != NULL ||
+        long_id->roles != LULL_ROLE_EVENT_CLASS_ID || stream->clock == NULL ||
+        !is_time(stream, time) || !is_time(stream, long_time) ||
         !tag_is_plain(variant, id, extended))
         return;
     uint32_t align = fc->alignment;
@@ -277,6 +225,7 @@ static const struct lull_op *build_one(struct lull_ctf_plan *plan, enum lull_sco
     builder.known = known;
     builder.places[0] = plan->shared;
     builder.places[1] = wants;
+    lull_builder_forget(&builder, plan->shared, scope);
     lull_builder_add(&builder, scope, fc);
     const struct lull_op *ops = lull_builder_finish(&builder, error);
     if (out != NULL)
@@ -286,8 +235,9 @@ static const struct lull_op *build_one(struct lull_ctf_plan *plan, enum lull_sco
 
 const struct lull_op *lull_plan_build_event(struct lull_ctf_plan *plan,
                                             struct lull_stream_plan *stream, uint32_t index,
-                                            const struct lull_places *wants, GPtrArray *owned,
-                                            uint64_t *budget, uint32_t *end_slot, GError **error)
+                                            const struct lull_places *wants, bool sums,
+                                            GPtrArray *owned, uint64_t *budget, uint32_t *end_slot,
+                                            GError **error)
 {
     const struct lull_event_decl *event = &stream->decl->events[index];
     struct lull_builder builder;
@@ -297,6 +247,11 @@ const struct lull_op *lull_plan_build_event(struct lull_ctf_plan *plan,
     builder.places[0] = plan->shared;
     builder.places[1] = stream->places[index];
     builder.places[2] = wants;
+    builder.sums = sums;
+    if (stream->plans[index].has_wide_text && (sums || wants != NULL))
+        lull_builder_reset_texts(&builder);
+    for (int scope = LULL_SCOPE_STREAM_EVENT_CONTEXT; scope < LULL_SCOPE_COUNT; scope++)
+        lull_builder_forget(&builder, stream->places[index], (enum lull_scope)scope);
     lull_builder_add(&builder, LULL_SCOPE_STREAM_EVENT_CONTEXT, stream->decl->event_context);
     lull_builder_add(&builder, LULL_SCOPE_EVENT_CONTEXT, event->context);
     lull_builder_add(&builder, LULL_SCOPE_EVENT_PAYLOAD, event->payload);
@@ -311,17 +266,24 @@ static bool compile_event(struct lull_ctf_plan *plan, struct lull_stream_plan *s
     struct lull_event_plan *event = &stream->plans[index];
     uint32_t slot = plan->shared_end;
     struct lull_places *places = lull_places_new();
-    struct collector collector = {.own = places, .next_slot = &slot, .budget = &plan->budget};
-    collect_refs(&collector, stream->decl->event_context, 0);
-    collect_refs(&collector, decl->context, 0);
-    collect_refs(&collector, decl->payload, 0);
+    struct lull_collector collector = {
+        .roots = {[LULL_SCOPE_STREAM_EVENT_CONTEXT] = stream->decl->event_context,
+                  [LULL_SCOPE_EVENT_CONTEXT] = decl->context,
+                  [LULL_SCOPE_EVENT_PAYLOAD] = decl->payload},
+        .own = places,
+        .next_slot = &slot,
+        .budget = &plan->budget};
+    lull_collect_refs(&collector, stream->decl->event_context, 0);
+    lull_collect_refs(&collector, decl->context, 0);
+    lull_collect_refs(&collector, decl->payload, 0);
     if (slot != plan->shared_end)
         stream->places[index] = places;
     else
         lull_places_free(places);
     stream->slots_end[index] = slot;
-    event->skip =
-        lull_plan_build_event(plan, stream, index, NULL, plan->owned, &plan->budget, &slot, error);
+    event->has_wide_text = collector.has_wide_text;
+    event->skip = lull_plan_build_event(plan, stream, index, NULL, false, plan->owned,
+                                        &plan->budget, &slot, error);
     if (event->skip == NULL) {
         g_prefix_error(error, "event class '%s': ", decl->name);
         return false;
@@ -360,8 +322,7 @@ static bool compile_headers(struct lull_ctf_plan *plan, struct lull_stream_plan 
 {
     const struct lull_stream_decl *decl = stream->decl;
     const struct lull_schema *schema = plan->schema;
-    walk_scope(plan, stream, NULL, LULL_SCOPE_EVENT_HEADER, decl->event_header, find_clock);
-    walk_scope(plan, stream, NULL, LULL_SCOPE_PACKET_CONTEXT, decl->packet_context, find_clock);
+    stream->clock = decl->clock;
     if (stream->clock == NULL && schema->n_clocks == 1)
         stream->clock = &schema->clocks[0];
     struct lull_places *wants = lull_places_new();
@@ -409,18 +370,23 @@ static bool compile(struct lull_ctf_plan *plan, GError **error)
 {
     const struct lull_schema *schema = plan->schema;
     uint32_t slot = LULL_MEM_SLOTS;
-    struct collector collector = {
-        .shared = plan->shared, .next_slot = &slot, .budget = &plan->budget};
-    collect_refs(&collector, schema->packet_header, 0);
+    struct lull_collector collector = {
+        .roots = {[LULL_SCOPE_PACKET_HEADER] = schema->packet_header},
+        .shared = plan->shared,
+        .next_slot = &slot,
+        .budget = &plan->budget};
+    lull_collect_refs(&collector, schema->packet_header, 0);
     for (uint32_t i = 0; i < schema->n_streams; i++) {
         const struct lull_stream_decl *decl = &schema->streams[i];
-        collect_refs(&collector, decl->packet_context, 0);
-        collect_refs(&collector, decl->event_header, 0);
+        collector.roots[LULL_SCOPE_PACKET_CONTEXT] = decl->packet_context;
+        collector.roots[LULL_SCOPE_EVENT_HEADER] = decl->event_header;
+        lull_collect_refs(&collector, decl->packet_context, 0);
+        lull_collect_refs(&collector, decl->event_header, 0);
         collector.uses_header = &plan->streams[i].uses_header;
-        collect_refs(&collector, decl->event_context, 0);
+        lull_collect_refs(&collector, decl->event_context, 0);
         for (uint32_t e = 0; e < decl->n_events; e++) {
-            collect_refs(&collector, decl->events[e].context, 0);
-            collect_refs(&collector, decl->events[e].payload, 0);
+            lull_collect_refs(&collector, decl->events[e].context, 0);
+            lull_collect_refs(&collector, decl->events[e].payload, 0);
         }
         collector.uses_header = NULL;
     }

@@ -19,18 +19,35 @@ enum lull_op_code {
     LULL_OP_U32,
     LULL_OP_S32,
     LULL_OP_U64,
-    LULL_OP_BITS,     /* any `size`, any bit */
-    LULL_OP_CLOCK,    /* like BITS, into the clock, which advances (CTF 1.8.3, 8) */
-    LULL_OP_ARRAY,    /* `count` bytes at bit `bits` of the run as struct lull_text */
-    LULL_OP_STRING,   /* align to a byte, up to and with the NUL; text to `dst` unless 0 */
-    LULL_OP_SEQUENCE, /* align, as many elements as `slot` says: `bits` from one to the next,
-                         `count` bits of the last; bytes to `dst` unless 0 */
-    LULL_OP_LOOP,     /* repeats up to `target` as often as `slot` says, or `count` if slot is 0 */
-    LULL_OP_NEXT,     /* end of a loop's body; `target` is the first operation of the body */
-    LULL_OP_SWITCH,   /* to the operations of the option that `slot` selects */
+    LULL_OP_BITS,         /* any `size`, any bit, also booleans and reversed bytes */
+    LULL_OP_CLOCK,        /* like BITS, into the clock, which advances (CTF 1.8.3, 8) */
+    LULL_OP_ARRAY,        /* `count` bytes at bit `bits` of the run as struct lull_text */
+    LULL_OP_STRING,       /* align to a byte, up to and with the NUL; text to `dst` unless 0 */
+    LULL_OP_SEQUENCE,     /* align, as many elements as `slot` says: `bits` from one to the next,
+                             `count` bits of the last; bytes to `dst` unless 0 */
+    LULL_OP_VARINT,       /* align to a byte; a LEB128 integer to LULL_MEM_VARINT */
+    LULL_OP_VARINT_CLOCK, /* the integer that VARINT read into the clock */
+    LULL_OP_COPY,         /* 8 bytes from `slot` to `dst` */
+    LULL_OP_SET,          /* `bits` to `dst` */
+    LULL_OP_CHECK,        /* fails unless 8 bytes at `slot` are not zero */
+    LULL_OP_OPTIONAL,     /* goes to `target` unless `slot` says that field `fc` is there */
+    LULL_OP_RESET_TEXTS,  /* converted texts are not needed any more */
+    LULL_OP_LOOP,   /* repeats up to `target` as often as `slot` says, or `count` if slot is 0 */
+    LULL_OP_NEXT,   /* end of a loop's body; `target` is the first operation of the body */
+    LULL_OP_SWITCH, /* to the operations of the option that `slot` selects */
     LULL_OP_JUMP,
-    LULL_OP_SAME, /* the text at `slot` also to `dst` */
+    LULL_OP_TEXT, /* what is at `slot`, a struct lull_text, also to `dst` */
     LULL_OP_HAVE, /* ors `bits` into the mask at `dst` */
+    /* Only lull_plan_sum() knows these: fields at bit `bits` of the run into the checksum. */
+    LULL_OP_SUM_U8,
+    LULL_OP_SUM_S8,
+    LULL_OP_SUM_U16,
+    LULL_OP_SUM_S16,
+    LULL_OP_SUM_U32,
+    LULL_OP_SUM_S32,
+    LULL_OP_SUM_U64,
+    LULL_OP_SUM_BITS,  /* `count` integers or reals, `target` bits from one to the next */
+    LULL_OP_SUM_BYTES, /* `count` bytes of a text or blob */
 };
 
 /* The options of a variant: by small tag values at once, by others with a search. */
@@ -46,19 +63,28 @@ struct lull_op {
     uint8_t size; /* bits of an integer */
     bool is_signed;
     bool is_big_endian;
-    bool is_text;   /* ends at the first NUL */
-    uint32_t align; /* bits, a power of two; 1: nothing to do */
+    bool is_text; /* ends at the first NUL */
+    bool is_blob;
+    bool is_boolean;
+    bool is_bit_reversed;
+    uint8_t encoding; /* enum lull_encoding; texts of wide ones are converted to UTF-8 */
+    bool is_real;     /* of a field that is summed: IEEE 754 */
+    uint32_t align;   /* bits, a power of two; 1: nothing to do */
     uint32_t dst;
     uint32_t slot;    /* of a length or a tag; of a loop's counter for NEXT */
     uint32_t counter; /* LOOP, NEXT: two slots, remaining rounds and position of this round */
     uint32_t target;
     uint64_t bits;
-    uint64_t count;
-    const struct lull_switch *choice;
+    uint64_t count; /* of RUN: fields in it that are summed */
+    union {
+        const struct lull_switch *choice; /* SWITCH */
+        const struct lull_fc *fc;         /* OPTIONAL */
+    };
 };
 
 /* A decoder's memory: fixed places, then slots for lengths and tags, then the fields of the
- * subscriber. All places are 8 bytes wide but the UUID's, which is a struct lull_text. */
+ * subscriber. All places are 8 bytes wide but LULL_MEM_UUID and
+ * LULL_MEM_BYTES, which are a struct lull_text. */
 enum lull_memory {
     LULL_MEM_CLOCK = 0, /* clock value, cycles */
     LULL_MEM_ID = 8,    /* event id */
@@ -73,8 +99,12 @@ enum lull_memory {
     LULL_MEM_SEQUENCE = 80,
     LULL_MEM_CPU = 88,
     LULL_MEM_UUID = 96,
-    LULL_MEM_INSTANCE = 112,
-    LULL_MEM_SLOTS = 120,
+    LULL_MEM_VARINT = 112,
+    LULL_MEM_VARINT_BITS = 120, /* how many bits of it were encoded */
+    LULL_MEM_TEXTS = 128,       /* struct lull_texts * for converted texts */
+    LULL_MEM_BYTES = 136,       /* struct lull_text, on its way */
+    LULL_MEM_INSTANCE = 152,
+    LULL_MEM_SLOTS = 160,
 };
 
 enum lull_packet_field {
@@ -92,9 +122,11 @@ enum lull_packet_field {
 };
 
 /* What lull_plan_run() returns instead of a position; all are larger than any position. */
-#define LULL_PLAN_SHORT UINT64_MAX           /* passes the limit */
-#define LULL_PLAN_BAD_TAG (UINT64_MAX - 1)   /* a variant's tag selects nothing */
-#define LULL_PLAN_FAILED (UINT64_C(1) << 62) /* the least of them */
+#define LULL_PLAN_SHORT UINT64_MAX             /* passes the limit */
+#define LULL_PLAN_BAD_TAG (UINT64_MAX - 1)     /* a variant's tag selects nothing */
+#define LULL_PLAN_BAD_INTEGER (UINT64_MAX - 2) /* a LEB128 integer has more than 64 bits */
+#define LULL_PLAN_NO_REF (UINT64_MAX - 3)      /* a length or tag was left out itself */
+#define LULL_PLAN_FAILED (UINT64_C(1) << 62)   /* the least of them */
 
 /* The largest alignment that is accepted. A buffer that begins at a multiple of it behind the
  * packet's begin therefore has the packet's alignment. */
@@ -102,6 +134,13 @@ enum lull_packet_field {
 
 /* Fixed-size sums saturate here: larger than any packet, small enough to add a few. */
 #define LULL_BITS_HUGE (UINT64_C(1) << 60)
+
+/* What decoding every field came to. The checksum is the sum, modulo 2^64, of all values: integers
+ * sign- or zero-extended, the bits of reals as doubles, texts as lull_text_sum() says. */
+struct lull_tally {
+    uint64_t fields;
+    uint64_t checksum;
+};
 
 /* Event headers that straight code decodes. */
 enum lull_header_kind {
@@ -124,8 +163,10 @@ struct lull_event_plan {
     uint64_t align_mask; /* of that run, alignment - 1 */
     const struct lull_op *ops;  /* wanted fields if subscribed, else the same as skip */
     const struct lull_op *skip; /* NULL: no such event class */
+    const struct lull_op *all;  /* sums every field; NULL before lull_ctf_plan_load_all() */
     uint64_t have;              /* bindings that every event of the class has */
     uint32_t clear_size;        /* bytes of fields to clear first: some may be left out */
+    bool has_wide_text;         /* texts that must be converted */
     bool has_fields;            /* the subscription has bindings, so `have` is wanted */
     int32_t subscription;       /* or -1 */
     uint32_t index;             /* of the class within the trace */
@@ -165,6 +206,8 @@ struct lull_ctf_plan {
     struct lull_places *shared;          /* of packet header, packet context, event header */
     uint32_t shared_end;                 /* memory offset behind the shared slots */
     uint32_t fields_offset;              /* in memory; all slots lie before it */
+    uint32_t all_end;                    /* the same for the slots of sums; no fields then */
+    bool has_all;                        /* lull_ctf_plan_load_all() was called */
     GPtrArray *owned;                    /* everything allocated */
     GPtrArray *owned_wants;              /* what lull_ctf_plan_subscribe() allocated */
     uint64_t budget;                     /* schema nodes that may still be visited */
@@ -182,6 +225,9 @@ void lull_ctf_plan_subscribe(struct lull_ctf_plan *plan, struct lull_stream_plan
                              uint32_t fields_size);
 void lull_ctf_plan_unsubscribe_all(struct lull_ctf_plan *plan);
 
+/* Compiles all event classes for lull_plan_sum(), once. Not to be called while streams are read. */
+void lull_ctf_plan_load_all(struct lull_ctf_plan *plan);
+
 /* The plan of an event id, or NULL. */
 struct lull_event_plan *lull_stream_plan_find(const struct lull_stream_plan *stream, uint64_t id);
 
@@ -190,6 +236,16 @@ struct lull_event_plan *lull_stream_plan_find(const struct lull_stream_plan *str
  * . */
 uint64_t lull_plan_run(const struct lull_op *ops, const uint8_t *buf, uint64_t limit, uint64_t pos,
                        uint8_t *memory);
+
+/* The same for plans that sum: adds what the event holds to *tally if it fits. */
+uint64_t lull_plan_sum(const struct lull_op *ops, const uint8_t *buf, uint64_t limit, uint64_t pos,
+                       uint8_t *memory, struct lull_tally *tally);
+
+/* A text's part of a checksum: its length and its bytes as little-endian words of 64 bits. */
+uint64_t lull_text_sum(const char *data, uint64_t length);
+
+/* Why a run failed, for a message. */
+const char *lull_plan_why(uint64_t code);
 
 /* Where a field is kept if it is a length or tag of another: memory offset, or 0. */
 uint32_t lull_places_slot(const struct lull_places *places, enum lull_scope scope, uint32_t depth,

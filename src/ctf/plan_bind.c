@@ -4,14 +4,19 @@
 #include "base/bits.h"
 #include "ctf/plan_build.h"
 
-/* Follows member names joined by dots. Returns the field or NULL; fills path and depth, and says
- * whether a variant lies on the way. */
+/* Follows member names joined by dots. Returns the field or NULL; fills path and depth (optional
+ * fields take no part of it), and says whether a variant or an optional field lies on the way. */
 static const struct lull_fc *resolve(const struct lull_fc *fc, const char *names, uint32_t *path,
                                      uint32_t *depth, bool *through_variant)
 {
     *depth = 0;
     *through_variant = false;
     while (fc != NULL && *names != '\0') {
+        if (fc->kind == LULL_FC_OPTIONAL) {
+            *through_variant = true;
+            fc = fc->optional.content;
+            continue;
+        }
         bool is_struct = fc->kind == LULL_FC_STRUCT;
         if ((!is_struct && fc->kind != LULL_FC_VARIANT) || *depth >= LULL_FC_DEPTH)
             return NULL;
@@ -29,13 +34,17 @@ static const struct lull_fc *resolve(const struct lull_fc *fc, const char *names
         fc = members[i].fc;
         names += length + (names[length] == '.');
     }
+    while (fc != NULL && fc->kind == LULL_FC_OPTIONAL) {
+        *through_variant = true;
+        fc = fc->optional.content;
+    }
     return fc;
 }
 
 static bool kind_fits(const struct lull_fc *fc, enum lull_bind_kind kind)
 {
     if (kind == LULL_BIND_INT)
-        return fc->kind == LULL_FC_INT;
+        return fc->kind == LULL_FC_INT || fc->kind == LULL_FC_VARINT;
     if (fc->kind == LULL_FC_STRING)
         return kind == LULL_BIND_TEXT;
     if (fc->kind != LULL_FC_ARRAY && fc->kind != LULL_FC_SEQUENCE)
@@ -112,8 +121,8 @@ void lull_ctf_plan_subscribe(struct lull_ctf_plan *plan, struct lull_stream_plan
         /* The same class was built once without wants, so it can be built. */
         uint64_t budget = LULL_NODE_BUDGET;
         uint32_t slot = stream->slots_end[index];
-        event->ops = lull_plan_build_event(plan, stream, index, wants, plan->owned_wants, &budget,
-                                           &slot, NULL);
+        event->ops = lull_plan_build_event(plan, stream, index, wants, false, plan->owned_wants,
+                                           &budget, &slot, NULL);
     }
     lull_places_free(wants);
 }
@@ -128,4 +137,24 @@ void lull_ctf_plan_unsubscribe_all(struct lull_ctf_plan *plan)
         }
     }
     g_ptr_array_set_size(plan->owned_wants, 0);
+}
+
+void lull_ctf_plan_load_all(struct lull_ctf_plan *plan)
+{
+    if (plan->has_all)
+        return;
+    plan->has_all = true;
+    uint32_t max_slot = plan->fields_offset;
+    for (uint32_t i = 0; i < plan->schema->n_streams; i++) {
+        struct lull_stream_plan *stream = &plan->streams[i];
+        for (uint32_t e = 0; e < stream->decl->n_events; e++) {
+            /* Built once without sums, so it can be built. */
+            uint64_t budget = LULL_NODE_BUDGET;
+            uint32_t slot = stream->slots_end[e];
+            stream->plans[e].all = lull_plan_build_event(plan, stream, e, NULL, true, plan->owned,
+                                                         &budget, &slot, NULL);
+            max_slot = MAX(max_slot, slot);
+        }
+    }
+    plan->all_end = max_slot;
 }

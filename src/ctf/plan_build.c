@@ -4,87 +4,10 @@
 #include "ctf/plan_build.h"
 
 #include "base/bits.h"
+#include "ctf/text.h"
 
 /* Buffers may begin at any multiple of this, see plan.h. */
 #define MAX_ALIGN_BITS LULL_GRAIN_BITS
-
-struct lull_places {
-    GHashTable *table; /* struct lull_want, also the key */
-};
-
-static guint want_hash(gconstpointer key)
-{
-    const struct lull_want *want = key;
-    guint h = want->scope * 31 + want->depth;
-    for (uint32_t i = 0; i < want->depth; i++)
-        h = h * 16777619 + want->path[i];
-    return h;
-}
-
-static gboolean want_equal(gconstpointer a, gconstpointer b)
-{
-    const struct lull_want *x = a, *y = b;
-    return x->scope == y->scope && x->depth == y->depth &&
-           memcmp(x->path, y->path, x->depth * sizeof x->path[0]) == 0;
-}
-
-static void want_free(gpointer data)
-{
-    struct lull_want *want = data;
-    while (want != NULL) {
-        struct lull_want *next = want->next;
-        g_free((void *)want->path);
-        g_free(want);
-        want = next;
-    }
-}
-
-struct lull_places *lull_places_new(void)
-{
-    struct lull_places *places = g_new0(struct lull_places, 1);
-    places->table = g_hash_table_new_full(want_hash, want_equal, want_free, NULL);
-    return places;
-}
-
-void lull_places_free(struct lull_places *places)
-{
-    if (places == NULL)
-        return;
-    g_hash_table_destroy(places->table);
-    g_free(places);
-}
-
-void lull_places_add(struct lull_places *places, const struct lull_want *want)
-{
-    struct lull_want *copy = g_memdup2(want, sizeof *want);
-    copy->path = g_memdup2(want->path, want->depth * sizeof want->path[0]);
-    copy->next = NULL;
-    struct lull_want *first = g_hash_table_lookup(places->table, want);
-    if (first == NULL) {
-        g_hash_table_add(places->table, copy);
-        return;
-    }
-    copy->next = first->next;
-    first->next = copy;
-}
-
-const struct lull_want *lull_places_find(const struct lull_places *places, enum lull_scope scope,
-                                         uint32_t depth, const uint32_t *path)
-{
-    if (places == NULL)
-        return NULL;
-    struct lull_want key = {.scope = scope, .depth = depth, .path = path};
-    return g_hash_table_lookup(places->table, &key);
-}
-
-uint32_t lull_places_slot(const struct lull_places *places, enum lull_scope scope, uint32_t depth,
-                          const uint32_t *path)
-{
-    const struct lull_want *want = lull_places_find(places, scope, depth, path);
-    while (want != NULL && want->kind != LULL_WANT_SLOT)
-        want = want->next;
-    return want != NULL ? want->dst : 0;
-}
 
 static bool fail(struct lull_builder *b, const char *why)
 {
@@ -159,10 +82,10 @@ static void add_alignment(struct lull_builder *b, uint32_t align)
     b->rem = 0;
 }
 
-/* A variant is aligned by the option that it holds only. */
+/* A variant is aligned by the option that it holds only, and so is an optional field. */
 static uint32_t alignment_of(const struct lull_fc *fc)
 {
-    return fc->kind == LULL_FC_VARIANT ? 1 : fc->alignment;
+    return fc->kind == LULL_FC_VARIANT || fc->kind == LULL_FC_OPTIONAL ? 1 : fc->alignment;
 }
 
 /* Forgets all about the position but what holds for every multiple of `step` more bits. */
@@ -218,8 +141,10 @@ static bool fixed_bits(struct lull_builder *b, const struct lull_fc *fc, unsigne
         *bits = MIN(size, LULL_BITS_HUGE);
         return true;
     }
+    case LULL_FC_VARINT:
     case LULL_FC_STRING:
     case LULL_FC_SEQUENCE:
+    case LULL_FC_OPTIONAL:
     case LULL_FC_VARIANT:
         break;
     }
@@ -254,7 +179,8 @@ static void emit_have(struct lull_builder *b, const struct lull_want *want)
 static enum lull_op_code load_code(const struct lull_builder *b, const struct lull_fc *fc)
 {
     bool s = fc->integer.is_signed;
-    if (b->known < 8 || (b->rem & 7) != 0)
+    if (b->known < 8 || (b->rem & 7) != 0 || fc->integer.is_bit_reversed ||
+        fc->integer.meaning == LULL_INT_BOOLEAN)
         return LULL_OP_BITS;
     switch (fc->integer.size) {
     case 8:
@@ -270,6 +196,21 @@ static enum lull_op_code load_code(const struct lull_builder *b, const struct lu
     }
 }
 
+/* Notes that a slot has been filled, if that is to be known. */
+static void note_filled(struct lull_builder *b, const struct lull_want *want)
+{
+    if (want->kind != LULL_WANT_SLOT)
+        return;
+    for (size_t i = 0; i < G_N_ELEMENTS(b->places); i++) {
+        if (!lull_places_is_absent(b->places[i], want->dst))
+            continue;
+        struct lull_op *op = emit(b, LULL_OP_SET);
+        op->dst = want->dst + 8;
+        op->bits = 1;
+        return;
+    }
+}
+
 static void load_integer(struct lull_builder *b, const struct lull_fc *fc,
                          const struct lull_want *want)
 {
@@ -281,8 +222,85 @@ static void load_integer(struct lull_builder *b, const struct lull_fc *fc,
     op->size = (uint8_t)fc->integer.size;
     op->is_signed = fc->integer.is_signed && want->kind != LULL_WANT_CLOCK;
     op->is_big_endian = fc->integer.is_big_endian;
+    op->is_bit_reversed = fc->integer.is_bit_reversed;
+    op->is_boolean = fc->integer.meaning == LULL_INT_BOOLEAN;
     op->dst = want->kind == LULL_WANT_CLOCK ? LULL_MEM_CLOCK : want->dst;
+    note_filled(b, want);
     emit_have(b, want);
+}
+
+/* What has been read by VARINT. */
+static void load_varint(struct lull_builder *b, const struct lull_fc *fc,
+                        const struct lull_want *want)
+{
+    if (want->kind == LULL_WANT_TEXT || want->kind == LULL_WANT_RAW)
+        return;
+    if (want->kind == LULL_WANT_CLOCK) {
+        emit(b, LULL_OP_VARINT_CLOCK);
+    } else {
+        struct lull_op *op = emit(b, LULL_OP_COPY);
+        op->slot = LULL_MEM_VARINT;
+        op->dst = want->dst;
+    }
+    note_filled(b, want);
+    emit_have(b, want);
+}
+
+/* Sums the elements of an array, or a single integer or real, that begin here. */
+static void sum_here(struct lull_builder *b, const struct lull_fc *element, uint64_t count,
+                     uint64_t stride)
+{
+    bool is_int = element->kind == LULL_FC_INT;
+    uint32_t size = is_int ? element->integer.size : element->floating.size;
+    bool be = is_int ? element->integer.is_big_endian : element->floating.is_big_endian;
+    bool native = be == (G_BYTE_ORDER == G_BIG_ENDIAN);
+    bool reversed = is_int ? element->integer.is_bit_reversed : element->floating.is_bit_reversed;
+    struct lull_op *run = open_run(b);
+    uint64_t offset = run->bits;
+    run->count += count;
+    enum lull_op_code code = LULL_OP_SUM_BITS;
+    if (is_int && count == 1 && (native || size == 8)) {
+        enum lull_op_code load = load_code(b, element);
+        if (load != LULL_OP_BITS)
+            code = (enum lull_op_code)(load - LULL_OP_U8 + LULL_OP_SUM_U8);
+    }
+    struct lull_op *op = emit(b, code);
+    op->bits = offset;
+    op->size = (uint8_t)size;
+    op->is_signed = is_int && element->integer.is_signed;
+    op->is_big_endian = be;
+    op->is_real = !is_int;
+    op->is_bit_reversed = reversed;
+    op->is_boolean = is_int && element->integer.meaning == LULL_INT_BOOLEAN;
+    op->count = count;
+    op->target = (uint32_t)stride;
+}
+
+/* How the bytes of a text or blob are to be taken. */
+static void set_form(struct lull_op *op, const struct lull_fc *fc)
+{
+    const struct lull_fc *element =
+        fc->kind == LULL_FC_ARRAY ? fc->array.element : fc->sequence.element;
+    op->is_text = lull_fc_form(fc) == LULL_BYTES_TEXT;
+    op->is_blob = lull_fc_form(fc) == LULL_BYTES_BLOB;
+    op->encoding = op->is_text ? (uint8_t)element->integer.encoding : LULL_ENCODING_NONE;
+}
+
+/* Sums a text or blob of fixed size that begins here. */
+static void sum_bytes(struct lull_builder *b, const struct lull_fc *fc)
+{
+    struct lull_op *run = open_run(b);
+    uint64_t offset = run->bits;
+    run->count++;
+    struct lull_op *op = emit(b, LULL_OP_SUM_BYTES);
+    op->bits = offset;
+    op->count = fc->array.length;
+    set_form(op, fc);
+}
+
+static bool is_number(const struct lull_fc *fc)
+{
+    return fc->kind == LULL_FC_INT || fc->kind == LULL_FC_FLOAT;
 }
 
 static void load_array(struct lull_builder *b, const struct lull_fc *fc,
@@ -295,41 +313,43 @@ static void load_array(struct lull_builder *b, const struct lull_fc *fc,
     op->bits = offset;
     op->count = fc->array.length * (fc->array.element->integer.size / 8);
     op->is_text = want->kind == LULL_WANT_TEXT;
+    op->encoding = op->is_text ? (uint8_t)fc->array.element->integer.encoding : 0;
     op->dst = want->dst;
     emit_have(b, want);
 }
 
-/* For strings and sequences: their operation, the last one or one before SAMEs, also stores the
- * bytes. What else wants them takes them from there. */
+/* The encoding of the texts that a string or sequence class makes. */
+static enum lull_encoding encoding_of(const struct lull_fc *fc)
+{
+    return fc->kind == LULL_FC_STRING ? fc->string.encoding
+                                      : fc->sequence.element->integer.encoding;
+}
+
+/* For strings and sequences: their operation, the last one or one before TEXTs, stores where the
+ * bytes are; the TEXTs take them from there. */
 static void store_bytes(struct lull_builder *b, const struct lull_fc *fc,
                         const struct lull_want *want)
 {
     if (want->kind != LULL_WANT_TEXT && want->kind != LULL_WANT_RAW)
         return;
     int reader = (int)b->ops->len - 1;
-    while (op_at(b, reader)->code == LULL_OP_SAME)
+    while (op_at(b, reader)->code == LULL_OP_TEXT)
         reader--;
-    bool is_text = want->kind == LULL_WANT_TEXT && fc->kind == LULL_FC_SEQUENCE;
+    bool is_text = want->kind == LULL_WANT_TEXT;
+    bool is_whole = fc->kind == LULL_FC_STRING && encoding_of(fc) < LULL_ENCODING_UTF16BE;
     struct lull_op *op = op_at(b, reader);
-    if (op->dst == 0) {
+    if (op->dst == 0 && (!is_text || is_whole)) {
         op->dst = want->dst;
-        op->is_text = is_text;
         return;
     }
-    uint32_t first = op->dst;
-    bool first_is_text = op->is_text;
-    struct lull_op *same = emit(b, LULL_OP_SAME);
-    op = op_at(b, reader);
-    if (first_is_text && !is_text) { /* the shorter one must come from the longer one */
-        op->dst = want->dst;
-        op->is_text = false;
-        same->dst = first;
-        same->is_text = true;
-    } else {
-        same->dst = want->dst;
-        same->is_text = is_text;
-    }
-    same->slot = op->dst;
+    if (op->dst == 0)
+        op->dst = LULL_MEM_BYTES;
+    uint32_t from = op->dst;
+    struct lull_op *text = emit(b, LULL_OP_TEXT);
+    text->slot = from;
+    text->dst = want->dst;
+    text->is_text = is_text && !is_whole;
+    text->encoding = (uint8_t)(text->is_text ? encoding_of(fc) : LULL_ENCODING_NONE);
 }
 
 static void have_bytes(struct lull_builder *b, const struct lull_fc *fc,
@@ -341,13 +361,20 @@ static void have_bytes(struct lull_builder *b, const struct lull_fc *fc,
 
 static bool build(struct lull_builder *b, const struct lull_fc *fc);
 
-/* The slot of a length or tag; 0 with an error if the schema refers to something unknown. */
-static uint32_t find_slot(struct lull_builder *b, const struct lull_fc_ref *ref)
+/* The slot of a length, tag or selector, which is checked if it may have been left out; 0 with an
+ * error if the schema refers to something unknown. */
+static uint32_t use_slot(struct lull_builder *b, const struct lull_fc_ref *ref)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(b->places); i++) {
         uint32_t slot = lull_places_slot(b->places[i], ref->scope, ref->depth, ref->path);
-        if (slot != 0)
-            return slot;
+        if (slot == 0)
+            continue;
+        if (lull_places_is_absent(b->places[i], slot)) {
+            close_run(b);
+            emit(b, LULL_OP_CHECK)->slot = slot + 8;
+            b->have = -1;
+        }
+        return slot;
     }
     fail(b, "a length or tag refers to a field that cannot be reached");
     return 0;
@@ -384,7 +411,16 @@ static bool build_array(struct lull_builder *b, const struct lull_fc *fc)
 {
     const struct lull_fc *element = fc->array.element;
     uint64_t bits;
-    add_alignment(b, alignment_of(element));
+    add_alignment(b, MAX(fc->alignment, alignment_of(element)));
+    if (b->sums && lull_fc_form(fc) != LULL_BYTES_NONE) {
+        sum_bytes(b, fc);
+    } else if (b->sums && is_number(element)) {
+        uint64_t stride;
+        if (fc->array.length > 0 && fixed_bits(b, element, b->nesting, &stride))
+            sum_here(b, element, fc->array.length, lull_align_up(stride, element->alignment));
+    } else if (b->sums) {
+        return build_loop(b, element, 0, fc->array.length);
+    }
     if (fixed_bits(b, fc, b->nesting, &bits)) {
         each_want(b, fc, load_array);
         add_bits(b, bits);
@@ -396,12 +432,12 @@ static bool build_array(struct lull_builder *b, const struct lull_fc *fc)
 static bool build_sequence(struct lull_builder *b, const struct lull_fc *fc)
 {
     const struct lull_fc *element = fc->sequence.element;
-    uint32_t slot = find_slot(b, &fc->sequence.length);
+    uint32_t slot = use_slot(b, &fc->sequence.length);
     uint64_t bits;
     if (slot == 0)
         return false;
-    add_alignment(b, alignment_of(element));
-    if (!fixed_bits(b, element, b->nesting, &bits))
+    add_alignment(b, MAX(fc->alignment, alignment_of(element)));
+    if ((b->sums && !is_number(element)) || !fixed_bits(b, element, b->nesting, &bits))
         return b->error == NULL && build_loop(b, element, slot, 0);
     uint32_t align = b->run < 0 ? b->pending_align : 1;
     b->pending_align = 1;
@@ -411,6 +447,18 @@ static bool build_sequence(struct lull_builder *b, const struct lull_fc *fc)
     op->slot = slot;
     op->bits = lull_align_up(bits, element->alignment);
     op->count = bits;
+    if (b->sums) {
+        bool is_int = element->kind == LULL_FC_INT;
+        op->size = (uint8_t)(is_int ? element->integer.size : element->floating.size);
+        op->is_signed = is_int && element->integer.is_signed;
+        op->is_big_endian =
+            is_int ? element->integer.is_big_endian : element->floating.is_big_endian;
+        op->is_real = !is_int;
+        op->is_bit_reversed =
+            is_int ? element->integer.is_bit_reversed : element->floating.is_bit_reversed;
+        op->is_boolean = is_int && element->integer.meaning == LULL_INT_BOOLEAN;
+        set_form(op, fc);
+    }
     know_only(b, op->bits);
     know_only(b, bits);
     each_want(b, fc, store_bytes);
@@ -424,7 +472,9 @@ static bool build_string(struct lull_builder *b, const struct lull_fc *fc)
     uint32_t align = b->run < 0 ? b->pending_align : 1;
     b->pending_align = 1;
     b->run = -1;
-    emit(b, LULL_OP_STRING)->align = align;
+    struct lull_op *op = emit(b, LULL_OP_STRING);
+    op->align = align;
+    op->encoding = (uint8_t)fc->string.encoding;
     know_only(b, 8);
     each_want(b, fc, store_bytes);
     each_want(b, fc, have_bytes);
@@ -441,7 +491,7 @@ static struct lull_switch *new_switch(struct lull_builder *b, const struct lull_
     choice->fc = fc;
     choice->targets = *targets;
     /* The searches below cost as much as there are ranges. */
-    *b->budget -= MIN(*b->budget, fc->variant.tag.target->integer.enumeration->n_ranges);
+    *b->budget -= MIN(*b->budget, fc->variant.n_ranges);
     for (uint64_t tag = 0; tag < G_N_ELEMENTS(choice->small); tag++)
         choice->small[tag] = lull_fc_variant_option(fc, tag);
     return choice;
@@ -449,7 +499,7 @@ static struct lull_switch *new_switch(struct lull_builder *b, const struct lull_
 
 static bool build_variant(struct lull_builder *b, const struct lull_fc *fc)
 {
-    uint32_t slot = find_slot(b, &fc->variant.tag);
+    uint32_t slot = use_slot(b, &fc->variant.tag);
     if (slot == 0)
         return false;
     close_run(b);
@@ -485,6 +535,42 @@ static bool build_variant(struct lull_builder *b, const struct lull_fc *fc)
     return true;
 }
 
+static bool build_varint(struct lull_builder *b, const struct lull_fc *fc)
+{
+    add_alignment(b, MAX(fc->alignment, 8));
+    uint32_t align = b->run < 0 ? b->pending_align : 1;
+    b->pending_align = 1;
+    b->run = -1;
+    struct lull_op *op = emit(b, LULL_OP_VARINT);
+    op->align = align;
+    op->is_signed = fc->integer.is_signed;
+    know_only(b, 8);
+    each_want(b, fc, load_varint);
+    return true;
+}
+
+static bool build_optional(struct lull_builder *b, const struct lull_fc *fc)
+{
+    uint32_t slot = use_slot(b, &fc->optional.selector);
+    if (slot == 0)
+        return false;
+    *b->budget -= MIN(*b->budget, fc->optional.n_ranges);
+    close_run(b);
+    struct lull_op *op = emit(b, LULL_OP_OPTIONAL);
+    int at = (int)b->ops->len - 1;
+    op->slot = slot;
+    op->fc = fc;
+    uint32_t known = b->known, rem = b->rem;
+    b->have = -1;
+    if (!build(b, fc->optional.content))
+        return false;
+    close_run(b);
+    know_either(b, known, rem);
+    op_at(b, at)->target = b->ops->len;
+    b->have = -1;
+    return true;
+}
+
 static bool build_struct(struct lull_builder *b, const struct lull_fc *fc)
 {
     add_alignment(b, fc->alignment);
@@ -510,10 +596,20 @@ static bool build(struct lull_builder *b, const struct lull_fc *fc)
     case LULL_FC_INT:
         add_alignment(b, fc->alignment);
         each_want(b, fc, load_integer);
+        if (b->sums)
+            sum_here(b, fc, 1, 0);
         add_bits(b, fc->integer.size);
+        break;
+    case LULL_FC_VARINT:
+        built = build_varint(b, fc);
+        break;
+    case LULL_FC_OPTIONAL:
+        built = build_optional(b, fc);
         break;
     case LULL_FC_FLOAT:
         add_alignment(b, fc->alignment);
+        if (b->sums)
+            sum_here(b, fc, 1, 0);
         add_bits(b, fc->floating.size);
         break;
     case LULL_FC_STRING:
@@ -546,6 +642,19 @@ void lull_builder_init(struct lull_builder *b, GPtrArray *owned, uint64_t *budge
     b->next_slot = next_slot;
     b->known = b->pending_align = 1;
     b->run = b->have = -1;
+}
+
+void lull_builder_forget(struct lull_builder *b, const struct lull_places *places,
+                         enum lull_scope scope)
+{
+    uint32_t slot;
+    for (uint32_t i = 0; (slot = lull_places_absent(places, scope, i)) != 0; i++)
+        emit(b, LULL_OP_SET)->dst = slot + 8;
+}
+
+void lull_builder_reset_texts(struct lull_builder *b)
+{
+    emit(b, LULL_OP_RESET_TEXTS);
 }
 
 void lull_builder_add(struct lull_builder *b, enum lull_scope scope, const struct lull_fc *fc)

@@ -34,12 +34,34 @@ void lull_places_add(struct lull_places *places, const struct lull_want *want);
 const struct lull_want *lull_places_find(const struct lull_places *places, enum lull_scope scope,
                                          uint32_t depth, const uint32_t *path);
 
+/* True if the field of `ref` (not of ref->next) is kept at `dst` as a slot. */
+bool lull_places_has(const struct lull_places *places, const struct lull_fc_ref *ref, uint32_t dst);
+bool lull_places_is_absent(const struct lull_places *places, uint32_t slot);
+/* The slots of a scope whose fields may be left out, one by one; 0 behind the last. */
+uint32_t lull_places_absent(const struct lull_places *places, enum lull_scope scope,
+                            uint32_t index);
+
+/* A slot is the value, and whether it was read (only for fields that may be absent). */
+#define LULL_SLOT_BYTES 16
+
+/* Gives each length, tag and selector that classes refer to a slot. */
+struct lull_collector {
+    const struct lull_fc *roots[LULL_SCOPE_COUNT];
+    struct lull_places *shared, *own; /* either may be NULL: not collected */
+    uint32_t *next_slot;
+    uint64_t *budget;
+    bool *uses_header;  /* set when something refers to an event header; or NULL */
+    bool has_wide_text; /* some text is not of bytes */
+};
+void lull_collect_refs(struct lull_collector *collector, const struct lull_fc *fc, unsigned depth);
+
 struct lull_builder {
     GArray *ops; /* struct lull_op */
     GPtrArray *owned;
     uint64_t *budget; /* schema nodes that may still be visited */
     const struct lull_places *places[3];
     uint32_t next_slot; /* memory offset; grows */
+    bool sums;          /* every field */
 
     /* The position is known to be `rem` modulo `known`, a power of two. */
     uint32_t known, rem;
@@ -55,6 +77,11 @@ struct lull_builder {
 
 void lull_builder_init(struct lull_builder *builder, GPtrArray *owned, uint64_t *budget,
                        uint32_t next_slot);
+/* Takes the slots of a scope whose fields may be left out for not read yet. */
+void lull_builder_forget(struct lull_builder *builder, const struct lull_places *places,
+                         enum lull_scope scope);
+/* Lets go of the texts that were converted for the event before. */
+void lull_builder_reset_texts(struct lull_builder *builder);
 /* Appends a scope's structure; NULL adds nothing. */
 void lull_builder_add(struct lull_builder *builder, enum lull_scope scope,
                       const struct lull_fc *fc);
@@ -64,11 +91,13 @@ const struct lull_op *lull_builder_finish(struct lull_builder *builder, GError *
 /* Schema nodes that one trace's plans may visit in all; a real kernel trace needs some 20 000. */
 #define LULL_NODE_BUDGET (UINT64_C(1) << 24)
 
-/* The operations for contexts and payload of event `index`, with loads for `wants` (may be NULL).
+/* The operations for contexts and payload of event `index`, with loads for `wants` (may be NULL),
+ * or with sums of every field.
  * *end_slot is where its slots end, and where they end with those of loops afterwards. */
 const struct lull_op *lull_plan_build_event(struct lull_ctf_plan *plan,
                                             struct lull_stream_plan *stream, uint32_t index,
-                                            const struct lull_places *wants, GPtrArray *owned,
-                                            uint64_t *budget, uint32_t *end_slot, GError **error);
+                                            const struct lull_places *wants, bool sums,
+                                            GPtrArray *owned, uint64_t *budget, uint32_t *end_slot,
+                                            GError **error);
 
 #endif

@@ -1,7 +1,6 @@
 /* Questions that can be asked of a finished schema. Nothing here changes it. */
 #include "ctf/schema.h"
 
-#include <lull/event.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -32,55 +31,44 @@ int64_t lull_schema_env_number(const struct lull_schema *schema, const char *key
     return entry && !entry->text ? entry->number : fallback;
 }
 
-static bool covers(const struct lull_fc *fc, const struct lull_enum_range *range, uint64_t value)
+/* `fc` is the integer that the value was read from. */
+static bool covers(const struct lull_fc *fc, uint64_t lower, uint64_t upper, uint64_t value)
 {
     if (fc->integer.is_signed)
-        return (int64_t)range->lower <= (int64_t)value && (int64_t)value <= (int64_t)range->upper;
-    return range->lower <= value && value <= range->upper;
+        return (int64_t)lower <= (int64_t)value && (int64_t)value <= (int64_t)upper;
+    return lower <= value && value <= upper;
 }
 
 int lull_fc_variant_option(const struct lull_fc *fc, uint64_t tag_value)
 {
-    const struct lull_fc *tag = fc->variant.tag.target;
-    const struct lull_enumeration *enumeration = tag->integer.enumeration;
+    const struct lull_option_range *ranges = fc->variant.ranges;
 
-    for (uint32_t i = 0; i < enumeration->n_ranges; i++)
-        if (fc->variant.range_options[i] >= 0 && covers(tag, &enumeration->ranges[i], tag_value))
-            return fc->variant.range_options[i];
+    for (uint32_t i = 0; i < fc->variant.n_ranges; i++)
+        if (covers(fc->variant.tag.target, ranges[i].lower, ranges[i].upper, tag_value))
+            return (int)ranges[i].option;
     return -1;
+}
+
+bool lull_fc_optional_is_there(const struct lull_fc *fc, uint64_t selector_value)
+{
+    const struct lull_value_range *ranges = fc->optional.ranges;
+
+    if (!ranges)
+        return selector_value != 0;
+    for (uint32_t i = 0; i < fc->optional.n_ranges; i++)
+        if (covers(fc->optional.selector.target, ranges[i].lower, ranges[i].upper, selector_value))
+            return true;
+    return false;
 }
 
 const char *lull_fc_enum_label(const struct lull_fc *fc, uint64_t value)
 {
     const struct lull_enumeration *enumeration = fc->integer.enumeration;
 
-    if (!enumeration)
+    if (!enumeration || fc->integer.meaning == LULL_INT_FLAGS)
         return NULL;
     for (uint32_t i = 0; i < enumeration->n_ranges; i++)
-        if (covers(fc, &enumeration->ranges[i], value))
-            return enumeration->ranges[i].label;
-    return NULL;
-}
-
-/* True if one of the ranges before `end` that cover the value has the label too. */
-static bool has_label_before(const struct lull_fc *fc, uint64_t value, uint32_t end)
-{
-    const struct lull_enum_range *ranges = fc->integer.enumeration->ranges;
-    for (uint32_t i = 0; i < end; i++)
-        if (covers(fc, &ranges[i], value) && strcmp(ranges[i].label, ranges[end].label) == 0)
-            return true;
-    return false;
-}
-
-const char *lull_visit_int_label(const struct lull_visit_int *value, uint32_t n)
-{
-    const struct lull_fc *fc = value->mapping;
-    if (!value->is_enum || fc == NULL)
-        return NULL;
-    const struct lull_enumeration *enumeration = fc->integer.enumeration;
-    for (uint32_t i = 0; i < enumeration->n_ranges; i++)
-        if (covers(fc, &enumeration->ranges[i], value->bits) &&
-            !has_label_before(fc, value->bits, i) && n-- == 0)
+        if (covers(fc, enumeration->ranges[i].lower, enumeration->ranges[i].upper, value))
             return enumeration->ranges[i].label;
     return NULL;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "ctf/text.h"
 
 /* Fits the second-level cache, and pread() is at its fastest (measured: 128 KiB to 1 MiB). */
 #define WINDOW_BYTES (UINT64_C(256) << 10)
@@ -242,11 +243,11 @@ static int64_t first_packet(const struct lull_ctf_stream *s)
  * the packet up. False at the end of the stream. */
 static bool recover(struct lull_ctf_stream *s, uint64_t code, const char *why)
 {
-    bool is_short = code != LULL_PLAN_BAD_TAG;
+    bool is_short = code < LULL_PLAN_FAILED || code == LULL_PLAN_SHORT;
     if (is_short && refill(s))
         return true;
     if (why == NULL && !is_short)
-        why = "a variant's tag selects no option";
+        why = lull_plan_why(code);
     if (why == NULL)
         why =
             s->at_end ? "an event passes the end of the packet's content" : "an event is too large";
@@ -265,12 +266,13 @@ static enum found general_header(struct lull_ctf_stream *s, uint64_t *body)
         return next_packet(s) ? FOUND_NOTHING : FOUND_END;
     }
     const struct lull_stream_decl *decl = s->stream->decl;
-    if (!s->stream->has_id && decl->n_events == 1)
-        lull_memory_set(s->memory, LULL_MEM_ID, decl->events[0].id);
+    /* Without an id there is one class, or in CTF 2 that of id 0 is meant. */
+    bool is_only = !s->stream->has_id && decl->n_events == 1;
+    lull_memory_set(s->memory, LULL_MEM_ID, is_only ? decl->events[0].id : 0);
     *body = lull_plan_run(s->stream->event_header, s->buf, s->limit, s->pos, s->memory);
     if (*body >= LULL_PLAN_FAILED)
         return recover(s, *body, NULL) ? FOUND_NOTHING : FOUND_END;
-    if (!s->stream->has_id && decl->n_events != 1)
+    if (!s->stream->has_id && !is_only && s->plan->schema->major < 2)
         return recover(s, LULL_PLAN_BAD_TAG, "no event class can be told from the header")
                    ? FOUND_NOTHING
                    : FOUND_END;
@@ -295,7 +297,7 @@ static inline int64_t event_time(struct lull_ctf_stream *s, uint64_t clock)
     return t;
 }
 
-enum purpose { TO_NEXT, TO_COUNT, TO_COUNT_TIMED, TO_MEASURE };
+enum purpose { TO_NEXT, TO_COUNT, TO_COUNT_TIMED, TO_MEASURE, TO_SUM, TO_SUM_TIMED };
 
 /* Decodes an event header that straight code knows. Returns the position behind it. */
 static inline __attribute__((always_inline)) uint64_t
@@ -387,11 +389,14 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
             G_LIKELY(id < n_by_id) ? by_id[id] : lull_stream_plan_find(stream, id);
         const char *why = NULL;
         bool wanted = purpose == TO_NEXT && plan != NULL && plan->subscription >= 0;
+        struct lull_tally tally = {0, 0};
         uint64_t next;
         /* A class without wanted fields and of fixed size takes one addition. */
         if (G_UNLIKELY(plan == NULL || plan->skip == NULL)) {
             next = LULL_PLAN_BAD_TAG;
             why = "an event of a class that the metadata does not declare";
+        } else if (purpose == TO_SUM || purpose == TO_SUM_TIMED) {
+            next = lull_plan_sum(plan->all, buf, limit, body, memory, &tally);
         } else if ((!wanted || plan->ops == plan->skip) && plan->fixed_bits < LULL_BITS_HUGE) {
             if (wanted)
                 prepare_fields(s, plan);
@@ -422,6 +427,13 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
         } else if (purpose == TO_COUNT_TIMED) {
             int64_t t = event_time(s, clock);
             counts[plan->index] += t >= s->begin_ns && t < s->end_ns;
+        } else if (purpose == TO_SUM || purpose == TO_SUM_TIMED) {
+            int64_t t = purpose == TO_SUM_TIMED ? event_time(s, clock) : 0;
+            if (purpose == TO_SUM_TIMED && (t < s->begin_ns || t >= s->end_ns))
+                continue;
+            counts[plan->index]++;
+            s->tally.fields += tally.fields;
+            s->tally.checksum += tally.checksum;
         } else if (purpose == TO_MEASURE) {
             measure(s, clock);
         } else if (wanted) {
@@ -480,6 +492,8 @@ WALKERS(walk_next, TO_NEXT)
 WALKERS(walk_count, TO_COUNT)
 WALKERS(walk_count_timed, TO_COUNT_TIMED)
 WALKERS(walk_measure, TO_MEASURE)
+WALKERS(walk_sum, TO_SUM)
+WALKERS(walk_sum_timed, TO_SUM_TIMED)
 
 bool lull_ctf_stream_next(struct lull_ctf_stream *s, struct lull_event *event)
 {
@@ -503,6 +517,19 @@ void lull_ctf_stream_count(struct lull_ctf_stream *s, uint64_t *counts)
         walk_count_timed(s, counts);
 }
 
+void lull_ctf_stream_sum(struct lull_ctf_stream *s, uint64_t *counts, struct lull_tally *tally)
+{
+    s->tally = (struct lull_tally){0, 0};
+    if (s->is_done || (!s->is_open && !next_packet(s)))
+        return;
+    if (s->begin_ns == INT64_MIN && s->end_ns == INT64_MAX)
+        walk_sum(s, counts);
+    else
+        walk_sum_timed(s, counts);
+    tally->fields += s->tally.fields;
+    tally->checksum += s->tally.checksum;
+}
+
 void lull_ctf_stream_measure(struct lull_ctf_stream *s)
 {
     if (!s->is_done && (s->is_open || next_packet(s)))
@@ -524,6 +551,7 @@ struct lull_ctf_stream *lull_ctf_stream_new(const struct lull_ctf_plan *plan, co
     s->path = g_strdup(path);
     s->number = number;
     s->cpu = list->cpu;
+    s->texts = lull_texts_new();
     finish(s);
     return s;
 }
@@ -535,6 +563,7 @@ void lull_ctf_stream_free(struct lull_ctf_stream *s)
     finish(s);
     lull_packet_list_clear(&s->list);
     g_free(s->memory);
+    lull_texts_free(s->texts);
     g_free(s->path);
     g_free(s);
 }
@@ -548,7 +577,8 @@ void lull_ctf_stream_start(struct lull_ctf_stream *s, const struct lull_clock_ma
     s->begin_ns = begin_ns;
     s->end_ns = end_ns;
     g_free(s->memory);
-    s->memory = g_malloc0(s->plan->fields_offset + MAX(fields_size, 16));
+    s->memory = g_malloc0(MAX(s->plan->fields_offset + MAX(fields_size, 16), s->plan->all_end));
+    memcpy(s->memory + LULL_MEM_TEXTS, &s->texts, sizeof s->texts);
     s->last_ns = INT64_MIN;
     s->packet = first_packet(s) - 1;
     if (s->packet + 1 >= s->list.packets->len)

@@ -27,6 +27,8 @@ struct lull_ctf_stream {
     int64_t packet; /* index of the current one */
     int32_t cpu;
     uint8_t *memory;
+    struct lull_tally tally;
+    struct lull_texts *texts; /* converted ones of the current event */
 
     struct lull_clock_map map;
     int64_t begin_ns, end_ns; /* joined clock; events outside are left out */
@@ -57,6 +59,10 @@ static inline int64_t lull_ctf_stream_bound(const struct lull_ctf_stream *stream
 bool lull_ctf_stream_next(struct lull_ctf_stream *stream, struct lull_event *event);
 /* Counts the rest of the events: adds to counts[class index]. */
 void lull_ctf_stream_count(struct lull_ctf_stream *stream, uint64_t *counts);
+/* The same, and decodes every field of them. The plan has all its fields loaded
+ * (lull_ctf_plan_load_all()). */
+void lull_ctf_stream_sum(struct lull_ctf_stream *stream, uint64_t *counts,
+                         struct lull_tally *tally);
 /* Finds the times of packets whose context has none, by reading all of the stream. */
 void lull_ctf_stream_measure(struct lull_ctf_stream *stream);
 

@@ -80,16 +80,11 @@ static const struct lull_fc *build_float(struct tsdl_builder *builder, const str
 
 /* Without any clock in the metadata, fields named `timestamp` count nanoseconds (section 8), and
  * the packet context's are those of section 5.2. */
-static bool has_implied_clock(const struct tsdl_builder *builder, const struct tsdl_member *member)
+static bool has_implied_clock(const struct tsdl_builder *builder, const struct lull_fc *fc,
+                              uint32_t roles)
 {
-    const char *name = tsdl_bare_name(member->name);
-
-    if (!builder->implied_clock || member->type->kind != LULL_FC_INT ||
-        member->type->integer.is_signed || member->type->integer.enumeration)
-        return false;
-    if (builder->scope == LULL_SCOPE_PACKET_CONTEXT)
-        return strcmp(name, "timestamp_begin") == 0 || strcmp(name, "timestamp_end") == 0;
-    return builder->scope == LULL_SCOPE_EVENT_HEADER && strcmp(name, "timestamp") == 0;
+    return builder->implied_clock && fc->kind == LULL_FC_INT && !fc->integer.is_signed &&
+           !fc->integer.enumeration && (roles & (LULL_ROLE_CLOCK | LULL_ROLE_CLOCK_END));
 }
 
 static const struct lull_fc *build_member(struct tsdl_builder *builder,
@@ -97,11 +92,17 @@ static const struct lull_fc *build_member(struct tsdl_builder *builder,
 {
     const struct lull_fc *fc = build(builder, member->type);
 
-    if (!fc || !has_implied_clock(builder, member))
+    if (!fc)
         return fc;
-    struct lull_fc *clocked = lull_arena_copy(builder->tree->arena, fc, sizeof *fc);
-    clocked->integer.clock = builder->implied_clock;
-    return clocked;
+    uint32_t roles =
+        tsdl_roles(builder->scope, builder->n_frames, tsdl_bare_name(member->name), fc);
+    if (!roles)
+        return fc;
+    struct lull_fc *own = lull_arena_copy(builder->tree->arena, fc, sizeof *fc);
+    own->roles = roles;
+    if (has_implied_clock(builder, fc, roles))
+        own->integer.clock = builder->implied_clock;
+    return own;
 }
 
 /* Builds the members of a structure or options of a variant into `members`. */
@@ -188,13 +189,17 @@ static const struct lull_fc *build_variant(struct tsdl_builder *builder,
     }
     if (!spend(builder, type, labels->n_ranges))
         return NULL;
-    int32_t *options = lull_arena_alloc_n(builder->tree->arena, labels->n_ranges, sizeof *options);
-    for (uint32_t i = 0; i < labels->n_ranges; i++)
-        options[i] =
-            (int32_t)tsdl_tree_member(builder->tree, body, tag->integer.range_names[i], true);
+    struct lull_option_range *ranges =
+        lull_arena_alloc_n(builder->tree->arena, labels->n_ranges, sizeof *ranges);
+    for (uint32_t i = 0; i < labels->n_ranges; i++) {
+        int64_t option = tsdl_tree_member(builder->tree, body, tag->integer.range_names[i], true);
+        if (option >= 0)
+            ranges[fc->variant.n_ranges++] = (struct lull_option_range){
+                labels->ranges[i].lower, labels->ranges[i].upper, (uint32_t)option};
+    }
     struct lull_member *members =
         lull_arena_alloc_n(builder->tree->arena, body->n_members, sizeof *members);
-    fc->variant.range_options = options;
+    fc->variant.ranges = ranges;
     fc->variant.options = members;
     fc->variant.n_options = body->n_members;
     return build_members(builder, LULL_FC_VARIANT, body, members) ? fc : NULL;
@@ -202,8 +207,9 @@ static const struct lull_fc *build_variant(struct tsdl_builder *builder,
 
 static const struct lull_fc *build(struct tsdl_builder *builder, struct tsdl_type *type)
 {
-    /* A clock that names imply makes a structure depend on its scope. */
-    bool is_shared = !type->has_refs && !(builder->implied_clock && type->depth > 1);
+    /* Roles, which names imply, make the parts of headers differ from those of other scopes. */
+    bool is_shared =
+        !type->has_refs && !(builder->scope <= LULL_SCOPE_EVENT_HEADER && type->depth > 1);
     const struct lull_fc *fc = NULL;
 
     if (is_shared && type->built)
@@ -233,6 +239,9 @@ static const struct lull_fc *build(struct tsdl_builder *builder, struct tsdl_typ
     case LULL_FC_VARIANT:
         fc = build_variant(builder, type);
         break;
+    case LULL_FC_VARINT:
+    case LULL_FC_OPTIONAL:
+        break; /* not in CTF 1.8 */
     }
     if (is_shared)
         type->built = fc;

@@ -35,6 +35,12 @@ struct tsdl_builder {
 bool tsdl_build_scope(struct tsdl_builder *builder, enum lull_scope scope,
                       const struct tsdl_type *type);
 
+/* The roles (enum lull_role) of a field by its name; members of the scope's root have depth 1. */
+uint32_t tsdl_roles(enum lull_scope scope, uint32_t depth, const char *name,
+                    const struct lull_fc *fc);
+/* The first clock that an integer of a header is mapped to, or NULL. `fc` may be NULL. */
+const struct lull_clock *tsdl_first_clock(const struct lull_fc *fc);
+
 /* Finds the field that `ref` means for the field that is being built; `what` is for messages. */
 bool tsdl_lookup(struct tsdl_builder *builder, const struct tsdl_ref *ref, const char *what,
                  struct lull_fc_ref *out, const struct tsdl_type **target);

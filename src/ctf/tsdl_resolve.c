@@ -100,6 +100,19 @@ static bool build_event(struct tsdl_builder *builder, const struct tsdl_event *e
     return true;
 }
 
+/* The clock of a stream's events, or NULL if there are several and none is used. */
+static const struct lull_clock *default_clock(const struct tsdl_builder *builder)
+{
+    const struct lull_clock *clock = tsdl_first_clock(builder->roots[LULL_SCOPE_EVENT_HEADER].fc);
+    if (!clock)
+        clock = tsdl_first_clock(builder->roots[LULL_SCOPE_PACKET_CONTEXT].fc);
+    if (!clock && builder->implied_clock)
+        clock = builder->implied_clock;
+    if (!clock && builder->tree->clocks->len == 1)
+        clock = &builder->clocks[0];
+    return clock;
+}
+
 /* Builds one stream; its events are the next ones of the tree's, from *next on. */
 static bool build_stream(struct tsdl_builder *builder, const struct tsdl_stream *stream,
                          guint *next, struct lull_stream_decl *out)
@@ -117,6 +130,7 @@ static bool build_stream(struct tsdl_builder *builder, const struct tsdl_stream 
     struct lull_event_decl *list = lull_arena_alloc_n(tree->arena, *next - begin, sizeof *list);
     *out = (struct lull_stream_decl){
         .id = stream->id,
+        .clock = default_clock(builder),
         .packet_context = builder->roots[LULL_SCOPE_PACKET_CONTEXT].fc,
         .event_header = builder->roots[LULL_SCOPE_EVENT_HEADER].fc,
         .event_context = builder->roots[LULL_SCOPE_STREAM_EVENT_CONTEXT].fc,
@@ -173,8 +187,10 @@ static bool build_streams(struct tsdl_builder *builder, struct lull_schema *sche
 static struct lull_clock *copy_clocks(const struct tsdl_tree *tree)
 {
     struct lull_clock *clocks = lull_arena_alloc_n(tree->arena, tree->clocks->len, sizeof *clocks);
-    for (guint i = 0; i < tree->clocks->len; i++)
+    for (guint i = 0; i < tree->clocks->len; i++) {
         clocks[i] = g_array_index(tree->clocks, struct tsdl_clock, i).clock;
+        clocks[i].origin = clocks[i].is_absolute ? LULL_ORIGIN_UNIX_EPOCH : LULL_ORIGIN_UNKNOWN;
+    }
     return clocks;
 }
 

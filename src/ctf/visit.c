@@ -8,6 +8,8 @@
 
 #include "base/bits.h"
 #include "ctf/plan_build.h"
+#include "ctf/text.h"
+#include "source/layout.h"
 
 /* Elements without any bits: more of them than this is nonsense. */
 #define MAX_EMPTY_ELEMENTS 65536u
@@ -42,100 +44,210 @@ static bool need(struct visit *v, uint64_t align, uint64_t bits)
     return true;
 }
 
-static uint64_t ref_value(const struct visit *v, const struct lull_fc_ref *ref)
+/* ---- lengths, tags and selectors ---- */
+
+static void keep_in(const struct visit *v, const struct lull_places *places, uint64_t value)
 {
-    uint32_t slot = lull_field_ref_slot(&v->place, ref);
-    return slot != 0 ? lull_memory_get(v->stream->memory, slot) : 0;
+    const struct lull_want *want = lull_places_find(places, v->place.scope, v->place.depth, v->place.path);
+    for (; want != NULL; want = want->next) {
+        if (want->kind != LULL_WANT_SLOT)
+            continue;
+        lull_memory_set(v->stream->memory, want->dst, value);
+        if (lull_places_is_absent(places, want->dst))
+            lull_memory_set(v->stream->memory, want->dst + 8, 1);
+    }
+}
+
+/* Keeps an integer that other fields may refer to. */
+static void keep(const struct visit *v, uint64_t value)
+{
+    keep_in(v, v->place.own, value);
+    if (v->place.scope <= LULL_SCOPE_EVENT_HEADER)
+        keep_in(v, v->place.shared, value);
+}
+
+/* The slots of a scope are not filled yet. */
+static void forget(const struct visit *v, enum lull_scope scope)
+{
+    uint32_t slot;
+    for (uint32_t i = 0; (slot = lull_places_absent(v->place.own, scope, i)) != 0; i++)
+        lull_memory_set(v->stream->memory, slot + 8, 0);
+}
+
+static bool ref_value(struct visit *v, const struct lull_fc_ref *ref, uint64_t *value)
+{
+    const struct lull_places *places = v->place.own;
+    uint32_t slot = lull_places_slot(places, ref->scope, ref->depth, ref->path);
+    if (slot == 0) {
+        places = v->place.shared;
+        slot = lull_places_slot(places, ref->scope, ref->depth, ref->path);
+    }
+    if (slot == 0 ||
+        (lull_places_is_absent(places, slot) && lull_memory_get(v->stream->memory, slot + 8) == 0))
+        return fail(v, lull_plan_why(LULL_PLAN_NO_REF));
+    *value = lull_memory_get(v->stream->memory, slot);
+    return true;
+}
+
+/* ---- leaves ---- */
+
+static bool covers(const struct lull_fc *fc, const struct lull_enum_range *range, uint64_t value)
+{
+    if (fc->integer.is_signed)
+        return (int64_t)range->lower <= (int64_t)value && (int64_t)value <= (int64_t)range->upper;
+    return range->lower <= value && value <= range->upper;
+}
+
+/* True if one of the bits lower..upper is set. */
+static bool has_flag(const struct lull_enum_range *range, uint64_t bits)
+{
+    if (range->lower > 63)
+        return false;
+    unsigned n = (unsigned)(MIN(range->upper, 63) - range->lower + 1);
+    return (bits >> range->lower & lull_low_mask(n)) != 0;
+}
+
+static bool has_label(const struct lull_visit_int *value, const char *label)
+{
+    for (uint32_t i = 0; i < value->n_labels; i++)
+        if (strcmp(value->labels[i], label) == 0)
+            return true;
+    return false;
+}
+
+void lull_step_find_labels(const void *mapping, struct lull_visit_int *value, const char **labels)
+{
+    const struct lull_fc *fc = mapping;
+    const struct lull_enumeration *all = fc->integer.enumeration;
+    bool is_flags = fc->integer.meaning == LULL_INT_FLAGS;
+    value->labels = labels;
+    for (uint32_t i = 0; i < all->n_ranges && value->n_labels < LULL_VISIT_LABELS; i++) {
+        const struct lull_enum_range *range = &all->ranges[i];
+        if ((is_flags ? has_flag(range, value->bits) : covers(fc, range, value->bits)) &&
+            !has_label(value, range->label))
+            labels[value->n_labels++] = range->label;
+    }
+    if (!is_flags && value->n_labels > 0)
+        value->label = labels[0];
+}
+
+static void tell_integer(struct visit *v, const char *name, const struct lull_fc *fc, uint64_t bits)
+{
+    enum lull_int_meaning meaning = fc->integer.meaning;
+    const char *labels[LULL_VISIT_LABELS];
+    struct lull_visit_int value = {
+        .bits = bits,
+        .is_signed = fc->integer.is_signed,
+        .base = fc->integer.base,
+        .size_bits = (uint8_t)fc->integer.size,
+        .is_enum = fc->integer.enumeration != NULL && meaning == LULL_INT_NUMBER,
+        .is_boolean = meaning == LULL_INT_BOOLEAN,
+        .is_bits = meaning == LULL_INT_BITS || meaning == LULL_INT_FLAGS,
+        .is_flags = meaning == LULL_INT_FLAGS,
+    };
+    if (fc->integer.enumeration != NULL)
+        lull_step_find_labels(fc, &value, labels);
+    keep(v, bits);
+    v->visitor->integer(v->user, name, &value);
 }
 
 static bool visit_integer(struct visit *v, const char *name, const struct lull_fc *fc)
 {
     if (!need(v, fc->alignment, fc->integer.size))
         return false;
-    struct lull_visit_int value = {
-        .bits = lull_load_bits(v->buf, v->pos, fc->integer.size, fc->integer.is_big_endian),
-        .is_signed = fc->integer.is_signed,
-        .base = fc->integer.base,
-        .size_bits = (uint8_t)fc->integer.size,
-        .is_enum = fc->integer.enumeration != NULL,
-        .mapping = fc,
-    };
-    if (value.is_signed)
-        value.bits = lull_sign_extend(value.bits, fc->integer.size);
-    if (value.is_enum)
-        value.label = lull_fc_enum_label(fc, value.bits);
+    bool be = fc->integer.is_big_endian;
+    uint64_t bits = fc->integer.is_bit_reversed
+                        ? lull_load_bits_reversed(v->buf, v->pos, fc->integer.size, be)
+                        : lull_load_bits(v->buf, v->pos, fc->integer.size, be);
+    if (fc->integer.is_signed)
+        bits = lull_sign_extend(bits, fc->integer.size);
+    if (fc->integer.meaning == LULL_INT_BOOLEAN)
+        bits = bits != 0;
     v->pos += fc->integer.size;
-    uint32_t slot = lull_field_place_slot(&v->place);
-    if (slot != 0)
-        lull_memory_set(v->stream->memory, slot, value.bits);
-    v->visitor->integer(v->user, name, &value);
+    tell_integer(v, name, fc, bits);
     return true;
 }
 
-/* IEEE 754 binary16, which C17 has no portable type for. */
-static double half_value(uint16_t bits)
+static bool visit_varint(struct visit *v, const char *name, const struct lull_fc *fc)
 {
-    int exponent = bits >> 10 & 31;
-    double mantissa = bits & 0x3ff, sign = bits & 0x8000 ? -1 : 1;
-    if (exponent == 31)
-        return mantissa != 0 ? (double)__builtin_nan("") : sign * __builtin_inf();
-    if (exponent == 0)
-        return sign * __builtin_ldexp(mantissa, -24);
-    return sign * __builtin_ldexp(mantissa + 1024, exponent - 25);
+    uint64_t value;
+    if (!need(v, MAX(fc->alignment, 8), 8))
+        return false;
+    uint64_t room = (v->end - v->pos) / 8;
+    uint64_t length =
+        lull_load_leb128(v->buf + v->pos / 8, room, fc->integer.is_signed, &value);
+    if (length == 0)
+        return fail(v, lull_plan_why(LULL_PLAN_BAD_INTEGER));
+    if (length > room)
+        return fail(v, "a field passes the end of its event");
+    v->pos += length * 8;
+    tell_integer(v, name, fc, value);
+    return true;
 }
 
 static bool visit_real(struct visit *v, const char *name, const struct lull_fc *fc)
 {
     if (!need(v, fc->alignment, fc->floating.size))
         return false;
-    uint64_t bits = lull_load_bits(v->buf, v->pos, fc->floating.size, fc->floating.is_big_endian);
-    double value;
+    bool be = fc->floating.is_big_endian;
+    uint64_t bits = fc->floating.is_bit_reversed
+                        ? lull_load_bits_reversed(v->buf, v->pos, fc->floating.size, be)
+                        : lull_load_bits(v->buf, v->pos, fc->floating.size, be);
     v->pos += fc->floating.size;
-    if (fc->floating.size == 64) {
-        memcpy(&value, &bits, sizeof value);
-    } else if (fc->floating.size == 32) {
-        uint32_t low = (uint32_t)bits;
-        float single;
-        memcpy(&single, &low, sizeof single);
-        value = (double)single;
-    } else {
-        value = half_value((uint16_t)bits);
-    }
-    v->visitor->real(v->user, name, value);
+    v->visitor->real(v->user, name, lull_real_value(bits, fc->floating.size));
     return true;
 }
 
-static bool visit_string(struct visit *v, const char *name)
+static bool visit_string(struct visit *v, const char *name, const struct lull_fc *fc)
 {
-    if (!need(v, 8, 8))
+    if (!need(v, MAX(fc->alignment, 8), 8))
         return false;
+    enum lull_encoding encoding = fc->string.encoding;
     const uint8_t *begin = v->buf + v->pos / 8;
-    const uint8_t *nul = memchr(begin, 0, (v->end - v->pos) / 8);
-    if (nul == NULL)
+    uint64_t length = lull_text_end(begin, (v->end - v->pos) / 8, encoding);
+    if (length == UINT64_MAX)
         return fail(v, "a string has no end");
-    struct lull_text text = {(const char *)begin, (uint32_t)(nul - begin)};
-    v->pos += ((uint64_t)text.length + 1) * 8;
-    v->visitor->text(v->user, name, text);
+    v->pos += (length + lull_encoding_unit(encoding)) * 8;
+    v->visitor->text(v->user, name, lull_texts_convert(v->stream->texts, begin, length, encoding));
     return true;
 }
+
+/* ---- parts ---- */
 
 static bool visit_field(struct visit *v, const char *name, const struct lull_fc *fc,
                         unsigned nesting);
 
-static bool visit_elements(struct visit *v, const char *name, const struct lull_fc *element,
-                           uint64_t n, unsigned nesting)
+/* A text or blob of `size` bytes. */
+static bool visit_bytes(struct visit *v, const char *name, const struct lull_fc *fc, uint64_t size)
 {
-    if (!need(v, element->kind == LULL_FC_VARIANT ? 1 : element->alignment, 0))
-        return false;
-    if (lull_fc_is_character(element)) {
-        if (n > (v->end - v->pos) / 8)
-            return fail(v, "an array passes the end of its event");
-        const char *data = (const char *)v->buf + v->pos / 8;
-        struct lull_text text = {data, (uint32_t)strnlen(data, n)};
-        v->pos += n * 8;
-        v->visitor->text(v->user, name, text);
+    bool is_array = fc->kind == LULL_FC_ARRAY;
+    const struct lull_fc *byte = is_array ? fc->array.element : fc->sequence.element;
+    if (size > (v->end - v->pos) / 8)
+        return fail(v, "an array passes the end of its event");
+    const uint8_t *data = v->buf + v->pos / 8;
+    v->pos += size * 8;
+    if (lull_fc_form(fc) == LULL_BYTES_TEXT) {
+        v->visitor->text(v->user, name,
+                         lull_texts_convert(v->stream->texts, data, size, byte->integer.encoding));
         return true;
     }
+    struct lull_text bytes = {(const char *)data, (uint32_t)MIN(size, (uint64_t)UINT32_MAX)};
+    v->visitor->blob(v->user, name, bytes,
+                     is_array ? fc->array.media_type : fc->sequence.media_type);
+    return true;
+}
+
+static bool visit_elements(struct visit *v, const char *name, const struct lull_fc *fc, uint64_t n,
+                           unsigned nesting)
+{
+    const struct lull_fc *element =
+        fc->kind == LULL_FC_ARRAY ? fc->array.element : fc->sequence.element;
+    bool is_free = element->kind == LULL_FC_VARIANT || element->kind == LULL_FC_OPTIONAL;
+    if (!need(v, MAX(fc->alignment, is_free ? 1 : element->alignment), 0))
+        return false;
+    enum lull_bytes_form form = lull_fc_form(fc);
+    if (form == LULL_BYTES_TEXT || (form == LULL_BYTES_BLOB && v->visitor->blob != NULL))
+        return visit_bytes(v, name, fc, n);
     v->visitor->begin(v->user, name, LULL_VISIT_ARRAY);
     uint64_t begin = v->pos;
     for (uint64_t i = 0; i < n; i++) {
@@ -146,6 +258,22 @@ static bool visit_elements(struct visit *v, const char *name, const struct lull_
     }
     v->visitor->end(v->user, LULL_VISIT_ARRAY);
     return true;
+}
+
+static bool visit_sequence(struct visit *v, const char *name, const struct lull_fc *fc,
+                           unsigned nesting)
+{
+    uint64_t n;
+    return ref_value(v, &fc->sequence.length, &n) && visit_elements(v, name, fc, n, nesting);
+}
+
+static bool visit_optional(struct visit *v, const char *name, const struct lull_fc *fc,
+                           unsigned nesting)
+{
+    uint64_t selector;
+    return ref_value(v, &fc->optional.selector, &selector) &&
+           (!lull_fc_optional_is_there(fc, selector) ||
+            visit_field(v, name, fc->optional.content, nesting));
 }
 
 static void skip_begin(void *user, const char *name, enum lull_visit_kind kind)
@@ -168,23 +296,26 @@ static void skip_text(void *user, const char *name, struct lull_text value)
 {
 }
 
+static void skip_blob(void *user, const char *name, struct lull_text bytes, const char *media_type)
+{
+}
+
 /* Steps over what the visitor does not want to see. */
 static const struct lull_visitor nobody = {
-    skip_begin, skip_end, skip_integer, skip_real, skip_text, 0,
+    .begin = skip_begin,
+    .end = skip_end,
+    .integer = skip_integer,
+    .real = skip_real,
+    .text = skip_text,
+    .blob = skip_blob,
 };
 
-/* Sizes, times and counters of the packet itself (CTF 1.8.3, 5.2). */
-static bool describes_packet(const struct visit *v, const char *name)
+/* Sizes, times and counters of the packet itself. */
+static bool describes_packet(const struct visit *v, const struct lull_fc *fc)
 {
-    static const char *const names[] = {"timestamp_begin",
-                                        "timestamp_end",
-                                        "content_size",
-                                        "packet_size",
-                                        "events_discarded",
-                                        "packet_seq_num",
-                                        NULL};
-    return v->place.scope == LULL_SCOPE_PACKET_CONTEXT && v->place.depth == 1 &&
-           g_strv_contains(names, name);
+    const uint32_t roles = LULL_ROLE_PACKET_SIZE | LULL_ROLE_CONTENT_SIZE | LULL_ROLE_CLOCK |
+                           LULL_ROLE_CLOCK_END | LULL_ROLE_DISCARDED | LULL_ROLE_SEQUENCE_NUMBER;
+    return v->place.scope == LULL_SCOPE_PACKET_CONTEXT && (fc->roles & roles) != 0;
 }
 
 static bool visit_member(struct visit *v, const struct lull_member *member, uint32_t index,
@@ -192,7 +323,7 @@ static bool visit_member(struct visit *v, const struct lull_member *member, uint
 {
     const struct lull_visitor *visitor = v->visitor;
     v->place.path[v->place.depth++] = index;
-    if (describes_packet(v, member->name) ||
+    if (describes_packet(v, member->fc) ||
         !lull_field_is_visible(&v->place, member->fc, visitor->flags))
         v->visitor = &nobody;
     bool ok = visit_field(v, member->name, member->fc, nesting);
@@ -214,9 +345,12 @@ static bool visit_members(struct visit *v, const struct lull_fc *fc, unsigned ne
 static bool visit_variant(struct visit *v, const char *name, const struct lull_fc *fc,
                           unsigned nesting)
 {
-    int option = lull_fc_variant_option(fc, ref_value(v, &fc->variant.tag));
+    uint64_t tag;
+    if (!ref_value(v, &fc->variant.tag, &tag))
+        return false;
+    int option = lull_fc_variant_option(fc, tag);
     if (option < 0)
-        return fail(v, "a variant's tag selects no option");
+        return fail(v, lull_plan_why(LULL_PLAN_BAD_TAG));
     v->visitor->begin(v->user, name, LULL_VISIT_VARIANT);
     v->place.path[v->place.depth++] = (uint32_t)option;
     const struct lull_member *member = &fc->variant.options[option];
@@ -238,7 +372,11 @@ static bool visit_field(struct visit *v, const char *name, const struct lull_fc 
     case LULL_FC_FLOAT:
         return visit_real(v, name, fc);
     case LULL_FC_STRING:
-        return visit_string(v, name);
+        return visit_string(v, name, fc);
+    case LULL_FC_VARINT:
+        return visit_varint(v, name, fc);
+    case LULL_FC_OPTIONAL:
+        return visit_optional(v, name, fc, nesting + 1);
     case LULL_FC_STRUCT:
         v->visitor->begin(v->user, name, LULL_VISIT_STRUCT);
         if (!visit_members(v, fc, nesting + 1))
@@ -246,10 +384,9 @@ static bool visit_field(struct visit *v, const char *name, const struct lull_fc 
         v->visitor->end(v->user, LULL_VISIT_STRUCT);
         return true;
     case LULL_FC_ARRAY:
-        return visit_elements(v, name, fc->array.element, fc->array.length, nesting + 1);
+        return visit_elements(v, name, fc, fc->array.length, nesting + 1);
     case LULL_FC_SEQUENCE:
-        return visit_elements(v, name, fc->sequence.element, ref_value(v, &fc->sequence.length),
-                              nesting + 1);
+        return visit_sequence(v, name, fc, nesting + 1);
     case LULL_FC_VARIANT:
         return visit_variant(v, name, fc, nesting + 1);
     }
@@ -307,6 +444,8 @@ bool lull_ctf_stream_visit(const struct lull_ctf_stream *s, const struct lull_vi
                       .place = {.own = s->stream->places[index], .shared = s->plan->shared},
                       .error = error};
     bool ok;
+    for (int scope = LULL_SCOPE_STREAM_EVENT_CONTEXT; scope < LULL_SCOPE_COUNT; scope++)
+        forget(&v, (enum lull_scope)scope);
     if (visitor->flags & LULL_VISIT_SPLIT_CONTEXTS)
         ok = visit_scope(&v, "common context", common, decl->event_context, own, NULL) &&
              visit_scope(&v, "context", own, event->context, own, NULL);
@@ -347,7 +486,7 @@ static bool any_field_to_show(struct visit *v, const struct lull_fc *fc)
     v->place.depth = 1;
     for (uint32_t i = 0; i < fc->structure.n_members && !found; i++) {
         v->place.path[0] = i;
-        found = !describes_packet(v, fc->structure.members[i].name) &&
+        found = !describes_packet(v, fc->structure.members[i].fc) &&
                 lull_field_is_visible(&v->place, fc->structure.members[i].fc, v->visitor->flags);
     }
     return found;

@@ -66,6 +66,21 @@ static void stream_count(struct lull_source_stream *base, uint64_t *counts)
     lull_ctf_stream_count(((struct ctf_stream *)base)->cursor, counts);
 }
 
+static void stream_sum(struct lull_source_stream *base, uint64_t *counts,
+                       struct lull_source_tally *tally)
+{
+    struct lull_tally sums = {0, 0};
+    lull_ctf_stream_sum(((struct ctf_stream *)base)->cursor, counts, &sums);
+    tally->fields += sums.fields;
+    tally->checksum += sums.checksum;
+}
+
+static void stream_set_report(struct lull_source_stream *base, const struct lull_report *report)
+{
+    struct ctf_stream *stream = (struct ctf_stream *)base;
+    stream->cursor->report = report != NULL ? report : stream->source->report;
+}
+
 static uint64_t stream_progress(const struct lull_source_stream *base)
 {
     return lull_ctf_stream_progress(((const struct ctf_stream *)base)->cursor);
@@ -109,6 +124,8 @@ static const struct lull_source_stream_ops stream_ops = {
     .start = stream_start,
     .next = stream_next,
     .count = stream_count,
+    .sum = stream_sum,
+    .set_report = stream_set_report,
     .progress = stream_progress,
     .visit = stream_visit,
     .visit_packet = stream_visit_packet,
@@ -240,6 +257,18 @@ static void add_stream(struct ctf_source *source, const char *path, struct lull_
     note_losses(source, stream->cursor);
 }
 
+/* An empty file is no damage: tracers make one for each CPU, and not each has events. But it is if
+ * an index tells of packets in it. */
+static void check_empty(struct ctf_source *source, const char *path, const char *index_path)
+{
+    struct stat st;
+    const off_t index_header = 16;
+    if (stat(index_path, &st) == 0 && st.st_size > index_header)
+        lull_report_problem(source->report,
+                            "%s: byte 0: the stream file is empty, its index tells of packets",
+                            path);
+}
+
 /* Opens one file; what is wrong with it is a problem of that file only. */
 static void open_stream(struct ctf_source *source, const char *name)
 {
@@ -256,10 +285,13 @@ static void open_stream(struct ctf_source *source, const char *name)
     } else if (S_ISREG(st.st_mode)) {
         struct lull_packet_list list;
         g_autoptr(GError) error = NULL;
-        if (st.st_size == 0)
-            lull_report_problem(source->report, "%s: byte 0: the stream file is empty", path);
-        else if (lull_packet_list_find(&list, source->plan, fd, path, index_path, source->report,
-                                       &error)) {
+        if (st.st_size == 0) {
+            check_empty(source, path, index_path);
+            close(fd);
+            return;
+        }
+        if (lull_packet_list_find(&list, source->plan, fd, path, index_path, source->report,
+                                  &error)) {
             add_stream(source, path, &list);
         } else {
             lull_report_problem(source->report, "%s; the stream is left out", error->message);
@@ -333,7 +365,9 @@ static void describe(struct ctf_source *source)
     info->kernel = env_text(source, "kernel_release");
     const char *session = lull_schema_env_text(schema, "trace_name");
     info->name = session != NULL ? session : env_text(source, "session_name");
-    info->format = keep(source, g_strdup_printf("CTF %u.%u", schema->major, schema->minor));
+    info->format = keep(source, schema->major == 2
+                                    ? g_strdup("CTF 2") /* which has no minor versions */
+                                    : g_strdup_printf("CTF %u.%u", schema->major, schema->minor));
     source->base.hostname = lull_schema_env_text(schema, "hostname");
     const struct lull_clock *clock = NULL;
     for (uint32_t i = 0; i < schema->n_streams && clock == NULL; i++)
@@ -346,6 +380,11 @@ static void describe(struct ctf_source *source)
     lull_clock_map_init(&map, clock->frequency, clock->offset_s, clock->offset_cycles, 0,
                         &identity);
     info->clock_offset_ns = lull_clock_map_own(&map, 0);
+    if (info->clock_offset_ns == INT64_MAX - 1 || info->clock_offset_ns == INT64_MIN + 1)
+        lull_report_problem(source->report,
+                            "%s/metadata: clock '%s': its times do not fit 64 bits of nanoseconds; "
+                            "they are shown as the last one that does",
+                            info->path, clock->name);
     source->base.has_clock_uuid = clock->has_uuid;
     memcpy(source->base.clock_uuid, clock->uuid, sizeof clock->uuid);
 }
@@ -420,9 +459,15 @@ static void source_subscribe(struct lull_source *base,
     }
 }
 
+static void source_prepare_sums(struct lull_source *base)
+{
+    lull_ctf_plan_load_all(((struct ctf_source *)base)->plan);
+}
+
 static const struct lull_source_ops source_ops = {
     .free = source_free,
     .subscribe = source_subscribe,
+    .prepare_sums = source_prepare_sums,
 };
 
 struct lull_source *lull_ctf_source_open(const char *path, const struct lull_report *report,

@@ -15,6 +15,7 @@ struct lull_session *lull_session_new(void)
     session->begin_ns = INT64_MIN;
     session->end_ns = INT64_MAX;
     session->only_host = session->only_cpu = -1;
+    session->n_threads = 1;
     return session;
 }
 
@@ -246,7 +247,7 @@ static int32_t match_wish(const struct wishes *wishes, const char *name)
     return found;
 }
 
-static void subscribe_sources(struct lull_session *session)
+void lull_session_subscribe_sources(struct lull_session *session)
 {
     struct wishes wishes;
     uint32_t max_size = 0;
@@ -271,24 +272,6 @@ static void subscribe_sources(struct lull_session *session)
 
 /* ---- reading ---- */
 
-static bool is_selected(const struct lull_session *session, const struct lull_source_stream *stream)
-{
-    return (session->only_host < 0 || stream->event.host == (uint32_t)session->only_host) &&
-           (session->only_cpu < 0 || stream->cpu == session->only_cpu);
-}
-
-static void start_stream(const struct lull_session *session, struct lull_source_stream *stream)
-{
-    const struct session_trace *trace = lull_session_trace_at(session, stream->event.trace);
-    struct lull_source_window window = {
-        .begin_ns = session->begin_ns,
-        .end_ns = session->end_ns,
-        .delta_ns = session->order == LULL_ORDER_BABELTRACE ? 0 : trace->delta_ns,
-        .transform = lull_session_host_at(session, stream->event.host)->transform,
-    };
-    stream->ops->start(stream, &window);
-}
-
 /* INT64_MAX means that a stream is exhausted. */
 static int64_t merge_time(int64_t time_ns)
 {
@@ -298,17 +281,17 @@ static int64_t merge_time(int64_t time_ns)
 static void start(struct lull_session *session)
 {
     if (!session->is_subscribed)
-        subscribe_sources(session);
+        lull_session_subscribe_sources(session);
     g_free(session->merged);
     session->merged = g_new(struct lull_source_stream *, MAX(session->streams->len, 1));
     uint32_t n = 0;
     for (uint32_t i = 0; i < session->streams->len; i++)
-        if (is_selected(session, session->streams->pdata[i]))
+        if (lull_session_selects(session, session->streams->pdata[i]))
             session->merged[n++] = session->streams->pdata[i];
     lull_session_sort_streams(session, session->merged, n);
     lull_merge_init(&session->merge, n);
     for (uint32_t i = 0; i < n; i++) {
-        start_stream(session, session->merged[i]);
+        lull_session_start_stream(session, session->merged[i]);
         session->merge.times[i] = session->merged[i]->bound_ns;
     }
     lull_merge_play(&session->merge);
@@ -359,27 +342,6 @@ bool lull_event_cycles(const struct lull_event *event, uint64_t *cycles)
 {
     const struct lull_source_stream *stream = event->impl;
     return stream->ops->cycles(stream, cycles);
-}
-
-void lull_session_count(struct lull_session *session,
-                        void (*visit)(void *user, uint32_t trace,
-                                      const struct lull_event_class *event_class, uint64_t count),
-                        void *user)
-{
-    session->is_started = false;
-    for (uint32_t t = 0; t < session->traces->len; t++) {
-        const struct lull_source *source = lull_session_trace_at(session, t)->source;
-        g_autofree uint64_t *counts = g_new0(uint64_t, MAX(source->n_classes, 1));
-        for (uint32_t i = 0; i < source->n_streams; i++) {
-            if (!is_selected(session, source->streams[i]))
-                continue;
-            start_stream(session, source->streams[i]);
-            source->streams[i]->ops->count(source->streams[i], counts);
-        }
-        for (uint32_t i = 0; i < source->n_classes; i++)
-            if (counts[i] > 0)
-                visit(user, t, &source->classes[i], counts[i]);
-    }
 }
 
 double lull_session_progress(const struct lull_session *session)

@@ -42,6 +42,7 @@ struct lull_session {
     int64_t begin_ns, end_ns;
     int32_t only_host, only_cpu;
     enum lull_order order;
+    uint32_t n_threads; /* for streams that are read apart; 0: as many as CPUs */
 
     bool is_subscribed; /* the sources know the subscriptions */
     bool is_started;
@@ -69,6 +70,30 @@ static inline struct session_host *lull_session_host_at(const struct lull_sessio
 /* Puts streams into the session's order for events of equal time. */
 void lull_session_sort_streams(const struct lull_session *session,
                                struct lull_source_stream **streams, uint32_t n);
+
+/* Tells the sources of the subscriptions. */
+void lull_session_subscribe_sources(struct lull_session *session);
+
+static inline bool lull_session_selects(const struct lull_session *session,
+                                        const struct lull_source_stream *stream)
+{
+    return (session->only_host < 0 || stream->event.host == (uint32_t)session->only_host) &&
+           (session->only_cpu < 0 || stream->cpu == session->only_cpu);
+}
+
+/* Goes before the stream's first event within the limits. */
+static inline void lull_session_start_stream(const struct lull_session *session,
+                                             struct lull_source_stream *stream)
+{
+    const struct session_trace *trace = lull_session_trace_at(session, stream->event.trace);
+    struct lull_source_window window = {
+        .begin_ns = session->begin_ns,
+        .end_ns = session->end_ns,
+        .delta_ns = session->order == LULL_ORDER_BABELTRACE ? 0 : trace->delta_ns,
+        .transform = lull_session_host_at(session, stream->event.host)->transform,
+    };
+    stream->ops->start(stream, &window);
+}
 
 void lull_session_trace_free(gpointer data);
 void lull_session_host_free(gpointer data);

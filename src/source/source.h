@@ -23,6 +23,12 @@ struct lull_source_window {
     struct lull_clock_transform transform;
 };
 
+/* What decoding every field came to: their number, and the sum of their values modulo 2^64. */
+struct lull_source_tally {
+    uint64_t fields;
+    uint64_t checksum;
+};
+
 struct lull_source_stream;
 
 struct lull_source_stream_ops {
@@ -31,6 +37,12 @@ struct lull_source_stream_ops {
     bool (*next)(struct lull_source_stream *stream);
     /* Counts what is left: adds to counts[class index]. */
     void (*count)(struct lull_source_stream *stream, uint64_t *counts);
+    /* The same, and decodes every field: adds to *tally. */
+    void (*sum)(struct lull_source_stream *stream, uint64_t *counts,
+                struct lull_source_tally *tally);
+    /* Where it reports what it finds from now on; NULL: where its source does. Streams with
+     * reports of their own can be counted and summed by several threads at a time. */
+    void (*set_report)(struct lull_source_stream *stream, const struct lull_report *report);
     uint64_t (*progress)(const struct lull_source_stream *stream); /* bytes */
     bool (*visit)(const struct lull_source_stream *stream, const struct lull_visitor *visitor,
                   void *user, GError **error);
@@ -70,6 +82,8 @@ struct lull_source_ops {
     /* Replaces all subscriptions. of_class[i] is the subscription of class i, or -1. */
     void (*subscribe)(struct lull_source *source, const struct lull_subscription *subscriptions,
                       const int32_t *of_class, uint32_t max_fields_size);
+    /* Makes the streams able to sum. */
+    void (*prepare_sums)(struct lull_source *source);
 };
 
 /* One trace. All but `ops` is filled by its opener and constant afterwards. */

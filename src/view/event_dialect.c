@@ -15,7 +15,7 @@ static uint64_t digit_bits(const struct lull_visit_int *value, uint32_t bits_per
 
 static void add_number(struct lull_line *line, const struct lull_visit_int *value)
 {
-    if (value->base == 16) {
+    if (value->base == 16 || value->is_bits) {
         lull_line_hex(line, digit_bits(value, 4));
     } else if (value->base == 8) {
         lull_line_octal(line, value->size_bits < 64 ? digit_bits(value, 3) : value->bits);
@@ -33,16 +33,34 @@ static void plain_name(struct lull_line *line, const char *name)
     lull_line_escaped(line, name, strlen(name));
 }
 
+static void add_boolean(struct lull_line *line, bool value)
+{
+    lull_line_string(line, value ? "true" : "false");
+}
+
+/* "a | b (3)": the labels of a value, or the names of the flags that are set. */
 static void plain_integer(struct lull_line *line, const struct lull_visit_int *value)
 {
-    if (!value->label) {
-        add_number(line, value);
+    if (value->is_boolean) {
+        add_boolean(line, value->bits != 0);
         return;
     }
-    lull_line_escaped(line, value->label, strlen(value->label));
-    lull_line_literal(line, " (");
+    for (uint32_t i = 0; i < value->n_labels; i++) {
+        lull_line_string(line, i ? " | " : "");
+        lull_line_escaped(line, value->labels[i], strlen(value->labels[i]));
+    }
+    lull_line_string(line, value->n_labels ? " (" : "");
     add_number(line, value);
-    lull_line_char(line, ')');
+    lull_line_string(line, value->n_labels ? ")" : "");
+}
+
+static void plain_blob(struct lull_line *line, struct lull_text bytes)
+{
+    lull_line_char(line, '<');
+    lull_line_unsigned(line, bytes.length);
+    lull_line_string(line, bytes.length ? " bytes: " : " bytes");
+    lull_line_hex_bytes(line, bytes.data, bytes.length);
+    lull_line_char(line, '>');
 }
 
 static void babeltrace_name(struct lull_line *line, const char *name)
@@ -83,24 +101,21 @@ static void babeltrace_text(struct lull_line *line, const char *data, size_t len
 
 static void babeltrace_integer(struct lull_line *line, const struct lull_visit_int *value)
 {
+    if (value->is_boolean) {
+        add_boolean(line, value->bits != 0);
+        return;
+    }
     if (!value->is_enum) {
         add_number(line, value);
         return;
     }
     lull_line_literal(line, "( ");
-    const char *label;
-    uint32_t n = 0;
-    for (; (label = lull_visit_int_label(value, n)) != NULL; n++) {
-        if (n > 0) {
-            lull_line_literal(line, ", ");
-        }
-        lull_line_char(line, '"');
-        babeltrace_text(line, label, strlen(label));
+    for (uint32_t i = 0; i < value->n_labels; i++) {
+        lull_line_string(line, i ? ", \"" : "\"");
+        babeltrace_text(line, value->labels[i], strlen(value->labels[i]));
         lull_line_char(line, '"');
     }
-    if (n == 0) {
-        lull_line_literal(line, "<unknown>");
-    }
+    lull_line_string(line, value->n_labels ? "" : "<unknown>");
     lull_line_literal(line, " : container = ");
     add_number(line, value);
     lull_line_literal(line, " )");
@@ -133,6 +148,7 @@ const struct lull_dialect lull_dialect_plain = {
     .integer = plain_integer,
     .real = lull_line_real,
     .text = lull_line_escaped,
+    .blob = plain_blob,
 };
 
 const struct lull_dialect lull_dialect_babeltrace = {
@@ -276,6 +292,13 @@ static void on_text(void *user, const char *name, struct lull_text value)
     lull_line_char(writer->line, '"');
 }
 
+static void on_blob(void *user, const char *name, struct lull_text bytes, const char *media_type)
+{
+    struct lull_event_writer *writer = user;
+    lull_event_writer_name(writer, name);
+    writer->dialect->blob(writer->line, bytes);
+}
+
 static struct lull_visitor make_visitor(const struct lull_event_writer *writer)
 {
     return (struct lull_visitor){
@@ -284,6 +307,7 @@ static struct lull_visitor make_visitor(const struct lull_event_writer *writer)
         .integer = on_integer,
         .real = on_real,
         .text = on_text,
+        .blob = writer->dialect->blob ? on_blob : NULL,
         .flags = writer->dialect->visit_flags,
     };
 }

@@ -39,6 +39,8 @@ struct lull_dialect {
     void (*real)(struct lull_line *line, double value);
     /* The inside of a quoted text. */
     void (*text)(struct lull_line *line, const char *data, size_t length);
+    /* NULL: as an array of integers. */
+    void (*blob)(struct lull_line *line, struct lull_text bytes);
 };
 
 /* Lull's own text. */

@@ -69,11 +69,53 @@ static void on_end(void *user, enum lull_visit_kind kind)
     close_bracket(user);
 }
 
+static void add_texts(struct lull_event_json *json, const struct lull_visit_int *value)
+{
+    for (uint32_t i = 0; i < value->n_labels; i++) {
+        lull_line_char(&json->line, i ? ',' : '[');
+        lull_line_json(&json->line, value->labels[i], strlen(value->labels[i]));
+    }
+    if (value->n_labels == 0) {
+        lull_line_char(&json->line, '[');
+    }
+    lull_line_char(&json->line, ']');
+}
+
+/* What is behind the value of an enumeration or of flags. */
+static void add_labels(struct lull_event_json *json, const struct lull_visit_int *value)
+{
+    if (value->is_flags) {
+        lull_line_literal(&json->line, ",\"flags\":");
+        add_texts(json, value);
+    } else {
+        lull_line_literal(&json->line, ",\"label\":");
+        if (value->label) {
+            lull_line_json(&json->line, value->label, strlen(value->label));
+        } else {
+            lull_line_literal(&json->line, "null");
+        }
+        if (value->n_labels > 1) {
+            lull_line_literal(&json->line, ",\"labels\":");
+            add_texts(json, value);
+        }
+    }
+    lull_line_char(&json->line, '}');
+}
+
 static void on_integer(void *user, const char *name, const struct lull_visit_int *value)
 {
     struct lull_event_json *json = user;
+    const bool has_labels = value->is_enum || value->is_flags;
     add_name(json, name);
-    if (value->is_enum) {
+    if (value->is_boolean) {
+        if (value->bits) {
+            lull_line_literal(&json->line, "true");
+        } else {
+            lull_line_literal(&json->line, "false");
+        }
+        return;
+    }
+    if (has_labels) {
         lull_line_literal(&json->line, "{\"value\":");
     }
     if (value->is_signed) {
@@ -81,14 +123,8 @@ static void on_integer(void *user, const char *name, const struct lull_visit_int
     } else {
         lull_line_unsigned(&json->line, value->bits);
     }
-    if (value->is_enum) {
-        lull_line_literal(&json->line, ",\"label\":");
-        if (value->label) {
-            lull_line_json(&json->line, value->label, strlen(value->label));
-        } else {
-            lull_line_literal(&json->line, "null");
-        }
-        lull_line_char(&json->line, '}');
+    if (has_labels) {
+        add_labels(json, value);
     }
 }
 
@@ -108,6 +144,15 @@ static void on_text(void *user, const char *name, struct lull_text value)
     struct lull_event_json *json = user;
     add_name(json, name);
     lull_line_json(&json->line, value.data, value.length);
+}
+
+static void on_blob(void *user, const char *name, struct lull_text bytes, const char *media_type)
+{
+    struct lull_event_json *json = user;
+    add_name(json, name);
+    lull_line_char(&json->line, '"');
+    lull_line_hex_bytes(&json->line, bytes.data, bytes.length);
+    lull_line_char(&json->line, '"');
 }
 
 static void begin_event(struct lull_event_json *json, const struct lull_event *event)
@@ -161,6 +206,7 @@ bool lull_event_json_format(struct lull_event_json *json, const struct lull_even
         .integer = on_integer,
         .real = on_real,
         .text = on_text,
+        .blob = on_blob,
     };
     json->open.length = 0;
     json->needs_comma = false;

@@ -37,8 +37,9 @@ static void add_other(struct runner *r, const struct lull_print_op *op, uint64_t
 {
     struct lull_visit_int value = op->value;
     value.bits = v;
+    const char *labels[LULL_VISIT_LABELS];
     if (value.is_enum) {
-        value.label = lull_visit_int_label(&value, 0);
+        lull_step_find_labels(op->mapping, &value, labels);
     }
     r->program->dialect->integer(r->line, &value);
 }

@@ -53,8 +53,8 @@ static void add_integer(struct builder *b, const struct lull_step *step)
     op->value = (struct lull_visit_int){.is_signed = step->is_signed,
                                         .base = step->base,
                                         .size_bits = step->size,
-                                        .is_enum = step->is_enum,
-                                        .mapping = step->mapping};
+                                        .is_enum = step->is_enum};
+    op->mapping = step->mapping;
     if (step->is_hidden) {
         op->code = LULL_PRINT_SKIP;
     } else if (step->is_enum || (step->base != 10 && step->base != 16)) {

@@ -38,6 +38,7 @@ struct lull_print_op {
     uint64_t count, bits_mask;
     const struct lull_choice *choices;
     uint32_t n_choices;
+    const void *mapping;         /* for lull_step_find_labels() */
     struct lull_visit_int value; /* INTEGER, OTHER: all but the value itself */
 };
 

@@ -58,6 +58,17 @@ void lull_line_hex(struct lull_line *line, uint64_t value)
     lull_line_bytes(line, digits + at, sizeof digits - at);
 }
 
+void lull_line_hex_bytes(struct lull_line *line, const char *bytes, size_t length)
+{
+    char *out = lull_line_reserve(line, length * 2);
+    for (size_t i = 0; i < length; i++) {
+        const uint8_t byte = (uint8_t)bytes[i];
+        out[2 * i] = "0123456789abcdef"[byte >> 4];
+        out[2 * i + 1] = "0123456789abcdef"[byte & 15];
+    }
+    line->length += length * 2;
+}
+
 void lull_line_octal(struct lull_line *line, uint64_t value)
 {
     char digits[23];

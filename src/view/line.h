@@ -52,6 +52,8 @@ void lull_line_unsigned(struct lull_line *line, uint64_t value);
 void lull_line_signed(struct lull_line *line, int64_t value);
 /* "0x" and upper-case digits. */
 void lull_line_hex(struct lull_line *line, uint64_t value);
+/* Two lower-case digits a byte. */
+void lull_line_hex_bytes(struct lull_line *line, const char *bytes, size_t length);
 /* A leading 0 and octal digits. */
 void lull_line_octal(struct lull_line *line, uint64_t value);
 /* The fewest digits that read back as the same number; "nan", "inf" and "-inf". */

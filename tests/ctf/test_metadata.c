@@ -246,13 +246,12 @@ static void test_mutations(void)
 
 static void test_other_formats(void)
 {
-    static const char *const texts[] = {"\x1e{\"type\":\"preamble\",\"version\":2}", "{\"a\":1}",
-                                        "\n {", "/* CTF 2.0 */", "/* CTF 11.8 */"};
+    static const char *const texts[] = {"/* CTF 2.0 */", "/* CTF 11.8 */"};
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
         GError *error = NULL;
         g_assert_null(parse(texts[i], &error));
         g_assert_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED);
-        g_assert_nonnull(strstr(error->message, i < 3 ? "CTF 2 (JSON" : "another version"));
+        g_assert_nonnull(strstr(error->message, "another version"));
         g_error_free(error);
     }
 }

@@ -124,15 +124,15 @@ static void test_unreadable(void)
     scratch_remove(dir);
 }
 
-static void test_ctf2(void)
+static void test_later_ctf(void)
 {
-    static const char text[] = "\x1e{\"type\":\"preamble\",\"version\":2}\n";
+    static const char text[] = "\x1e{\"type\":\"preamble\",\"version\":3}\n";
     g_autofree char *dir = scratch_dir();
     write_trace(dir, 1, true);
     g_autofree char *path = g_build_filename(dir, "metadata", NULL);
     g_assert_true(g_file_set_contents(path, text, sizeof text - 1, NULL));
     struct walk walk = walk_dir(dir);
-    expect_words(walk.error, WORDS(path, "CTF 2"));
+    expect_words(walk.error, WORDS(path, "version 3 of CTF"));
     walk_clear(&walk);
     scratch_remove(dir);
 }
@@ -262,7 +262,7 @@ int main(int argc, char **argv)
     g_test_add_func("/errors/no-metadata", test_no_metadata);
     g_test_add_func("/errors/empty-metadata", test_empty_metadata);
     g_test_add_func("/errors/unreadable", test_unreadable);
-    g_test_add_func("/errors/ctf2", test_ctf2);
+    g_test_add_func("/errors/later-ctf", test_later_ctf);
     g_test_add_func("/errors/metadata-cut", test_metadata_cut);
     g_test_add_func("/errors/metadata-packets-cut", test_packets_cut);
     g_test_add_func("/errors/foreign-stream", test_foreign_stream);

@@ -101,7 +101,13 @@ static void on_text(void *user, const char *name, struct lull_text value)
         mix_text(walk, name, strlen(name));
 }
 
-static const struct lull_visitor visitor = {on_begin, on_end, on_integer, on_real, on_text, 0};
+static const struct lull_visitor visitor = {
+    .begin = on_begin,
+    .end = on_end,
+    .integer = on_integer,
+    .real = on_real,
+    .text = on_text,
+};
 
 static void mix_bound(struct walk *walk, const struct lull_event *event, uint32_t switches,
                       uint32_t packets)

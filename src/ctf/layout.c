@@ -212,8 +212,7 @@ static bool add_sequence(struct builder *b, const char *name, const struct lull_
                          unsigned nesting)
 {
     int32_t slot;
-    return find_slot(b, &fc->sequence.length, &slot) &&
-           add_elements(b, name, fc, 0, slot, nesting);
+    return find_slot(b, &fc->sequence.length, &slot) && add_elements(b, name, fc, 0, slot, nesting);
 }
 
 static void add_choices(struct builder *b, uint32_t at, const struct lull_fc *fc,

@@ -48,7 +48,8 @@ static bool need(struct visit *v, uint64_t align, uint64_t bits)
 
 static void keep_in(const struct visit *v, const struct lull_places *places, uint64_t value)
 {
-    const struct lull_want *want = lull_places_find(places, v->place.scope, v->place.depth, v->place.path);
+    const struct lull_want *want =
+        lull_places_find(places, v->place.scope, v->place.depth, v->place.path);
     for (; want != NULL; want = want->next) {
         if (want->kind != LULL_WANT_SLOT)
             continue;
@@ -174,8 +175,7 @@ static bool visit_varint(struct visit *v, const char *name, const struct lull_fc
     if (!need(v, MAX(fc->alignment, 8), 8))
         return false;
     uint64_t room = (v->end - v->pos) / 8;
-    uint64_t length =
-        lull_load_leb128(v->buf + v->pos / 8, room, fc->integer.is_signed, &value);
+    uint64_t length = lull_load_leb128(v->buf + v->pos / 8, room, fc->integer.is_signed, &value);
     if (length == 0)
         return fail(v, lull_plan_why(LULL_PLAN_BAD_INTEGER));
     if (length > room)

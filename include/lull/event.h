@@ -20,6 +20,12 @@ const char *lull_event_class_name(const struct lull_event_class *event_class);
  * lull_session_each_class(). */
 uint32_t lull_event_class_number(const struct lull_event_class *event_class);
 
+/** Log level of the class as the metadata gives it (LTTng: 0 emergency … 14 debug), or -1. */
+int64_t lull_event_class_log_level(const struct lull_event_class *event_class);
+
+/** URI of the class's model (the attribute model.emf.uri), or NULL. */
+const char *lull_event_class_model_uri(const struct lull_event_class *event_class);
+
 /** One event. Times are nanoseconds since the Unix epoch on the joined clock of the session. */
 struct lull_event {
     int64_t time_ns;
@@ -64,7 +70,9 @@ struct lull_binding {
 
 /** Kinds of things a visitor is told about. */
 enum lull_visit_kind {
-    LULL_VISIT_SCOPE, /**< begins the fields of one scope; name is "context" or "payload" */
+    LULL_VISIT_SCOPE, /**< begins the fields of one scope; name is "context" or "payload"; with
+                         LULL_VISIT_SPLIT_CONTEXTS also "common context"; "packet" for
+                         lull_event_visit_packet() */
     LULL_VISIT_STRUCT,
     LULL_VISIT_ARRAY, /**< also sequences */
     LULL_VISIT_VARIANT,
@@ -87,6 +95,15 @@ struct lull_visit_int {
     uint32_t n_labels;
 };
 
+/** What a visitor wants otherwise than usual; zero or more of them or'ed. */
+enum lull_visit_flags {
+    LULL_VISIT_SPLIT_CONTEXTS = 1 << 0, /**< the context that all events of a stream have is a scope
+                                             of its own, "common context", before "context" */
+    LULL_VISIT_NO_CLOCKS = 1 << 1,      /**< without integers that count a clock of the trace (the
+                                             length or tag of another field excepted), and without
+                                             structures and scopes made of nothing else */
+};
+
 /** Most labels that a visitor is told of a value. */
 #define LULL_VISIT_LABELS 64
 
@@ -102,12 +119,24 @@ struct lull_visitor {
     /** Bytes that are neither text nor numbers; `media_type` is an IANA media type or NULL. Without
      *  this callback they are told as an array of integers. */
     void (*blob)(void *user, const char *name, struct lull_text bytes, const char *media_type);
+    uint32_t flags; /**< enum lull_visit_flags */
 };
 
 /** Walks contexts and payload of `event` in the order of the trace. False with an error if the
  *  event's bytes are damaged; what came before has been visited. */
 bool lull_event_visit(const struct lull_event *event, const struct lull_visitor *visitor,
                       void *user, GError **error);
+
+/** Walks what the tracer says of the packet that `event` lies in, such as its CPU, as the scope
+ *  "packet": the fields of the packet's context but for those that describe the packet itself (its
+ *  sizes and times, its number, the count of events discarded). Nothing is visited if there are
+ *  none. False with an error if they cannot be read. */
+bool lull_event_visit_packet(const struct lull_event *event, const struct lull_visitor *visitor,
+                             void *user, GError **error);
+
+/** The value of the trace's clock when `event` happened, in its cycles, as the tracer wrote it.
+ * False if the event has no time. */
+bool lull_event_cycles(const struct lull_event *event, uint64_t *cycles);
 
 G_END_DECLS
 

@@ -22,6 +22,7 @@ struct lull_host {
  *  begin_ns > end_ns if the trace holds no packet. */
 struct lull_trace {
     const char *path;
+    const char *below; /**< the end of `path` behind what was given to lull_session_add(), or "" */
     uint32_t host;
     const char *tracer;     /**< "lttng-modules 2.13.9" or "" */
     const char *domain;     /**< "kernel", "ust" or "" */
@@ -62,6 +63,11 @@ const struct lull_host *lull_session_host(const struct lull_session *session, ui
 uint32_t lull_session_trace_count(const struct lull_session *session);
 const struct lull_trace *lull_session_trace(const struct lull_session *session, uint32_t index);
 
+/** What the environment of a trace says under `key` ("hostname", "vpid"), a number in decimal; NULL
+ * if there is no such entry. */
+const char *lull_session_environment(const struct lull_session *session, uint32_t trace,
+                                     const char *key);
+
 /** Every event class that the traces declare: `visit` is called for each, by trace, stream and id.
  */
 void lull_session_each_class(const struct lull_session *session,
@@ -92,6 +98,17 @@ void lull_session_limit(struct lull_session *session, int64_t begin_ns, int64_t 
  * Rewinds. */
 void lull_session_select(struct lull_session *session, int32_t host, int32_t cpu);
 
+/** Which of the events of equal time comes first, and what times are. */
+enum lull_order {
+    LULL_ORDER_ADDED,      /**< by trace and stream, as they were added; one clock for a host */
+    LULL_ORDER_BABELTRACE, /**< as Babeltrace 2 does: by the traces' UUIDs, names, the ids of stream
+                                class and stream; each trace's clock is what its metadata says, even
+                                if traces of one host disagree */
+};
+
+/** Sets the order for what is read from now on, and rewinds. */
+void lull_session_set_order(struct lull_session *session, enum lull_order order);
+
 /** Begins at the first event again. */
 void lull_session_rewind(struct lull_session *session);
 
@@ -111,8 +128,8 @@ void lull_session_count(struct lull_session *session,
                                       const struct lull_event_class *event_class, uint64_t count),
                         void *user);
 
-/** How many threads may read streams that need not be merged, as lull_session_count() does; 1 unless
- * set, 0: as many as there are CPUs. Results do not depend on it. */
+/** How many threads may read streams that need not be merged, as lull_session_count() does; 1
+ * unless set, 0: as many as there are CPUs. Results do not depend on it. */
 void lull_session_set_threads(struct lull_session *session, uint32_t n_threads);
 
 /** What decoding everything came to. */

@@ -64,8 +64,8 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"begin", "end",    "timerange", "local",   "host",
-                                     "cpu",   "filter", "threads",   "json",    NULL};
+static const char *const common[] = {"begin", "end",    "timerange", "local", "host",
+                                     "cpu",   "filter", "threads",   "json",  NULL};
 
 static const struct lull_example examples[] = {
     {"lull info my-trace", "What the trace holds, what it lost, what it can answer."},

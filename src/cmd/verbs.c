@@ -12,8 +12,12 @@ extern const struct lull_verb lull_verb_requests;
 extern const struct lull_verb lull_verb_sync;
 
 const struct lull_verb *const lull_verbs[] = {
-    &lull_verb_critpath, &lull_verb_requests, &lull_verb_info,
-    &lull_verb_print,    &lull_verb_sync,     &lull_verb_export,
+    &lull_verb_critpath,
+    &lull_verb_requests,
+    &lull_verb_info,
+    &lull_verb_print,
+    &lull_verb_sync,
+    &lull_verb_export,
     NULL,
 };
 

@@ -168,6 +168,12 @@ static int32_t read_cpu(const struct finder *f)
     return (have & LULL_HAS_CPU) && cpu <= INT32_MAX ? (int32_t)cpu : -1;
 }
 
+static uint64_t read_instance(const struct finder *f)
+{
+    uint64_t have = lull_memory_get(f->memory, LULL_MEM_HAVE);
+    return have & LULL_HAS_INSTANCE ? lull_memory_get(f->memory, LULL_MEM_INSTANCE) : UINT64_MAX;
+}
+
 /* What each packet header of the trace begins with, if that is known: magic number, then UUID. */
 static size_t header_needle(const struct lull_ctf_plan *plan, uint8_t needle[20])
 {
@@ -400,6 +406,7 @@ static bool scan(struct finder *f, const char **why)
         if (first) {
             f->list->stream = stream;
             f->list->cpu = cpu;
+            f->list->instance = read_instance(f);
         }
         if (packet.flags & LULL_PACKET_CUT)
             settle_cut(f, &packet);
@@ -421,6 +428,7 @@ static void reset(struct lull_packet_list *list)
     list->missing = 0;
     list->missing_end = 0;
     list->cpu = -1;
+    list->instance = UINT64_MAX;
 }
 
 /* a - b modulo 2^bits: counters wrap. */
@@ -496,6 +504,7 @@ bool lull_packet_list_find(struct lull_packet_list *list, const struct lull_ctf_
     struct finder finder = {list, plan, fd, path, report, memory, buf};
     const char *why = NULL;
     list->cpu = -1;
+    list->instance = UINT64_MAX;
     if (!use_index(&finder, index_path, &why)) {
         if (why != NULL)
             lull_report_problem(report, "%s: the index is not used: %s", index_path, why);

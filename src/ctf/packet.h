@@ -30,6 +30,7 @@ struct lull_packet_list {
     GArray *packets;      /* struct lull_packet, in order of the file */
     uint32_t stream;      /* index of the stream class in the schema */
     int32_t cpu;          /* of the first packet; -1: not given */
+    uint64_t instance;    /* of the stream, in the first packet; UINT64_MAX: not given */
     uint64_t file_size;   /* bytes */
     uint64_t missing;     /* packets that the index promises behind the end of the file */
     uint64_t missing_end; /* clock value at their end */

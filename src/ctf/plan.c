@@ -68,6 +68,8 @@ static void packet_header_leaf(struct header_walk *w, const struct lull_fc *fc)
         want_here(w, LULL_WANT_INT, LULL_MEM_MAGIC, LULL_HAS_MAGIC);
     if (is_integer(fc) && (fc->roles & LULL_ROLE_STREAM_CLASS_ID))
         want_here(w, LULL_WANT_INT, LULL_MEM_STREAM_ID, LULL_HAS_STREAM_ID);
+    if (is_integer(fc) && (fc->roles & LULL_ROLE_STREAM_ID))
+        want_here(w, LULL_WANT_INT, LULL_MEM_INSTANCE, LULL_HAS_INSTANCE);
     if (fc->kind == LULL_FC_ARRAY && (fc->roles & LULL_ROLE_METADATA_UUID))
         want_here(w, LULL_WANT_RAW, LULL_MEM_UUID, LULL_HAS_UUID);
 }

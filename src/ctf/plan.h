@@ -103,7 +103,8 @@ enum lull_memory {
     LULL_MEM_VARINT_BITS = 120, /* how many bits of it were encoded */
     LULL_MEM_TEXTS = 128,       /* struct lull_texts * for converted texts */
     LULL_MEM_BYTES = 136,       /* struct lull_text, on its way */
-    LULL_MEM_SLOTS = 152,
+    LULL_MEM_INSTANCE = 152,
+    LULL_MEM_SLOTS = 160,
 };
 
 enum lull_packet_field {
@@ -117,6 +118,7 @@ enum lull_packet_field {
     LULL_HAS_SEQUENCE = 1 << 7,
     LULL_HAS_CPU = 1 << 8,
     LULL_HAS_UUID = 1 << 9,
+    LULL_HAS_INSTANCE = 1 << 10,
 };
 
 /* What lull_plan_run() returns instead of a position; all are larger than any position. */

@@ -153,6 +153,7 @@ static bool open_packet(struct lull_ctf_stream *s)
     uint64_t cpu = lull_memory_get(s->memory, LULL_MEM_CPU);
     bool has_cpu = (lull_memory_get(s->memory, LULL_MEM_HAVE) & LULL_HAS_CPU) != 0;
     s->cpu = has_cpu && cpu <= INT32_MAX ? (int32_t)cpu : -1;
+    s->header_bits = bits;
     s->pos = lull_align_up(bits, s->stream->event_align);
     return true;
 }

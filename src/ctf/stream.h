@@ -21,6 +21,7 @@ struct lull_ctf_stream {
     uint64_t filled;       /* bytes in buf */
     uint64_t pos, limit;   /* bits from buf[0]: of the next event; of the readable content */
     uint64_t content_bits; /* of the packet */
+    uint64_t header_bits;  /* of its header and context */
     bool at_end;           /* the content ends at `limit` */
     bool is_done, is_open, has_warned_order;
     int64_t packet; /* index of the current one */
@@ -73,5 +74,8 @@ uint64_t lull_ctf_stream_progress(const struct lull_ctf_stream *stream);
 /* Walks the event that lull_ctf_stream_next() gave last. */
 bool lull_ctf_stream_visit(const struct lull_ctf_stream *stream, const struct lull_visitor *visitor,
                            void *user, GError **error);
+/* What the packet of that event says, see lull_event_visit_packet(). */
+bool lull_ctf_stream_visit_packet(const struct lull_ctf_stream *stream,
+                                  const struct lull_visitor *visitor, void *user, GError **error);
 
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "ctf/layout.h"
 #include "ctf/metadata.h"
 #include "ctf/stream.h"
 
@@ -26,6 +27,7 @@ struct ctf_source {
     GPtrArray *streams; /* struct ctf_stream */
     GPtrArray *texts;   /* strings of info */
     uint32_t fields_size;
+    uint32_t n_unnumbered; /* streams whose packets do not say which of its class they are */
 };
 
 /* ---- streams ---- */
@@ -90,6 +92,34 @@ static bool stream_visit(const struct lull_source_stream *base, const struct lul
     return lull_ctf_stream_visit(((const struct ctf_stream *)base)->cursor, visitor, user, error);
 }
 
+static bool stream_visit_packet(const struct lull_source_stream *base,
+                                const struct lull_visitor *visitor, void *user, GError **error)
+{
+    const struct lull_ctf_stream *cursor = ((const struct ctf_stream *)base)->cursor;
+    return lull_ctf_stream_visit_packet(cursor, visitor, user, error);
+}
+
+static bool stream_cycles(const struct lull_source_stream *base, uint64_t *cycles)
+{
+    const struct lull_ctf_stream *cursor = ((const struct ctf_stream *)base)->cursor;
+    *cycles = lull_memory_get(cursor->memory, LULL_MEM_CLOCK);
+    return cursor->stream->clock != NULL;
+}
+
+static struct lull_layout *stream_layout(const struct lull_source_stream *base, uint32_t flags)
+{
+    return lull_ctf_layout_new(((const struct ctf_stream *)base)->cursor, flags);
+}
+
+static void stream_bytes(const struct lull_source_stream *base, struct lull_event_bytes *bytes)
+{
+    const struct lull_ctf_stream *cursor = ((const struct ctf_stream *)base)->cursor;
+    *bytes = (struct lull_event_bytes){.data = cursor->buf,
+                                       .begin = cursor->event_body,
+                                       .end = cursor->event_end,
+                                       .packet = (uint64_t)cursor->packet};
+}
+
 static const struct lull_source_stream_ops stream_ops = {
     .start = stream_start,
     .next = stream_next,
@@ -98,6 +128,10 @@ static const struct lull_source_stream_ops stream_ops = {
     .set_report = stream_set_report,
     .progress = stream_progress,
     .visit = stream_visit,
+    .visit_packet = stream_visit_packet,
+    .cycles = stream_cycles,
+    .layout = stream_layout,
+    .bytes = stream_bytes,
 };
 
 static void stream_free(gpointer data)
@@ -186,6 +220,10 @@ static void add_stream(struct ctf_source *source, const char *path, struct lull_
     stream->base.ops = &stream_ops;
     stream->base.cpu = stream->cursor->cpu;
     stream->base.size_bytes = size;
+    stream->base.class_id = stream->cursor->stream->decl->id;
+    stream->base.instance = stream->cursor->list.instance != UINT64_MAX
+                                ? stream->cursor->list.instance
+                                : source->n_unnumbered++;
     stream->base.event.impl = &stream->base;
     g_ptr_array_add(source->streams, stream);
     if (lacks_times(&stream->cursor->list)) {
@@ -333,6 +371,22 @@ static void describe(struct ctf_source *source)
     memcpy(source->base.clock_uuid, clock->uuid, sizeof clock->uuid);
 }
 
+static void describe_environment(struct ctf_source *source)
+{
+    const struct lull_schema *schema = source->schema;
+    const char **list = g_new0(const char *, 2 * (size_t)schema->n_env + 1);
+    for (uint32_t i = 0; i < schema->n_env; i++) {
+        const struct lull_env_entry *entry = &schema->env[i];
+        list[2 * i] = entry->key;
+        list[2 * i + 1] = entry->text != NULL
+                              ? entry->text
+                              : keep(source, g_strdup_printf("%" G_GINT64_FORMAT, entry->number));
+    }
+    source->base.environment = list;
+    source->base.has_uuid = schema->has_uuid;
+    memcpy(source->base.uuid, schema->uuid, sizeof schema->uuid);
+}
+
 static void declare_classes(struct ctf_source *source)
 {
     struct lull_source *base = &source->base;
@@ -343,7 +397,10 @@ static void declare_classes(struct ctf_source *source)
     struct lull_event_class *event_class = base->classes;
     for (uint32_t i = 0; i < schema->n_streams; i++) {
         for (uint32_t e = 0; e < schema->streams[i].n_events; e++, event_class++) {
-            event_class->name = schema->streams[i].events[e].name;
+            const struct lull_event_decl *decl = &schema->streams[i].events[e];
+            event_class->name = decl->name;
+            event_class->model_uri = decl->emf_uri;
+            event_class->log_level = decl->loglevel;
             event_class->index = (uint32_t)(event_class - base->classes);
             source->plan->streams[i].plans[e].event_class = event_class;
         }
@@ -359,6 +416,7 @@ static void source_free(struct lull_source *base)
         lull_schema_free(source->schema);
     g_ptr_array_unref(source->texts);
     g_free(base->classes);
+    g_free((gpointer)base->environment);
     g_free((char *)base->info.path);
     g_free(source);
 }
@@ -467,6 +525,7 @@ struct lull_source *lull_ctf_source_open(const char *path, const struct lull_rep
     struct ctf_source *source = g_new0(struct ctf_source, 1);
     source->base.ops = &source_ops;
     source->base.info.path = g_strdup(path);
+    source->base.info.below = "";
     source->base.info.begin_ns = INT64_MAX;
     source->base.info.end_ns = INT64_MIN;
     source->report = report;
@@ -483,6 +542,7 @@ struct lull_source *lull_ctf_source_open(const char *path, const struct lull_rep
         return NULL;
     }
     describe(source);
+    describe_environment(source);
     declare_classes(source);
     source->base.joined_clock = lull_schema_env_text(source->schema, LULL_ENV_JOINED_CLOCK);
     if (!open_streams(source, error)) {

@@ -42,6 +42,16 @@ const char *lull_event_class_name(const struct lull_event_class *event_class)
     return event_class->name;
 }
 
+int64_t lull_event_class_log_level(const struct lull_event_class *event_class)
+{
+    return event_class->log_level;
+}
+
+const char *lull_event_class_model_uri(const struct lull_event_class *event_class)
+{
+    return event_class->model_uri;
+}
+
 uint32_t lull_event_class_number(const struct lull_event_class *event_class)
 {
     return event_class->number;
@@ -67,6 +77,17 @@ const struct lull_trace *lull_session_trace(const struct lull_session *session, 
 {
     g_return_val_if_fail(index < session->traces->len, NULL);
     return &lull_session_trace_at(session, index)->source->info;
+}
+
+const char *lull_session_environment(const struct lull_session *session, uint32_t trace,
+                                     const char *key)
+{
+    g_return_val_if_fail(trace < session->traces->len, NULL);
+    const char *const *entry = lull_session_trace_at(session, trace)->source->environment;
+    for (; entry != NULL && *entry != NULL; entry += 2)
+        if (strcmp(entry[0], key) == 0)
+            return entry[1];
+    return NULL;
 }
 
 void lull_session_each_class(const struct lull_session *session,
@@ -156,6 +177,12 @@ void lull_session_select(struct lull_session *session, int32_t host, int32_t cpu
     session->is_started = false;
 }
 
+void lull_session_set_order(struct lull_session *session, enum lull_order order)
+{
+    session->order = order;
+    session->is_started = false;
+}
+
 void lull_session_rewind(struct lull_session *session)
 {
     session->is_started = false;
@@ -196,6 +223,7 @@ static void start(struct lull_session *session)
     for (uint32_t i = 0; i < session->streams->len; i++)
         if (lull_session_is_selected(session, session->streams->pdata[i]))
             session->merged[n++] = session->streams->pdata[i];
+    lull_session_sort_streams(session, session->merged, n);
     lull_merge_init(&session->merge, n);
     for (uint32_t i = 0; i < n; i++) {
         lull_session_start_stream(session, session->merged[i]);
@@ -237,6 +265,19 @@ bool lull_event_visit(const struct lull_event *event, const struct lull_visitor 
 {
     const struct lull_source_stream *stream = event->impl;
     return stream->ops->visit(stream, visitor, user, error);
+}
+
+bool lull_event_visit_packet(const struct lull_event *event, const struct lull_visitor *visitor,
+                             void *user, GError **error)
+{
+    const struct lull_source_stream *stream = event->impl;
+    return stream->ops->visit_packet(stream, visitor, user, error);
+}
+
+bool lull_event_cycles(const struct lull_event *event, uint64_t *cycles)
+{
+    const struct lull_source_stream *stream = event->impl;
+    return stream->ops->cycles(stream, cycles);
 }
 
 double lull_session_progress(const struct lull_session *session)

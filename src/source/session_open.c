@@ -103,7 +103,9 @@ static void adopt_clock(struct session_trace *trace, const struct session_host *
     }
 }
 
-static bool add_trace(struct lull_session *session, const char *path, GError **error)
+/* `below` is the end of `path`. */
+static bool add_trace(struct lull_session *session, const char *path, const char *below,
+                      GError **error)
 {
     struct session_trace *trace = g_new0(struct session_trace, 1);
     trace->session = session;
@@ -116,6 +118,7 @@ static bool add_trace(struct lull_session *session, const char *path, GError **e
         return false;
     }
     struct lull_source *source = trace->source;
+    source->info.below = source->info.path + (below - path);
     source->info.host = find_host(session, source);
     adopt_clock(trace, lull_session_host_at(session, source->info.host));
     g_ptr_array_add(session->traces, trace);
@@ -140,6 +143,7 @@ static bool add_trace(struct lull_session *session, const char *path, GError **e
 
 struct search {
     struct lull_session *session;
+    const char *root; /* what was given to lull_session_add() */
     GHashTable *seen; /* "device:inode" of directories */
     uint32_t found;
     GError *error; /* the first */
@@ -179,6 +183,16 @@ static GPtrArray *list_directory(struct search *search, const char *path)
     return names;
 }
 
+/* The end of `path` behind the directory where the search began. */
+static const char *path_below(const struct search *search, const char *path)
+{
+    size_t length = strlen(search->root);
+    const char *below = strncmp(path, search->root, length) == 0 ? path + length : path;
+    while (*below == '/')
+        below++;
+    return below;
+}
+
 static void search_directory(struct search *search, const char *path, unsigned depth)
 {
     struct stat st;
@@ -197,7 +211,7 @@ static void search_directory(struct search *search, const char *path, unsigned d
     if (stat(metadata, &metadata_st) == 0 && S_ISREG(metadata_st.st_mode)) {
         if (g_hash_table_contains(search->session->directories, key)) {
             search->found++;
-        } else if (add_trace(search->session, path, &error)) {
+        } else if (add_trace(search->session, path, path_below(search, path), &error)) {
             g_hash_table_add(search->session->directories, g_strdup(key));
             search->found++;
         } else {
@@ -232,7 +246,7 @@ bool lull_session_add(struct lull_session *session, const char *path, GError **e
                     path);
         return false;
     }
-    struct search search = {.session = session};
+    struct search search = {.session = session, .root = path};
     guint n_problems = session->notes->problems->len;
     search.seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     search_directory(&search, path, 0);

@@ -226,10 +226,11 @@ bool lull_session_is_selected(const struct lull_session *session,
 void lull_session_start_stream(const struct lull_session *session,
                                struct lull_source_stream *stream)
 {
+    const struct session_trace *trace = lull_session_trace_at(session, stream->event.trace);
     struct lull_source_window window = {
         .begin_ns = session->begin_ns,
         .end_ns = session->end_ns,
-        .delta_ns = lull_session_trace_at(session, stream->event.trace)->delta_ns,
+        .delta_ns = session->order == LULL_ORDER_BABELTRACE ? 0 : trace->delta_ns,
         .transform = lull_session_host_at(session, stream->event.host)->transform,
     };
     /* Those that are exempt may need what was before. */

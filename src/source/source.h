@@ -6,11 +6,14 @@
 #include <lull/session.h>
 
 #include "base/report.h"
+#include "source/layout.h"
 
 struct lull_class_filter;
 
 struct lull_event_class {
     const char *name;
+    const char *model_uri;                  /* or NULL */
+    int64_t log_level;                      /* or -1 */
     uint32_t index;                         /* within the source */
     uint32_t number;                        /* within the session */
     const struct lull_class_filter *filter; /* of the session; NULL: none is set */
@@ -73,6 +76,12 @@ struct lull_source_stream_ops {
     uint64_t (*progress)(const struct lull_source_stream *stream); /* bytes */
     bool (*visit)(const struct lull_source_stream *stream, const struct lull_visitor *visitor,
                   void *user, GError **error);
+    bool (*visit_packet)(const struct lull_source_stream *stream,
+                         const struct lull_visitor *visitor, void *user, GError **error);
+    bool (*cycles)(const struct lull_source_stream *stream, uint64_t *cycles);
+    /* For lull_event_layout() and lull_event_bytes(). */
+    struct lull_layout *(*layout)(const struct lull_source_stream *stream, uint32_t flags);
+    void (*bytes)(const struct lull_source_stream *stream, struct lull_event_bytes *bytes);
 };
 
 /* One sequence of events. Implementations put it first in a structure of their own. */
@@ -82,7 +91,9 @@ struct lull_source_stream {
         event;        /* the next one, if has_event; host, trace, stream set by the session */
     int64_t bound_ns; /* after start(): no event comes before; INT64_MAX: there is none */
     bool has_event;
-    int32_t cpu; /* that all its events have, or -1 */
+    int32_t cpu;                 /* that all its events have, or -1 */
+    uint64_t class_id, instance; /* as the trace numbers them; files without a number are numbered
+                                    in the order of their names */
     uint64_t size_bytes;
 };
 
@@ -122,6 +133,9 @@ struct lull_source {
     bool has_clock_uuid;
     uint8_t clock_uuid[16];
     const char *joined_clock; /* names the joined clock its times were exported on, or NULL */
+    bool has_uuid;
+    uint8_t uuid[16];
+    const char *const *environment;   /* key, value, key, value, …, NULL */
     struct lull_event_class *classes; /* by stream class and id */
     uint32_t n_classes;
     struct lull_source_stream **streams;

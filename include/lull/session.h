@@ -111,8 +111,8 @@ void lull_session_count(struct lull_session *session,
                                       const struct lull_event_class *event_class, uint64_t count),
                         void *user);
 
-/** How many threads may read streams that need not be merged, as lull_session_count() does; 1 unless
- * set, 0: as many as there are CPUs. Results do not depend on it. */
+/** How many threads may read streams that need not be merged, as lull_session_count() does; 1
+ * unless set, 0: as many as there are CPUs. Results do not depend on it. */
 void lull_session_set_threads(struct lull_session *session, uint32_t n_threads);
 
 /** What decoding everything came to. */
@@ -124,8 +124,8 @@ struct lull_decoded {
                             of texts the length and the bytes as little-endian words of 64 bits */
 };
 
-/** Decodes every field of every event without merging, ignoring subscriptions but not limits and
- * selection. Rewinds. */
+/** Decodes every field of every event without merging, ignoring subscriptions and filters but not
+ * limits and selection. Rewinds. */
 void lull_session_decode_all(struct lull_session *session, struct lull_decoded *decoded);
 
 /** What was found damaged so far (opening and reading); each is one line with file, byte and

@@ -141,8 +141,8 @@ struct lull_decoded {
                             of texts the length and the bytes as little-endian words of 64 bits */
 };
 
-/** Decodes every field of every event without merging, ignoring subscriptions but not limits and
- * selection. Rewinds. */
+/** Decodes every field of every event without merging, ignoring subscriptions and filters but not
+ * limits and selection. Rewinds. */
 void lull_session_decode_all(struct lull_session *session, struct lull_decoded *decoded);
 
 /** What was found damaged so far (opening and reading); each is one line with file, byte and

@@ -12,6 +12,7 @@
 #include "ctf/layout.h"
 #include "ctf/metadata.h"
 #include "ctf/stream.h"
+#include "ctf/text.h"
 
 struct ctf_stream {
     struct lull_source_stream base;
@@ -459,11 +460,15 @@ static void describe_array(const struct lull_fc *fc, struct lull_field_type *typ
 {
     const struct lull_fc *element =
         fc->kind == LULL_FC_ARRAY ? fc->array.element : fc->sequence.element;
-    if (!lull_ctf_plan_can_bind(fc, LULL_BIND_RAW))
+    bool is_text = lull_fc_form(fc) == LULL_BYTES_TEXT;
+    if (is_text)
+        type->kind = LULL_FIELD_TEXT;
+    /* The raw bytes of the others are not their values. */
+    if (!lull_ctf_plan_can_bind(fc, LULL_BIND_RAW) || element->integer.is_bit_reversed ||
+        element->integer.meaning == LULL_INT_BOOLEAN ||
+        (is_text && lull_encoding_unit(element->integer.encoding) != 1))
         return;
-    type->kind = element->integer.size == 8 && element->integer.encoding != LULL_ENCODING_NONE
-                     ? LULL_FIELD_TEXT
-                     : LULL_FIELD_ARRAY;
+    type->kind = is_text ? LULL_FIELD_TEXT : LULL_FIELD_ARRAY;
     type->element_bytes = (uint8_t)(element->integer.size / 8);
     type->is_signed = element->integer.is_signed;
     type->is_big_endian = element->integer.is_big_endian;
@@ -489,7 +494,7 @@ static void source_describe(const struct lull_source *base, uint32_t class_index
         type->kind = LULL_FIELD_TEXT;
     } else if (fc->kind == LULL_FC_ARRAY || fc->kind == LULL_FC_SEQUENCE) {
         describe_array(fc, type);
-    } else if (fc->kind == LULL_FC_INT) {
+    } else if (fc->kind == LULL_FC_INT || fc->kind == LULL_FC_VARINT) {
         type->kind = LULL_FIELD_INT;
         type->is_signed = fc->integer.is_signed;
         type->labels = fc->integer.enumeration != NULL ? fc : NULL;

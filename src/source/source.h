@@ -30,7 +30,7 @@ enum lull_field_kind {
 
 struct lull_field_type {
     enum lull_field_kind kind;
-    bool is_optional; /* a variant may leave it out */
+    bool is_optional; /* a variant may leave it out, or it is optional itself */
     /* Of the integer or the array's elements. */
     bool is_signed, is_big_endian;
     uint8_t element_bytes; /* of arrays, also those that are texts; else 0 */

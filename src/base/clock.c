@@ -40,7 +40,7 @@ void lull_clock_map_init(struct lull_clock_map *map, uint64_t frequency, int64_t
     map->delta_ns = delta_ns;
     map->transform = *transform;
     __int128 base = (__int128)offset_s * NS_PER_S + offset_cycles + delta_ns + transform->offset_ns;
-    map->is_linear = frequency == (uint64_t)NS_PER_S && transform->rate_num == 0 &&
-                     base == (int64_t)base;
+    map->is_linear =
+        frequency == (uint64_t)NS_PER_S && transform->rate_num == 0 && base == (int64_t)base;
     map->base = (uint64_t)base;
 }

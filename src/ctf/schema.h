@@ -133,7 +133,8 @@ struct lull_fc {
             uint32_t size; /* bits, 1..64 */
             bool is_signed, is_big_endian;
             /* The field's first bit is where its last one would be: little-endian fields have the
-             * least significant bit first, big-endian ones the most significant, if not reversed. */
+             * least significant bit first, big-endian ones the most significant, if not reversed.
+             */
             bool is_bit_reversed;
             uint8_t base; /* preferred display base: 2, 8, 10, 16 */
             enum lull_int_meaning meaning;

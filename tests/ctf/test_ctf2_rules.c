@@ -14,24 +14,26 @@
 static void test_paths(void)
 {
     struct lull_schema *s =
-        parse_ok(
-            FIELDS(MEMBER("corn", U("32")) "," MEMBER(
-                "nature", ARRAY(STRUCT(MEMBER("laser", "{'type':'variable-length-unsigned-integer'"
-                                                       "}") "," MEMBER("a", DYNAMIC(PATH("'laser"
-                                                                                         "'"))) "," MEMBER("b", DYNAMIC(PATH("null,'corn'"))) "," MEMBER("c", DYNAMIC(PATH("null,'nature','laser'"))) "," MEMBER(
-                              "d",
-                              DYNAMIC(PAYLOAD(
-                                  "'nature','laser'"))) "," MEMBER("e",
-                                                                   STRUCT(MEMBER("f", DYNAMIC(PATH("null,null,'corn'"))) "," MEMBER(
-                                                                       "g",
-                                                                       DYNAMIC(PAYLOAD(
-                                                                           "'nature','e',null,'"
-                                                                           "laser'")))))))) "," MEMBER("s",
-                                                                                                       STRUCT(MEMBER(
-                                                                                                           "n",
-                                                                                                           U("8")))) "," MEMBER("z",
-                                                                                                                                DYNAMIC(PATH(
-                                                                                                                                    "'s','n'")))));
+        parse_ok(FIELDS(MEMBER("corn", U("32")) "," MEMBER(
+            "nature",
+            ARRAY(STRUCT(MEMBER(
+                "laser",
+                "{'type':'variable-length-unsigned-integer'"
+                "}") "," MEMBER("a",
+                                DYNAMIC(PATH(
+                                    "'laser"
+                                    "'"))) "," MEMBER("b",
+                                                      DYNAMIC(PATH(
+                                                          "null,'corn'"))) "," MEMBER("c",
+                                                                                      DYNAMIC(PATH("null,'nature','laser'"))) "," MEMBER("d",
+                                                                                                                                         DYNAMIC(
+                                                                                                                                             PAYLOAD("'nature','laser'"))) "," MEMBER("e", STRUCT(MEMBER("f",
+                                                                                                                                                                                                         DYNAMIC(PATH("null,null,'corn'"))) "," MEMBER("g", DYNAMIC(PAYLOAD("'nature','e',null,'"
+                                                                                                                                                                                                                                                                            "laser'")))))))) "," MEMBER("s", STRUCT(MEMBER("n",
+                                                                                                                                                                                                                                                                                                                           U("8")))) "," MEMBER("z",
+                                                                                                                                                                                                                                                                                                                                                DYNAMIC(
+                                                                                                                                                                                                                                                                                                                                                    PATH(
+                                                                                                                                                                                                                                                                                                                                                        "'s','n'")))));
     const struct lull_fc *p = payload(s), *in = member(p, 1)->array.element;
     expect_path(&member(in, 1)->sequence.length, LULL_SCOPE_EVENT_PAYLOAD, "1 0");
     g_assert_true(member(in, 1)->sequence.length.target == member(in, 0));
@@ -131,14 +133,29 @@ static void test_origins(void)
 /* Bounds that an integer of the other sign cannot reach are not forbidden; they never hold. */
 static void test_unreachable_bounds(void)
 {
-    struct lull_schema *s = parse_ok(FIELDS(
-        MEMBER("u", "{'type':'variable-length-unsigned-integer','mappings':{'x':[[-3,1],[-9,-4]],"
-                    "'y':[[18446744073709551615,18446744073709551615]]}}") ","
-        MEMBER("s", "{'type':'variable-length-signed-integer','mappings':"
-                    "{'x':[[3,18446744073709551615],[9223372036854775808,9223372036854775809]]}}")
-        "," MEMBER("v", VARIANT(PATH("'u'"), OPTION("-5,-1", STRING) "," OPTION("0,1", U("8"))))
-        "," MEMBER("o", "{'type':'optional','field-class':" STRING ",'selector-field-location':"
-                   PATH("'s'") ",'selector-field-ranges':[[7,18446744073709551615]]}")));
+    struct lull_schema *s =
+        parse_ok(FIELDS(MEMBER(
+            "u",
+            "{'type':'variable-length-unsigned-integer','mappings':{'x':[[-3,1],[-9,-4]],"
+            "'y':[[18446744073709551615,18446744073709551615]]}}") "," MEMBER("s",
+                                                                              "{'type':'variable-"
+                                                                              "length-signed-"
+                                                                              "integer','mappings':"
+                                                                              "{'x':[[3,"
+                                                                              "18446744073709551615"
+                                                                              "],["
+                                                                              "9223372036854775808,"
+                                                                              "9223372036854775809]"
+                                                                              "]}}") "," MEMBER("v",
+                                                                                                VARIANT(
+                                                                                                    PATH(
+                                                                                                        "'u'"),
+                                                                                                    OPTION("-5,-1", STRING) "," OPTION(
+                                                                                                        "0,1",
+                                                                                                        U("8")))) "," MEMBER("o",
+                                                                                                                             "{'type':'optional','field-class':" STRING
+                                                                                                                             ",'selector-field-location':" PATH(
+                                                                                                                                 "'s'") ",'selector-field-ranges':[[7,18446744073709551615]]}")));
     const struct lull_fc *fc = member(payload(s), 0);
     g_assert_cmpuint(fc->integer.enumeration->n_ranges, ==, 2);
     g_assert_cmpstr(lull_fc_enum_label(fc, 0), ==, "x");

@@ -29,6 +29,7 @@ static char *events_of(const char *path)
     const struct lull_event *event;
     while ((event = lull_session_read(session)) != NULL) {
         g_autoptr(GError) error = NULL;
+        json.line.length = 0;
         lull_event_json_format(&json, event, &error);
         g_assert_no_error(error);
         g_string_append_len(text, json.line.data, (gssize)json.line.length);

@@ -283,17 +283,21 @@ static void test_usual(void)
                                                   "23:02.000000005",
                                                   "1.000000000") "nests: " CPU0 TASK
                                                   NESTS "tag = ( \"one\" : container = 1 ), choice "
-                                                        "= { 70000 }, f = 0.1, d = -1e+300, "
+                                                                 "= { 70000 }, f = 0.1, d = "
+                                                                 "-1e+300, "
                                                                  "more = [ [0] = { \"x\" }, [1] = "
                                                                  "{ \"yz\" } ], last = 99 }\n" TIME(
                                                                      "23:02.000000005",
                                                                      "0.000000000") "nests: " CPU1
                                                                      TASK NESTS "tag = ( \"few\" : "
-                                                                                "container = 3 ), "
-                                                                                "choice = { { p = "
-                                                                                "21, q = 22 } }, f "
-                                                                                "= 0.1, d = "
-                                                                                "-1e+300, "
+                                                                                    "container = 3 "
+                                                                                    "), "
+                                                                                    "choice = { { "
+                                                                                    "p = "
+                                                                                    "21, q = 22 } "
+                                                                                    "}, f "
+                                                                                    "= 0.1, d = "
+                                                                                    "-1e+300, "
                                                                                     "more = [ [0] "
                                                                                     "= { [ [0] = "
                                                                                     "1, [1] = 2 ] "
@@ -320,14 +324,14 @@ static void test_usual(void)
                                                                                             "000000"
                                                                                             "001") "void: " CPU1
                                                                                             TASK ","
-                                                                                                 " "
-                                                                                                 "{"
-                                                                                                 " "
-                                                                                                 "}"
-                                                                                                 "\n" TIME(
-                                                                                                     "23:02.000000006",
-                                                                                                     "0.000000000") "ticks: " CPU1
-                                                                                                     TASK "\n";
+                                                                                                   " "
+                                                                                                   "{"
+                                                                                                   " "
+                                                                                                   "}"
+                                                                                                   "\n" TIME(
+                                                                                                       "23:02.000000006",
+                                                                                                       "0.000000000") "ticks: " CPU1
+                                                                                                       TASK "\n";
     g_setenv("TZ", "UTC", TRUE);
     tzset();
     g_autofree char *dir = write_trace();

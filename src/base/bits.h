@@ -65,6 +65,34 @@ static inline uint64_t lull_load_bits(const uint8_t *base, uint64_t bit, unsigne
     return v & lull_low_mask(size);
 }
 
+/* IEEE 754 binary16, which C17 has no portable type for. */
+static inline double lull_half_value(uint16_t bits)
+{
+    int exponent = bits >> 10 & 31;
+    double mantissa = bits & 0x3ff, sign = bits & 0x8000 ? -1 : 1;
+    if (exponent == 31)
+        return mantissa != 0 ? (double)__builtin_nan("") : sign * __builtin_inf();
+    if (exponent == 0)
+        return sign * __builtin_ldexp(mantissa, -24);
+    return sign * __builtin_ldexp(mantissa + 1024, exponent - 25);
+}
+
+/* The IEEE 754 number of 16, 32 or 64 bits. */
+static inline double lull_real_value(uint64_t bits, unsigned size)
+{
+    double value;
+    if (size == 16)
+        return lull_half_value((uint16_t)bits);
+    if (size == 32) {
+        uint32_t low = (uint32_t)bits;
+        float single;
+        memcpy(&single, &low, sizeof single);
+        return (double)single;
+    }
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 /* v rounded up to a multiple of `alignment`, a power of two. */
 static inline uint64_t lull_align_up(uint64_t v, uint64_t alignment)
 {

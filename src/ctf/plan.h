@@ -20,6 +20,7 @@ enum lull_op_code {
     LULL_OP_S32,
     LULL_OP_U64,
     LULL_OP_BITS,     /* any `size`, any bit */
+    LULL_OP_REAL,     /* a floating-point number of `size` bits, as a double */
     LULL_OP_CLOCK,    /* like BITS, into the clock, which advances (CTF 1.8.3, 8) */
     LULL_OP_ARRAY,    /* `count` bytes at bit `bits` of the run as struct lull_text */
     LULL_OP_STRING,   /* align to a byte, up to and with the NUL; text to `dst` unless 0 */

@@ -36,6 +36,8 @@ static bool kind_fits(const struct lull_fc *fc, enum lull_bind_kind kind)
 {
     if (kind == LULL_BIND_INT)
         return fc->kind == LULL_FC_INT;
+    if (kind == LULL_BIND_REAL)
+        return fc->kind == LULL_FC_FLOAT;
     if (fc->kind == LULL_FC_STRING)
         return kind == LULL_BIND_TEXT;
     if (fc->kind != LULL_FC_ARRAY && fc->kind != LULL_FC_SEQUENCE)
@@ -56,7 +58,8 @@ static bool bind(struct lull_ctf_plan *plan, struct lull_stream_plan *stream, ui
 {
     static const enum lull_want_kind kinds[] = {[LULL_BIND_INT] = LULL_WANT_INT,
                                                 [LULL_BIND_TEXT] = LULL_WANT_TEXT,
-                                                [LULL_BIND_RAW] = LULL_WANT_RAW};
+                                                [LULL_BIND_RAW] = LULL_WANT_RAW,
+                                                [LULL_BIND_REAL] = LULL_WANT_REAL};
     const struct lull_event_decl *decl = &stream->decl->events[index];
     const struct lull_fc *const roots[LULL_SCOPE_COUNT] = {
         [LULL_SCOPE_STREAM_EVENT_CONTEXT] = stream->decl->event_context,

@@ -32,6 +32,13 @@ static void run_bits(const struct lull_op *op, const uint8_t *buf, uint64_t base
     lull_memory_set(memory, op->dst, v);
 }
 
+static void run_real(const struct lull_op *op, const uint8_t *buf, uint64_t base, uint8_t *memory)
+{
+    uint64_t bits = lull_load_bits(buf, base + op->bits, op->size, op->is_big_endian);
+    double value = lull_real_value(bits, op->size);
+    memcpy(memory + op->dst, &value, sizeof value);
+}
+
 static uint64_t run_string(const struct lull_op *op, const uint8_t *buf, uint64_t limit,
                            uint64_t pos, uint8_t *memory)
 {
@@ -103,6 +110,9 @@ uint64_t lull_plan_run(const struct lull_op *ops, const uint8_t *buf, uint64_t l
         case LULL_OP_BITS:
         case LULL_OP_CLOCK:
             run_bits(op, buf, base, memory);
+            break;
+        case LULL_OP_REAL:
+            run_real(op, buf, base, memory);
             break;
         case LULL_OP_ARRAY:
             store_text(memory, op->dst, AT(op), op->count, op->is_text);

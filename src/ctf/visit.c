@@ -77,37 +77,14 @@ static bool visit_integer(struct visit *v, const char *name, const struct lull_f
     return true;
 }
 
-/* IEEE 754 binary16, which C17 has no portable type for. */
-static double half_value(uint16_t bits)
-{
-    int exponent = bits >> 10 & 31;
-    double mantissa = bits & 0x3ff, sign = bits & 0x8000 ? -1 : 1;
-    if (exponent == 31)
-        return mantissa != 0 ? (double)__builtin_nan("") : sign * __builtin_inf();
-    if (exponent == 0)
-        return sign * __builtin_ldexp(mantissa, -24);
-    return sign * __builtin_ldexp(mantissa + 1024, exponent - 25);
-}
-
 static bool visit_real(struct visit *v, const char *name, const struct lull_fc *fc)
 {
     if (!need(v, fc->alignment, fc->floating.size))
         return false;
     uint64_t bits =
         lull_load_bits(v->stream->buf, v->pos, fc->floating.size, fc->floating.is_big_endian);
-    double value;
     v->pos += fc->floating.size;
-    if (fc->floating.size == 64) {
-        memcpy(&value, &bits, sizeof value);
-    } else if (fc->floating.size == 32) {
-        uint32_t low = (uint32_t)bits;
-        float single;
-        memcpy(&single, &low, sizeof single);
-        value = (double)single;
-    } else {
-        value = half_value((uint16_t)bits);
-    }
-    v->visitor->real(v->user, name, value);
+    v->visitor->real(v->user, name, lull_real_value(bits, fc->floating.size));
     return true;
 }
 

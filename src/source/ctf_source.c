@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "ctf/fields.h"
 #include "ctf/metadata.h"
 #include "ctf/stream.h"
 
@@ -324,6 +325,7 @@ static void declare_classes(struct ctf_source *source)
         for (uint32_t e = 0; e < schema->streams[i].n_events; e++, event_class++) {
             event_class->name = schema->streams[i].events[e].name;
             event_class->index = (uint32_t)(event_class - base->classes);
+            event_class->source = base;
             source->plan->streams[i].plans[e].event_class = event_class;
         }
     }
@@ -362,9 +364,25 @@ static void source_subscribe(struct lull_source *base,
     }
 }
 
+static void source_each_field(const struct lull_source *base, uint32_t class_index,
+                              void (*visit)(void *user, const struct lull_field_info *field),
+                              void *user)
+{
+    const struct lull_schema *schema = ((const struct ctf_source *)base)->schema;
+    for (uint32_t i = 0; i < schema->n_streams; i++) {
+        const struct lull_stream_decl *stream = &schema->streams[i];
+        if (class_index < stream->n_events) {
+            lull_ctf_each_field(stream, &stream->events[class_index], visit, user);
+            return;
+        }
+        class_index -= stream->n_events;
+    }
+}
+
 static const struct lull_source_ops source_ops = {
     .free = source_free,
     .subscribe = source_subscribe,
+    .each_field = source_each_field,
 };
 
 struct lull_source *lull_ctf_source_open(const char *path, const struct lull_report *report,

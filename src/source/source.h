@@ -7,10 +7,13 @@
 
 #include "base/report.h"
 
+struct lull_source;
+
 struct lull_event_class {
     const char *name;
     uint32_t index;  /* within the source */
     uint32_t number; /* within the session */
+    const struct lull_source *source;
 };
 
 /* What of a trace is wanted; the same for all its streams. */
@@ -59,6 +62,9 @@ struct lull_source_ops {
     /* Replaces all subscriptions. of_class[i] is the subscription of class i, or -1. */
     void (*subscribe)(struct lull_source *source, const struct lull_subscription *subscriptions,
                       const int32_t *of_class, uint32_t max_fields_size);
+    /* For lull_event_class_each_field(). */
+    void (*each_field)(const struct lull_source *source, uint32_t class_index,
+                       void (*visit)(void *user, const struct lull_field_info *field), void *user);
 };
 
 /* One trace. All but `ops` is filled by its opener and constant afterwards. */

@@ -32,6 +32,8 @@ class EnumValue(int):
     def __repr__(self):
         return f"<{self.label or 'no label'}: {int(self)}>"
 
+    __str__ = int.__repr__
+
     def __reduce__(self):
         return EnumValue, (int(self), self.label)
 
@@ -224,10 +226,10 @@ class Session:
           floating point           float64
           texts                    bytes of fixed width, such as S16; with text="offsets" a pair (offsets, data):
                                    value i is data[offsets[i]:offsets[i + 1]], for texts of very different length
-          arrays of integers       two-dimensional if of one small length, else a pair (offsets, data), in bytes
+          arrays of integers       two-dimensional if of one small length, else a pair (offsets, data) of elements
 
-        Without NumPy, numbers are memoryview objects, texts and arrays pairs of them. A field that an event lacks is 0 or
-        empty; which events have it is in .present[path], an array of bool, for each field that can be absent.
+        Without NumPy, numbers are memoryview objects, texts and arrays are pairs of them, in bytes. A field that an event
+        lacks is 0 or empty; which events have it is in .present[path], an array of bool, for each field that can be absent.
         """
         names = (names,) if isinstance(names, str) else tuple(names)
         if text not in ("fixed", "offsets"):
@@ -342,8 +344,8 @@ class _Plan:
                 return numpy.frombuffer(values, dtype=f"S{width}")
             elements = numpy.frombuffer(values, dtype=self.dtype if self.kind == "bytes" else "u1")
             if ends is None:
-                return elements.reshape(count, -1)
-            return numpy.frombuffer(ends, dtype="q"), elements
+                return elements.reshape(count, width // elements.itemsize)
+            return numpy.frombuffer(ends, dtype="q") // elements.itemsize, elements
         return _numbers(numpy, values, self.dtype)
 
 

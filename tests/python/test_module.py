@@ -348,7 +348,8 @@ class Leaks(unittest.TestCase):
             # A single object a round would be some 20 kB, a reference to None 400.
             self.assertLess(grown, 50 * sizes[1])
             self.assertLess(sys.getallocatedblocks() - blocks, sizes[1] // 2)
-            self.assertLess(abs(sys.getrefcount(None) - nones), sizes[1] // 2)
+            if sys.version_info < (3, 12):  # since then None is immortal, and its count means nothing (PEP 683)
+                self.assertLess(abs(sys.getrefcount(None) - nones), sizes[1] // 2)
             if "LULL_SANITIZED" not in os.environ:  # which keeps freed memory for a while
                 self.assertLess(resident_bytes() - resident, 2 << 20)
 

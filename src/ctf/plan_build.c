@@ -229,6 +229,22 @@ static void load_integer(struct lull_builder *b, const struct lull_fc *fc,
     emit_have(b, want);
 }
 
+static void load_real(struct lull_builder *b, const struct lull_fc *fc,
+                      const struct lull_want *want)
+{
+    if (want->kind != LULL_WANT_REAL)
+        return;
+    uint64_t offset = open_run(b)->bits;
+    struct lull_op *op = emit(b, LULL_OP_BITS);
+    op->bits = offset;
+    op->size = (uint8_t)fc->floating.size;
+    op->is_big_endian = fc->floating.is_big_endian;
+    op->is_bit_reversed = fc->floating.is_bit_reversed;
+    op->is_real = true;
+    op->dst = want->dst;
+    emit_have(b, want);
+}
+
 /* What has been read by VARINT. */
 static void load_varint(struct lull_builder *b, const struct lull_fc *fc,
                         const struct lull_want *want)
@@ -608,6 +624,7 @@ static bool build(struct lull_builder *b, const struct lull_fc *fc)
         break;
     case LULL_FC_FLOAT:
         add_alignment(b, fc->alignment);
+        each_want(b, fc, load_real);
         if (b->sums)
             sum_here(b, fc, 1, 0);
         add_bits(b, fc->floating.size);

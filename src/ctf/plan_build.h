@@ -10,6 +10,7 @@ enum lull_want_kind {
     LULL_WANT_INT,
     LULL_WANT_TEXT,
     LULL_WANT_RAW,
+    LULL_WANT_REAL,
     LULL_WANT_CLOCK, /* advances the clock */
 };
 

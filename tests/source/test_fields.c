@@ -186,37 +186,27 @@ static void test_values(gconstpointer data)
 
 /* CTF 2: integers of variable length, optionals, bits the other way round, blobs, wide texts, a
  * member that is named as a scope. */
-#define NUMBER(type, bits, more)                                                                   \
-    "{'type':'fixed-length-" type "','length':" bits ",'byte-order':'little-endian'" more "}"
-#define MEMBER(name, class) "{'name':'" name "','field-class':" class "}"
-#define ARRAY(class) "{'type':'static-length-array','length':2,'element-field-class':" class "}"
+#define LITTLE "'byte-order':'little-endian'"
 
 static const char metadata2[] =
     "\x1e{'type':'preamble','version':2}\n\x1e{'type':'data-stream-class'}\n"
     "\x1e{'type':'event-record-class','name':'e','payload-field-class':{'type':'structure',"
-    "'member-classes':[" MEMBER("v", "{'type':'variable-length-signed-integer'}") "," MEMBER(
-        "has", NUMBER(
-                   "boolean", "8",
-                   "")) "," MEMBER("maybe",
-                                   "{'type':'optional','selector-field-location':{'path':['has']},"
-                                   "'field-class':" NUMBER(
-                                       "signed-integer",
-                                       "16", "") "}") "," MEMBER("half",
-                                                                 NUMBER(
-                                                                     "floating-point-number", "16",
-                                                                     ",'bit-order':'last-to-"
-                                                                     "first'")) "," MEMBER("blob",
-                                                                                           "{'type'"
-                                                                                           ":'"
-                                                                                           "static-"
-                                                                                           "length-"
-                                                                                           "blob','"
-                                                                                           "length'"
-                                                                                           ":3}") "," MEMBER("words",
-                                                                                                             ARRAY(NUMBER("unsigned-integer",
-                                                                                                                          "16", ",'alignment':8"))) "," MEMBER("truths", ARRAY(NUMBER("boolean", "8", ",'alignment':8"))) "," MEMBER("wide", "{'type':'static-length-string','length':4,'encoding':'utf-16le'}") "," MEMBER("context", "{'type':'structure','member-classes':[" MEMBER("x",
-                                                                                                                                                                                                                                                                                                                                                                                       NUMBER("unsigned-integer",
-                                                                                                                                                                                                                                                                                                                                                                                              "8", "")) "]}") "]}}\n";
+    "'member-classes':["
+    "{'name':'v','field-class':{'type':'variable-length-signed-integer'}},"
+    "{'name':'has','field-class':{'type':'fixed-length-boolean','length':8," LITTLE "}},"
+    "{'name':'maybe','field-class':{'type':'optional','selector-field-location':{'path':['has']},"
+    "  'field-class':{'type':'fixed-length-signed-integer','length':16," LITTLE "}}},"
+    "{'name':'half','field-class':{'type':'fixed-length-floating-point-number','length':16," LITTLE
+    "  ,'bit-order':'last-to-first'}},"
+    "{'name':'blob','field-class':{'type':'static-length-blob','length':3}},"
+    "{'name':'words','field-class':{'type':'static-length-array','length':2,'element-field-class':"
+    "  {'type':'fixed-length-unsigned-integer','length':16,'alignment':8," LITTLE "}}},"
+    "{'name':'truths','field-class':{'type':'static-length-array','length':2,"
+    "  'element-field-class':{'type':'fixed-length-boolean','length':8,'alignment':8," LITTLE "}}},"
+    "{'name':'wide','field-class':"
+    "  {'type':'static-length-string','length':4,'encoding':'utf-16le'}},"
+    "{'name':'context','field-class':{'type':'structure','member-classes':[{'name':'x',"
+    "  'field-class':{'type':'fixed-length-unsigned-integer','length':8," LITTLE "}}]}}]}}\n";
 
 static const char listing2[] = "v int signed 64\n"
                                "has int 8\n"

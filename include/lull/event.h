@@ -47,6 +47,7 @@ enum lull_bind_kind {
                          and UTF-32 are converted to UTF-8 */
     LULL_BIND_RAW, /**< struct lull_text: the bytes of an array or sequence as they are in the trace
                         (blobs, arrays of byte-aligned integers of 8, 16, 32 or 64 bits) */
+    LULL_BIND_REAL, /**< double: a floating-point number */
 };
 
 /** Bytes inside the trace; not NUL-terminated. */
@@ -67,6 +68,36 @@ struct lull_binding {
     enum lull_bind_kind kind;
     uint32_t offset; /**< bytes from lull_event.fields, a multiple of 8, >= 8 */
 };
+
+/** What a field holds. */
+enum lull_info_kind {
+    LULL_INFO_INT,   /**< integer; LULL_BIND_INT */
+    LULL_INFO_ENUM,  /**< integer whose values have labels; LULL_BIND_INT */
+    LULL_INFO_REAL,  /**< LULL_BIND_REAL */
+    LULL_INFO_TEXT,  /**< string or array of characters; LULL_BIND_TEXT */
+    LULL_INFO_BYTES, /**< array or sequence of integers that LULL_BIND_RAW gives */
+    LULL_INFO_ARRAY, /**< any other array or sequence: cannot be bound, lull_event_visit() shows it
+                      */
+};
+
+/** One field of an event class. Structures and variants are not fields of their own: their parts
+ * are, with dotted paths. */
+struct lull_field_info {
+    const char *path; /**< as lull_binding takes it, "context." in front for contexts */
+    enum lull_info_kind kind;
+    bool is_optional; /**< part of a variant or optional: an event may lack it */
+    bool is_signed;   /**< of an integer or the elements of LULL_INFO_BYTES, as the following */
+    bool is_big_endian;
+    uint8_t size_bits; /**< also of a real; 0 for texts and LULL_INFO_ARRAY */
+    uint64_t length;   /**< of an array or text of fixed length: elements or bytes; else 0 */
+};
+
+/** Calls `visit` for each field that events of the class can have, contexts first, in the order of
+ *  the trace; what it is given is valid during the call. Members that no path can name, without
+ * a name or with a dot in it, are left out. */
+void lull_event_class_each_field(const struct lull_event_class *event_class,
+                                 void (*visit)(void *user, const struct lull_field_info *field),
+                                 void *user);
 
 /** Kinds of things a visitor is told about. */
 enum lull_visit_kind {
@@ -137,6 +168,21 @@ bool lull_event_visit_packet(const struct lull_event *event, const struct lull_v
 /** The value of the trace's clock when `event` happened, in its cycles, as the tracer wrote it.
  * False if the event has no time. */
 bool lull_event_cycles(const struct lull_event *event, uint64_t *cycles);
+
+/** Value of one field. */
+struct lull_field_value {
+    enum lull_info_kind kind;      /**< LULL_INFO_INT, _ENUM, _REAL or _TEXT */
+    struct lull_visit_int integer; /**< if INT or ENUM; `label` is told, `labels` are not */
+    double real;
+    struct lull_text text; /**< borrowed as the event is */
+};
+
+/** Looks up one field that is a number or a text by its path, written as in lull_binding. This
+ * walks the event: what is wanted of many events is bound by a subscription instead. Returns 1 with
+ * *value filled; 0 if the event has no such field; -1 with an error if its bytes are damaged before
+ * the field is found. */
+int lull_event_field(const struct lull_event *event, const char *path,
+                     struct lull_field_value *value, GError **error);
 
 G_END_DECLS
 

@@ -183,6 +183,19 @@ const struct lull_clock_transform *lull_session_clock(const struct lull_session 
 /** True if all traces were exported together on one joined clock: their times need no joining. */
 bool lull_session_is_joined(const struct lull_session *session);
 
+/** How well the clock of a host is known on the joined clock. */
+struct lull_host_clock {
+    bool is_joined;   /**< false: nothing tells how it relates to the others */
+    int64_t bound_ns; /**< largest possible error over the host's traces; 0 for the reference; -1 if
+                         not known */
+};
+
+/** Joins the clocks of all hosts by the packets that they exchanged, which are read for that, and
+ * sets the clocks as lull_session_set_clock() does. Subscriptions, limits and selection are undone,
+ * so call it first. `clocks` is NULL or has room for one entry a host. Hosts that exchanged nothing
+ * keep their own clocks. A session of a single host has nothing to join and is left as it is. */
+void lull_session_join(struct lull_session *session, struct lull_host_clock *clocks);
+
 G_END_DECLS
 
 #endif

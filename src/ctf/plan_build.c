@@ -412,6 +412,7 @@ static bool build(struct lull_builder *b, const struct lull_fc *fc)
         break;
     case LULL_FC_FLOAT:
         add_alignment(b, fc->alignment);
+        each_want(b, fc, lull_build_load_real);
         if (b->sums)
             lull_build_sum(b, fc, 1, 0);
         add_bits(b, fc->floating.size);

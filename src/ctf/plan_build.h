@@ -10,6 +10,7 @@ enum lull_want_kind {
     LULL_WANT_INT,
     LULL_WANT_TEXT,
     LULL_WANT_RAW,
+    LULL_WANT_REAL,
     LULL_WANT_CLOCK, /* advances the clock */
 };
 
@@ -97,10 +98,12 @@ struct lull_op *lull_builder_emit(struct lull_builder *builder, enum lull_op_cod
 /* The run that fixed fields belong to now. */
 struct lull_op *lull_builder_run(struct lull_builder *builder);
 
-/* What is wanted of the field at the current place: an integer, an array of fixed size, a LEB128
- * integer that has been read, the bytes of a string or sequence. */
+/* What is wanted of the field at the current place: an integer, a real, an array of fixed size, a
+ * LEB128 integer that has been read, the bytes of a string or sequence. */
 void lull_build_load_integer(struct lull_builder *builder, const struct lull_fc *fc,
                              const struct lull_want *want);
+void lull_build_load_real(struct lull_builder *builder, const struct lull_fc *fc,
+                          const struct lull_want *want);
 void lull_build_load_array(struct lull_builder *builder, const struct lull_fc *fc,
                            const struct lull_want *want);
 void lull_build_load_varint(struct lull_builder *builder, const struct lull_fc *fc,

@@ -70,6 +70,22 @@ void lull_build_load_integer(struct lull_builder *b, const struct lull_fc *fc,
     emit_have(b, want);
 }
 
+void lull_build_load_real(struct lull_builder *b, const struct lull_fc *fc,
+                          const struct lull_want *want)
+{
+    if (want->kind != LULL_WANT_REAL)
+        return;
+    uint64_t offset = lull_builder_run(b)->bits;
+    struct lull_op *op = lull_builder_emit(b, LULL_OP_BITS);
+    op->bits = offset;
+    op->size = (uint8_t)fc->floating.size;
+    op->is_big_endian = fc->floating.is_big_endian;
+    op->is_bit_reversed = fc->floating.is_bit_reversed;
+    op->is_real = true;
+    op->dst = want->dst;
+    emit_have(b, want);
+}
+
 /* What has been read by VARINT. */
 void lull_build_load_varint(struct lull_builder *b, const struct lull_fc *fc,
                             const struct lull_want *want)

@@ -10,6 +10,7 @@
 
 #include "base/bits.h"
 #include "ctf/layout.h"
+#include "ctf/fields.h"
 #include "ctf/metadata.h"
 #include "ctf/stream.h"
 #include "ctf/text.h"
@@ -403,6 +404,7 @@ static void declare_classes(struct ctf_source *source)
             event_class->model_uri = decl->emf_uri;
             event_class->log_level = decl->loglevel;
             event_class->index = (uint32_t)(event_class - base->classes);
+            event_class->source = base;
             source->plan->streams[i].plans[e].event_class = event_class;
         }
     }
@@ -455,50 +457,49 @@ static void source_prepare_sums(struct lull_source *base)
     lull_ctf_plan_load_all(((struct ctf_source *)base)->plan);
 }
 
-/* The same array is a text or a list of integers as lull_event_visit() shows it. */
-static void describe_array(const struct lull_fc *fc, struct lull_field_type *type)
+/* The stream class of an event class, whose index within it is *index. */
+static const struct lull_stream_plan *stream_of_class(const struct lull_source *base,
+                                                      uint32_t class_index, uint32_t *index)
 {
-    const struct lull_fc *element =
-        fc->kind == LULL_FC_ARRAY ? fc->array.element : fc->sequence.element;
-    bool is_text = lull_fc_form(fc) == LULL_BYTES_TEXT;
-    if (is_text)
-        type->kind = LULL_FIELD_TEXT;
-    /* The raw bytes of the others are not their values. */
-    if (!lull_ctf_plan_can_bind(fc, LULL_BIND_RAW) || element->integer.is_bit_reversed ||
-        element->integer.meaning == LULL_INT_BOOLEAN ||
-        (is_text && lull_encoding_unit(element->integer.encoding) != 1))
-        return;
-    type->kind = is_text ? LULL_FIELD_TEXT : LULL_FIELD_ARRAY;
-    type->element_bytes = (uint8_t)(element->integer.size / 8);
-    type->is_signed = element->integer.is_signed;
-    type->is_big_endian = element->integer.is_big_endian;
-    type->labels = element->integer.enumeration != NULL ? element : NULL;
+    const struct lull_stream_plan *stream = ((const struct ctf_source *)base)->plan->streams;
+    while (class_index >= stream->first_class + stream->decl->n_events)
+        stream++;
+    *index = class_index - stream->first_class;
+    return stream;
 }
 
-static void source_describe(const struct lull_source *base, uint32_t class_index, const char *path,
+static void source_each_field(const struct lull_source *base, uint32_t class_index,
+                              void (*visit)(void *user, const struct lull_field_info *field),
+                              void *user)
+{
+    uint32_t index;
+    const struct lull_stream_decl *stream = stream_of_class(base, class_index, &index)->decl;
+    lull_ctf_each_field(stream, &stream->events[index], visit, user);
+}
+
+static bool source_describe(const struct lull_source *base, uint32_t class_index, const char *path,
                             struct lull_field_type *type)
 {
-    const struct ctf_source *source = (const struct ctf_source *)base;
-    uint32_t s = 0;
-    while (class_index >=
-           source->plan->streams[s].first_class + source->schema->streams[s].n_events)
-        s++;
-    const struct lull_stream_plan *stream = &source->plan->streams[s];
-    *type = (struct lull_field_type){.kind = LULL_FIELD_NONE};
-    const struct lull_fc *fc = lull_ctf_plan_find_field(stream, class_index - stream->first_class,
-                                                        path, &type->is_optional);
+    uint32_t index;
+    bool is_optional;
+    const struct lull_stream_plan *stream = stream_of_class(base, class_index, &index);
+    const struct lull_fc *fc = lull_ctf_plan_find_field(stream, index, path, &is_optional);
     if (fc == NULL)
-        return;
-    type->kind = LULL_FIELD_OTHER;
-    if (fc->kind == LULL_FC_STRING) {
-        type->kind = LULL_FIELD_TEXT;
-    } else if (fc->kind == LULL_FC_ARRAY || fc->kind == LULL_FC_SEQUENCE) {
-        describe_array(fc, type);
-    } else if (fc->kind == LULL_FC_INT || fc->kind == LULL_FC_VARINT) {
-        type->kind = LULL_FIELD_INT;
-        type->is_signed = fc->integer.is_signed;
-        type->labels = fc->integer.enumeration != NULL ? fc : NULL;
+        return false;
+    *type = (struct lull_field_type){.element_bytes = 0};
+    lull_ctf_describe(fc, &type->info);
+    type->info.is_optional = is_optional;
+    if ((fc->kind == LULL_FC_ARRAY || fc->kind == LULL_FC_SEQUENCE) &&
+        type->info.kind != LULL_INFO_ARRAY) {
+        fc = fc->kind == LULL_FC_ARRAY ? fc->array.element : fc->sequence.element;
+        /* The raw bytes of wide characters are not what a text shows. */
+        if (type->info.kind != LULL_INFO_TEXT || lull_encoding_unit(fc->integer.encoding) == 1)
+            type->element_bytes = (uint8_t)(fc->integer.size / 8);
+        type->info.is_signed = fc->integer.is_signed; /* also of characters */
     }
+    if ((fc->kind == LULL_FC_INT || fc->kind == LULL_FC_VARINT) && fc->integer.enumeration != NULL)
+        type->labels = fc;
+    return true;
 }
 
 static const char *source_label(const void *labels, uint64_t value)
@@ -510,6 +511,7 @@ static const struct lull_source_ops source_ops = {
     .free = source_free,
     .subscribe = source_subscribe,
     .prepare_sums = source_prepare_sums,
+    .each_field = source_each_field,
     .describe = source_describe,
     .label = source_label,
 };

@@ -57,6 +57,14 @@ uint32_t lull_event_class_number(const struct lull_event_class *event_class)
     return event_class->number;
 }
 
+void lull_event_class_each_field(const struct lull_event_class *event_class,
+                                 void (*visit)(void *user, const struct lull_field_info *field),
+                                 void *user)
+{
+    const struct lull_source *source = event_class->source;
+    source->ops->each_field(source, event_class->index, visit, user);
+}
+
 uint32_t lull_session_host_count(const struct lull_session *session)
 {
     return session->hosts->len;
@@ -143,8 +151,9 @@ uint32_t lull_session_subscribe(struct lull_session *session, const char *const 
     struct lull_subscription subscription = {names, bindings, n_bindings, fields_size, false};
     g_return_val_if_fail(n_bindings <= 64, UINT32_MAX);
     for (uint32_t i = 0; i < n_bindings; i++) {
-        uint32_t size =
-            bindings[i].kind == LULL_BIND_INT ? sizeof(int64_t) : sizeof(struct lull_text);
+        uint32_t size = bindings[i].kind == LULL_BIND_INT || bindings[i].kind == LULL_BIND_REAL
+                            ? sizeof(int64_t)
+                            : sizeof(struct lull_text);
         g_return_val_if_fail(bindings[i].offset >= 8 && bindings[i].offset % 8 == 0 &&
                                  bindings[i].offset + size <= fields_size,
                              UINT32_MAX);

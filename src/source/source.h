@@ -9,32 +9,23 @@
 #include "source/layout.h"
 
 struct lull_class_filter;
+struct lull_source;
 
 struct lull_event_class {
     const char *name;
-    const char *model_uri;                  /* or NULL */
-    int64_t log_level;                      /* or -1 */
-    uint32_t index;                         /* within the source */
-    uint32_t number;                        /* within the session */
+    const char *model_uri; /* or NULL */
+    int64_t log_level;     /* or -1 */
+    uint32_t index;        /* within the source */
+    uint32_t number;       /* within the session */
+    const struct lull_source *source;
     const struct lull_class_filter *filter; /* of the session; NULL: none is set */
 };
 
 /* What is known of a field before reading. */
-enum lull_field_kind {
-    LULL_FIELD_NONE, /* the class has no such field */
-    LULL_FIELD_INT,
-    LULL_FIELD_TEXT,
-    LULL_FIELD_ARRAY, /* of integers that LULL_BIND_RAW can give */
-    LULL_FIELD_OTHER, /* only lull_event_visit() shows it */
-};
-
 struct lull_field_type {
-    enum lull_field_kind kind;
-    bool is_optional; /* a variant may leave it out, or it is optional itself */
-    /* Of the integer or the array's elements. */
-    bool is_signed, is_big_endian;
-    uint8_t element_bytes; /* of arrays, also those that are texts; else 0 */
-    const void *labels;    /* of an enumeration, for lull_source_ops.label; or NULL */
+    struct lull_field_info info; /* without path; structures and variants are LULL_INFO_ARRAY */
+    uint8_t element_bytes; /* of arrays that can be bound, also those that are texts; else 0 */
+    const void *labels;    /* of an enumeration or its array, for lull_source_ops.label; or NULL */
 };
 
 /* Fields that are wanted besides those of the subscription. */
@@ -106,8 +97,6 @@ struct lull_subscription {
     bool is_exempt; /* from the session's filter */
 };
 
-struct lull_source;
-
 struct lull_source_ops {
     void (*free)(struct lull_source *source);
     /* Replaces all subscriptions. of_class[i] is the subscription of class i, or -1. Its fields may
@@ -118,8 +107,11 @@ struct lull_source_ops {
                       const struct lull_fields *const *extra, uint32_t max_extra_size);
     /* Makes the streams able to sum. */
     void (*prepare_sums)(struct lull_source *source);
-    /* The first field that a binding of this path would find, of whatever kind it is. */
-    void (*describe)(const struct lull_source *source, uint32_t class_index, const char *path,
+    /* For lull_event_class_each_field(). */
+    void (*each_field)(const struct lull_source *source, uint32_t class_index,
+                       void (*visit)(void *user, const struct lull_field_info *field), void *user);
+    /* The first field that a binding of this path would find, of whatever kind it is, or false. */
+    bool (*describe)(const struct lull_source *source, uint32_t class_index, const char *path,
                      struct lull_field_type *type);
     /* The label of a value, or NULL; `labels` is not NULL. */
     const char *(*label)(const void *labels, uint64_t value);

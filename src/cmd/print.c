@@ -184,7 +184,8 @@ static void note_damage(struct printer *printer, GError *damage)
 static bool write_lines(struct printer *printer)
 {
     struct lull_line *line = printer->line;
-    const bool is_written = fwrite_unlocked(line->data, 1, line->length, stdout) == line->length;
+    const bool is_written =
+        line->length == 0 || fwrite_unlocked(line->data, 1, line->length, stdout) == line->length;
     line->length = 0;
     return is_written;
 }

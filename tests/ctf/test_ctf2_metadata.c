@@ -163,23 +163,29 @@ static void test_texts(void)
         "{'type':'null-"
         "terminated-string'"
         ",'encoding':'utf-"
-        "16le'}") "," MEMBER("c", "{'type':'static-length-string','encoding':'utf-32be','length':"
-                                  "64}") "," MEMBER("d", "{'type':'dynamic-length-string','"
-                                                         "encoding':'utf-16be',"
-                                                         "'length-field-location':{'origin':'event-"
-                                                         "record-payload','path':['l']"
-                                                         "}}") "," MEMBER("e", "{'type':'static-"
-                                                                               "length-blob','"
-                                                                               "length':511267,'"
-                                                                               "media-"
-                                                                               "type':'image/"
-                                                                               "tiff'}") "," MEMBER("f",
-                                                                                                    "{'type':'dynamic-"
-                                                                                                    "length-blob','"
-                                                                                                    "length-field-"
-                                                                                                    "location':" PATH(
-                                                                                                        "'l'") "}") "," MEMBER("g",
-                                                                                                                               "{'type':'static-length-string','length':0}")));
+        "16le'}") "," MEMBER("c",
+                             "{'type':'static-length-string','encoding':'utf-32be','length':"
+                             "64}") "," MEMBER("d",
+                                               "{'type':'dynamic-length-string','"
+                                               "encoding':'utf-16be',"
+                                               "'length-field-location':{'origin':'event-"
+                                               "record-payload','path':['l']"
+                                               "}}") "," MEMBER("e",
+                                                                "{'type':'static-"
+                                                                "length-blob','"
+                                                                "length':511267,'"
+                                                                "media-"
+                                                                "type':'image/"
+                                                                "tiff'}") "," MEMBER("f",
+                                                                                     "{'type':'"
+                                                                                     "dynamic-"
+                                                                                     "length-blob',"
+                                                                                     "'"
+                                                                                     "length-field-"
+                                                                                     "location'"
+                                                                                     ":" PATH(
+                                                                                         "'l'") "}") "," MEMBER("g",
+                                                                                                                "{'type':'static-length-string','length':0}")));
     const struct lull_fc *p = payload(s), *fc = member(p, 1);
     g_assert_cmpuint(p->alignment, ==, 8);
     g_assert_cmpint(fc->kind, ==, LULL_FC_STRING);

@@ -133,29 +133,37 @@ static void test_origins(void)
 /* Bounds that an integer of the other sign cannot reach are not forbidden; they never hold. */
 static void test_unreachable_bounds(void)
 {
-    struct lull_schema *s =
-        parse_ok(FIELDS(MEMBER(
-            "u",
-            "{'type':'variable-length-unsigned-integer','mappings':{'x':[[-3,1],[-9,-4]],"
-            "'y':[[18446744073709551615,18446744073709551615]]}}") "," MEMBER("s",
-                                                                              "{'type':'variable-"
-                                                                              "length-signed-"
-                                                                              "integer','mappings':"
-                                                                              "{'x':[[3,"
-                                                                              "18446744073709551615"
-                                                                              "],["
-                                                                              "9223372036854775808,"
-                                                                              "9223372036854775809]"
-                                                                              "]}}") "," MEMBER("v",
-                                                                                                VARIANT(
-                                                                                                    PATH(
-                                                                                                        "'u'"),
-                                                                                                    OPTION("-5,-1", STRING) "," OPTION(
-                                                                                                        "0,1",
-                                                                                                        U("8")))) "," MEMBER("o",
-                                                                                                                             "{'type':'optional','field-class':" STRING
-                                                                                                                             ",'selector-field-location':" PATH(
-                                                                                                                                 "'s'") ",'selector-field-ranges':[[7,18446744073709551615]]}")));
+    struct lull_schema *s = parse_ok(FIELDS(MEMBER(
+        "u",
+        "{'type':'variable-length-unsigned-integer','"
+        "mappings':{'x':[[-3,1],[-9,-4]],"
+        "'y':[[18446744073709551615,18446744073709551615]]}"
+        "}") "," MEMBER("s",
+                        "{'type':'variable-"
+                        "length-signed-"
+                        "integer','mappings':"
+                        "{'x':[[3,"
+                        "18446744073709551615"
+                        "],["
+                        "9223372036854775808,"
+                        "9223372036854775809]"
+                        "]}}") "," MEMBER("v",
+                                          VARIANT(
+                                              PATH("'u"
+                                                   "'"),
+                                              OPTION("-5,-1", STRING) "," OPTION(
+                                                  "0,"
+                                                  "1",
+                                                  U("8")))) "," MEMBER("o",
+                                                                       "{'type':'optional','field-"
+                                                                       "class':" STRING
+                                                                       ",'selector-field-location'"
+                                                                       ":" PATH(
+                                                                           "'s'") ",'selector-"
+                                                                                  "field-ranges':[["
+                                                                                  "7,"
+                                                                                  "1844674407370955"
+                                                                                  "1615]]}")));
     const struct lull_fc *fc = member(payload(s), 0);
     g_assert_cmpuint(fc->integer.enumeration->n_ranges, ==, 2);
     g_assert_cmpstr(lull_fc_enum_label(fc, 0), ==, "x");

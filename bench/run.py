@@ -19,10 +19,15 @@ import tempfile
 import time
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# What the first release promised, see issue 2: shares of the peer's time, and of the trace's size.
-FLOORS = {"critpath": 1 / 8, "info --events": 1 / 20}
+# What was promised, see issues 2 and 3: shares of the peer's time on one thread, and of the trace's size. Text is
+# measured against the peer's text, all else against its reading alone; text goes to /dev/null.
+FLOORS = {"critpath": 1 / 8, "info --events": 1 / 40, "count-fields": 1 / 20, "print": 1 / 10,
+          "print --format=babeltrace": 1 / 10}
+# The same work with two threads must take at most this share of the time with one.
+THREADS_FLOOR = 1 / 1.7
 MEMORY_FLOOR = 1 / 2
 PEER = "babeltrace2"
+TEXT_PEER = "babeltrace2 (text)"
 # Below this, starting a process weighs more than reading.
 BIG_ENOUGH = 100 * 2**20
 
@@ -66,7 +71,9 @@ def run_once(command, output):
     output.seek(0)
     output.truncate()
     begin = time.monotonic()
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    is_text = command[1] == "print" or "-c" not in command and command[0] == PEER
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL if is_text else output,
+                             stderr=output)
     _, status, usage = os.wait4(child.pid, 0)
     wall = time.monotonic() - begin
     child.returncode = os.waitstatus_to_exitcode(status)
@@ -114,7 +121,7 @@ def share(value):
 
 
 def print_table(results, size, judged):
-    print(f"{'':16}{'median':>9}{'min':>9}{'max':>9}{'CPU':>9}{'peak':>10}   of peer's time     of trace's size")
+    print(f"{'':27}{'median':>9}{'min':>9}{'max':>9}{'CPU':>9}{'peak':>10}   of peer's time     of trace's size")
     for r in results:
         floor = FLOORS.get(r["name"])
         time_text = memory_text = ""
@@ -125,7 +132,7 @@ def print_table(results, size, judged):
                 time_text += f" (<= {share(floor)}: {verdict(r['ratio_to_peer'], floor, judged)})"
             if judged:
                 memory_text += f" ({verdict(r['peak_share_of_trace'], MEMORY_FLOOR, judged)})"
-        print(f"{r['name']:16}{r['wall_s']:8.3f}s{r['wall_min_s']:8.3f}s{r['wall_max_s']:8.3f}s{r['cpu_s']:8.3f}s"
+        print(f"{r['name']:27}{r['wall_s']:8.3f}s{r['wall_min_s']:8.3f}s{r['wall_max_s']:8.3f}s{r['cpu_s']:8.3f}s"
               f"{r['peak_bytes'] / 2**20:7.1f}MiB  {time_text:20} {memory_text}")
 
 
@@ -138,7 +145,13 @@ def main():
     commands = {
         PEER: [PEER, "-c", "sink.utils.dummy", trace],
         "critpath": [lull, "critpath", trace, "--comm", args.comm],
-        "info --events": [lull, "info", "--events", trace],
+        "info --events": [lull, "info", "--events", "--threads", "1", trace],
+        "info, threads": [lull, "info", "--events", "--threads", "2", trace],
+        "count-fields": [lull, "print", "--count-fields", "--threads", "1", trace],
+        "count, threads": [lull, "print", "--count-fields", "--threads", "2", trace],
+        TEXT_PEER: [PEER, trace],
+        "print": [lull, "print", trace],
+        "print --format=babeltrace": [lull, "print", "--format=babeltrace", trace],
     }
     print(f"bench: {trace}, {size / 2**20:.1f} MiB, {args.runs} rounds after one to warm up, "
           f"{os.cpu_count()} CPUs, {platform.machine()}")
@@ -147,10 +160,15 @@ def main():
         print("bench: too small to judge by: starting a process weighs more here than reading.")
         print("bench: Set LULL_BIG to the directory of a trace of 100 MiB or more.")
     figures = measure(commands, args.runs)
-    peer_wall = [figure[0] for figure in figures[PEER]]
-    results = [summarise(name, command, figures[name], None if name == PEER else peer_wall, size)
+    peer_wall = {name: [figure[0] for figure in figures[name]] for name in (PEER, TEXT_PEER)}
+    results = [summarise(name, command, figures[name],
+                         None if name in peer_wall else peer_wall[TEXT_PEER if name.startswith("print") else PEER], size)
                for name, command in commands.items()]
     print_table(results, size, judged)
+    for one, two in (("info --events", "info, threads"), ("count-fields", "count, threads")):
+        ratio = statistics.median(b[0] / a[0] for a, b in zip(figures[one], figures[two]))
+        print(f"{one} with two threads takes {ratio:.2f} of the time with one "
+              f"({verdict(ratio, THREADS_FLOOR if os.cpu_count() > 1 else None, judged)})")
     report = {"version": 1, "trace": os.path.abspath(trace), "trace_bytes": size, "is_judged": judged,
               "runs": args.runs, "cpus": os.cpu_count(), "lull": version_of(lull), "peer": version_of(PEER),
               "floors": {**FLOORS, "memory": MEMORY_FLOOR}, "results": results}

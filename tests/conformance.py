@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Reads the conformance traces of other projects with lull and babeltrace2, and reports a table.
 
-    conformance.py [--lull PROGRAM] [--limit N] [--report FILE] FOLDER...
+    conformance.py [--lull PROGRAM] [--limit N] [FOLDER...]
 
-FOLDER holds traces at any depth: `tests/data/ctf-traces` of efficios/babeltrace, `ctf/src/main/resources` of
+FOLDER (or LULL_CONFORMANCE) holds traces at any depth: `tests/data/ctf-traces` of efficios/babeltrace, `ctf/src/main/resources` of
 eclipse-tracecompass/tracecompass-test-traces. None of them is part of this project. What babeltrace2 reads, lull
 must read to the same events, times and values; what it refuses, lull must refuse with a message, or REASONS
 must say why lull is right. A trace of CTF 2 (babeltrace2 2.0 has none) is compared with babeltrace2's reading of the
@@ -123,7 +123,8 @@ def main():
     parser.add_argument("--limit", type=int, default=20000, help="events compared per trace (0: all)")
     parser.add_argument("folders", nargs="*")
     args = parser.parse_args()
-    folders = [folder for folder in args.folders if os.path.isdir(folder)]
+    given = args.folders or os.environ.get("LULL_CONFORMANCE", "").split(":")
+    folders = [folder for folder in given if os.path.isdir(folder)]
     if not folders or not shutil.which("babeltrace2"):
         print("skipped: " + ("babeltrace2 is not installed" if folders else "no folder of traces is given"))
         return 77

@@ -7,7 +7,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-c_files=$(find src include tests bench examples -name '*.[ch]' | sort)
+c_files=$(find src include python tests bench examples -name '*.[ch]' | sort)
 
 if [ "${1:-}" = --fix ]; then
     # shellcheck disable=SC2086 # words are wanted, no file here has a space in its name
@@ -34,7 +34,7 @@ lint_shell() {
 }
 
 lint_python() {
-    find tools bench tests -name '*.py' | sort | xargs python3 -c '
+    find tools bench tests python -name '*.py' | sort | xargs python3 -c '
 import ast, sys
 for path in sys.argv[1:]:
     try:

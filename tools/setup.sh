@@ -68,6 +68,10 @@ find_missing() {
         needs_program rsvg-convert librsvg2-bin
         needs_program groff groff
         needs_program git git
+        # Of Debian's own Python, for the module: another python3 may come first in PATH.
+        ls /usr/include/python3.*/Python.h >/dev/null 2>&1 ||
+            lacks 'Python headers' python3-dev
+        /usr/bin/python3 -c 'import numpy' >/dev/null 2>&1 || lacks NumPy python3-numpy
     fi
 }
 

@@ -20,6 +20,12 @@ const char *lull_event_class_name(const struct lull_event_class *event_class);
  * lull_session_each_class(). */
 uint32_t lull_event_class_number(const struct lull_event_class *event_class);
 
+/** Log level of the class as the metadata gives it (LTTng: 0 emergency … 14 debug), or -1. */
+int64_t lull_event_class_log_level(const struct lull_event_class *event_class);
+
+/** URI of the class's model (the attribute model.emf.uri), or NULL. */
+const char *lull_event_class_model_uri(const struct lull_event_class *event_class);
+
 /** One event. Times are nanoseconds since the Unix epoch on the joined clock of the session. */
 struct lull_event {
     int64_t time_ns;
@@ -41,6 +47,7 @@ enum lull_bind_kind {
                          and UTF-32 are converted to UTF-8 */
     LULL_BIND_RAW, /**< struct lull_text: the bytes of an array or sequence as they are in the trace
                         (blobs, arrays of byte-aligned integers of 8, 16, 32 or 64 bits) */
+    LULL_BIND_REAL, /**< double: a floating-point number */
 };
 
 /** Bytes inside the trace; not NUL-terminated. */
@@ -62,9 +69,41 @@ struct lull_binding {
     uint32_t offset; /**< bytes from lull_event.fields, a multiple of 8, >= 8 */
 };
 
+/** What a field holds. */
+enum lull_info_kind {
+    LULL_INFO_INT,   /**< integer; LULL_BIND_INT */
+    LULL_INFO_ENUM,  /**< integer whose values have labels; LULL_BIND_INT */
+    LULL_INFO_REAL,  /**< LULL_BIND_REAL */
+    LULL_INFO_TEXT,  /**< string or array of characters; LULL_BIND_TEXT */
+    LULL_INFO_BYTES, /**< array or sequence of integers that LULL_BIND_RAW gives */
+    LULL_INFO_ARRAY, /**< any other array or sequence: cannot be bound, lull_event_visit() shows it
+                      */
+};
+
+/** One field of an event class. Structures and variants are not fields of their own: their parts
+ * are, with dotted paths. */
+struct lull_field_info {
+    const char *path; /**< as lull_binding takes it, "context." in front for contexts */
+    enum lull_info_kind kind;
+    bool is_optional; /**< part of a variant or optional: an event may lack it */
+    bool is_signed;   /**< of an integer or the elements of LULL_INFO_BYTES, as the following */
+    bool is_big_endian;
+    uint8_t size_bits; /**< also of a real; 0 for texts and LULL_INFO_ARRAY */
+    uint64_t length;   /**< of an array or text of fixed length: elements or bytes; else 0 */
+};
+
+/** Calls `visit` for each field that events of the class can have, contexts first, in the order of
+ *  the trace; what it is given is valid during the call. Members that no path can name, without
+ * a name or with a dot in it, are left out. */
+void lull_event_class_each_field(const struct lull_event_class *event_class,
+                                 void (*visit)(void *user, const struct lull_field_info *field),
+                                 void *user);
+
 /** Kinds of things a visitor is told about. */
 enum lull_visit_kind {
-    LULL_VISIT_SCOPE, /**< begins the fields of one scope; name is "context" or "payload" */
+    LULL_VISIT_SCOPE, /**< begins the fields of one scope; name is "context" or "payload"; with
+                         LULL_VISIT_SPLIT_CONTEXTS also "common context"; "packet" for
+                         lull_event_visit_packet() */
     LULL_VISIT_STRUCT,
     LULL_VISIT_ARRAY, /**< also sequences */
     LULL_VISIT_VARIANT,
@@ -87,6 +126,15 @@ struct lull_visit_int {
     uint32_t n_labels;
 };
 
+/** What a visitor wants otherwise than usual; zero or more of them or'ed. */
+enum lull_visit_flags {
+    LULL_VISIT_SPLIT_CONTEXTS = 1 << 0, /**< the context that all events of a stream have is a scope
+                                             of its own, "common context", before "context" */
+    LULL_VISIT_NO_CLOCKS = 1 << 1,      /**< without integers that count a clock of the trace (the
+                                             length or tag of another field excepted), and without
+                                             structures and scopes made of nothing else */
+};
+
 /** Most labels that a visitor is told of a value. */
 #define LULL_VISIT_LABELS 64
 
@@ -102,12 +150,39 @@ struct lull_visitor {
     /** Bytes that are neither text nor numbers; `media_type` is an IANA media type or NULL. Without
      *  this callback they are told as an array of integers. */
     void (*blob)(void *user, const char *name, struct lull_text bytes, const char *media_type);
+    uint32_t flags; /**< enum lull_visit_flags */
 };
 
 /** Walks contexts and payload of `event` in the order of the trace. False with an error if the
  *  event's bytes are damaged; what came before has been visited. */
 bool lull_event_visit(const struct lull_event *event, const struct lull_visitor *visitor,
                       void *user, GError **error);
+
+/** Walks what the tracer says of the packet that `event` lies in, such as its CPU, as the scope
+ *  "packet": the fields of the packet's context but for those that describe the packet itself (its
+ *  sizes and times, its number, the count of events discarded). Nothing is visited if there are
+ *  none. False with an error if they cannot be read. */
+bool lull_event_visit_packet(const struct lull_event *event, const struct lull_visitor *visitor,
+                             void *user, GError **error);
+
+/** The value of the trace's clock when `event` happened, in its cycles, as the tracer wrote it.
+ * False if the event has no time. */
+bool lull_event_cycles(const struct lull_event *event, uint64_t *cycles);
+
+/** Value of one field. */
+struct lull_field_value {
+    enum lull_info_kind kind;      /**< LULL_INFO_INT, _ENUM, _REAL or _TEXT */
+    struct lull_visit_int integer; /**< if INT or ENUM; `label` is told, `labels` are not */
+    double real;
+    struct lull_text text; /**< borrowed as the event is */
+};
+
+/** Looks up one field that is a number or a text by its path, written as in lull_binding. This
+ * walks the event: what is wanted of many events is bound by a subscription instead. Returns 1 with
+ * *value filled; 0 if the event has no such field; -1 with an error if its bytes are damaged before
+ * the field is found. */
+int lull_event_field(const struct lull_event *event, const char *path,
+                     struct lull_field_value *value, GError **error);
 
 G_END_DECLS
 

@@ -22,6 +22,7 @@ struct lull_host {
  *  begin_ns > end_ns if the trace holds no packet. */
 struct lull_trace {
     const char *path;
+    const char *below; /**< the end of `path` behind what was given to lull_session_add(), or "" */
     uint32_t host;
     const char *tracer;     /**< "lttng-modules 2.13.9" or "" */
     const char *domain;     /**< "kernel", "ust" or "" */
@@ -74,6 +75,11 @@ const struct lull_host *lull_session_host(const struct lull_session *session, ui
 uint32_t lull_session_trace_count(const struct lull_session *session);
 const struct lull_trace *lull_session_trace(const struct lull_session *session, uint32_t index);
 
+/** What the environment of a trace says under `key` ("hostname", "vpid"), a number in decimal; NULL
+ * if there is no such entry. */
+const char *lull_session_environment(const struct lull_session *session, uint32_t trace,
+                                     const char *key);
+
 /** Every event class that the traces declare: `visit` is called for each, by trace, stream and id.
  */
 void lull_session_each_class(const struct lull_session *session,
@@ -108,6 +114,17 @@ void lull_session_select(struct lull_session *session, int32_t host, int32_t cpu
  * False and an error if there is no such time for a trace; nothing has changed then. Rewinds. */
 bool lull_session_intersect(struct lull_session *session, GError **error);
 
+/** Which of the events of equal time comes first, and what times are. */
+enum lull_order {
+    LULL_ORDER_ADDED,      /**< by trace and stream, as they were added; one clock for a host */
+    LULL_ORDER_BABELTRACE, /**< as Babeltrace 2 does: by the traces' UUIDs, names, the ids of stream
+                                class and stream; each trace's clock is what its metadata says, even
+                                if traces of one host disagree */
+};
+
+/** Sets the order for what is read from now on, and rewinds. */
+void lull_session_set_order(struct lull_session *session, enum lull_order order);
+
 /** Begins at the first event again. */
 void lull_session_rewind(struct lull_session *session);
 
@@ -140,8 +157,8 @@ struct lull_decoded {
                             of texts the length and the bytes as little-endian words of 64 bits */
 };
 
-/** Decodes every field of every event without merging, ignoring subscriptions but not limits and
- * selection. Rewinds. */
+/** Decodes every field of every event without merging, ignoring subscriptions and filters but not
+ * limits and selection. Rewinds. */
 void lull_session_decode_all(struct lull_session *session, struct lull_decoded *decoded);
 
 /** What was found damaged so far (opening and reading); each is one line with file, byte and
@@ -181,6 +198,19 @@ const struct lull_clock_transform *lull_session_clock(const struct lull_session 
 
 /** True if all traces were exported together on one joined clock: their times need no joining. */
 bool lull_session_is_joined(const struct lull_session *session);
+
+/** How well the clock of a host is known on the joined clock. */
+struct lull_host_clock {
+    bool is_joined;   /**< false: nothing tells how it relates to the others */
+    int64_t bound_ns; /**< largest possible error over the host's traces; 0 for the reference; -1 if
+                         not known */
+};
+
+/** Joins the clocks of all hosts by the packets that they exchanged, which are read for that, and
+ * sets the clocks as lull_session_set_clock() does. Subscriptions, limits and selection are undone,
+ * so call it first. `clocks` is NULL or has room for one entry a host. Hosts that exchanged nothing
+ * keep their own clocks. A session of a single host has nothing to join and is left as it is. */
+void lull_session_join(struct lull_session *session, struct lull_host_clock *clocks);
 
 G_END_DECLS
 

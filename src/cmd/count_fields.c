@@ -10,7 +10,7 @@
 /* What --count-fields cannot be asked together with: everything is decoded. */
 static bool check_options(const struct lull_args *args, GError **error)
 {
-    static const char *const texts[] = {"events", "comm"};
+    static const char *const texts[] = {"events", "comm", "filter"};
     static const char *const numbers[] = {"tid", "limit"};
     const char *wrong = NULL;
     for (uint32_t i = 0; i < G_N_ELEMENTS(texts); i++) {

@@ -8,18 +8,26 @@
 #include "cmd/event_args.h"
 #include "cmd/join_args.h"
 #include "kernel/running_filter.h"
+#include "view/event_babeltrace.h"
 #include "view/event_json.h"
 #include "view/event_text.h"
 
-/* What a line is made with; one of the two printers is used. */
+/* What a line is made with; one of the printers is used. */
+enum form { FORM_TEXT, FORM_BABELTRACE, FORM_JSON };
+
 struct printer {
     struct lull_session *session;
+    enum form form;
     struct lull_event_text text;
+    struct lull_event_babeltrace babeltrace;
     struct lull_event_json json;
-    bool is_json;
-    uint64_t damaged; /* events */
+    struct lull_line *line; /* of the printer that is used; written when it is long enough */
+    uint64_t damaged;       /* events */
     GError *first_damage;
 };
+
+/* Lines are written when there is this much of them. */
+#define OUTPUT_BYTES (1 << 16)
 
 static enum lull_time_style time_style(const struct lull_args *args)
 {
@@ -33,12 +41,96 @@ static enum lull_time_style time_style(const struct lull_args *args)
         {"elapsed", LULL_TIME_ELAPSED},
     };
     const char *name = lull_args_text(args, "time");
+    if (lull_args_flag(args, "clock-cycles")) {
+        return LULL_TIME_CYCLES;
+    }
+    if (lull_args_flag(args, "clock-seconds")) {
+        return LULL_TIME_SECONDS;
+    }
+    if (lull_args_flag(args, "clock-date")) {
+        return LULL_TIME_DATE;
+    }
     for (uint32_t i = 0; name && i < G_N_ELEMENTS(styles); i++) {
         if (strcmp(styles[i].name, name) == 0) {
             return styles[i].style;
         }
     }
     return LULL_TIME_CLOCK;
+}
+
+static enum form wanted_form(const struct lull_args *args)
+{
+    const char *format = lull_args_text(args, "format");
+    if (lull_args_flag(args, "json")) {
+        return FORM_JSON;
+    }
+    return format && strcmp(format, "babeltrace") == 0 ? FORM_BABELTRACE : FORM_TEXT;
+}
+
+/* Options that do not go together, and words in lists. */
+static bool check_form(const struct lull_args *args, struct lull_event_babeltrace *text,
+                       GError **error)
+{
+    static const char *const clocks[] = {"clock-cycles", "clock-date", "clock-seconds", NULL};
+    const enum form form = wanted_form(args);
+    const char *wrong = NULL;
+    if (form == FORM_JSON && lull_args_text(args, "format")) {
+        wrong = "--json and --format do not go together";
+    } else if (form != FORM_BABELTRACE &&
+               (lull_args_text(args, "fields") || lull_args_text(args, "names") ||
+                lull_args_flag(args, "no-delta"))) {
+        wrong = "--fields, --names and --no-delta belong to --format=babeltrace";
+    } else if (form == FORM_BABELTRACE && lull_args_text(args, "time")) {
+        wrong = "with --format=babeltrace times are chosen with --clock-cycles, --clock-date and "
+                "--clock-seconds, not with --time";
+    }
+    for (uint32_t i = 0; !wrong && clocks[i]; i++) {
+        if (lull_args_text(args, "time") && lull_args_flag(args, clocks[i])) {
+            wrong = "--time and --clock-cycles, --clock-date or --clock-seconds do not go together";
+        }
+    }
+    if (wrong) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, wrong);
+        return false;
+    }
+    return lull_babeltrace_parse_fields(lull_args_text(args, "fields"), &text->shown_fields,
+                                        error) &&
+           lull_babeltrace_parse_names(lull_args_text(args, "names"), &text->shown_names, error);
+}
+
+/* The sum of --clock-offset and --clock-offset-ns. */
+static bool clock_offset(const struct lull_args *args, int64_t *offset_ns, GError **error)
+{
+    static const char *const names[] = {"clock-offset", "clock-offset-ns"};
+    static const int64_t units[] = {LULL_NS_PER_S, 1};
+    *offset_ns = 0;
+    for (uint32_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        const char *text = lull_args_text(args, names[i]);
+        gint64 number;
+        if (!text) {
+            continue;
+        }
+        if (!g_ascii_string_to_signed(text, 10, INT64_MIN, INT64_MAX, &number, NULL) ||
+            __builtin_mul_overflow(number, units[i], &number) ||
+            __builtin_add_overflow(*offset_ns, number, offset_ns)) {
+            g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                        "--%s takes a whole number of %s, not “%s”", names[i],
+                        i == 0 ? "seconds" : "nanoseconds", text);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void shift_clocks(struct lull_session *session, int64_t offset_ns)
+{
+    for (uint32_t i = 0; offset_ns != 0 && i < lull_session_host_count(session); i++) {
+        struct lull_clock_transform transform = *lull_session_clock(session, i);
+        if (__builtin_add_overflow(transform.offset_ns, offset_ns, &transform.offset_ns)) {
+            transform.offset_ns = offset_ns < 0 ? INT64_MIN : INT64_MAX;
+        }
+        lull_session_set_clock(session, i, &transform);
+    }
 }
 
 static void printer_init(struct printer *printer, const struct lull_args *args,
@@ -48,50 +140,74 @@ static void printer_init(struct printer *printer, const struct lull_args *args,
     if (!lull_session_range(session, &begin_ns, &end_ns)) {
         begin_ns = 0;
     }
+    const bool is_gmt = lull_args_flag(args, "clock-gmt");
+    const struct lull_event_clock clock = {.style = time_style(args), .origin_ns = begin_ns};
     *printer = (struct printer){
         .session = session,
-        .is_json = lull_args_flag(args, "json"),
+        .form = wanted_form(args),
         .json = {.session = session},
-        .text =
-            {
-                .session = session,
-                .time_style = time_style(args),
-                .origin_ns = begin_ns,
-                .is_local = lull_args_flag(args, "local"),
-                .with_host = lull_session_host_count(session) > 1,
-            },
+        .text = {.session = session,
+                 .clock = clock,
+                 .fields = {.dialect = lull_dialect_plain},
+                 .with_host = lull_session_host_count(session) > 1},
+        .babeltrace = {.session = session,
+                       .clock = clock,
+                       .no_delta = lull_args_flag(args, "no-delta")},
     };
+    printer->text.clock.is_local = lull_args_flag(args, "local") && !is_gmt;
+    printer->babeltrace.clock.is_local = !is_gmt;
+    check_form(args, &printer->babeltrace, NULL); /* was checked: fills in what is shown */
+    printer->line = printer->form == FORM_JSON         ? &printer->json.line
+                    : printer->form == FORM_BABELTRACE ? &printer->babeltrace.line
+                                                       : &printer->text.line;
 }
 
 static void printer_clear(struct printer *printer)
 {
     lull_event_text_clear(&printer->text);
+    lull_event_babeltrace_clear(&printer->babeltrace);
     lull_event_json_clear(&printer->json);
     g_clear_error(&printer->first_damage);
 }
 
+static void note_damage(struct printer *printer, GError *damage)
+{
+    printer->damaged++;
+    if (printer->first_damage) {
+        g_clear_error(&damage);
+    } else {
+        printer->first_damage = damage;
+    }
+}
+
 /* False if stdout takes no more. */
+static bool write_lines(struct printer *printer)
+{
+    struct lull_line *line = printer->line;
+    const bool is_written =
+        line->length == 0 || fwrite_unlocked(line->data, 1, line->length, stdout) == line->length;
+    line->length = 0;
+    return is_written;
+}
+
 static bool print_event(struct printer *printer, const struct lull_event *event)
 {
     GError *damage = NULL;
-    const struct lull_line *line;
     bool is_whole;
-    if (printer->is_json) {
+    switch (printer->form) {
+    case FORM_JSON:
         is_whole = lull_event_json_format(&printer->json, event, &damage);
-        line = &printer->json.line;
-    } else {
+        break;
+    case FORM_BABELTRACE:
+        is_whole = lull_event_babeltrace_format(&printer->babeltrace, event, &damage);
+        break;
+    default:
         is_whole = lull_event_text_format(&printer->text, event, &damage);
-        line = &printer->text.line;
     }
-    if (!is_whole) {
-        printer->damaged++;
-        if (printer->first_damage) {
-            g_clear_error(&damage);
-        } else {
-            printer->first_damage = damage;
-        }
+    if (G_UNLIKELY(!is_whole)) {
+        note_damage(printer, damage);
     }
-    return fwrite_unlocked(line->data, 1, line->length, stdout) == line->length;
+    return printer->line->length < OUTPUT_BYTES || write_lines(printer);
 }
 
 static bool print_events(struct printer *printer, struct lull_running_filter *filter,
@@ -100,18 +216,18 @@ static bool print_events(struct printer *printer, struct lull_running_filter *fi
     bool is_written = true;
     const int64_t limit = lull_args_number(args, "limit");
     int64_t printed = 0;
-    struct lull_event event;
+    const struct lull_event *event;
     struct lull_progress progress;
     lull_progress_begin(&progress, args, printer->session, "printing", true);
     while (is_written && (limit < 0 || printed < limit) &&
-           lull_session_next(printer->session, &event) == 1) {
+           (event = lull_session_read(printer->session)) != NULL) {
         lull_progress_tick(&progress);
-        if (lull_running_filter_passes(filter, &event)) {
-            is_written = print_event(printer, &event);
+        if (lull_running_filter_passes(filter, event)) {
+            is_written = print_event(printer, event);
             printed++;
         }
     }
-    is_written = is_written && fflush(stdout) == 0;
+    is_written = is_written && write_lines(printer) && fflush(stdout) == 0;
     const int reason = errno;
     lull_progress_end(&progress);
     if (!is_written) {
@@ -139,7 +255,7 @@ static int print_session(const struct lull_args *args, struct lull_session *sess
         .end_ns = end_ns,
     };
     struct lull_running_filter *filter = lull_running_filter_new(session, &query);
-    setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
+    setvbuf(stdout, NULL, _IOFBF, OUTPUT_BYTES);
     struct printer printer;
     printer_init(&printer, args, session);
     bool done = print_events(&printer, filter, args, error);
@@ -160,7 +276,9 @@ static int print_session(const struct lull_args *args, struct lull_session *sess
 static int run(const struct lull_args *args, GError **error)
 {
     g_auto(GStrv) names = lull_args_event_names(args, error);
-    if (!names) {
+    struct lull_event_babeltrace shown;
+    int64_t offset_ns;
+    if (!names || !check_form(args, &shown, error) || !clock_offset(args, &offset_ns, error)) {
         return 2;
     }
     struct lull_session *session = lull_args_open_traces(args, error);
@@ -174,9 +292,12 @@ static int run(const struct lull_args *args, GError **error)
         status = lull_count_fields(args, session, error);
     } else if (lull_args_host(args, session, &host, error) &&
                lull_args_check_event_names(session, names, error)) {
-        if (lull_session_host_count(session) > 1) {
+        if (wanted_form(args) == FORM_BABELTRACE) { /* which knows nothing of joined clocks */
+            lull_session_set_order(session, LULL_ORDER_BABELTRACE);
+        } else if (lull_session_host_count(session) > 1) {
             lull_sync_free(lull_args_join(args, session));
         }
+        shift_clocks(session, offset_ns);
         status = print_session(args, session, names, error);
     }
     lull_session_free(session);
@@ -184,6 +305,8 @@ static int run(const struct lull_args *args, GError **error)
 }
 
 static const char *const time_choices[] = {"clock", "iso", "seconds", "ns", "elapsed", NULL};
+
+static const char *const formats[] = {"text", "babeltrace", NULL};
 
 static const struct lull_option options[] = {
     {.name = "events",
@@ -196,6 +319,44 @@ static const struct lull_option options[] = {
      .argument = "STYLE",
      .help = "how times are written (not in JSON)",
      .choices = time_choices},
+    {.name = "format",
+     .kind = LULL_OPTION_CHOICE,
+     .argument = "FORM",
+     .help = "the form of a line: Lull's own, or that of babeltrace2",
+     .choices = formats},
+    {.name = "clock-cycles",
+     .kind = LULL_OPTION_FLAG,
+     .help = "times as cycles of the trace's clock"},
+    {.name = "clock-date", .kind = LULL_OPTION_FLAG, .help = "times with their date"},
+    {.name = "clock-gmt",
+     .kind = LULL_OPTION_FLAG,
+     .help = "times in UTC, not in the local time zone"},
+    {.name = "clock-seconds",
+     .kind = LULL_OPTION_FLAG,
+     .help = "times as seconds since 1970 with nine decimals"},
+    {.name = "clock-offset",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "SEC",
+     .help = "add so many seconds to all times"},
+    {.name = "clock-offset-ns",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "NS",
+     .help = "add so many nanoseconds to all times"},
+    {.name = "no-delta",
+     .kind = LULL_OPTION_FLAG,
+     .help = "with --format=babeltrace: without the time since the event before"},
+    {.name = "fields",
+     .letter = 'f',
+     .kind = LULL_OPTION_TEXT,
+     .argument = "LIST",
+     .help = "with --format=babeltrace: what stands before the name of an event, with commas "
+             "between: trace, trace:hostname, trace:domain, trace:procname, trace:vpid, loglevel, "
+             "emf, callsite, all or none (default: trace:hostname,trace:procname,trace:vpid)"},
+    {.name = "names",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "LIST",
+     .help = "with --format=babeltrace: which names are shown, with commas between: payload, "
+             "context, scope, header, all or none (default: payload,context)"},
     {.name = "count-fields",
      .kind = LULL_OPTION_FLAG,
      .help = "decode every field of every event, and print only how many there are and a checksum "
@@ -215,6 +376,8 @@ static const struct lull_example examples[] = {
      "What happened on the CPUs of one machine while a task named postgres ran there."},
     {"lull print --filter 'name == \"sched_switch\" && next_comm =~ \"postgres*\"' my-trace",
      "When a task began to run whose name begins with postgres."},
+    {"lull print --format=babeltrace --clock-date --names=all my-trace",
+     "What babeltrace2 prints with these options."},
     {"lull print --json --events sched_switch my-trace | jq .fields.next_comm",
      "Who ran, for a program to read."},
     {"lull print --count-fields my-trace", "How many events and fields the trace holds."},
@@ -238,7 +401,17 @@ const struct lull_verb lull_verb_print = {
         "--tid and --comm keep the events that happened while that task ran on the CPU: the "
         "contexts of the event tell which task it was, and if the trace was recorded without "
         "them, the last sched_switch on that CPU does. --filter keeps what an expression says; "
-        "'lull help filter' describes its language.",
+        "'lull help filter' describes its language.\n"
+        "\n"
+        "--format=babeltrace prints what babeltrace2 2.0.4 does, byte for byte, for scripts that "
+        "read it: times in the local time zone (but --begin and --end are read in UTC unless "
+        "--local), clocks as the traces give them (not joined), "
+        "events of equal time in its order. --fields, --names, --no-delta, and the options whose "
+        "names begin with --clock mean what they mean there. Known differences: an empty string "
+        "is printed as empty (babeltrace2 2.0.4 prints what the field held before), all times "
+        "before 1970 are in seconds (it shows most of them as a time of day), and colours and "
+        "warnings are Lull's own. Names of hosts, events and fields are not escaped in this "
+        "form.",
     .output =
         "With --json one object a line:\n"
         "\n"

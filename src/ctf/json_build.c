@@ -126,19 +126,6 @@ static int locate(struct ctf2_builder *builder, const struct ctf2_type *type,
     return sort;
 }
 
-static bool check_bounds(struct ctf2_builder *builder, const struct ctf2_range *range,
-                         bool is_signed)
-{
-    if (!is_signed && range->lower.is_negative)
-        return ctf2_build_fail(builder, "selector-field-ranges", LULL_ERROR_FORMAT,
-                               "a negative bound, but the selector is unsigned");
-    return !is_signed || range->upper.is_negative || range->upper.bits <= INT64_MAX ||
-           ctf2_build_fail(builder, "selector-field-ranges", LULL_ERROR_FORMAT,
-                           "the bound %" G_GUINT64_FORMAT
-                           " is too large for the selector, which is signed",
-                           range->upper.bits);
-}
-
 static bool build_part(struct ctf2_builder *builder, const struct ctf2_type *type,
                        const struct lull_fc **part)
 {
@@ -176,13 +163,11 @@ static bool build_optional(struct ctf2_builder *builder, const struct ctf2_type 
     struct lull_value_range *ranges =
         lull_arena_alloc_n(builder->tree->arena, type->n_ranges, sizeof *ranges);
     for (uint32_t i = 0; i < type->n_ranges; i++) {
-        if (!check_bounds(builder, &type->ranges[i], sort == 2))
-            return false;
-        ranges[i] =
-            (struct lull_value_range){type->ranges[i].lower.bits, type->ranges[i].upper.bits};
+        struct lull_value_range *range = &ranges[fc->optional.n_ranges];
+        fc->optional.n_ranges +=
+            ctf2_clip(&type->ranges[i], sort == 2, &range->lower, &range->upper);
     }
     fc->optional.ranges = type->ranges ? ranges : NULL;
-    fc->optional.n_ranges = type->n_ranges;
     return build_part(builder, type, &fc->optional.content);
 }
 
@@ -227,14 +212,13 @@ static bool build_variant(struct ctf2_builder *builder, const struct ctf2_type *
                                "a boolean cannot select an option");
     struct lull_option_range *ranges = lull_arena_alloc_n(arena, type->n_ranges, sizeof *ranges);
     for (uint32_t i = 0; i < type->n_ranges; i++) {
-        const struct ctf2_range *range = &type->ranges[i];
-        if (!check_bounds(builder, range, sort == 2))
-            return false;
-        ranges[i] = (struct lull_option_range){range->lower.bits, range->upper.bits, range->option};
+        struct lull_option_range *range = &ranges[fc->variant.n_ranges];
+        range->option = type->ranges[i].option;
+        fc->variant.n_ranges +=
+            ctf2_clip(&type->ranges[i], sort == 2, &range->lower, &range->upper);
     }
     struct lull_member *options = lull_arena_alloc_n(arena, type->n_parts, sizeof *options);
     fc->variant.ranges = ranges;
-    fc->variant.n_ranges = type->n_ranges;
     fc->variant.options = options;
     fc->variant.n_options = type->n_parts;
     return build_members(builder, type, options);

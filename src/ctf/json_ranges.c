@@ -46,16 +46,14 @@ bool ctf2_parse_ranges(const struct ctf2_at *at, uint32_t option, GArray *ranges
     return true;
 }
 
-/* Bounds of what the metadata says has this sign. */
-static bool check_sign(const struct ctf2_at *at, const struct ctf2_range *range, bool is_signed)
+bool ctf2_clip(const struct ctf2_range *range, bool is_signed, uint64_t *lower, uint64_t *upper)
 {
-    if (!is_signed && range->lower.is_negative)
-        return ctf2_fail(at, LULL_ERROR_FORMAT, "a negative bound for an unsigned integer");
-    if (is_signed && !range->upper.is_negative && range->upper.bits > INT64_MAX)
-        return ctf2_fail(at, LULL_ERROR_FORMAT,
-                         "the bound %" G_GUINT64_FORMAT " is too large for a signed integer",
-                         range->upper.bits);
-    return true;
+    const struct ctf2_integer least = {is_signed ? (uint64_t)INT64_MIN : 0, is_signed};
+    const struct ctf2_integer most = {is_signed ? INT64_MAX : UINT64_MAX, false};
+
+    *lower = ctf2_compare(range->lower, least) < 0 ? least.bits : range->lower.bits;
+    *upper = ctf2_compare(range->upper, most) > 0 ? most.bits : range->upper.bits;
+    return ctf2_compare(range->upper, least) >= 0 && ctf2_compare(range->lower, most) <= 0;
 }
 
 /* One name and its ranges, appended to `labels` (struct lull_enum_range). */
@@ -71,10 +69,9 @@ static bool parse_label(struct ctf2_tree *tree, const struct ctf2_at *at, bool i
         return false;
     for (guint i = 0; i < ranges->len; i++) {
         const struct ctf2_range *range = &g_array_index(ranges, struct ctf2_range, i);
-        struct lull_enum_range label = {range->lower.bits, range->upper.bits, name->text};
-        if (!check_sign(at, range, is_signed))
-            return false;
-        g_array_append_val(labels, label);
+        struct lull_enum_range label = {.label = name->text};
+        if (ctf2_clip(range, is_signed, &label.lower, &label.upper))
+            g_array_append_val(labels, label);
     }
     return true;
 }

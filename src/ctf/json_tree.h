@@ -117,6 +117,9 @@ bool ctf2_parse_ranges(const struct ctf2_at *at, uint32_t option, GArray *ranges
 /* Names to ranges: mappings of an integer or flags of a bit map. */
 bool ctf2_parse_labels(struct ctf2_tree *tree, const struct ctf2_at *at, bool is_signed,
                        const struct lull_enumeration **enumeration);
+/* The part of a range that an integer of this sign can reach. False if there is none: such a range
+ * is not wrong, it just never holds. */
+bool ctf2_clip(const struct ctf2_range *range, bool is_signed, uint64_t *lower, uint64_t *upper);
 /* In order, negative ones first. */
 int ctf2_compare(struct ctf2_integer a, struct ctf2_integer b);
 

@@ -142,7 +142,7 @@ static bool parse_integer(struct ctf2_tree *tree, const struct ctf2_at *at, stru
         return false;
     if (variety == BIT_MAP && !ctf2_required(at, "flags", &property))
         return false;
-    if (variety == BIT_MAP && !fc->integer.enumeration)
+    if (variety == BIT_MAP && json_object_object_length(property.value) == 0)
         return ctf2_fail(&property, LULL_ERROR_FORMAT, "a bit map without a flag");
     if (variety == SIGNED && ctf2_property(at, "roles", &property))
         return ctf2_fail(&property, LULL_ERROR_FORMAT, "a signed integer has no roles");

@@ -19,7 +19,7 @@ enum lull_op_code {
     LULL_OP_U32,
     LULL_OP_S32,
     LULL_OP_U64,
-    LULL_OP_BITS,         /* any `size`, any bit, also booleans and reversed bytes */
+    LULL_OP_BITS,         /* any `size`, any bit, also booleans, reals, reversed bytes */
     LULL_OP_CLOCK,        /* like BITS, into the clock, which advances (CTF 1.8.3, 8) */
     LULL_OP_ARRAY,        /* `count` bytes at bit `bits` of the run as struct lull_text */
     LULL_OP_STRING,       /* align to a byte, up to and with the NUL; text to `dst` unless 0 */
@@ -68,7 +68,7 @@ struct lull_op {
     bool is_boolean;
     bool is_bit_reversed;
     uint8_t encoding; /* enum lull_encoding; texts of wide ones are converted to UTF-8 */
-    bool is_real;     /* of a field that is summed: IEEE 754 */
+    bool is_real;     /* IEEE 754, becomes a double */
     uint32_t align;   /* bits, a power of two; 1: nothing to do */
     uint32_t dst;
     uint32_t slot;    /* of a length or a tag; of a loop's counter for NEXT */

@@ -45,6 +45,8 @@ static bool kind_fits(const struct lull_fc *fc, enum lull_bind_kind kind)
 {
     if (kind == LULL_BIND_INT)
         return fc->kind == LULL_FC_INT || fc->kind == LULL_FC_VARINT;
+    if (kind == LULL_BIND_REAL)
+        return fc->kind == LULL_FC_FLOAT;
     if (fc->kind == LULL_FC_STRING)
         return kind == LULL_BIND_TEXT;
     if (fc->kind != LULL_FC_ARRAY && fc->kind != LULL_FC_SEQUENCE)
@@ -97,7 +99,8 @@ static bool bind(const struct lull_stream_plan *stream, uint32_t index,
 {
     static const enum lull_want_kind kinds[] = {[LULL_BIND_INT] = LULL_WANT_INT,
                                                 [LULL_BIND_TEXT] = LULL_WANT_TEXT,
-                                                [LULL_BIND_RAW] = LULL_WANT_RAW};
+                                                [LULL_BIND_RAW] = LULL_WANT_RAW,
+                                                [LULL_BIND_REAL] = LULL_WANT_REAL};
     for (const char *const *name = binding->paths; *name != NULL; name++) {
         struct search search;
         begin_search(&search, stream, index, *name);

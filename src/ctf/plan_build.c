@@ -27,39 +27,39 @@ static bool spend(struct lull_builder *b)
     return true;
 }
 
-static struct lull_op *op_at(struct lull_builder *b, int index)
+struct lull_op *lull_builder_op(struct lull_builder *b, int index)
 {
     return &g_array_index(b->ops, struct lull_op, index);
 }
 
-static struct lull_op *emit(struct lull_builder *b, enum lull_op_code code)
+struct lull_op *lull_builder_emit(struct lull_builder *b, enum lull_op_code code)
 {
     struct lull_op op = {.code = code, .align = 1};
     g_array_append_val(b->ops, op);
-    return op_at(b, (int)b->ops->len - 1);
+    return lull_builder_op(b, (int)b->ops->len - 1);
 }
 
-static struct lull_op *open_run(struct lull_builder *b)
+struct lull_op *lull_builder_run(struct lull_builder *b)
 {
     if (b->run < 0) {
-        struct lull_op *op = emit(b, LULL_OP_RUN);
+        struct lull_op *op = lull_builder_emit(b, LULL_OP_RUN);
         op->align = b->pending_align;
         b->pending_align = 1;
         b->run = (int)b->ops->len - 1;
     }
-    return op_at(b, b->run);
+    return lull_builder_op(b, b->run);
 }
 
 static void close_run(struct lull_builder *b)
 {
     if (b->pending_align > 1)
-        open_run(b);
+        lull_builder_run(b);
     b->run = -1;
 }
 
 static void add_bits(struct lull_builder *b, uint64_t bits)
 {
-    struct lull_op *run = open_run(b);
+    struct lull_op *run = lull_builder_run(b);
     run->bits = MIN(run->bits + MIN(bits, LULL_BITS_HUGE), LULL_BITS_HUGE);
     b->rem = (uint32_t)((b->rem + bits) & (b->known - 1));
 }
@@ -163,202 +163,6 @@ static void each_want(struct lull_builder *b, const struct lull_fc *fc,
     }
 }
 
-/* Makes the presence of a field inside a variant known. */
-static void emit_have(struct lull_builder *b, const struct lull_want *want)
-{
-    if (want->have == 0)
-        return;
-    if (b->have < 0 || op_at(b, b->have)->dst != want->have_dst) {
-        struct lull_op *op = emit(b, LULL_OP_HAVE);
-        op->dst = want->have_dst;
-        b->have = (int)b->ops->len - 1;
-    }
-    op_at(b, b->have)->bits |= want->have;
-}
-
-static enum lull_op_code load_code(const struct lull_builder *b, const struct lull_fc *fc)
-{
-    bool s = fc->integer.is_signed;
-    if (b->known < 8 || (b->rem & 7) != 0 || fc->integer.is_bit_reversed ||
-        fc->integer.meaning == LULL_INT_BOOLEAN)
-        return LULL_OP_BITS;
-    switch (fc->integer.size) {
-    case 8:
-        return s ? LULL_OP_S8 : LULL_OP_U8;
-    case 16:
-        return s ? LULL_OP_S16 : LULL_OP_U16;
-    case 32:
-        return s ? LULL_OP_S32 : LULL_OP_U32;
-    case 64:
-        return LULL_OP_U64;
-    default:
-        return LULL_OP_BITS;
-    }
-}
-
-/* Notes that a slot has been filled, if that is to be known. */
-static void note_filled(struct lull_builder *b, const struct lull_want *want)
-{
-    if (want->kind != LULL_WANT_SLOT)
-        return;
-    for (size_t i = 0; i < G_N_ELEMENTS(b->places); i++) {
-        if (!lull_places_is_absent(b->places[i], want->dst))
-            continue;
-        struct lull_op *op = emit(b, LULL_OP_SET);
-        op->dst = want->dst + 8;
-        op->bits = 1;
-        return;
-    }
-}
-
-static void load_integer(struct lull_builder *b, const struct lull_fc *fc,
-                         const struct lull_want *want)
-{
-    if (want->kind == LULL_WANT_TEXT || want->kind == LULL_WANT_RAW)
-        return;
-    uint64_t offset = open_run(b)->bits;
-    struct lull_op *op = emit(b, want->kind == LULL_WANT_CLOCK ? LULL_OP_CLOCK : load_code(b, fc));
-    op->bits = offset;
-    op->size = (uint8_t)fc->integer.size;
-    op->is_signed = fc->integer.is_signed && want->kind != LULL_WANT_CLOCK;
-    op->is_big_endian = fc->integer.is_big_endian;
-    op->is_bit_reversed = fc->integer.is_bit_reversed;
-    op->is_boolean = fc->integer.meaning == LULL_INT_BOOLEAN;
-    op->dst = want->kind == LULL_WANT_CLOCK ? LULL_MEM_CLOCK : want->dst;
-    note_filled(b, want);
-    emit_have(b, want);
-}
-
-/* What has been read by VARINT. */
-static void load_varint(struct lull_builder *b, const struct lull_fc *fc,
-                        const struct lull_want *want)
-{
-    if (want->kind == LULL_WANT_TEXT || want->kind == LULL_WANT_RAW)
-        return;
-    if (want->kind == LULL_WANT_CLOCK) {
-        emit(b, LULL_OP_VARINT_CLOCK);
-    } else {
-        struct lull_op *op = emit(b, LULL_OP_COPY);
-        op->slot = LULL_MEM_VARINT;
-        op->dst = want->dst;
-    }
-    note_filled(b, want);
-    emit_have(b, want);
-}
-
-/* Sums the elements of an array, or a single integer or real, that begin here. */
-static void sum_here(struct lull_builder *b, const struct lull_fc *element, uint64_t count,
-                     uint64_t stride)
-{
-    bool is_int = element->kind == LULL_FC_INT;
-    uint32_t size = is_int ? element->integer.size : element->floating.size;
-    bool be = is_int ? element->integer.is_big_endian : element->floating.is_big_endian;
-    bool native = be == (G_BYTE_ORDER == G_BIG_ENDIAN);
-    bool reversed = is_int ? element->integer.is_bit_reversed : element->floating.is_bit_reversed;
-    struct lull_op *run = open_run(b);
-    uint64_t offset = run->bits;
-    run->count += count;
-    enum lull_op_code code = LULL_OP_SUM_BITS;
-    if (is_int && count == 1 && (native || size == 8)) {
-        enum lull_op_code load = load_code(b, element);
-        if (load != LULL_OP_BITS)
-            code = (enum lull_op_code)(load - LULL_OP_U8 + LULL_OP_SUM_U8);
-    }
-    struct lull_op *op = emit(b, code);
-    op->bits = offset;
-    op->size = (uint8_t)size;
-    op->is_signed = is_int && element->integer.is_signed;
-    op->is_big_endian = be;
-    op->is_real = !is_int;
-    op->is_bit_reversed = reversed;
-    op->is_boolean = is_int && element->integer.meaning == LULL_INT_BOOLEAN;
-    op->count = count;
-    op->target = (uint32_t)stride;
-}
-
-/* How the bytes of a text or blob are to be taken. */
-static void set_form(struct lull_op *op, const struct lull_fc *fc)
-{
-    const struct lull_fc *element =
-        fc->kind == LULL_FC_ARRAY ? fc->array.element : fc->sequence.element;
-    op->is_text = lull_fc_form(fc) == LULL_BYTES_TEXT;
-    op->is_blob = lull_fc_form(fc) == LULL_BYTES_BLOB;
-    op->encoding = op->is_text ? (uint8_t)element->integer.encoding : LULL_ENCODING_NONE;
-}
-
-/* Sums a text or blob of fixed size that begins here. */
-static void sum_bytes(struct lull_builder *b, const struct lull_fc *fc)
-{
-    struct lull_op *run = open_run(b);
-    uint64_t offset = run->bits;
-    run->count++;
-    struct lull_op *op = emit(b, LULL_OP_SUM_BYTES);
-    op->bits = offset;
-    op->count = fc->array.length;
-    set_form(op, fc);
-}
-
-static bool is_number(const struct lull_fc *fc)
-{
-    return fc->kind == LULL_FC_INT || fc->kind == LULL_FC_FLOAT;
-}
-
-static void load_array(struct lull_builder *b, const struct lull_fc *fc,
-                       const struct lull_want *want)
-{
-    if (want->kind != LULL_WANT_TEXT && want->kind != LULL_WANT_RAW)
-        return;
-    uint64_t offset = open_run(b)->bits;
-    struct lull_op *op = emit(b, LULL_OP_ARRAY);
-    op->bits = offset;
-    op->count = fc->array.length * (fc->array.element->integer.size / 8);
-    op->is_text = want->kind == LULL_WANT_TEXT;
-    op->encoding = op->is_text ? (uint8_t)fc->array.element->integer.encoding : 0;
-    op->dst = want->dst;
-    emit_have(b, want);
-}
-
-/* The encoding of the texts that a string or sequence class makes. */
-static enum lull_encoding encoding_of(const struct lull_fc *fc)
-{
-    return fc->kind == LULL_FC_STRING ? fc->string.encoding
-                                      : fc->sequence.element->integer.encoding;
-}
-
-/* For strings and sequences: their operation, the last one or one before TEXTs, stores where the
- * bytes are; the TEXTs take them from there. */
-static void store_bytes(struct lull_builder *b, const struct lull_fc *fc,
-                        const struct lull_want *want)
-{
-    if (want->kind != LULL_WANT_TEXT && want->kind != LULL_WANT_RAW)
-        return;
-    int reader = (int)b->ops->len - 1;
-    while (op_at(b, reader)->code == LULL_OP_TEXT)
-        reader--;
-    bool is_text = want->kind == LULL_WANT_TEXT;
-    bool is_whole = fc->kind == LULL_FC_STRING && encoding_of(fc) < LULL_ENCODING_UTF16BE;
-    struct lull_op *op = op_at(b, reader);
-    if (op->dst == 0 && (!is_text || is_whole)) {
-        op->dst = want->dst;
-        return;
-    }
-    if (op->dst == 0)
-        op->dst = LULL_MEM_BYTES;
-    uint32_t from = op->dst;
-    struct lull_op *text = emit(b, LULL_OP_TEXT);
-    text->slot = from;
-    text->dst = want->dst;
-    text->is_text = is_text && !is_whole;
-    text->encoding = (uint8_t)(text->is_text ? encoding_of(fc) : LULL_ENCODING_NONE);
-}
-
-static void have_bytes(struct lull_builder *b, const struct lull_fc *fc,
-                       const struct lull_want *want)
-{
-    if (want->kind == LULL_WANT_TEXT || want->kind == LULL_WANT_RAW)
-        emit_have(b, want);
-}
-
 static bool build(struct lull_builder *b, const struct lull_fc *fc);
 
 /* The slot of a length, tag or selector, which is checked if it may have been left out; 0 with an
@@ -371,7 +175,7 @@ static uint32_t use_slot(struct lull_builder *b, const struct lull_fc_ref *ref)
             continue;
         if (lull_places_is_absent(b->places[i], slot)) {
             close_run(b);
-            emit(b, LULL_OP_CHECK)->slot = slot + 8;
+            lull_builder_emit(b, LULL_OP_CHECK)->slot = slot + 8;
             b->have = -1;
         }
         return slot;
@@ -386,7 +190,7 @@ static bool build_loop(struct lull_builder *b, const struct lull_fc *element, ui
     close_run(b);
     uint32_t counter = b->next_slot;
     b->next_slot += 16;
-    struct lull_op *loop = emit(b, LULL_OP_LOOP);
+    struct lull_op *loop = lull_builder_emit(b, LULL_OP_LOOP);
     int first = (int)b->ops->len - 1;
     loop->slot = slot;
     loop->count = count;
@@ -397,10 +201,10 @@ static bool build_loop(struct lull_builder *b, const struct lull_fc *element, ui
     if (!build(b, element))
         return false;
     close_run(b);
-    struct lull_op *next = emit(b, LULL_OP_NEXT);
+    struct lull_op *next = lull_builder_emit(b, LULL_OP_NEXT);
     next->counter = counter;
     next->target = (uint32_t)first + 1;
-    op_at(b, first)->target = b->ops->len - 1;
+    lull_builder_op(b, first)->target = b->ops->len - 1;
     b->known = 1;
     b->rem = 0;
     b->have = -1;
@@ -413,16 +217,16 @@ static bool build_array(struct lull_builder *b, const struct lull_fc *fc)
     uint64_t bits;
     add_alignment(b, MAX(fc->alignment, alignment_of(element)));
     if (b->sums && lull_fc_form(fc) != LULL_BYTES_NONE) {
-        sum_bytes(b, fc);
-    } else if (b->sums && is_number(element)) {
+        lull_build_sum_bytes(b, fc);
+    } else if (b->sums && lull_fc_is_number(element)) {
         uint64_t stride;
         if (fc->array.length > 0 && fixed_bits(b, element, b->nesting, &stride))
-            sum_here(b, element, fc->array.length, lull_align_up(stride, element->alignment));
+            lull_build_sum(b, element, fc->array.length, lull_align_up(stride, element->alignment));
     } else if (b->sums) {
         return build_loop(b, element, 0, fc->array.length);
     }
     if (fixed_bits(b, fc, b->nesting, &bits)) {
-        each_want(b, fc, load_array);
+        each_want(b, fc, lull_build_load_array);
         add_bits(b, bits);
         return true;
     }
@@ -437,12 +241,12 @@ static bool build_sequence(struct lull_builder *b, const struct lull_fc *fc)
     if (slot == 0)
         return false;
     add_alignment(b, MAX(fc->alignment, alignment_of(element)));
-    if ((b->sums && !is_number(element)) || !fixed_bits(b, element, b->nesting, &bits))
+    if ((b->sums && !lull_fc_is_number(element)) || !fixed_bits(b, element, b->nesting, &bits))
         return b->error == NULL && build_loop(b, element, slot, 0);
     uint32_t align = b->run < 0 ? b->pending_align : 1;
     b->pending_align = 1;
     b->run = -1;
-    struct lull_op *op = emit(b, LULL_OP_SEQUENCE);
+    struct lull_op *op = lull_builder_emit(b, LULL_OP_SEQUENCE);
     op->align = align;
     op->slot = slot;
     op->bits = lull_align_up(bits, element->alignment);
@@ -457,12 +261,12 @@ static bool build_sequence(struct lull_builder *b, const struct lull_fc *fc)
         op->is_bit_reversed =
             is_int ? element->integer.is_bit_reversed : element->floating.is_bit_reversed;
         op->is_boolean = is_int && element->integer.meaning == LULL_INT_BOOLEAN;
-        set_form(op, fc);
+        lull_op_set_form(op, fc);
     }
     know_only(b, op->bits);
     know_only(b, bits);
-    each_want(b, fc, store_bytes);
-    each_want(b, fc, have_bytes);
+    each_want(b, fc, lull_build_store_bytes);
+    each_want(b, fc, lull_build_have_bytes);
     return true;
 }
 
@@ -472,12 +276,12 @@ static bool build_string(struct lull_builder *b, const struct lull_fc *fc)
     uint32_t align = b->run < 0 ? b->pending_align : 1;
     b->pending_align = 1;
     b->run = -1;
-    struct lull_op *op = emit(b, LULL_OP_STRING);
+    struct lull_op *op = lull_builder_emit(b, LULL_OP_STRING);
     op->align = align;
     op->encoding = (uint8_t)fc->string.encoding;
     know_only(b, 8);
-    each_want(b, fc, store_bytes);
-    each_want(b, fc, have_bytes);
+    each_want(b, fc, lull_build_store_bytes);
+    each_want(b, fc, lull_build_have_bytes);
     return true;
 }
 
@@ -504,7 +308,7 @@ static bool build_variant(struct lull_builder *b, const struct lull_fc *fc)
         return false;
     close_run(b);
     uint32_t *targets;
-    struct lull_op *op = emit(b, LULL_OP_SWITCH);
+    struct lull_op *op = lull_builder_emit(b, LULL_OP_SWITCH);
     op->slot = slot;
     op->choice = new_switch(b, fc, &targets);
     uint32_t known = b->known, rem = b->rem;
@@ -525,12 +329,12 @@ static bool build_variant(struct lull_builder *b, const struct lull_fc *fc)
             know_either(b, end_known, end_rem);
         end_known = b->known;
         end_rem = b->rem;
-        emit(b, LULL_OP_JUMP);
+        lull_builder_emit(b, LULL_OP_JUMP);
         uint32_t jump = b->ops->len - 1;
         g_array_append_val(jumps, jump);
     }
     for (uint32_t i = 0; i < jumps->len; i++)
-        op_at(b, (int)g_array_index(jumps, uint32_t, i))->target = b->ops->len;
+        lull_builder_op(b, (int)g_array_index(jumps, uint32_t, i))->target = b->ops->len;
     b->have = -1;
     return true;
 }
@@ -541,11 +345,11 @@ static bool build_varint(struct lull_builder *b, const struct lull_fc *fc)
     uint32_t align = b->run < 0 ? b->pending_align : 1;
     b->pending_align = 1;
     b->run = -1;
-    struct lull_op *op = emit(b, LULL_OP_VARINT);
+    struct lull_op *op = lull_builder_emit(b, LULL_OP_VARINT);
     op->align = align;
     op->is_signed = fc->integer.is_signed;
     know_only(b, 8);
-    each_want(b, fc, load_varint);
+    each_want(b, fc, lull_build_load_varint);
     return true;
 }
 
@@ -556,7 +360,7 @@ static bool build_optional(struct lull_builder *b, const struct lull_fc *fc)
         return false;
     *b->budget -= MIN(*b->budget, fc->optional.n_ranges);
     close_run(b);
-    struct lull_op *op = emit(b, LULL_OP_OPTIONAL);
+    struct lull_op *op = lull_builder_emit(b, LULL_OP_OPTIONAL);
     int at = (int)b->ops->len - 1;
     op->slot = slot;
     op->fc = fc;
@@ -566,7 +370,7 @@ static bool build_optional(struct lull_builder *b, const struct lull_fc *fc)
         return false;
     close_run(b);
     know_either(b, known, rem);
-    op_at(b, at)->target = b->ops->len;
+    lull_builder_op(b, at)->target = b->ops->len;
     b->have = -1;
     return true;
 }
@@ -595,9 +399,9 @@ static bool build(struct lull_builder *b, const struct lull_fc *fc)
     switch (fc->kind) {
     case LULL_FC_INT:
         add_alignment(b, fc->alignment);
-        each_want(b, fc, load_integer);
+        each_want(b, fc, lull_build_load_integer);
         if (b->sums)
-            sum_here(b, fc, 1, 0);
+            lull_build_sum(b, fc, 1, 0);
         add_bits(b, fc->integer.size);
         break;
     case LULL_FC_VARINT:
@@ -608,8 +412,9 @@ static bool build(struct lull_builder *b, const struct lull_fc *fc)
         break;
     case LULL_FC_FLOAT:
         add_alignment(b, fc->alignment);
+        each_want(b, fc, lull_build_load_real);
         if (b->sums)
-            sum_here(b, fc, 1, 0);
+            lull_build_sum(b, fc, 1, 0);
         add_bits(b, fc->floating.size);
         break;
     case LULL_FC_STRING:
@@ -649,12 +454,12 @@ void lull_builder_forget(struct lull_builder *b, const struct lull_places *place
 {
     uint32_t slot;
     for (uint32_t i = 0; (slot = lull_places_absent(places, scope, i)) != 0; i++)
-        emit(b, LULL_OP_SET)->dst = slot + 8;
+        lull_builder_emit(b, LULL_OP_SET)->dst = slot + 8;
 }
 
 void lull_builder_reset_texts(struct lull_builder *b)
 {
-    emit(b, LULL_OP_RESET_TEXTS);
+    lull_builder_emit(b, LULL_OP_RESET_TEXTS);
 }
 
 void lull_builder_add(struct lull_builder *b, enum lull_scope scope, const struct lull_fc *fc)
@@ -668,7 +473,7 @@ void lull_builder_add(struct lull_builder *b, enum lull_scope scope, const struc
 const struct lull_op *lull_builder_finish(struct lull_builder *b, GError **error)
 {
     close_run(b);
-    emit(b, LULL_OP_END);
+    lull_builder_emit(b, LULL_OP_END);
     struct lull_op *ops = (struct lull_op *)(void *)g_array_free(b->ops, FALSE);
     g_ptr_array_add(b->owned, ops);
     b->ops = NULL;

@@ -10,6 +10,7 @@ enum lull_want_kind {
     LULL_WANT_INT,
     LULL_WANT_TEXT,
     LULL_WANT_RAW,
+    LULL_WANT_REAL,
     LULL_WANT_CLOCK, /* advances the clock */
 };
 
@@ -87,6 +88,39 @@ void lull_builder_add(struct lull_builder *builder, enum lull_scope scope,
                       const struct lull_fc *fc);
 /* Ends the plan; the operations belong to `owned`. NULL with an error on failure. */
 const struct lull_op *lull_builder_finish(struct lull_builder *builder, GError **error);
+
+/* ---- between the files of the builder ---- */
+
+/* The operation at an index; valid until the next is appended. */
+struct lull_op *lull_builder_op(struct lull_builder *builder, int index);
+/* Appends an operation. */
+struct lull_op *lull_builder_emit(struct lull_builder *builder, enum lull_op_code code);
+/* The run that fixed fields belong to now. */
+struct lull_op *lull_builder_run(struct lull_builder *builder);
+
+/* What is wanted of the field at the current place: an integer, a real, an array of fixed size, a
+ * LEB128 integer that has been read, the bytes of a string or sequence. */
+void lull_build_load_integer(struct lull_builder *builder, const struct lull_fc *fc,
+                             const struct lull_want *want);
+void lull_build_load_real(struct lull_builder *builder, const struct lull_fc *fc,
+                          const struct lull_want *want);
+void lull_build_load_array(struct lull_builder *builder, const struct lull_fc *fc,
+                           const struct lull_want *want);
+void lull_build_load_varint(struct lull_builder *builder, const struct lull_fc *fc,
+                            const struct lull_want *want);
+void lull_build_store_bytes(struct lull_builder *builder, const struct lull_fc *fc,
+                            const struct lull_want *want);
+/* The presence of the same. */
+void lull_build_have_bytes(struct lull_builder *builder, const struct lull_fc *fc,
+                           const struct lull_want *want);
+bool lull_fc_is_number(const struct lull_fc *fc);
+/* How the bytes of a text or blob are to be taken. */
+void lull_op_set_form(struct lull_op *op, const struct lull_fc *fc);
+/* Sums `count` numbers, `stride` bits from one to the next. */
+void lull_build_sum(struct lull_builder *builder, const struct lull_fc *element, uint64_t count,
+                    uint64_t stride);
+/* Sums a text or blob of fixed size. */
+void lull_build_sum_bytes(struct lull_builder *builder, const struct lull_fc *fc);
 
 /* Schema nodes that one trace's plans may visit in all; a real kernel trace needs some 20 000. */
 #define LULL_NODE_BUDGET (UINT64_C(1) << 24)

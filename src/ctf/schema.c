@@ -1,9 +1,9 @@
 /* Questions that can be asked of a finished schema. Nothing here changes it. */
 #include "ctf/schema.h"
 
-#include "base/arena.h"
-
 #include <string.h>
+
+#include "base/arena.h"
 
 void lull_schema_free(struct lull_schema *schema)
 {

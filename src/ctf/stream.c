@@ -20,8 +20,7 @@ static struct lull_packet *packet_at(const struct lull_ctf_stream *s, int64_t in
 
 /* ---- damage ---- */
 
-/* The file of a byte of the stream, and *offset in it. */
-static const char *where(const struct lull_ctf_stream *s, uint64_t *offset)
+const char *lull_ctf_stream_where(const struct lull_ctf_stream *s, uint64_t *offset)
 {
     return s->bytes->ops->where != NULL ? s->bytes->ops->where(s->bytes, offset) : s->path;
 }
@@ -34,7 +33,7 @@ static void damaged(struct lull_ctf_stream *s, uint64_t pos, const char *why)
         return;
     packet->flags |= LULL_PACKET_REPORTED;
     uint64_t byte = packet->offset;
-    const char *path = where(s, &byte);
+    const char *path = lull_ctf_stream_where(s, &byte);
     lull_report_problem(s->report,
                         "%s: packet %" G_GINT64_FORMAT ", byte %" G_GUINT64_FORMAT
                         ": %s; the rest of the packet is left out",
@@ -123,7 +122,7 @@ static void compare_header(struct lull_ctf_stream *s, uint64_t header_bits)
         return;
     packet->flags |= LULL_PACKET_REPORTED;
     uint64_t byte = packet->offset;
-    const char *path = where(s, &byte);
+    const char *path = lull_ctf_stream_where(s, &byte);
     lull_report_problem(
         s->report,
         "%s: packet %" G_GINT64_FORMAT ", byte %" G_GUINT64_FORMAT ": %s; the index is believed",
@@ -158,6 +157,7 @@ static bool open_packet(struct lull_ctf_stream *s)
     uint64_t cpu = lull_memory_get(s->memory, LULL_MEM_CPU);
     bool has_cpu = (lull_memory_get(s->memory, LULL_MEM_HAVE) & LULL_HAS_CPU) != 0;
     s->cpu = has_cpu && cpu <= INT32_MAX ? (int32_t)cpu : -1;
+    s->header_bits = bits;
     s->pos = lull_align_up(bits, s->stream->event_align);
     return true;
 }
@@ -272,6 +272,7 @@ static enum found general_header(struct lull_ctf_stream *s, uint64_t *body)
     /* Without an id there is one class, or in CTF 2 that of id 0 is meant. */
     bool is_only = !s->stream->has_id && decl->n_events == 1;
     lull_memory_set(s->memory, LULL_MEM_ID, is_only ? decl->events[0].id : 0);
+    s->event_begin = s->pos;
     *body = lull_plan_run(s->stream->event_header, s->buf, s->limit, s->pos, s->memory);
     if (*body >= LULL_PLAN_FAILED)
         return recover(s, *body, NULL) ? FOUND_NOTHING : FOUND_END;
@@ -293,7 +294,7 @@ static inline int64_t event_time(struct lull_ctf_stream *s, uint64_t clock)
                                 "%s: packet %" G_GINT64_FORMAT
                                 ": an event is earlier than the one before it; such events get "
                                 "the time of the one before",
-                                where(s, &byte), s->packet);
+                                lull_ctf_stream_where(s, &byte), s->packet);
         s->has_warned_order = true;
         t = s->last_ns;
     }
@@ -425,7 +426,6 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
             clock = lull_memory_get(memory, LULL_MEM_CLOCK);
             continue;
         }
-        uint64_t begin = pos;
         pos = lull_align_up(next, event_align);
         if (purpose == TO_COUNT) {
             counts[plan->index]++;
@@ -452,7 +452,6 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
             s->pos = pos;
             lull_memory_set(memory, LULL_MEM_CLOCK, clock);
             s->event_plan = plan;
-            s->event_begin = begin;
             s->event_body = body;
             s->event_end = next;
             return true;

@@ -23,6 +23,7 @@ struct lull_ctf_stream {
     uint64_t filled;       /* bytes in buf */
     uint64_t pos, limit;   /* bits from buf[0]: of the next event; of the readable content */
     uint64_t content_bits; /* of the packet */
+    uint64_t header_bits;  /* of its header and context */
     bool at_end;           /* the content ends at `limit` */
     bool is_done, is_open, has_warned_order;
     int64_t packet; /* index of the current one */
@@ -37,7 +38,8 @@ struct lull_ctf_stream {
 
     /* The event that was last handed out, for visiting it. */
     const struct lull_event_plan *event_plan;
-    /* bits in the window: of the record, behind its header, and behind all */
+    /* bits in the window: behind its header, and behind all; where the record begins is known only
+     * for headers without straight code, such as those that lengths or tags of events refer to */
     uint64_t event_begin, event_body, event_end;
 };
 
@@ -81,8 +83,14 @@ void lull_ctf_stream_measure(struct lull_ctf_stream *stream);
 /* Bytes read since the begin of the file. */
 uint64_t lull_ctf_stream_progress(const struct lull_ctf_stream *stream);
 
+/* The file of a byte of the stream, and *offset in it; for messages. */
+const char *lull_ctf_stream_where(const struct lull_ctf_stream *stream, uint64_t *offset);
+
 /* Walks the event that lull_ctf_stream_next() gave last. */
 bool lull_ctf_stream_visit(const struct lull_ctf_stream *stream, const struct lull_visitor *visitor,
                            void *user, GError **error);
+/* What the packet of that event says, see lull_event_visit_packet(). */
+bool lull_ctf_stream_visit_packet(const struct lull_ctf_stream *stream,
+                                  const struct lull_visitor *visitor, void *user, GError **error);
 
 #endif

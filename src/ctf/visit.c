@@ -1,25 +1,25 @@
 /* Walks all fields of one event as its schema describes them, for printing. Slow and general; what
  * is read often is bound by a subscription instead. */
-#include "ctf/stream.h"
+#include "ctf/layout.h"
 
 #include <string.h>
 
 #include "base/bits.h"
 #include "ctf/plan_build.h"
 #include "ctf/text.h"
+#include "source/layout.h"
 
 /* Elements without any bits: more of them than this is nonsense. */
 #define MAX_EMPTY_ELEMENTS 65536u
 
 struct visit {
     const struct lull_ctf_stream *stream;
-    const struct lull_places *places;
     const struct lull_visitor *visitor;
     void *user;
+    const uint8_t *buf;
+    uint64_t window; /* byte of the packet at buf[0] */
     uint64_t pos, end;
-    enum lull_scope scope;
-    uint32_t depth;
-    uint32_t path[LULL_FC_DEPTH + 1];
+    struct lull_field_place place;
     GError **error;
 };
 
@@ -28,8 +28,10 @@ static bool fail(struct visit *v, const char *why)
     const struct lull_ctf_stream *s = v->stream;
     const struct lull_packet *packet =
         &g_array_index(s->list.packets, struct lull_packet, s->packet);
-    g_set_error(v->error, LULL_ERROR, LULL_ERROR_FORMAT, "%s: byte %" G_GUINT64_FORMAT ": %s",
-                s->path, packet->offset + s->window + v->pos / 8, why);
+    uint64_t byte = packet->offset;
+    const char *path = lull_ctf_stream_where(s, &byte);
+    g_set_error(v->error, LULL_ERROR, LULL_ERROR_FORMAT, "%s: byte %" G_GUINT64_FORMAT ": %s", path,
+                byte + v->window + v->pos / 8, why);
     return false;
 }
 
@@ -46,7 +48,8 @@ static bool need(struct visit *v, uint64_t align, uint64_t bits)
 
 static void keep_in(const struct visit *v, const struct lull_places *places, uint64_t value)
 {
-    const struct lull_want *want = lull_places_find(places, v->scope, v->depth, v->path);
+    const struct lull_want *want =
+        lull_places_find(places, v->place.scope, v->place.depth, v->place.path);
     for (; want != NULL; want = want->next) {
         if (want->kind != LULL_WANT_SLOT)
             continue;
@@ -59,25 +62,25 @@ static void keep_in(const struct visit *v, const struct lull_places *places, uin
 /* Keeps an integer that other fields may refer to. */
 static void keep(const struct visit *v, uint64_t value)
 {
-    keep_in(v, v->places, value);
-    if (v->scope <= LULL_SCOPE_EVENT_HEADER)
-        keep_in(v, v->stream->plan->shared, value);
+    keep_in(v, v->place.own, value);
+    if (v->place.scope <= LULL_SCOPE_EVENT_HEADER)
+        keep_in(v, v->place.shared, value);
 }
 
 /* The slots of a scope are not filled yet. */
 static void forget(const struct visit *v, enum lull_scope scope)
 {
     uint32_t slot;
-    for (uint32_t i = 0; (slot = lull_places_absent(v->places, scope, i)) != 0; i++)
+    for (uint32_t i = 0; (slot = lull_places_absent(v->place.own, scope, i)) != 0; i++)
         lull_memory_set(v->stream->memory, slot + 8, 0);
 }
 
 static bool ref_value(struct visit *v, const struct lull_fc_ref *ref, uint64_t *value)
 {
-    const struct lull_places *places = v->places;
+    const struct lull_places *places = v->place.own;
     uint32_t slot = lull_places_slot(places, ref->scope, ref->depth, ref->path);
     if (slot == 0) {
-        places = v->stream->plan->shared;
+        places = v->place.shared;
         slot = lull_places_slot(places, ref->scope, ref->depth, ref->path);
     }
     if (slot == 0 ||
@@ -113,8 +116,9 @@ static bool has_label(const struct lull_visit_int *value, const char *label)
     return false;
 }
 
-static void find_labels(const struct lull_fc *fc, struct lull_visit_int *value, const char **labels)
+void lull_step_find_labels(const void *mapping, struct lull_visit_int *value, const char **labels)
 {
+    const struct lull_fc *fc = mapping;
     const struct lull_enumeration *all = fc->integer.enumeration;
     bool is_flags = fc->integer.meaning == LULL_INT_FLAGS;
     value->labels = labels;
@@ -143,7 +147,7 @@ static void tell_integer(struct visit *v, const char *name, const struct lull_fc
         .is_flags = meaning == LULL_INT_FLAGS,
     };
     if (fc->integer.enumeration != NULL)
-        find_labels(fc, &value, labels);
+        lull_step_find_labels(fc, &value, labels);
     keep(v, bits);
     v->visitor->integer(v->user, name, &value);
 }
@@ -154,8 +158,8 @@ static bool visit_integer(struct visit *v, const char *name, const struct lull_f
         return false;
     bool be = fc->integer.is_big_endian;
     uint64_t bits = fc->integer.is_bit_reversed
-                        ? lull_load_bits_reversed(v->stream->buf, v->pos, fc->integer.size, be)
-                        : lull_load_bits(v->stream->buf, v->pos, fc->integer.size, be);
+                        ? lull_load_bits_reversed(v->buf, v->pos, fc->integer.size, be)
+                        : lull_load_bits(v->buf, v->pos, fc->integer.size, be);
     if (fc->integer.is_signed)
         bits = lull_sign_extend(bits, fc->integer.size);
     if (fc->integer.meaning == LULL_INT_BOOLEAN)
@@ -171,8 +175,7 @@ static bool visit_varint(struct visit *v, const char *name, const struct lull_fc
     if (!need(v, MAX(fc->alignment, 8), 8))
         return false;
     uint64_t room = (v->end - v->pos) / 8;
-    uint64_t length =
-        lull_load_leb128(v->stream->buf + v->pos / 8, room, fc->integer.is_signed, &value);
+    uint64_t length = lull_load_leb128(v->buf + v->pos / 8, room, fc->integer.is_signed, &value);
     if (length == 0)
         return fail(v, lull_plan_why(LULL_PLAN_BAD_INTEGER));
     if (length > room)
@@ -188,8 +191,8 @@ static bool visit_real(struct visit *v, const char *name, const struct lull_fc *
         return false;
     bool be = fc->floating.is_big_endian;
     uint64_t bits = fc->floating.is_bit_reversed
-                        ? lull_load_bits_reversed(v->stream->buf, v->pos, fc->floating.size, be)
-                        : lull_load_bits(v->stream->buf, v->pos, fc->floating.size, be);
+                        ? lull_load_bits_reversed(v->buf, v->pos, fc->floating.size, be)
+                        : lull_load_bits(v->buf, v->pos, fc->floating.size, be);
     v->pos += fc->floating.size;
     v->visitor->real(v->user, name, lull_real_value(bits, fc->floating.size));
     return true;
@@ -200,7 +203,7 @@ static bool visit_string(struct visit *v, const char *name, const struct lull_fc
     if (!need(v, MAX(fc->alignment, 8), 8))
         return false;
     enum lull_encoding encoding = fc->string.encoding;
-    const uint8_t *begin = v->stream->buf + v->pos / 8;
+    const uint8_t *begin = v->buf + v->pos / 8;
     uint64_t length = lull_text_end(begin, (v->end - v->pos) / 8, encoding);
     if (length == UINT64_MAX)
         return fail(v, "a string has no end");
@@ -221,7 +224,7 @@ static bool visit_bytes(struct visit *v, const char *name, const struct lull_fc 
     const struct lull_fc *byte = is_array ? fc->array.element : fc->sequence.element;
     if (size > (v->end - v->pos) / 8)
         return fail(v, "an array passes the end of its event");
-    const uint8_t *data = v->stream->buf + v->pos / 8;
+    const uint8_t *data = v->buf + v->pos / 8;
     v->pos += size * 8;
     if (lull_fc_form(fc) == LULL_BYTES_TEXT) {
         v->visitor->text(v->user, name,
@@ -273,18 +276,69 @@ static bool visit_optional(struct visit *v, const char *name, const struct lull_
             visit_field(v, name, fc->optional.content, nesting));
 }
 
+static void skip_begin(void *user, const char *name, enum lull_visit_kind kind)
+{
+}
+
+static void skip_end(void *user, enum lull_visit_kind kind)
+{
+}
+
+static void skip_integer(void *user, const char *name, const struct lull_visit_int *value)
+{
+}
+
+static void skip_real(void *user, const char *name, double value)
+{
+}
+
+static void skip_text(void *user, const char *name, struct lull_text value)
+{
+}
+
+static void skip_blob(void *user, const char *name, struct lull_text bytes, const char *media_type)
+{
+}
+
+/* Steps over what the visitor does not want to see. */
+static const struct lull_visitor nobody = {
+    .begin = skip_begin,
+    .end = skip_end,
+    .integer = skip_integer,
+    .real = skip_real,
+    .text = skip_text,
+    .blob = skip_blob,
+};
+
+/* Sizes, times and counters of the packet itself. */
+static bool describes_packet(const struct visit *v, const struct lull_fc *fc)
+{
+    const uint32_t roles = LULL_ROLE_PACKET_SIZE | LULL_ROLE_CONTENT_SIZE | LULL_ROLE_CLOCK |
+                           LULL_ROLE_CLOCK_END | LULL_ROLE_DISCARDED | LULL_ROLE_SEQUENCE_NUMBER;
+    return v->place.scope == LULL_SCOPE_PACKET_CONTEXT && (fc->roles & roles) != 0;
+}
+
+static bool visit_member(struct visit *v, const struct lull_member *member, uint32_t index,
+                         unsigned nesting)
+{
+    const struct lull_visitor *visitor = v->visitor;
+    v->place.path[v->place.depth++] = index;
+    if (describes_packet(v, member->fc) ||
+        !lull_field_is_visible(&v->place, member->fc, visitor->flags))
+        v->visitor = &nobody;
+    bool ok = visit_field(v, member->name, member->fc, nesting);
+    v->visitor = visitor;
+    v->place.depth--;
+    return ok;
+}
+
 static bool visit_members(struct visit *v, const struct lull_fc *fc, unsigned nesting)
 {
     if (!need(v, fc->alignment, 0))
         return false;
-    for (uint32_t i = 0; i < fc->structure.n_members; i++) {
-        v->path[v->depth++] = i;
-        bool ok =
-            visit_field(v, fc->structure.members[i].name, fc->structure.members[i].fc, nesting);
-        v->depth--;
-        if (!ok)
+    for (uint32_t i = 0; i < fc->structure.n_members; i++)
+        if (!visit_member(v, &fc->structure.members[i], i, nesting))
             return false;
-    }
     return true;
 }
 
@@ -298,10 +352,10 @@ static bool visit_variant(struct visit *v, const char *name, const struct lull_f
     if (option < 0)
         return fail(v, lull_plan_why(LULL_PLAN_BAD_TAG));
     v->visitor->begin(v->user, name, LULL_VISIT_VARIANT);
-    v->path[v->depth++] = (uint32_t)option;
+    v->place.path[v->place.depth++] = (uint32_t)option;
     const struct lull_member *member = &fc->variant.options[option];
     bool ok = visit_field(v, member->name, member->fc, nesting);
-    v->depth--;
+    v->place.depth--;
     if (ok)
         v->visitor->end(v->user, LULL_VISIT_VARIANT);
     return ok;
@@ -339,40 +393,135 @@ static bool visit_field(struct visit *v, const char *name, const struct lull_fc 
     return false;
 }
 
-static bool visit_scope(struct visit *v, enum lull_scope scope, const struct lull_fc *fc)
+static bool visit_structure(struct visit *v, enum lull_scope scope, const struct lull_fc *fc)
 {
-    v->scope = scope;
-    v->depth = 0;
+    v->place.scope = scope;
+    v->place.depth = 0;
     return fc == NULL || visit_members(v, fc, 0);
+}
+
+static bool scope_is_visible(struct visit *v, enum lull_scope scope, const struct lull_fc *fc)
+{
+    v->place.scope = scope;
+    v->place.depth = 0;
+    return fc != NULL && lull_field_is_visible(&v->place, fc, v->visitor->flags);
+}
+
+/* One scope to the visitor, of one or two structures. */
+static bool visit_scope(struct visit *v, const char *name, enum lull_scope first,
+                        const struct lull_fc *first_fc, enum lull_scope second,
+                        const struct lull_fc *second_fc)
+{
+    if (first_fc == NULL && second_fc == NULL)
+        return true;
+    const struct lull_visitor *visitor = v->visitor;
+    if (!scope_is_visible(v, first, first_fc) && !scope_is_visible(v, second, second_fc))
+        v->visitor = &nobody;
+    v->visitor->begin(v->user, name, LULL_VISIT_SCOPE);
+    bool ok = visit_structure(v, first, first_fc) && visit_structure(v, second, second_fc);
+    if (ok)
+        v->visitor->end(v->user, LULL_VISIT_SCOPE);
+    v->visitor = visitor;
+    return ok;
 }
 
 bool lull_ctf_stream_visit(const struct lull_ctf_stream *s, const struct lull_visitor *visitor,
                            void *user, GError **error)
 {
+    const enum lull_scope common = LULL_SCOPE_STREAM_EVENT_CONTEXT;
+    const enum lull_scope own = LULL_SCOPE_EVENT_CONTEXT;
+    const enum lull_scope payload = LULL_SCOPE_EVENT_PAYLOAD;
     uint32_t index = s->event_plan->index - s->stream->first_class;
     const struct lull_stream_decl *decl = s->stream->decl;
     const struct lull_event_decl *event = &decl->events[index];
     struct visit v = {.stream = s,
-                      .places = s->stream->places[index],
                       .visitor = visitor,
                       .user = user,
+                      .buf = s->buf,
+                      .window = s->window,
                       .pos = s->event_body,
                       .end = s->event_end,
+                      .place = {.own = s->stream->places[index], .shared = s->plan->shared},
                       .error = error};
+    bool ok;
     for (int scope = LULL_SCOPE_STREAM_EVENT_CONTEXT; scope < LULL_SCOPE_COUNT; scope++)
         forget(&v, (enum lull_scope)scope);
-    if (decl->event_context != NULL || event->context != NULL) {
-        visitor->begin(user, "context", LULL_VISIT_SCOPE);
-        if (!visit_scope(&v, LULL_SCOPE_STREAM_EVENT_CONTEXT, decl->event_context) ||
-            !visit_scope(&v, LULL_SCOPE_EVENT_CONTEXT, event->context))
-            return false;
-        visitor->end(user, LULL_VISIT_SCOPE);
+    if (visitor->flags & LULL_VISIT_SPLIT_CONTEXTS)
+        ok = visit_scope(&v, "common context", common, decl->event_context, own, NULL) &&
+             visit_scope(&v, "context", own, event->context, own, NULL);
+    else
+        ok = visit_scope(&v, "context", common, decl->event_context, own, event->context);
+    return ok && visit_scope(&v, "payload", payload, event->payload, payload, NULL);
+}
+
+/* ---- packets ---- */
+
+/* The begin of the packet; if the window has left it, it is read again. NULL with an error set. */
+static uint8_t *read_packet_header(const struct lull_ctf_stream *s, GError **error)
+{
+    const struct lull_packet *packet =
+        &g_array_index(s->list.packets, struct lull_packet, s->packet);
+    uint64_t size = (s->header_bits + 7) / 8, filled = 0;
+    uint8_t *buf = g_malloc0(size + LULL_LOAD_SLACK);
+    if (s->window == 0) {
+        filled = MIN(size, s->filled);
+        memcpy(buf, s->buf, filled);
     }
-    if (event->payload != NULL) {
-        visitor->begin(user, "payload", LULL_VISIT_SCOPE);
-        if (!visit_scope(&v, LULL_SCOPE_EVENT_PAYLOAD, event->payload))
-            return false;
-        visitor->end(user, LULL_VISIT_SCOPE);
+    while (filled < size) {
+        const char *why = NULL;
+        uint64_t n = s->bytes->ops->read(s->bytes, packet->offset + filled, buf + filled,
+                                         size - filled, &why);
+        if (n == 0) {
+            uint64_t byte = packet->offset;
+            const char *path = lull_ctf_stream_where(s, &byte);
+            g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: byte %" G_GUINT64_FORMAT ": %s",
+                        path, byte + filled, why);
+            g_free(buf);
+            return NULL;
+        }
+        filled += n;
     }
+    return buf;
+}
+
+static bool any_field_to_show(struct visit *v, const struct lull_fc *fc)
+{
+    bool found = fc->structure.n_members == 0;
+    v->place.scope = LULL_SCOPE_PACKET_CONTEXT;
+    v->place.depth = 1;
+    for (uint32_t i = 0; i < fc->structure.n_members && !found; i++) {
+        v->place.path[0] = i;
+        found = !describes_packet(v, fc->structure.members[i].fc) &&
+                lull_field_is_visible(&v->place, fc->structure.members[i].fc, v->visitor->flags);
+    }
+    return found;
+}
+
+bool lull_ctf_stream_visit_packet(const struct lull_ctf_stream *s,
+                                  const struct lull_visitor *visitor, void *user, GError **error)
+{
+    const struct lull_fc *context = s->stream->decl->packet_context;
+    struct visit v = {.stream = s,
+                      .visitor = visitor,
+                      .user = user,
+                      .end = s->header_bits,
+                      .place = {.shared = s->plan->shared},
+                      .error = error};
+    if (context == NULL || !any_field_to_show(&v, context))
+        return true;
+    g_autofree uint8_t *buf = read_packet_header(s, error);
+    if (buf == NULL)
+        return false;
+    v.buf = buf;
+    /* What the header says is in memory already; the walk over it only finds the context. */
+    const struct lull_fc *header = s->plan->schema->packet_header;
+    v.visitor = &nobody;
+    if (!visit_structure(&v, LULL_SCOPE_PACKET_HEADER, header))
+        return false;
+    v.visitor = visitor;
+    visitor->begin(user, "packet", LULL_VISIT_SCOPE);
+    if (!visit_structure(&v, LULL_SCOPE_PACKET_CONTEXT, context))
+        return false;
+    visitor->end(user, LULL_VISIT_SCOPE);
     return true;
 }

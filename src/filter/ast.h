@@ -48,7 +48,7 @@ static inline struct lull_value lull_value_text(const char *text, size_t length)
 enum lull_field_scope { LULL_IN_ANY, LULL_IN_PAYLOAD, LULL_IN_CONTEXT };
 
 /* One step of a field's path: a member's name, or an index if it is NULL. */
-struct lull_step {
+struct lull_filter_step {
     const char *name;
     uint64_t index;
 };
@@ -60,7 +60,7 @@ struct lull_step {
 
 struct lull_field_path {
     enum lull_field_scope scope;
-    const struct lull_step *steps;
+    const struct lull_filter_step *steps;
     uint32_t n_steps;
 };
 

@@ -98,7 +98,7 @@ static bool add_field(struct parser *p, size_t at, const struct lull_field_path 
 }
 
 /* [ number ] */
-static bool parse_index(struct parser *p, struct lull_step *step)
+static bool parse_index(struct parser *p, struct lull_filter_step *step)
 {
     if (!advance(p))
         return false;
@@ -110,12 +110,12 @@ static bool parse_index(struct parser *p, struct lull_step *step)
 }
 
 /* The steps behind the first name. */
-static bool parse_steps(struct parser *p, struct lull_step *steps, uint32_t *n)
+static bool parse_steps(struct parser *p, struct lull_filter_step *steps, uint32_t *n)
 {
     while (p->token.kind == LULL_TOKEN_DOT || p->token.kind == LULL_TOKEN_OPEN_INDEX) {
         if (*n == LULL_FILTER_STEPS)
             return FAIL(p, p->token.begin, "the path has more than %d steps", LULL_FILTER_STEPS);
-        struct lull_step *step = &steps[(*n)++];
+        struct lull_filter_step *step = &steps[(*n)++];
         if (p->token.kind == LULL_TOKEN_OPEN_INDEX) {
             if (!parse_index(p, step))
                 return false;
@@ -125,7 +125,7 @@ static bool parse_steps(struct parser *p, struct lull_step *steps, uint32_t *n)
             return false;
         if (p->token.kind != LULL_TOKEN_NAME)
             return FAIL(p, p->token.begin, "behind the point stands the name of a field");
-        *step = (struct lull_step){.name = token_text(p, &p->token)};
+        *step = (struct lull_filter_step){.name = token_text(p, &p->token)};
         if (!advance(p))
             return false;
     }
@@ -152,7 +152,7 @@ static bool parse_name(struct parser *p, struct lull_operand *operand)
         return FAIL(p, first.begin, "%s is a word of the language; write fields.%s", name, name);
     if (has_sign)
         return FAIL(p, first.begin, "there is no %s, only $name, $host, $cpu and $time", name);
-    struct lull_step steps[LULL_FILTER_STEPS] = {{.name = name}};
+    struct lull_filter_step steps[LULL_FILTER_STEPS] = {{.name = name}};
     struct lull_field_path path = {.steps = steps, .n_steps = 1};
     bool begins_with_dot = p->token.kind == LULL_TOKEN_DOT;
     if (!parse_steps(p, steps, &path.n_steps))

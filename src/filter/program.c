@@ -52,11 +52,11 @@ static uint32_t names_before_index(const struct lull_field_path *path)
     return n;
 }
 
-static void describe(const struct compiler *c, const struct lull_field_path *path,
+static bool describe(const struct compiler *c, const struct lull_field_path *path,
                      enum lull_field_scope scope, uint32_t n_names, struct lull_field_type *type)
 {
     g_autofree char *text = binding_path(path, scope, n_names);
-    c->source->ops->describe(c->source, c->class_index, text, type);
+    return c->source->ops->describe(c->source, c->class_index, text, type);
 }
 
 /* Has the field bound. */
@@ -102,18 +102,19 @@ static void find_way(const struct lull_field_path *path, uint32_t index,
 {
     uint32_t n_names = names_before_index(path);
     uint32_t n_indices = path->n_steps - n_names; /* and names behind them */
-    field->is_left_out = type->is_optional;
-    field->is_optional = type->is_optional || n_indices > 0; /* the array may be shorter */
+    enum lull_info_kind kind = type->info.kind;
+    field->is_left_out = type->info.is_optional;
+    field->is_optional = type->info.is_optional || n_indices > 0; /* the array may be shorter */
     field->how = FIELD_READ;
     field->load = (struct lull_load){.field = index,
-                                     .is_signed = type->is_signed,
-                                     .is_big_endian = type->is_big_endian,
+                                     .is_signed = type->info.is_signed,
+                                     .is_big_endian = type->info.is_big_endian,
                                      .bytes = type->element_bytes,
                                      .labels = type->labels};
-    if (n_indices == 0 && type->kind == LULL_FIELD_INT) {
+    if (n_indices == 0 && (kind == LULL_INFO_INT || kind == LULL_INFO_ENUM)) {
         field->load.kind = LULL_LOAD_INT;
         field->bind_kind = LULL_BIND_INT;
-    } else if (n_indices == 0 && type->kind == LULL_FIELD_TEXT) {
+    } else if (n_indices == 0 && kind == LULL_INFO_TEXT) {
         field->load.kind = LULL_LOAD_TEXT;
         field->load.labels = NULL;
         field->bind_kind = LULL_BIND_TEXT;
@@ -121,10 +122,10 @@ static void find_way(const struct lull_field_path *path, uint32_t index,
         field->load.kind = LULL_LOAD_ELEMENT;
         field->load.index = path->steps[n_names].index;
         field->bind_kind = LULL_BIND_RAW;
-    } else if (n_indices == 0 && type->kind == LULL_FIELD_ARRAY) {
-        field->how = type->is_optional ? FIELD_READ : FIELD_PRESENT; /* it has no value */
+    } else if (n_indices == 0 && kind == LULL_INFO_BYTES) {
+        field->how = type->info.is_optional ? FIELD_READ : FIELD_PRESENT; /* it has no value */
         field->load.kind = LULL_LOAD_VISITED;
-    } else if (type->kind == LULL_FIELD_OTHER) {
+    } else if (kind == LULL_INFO_ARRAY || kind == LULL_INFO_REAL) {
         field->load.kind = LULL_LOAD_VISITED;
     } else {
         field->how = FIELD_ABSENT; /* an index into a number, say */
@@ -148,8 +149,7 @@ static const struct field *field_of(struct compiler *c, uint32_t index)
     for (size_t i = 0; i < 2 && n_names > 0; i++) {
         enum lull_field_scope scope = orders[path->scope][i];
         struct lull_field_type type;
-        describe(c, path, scope, n_names, &type);
-        if (type.kind != LULL_FIELD_NONE) {
+        if (describe(c, path, scope, n_names, &type)) {
             field->scope = scope;
             find_way(path, index, &type, field);
             break;

@@ -18,7 +18,7 @@ struct walk {
     uint32_t matched[LULL_FILTER_FIELDS]; /* by path: its first steps that are open */
 };
 
-static bool step_matches(const struct lull_step *step, const char *name, uint64_t index)
+static bool step_matches(const struct lull_filter_step *step, const char *name, uint64_t index)
 {
     if (name == NULL || step->name == NULL)
         return name == NULL && step->name == NULL && step->index == index;

@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "ctf/layout.h"
+#include "ctf/fields.h"
 #include "ctf/metadata.h"
 #include "ctf/stream.h"
+#include "ctf/text.h"
 #include "source/place.h"
 #include "source/stitch.h"
 
@@ -24,6 +27,7 @@ struct ctf_source {
     GPtrArray *streams; /* struct ctf_stream */
     GPtrArray *texts;   /* strings of info */
     uint32_t fields_size;
+    uint32_t n_unnumbered; /* streams whose packets do not say which of its class they are */
 };
 
 /* ---- streams ---- */
@@ -88,6 +92,34 @@ static bool stream_visit(const struct lull_source_stream *base, const struct lul
     return lull_ctf_stream_visit(((const struct ctf_stream *)base)->cursor, visitor, user, error);
 }
 
+static bool stream_visit_packet(const struct lull_source_stream *base,
+                                const struct lull_visitor *visitor, void *user, GError **error)
+{
+    const struct lull_ctf_stream *cursor = ((const struct ctf_stream *)base)->cursor;
+    return lull_ctf_stream_visit_packet(cursor, visitor, user, error);
+}
+
+static bool stream_cycles(const struct lull_source_stream *base, uint64_t *cycles)
+{
+    const struct lull_ctf_stream *cursor = ((const struct ctf_stream *)base)->cursor;
+    *cycles = lull_memory_get(cursor->memory, LULL_MEM_CLOCK);
+    return cursor->stream->clock != NULL;
+}
+
+static struct lull_layout *stream_layout(const struct lull_source_stream *base, uint32_t flags)
+{
+    return lull_ctf_layout_new(((const struct ctf_stream *)base)->cursor, flags);
+}
+
+static void stream_bytes(const struct lull_source_stream *base, struct lull_event_bytes *bytes)
+{
+    const struct lull_ctf_stream *cursor = ((const struct ctf_stream *)base)->cursor;
+    *bytes = (struct lull_event_bytes){.data = cursor->buf,
+                                       .begin = cursor->event_body,
+                                       .end = cursor->event_end,
+                                       .packet = (uint64_t)cursor->packet};
+}
+
 static const struct lull_source_stream_ops stream_ops = {
     .start = stream_start,
     .next = stream_next,
@@ -96,6 +128,10 @@ static const struct lull_source_stream_ops stream_ops = {
     .set_report = stream_set_report,
     .progress = stream_progress,
     .visit = stream_visit,
+    .visit_packet = stream_visit_packet,
+    .cycles = stream_cycles,
+    .layout = stream_layout,
+    .bytes = stream_bytes,
 };
 
 static void stream_free(gpointer data)
@@ -195,6 +231,10 @@ static void add_stream(void *user, struct lull_stitched *found)
     stream->base.ops = &stream_ops;
     stream->base.cpu = stream->cursor->cpu;
     stream->base.size_bytes = size;
+    stream->base.class_id = stream->cursor->stream->decl->id;
+    stream->base.instance = stream->cursor->list.instance != UINT64_MAX
+                                ? stream->cursor->list.instance
+                                : source->n_unnumbered++;
     stream->base.event.impl = &stream->base;
     g_ptr_array_add(source->streams, stream);
     if (lacks_times(&stream->cursor->list)) {
@@ -355,6 +395,22 @@ static void describe(struct ctf_source *source)
     memcpy(source->base.clock_uuid, clock->uuid, sizeof clock->uuid);
 }
 
+static void describe_environment(struct ctf_source *source)
+{
+    const struct lull_schema *schema = source->schema;
+    const char **list = g_new0(const char *, 2 * (size_t)schema->n_env + 1);
+    for (uint32_t i = 0; i < schema->n_env; i++) {
+        const struct lull_env_entry *entry = &schema->env[i];
+        list[2 * i] = entry->key;
+        list[2 * i + 1] = entry->text != NULL
+                              ? entry->text
+                              : keep(source, g_strdup_printf("%" G_GINT64_FORMAT, entry->number));
+    }
+    source->base.environment = list;
+    source->base.has_uuid = schema->has_uuid;
+    memcpy(source->base.uuid, schema->uuid, sizeof schema->uuid);
+}
+
 static void declare_classes(struct ctf_source *source)
 {
     struct lull_source *base = &source->base;
@@ -365,8 +421,12 @@ static void declare_classes(struct ctf_source *source)
     struct lull_event_class *event_class = base->classes;
     for (uint32_t i = 0; i < schema->n_streams; i++) {
         for (uint32_t e = 0; e < schema->streams[i].n_events; e++, event_class++) {
-            event_class->name = schema->streams[i].events[e].name;
+            const struct lull_event_decl *decl = &schema->streams[i].events[e];
+            event_class->name = decl->name;
+            event_class->model_uri = decl->emf_uri;
+            event_class->log_level = decl->loglevel;
             event_class->index = (uint32_t)(event_class - base->classes);
+            event_class->source = base;
             source->plan->streams[i].plans[e].event_class = event_class;
         }
     }
@@ -381,6 +441,7 @@ static void source_free(struct lull_source *base)
         lull_schema_free(source->schema);
     g_ptr_array_unref(source->texts);
     g_free(base->classes);
+    g_free((gpointer)base->environment);
     g_free((char *)base->info.path);
     g_free(source);
 }
@@ -418,46 +479,49 @@ static void source_prepare_sums(struct lull_source *base)
     lull_ctf_plan_load_all(((struct ctf_source *)base)->plan);
 }
 
-/* The same array is a text or a list of integers as lull_event_visit() shows it. */
-static void describe_array(const struct lull_fc *fc, struct lull_field_type *type)
+/* The stream class of an event class, whose index within it is *index. */
+static const struct lull_stream_plan *stream_of_class(const struct lull_source *base,
+                                                      uint32_t class_index, uint32_t *index)
 {
-    const struct lull_fc *element =
-        fc->kind == LULL_FC_ARRAY ? fc->array.element : fc->sequence.element;
-    if (!lull_ctf_plan_can_bind(fc, LULL_BIND_RAW))
-        return;
-    type->kind = element->integer.size == 8 && element->integer.encoding != LULL_ENCODING_NONE
-                     ? LULL_FIELD_TEXT
-                     : LULL_FIELD_ARRAY;
-    type->element_bytes = (uint8_t)(element->integer.size / 8);
-    type->is_signed = element->integer.is_signed;
-    type->is_big_endian = element->integer.is_big_endian;
-    type->labels = element->integer.enumeration != NULL ? element : NULL;
+    const struct lull_stream_plan *stream = ((const struct ctf_source *)base)->plan->streams;
+    while (class_index >= stream->first_class + stream->decl->n_events)
+        stream++;
+    *index = class_index - stream->first_class;
+    return stream;
 }
 
-static void source_describe(const struct lull_source *base, uint32_t class_index, const char *path,
+static void source_each_field(const struct lull_source *base, uint32_t class_index,
+                              void (*visit)(void *user, const struct lull_field_info *field),
+                              void *user)
+{
+    uint32_t index;
+    const struct lull_stream_decl *stream = stream_of_class(base, class_index, &index)->decl;
+    lull_ctf_each_field(stream, &stream->events[index], visit, user);
+}
+
+static bool source_describe(const struct lull_source *base, uint32_t class_index, const char *path,
                             struct lull_field_type *type)
 {
-    const struct ctf_source *source = (const struct ctf_source *)base;
-    uint32_t s = 0;
-    while (class_index >=
-           source->plan->streams[s].first_class + source->schema->streams[s].n_events)
-        s++;
-    const struct lull_stream_plan *stream = &source->plan->streams[s];
-    *type = (struct lull_field_type){.kind = LULL_FIELD_NONE};
-    const struct lull_fc *fc = lull_ctf_plan_find_field(stream, class_index - stream->first_class,
-                                                        path, &type->is_optional);
+    uint32_t index;
+    bool is_optional;
+    const struct lull_stream_plan *stream = stream_of_class(base, class_index, &index);
+    const struct lull_fc *fc = lull_ctf_plan_find_field(stream, index, path, &is_optional);
     if (fc == NULL)
-        return;
-    type->kind = LULL_FIELD_OTHER;
-    if (fc->kind == LULL_FC_STRING) {
-        type->kind = LULL_FIELD_TEXT;
-    } else if (fc->kind == LULL_FC_ARRAY || fc->kind == LULL_FC_SEQUENCE) {
-        describe_array(fc, type);
-    } else if (fc->kind == LULL_FC_INT) {
-        type->kind = LULL_FIELD_INT;
-        type->is_signed = fc->integer.is_signed;
-        type->labels = fc->integer.enumeration != NULL ? fc : NULL;
+        return false;
+    *type = (struct lull_field_type){.element_bytes = 0};
+    lull_ctf_describe(fc, &type->info);
+    type->info.is_optional = is_optional;
+    if ((fc->kind == LULL_FC_ARRAY || fc->kind == LULL_FC_SEQUENCE) &&
+        type->info.kind != LULL_INFO_ARRAY) {
+        fc = fc->kind == LULL_FC_ARRAY ? fc->array.element : fc->sequence.element;
+        /* The raw bytes of wide characters are not what a text shows. */
+        if (type->info.kind != LULL_INFO_TEXT || lull_encoding_unit(fc->integer.encoding) == 1)
+            type->element_bytes = (uint8_t)(fc->integer.size / 8);
+        type->info.is_signed = fc->integer.is_signed; /* also of characters */
     }
+    if ((fc->kind == LULL_FC_INT || fc->kind == LULL_FC_VARINT) && fc->integer.enumeration != NULL)
+        type->labels = fc;
+    return true;
 }
 
 static const char *source_label(const void *labels, uint64_t value)
@@ -469,6 +533,7 @@ static const struct lull_source_ops source_ops = {
     .free = source_free,
     .subscribe = source_subscribe,
     .prepare_sums = source_prepare_sums,
+    .each_field = source_each_field,
     .describe = source_describe,
     .label = source_label,
 };
@@ -493,6 +558,7 @@ struct lull_source *lull_ctf_source_open(struct lull_place *const *places, uint3
     struct ctf_source *source = g_new0(struct ctf_source, 1);
     source->base.ops = &source_ops;
     source->base.info.path = g_strdup(places[0]->path);
+    source->base.info.below = "";
     source->base.info.directory_count = n_places;
     source->base.info.begin_ns = INT64_MAX;
     source->base.info.end_ns = INT64_MIN;
@@ -511,6 +577,7 @@ struct lull_source *lull_ctf_source_open(struct lull_place *const *places, uint3
         return NULL;
     }
     describe(source);
+    describe_environment(source);
     declare_classes(source);
     source->base.joined_clock = lull_schema_env_text(source->schema, LULL_ENV_JOINED_CLOCK);
     if (!open_streams(source, places, n_places, error)) {

@@ -42,9 +42,27 @@ const char *lull_event_class_name(const struct lull_event_class *event_class)
     return event_class->name;
 }
 
+int64_t lull_event_class_log_level(const struct lull_event_class *event_class)
+{
+    return event_class->log_level;
+}
+
+const char *lull_event_class_model_uri(const struct lull_event_class *event_class)
+{
+    return event_class->model_uri;
+}
+
 uint32_t lull_event_class_number(const struct lull_event_class *event_class)
 {
     return event_class->number;
+}
+
+void lull_event_class_each_field(const struct lull_event_class *event_class,
+                                 void (*visit)(void *user, const struct lull_field_info *field),
+                                 void *user)
+{
+    const struct lull_source *source = event_class->source;
+    source->ops->each_field(source, event_class->index, visit, user);
 }
 
 uint32_t lull_session_host_count(const struct lull_session *session)
@@ -67,6 +85,17 @@ const struct lull_trace *lull_session_trace(const struct lull_session *session, 
 {
     g_return_val_if_fail(index < session->traces->len, NULL);
     return &lull_session_trace_at(session, index)->source->info;
+}
+
+const char *lull_session_environment(const struct lull_session *session, uint32_t trace,
+                                     const char *key)
+{
+    g_return_val_if_fail(trace < session->traces->len, NULL);
+    const char *const *entry = lull_session_trace_at(session, trace)->source->environment;
+    for (; entry != NULL && *entry != NULL; entry += 2)
+        if (strcmp(entry[0], key) == 0)
+            return entry[1];
+    return NULL;
 }
 
 void lull_session_each_class(const struct lull_session *session,
@@ -122,8 +151,9 @@ uint32_t lull_session_subscribe(struct lull_session *session, const char *const 
     struct lull_subscription subscription = {names, bindings, n_bindings, fields_size, false};
     g_return_val_if_fail(n_bindings <= 64, UINT32_MAX);
     for (uint32_t i = 0; i < n_bindings; i++) {
-        uint32_t size =
-            bindings[i].kind == LULL_BIND_INT ? sizeof(int64_t) : sizeof(struct lull_text);
+        uint32_t size = bindings[i].kind == LULL_BIND_INT || bindings[i].kind == LULL_BIND_REAL
+                            ? sizeof(int64_t)
+                            : sizeof(struct lull_text);
         g_return_val_if_fail(bindings[i].offset >= 8 && bindings[i].offset % 8 == 0 &&
                                  bindings[i].offset + size <= fields_size,
                              UINT32_MAX);
@@ -184,6 +214,12 @@ bool lull_session_intersect(struct lull_session *session, GError **error)
     return true;
 }
 
+void lull_session_set_order(struct lull_session *session, enum lull_order order)
+{
+    session->order = order;
+    session->is_started = false;
+}
+
 void lull_session_rewind(struct lull_session *session)
 {
     session->is_started = false;
@@ -224,6 +260,7 @@ static void start(struct lull_session *session)
     for (uint32_t i = 0; i < session->streams->len; i++)
         if (lull_session_is_selected(session, session->streams->pdata[i]))
             session->merged[n++] = session->streams->pdata[i];
+    lull_session_sort_streams(session, session->merged, n);
     lull_merge_init(&session->merge, n);
     for (uint32_t i = 0; i < n; i++) {
         lull_session_start_stream(session, session->merged[i]);
@@ -265,6 +302,19 @@ bool lull_event_visit(const struct lull_event *event, const struct lull_visitor 
 {
     const struct lull_source_stream *stream = event->impl;
     return stream->ops->visit(stream, visitor, user, error);
+}
+
+bool lull_event_visit_packet(const struct lull_event *event, const struct lull_visitor *visitor,
+                             void *user, GError **error)
+{
+    const struct lull_source_stream *stream = event->impl;
+    return stream->ops->visit_packet(stream, visitor, user, error);
+}
+
+bool lull_event_cycles(const struct lull_event *event, uint64_t *cycles)
+{
+    const struct lull_source_stream *stream = event->impl;
+    return stream->ops->cycles(stream, cycles);
 }
 
 double lull_session_progress(const struct lull_session *session)

@@ -101,7 +101,9 @@ static void adopt_clock(struct session_trace *trace, const struct session_host *
     }
 }
 
-static bool add_trace(struct lull_session *session, GPtrArray *places, GError **error)
+/* `below` is the end of the first place's path. */
+static bool add_trace(struct lull_session *session, GPtrArray *places, const char *below,
+                      GError **error)
 {
     struct session_trace *trace = g_new0(struct session_trace, 1);
     trace->session = session;
@@ -115,6 +117,8 @@ static bool add_trace(struct lull_session *session, GPtrArray *places, GError **
         return false;
     }
     struct lull_source *source = trace->source;
+    source->info.below =
+        source->info.path + (below - ((const struct lull_place *)places->pdata[0])->path);
     source->info.host = find_host(session, source);
     adopt_clock(trace, lull_session_host_at(session, source->info.host));
     g_ptr_array_add(session->traces, trace);
@@ -266,7 +270,20 @@ static bool read_metadata(struct adding *adding, struct lull_place *place, const
     return false;
 }
 
-static void add_groups(struct adding *adding, const struct lull_search *search)
+/* The end of the first place's path behind what was asked for. Nothing if the trace lies in several
+ * directories: none of them names it. */
+static const char *path_below(const GPtrArray *places, const char *root)
+{
+    const char *path = ((const struct lull_place *)places->pdata[0])->path;
+    size_t length = places->len > 1 ? strlen(path) : strlen(root);
+    const char *below = places->len > 1 || strncmp(path, root, length) == 0 ? path + length : path;
+    while (*below == '/')
+        below++;
+    return below;
+}
+
+static void add_groups(struct adding *adding, const struct lull_search *search,
+                       const char *const *paths)
 {
     g_autoptr(GPtrArray) groups = g_ptr_array_new_with_free_func(free_group);
     g_autoptr(GHashTable) by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -279,9 +296,11 @@ static void add_groups(struct adding *adding, const struct lull_search *search)
     for (uint32_t i = 0; i < groups->len; i++) {
         GError *error = NULL;
         GPtrArray *places = ((struct trace_group *)groups->pdata[i])->places;
-        bool done = add_trace(adding->session, places, &error);
+        const struct lull_place *first = places->pdata[0];
+        bool done =
+            add_trace(adding->session, places, path_below(places, paths[first->root]), &error);
         if (!done)
-            note_error(adding, ((struct lull_place *)places->pdata[0])->root, error);
+            note_error(adding, first->root, error);
         for (uint32_t k = 0; k < places->len; k++) {
             struct lull_place *place = places->pdata[k];
             if (done)
@@ -333,7 +352,7 @@ bool lull_session_add_all(struct lull_session *session, const char *const *paths
             note_error(&adding, i, g_error_copy(search.errors->pdata[k]));
         g_ptr_array_set_size(search.errors, 0);
     }
-    add_groups(&adding, &search);
+    add_groups(&adding, &search, paths);
     bool done = conclude(&adding, paths, error);
     for (uint32_t i = 0; i < search.notes->len; i++)
         g_ptr_array_add(session->notes->problems, g_strdup(search.notes->pdata[i]));

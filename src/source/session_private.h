@@ -47,6 +47,7 @@ struct lull_session {
     int64_t begin_ns, end_ns;
     int32_t only_host, only_cpu;
     bool is_intersected;
+    enum lull_order order;
     uint32_t n_threads; /* for streams that are read apart; 0: as many as CPUs */
 
     struct lull_event_filter *filter; /* or NULL */
@@ -75,6 +76,10 @@ static inline struct session_host *lull_session_host_at(const struct lull_sessio
 {
     return session->hosts->pdata[index];
 }
+
+/* Puts streams into the session's order for events of equal time. */
+void lull_session_sort_streams(const struct lull_session *session,
+                               struct lull_source_stream **streams, uint32_t n);
 
 /* Makes the sources know the subscriptions, less what the filter rejects. */
 void lull_session_subscribe_sources(struct lull_session *session);

@@ -223,22 +223,22 @@ bool lull_session_is_selected(const struct lull_session *session,
     return trace->is_exempt || (trace->is_wanted && cpu_may_pass(session, trace, stream->cpu));
 }
 
-/* A time of a trace on its host's clock. */
-static int64_t host_time(const struct session_trace *trace, int64_t time_ns)
+/* A time plus a difference; saturates. */
+static int64_t add_delta(int64_t time_ns, int64_t delta_ns)
 {
     int64_t sum;
-    if (__builtin_add_overflow(time_ns, trace->delta_ns, &sum))
-        return trace->delta_ns < 0 ? INT64_MIN : INT64_MAX;
+    if (__builtin_add_overflow(time_ns, delta_ns, &sum))
+        return delta_ns < 0 ? INT64_MIN : INT64_MAX;
     return sum;
 }
 
 /* Leaves of the window the time in which all streams of the trace have packets. */
 static void intersect(const struct session_trace *trace, struct lull_source_window *window)
 {
-    int64_t begin =
-        lull_clock_transform_apply(&window->transform, host_time(trace, trace->common_begin_ns));
-    int64_t end =
-        lull_clock_transform_apply(&window->transform, host_time(trace, trace->common_end_ns));
+    int64_t begin = lull_clock_transform_apply(&window->transform,
+                                               add_delta(trace->common_begin_ns, window->delta_ns));
+    int64_t end = lull_clock_transform_apply(&window->transform,
+                                             add_delta(trace->common_end_ns, window->delta_ns));
     window->begin_ns = MAX(window->begin_ns, begin);
     window->end_ns = MIN(window->end_ns, MIN(end, INT64_MAX - 1) + 1);
 }
@@ -250,7 +250,7 @@ void lull_session_start_stream(const struct lull_session *session,
     struct lull_source_window window = {
         .begin_ns = session->begin_ns,
         .end_ns = session->end_ns,
-        .delta_ns = trace->delta_ns,
+        .delta_ns = session->order == LULL_ORDER_BABELTRACE ? 0 : trace->delta_ns,
         .transform = lull_session_host_at(session, stream->event.host)->transform,
     };
     if (session->is_intersected)

@@ -6,32 +6,26 @@
 #include <lull/session.h>
 
 #include "base/report.h"
+#include "source/layout.h"
 
 struct lull_class_filter;
+struct lull_source;
 
 struct lull_event_class {
     const char *name;
-    uint32_t index;                         /* within the source */
-    uint32_t number;                        /* within the session */
+    const char *model_uri; /* or NULL */
+    int64_t log_level;     /* or -1 */
+    uint32_t index;        /* within the source */
+    uint32_t number;       /* within the session */
+    const struct lull_source *source;
     const struct lull_class_filter *filter; /* of the session; NULL: none is set */
 };
 
 /* What is known of a field before reading. */
-enum lull_field_kind {
-    LULL_FIELD_NONE, /* the class has no such field */
-    LULL_FIELD_INT,
-    LULL_FIELD_TEXT,
-    LULL_FIELD_ARRAY, /* of integers that LULL_BIND_RAW can give */
-    LULL_FIELD_OTHER, /* only lull_event_visit() shows it */
-};
-
 struct lull_field_type {
-    enum lull_field_kind kind;
-    bool is_optional; /* a variant may leave it out */
-    /* Of the integer or the array's elements. */
-    bool is_signed, is_big_endian;
-    uint8_t element_bytes; /* of arrays, also those that are texts; else 0 */
-    const void *labels;    /* of an enumeration, for lull_source_ops.label; or NULL */
+    struct lull_field_info info; /* without path; structures and variants are LULL_INFO_ARRAY */
+    uint8_t element_bytes; /* of arrays that can be bound, also those that are texts; else 0 */
+    const void *labels;    /* of an enumeration or its array, for lull_source_ops.label; or NULL */
 };
 
 /* Fields that are wanted besides those of the subscription. */
@@ -73,6 +67,12 @@ struct lull_source_stream_ops {
     uint64_t (*progress)(const struct lull_source_stream *stream); /* bytes */
     bool (*visit)(const struct lull_source_stream *stream, const struct lull_visitor *visitor,
                   void *user, GError **error);
+    bool (*visit_packet)(const struct lull_source_stream *stream,
+                         const struct lull_visitor *visitor, void *user, GError **error);
+    bool (*cycles)(const struct lull_source_stream *stream, uint64_t *cycles);
+    /* For lull_event_layout() and lull_event_bytes(). */
+    struct lull_layout *(*layout)(const struct lull_source_stream *stream, uint32_t flags);
+    void (*bytes)(const struct lull_source_stream *stream, struct lull_event_bytes *bytes);
 };
 
 /* One sequence of events. Implementations put it first in a structure of their own. */
@@ -82,7 +82,9 @@ struct lull_source_stream {
         event;        /* the next one, if has_event; host, trace, stream set by the session */
     int64_t bound_ns; /* after start(): no event comes before; INT64_MAX: there is none */
     bool has_event;
-    int32_t cpu; /* that all its events have, or -1 */
+    int32_t cpu;                 /* that all its events have, or -1 */
+    uint64_t class_id, instance; /* as the trace numbers them; files without a number are numbered
+                                    in the order of their names */
     uint64_t size_bytes;
     int64_t begin_ns, end_ns; /* of its packets, on the trace's own clock; begin > end: none */
 };
@@ -96,8 +98,6 @@ struct lull_subscription {
     bool is_exempt; /* from the session's filter */
 };
 
-struct lull_source;
-
 struct lull_source_ops {
     void (*free)(struct lull_source *source);
     /* Replaces all subscriptions. of_class[i] is the subscription of class i, or -1. Its fields may
@@ -108,8 +108,11 @@ struct lull_source_ops {
                       const struct lull_fields *const *extra, uint32_t max_extra_size);
     /* Makes the streams able to sum. */
     void (*prepare_sums)(struct lull_source *source);
-    /* The first field that a binding of this path would find, of whatever kind it is. */
-    void (*describe)(const struct lull_source *source, uint32_t class_index, const char *path,
+    /* For lull_event_class_each_field(). */
+    void (*each_field)(const struct lull_source *source, uint32_t class_index,
+                       void (*visit)(void *user, const struct lull_field_info *field), void *user);
+    /* The first field that a binding of this path would find, of whatever kind it is, or false. */
+    bool (*describe)(const struct lull_source *source, uint32_t class_index, const char *path,
                      struct lull_field_type *type);
     /* The label of a value, or NULL; `labels` is not NULL. */
     const char *(*label)(const void *labels, uint64_t value);
@@ -123,6 +126,9 @@ struct lull_source {
     bool has_clock_uuid;
     uint8_t clock_uuid[16];
     const char *joined_clock; /* names the joined clock its times were exported on, or NULL */
+    bool has_uuid;
+    uint8_t uuid[16];
+    const char *const *environment;   /* key, value, key, value, …, NULL */
     struct lull_event_class *classes; /* by stream class and id */
     uint32_t n_classes;
     struct lull_source_stream **streams;

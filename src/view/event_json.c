@@ -216,7 +216,6 @@ bool lull_event_json_format(struct lull_event_json *json, const struct lull_even
         .text = on_text,
         .blob = on_blob,
     };
-    json->line.length = 0;
     json->open.length = 0;
     json->needs_comma = false;
     json->has_context = json->has_fields = false;

@@ -17,10 +17,11 @@ struct lull_event_json {
 };
 
 void lull_event_json_clear(struct lull_event_json *json);
-/* Replaces json->line by {"time_ns":…,"host":…,"cpu":…,"name":…,"context":{…},"fields":{…}} and a
- * newline. Integers are numbers; an enumeration is {"value":…,"label":…} with null where no label
- * is known; a variant is an object with the one chosen option. False with an error if the event's
- * bytes are damaged; the line then holds what came before, is well formed and has "damaged":true.
+/* Appends to json->line, which the caller empties,
+ * {"time_ns":…,"host":…,"cpu":…,"name":…,"context":{…},"fields":{…}} and a newline. Integers are
+ * numbers; an enumeration is {"value":…,"label":…} with null where no label is known; a variant is
+ * an object with the one chosen option. False with an error if the event's bytes are damaged; the
+ * line then holds what came before, is well formed and has "damaged":true.
  */
 bool lull_event_json_format(struct lull_event_json *json, const struct lull_event *event,
                             GError **error);

@@ -81,6 +81,14 @@ void lull_line_octal(struct lull_line *line, uint64_t value)
     lull_line_bytes(line, digits + at, sizeof digits - at);
 }
 
+void lull_line_binary(struct lull_line *line, uint64_t value, uint32_t bits)
+{
+    lull_line_literal(line, "0b");
+    while (bits > 0) {
+        lull_line_char(line, (char)('0' + (value >> --bits & 1)));
+    }
+}
+
 void lull_line_real(struct lull_line *line, double value)
 {
     char text[40];

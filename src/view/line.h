@@ -61,6 +61,9 @@ void lull_line_real(struct lull_line *line, double value);
 /* Exactly nine digits. */
 void lull_line_nanoseconds(struct lull_line *line, uint32_t value);
 
+/* All `bits` digits behind "0b". */
+void lull_line_binary(struct lull_line *line, uint64_t value, uint32_t bits);
+
 /* Text as a person may safely see it on a terminal: control characters, quotes, backslashes and
  * what is not UTF-8 are escaped as in C (\n, \", \\, \x1b). Without quotes around it. */
 void lull_line_escaped(struct lull_line *line, const char *text, size_t length);

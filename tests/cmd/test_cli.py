@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 from tap import Tap
 
@@ -245,6 +246,48 @@ def test_options():
            "--host")
 
 
+def values(part):
+    """All values without parts of what print --json shows: what --count-fields counts."""
+    if isinstance(part, dict) and set(part) >= {"value", "label"}:
+        yield part["value"]
+    elif isinstance(part, dict):
+        for inner in part.values():
+            yield from values(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            yield from values(inner)
+    else:
+        yield part
+
+
+def checksum(value):
+    if isinstance(value, str):
+        text = value.encode()
+        text += bytes(-len(text) % 8)
+        return len(value.encode()) + sum(int.from_bytes(text[i:i + 8], "little") for i in range(0, len(text), 8))
+    return value
+
+
+def test_count_fields():
+    for trace in (client, chain):
+        everything = events(trace)
+        found = [value for event in everything for part in ("context", "fields") for value in values(event[part])]
+        expected = {"events": len(everything), "fields": len(found), "checksum": sum(map(checksum, found)) % 2**64}
+        for threads in ("1", "2", "7"):
+            done = run("print", "--count-fields", "--json", "--threads", threads, trace)
+            tap.ok(json.loads(done.stdout) == expected, f"--count-fields, {threads} threads", done.stdout, expected)
+        check("--count-fields in words", run("print", "--count-fields", trace), 0,
+              f"^{expected['events']} events, {expected['fields']} fields, checksum {expected['checksum']:016x}\n$", "")
+    begin = json.loads(run("info", "--json", client).stdout)["traces"][0]["begin_ns"]
+    limits = ("--begin", str(begin + 6 * 10**9), "--end", str(begin + 7 * 10**9))
+    tap.ok(json.loads(run("print", "--count-fields", "--json", *limits, client).stdout)["events"]
+           == len(events(*limits, client)), "--count-fields with limits")
+    check("--count-fields and --events", run("print", "--count-fields", "--events=*", client), 2, "",
+          "give it without --events")
+    same = {run("info", "--events", "--threads", threads, client, httpd, db, chain).stdout for threads in "1235"}
+    tap.ok(len(same) == 1, "info --events does not depend on --threads")
+
+
 def test_text():
     first = events("--limit", "1", client)[0]
     seconds, rest = divmod(first["time_ns"], 10**9)
@@ -261,6 +304,43 @@ def test_text():
     check("the host is named if there are several", run("print", "-n1", client, db), 0, r"^\S+ (client|db) cpu0 ", "")
     check("--local", run("print", "-n1", "--time=iso", "--local", client, env={"TZ": "XYZ-3"}), 0,
           rf"^2026-11-21T\d\d:\d\d:\d\d\.{rest:09}\+03:00 ", "")
+    test_clocks(first, seconds, rest)
+    test_babeltrace(first, rest)
+
+
+def test_clocks(first, seconds, rest):
+    """Babeltrace's options for the clock, in Lull's own form; the peer's form is in compare_text.py."""
+    cycles = first["time_ns"] - json.loads(run("info", "--json", client).stdout)["traces"][0]["clock"]["offset_ns"]
+    utc = time.strftime("%H:%M:%S", time.gmtime(seconds))
+    later = time.strftime("%H:%M:%S", time.gmtime(seconds + 3 * 3600))
+    for options, stamp in [
+            (["--clock-seconds"], rf"{seconds}\.{rest:09}"),
+            (["--clock-date"], rf"2026-11-21 {utc}\.{rest:09}"),
+            (["--clock-date", "--local"], rf"2026-11-21 {later}\.{rest:09}"),
+            (["--local", "--clock-gmt"], rf"{utc}\.{rest:09}"),
+            (["--clock-cycles"], f"{cycles:020}"),
+            (["--clock-seconds", "--clock-offset=-1", "--clock-offset-ns=7"], rf"{seconds - 1}\.{rest + 7:09}")]:
+        check(" ".join(options), run("print", "-n1", *options, client, env={"TZ": "XYZ-3"}), 0, rf"^{stamp} cpu", "")
+    shifted = run("print", "-n1", "--clock-offset=3600", "--begin", str(first["time_ns"] + 3600 * 10**9), client)
+    check("--begin is read on the shifted clock", shifted, 0, rf"\.{rest:09} cpu{first['cpu']} {first['name']} ", "")
+    check("--clock-offset of nonsense", run("print", "--clock-offset=1.5", client), 2, "", r"--clock-offset takes")
+    check("--clock-offset too large", run("print", f"--clock-offset={2**62}", client), 2, "", r"--clock-offset takes")
+    check("two ways of saying the time", run("print", "--time=ns", "--clock-date", client), 2, "", r"--time and --clock")
+
+
+def test_babeltrace(first, rest):
+    print_it = ("print", "-n1", "--format=babeltrace")
+    check("--format=babeltrace", run(*print_it, client, env={"TZ": "XYZ-3"}), 0,
+          rf"^\[\d\d:\d\d:\d\d\.{rest:09}\] \(\+\?\.\?{{9}}\) client {first['name']}: "
+          rf"{{ cpu_id = {first['cpu']} }}, {{ pid = \d+, ", "")
+    check("--names and --fields", run(*print_it, "--names=scope", "-f", "trace:domain", "--no-delta", client), 0,
+          rf"^\[[\d:.]+\] kernel {first['name']}: stream.packet.context = {{ {first['cpu']} }}, ", "")
+    check("an unknown name", run(*print_it, "--names=colour", client), 2, "", r"--names does not know “colour”")
+    check("an unknown field", run(*print_it, "--fields=scope", client), 2, "", r"--fields does not know “scope”")
+    check("all and none", run(*print_it, "--names=all,none", client), 2, "", r"“all” or “none”, not both")
+    check("--fields without --format", run("print", "--fields=all", client), 2, "", r"belong to --format=babeltrace")
+    check("--json and --format", run("print", "--json", "--format=text", client), 2, "", r"--json and --format")
+    check("--time with --format", run(*print_it, "--time=iso", client), 2, "", r"not with --time")
 
 
 # --- info ----------------------------------------------------------------------------------------------------
@@ -407,6 +487,6 @@ def test_generated():
 
 
 for test in (test_help, test_usage, test_bad_input, test_bad_questions, test_pipes, test_terminal, test_options,
-             test_text, test_info, test_against_babeltrace, test_generated):
+             test_count_fields, test_text, test_info, test_against_babeltrace, test_generated):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

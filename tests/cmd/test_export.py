@@ -369,6 +369,8 @@ def test_selections():
              if "procname" in json.loads(line).get("context", {})}
     comm = sorted(n for n in names if n.isalnum())[0]
     round_trip("a task", [chain], ["--comm", comm])
+    round_trip("a filter", [django], ["--filter", 'name == "sched_switch" && next_comm =~ "p*" || name == "irq_*"'])
+    round_trip("a filter of hosts and CPUs", [django], ["--filter", 'host == "db" && cpu == 0'])
     round_trip("nothing", [chain], ["--tid", "999999999"], least=0)
 
 

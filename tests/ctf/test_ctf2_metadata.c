@@ -87,41 +87,38 @@ static void test_fragments(void)
 /* Sections 5.3.4 to 5.3.10. */
 static void test_numbers(void)
 {
-    struct lull_schema *s = parse_ok(FIELDS(
-        MEMBER("a",
-               "{'type':'fixed-length-bit-array','length':48,'byte-order':'big-endian',"
-               "'alignment':32}") "," MEMBER("b",
-                                             "{'type':'fixed-length-bit-array','length':32,'byte-"
-                                             "order':'little-endian',"
-                                             "'bit-order':'last-to-first'}") "," MEMBER("c",
-                                                                                        "{'type':'"
-                                                                                        "fixed-"
-                                                                                        "length-"
-                                                                                        "bit-map','"
-                                                                                        "length':"
-                                                                                        "16,'byte-"
-                                                                                        "order':'"
-                                                                                        "big-"
-                                                                                        "endian',"
-                                                                                        "'bit-"
-                                                                                        "order':'"
-                                                                                        "last-to-"
-                                                                                        "first','"
-                                                                                        "flags':{'"
-                                                                                        "shock':[["
-                                                                                        "3,3]],'"
-                                                                                        "cord':[[4,"
-                                                                                        "4],[8,10]]"
-                                                                                        "}}") "," MEMBER("d",
-                                                                                                         BOOLEAN) "," MEMBER("e",
-                                                                                                                             "{'type':'fixed-length-signed-integer','length':32,'byte-order':'big-endian',"
-                                                                                                                             "'bit-order':'first-to-last','preferred-display-base':16,'mappings':"
-                                                                                                                             "{'banana':[[-27399,-1882],[8,199]],'orange':[[-1,43]]}}") "," MEMBER("f",
-                                                                                                                                                                                                   "{'type':'fixed-length-floating-point-number','length':64,"
-                                                                                                                                                                                                   "'byte-order':'big-endian','alignment':32}") "," MEMBER("g",
-                                                                                                                                                                                                                                                           "{'type':'variable-length-unsigned-integer','mappings':"
-                                                                                                                                                                                                                                                           "{'lime':[[18446744073709551615,18446744073709551615]]},'roles':[]}") "," MEMBER("h",
-                                                                                                                                                                                                                                                                                                                                            "{'type':'variable-length-signed-integer','preferred-display-base':8}")));
+    struct lull_schema *s = parse_ok(FIELDS(MEMBER(
+        "a",
+        "{'type':'fixed-length-bit-array','length':48,'byte-order':'big-endian',"
+        "'alignment':32}") "," MEMBER("b",
+                                      "{'type':'fixed-length-bit-array','length':32,'byte-"
+                                      "order':'little-endian',"
+                                      "'bit-order':'last-to-first'}") "," MEMBER("c",
+                                                                                 "{'type':'"
+                                                                                 "fixed-"
+                                                                                 "length-"
+                                                                                 "bit-map','"
+                                                                                 "length':"
+                                                                                 "16,'byte-"
+                                                                                 "order':'"
+                                                                                 "big-"
+                                                                                 "endian',"
+                                                                                 "'bit-"
+                                                                                 "order':'"
+                                                                                 "last-to-"
+                                                                                 "first','"
+                                                                                 "flags':{'"
+                                                                                 "shock':[["
+                                                                                 "3,3]],'"
+                                                                                 "cord':[[4,"
+                                                                                 "4],[8,10]]"
+                                                                                 "}}") "," MEMBER("d",
+                                                                                                  BOOLEAN) "," MEMBER("e", "{'type':'fixed-length-signed-integer','length':32,'byte-order':'big-endian',"
+                                                                                                                           "'bit-order':'first-to-last','preferred-display-base':16,'mappings':"
+                                                                                                                           "{'banana':[[-27399,-1882],[8,199]],'orange':[[-1,43]]}}") "," MEMBER("f", "{'type':'fixed-length-floating-point-number','length':64,"
+                                                                                                                                                                                                      "'byte-order':'big-endian','alignment':32}") "," MEMBER("g", "{'type':'variable-length-unsigned-integer','mappings':"
+                                                                                                                                                                                                                                                                   "{'lime':[[18446744073709551615,18446744073709551615]]},'roles':[]}") "," MEMBER("h",
+                                                                                                                                                                                                                                                                                                                                                    "{'type':'variable-length-signed-integer','preferred-display-base':8}")));
     const struct lull_fc *p = payload(s), *fc = member(p, 0);
     g_assert_cmpuint(p->alignment, ==, 32); /* the largest of its members' */
     g_assert_cmpint(fc->integer.meaning, ==, LULL_INT_BITS);
@@ -161,25 +158,34 @@ static void test_numbers(void)
 /* Sections 5.3.11 to 5.3.17. */
 static void test_texts(void)
 {
-    struct lull_schema
-        *s =
-            parse_ok(
-                FIELDS(
-                    MEMBER("l", U("8")) "," MEMBER("a", STRING) "," MEMBER("b", "{'type':'null-"
-                                                                                "terminated-string'"
-                                                                                ",'encoding':'utf-"
-                                                                                "16le'}") "," MEMBER("c", "{'type':'static-length-string','encoding':'utf-32be','length':64}") "," MEMBER(
-                        "d", "{'type':'dynamic-length-string','encoding':'utf-16be',"
-                             "'length-field-location':{'origin':'event-record-payload','path':['l']"
-                             "}}") "," MEMBER("e",
-                                              "{'type':'static-length-blob','length':511267,'media-"
-                                              "type':'image/tiff'}") "," MEMBER("f",
-                                                                                "{'type':'dynamic-"
-                                                                                "length-blob','"
-                                                                                "length-field-"
-                                                                                "location':" PATH(
-                                                                                    "'l'") "}") "," MEMBER("g",
-                                                                                                           "{'type':'static-length-string','length':0}")));
+    struct lull_schema *s = parse_ok(FIELDS(MEMBER("l", U("8")) "," MEMBER("a", STRING) "," MEMBER(
+        "b",
+        "{'type':'null-"
+        "terminated-string'"
+        ",'encoding':'utf-"
+        "16le'}") "," MEMBER("c",
+                             "{'type':'static-length-string','encoding':'utf-32be','length':"
+                             "64}") "," MEMBER("d",
+                                               "{'type':'dynamic-length-string','"
+                                               "encoding':'utf-16be',"
+                                               "'length-field-location':{'origin':'event-"
+                                               "record-payload','path':['l']"
+                                               "}}") "," MEMBER("e",
+                                                                "{'type':'static-"
+                                                                "length-blob','"
+                                                                "length':511267,'"
+                                                                "media-"
+                                                                "type':'image/"
+                                                                "tiff'}") "," MEMBER("f",
+                                                                                     "{'type':'"
+                                                                                     "dynamic-"
+                                                                                     "length-blob',"
+                                                                                     "'"
+                                                                                     "length-field-"
+                                                                                     "location'"
+                                                                                     ":" PATH(
+                                                                                         "'l'") "}") "," MEMBER("g",
+                                                                                                                "{'type':'static-length-string','length':0}")));
     const struct lull_fc *p = payload(s), *fc = member(p, 1);
     g_assert_cmpuint(p->alignment, ==, 8);
     g_assert_cmpint(fc->kind, ==, LULL_FC_STRING);
@@ -208,35 +214,49 @@ static void test_texts(void)
 static void test_compounds(void)
 {
     struct lull_schema *s =
-        parse_ok(
-            PREAMBLE "^{'type':'field-class-alias','name':'u8','field-class':" U(
-                "8") "}"
-                     "^{'type':'field-class-alias','name':'uint8','field-class':'u8'}" STREAM EVENT(
-                         MEMBER("n", "'uint8'") "," MEMBER("ok", BOOLEAN) "," MEMBER(
-                             "flags",
-                             "{'type':'static-length-array','length':32,'minimum-alignment':32,"
-                             "'element-field-class':'u8'}") "," MEMBER("o",
-                                                                       "{'type':'optional','"
-                                                                       "selector-field-location'"
-                                                                       ":" PATH(
-                                                                           "'ok'") ",'field-class':"
-                                                                                   "{'type':'"
-                                                                                   "structure','"
-                                                                                   "minimum-"
-                                                                                   "alignment':64}"
-                                                                                   "}") "," MEMBER("r",
-                                                                                                   "{'type':'optional','selector-field-location':" PATH(
-                                                                                                       "'n'") ","
-                                                                                                              "'selector-field-ranges':[[1,3],[255,255]],'field-class':" STRING
-                                                                                                              "}") "," MEMBER("v",
-                                                                                                                              "{'type':'variant','selector-field-location':" PATH(
-                                                                                                                                  "'n'") ",'options':["
-                                                                                                                                         "{'selector-field-ranges':[[5,7],[1,2],[6,9]],'field-class':'u8'},"
-                                                                                                                                         "{'name':'juice','selector-field-ranges':[[3,4],[10,10]],'field-class':" STRING
-                                                                                                                                         "}]}") "," MEMBER("d",
-                                                                                                                                                           "{'type':'dynamic-length-array','minimum-alignment':16,'element-field-class':"
-                                                                                                                                                           "{'type':'structure'},'length-field-location':" PATH(
-                                                                                                                                                               "'n'") "}")));
+        parse_ok(PREAMBLE "^{'type':'field-class-alias','name':'u8','field-class':" U(
+            "8") "}"
+                 "^{'type':'field-class-alias','name':'uint8','field-class':'u8'}" STREAM EVENT(
+                     MEMBER("n", "'uint8'") "," MEMBER("ok", BOOLEAN) "," MEMBER(
+                         "flags",
+                         "{'type':'static-length-array','length':32,'minimum-alignment':32,"
+                         "'element-field-class':'u8'}") "," MEMBER("o",
+                                                                   "{'type':'optional','"
+                                                                   "selector-field-location'"
+                                                                   ":" PATH(
+                                                                       "'ok'") ",'field-class':"
+                                                                               "{'type':'"
+                                                                               "structure','"
+                                                                               "minimum-"
+                                                                               "alignment':64}"
+                                                                               "}") "," MEMBER("r",
+                                                                                               "{'"
+                                                                                               "typ"
+                                                                                               "e':"
+                                                                                               "'op"
+                                                                                               "tio"
+                                                                                               "nal"
+                                                                                               "','"
+                                                                                               "sel"
+                                                                                               "ect"
+                                                                                               "or-"
+                                                                                               "fie"
+                                                                                               "ld-"
+                                                                                               "loc"
+                                                                                               "ati"
+                                                                                               "on'"
+                                                                                               ":" PATH(
+                                                                                                   "'n'") ","
+                                                                                                          "'selector-field-ranges':[[1,3],[255,255]],'field-class':" STRING
+                                                                                                          "}") "," MEMBER("v",
+                                                                                                                          "{'type':'variant','selector-field-location':" PATH(
+                                                                                                                              "'n'") ",'options':["
+                                                                                                                                     "{'selector-field-ranges':[[5,7],[1,2],[6,9]],'field-class':'u8'},"
+                                                                                                                                     "{'name':'juice','selector-field-ranges':[[3,4],[10,10]],'field-class':" STRING
+                                                                                                                                     "}]}") "," MEMBER("d",
+                                                                                                                                                       "{'type':'dynamic-length-array','minimum-alignment':16,'element-field-class':"
+                                                                                                                                                       "{'type':'structure'},'length-field-location':" PATH(
+                                                                                                                                                           "'n'") "}")));
     const struct lull_fc *p = payload(s), *fc = member(p, 2);
     /* An optional field has alignment 1, whatever is in it. */
     g_assert_cmpuint(p->alignment, ==, 32);

@@ -65,20 +65,27 @@ static void test_leb128(void)
 
 #define LTF ",'bit-order':'last-to-first'"
 #define FTL ",'bit-order':'first-to-last'"
-#define BIG16 "{'type':'fixed-length-unsigned-integer','length':16,'byte-order':'big-endian'" FTL "}"
+#define BIG16                                                                                      \
+    "{'type':'fixed-length-unsigned-integer','length':16,'byte-order':'big-endian'" FTL "}"
 
-/* Section 6.4.3: the byte order says in which direction a byte's bits are read, the bit order whether
- * the first one is the lowest or the highest of the whole value. */
+/* Section 6.4.3: the byte order says in which direction a byte's bits are read, the bit order
+ * whether the first one is the lowest or the highest of the whole value. */
 static void test_bit_order(void)
 {
-    ASSERT_READS2(FIELDS(MEMBER("a", FIXED("unsigned-integer", "8", LTF)) ","
-                         MEMBER("b", FIXED("unsigned-integer", "3", LTF)) ","
-                         MEMBER("c", FIXED("signed-integer", "5", LTF)) ","
-                         MEMBER("d", BIG16) ","
-                         MEMBER("e", FIXED("unsigned-integer", "8", FTL))),
-                  /* 0xa6 from the lowest bit on is 01100101 = 101. 0xb1 is 100 01101: 4 and 13.
-                   * 0x01 0x80 from the highest bit on has ones at places 7 and 8: 128 + 256. */
-                  "0 e {a=101,b=4,c=13,d=384,e=166};", 0xa6, 0xb1, 0x01, 0x80, 0xa6);
+    ASSERT_READS2(
+        FIELDS(MEMBER("a", FIXED("unsigned-integer", "8", LTF)) "," MEMBER(
+            "b",
+            FIXED("unsigned-integer", "3",
+                  LTF)) "," MEMBER("c",
+                                   FIXED("signed-integer", "5",
+                                         LTF)) "," MEMBER("d",
+                                                          BIG16) "," MEMBER("e",
+                                                                            FIXED(
+                                                                                "unsigned-integer",
+                                                                                "8", FTL))),
+        /* 0xa6 from the lowest bit on is 01100101 = 101. 0xb1 is 100 01101: 4 and 13.
+         * 0x01 0x80 from the highest bit on has ones at places 7 and 8: 128 + 256. */
+        "0 e {a=101,b=4,c=13,d=384,e=166};", 0xa6, 0xb1, 0x01, 0x80, 0xa6);
 }
 
 static void test_meanings(void)
@@ -284,6 +291,80 @@ static void test_header(void)
                   "300 far;389 near;16385 near;", 0xc8, 0x01, 0xac, 0x02, 0, 5, 0, 0x81, 0);
 }
 
+struct bound_fields {
+    uint64_t have;
+    int64_t big, here, extra;
+    struct lull_text wide, again, blob, sized;
+};
+
+static const struct lull_binding bindings[] = {
+    {(const char *const[]){"big", NULL}, LULL_BIND_INT, G_STRUCT_OFFSET(struct bound_fields, big)},
+    {(const char *const[]){"here", NULL}, LULL_BIND_INT,
+     G_STRUCT_OFFSET(struct bound_fields, here)},
+    {(const char *const[]){"extra", NULL}, LULL_BIND_INT,
+     G_STRUCT_OFFSET(struct bound_fields, extra)},
+    {(const char *const[]){"wide", NULL}, LULL_BIND_TEXT,
+     G_STRUCT_OFFSET(struct bound_fields, wide)},
+    {(const char *const[]){"wide", NULL}, LULL_BIND_TEXT,
+     G_STRUCT_OFFSET(struct bound_fields, again)},
+    {(const char *const[]){"blob", NULL}, LULL_BIND_RAW,
+     G_STRUCT_OFFSET(struct bound_fields, blob)},
+    {(const char *const[]){"sized", NULL}, LULL_BIND_TEXT,
+     G_STRUCT_OFFSET(struct bound_fields, sized)},
+};
+
+/* Bindings: the same values as the visitor's, and which of them were there. */
+static void test_bindings(void)
+{
+    g_autofree char *metadata =
+        spell(FIELDS(MEMBER("big", VU) "," MEMBER("here", FIXED("boolean", "8", "")) "," MEMBER(
+            "extra",
+            OPTIONAL("'here'", "",
+                     VS)) "," MEMBER("wide",
+                                     STRING8(
+                                         "null-terminated-string", "utf-16le",
+                                         "")) "," MEMBER("blob",
+                                                         "{'type':'static-length-blob','length':"
+                                                         "2}") "," MEMBER("sized",
+                                                                          STRING8("static-length-"
+                                                                                  "string",
+                                                                                  "utf-32le",
+                                                                                  ",'length':8"))));
+    static const uint8_t bytes[] = {0xac, 2, 4, 0x7f, 0xe9, 0, 'x', 0, 0,   0, 1,   2,
+                                    'q',  0, 0, 0,    0,    0, 0,   0, 7,   0, 'y', 0,
+                                    0,    0, 3, 4,    'r',  0, 0,   0, 's', 0, 0,   0};
+    g_autofree char *dir = new_directory();
+    write_text(dir, "metadata", metadata);
+    write_file(dir, "s", bytes, sizeof bytes);
+    g_autoptr(GError) error = NULL;
+    struct lull_session *session = lull_session_new();
+    lull_session_add(session, dir, &error);
+    g_assert_no_error(error);
+    lull_session_subscribe(session, (const char *const[]){"e", NULL}, bindings,
+                           G_N_ELEMENTS(bindings), sizeof(struct bound_fields));
+    static const struct {
+        uint64_t have;
+        int64_t big, here, extra;
+        const char *wide, *blob, *sized;
+    } expected[] = {{0x7f, 300, 1, -1, "éx", "\1\2", "q"}, {0x7b, 7, 0, 0, "y", "\3\4", "rs"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(expected); i++) {
+        struct lull_event event;
+        g_assert_cmpint(lull_session_next(session, &event), ==, 1);
+        const struct bound_fields *f = event.fields;
+        g_assert_cmphex(f->have, ==, expected[i].have);
+        g_assert_cmpint(f->big, ==, expected[i].big);
+        g_assert_cmpint(f->here, ==, expected[i].here);
+        g_assert_cmpint(f->extra, ==, expected[i].extra);
+        g_assert_cmpmem(f->wide.data, f->wide.length, expected[i].wide, strlen(expected[i].wide));
+        g_assert_cmpmem(f->again.data, f->again.length, expected[i].wide, strlen(expected[i].wide));
+        g_assert_cmpmem(f->blob.data, f->blob.length, expected[i].blob, 2);
+        g_assert_cmpmem(f->sized.data, f->sized.length, expected[i].sized,
+                        strlen(expected[i].sized));
+    }
+    lull_session_free(session);
+    remove_tree(dir);
+}
+
 /* Whatever the bytes are: no crash, and visiting and summing agree (dump_trace() checks). */
 static void test_random_bytes(void)
 {
@@ -329,6 +410,7 @@ int main(int argc, char **argv)
     g_test_add_func("/fields2/lengths-in-options", test_lengths_in_options);
     g_test_add_func("/fields2/alignment", test_alignment);
     g_test_add_func("/fields2/header", test_header);
+    g_test_add_func("/fields2/bindings", test_bindings);
     g_test_add_func("/fields2/random-bytes", test_random_bytes);
     return g_test_run();
 }

@@ -29,6 +29,7 @@ static char *events_of(const char *path)
     const struct lull_event *event;
     while ((event = lull_session_read(session)) != NULL) {
         g_autoptr(GError) error = NULL;
+        json.line.length = 0;
         lull_event_json_format(&json, event, &error);
         g_assert_no_error(error);
         g_string_append_len(text, json.line.data, (gssize)json.line.length);
@@ -247,7 +248,7 @@ static void test_scopes(gconstpointer order)
         g_autoptr(GByteArray) packet = g_byte_array_new();
         put(packet, be, 1, 9);
         put(packet, be, 1, 2 - p % 2);
-        put(packet, be, 16, 0);
+        put_bytes(packet, "0123456789abcdef", 16);
         put(packet, be, 1, p);
         for (unsigned i = 0; i < 6; i++) {
             g_autoptr(GString) fields = g_string_new(NULL);

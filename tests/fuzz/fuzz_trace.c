@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <lull/session.h>
+#include "view/event_babeltrace.h"
 
 static char *directory;
 
@@ -99,10 +99,23 @@ static const struct lull_binding bindings[] = {
      offsetof(struct bound, address)},
 };
 
+/* The event's text with a print program and by walking it: they must be the same. */
+static void print_both_ways(struct lull_event_babeltrace *fast, struct lull_event_babeltrace *slow,
+                            const struct lull_event *event)
+{
+    fast->line.length = slow->line.length = 0;
+    bool is_whole = lull_event_babeltrace_format(fast, event, NULL);
+    g_assert_true(lull_event_babeltrace_format(slow, event, NULL) == is_whole);
+    g_assert_cmpmem(fast->line.data, fast->line.length, slow->line.data, slow->line.length);
+}
+
 void fuzz_trace_read(void)
 {
-    static const struct lull_visitor visitor = {ignore_begin, ignore_end, ignore_integer,
-                                                ignore_real, touch_text};
+    static const struct lull_visitor visitor = {.begin = ignore_begin,
+                                                .end = ignore_end,
+                                                .integer = ignore_integer,
+                                                .real = ignore_real,
+                                                .text = touch_text};
     static const char *const all[] = {"*", NULL};
     uint64_t sum = 0;
     struct lull_session *session = lull_session_new();
@@ -110,12 +123,20 @@ void fuzz_trace_read(void)
         lull_session_subscribe(session, all, bindings, G_N_ELEMENTS(bindings),
                                sizeof(struct bound));
         const struct lull_event *event;
+        struct lull_event_babeltrace fast = {.session = session,
+                                             .shown_fields = LULL_BABELTRACE_ALL_FIELDS,
+                                             .shown_names = LULL_BABELTRACE_ALL_NAMES};
+        struct lull_event_babeltrace slow = fast;
+        slow.always_walks = true;
         while ((event = lull_session_read(session)) != NULL) {
             const struct bound *bound = event->fields;
             touch_text(&sum, NULL, bound->comm);
             touch_text(&sum, NULL, bound->address);
             lull_event_visit(event, &visitor, &sum, NULL);
+            print_both_ways(&fast, &slow, event);
         }
+        lull_event_babeltrace_clear(&fast);
+        lull_event_babeltrace_clear(&slow);
         lull_session_count(session, ignore_count, NULL);
         for (uint32_t i = 0; i < lull_session_problem_count(session); i++)
             sum += strlen(lull_session_problem(session, i));

@@ -27,6 +27,11 @@ def make_seeds(build, corpus, scripts):
         shutil.rmtree(target, ignore_errors=True)
         subprocess.run([os.path.join(build, "tests", "make_traces"), script, target], check=True)
         traces += [os.path.dirname(path) for path in glob.glob(os.path.join(target, "**", "metadata"), recursive=True)]
+    # Of CTF 2, which the scripts do not write; only their metadata is of use here.
+    subprocess.run([sys.executable, os.path.join(here, "..", "corpus", "test_ctf2.py"), "--make",
+                    os.path.join(corpus, "traces")], check=True,
+                   env=dict(os.environ, PYTHONPATH=os.path.join(here, "..")))
+    traces += [os.path.dirname(path) for path in glob.glob(os.path.join(corpus, "traces", "ctf2-*", "metadata"))]
     return sorted(traces, key=lambda t: (not os.path.exists(os.path.join(t, "index", "c0_0.idx")),
                                          not os.path.exists(os.path.join(t, "c0_0")), t))
 

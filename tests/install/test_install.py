@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Installs into a scratch directory and uses the result as a stranger would: the files that must be there, the symbols that
 # liblull.so exports, an example compiled with nothing but what pkg-config says.
-#   test_install.py BUILD COMPILER SANITIZERS
+#   test_install.py BUILD COMPILER SANITIZERS PYTHON     (the last empty if the Python module was not built)
 import os
 import re
 import shutil
@@ -13,7 +13,7 @@ from tap import Tap
 
 tap = Tap()
 source = os.environ["LULL_SOURCE"]
-build, compiler, sanitizers = sys.argv[1:4]
+build, compiler, sanitizers, module_python = sys.argv[1:5]
 
 
 def run(*command, **more):
@@ -70,6 +70,30 @@ def compile_example(root, found, scratch):
     tap.ok(result.returncode == 0 and "postgres" in result.stdout, "and runs", result.stderr)
 
 
+def python_module(root, found):
+    """The module lies where its Python looks, and works with the installed library."""
+    if not module_python:
+        tap.skip("the Python module is installed", "it was not built")
+        return
+    module = next((path for path in found if path.endswith("/lull/_lull.abi3.so")), None)
+    if not tap.ok(module is not None, "the Python module is installed", "\n".join(sorted(found))):
+        return
+    folder = os.path.dirname(os.path.dirname(module))
+    looks = run(module_python, "-c", "import site; print(*site.getsitepackages(), sep='\\n')").stdout.splitlines()
+    # With a prefix that this Python knows nothing of, no folder is right.
+    if any(path.startswith("/" + folder.split("/lib/")[0] + "/") for path in looks):
+        tap.ok("/" + folder in looks, "where its Python looks", folder, looks)
+    library = os.path.dirname(next(path for path in sorted(found) if re.search(r"liblull\.so\.\d+$", path)))
+    environment = dict(os.environ, PYTHONPATH=os.path.join(root, folder), LD_LIBRARY_PATH=os.path.join(root, library))
+    if "address" in sanitizers:
+        preload = run(*compiler.split(), "-print-file-name=libasan.so").stdout.strip()
+        environment.update(LD_PRELOAD=preload, ASAN_OPTIONS="detect_leaks=0")
+    result = run(module_python, "-c", "import sys, lull; print(lull.__file__, lull.Session(sys.argv[1]).hosts)",
+                 os.path.join(os.environ["LULL_SAMPLES"], "django", "db"), env=environment)
+    tap.ok(result.returncode == 0 and folder in result.stdout and "db" in result.stdout, "and works", result.stdout,
+           result.stderr)
+
+
 def main():
     with tempfile.TemporaryDirectory() as scratch:
         root = os.path.join(scratch, "root")
@@ -80,6 +104,7 @@ def main():
         found = installed_files(root)
         tap.run("files", files_are_there, found)
         tap.run("symbols", symbols, root, found)
+        tap.run("Python module", python_module, root, found)
         tap.run("example", compile_example, root, found, scratch)
 
 

@@ -55,7 +55,8 @@ static void check_lines(struct lull_session *session, bool is_json, const char *
 {
     static const char *const all[] = {"*", NULL};
     GError *error = NULL;
-    struct lull_event_text text = {.session = session, .with_host = true};
+    struct lull_event_text text = {
+        .session = session, .fields = {.dialect = lull_dialect_plain}, .with_host = true};
     struct lull_event_json json = {.session = session};
     struct lull_event event;
     lull_session_unsubscribe_all(session);
@@ -66,9 +67,10 @@ static void check_lines(struct lull_session *session, bool is_json, const char *
                             : lull_event_text_format(&text, &event, &error);
         g_assert_no_error(error);
         g_assert_true(done);
-        const struct lull_line *line = is_json ? &json.line : &text.line;
+        struct lull_line *line = is_json ? &json.line : &text.line;
         g_autofree char *got = g_strndup(line->data, line->length);
         g_assert_cmpstr(got, ==, *expected);
+        line->length = 0;
     }
     g_assert_cmpint(lull_session_next(session, &event), ==, 0);
     lull_event_text_clear(&text);

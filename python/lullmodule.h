@@ -1,0 +1,76 @@
+/* What the files of the Python module share. The module `lull._lull` is a thin layer over liblull's
+ * public API; the friendly side is the package's Python code. Only CPython's stable ABI is used, so
+ * that one build serves all versions from 3.9 on. All of it runs with the GIL held, but what lies
+ * between Py_BEGIN_ALLOW_THREADS and Py_END_ALLOW_THREADS. */
+#ifndef LULL_PYTHON_LULLMODULE_H
+#define LULL_PYTHON_LULLMODULE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <lull/lull.h>
+
+struct module_state {
+    PyObject *error;      /* lull.Error */
+    PyObject *enum_value; /* lull.EnumValue, told by the package */
+    PyTypeObject *session_type, *events_type, *event_type;
+};
+
+/* What the library borrows for the time of one reading. */
+struct reading {
+    GPtrArray *names; /* with a NULL at the end */
+    struct lull_binding *bindings;
+    uint32_t n_bindings;
+};
+
+/* A session has one cursor, so it has one reading at a time: beginning another one ends it. */
+struct session {
+    PyObject ob_base;
+    PyObject *module; /* keeps the state alive */
+    struct module_state *state;
+    struct lull_session *session;
+    struct reading reading;
+    uint64_t generation; /* counts readings */
+    bool is_busy;        /* some thread reads without the GIL */
+    GHashTable *names;   /* of the library's strings, by address: their str objects */
+};
+
+/* What of a session is read. */
+struct window {
+    long long begin_ns, end_ns;
+    int host, cpu; /* -1: all */
+};
+
+/* False with an exception if another thread is reading. */
+bool session_is_free(struct session *self);
+/* Ends what was read before, and subscribes. Takes `bindings`, which come from g_malloc() as their
+ * paths do. `names` is a sequence of str. False with an exception. */
+bool session_begin(struct session *self, PyObject *names, const struct window *window,
+                   struct lull_binding *bindings, uint32_t n_bindings, uint32_t fields_size);
+/* The str of a string that lives as long as the session; borrowed, NULL with an exception. */
+PyObject *session_name(struct session *self, const char *name);
+
+PyObject *raise_error(struct module_state *state, const char *message);
+
+/* The str of text from a trace, which may be anything: what is not UTF-8 shows as \xNN. */
+PyObject *text_to_str(const char *data, Py_ssize_t length);
+
+/* The tape: an event's fields as its visitor told them, without anything borrowed but names. */
+struct tape {
+    char *data;
+    size_t length, capacity;
+};
+
+/* False if the event is damaged; *damage says how then, from g_malloc(). */
+bool tape_record(struct tape *tape, const struct lull_event *event, char **damage);
+/* Fills two dict objects from a tape. False with an exception. */
+bool tape_play(const char *data, size_t length, struct session *session, PyObject *context,
+               PyObject *payload);
+
+/* Methods that other files give to the session. */
+PyObject *session_events(PyObject *self, PyObject *args);
+PyObject *session_columns(PyObject *self, PyObject *args);
+
+extern PyType_Spec session_spec, events_spec, event_spec;
+
+#endif

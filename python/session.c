@@ -1,0 +1,318 @@
+/* The session as Python's side of the package sees it: what there is, as lists and tuples. */
+#include "lullmodule.h"
+
+/* ---- readings ---- */
+
+bool session_is_free(struct session *self)
+{
+    if (!self->is_busy)
+        return true;
+    raise_error(self->state, "another thread is reading this session; open one for each thread");
+    return false;
+}
+
+static void reading_clear(struct reading *reading)
+{
+    for (uint32_t i = 0; i < reading->n_bindings; i++)
+        g_strfreev((char **)reading->bindings[i].paths);
+    g_free(reading->bindings);
+    if (reading->names != NULL)
+        g_ptr_array_unref(reading->names);
+    *reading = (struct reading){0};
+}
+
+static GPtrArray *collect_names(PyObject *names)
+{
+    g_autoptr(GPtrArray) collected = g_ptr_array_new_with_free_func(g_free);
+    Py_ssize_t n = PySequence_Size(names);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *name = PySequence_GetItem(names, i);
+        PyObject *bytes = name != NULL ? PyUnicode_AsUTF8String(name) : NULL;
+        Py_XDECREF(name);
+        if (bytes == NULL)
+            return NULL;
+        g_ptr_array_add(collected, g_strdup(PyBytes_AsString(bytes)));
+        Py_DECREF(bytes);
+    }
+    g_ptr_array_add(collected, NULL);
+    return n < 0 ? NULL : g_steal_pointer(&collected);
+}
+
+bool session_begin(struct session *self, PyObject *names, const struct window *window,
+                   struct lull_binding *bindings, uint32_t n_bindings, uint32_t fields_size)
+{
+    struct reading reading = {.bindings = bindings, .n_bindings = n_bindings};
+    if (session_is_free(self))
+        reading.names = collect_names(names);
+    if (reading.names == NULL) {
+        reading_clear(&reading);
+        return false;
+    }
+    self->generation++;
+    lull_session_unsubscribe_all(self->session);
+    reading_clear(&self->reading);
+    self->reading = reading;
+    lull_session_limit(self->session, window->begin_ns, window->end_ns);
+    lull_session_select(self->session, window->host, window->cpu);
+    lull_session_subscribe(self->session, (const char *const *)reading.names->pdata, bindings,
+                           n_bindings, fields_size);
+    return true;
+}
+
+PyObject *session_name(struct session *self, const char *name)
+{
+    PyObject *str = g_hash_table_lookup(self->names, name);
+    if (str == NULL) {
+        str = text_to_str(name, (Py_ssize_t)strlen(name));
+        if (str == NULL)
+            return NULL;
+        PyUnicode_InternInPlace(&str);
+        g_hash_table_insert(self->names, (void *)name, str);
+    }
+    return str;
+}
+
+/* ---- what there is ---- */
+
+/* Appends and releases `item`, which may be NULL. Releases the list if that fails. */
+static bool append(PyObject **list, PyObject *item)
+{
+    if (*list != NULL && (item == NULL || PyList_Append(*list, item) != 0))
+        Py_CLEAR(*list);
+    Py_XDECREF(item);
+    return *list != NULL;
+}
+
+static PyObject *text_or_none(const char *text)
+{
+    if (text[0] != '\0')
+        return text_to_str(text, (Py_ssize_t)strlen(text));
+    Py_RETURN_NONE;
+}
+
+static PyObject *session_hosts(PyObject *object, PyObject *unused)
+{
+    struct session *self = (struct session *)object;
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; i < lull_session_host_count(self->session); i++) {
+        const char *name = lull_session_host(self->session, i)->name;
+        if (!append(&list, text_to_str(name, (Py_ssize_t)strlen(name))))
+            break;
+    }
+    return list;
+}
+
+static PyObject *trace_tuple(const struct lull_trace *trace)
+{
+    return Py_BuildValue(
+        "NINNNNNNKLLLIKK", PyUnicode_DecodeFSDefault(trace->path), (unsigned)trace->host,
+        text_or_none(trace->tracer), text_or_none(trace->domain), text_or_none(trace->kernel),
+        text_or_none(trace->name), text_or_none(trace->format), text_or_none(trace->clock_name),
+        (unsigned long long)trace->clock_frequency_hz, (long long)trace->clock_offset_ns,
+        (long long)trace->begin_ns, (long long)trace->end_ns, (unsigned)trace->stream_count,
+        (unsigned long long)trace->packet_count, (unsigned long long)trace->size_bytes);
+}
+
+static PyObject *session_traces(PyObject *object, PyObject *unused)
+{
+    struct session *self = (struct session *)object;
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; i < lull_session_trace_count(self->session); i++)
+        if (!append(&list, trace_tuple(lull_session_trace(self->session, i))))
+            break;
+    return list;
+}
+
+static PyObject *session_problems(PyObject *object, PyObject *unused)
+{
+    struct session *self = (struct session *)object;
+    if (!session_is_free(self))
+        return NULL;
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; i < lull_session_problem_count(self->session); i++) {
+        const char *text = lull_session_problem(self->session, i);
+        if (!append(&list, text_to_str(text, (Py_ssize_t)strlen(text))))
+            break;
+    }
+    return list;
+}
+
+static PyObject *session_losses(PyObject *object, PyObject *unused)
+{
+    struct session *self = (struct session *)object;
+    if (!session_is_free(self))
+        return NULL;
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; i < lull_session_loss_count(self->session); i++) {
+        const struct lull_loss *loss = lull_session_loss(self->session, i);
+        PyObject *item = Py_BuildValue("IIILLKK", (unsigned)loss->host, (unsigned)loss->trace,
+                                       (unsigned)loss->stream, (long long)loss->begin_ns,
+                                       (long long)loss->end_ns, (unsigned long long)loss->events,
+                                       (unsigned long long)loss->packets);
+        if (!append(&list, item))
+            break;
+    }
+    return list;
+}
+
+static PyObject *session_range(PyObject *object, PyObject *unused)
+{
+    struct session *self = (struct session *)object;
+    int64_t begin_ns, end_ns;
+    if (!session_is_free(self))
+        return NULL;
+    if (!lull_session_range(self->session, &begin_ns, &end_ns))
+        Py_RETURN_NONE;
+    return Py_BuildValue("LL", (long long)begin_ns, (long long)end_ns);
+}
+
+static void add_field(void *user, const struct lull_field_info *info)
+{
+    static const char *const kinds[] = {
+        [LULL_INFO_INT] = "int",   [LULL_INFO_ENUM] = "enum",   [LULL_INFO_REAL] = "real",
+        [LULL_INFO_TEXT] = "text", [LULL_INFO_BYTES] = "bytes", [LULL_INFO_ARRAY] = "array"};
+    PyObject **list = user;
+    if (*list == NULL)
+        return;
+    append(list,
+           Py_BuildValue("NsNNNIK", text_to_str(info->path, (Py_ssize_t)strlen(info->path)),
+                         kinds[info->kind], PyBool_FromLong(info->is_optional),
+                         PyBool_FromLong(info->is_signed), PyBool_FromLong(info->is_big_endian),
+                         (unsigned)info->size_bits, (unsigned long long)info->length));
+}
+
+static void add_class(void *user, uint32_t trace, const struct lull_event_class *event_class)
+{
+    PyObject **list = user;
+    PyObject *fields = *list != NULL ? PyList_New(0) : NULL;
+    if (fields == NULL) {
+        Py_CLEAR(*list);
+        return;
+    }
+    lull_event_class_each_field(event_class, add_field, &fields);
+    const char *name = lull_event_class_name(event_class);
+    PyObject *item = NULL;
+    if (fields != NULL)
+        item = Py_BuildValue("ININ", (unsigned)lull_event_class_number(event_class),
+                             text_to_str(name, (Py_ssize_t)strlen(name)), (unsigned)trace, fields);
+    append(list, item);
+}
+
+static PyObject *session_classes(PyObject *object, PyObject *unused)
+{
+    struct session *self = (struct session *)object;
+    PyObject *list = PyList_New(0);
+    lull_session_each_class(self->session, add_class, &list);
+    return list;
+}
+
+/* ---- what takes time ---- */
+
+struct class_count {
+    uint32_t number;
+    uint64_t count;
+};
+
+static void note_count(void *user, uint32_t trace, const struct lull_event_class *event_class,
+                       uint64_t count)
+{
+    struct class_count entry = {lull_event_class_number(event_class), count};
+    g_array_append_val((GArray *)user, entry);
+}
+
+static PyObject *session_count(PyObject *object, PyObject *args)
+{
+    struct session *self = (struct session *)object;
+    struct window window;
+    if (!PyArg_ParseTuple(args, "LLii", &window.begin_ns, &window.end_ns, &window.host,
+                          &window.cpu) ||
+        !session_is_free(self))
+        return NULL;
+    g_autoptr(GArray) counts = g_array_new(FALSE, FALSE, sizeof(struct class_count));
+    self->generation++;
+    self->is_busy = true;
+    Py_BEGIN_ALLOW_THREADS lull_session_limit(self->session, window.begin_ns, window.end_ns);
+    lull_session_select(self->session, window.host, window.cpu);
+    lull_session_count(self->session, note_count, counts);
+    Py_END_ALLOW_THREADS self->is_busy = false;
+    PyObject *list = PyList_New(0);
+    for (guint i = 0; i < counts->len; i++) {
+        const struct class_count *entry = &g_array_index(counts, struct class_count, i);
+        if (!append(&list,
+                    Py_BuildValue("IK", (unsigned)entry->number, (unsigned long long)entry->count)))
+            break;
+    }
+    return list;
+}
+
+static PyObject *session_join(PyObject *object, PyObject *unused)
+{
+    struct session *self = (struct session *)object;
+    if (!session_is_free(self))
+        return NULL;
+    uint32_t n_hosts = lull_session_host_count(self->session);
+    g_autofree struct lull_host_clock *clocks = g_new0(struct lull_host_clock, MAX(n_hosts, 1));
+    self->generation++;
+    self->is_busy = true;
+    Py_BEGIN_ALLOW_THREADS lull_session_join(self->session, clocks);
+    Py_END_ALLOW_THREADS self->is_busy = false;
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; i < n_hosts; i++)
+        if (!append(&list, Py_BuildValue("NL", PyBool_FromLong(clocks[i].is_joined),
+                                         (long long)clocks[i].bound_ns)))
+            break;
+    return list;
+}
+
+/* ---- the type ---- */
+
+static PyObject *refuse_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    PyErr_SetString(PyExc_TypeError, "use lull.Session(*paths)");
+    return NULL;
+}
+
+static void session_dealloc(PyObject *object)
+{
+    struct session *self = (struct session *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    GHashTableIter iter;
+    gpointer name;
+    lull_session_free(self->session);
+    reading_clear(&self->reading);
+    g_hash_table_iter_init(&iter, self->names);
+    while (g_hash_table_iter_next(&iter, NULL, &name))
+        Py_DECREF((PyObject *)name);
+    g_hash_table_unref(self->names);
+    Py_DECREF(self->module);
+    PyObject_Free(object);
+    Py_DECREF(type);
+}
+
+static PyMethodDef methods[] = {
+    {"hosts", session_hosts, METH_NOARGS, NULL},
+    {"traces", session_traces, METH_NOARGS, NULL},
+    {"problems", session_problems, METH_NOARGS, NULL},
+    {"losses", session_losses, METH_NOARGS, NULL},
+    {"range", session_range, METH_NOARGS, NULL},
+    {"classes", session_classes, METH_NOARGS, NULL},
+    {"count", session_count, METH_VARARGS, NULL},
+    {"join", session_join, METH_NOARGS, NULL},
+    {"events", session_events, METH_VARARGS, NULL},
+    {"columns", session_columns, METH_VARARGS, NULL},
+    {NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, refuse_new},
+    {Py_tp_dealloc, session_dealloc},
+    {Py_tp_methods, methods},
+    {0, NULL},
+};
+
+PyType_Spec session_spec = {
+    .name = "lull._lull.Session",
+    .basicsize = sizeof(struct session),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = slots,
+};

@@ -1,0 +1,76 @@
+/* How the bytes of one class of events are laid out, step by step, for those who show every field
+ * of every event and cannot afford a call for each: compiled into something of their own, once a
+ * class. What it says is what lull_event_visit() would tell; a class that it cannot describe has no
+ * layout and must be visited. */
+#ifndef LULL_SOURCE_LAYOUT_H
+#define LULL_SOURCE_LAYOUT_H
+
+#include <lull/event.h>
+
+enum lull_step_kind {
+    LULL_STEP_SCOPE, /* `name` as for LULL_VISIT_SCOPE */
+    LULL_STEP_SCOPE_END,
+    LULL_STEP_STRUCT,
+    LULL_STEP_STRUCT_END,
+    LULL_STEP_ARRAY,      /* the steps up to `target`, as often as the count says */
+    LULL_STEP_ARRAY_END,  /* at `target` - 1 */
+    LULL_STEP_VARIANT,    /* the value at `slot` selects the step to go on with */
+    LULL_STEP_OPTION_END, /* on with `target`, which is behind the variant */
+    LULL_STEP_INT,
+    LULL_STEP_REAL,
+    LULL_STEP_STRING, /* ends with a NUL */
+    LULL_STEP_TEXT,   /* as many bytes as the count says; the text ends at the first NUL in them */
+    LULL_STEP_ALIGN,  /* nothing else */
+    LULL_STEP_DONE,
+};
+
+/* An option of a variant and one range of tag values that select it; the first that holds the tag
+ * counts. */
+struct lull_choice {
+    uint64_t lower, upper;
+    uint32_t target;
+};
+
+struct lull_step {
+    enum lull_step_kind kind;
+    const char *name; /* NULL: none (elements of arrays) */
+    uint32_t align;   /* bits, a power of two: the position is rounded up to it before all else */
+    uint8_t size;     /* INT, REAL: bits */
+    uint8_t base;     /* INT: 2, 8, 10, 16 */
+    bool is_signed;   /* INT; VARIANT: of the tag */
+    bool is_big_endian;
+    bool is_enum;
+    bool is_hidden;      /* stepped over: lull_visit_flags asked for it */
+    const void *mapping; /* for lull_step_find_labels() */
+    int32_t slot;        /* INT: keep the value there, or -1. VARIANT: the tag. ARRAY, TEXT: the
+                            count, or -1 */
+    uint64_t count;      /* if slot is -1 */
+    uint32_t target;
+    const struct lull_choice *choices;
+    uint32_t n_choices;
+};
+
+/* Free with lull_layout_free(); names and mappings live as long as the session. */
+struct lull_layout {
+    struct lull_step *steps; /* the last is DONE */
+    uint32_t n_steps, n_slots;
+    GPtrArray *owned;
+};
+
+/* The bytes of one event: bit positions from `data`; alignment counts from there too.
+ * LULL_LOAD_SLACK bytes behind the end may be read. */
+struct lull_event_bytes {
+    const uint8_t *data;
+    uint64_t begin, end;
+    uint64_t packet; /* changes from packet to packet of the stream */
+};
+
+/* The layout of the event's class as a visitor with these lull_visit_flags would see it, or NULL.
+ */
+struct lull_layout *lull_event_layout(const struct lull_event *event, uint32_t flags);
+/* Fills in the labels of an enumeration's value; room for LULL_VISIT_LABELS. */
+void lull_step_find_labels(const void *mapping, struct lull_visit_int *value, const char **labels);
+void lull_layout_free(struct lull_layout *layout);
+void lull_event_bytes(const struct lull_event *event, struct lull_event_bytes *bytes);
+
+#endif

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Compares `lull print --format=babeltrace` with what babeltrace2 prints, byte for byte.
+
+    compare_text.py [--lull PROGRAM] [--scripted MAKE_TRACES SCRIPTS] FOLDER...
+
+FOLDER holds traces: each is compared by itself with the options as they are by default, the folder as a whole too,
+and the first trace with all options that matter. One difference is allowed: babeltrace2 2.0.4 prints an empty string
+as the text that a field of such an event had before. TAP; everything is skipped without babeltrace2.
+"""
+
+import argparse
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from tap import Tap
+
+COMBINATIONS = [
+    ["--no-delta"], ["--clock-seconds"], ["--clock-date"], ["--clock-gmt"], ["--clock-date", "--clock-gmt"],
+    ["--clock-cycles"], ["--clock-cycles", "--clock-seconds"], ["--clock-offset=3600"], ["--clock-offset=-86400",
+    "--clock-offset-ns=-999999999", "--clock-seconds"], ["--names=all"], ["--names=none"], ["--names=scope"],
+    ["--names=payload"], ["--names=context"], ["--names=header"], ["--names=args,ctx"], ["--names=all",
+    "--clock-date", "--no-delta"], ["--fields=all"], ["--fields=trace"], ["--fields=trace:domain,trace:hostname"],
+    ["--fields=loglevel,emf,callsite"], ["-f", "all", "--names=all"],
+]
+ZONES = ["UTC", "Europe/Helsinki", "Asia/Kathmandu", "America/New_York"]
+QUOTED = re.compile(rb'"((?:[^"\\]|\\.)*)"')
+NAME = re.compile(rb"[^\s{}]+(?=: \{)|(?<= name = )[^\s{},]+")
+
+
+class Stale:
+    """What the strings of each class of events have been, as babeltrace2 printed them."""
+
+    def __init__(self):
+        self.texts, self.count = {}, 0
+
+    def explains(self, ours, theirs):
+        """The lines differ only where ours has an empty string, and theirs one that was there before."""
+        name = NAME.search(ours)
+        known = self.texts.get(name.group() if name else b"", ())
+        mine, other = QUOTED.findall(ours), QUOTED.findall(theirs)
+        if QUOTED.sub(b'""', ours) != QUOTED.sub(b'""', theirs) or len(mine) != len(other):
+            return False
+        good = all(m == o or (m == b"" and o in known) for m, o in zip(mine, other))
+        self.count += good
+        return good
+
+    def remember(self, line):
+        name = NAME.search(line)
+        self.texts.setdefault(name.group() if name else b"", set()).update(QUOTED.findall(line))
+
+
+def lines(command, zone):
+    env = {**os.environ, "TZ": zone}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env) as child:
+        yield from child.stdout
+        child.stdout.close()
+        child.wait()
+
+
+def compare(tap, lull, options, path, zone="UTC"):
+    stale, count = Stale(), 0
+    ours = lines([lull, "print", "--format=babeltrace", *options, path], zone)
+    theirs = lines(["babeltrace2", *options, path], zone)
+    name = f"{os.path.basename(path)} {' '.join(options)} TZ={zone}"
+    for mine, other in itertools.zip_longest(ours, theirs, fillvalue=b""):
+        count += 1
+        if mine != other and not stale.explains(mine, other):
+            tap.ok(False, name, f"line {count}", f"lull:        {mine[:500]!r}", f"babeltrace2: {other[:500]!r}")
+            return
+        stale.remember(other)
+    tap.ok(count > 0, f"{name} ({count} lines, {stale.count} with a stale string)", "no line was printed")
+
+
+def traces_in(folder):
+    return sorted(os.path.join(folder, name) for name in os.listdir(folder)
+                  if os.path.isdir(os.path.join(folder, name)))
+
+
+def compare_folder(tap, lull, folder):
+    traces = traces_in(folder)
+    for trace in traces:
+        compare(tap, lull, [], trace)
+    if len(traces) > 1:
+        compare(tap, lull, ["--fields=trace,trace:hostname", "--clock-seconds"], folder)
+
+
+def compare_scripted(tap, lull, make_traces, scripts):
+    """Scripted machines: big-endian, other contexts, lost events, several channels."""
+    for script in sorted(os.listdir(scripts)):
+        with tempfile.TemporaryDirectory() as work:
+            out = os.path.join(work, script.removesuffix(".scn"))
+            os.mkdir(out)
+            subprocess.run([make_traces, os.path.join(scripts, script), out], check=True)
+            compare(tap, lull, ["--fields=all"], out)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lull", default="build/lull")
+    parser.add_argument("--scripted", nargs=2, metavar=("MAKE_TRACES", "SCRIPTS"))
+    parser.add_argument("folders", nargs="*")
+    args = parser.parse_args()
+    tap = Tap()
+    if not shutil.which("babeltrace2"):
+        tap.skip("babeltrace2's text", "babeltrace2 is not installed")
+        return tap.done()
+    for folder in args.folders:
+        compare_folder(tap, args.lull, folder)
+    first = traces_in(args.folders[-1])[0]
+    for options, zone in zip(COMBINATIONS, itertools.cycle(ZONES)):
+        compare(tap, args.lull, options, first, zone)
+    if args.scripted:
+        compare_scripted(tap, args.lull, *args.scripted)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,411 @@
+#!/usr/bin/env python3
+# The Python module: on a trace written here by hand, whose values are what was written; on the bundled samples against what
+# babeltrace2 prints of them; and that nothing leaks. The examples of docs/PYTHON.md are run too.
+#   test_module.py [FOLDER]     FOLDER holds the package; without it the module was not built, and all is skipped
+import gc
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import tracemalloc
+import unittest
+
+from tap import Tap
+
+if len(sys.argv) > 1:
+    sys.path.insert(0, sys.argv[1])
+    import lull
+try:
+    import numpy
+except ImportError:
+    numpy = None
+    sys.modules["numpy"] = None  # so that nobody looks for it again: the hooks of some installations leak then
+
+samples = os.environ["LULL_SAMPLES"]
+client = os.path.join(samples, "django", "client")
+
+METADATA = """/* CTF 1.8 */
+typealias integer { size = 8; align = 8; signed = false; } := uint8_t;
+typealias integer { size = 16; align = 8; signed = false; } := uint16_t;
+typealias integer { size = 32; align = 8; signed = false; } := uint32_t;
+typealias integer { size = 64; align = 8; signed = false; } := uint64_t;
+trace { major = 1; minor = 8; byte_order = le;
+  packet.header := struct { uint32_t magic; uint32_t stream_id; }; };
+env { hostname = "box"; domain = "kernel"; };
+clock { name = "mono"; freq = 1000000000; offset = 0; };
+typealias integer { size = 64; align = 8; signed = false; map = clock.mono.value; } := time64_t;
+stream { id = 0;
+  packet.context := struct { time64_t timestamp_begin; time64_t timestamp_end; uint64_t content_size;
+    uint64_t packet_size; uint32_t cpu_id; };
+  event.header := struct { uint16_t id; time64_t timestamp; };
+  event.context := struct { integer { size = 32; align = 8; signed = 1; } _tid; }; };
+event { id = 1; name = "all"; stream_id = 0; fields := struct {
+  integer { size = 16; align = 8; signed = 1; } _small; uint64_t _large;
+  floating_point { exp_dig = 8; mant_dig = 24; align = 8; } _real;
+  integer { size = 8; align = 8; encoding = UTF8; } _comm[8]; string _text;
+  enum : uint8_t { one = 1, two = 2 } _tag;
+  variant <_tag> { struct { uint8_t _x; } one; struct { string _y; } two; } _choice;
+  uint8_t _n; integer { size = 16; align = 8; byte_order = be; } _list[_n]; uint8_t _four[4];
+  struct { uint8_t _a; } _pairs[2]; }; };
+event { id = 2; name = "all_but"; stream_id = 0; fields := struct {
+  integer { size = 16; align = 8; signed = 1; } _small; }; };
+"""
+# time, then the fields of "all"; the other class has (time, small)
+ROWS = [(1000, -5, 1 << 63, 1.5, b"abc", b"hello", 1, 77, [1, 258]),
+        (1001, 7, 3, -0.25, b"12345678", b"\xff", 2, b"why", []),
+        (1002, 9),
+        (1003, -1, 0, 0.0, b"", b"", 9, None, [])]  # no option has tag 9: the event is damaged there
+
+
+def event_bytes(row):
+    head = struct.pack("<HQi", 1 if len(row) > 2 else 2, row[0], -42) + struct.pack("<h", row[1])
+    if len(row) == 2:
+        return head
+    _, _, large, real, comm, text, tag, option, elements = row
+    body = struct.pack("<Qf8s", large, real, comm) + text + b"\0" + bytes([tag])
+    if tag > 2:
+        return head + body
+    body += bytes([option]) if tag == 1 else option + b"\0"
+    body += bytes([len(elements)]) + b"".join(struct.pack(">H", one) for one in elements) + b"\1\2\3\0"
+    return head + body + b"\x0a\x0b"
+
+
+def write_trace(folder, rows=ROWS):
+    with open(os.path.join(folder, "metadata"), "w", encoding="ascii") as file:
+        file.write(METADATA)
+    contents = b"".join(event_bytes(row) for row in rows)
+    size = 8 * (8 + 36 + len(contents))
+    with open(os.path.join(folder, "s0"), "wb") as file:
+        file.write(struct.pack("<IIQQQQI", 0xC1FC1FC1, 0, 1000, 2000, size, size, 3) + contents)
+
+
+class OnWrittenTrace(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        write_trace(self.folder.name, ROWS[:3])
+        self.session = lull.Session(self.folder.name)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def test_what_there_is(self):
+        self.assertEqual(self.session.hosts, ["box"])
+        (trace,) = self.session.traces
+        self.assertEqual((trace.path, trace.host, trace.domain, trace.tracer, trace.format, trace.begin_ns, trace.end_ns),
+                         (self.folder.name, "box", "kernel", None, "CTF 1.8", 1000, 2000))
+        self.assertEqual(self.session.range, (1000, 2000))
+        self.assertEqual((self.session.problems, self.session.losses), ([], []))
+        all_fields, but = self.session.classes()
+        self.assertEqual((all_fields.number, all_fields.name, but.name), (0, "all", "all_but"))
+        self.assertEqual([(field.path, field.kind) for field in all_fields.fields],
+                         [("context.tid", "int"), ("small", "int"), ("large", "int"), ("real", "real"), ("comm", "text"),
+                          ("text", "text"), ("tag", "enum"), ("choice.one.x", "int"), ("choice.two.y", "text"), ("n", "int"),
+                          ("list", "bytes"), ("four", "bytes"), ("pairs", "array")])
+        self.assertEqual(all_fields.fields[7], ("choice.one.x", "int", True, False, False, 8, 0))
+
+    def test_events(self):
+        events = list(self.session.events())
+        self.assertEqual([(one.time_ns, one.name, one.host, one.cpu, one.trace, one.class_number) for one in events],
+                         [(1000, "all", "box", 3, 0, 0), (1001, "all", "box", 3, 0, 0), (1002, "all_but", "box", 3, 0, 1)])
+        first, second, third = events
+        self.assertEqual(first.payload, {
+            "small": -5, "large": 1 << 63, "real": 1.5, "comm": "abc", "text": "hello", "tag": 1, "choice": {"one": {"x": 77}},
+            "n": 2, "list": [1, 258], "four": [1, 2, 3, 0], "pairs": [{"a": 10}, {"a": 11}]})
+        self.assertEqual(first.context, {"tid": -42})
+        self.assertEqual((first["tag"].label, second["tag"].label, str(first["tag"])), ("one", "two", "1"))
+        self.assertEqual((first["choice.one.x"], first["context.tid"], second["choice.two.y"]), (77, -42, "why"))
+        self.assertEqual((second["comm"], second["text"]), ("12345678", "\\xff"))
+        self.assertEqual(dict(third.items()), {"small": 9})
+        self.assertEqual((len(third), list(third), list(third.values()), "small" in third, "context.tid" in third),
+                         (1, ["small"], [9], True, True))
+        for absent in "tid", "choice.one.x", "context", "context.small", "", ".", "small.small":
+            self.assertNotIn(absent, third)
+            self.assertEqual(third.get(absent, 5), 5)
+        with self.assertRaises(KeyError):
+            third["large"]
+        with self.assertRaises(TypeError):
+            third[1]
+        self.assertIsNone(first.damage)
+        self.assertEqual(repr(third), "<lull.Event all_but at 1002 ns>")
+
+    def test_selection(self):
+        def times(*names, **limits):
+            return [one.time_ns for one in self.session.events(*names, **limits)]
+        self.assertEqual(times("all"), [1000, 1001])
+        self.assertEqual(times("all*"), [1000, 1001, 1002])
+        self.assertEqual(times("none"), [])
+        self.assertEqual(times(begin=1001, end=1002), [1001])
+        self.assertEqual(times(cpu=3, host="box"), [1000, 1001, 1002])
+        self.assertEqual(times(cpu=2), [])
+        self.assertEqual(self.session.count(), {"all": 2, "all_but": 1})
+        self.assertEqual(self.session.count("all_*", begin=0), {"all_but": 1})
+        self.assertEqual(self.session.count(end=1001), {"all": 1})
+
+    def test_columns(self):
+        if numpy is None:
+            self.skipTest("NumPy is not installed")
+        columns = self.session.columns("all*")
+        def check(name, dtype, values):
+            self.assertEqual((columns[name].dtype, columns[name].tolist()), (numpy.dtype(dtype), values), name)
+        check("time_ns", "int64", [1000, 1001, 1002])
+        check("small", "int64", [-5, 7, 9])
+        check("large", "uint64", [1 << 63, 3, 0])
+        check("real", "float64", [1.5, -0.25, 0.0])
+        check("comm", "S8", [b"abc", b"12345678", b""])
+        check("text", "S5", [b"hello", b"\xff", b""])
+        check("tag", "int64", [1, 2, 0])
+        check("choice.one.x", "int64", [77, 0, 0])
+        check("context.tid", "int64", [-42, -42, -42])
+        self.assertEqual((columns["list"][0].tolist(), columns["list"][1].tolist()), ([0, 2, 2, 2], [1, 258]))
+        self.assertNotIn("pairs", columns)
+        self.assertEqual(columns.present["choice.one.x"].tolist(), [True, False, False])
+        self.assertEqual(columns.present["large"].tolist(), [True, True, False])
+        self.assertNotIn("small", columns.present)
+        columns = self.session.columns("all", ["four", "event.cpu", "event.host", "event.class", "text"], text="offsets")
+        check("four", "uint8", [[1, 2, 3, 0], [1, 2, 3, 0]])
+        check("event.cpu", "int64", [3, 3])
+        check("event.class", "int64", [0, 0])
+        offsets, data = columns["text"]
+        self.assertEqual((offsets.tolist(), data.tobytes()), ([0, 5, 6], b"hello\xff"))
+        empty = self.session.columns("all", begin=5000)
+        self.assertEqual({name: len(column) for name, column in empty.items() if name not in ("list",)},
+                         {name: 0 for name in empty if name != "list"})
+
+    def test_columns_without_numpy(self):
+        """A None in sys.modules is how Python says that there is no such module."""
+        before, sys.modules["numpy"] = sys.modules["numpy"], None
+        try:
+            columns = self.session.columns("all*")
+        finally:
+            sys.modules["numpy"] = before
+        self.assertEqual(columns["time_ns"].tolist(), [1000, 1001, 1002])
+        self.assertEqual(columns["large"].tolist(), [1 << 63, 3, 0])
+        self.assertEqual(columns["real"].tolist(), [1.5, -0.25, 0.0])
+        self.assertEqual(columns.present["large"].tolist(), [True, True, False])
+        offsets, data = columns["text"]
+        self.assertEqual((offsets.tolist(), data.tobytes()), ([0, 5, 6, 6], b"hello\xff"))
+        self.assertEqual(columns["list"][1].tobytes(), b"\0\1\1\2")
+
+    def test_errors(self):
+        def message(call, *arguments, **more):
+            with self.assertRaises(lull.Error) as caught:
+                call(*arguments, **more)
+            return str(caught.exception)
+        self.assertIn("no-such-trace", message(lull.Session, os.path.join(self.folder.name, "no-such-trace")))
+        message(lull.Session)
+        self.assertIn("did you mean small", message(self.session.columns, "all", ["smal"]))
+        self.assertIn("did you mean all", message(self.session.columns, "al"))
+        self.assertIn("pairs", message(self.session.columns, "all", ["pairs"]))
+        self.assertIn("nobody", message(self.session.events, host="nobody"))
+        message(self.session.events, host=1)
+        message(self.session.events, cpu=-1)
+        message(self.session.columns, "all", ["small"] * 65)
+        self.assertTrue(issubclass(lull.Error, Exception))
+        self.assertRaises(TypeError, lull.Event)
+        self.assertRaises(TypeError, self.session.events, 1)
+        self.assertRaises(ValueError, self.session.columns, "all", text="wide")
+
+    def test_one_reading_at_a_time(self):
+        events = self.session.events()
+        next(events)
+        self.session.count()
+        self.assertRaises(lull.Error, next, events)
+        self.assertEqual(len(list(self.session.events())), 3)
+
+    def test_damage(self):
+        with tempfile.TemporaryDirectory() as folder:
+            write_trace(folder)
+            session = lull.Session(folder)
+            self.assertEqual([one.time_ns for one in session.events()], [1000, 1001, 1002])
+            (problem,) = session.problems
+            self.assertIn(os.path.join(folder, "s0"), problem)
+
+    def test_events_outlive_the_session(self):
+        events = list(lull.Session(self.folder.name).events("all"))
+        gc.collect()
+        self.assertEqual([one["text"] for one in events], ["hello", "\\xff"])
+
+    def test_path_like_and_time(self):
+        import datetime
+        import pathlib
+        session = lull.Session(pathlib.Path(self.folder.name))
+        epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+        end = epoch + datetime.timedelta(microseconds=1)
+        self.assertEqual(session.count(end=end), {})
+        self.assertEqual(sum(session.count(begin=end).values()), 3)
+        self.assertRaises(lull.Error, session.count, begin=epoch.replace(tzinfo=None))
+
+
+class OnSamples(unittest.TestCase):
+    def test_against_babeltrace(self):
+        if not shutil.which("babeltrace2"):
+            self.skipTest("babeltrace2 is not installed")
+        text = subprocess.run(["babeltrace2", "--clock-cycles", "--no-delta", client], check=True, capture_output=True,
+                              text=True, errors="replace").stdout
+        pattern = re.compile(r"\[(\d+)\].* sched_switch: \{ cpu_id = (\d+) \}.*prev_comm = \"([^\"]*)\", prev_tid = (-?\d+),"
+                             r".*next_comm = \"([^\"]*)\", next_tid = (-?\d+),")
+        theirs = [(int(match[2]), match[3], int(match[4]), match[5], int(match[6]))
+                  for match in map(pattern.match, text.splitlines()) if match]
+        self.assertGreater(len(theirs), 100)
+        session = lull.Session(client)
+        ours = [(one.cpu, one["prev_comm"], one["prev_tid"], one["next_comm"], one["next_tid"])
+                for one in session.events("sched_switch")]
+        self.assertEqual(ours, theirs)
+        self.assertEqual(session.count("sched_switch"), {"sched_switch": len(theirs)})
+        self.assertEqual(sum(session.count().values()), len(text.splitlines()))
+        if numpy is not None:
+            columns = session.columns("sched_switch", ["event.cpu", "prev_comm", "prev_tid", "next_comm", "next_tid"])
+            del columns["time_ns"]
+            rows = zip(*(column.tolist() for column in columns.values()))
+            self.assertEqual([(cpu, prev.decode(), tid, after.decode(), other) for cpu, prev, tid, after, other in rows],
+                             theirs)
+
+    def test_join(self):
+        session = lull.Session(os.path.join(samples, "django"))
+        before = session.range
+        clocks = session.join_clocks()
+        self.assertEqual(sorted(clocks), ["client", "db", "httpd"])
+        self.assertTrue(all(clock.is_joined for clock in clocks.values()))
+        self.assertIn(0, [clock.bound_ns for clock in clocks.values()])
+        self.assertNotEqual(session.range, before)
+        times = [one.time_ns for one in session.events("sched_switch")]
+        self.assertEqual(times, sorted(times))
+        self.assertEqual({one.host for one in session.events("sched_switch", host="db")}, {"db"})
+
+    def test_threads(self):
+        results, session = [], lull.Session(client)
+        one = session.count()
+        threads = [threading.Thread(target=lambda: results.append(lull.Session(client).count())) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(results, [one] * 4)
+
+    def test_same_session_in_threads(self):
+        """Either one waits its turn or it is refused; never anything else."""
+        session, results = lull.Session(client), []
+        count = session.count()
+
+        def read():
+            try:
+                results.append(session.count() == count)
+            except lull.Error:
+                results.append(True)
+        threads = [threading.Thread(target=read) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(results, [True] * 8)
+
+
+def resident_bytes():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class Leaks(unittest.TestCase):
+    def use(self, folder):
+        session = lull.Session(folder)
+        kept = [(one, one.payload, one.context) for one in session.events()]
+        for one, _, _ in kept:
+            one["small"], one.get("x"), repr(one), one.name, one.host
+        session.columns("all*", text="offsets")
+        session.columns("all*")
+        session.count(), session.classes(), session.traces, session.problems, session.losses, session.join_clocks()
+        for wrong in ["nothing"], ["all", ["nothing"]], ["all", ["pairs"]]:
+            try:
+                session.columns(*wrong)
+            except lull.Error:
+                pass
+        try:
+            lull.Session(folder + "/none")
+        except lull.Error:
+            pass
+
+    def test_nothing_is_left(self):
+        sizes = (50, 400) if "LULL_SANITIZED" not in os.environ else (10, 40)
+        with tempfile.TemporaryDirectory() as folder:
+            write_trace(folder)
+            for _ in range(sizes[0]):
+                self.use(folder)
+            gc.collect()
+            tracemalloc.start()
+            self.use(folder)
+            gc.collect()
+            python, resident, nones = tracemalloc.get_traced_memory()[0], resident_bytes(), sys.getrefcount(None)
+            blocks = sys.getallocatedblocks()
+            for _ in range(sizes[1]):
+                self.use(folder)
+            gc.collect()
+            grown = tracemalloc.get_traced_memory()[0] - python
+            tracemalloc.stop()
+            # A single object a round would be some 20 kB, a reference to None 400.
+            self.assertLess(grown, 50 * sizes[1])
+            self.assertLess(sys.getallocatedblocks() - blocks, sizes[1] // 2)
+            if sys.version_info < (3, 12):  # since then None is immortal, and its count means nothing (PEP 683)
+                self.assertLess(abs(sys.getrefcount(None) - nones), sizes[1] // 2)
+            if "LULL_SANITIZED" not in os.environ:  # which keeps freed memory for a while
+                self.assertLess(resident_bytes() - resident, 2 << 20)
+
+
+class Documentation(unittest.TestCase):
+    def test_examples(self):
+        """The examples of docs/PYTHON.md work, in the order they stand there, beside the sample `django`."""
+        with open(os.path.join(os.environ["LULL_SOURCE"], "docs", "PYTHON.md"), encoding="utf-8") as file:
+            blocks = re.findall(r"^```python\n(.*?)^```", file.read(), flags=re.MULTILINE | re.DOTALL)
+        self.assertGreater(len(blocks), 3)
+        if numpy is None:
+            self.skipTest("NumPy is not installed")
+        before = os.getcwd()
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(os.path.join(samples, "django"), os.path.join(folder, "django"))
+            os.chdir(folder)
+            try:
+                names = {"print": lambda *text: None}
+                for block in blocks:
+                    exec(compile(block, "docs/PYTHON.md", "exec"), names)
+            finally:
+                os.chdir(before)
+
+    def test_docstrings(self):
+        for name in lull.__all__:
+            self.assertTrue(getattr(lull, name).__doc__, name)
+        for owner in lull.Session, lull.Event:
+            for name in dir(owner):
+                if not name.startswith("_"):
+                    self.assertTrue(getattr(owner, name).__doc__, name)
+
+
+class TapResult(unittest.TestResult):
+    def __init__(self, tap):
+        super().__init__()
+        self.tap = tap
+
+    def addSuccess(self, test):
+        self.tap.ok(True, test.id())
+
+    def addSkip(self, test, reason):
+        self.tap.skip(test.id(), reason)
+
+    def addError(self, test, err):
+        self.tap.ok(False, test.id(), self._exc_info_to_string(err, test))
+
+    addFailure = addError
+
+
+def main():
+    tap = Tap()
+    if len(sys.argv) < 2:
+        tap.skip("the Python module", "it was not built")
+    else:
+        unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__]).run(TapResult(tap))
+    return tap.done()
+
+
+sys.exit(main())

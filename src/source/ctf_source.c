@@ -241,16 +241,16 @@ static void add_stream(struct ctf_source *source, const char *path, struct lull_
     note_losses(source, stream->cursor);
 }
 
-/* An empty file is no damage: tracers make one for each CPU, and not each has events. But it is if
- * an index tells of packets in it. */
+/* A tracer that had nothing to write for a CPU leaves an empty file and an index without entries.
+ * Without such an index the file has lost what it held. */
 static void check_empty(struct ctf_source *source, const char *path, const char *index_path)
 {
     struct stat st;
     const off_t index_header = 16;
-    if (stat(index_path, &st) == 0 && st.st_size > index_header)
-        lull_report_problem(source->report,
-                            "%s: byte 0: the stream file is empty, its index tells of packets",
-                            path);
+    bool has_index = stat(index_path, &st) == 0;
+    if (!has_index || st.st_size > index_header)
+        lull_report_problem(source->report, "%s: byte 0: the stream file is empty%s", path,
+                            has_index ? ", its index tells of packets" : "");
 }
 
 /* Opens one file; what is wrong with it is a problem of that file only. */

@@ -8,7 +8,7 @@
 #include "base/bits.h"
 #include "ctf/plan_build.h"
 #include "ctf/text.h"
-#include "source/layout.h"
+#include "base/layout.h"
 
 /* Field classes can be shared, so a small schema may describe a huge event. */
 #define MAX_STEPS 8192u

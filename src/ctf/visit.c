@@ -7,7 +7,7 @@
 #include "base/bits.h"
 #include "ctf/plan_build.h"
 #include "ctf/text.h"
-#include "source/layout.h"
+#include "base/layout.h"
 
 /* Elements without any bits: more of them than this is nonsense. */
 #define MAX_EMPTY_ELEMENTS 65536u

@@ -250,15 +250,15 @@ static void add_stream(void *user, struct lull_stitched *found)
     note_losses(source, stream->cursor);
 }
 
-/* An empty file is no damage: tracers make one for each CPU, and not each has events. But it is if
- * an index tells of packets in it. */
+/* A tracer that had nothing to write for a CPU leaves an empty file and an index without entries.
+ * Without such an index the file has lost what it held. */
 static void check_empty(const struct ctf_source *source, const struct lull_packet_file *file)
 {
     const size_t index_header = 16;
-    if (file->index_size > index_header)
-        lull_report_problem(source->report,
-                            "%s: byte 0: the stream file is empty, its index tells of packets",
-                            file->path);
+    bool has_index = file->index != NULL;
+    if (!has_index || file->index_size > index_header)
+        lull_report_problem(source->report, "%s: byte 0: the stream file is empty%s", file->path,
+                            has_index ? ", its index tells of packets" : "");
 }
 
 /* Finds the packets of one file; what is wrong with it is a problem of that file only. */

@@ -6,7 +6,7 @@
 #include <lull/session.h>
 
 #include "base/report.h"
-#include "source/layout.h"
+#include "base/layout.h"
 
 struct lull_class_filter;
 struct lull_source;

@@ -4,7 +4,7 @@
 
 #include <lull/error.h>
 
-#include "source/layout.h"
+#include "base/layout.h"
 #include "view/digits.h"
 
 /* ---- options ---- */

@@ -5,7 +5,7 @@
 #ifndef LULL_VIEW_EVENT_PROGRAM_H
 #define LULL_VIEW_EVENT_PROGRAM_H
 
-#include "source/layout.h"
+#include "base/layout.h"
 #include "view/event_dialect.h"
 
 struct lull_event_program;

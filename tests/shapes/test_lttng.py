@@ -1,6 +1,7 @@
 # Records a user-space program with LTTng in each shape and compares what Lull reads of it with
 # babeltrace2. The session daemon is this test's own: it has a home and a run directory of its own (as root:
-# in a mount namespace of its own) and ends with the test. Skips without LTTng, a compiler or the right to do so.
+# in a mount namespace of its own) and ends with the test. It runs only when asked for with LULL_TEST_LTTNG=1: starting daemons
+# is not for every check. Skips without LTTng, a compiler or the right to do so.
 import glob
 import os
 import re
@@ -30,6 +31,10 @@ def run(*command, check=True, **options):
 def leave(reason):
     tap.skip("recordings of LTTng", reason)
     sys.exit(tap.done())
+
+
+if not os.environ.get("LULL_TEST_LTTNG"):
+    leave("not asked for: LULL_TEST_LTTNG=1 runs it")
 
 
 def become_private():

@@ -244,10 +244,16 @@ static void test_odd_files(void)
                "this is not a stream at all, and long enough for a header: no, not yet, "
                "but now it must be");
     write_text(dir, ".hidden", "not looked at");
+    /* What a tracer leaves that had nothing to write: an index without entries. */
+    g_autofree char *index = g_build_filename(dir, "index", NULL);
+    g_assert_cmpint(g_mkdir(index, 0700), ==, 0);
+    write_file(dir, "d_idle", "", 0);
+    write_file(index, "d_idle.idx", "\xc1\xf1\xdc\xc1\0\0\0\1\0\0\0\1\0\0\0\x48", 16);
     write_file(dir, "s0", good->data, good->len);
     struct outcome outcome = read_trace(dir);
     g_assert_cmpuint(outcome.events, ==, 20);
-    g_assert_cmpuint(outcome.problems, ==, 2); /* an empty file is none */
+    g_assert_cmpuint(outcome.problems, ==, 3);
+    ASSERT_SAYS(outcome, "b_empty: byte 0: the stream file is empty");
     ASSERT_SAYS(outcome, "a_foreign: byte 0: the packet belongs to another trace");
     ASSERT_SAYS(outcome, "c_text: byte 0: no packet begins here");
     g_free(outcome.text);

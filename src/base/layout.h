@@ -2,8 +2,8 @@
  * of every event and cannot afford a call for each: compiled into something of their own, once a
  * class. What it says is what lull_event_visit() would tell; a class that it cannot describe has no
  * layout and must be visited. */
-#ifndef LULL_SOURCE_LAYOUT_H
-#define LULL_SOURCE_LAYOUT_H
+#ifndef LULL_BASE_LAYOUT_H
+#define LULL_BASE_LAYOUT_H
 
 #include <lull/event.h>
 

@@ -2,10 +2,7 @@
  * event to event; whatever is unusual (end of the window, of the packet, damage) leaves it. */
 #include "ctf/stream.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/bits.h"
 
@@ -52,24 +49,23 @@ static void set_limit(struct lull_ctf_stream *s)
     memset(s->buf + s->filled, 0, LULL_LOAD_SLACK);
 }
 
-/* Fills the window from the file. */
+/* Fills the window. */
 static void fill(struct lull_ctf_stream *s)
 {
     struct lull_packet *packet = packet_at(s, s->packet);
     uint64_t content = (s->content_bits + 7) / 8 - s->window;
     uint64_t want = MIN(s->capacity, content);
     while (s->filled < want) {
-        ssize_t n = pread(s->fd, s->buf + s->filled, want - s->filled,
-                          (off_t)(packet->offset + s->window + s->filled));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            damaged(s, s->filled * 8, n < 0 ? g_strerror(errno) : "the file has become shorter");
+        const char *why = NULL;
+        uint64_t n = s->bytes->ops->read(s->bytes, packet->offset + s->window + s->filled,
+                                         s->buf + s->filled, want - s->filled, &why);
+        if (n == 0) {
+            damaged(s, s->filled * 8, why);
             packet->flags |= LULL_PACKET_CUT;
             s->content_bits = (s->window + s->filled) * 8;
             break;
         }
-        s->filled += (uint64_t)n;
+        s->filled += n;
     }
     set_limit(s);
 }
@@ -176,20 +172,19 @@ static void finish(struct lull_ctf_stream *s)
     s->at_end = true;
     s->packet = s->list.packets->len;
     if (s->is_open)
-        close(s->fd);
+        s->bytes->ops->close(s->bytes);
     s->is_open = false;
     g_clear_pointer(&s->buf, g_free);
     s->capacity = 0;
 }
 
-static bool open_file(struct lull_ctf_stream *s)
+static bool open_bytes(struct lull_ctf_stream *s)
 {
-    s->fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (s->fd < 0) {
-        lull_report_problem(s->report, "%s: %s", s->path, g_strerror(errno));
+    const char *why = s->bytes->ops->open(s->bytes);
+    if (why != NULL) {
+        lull_report_problem(s->report, "%s: %s", s->path, why);
         return false;
     }
-    posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     s->is_open = true;
     grow(s, WINDOW_BYTES);
     return true;
@@ -198,7 +193,7 @@ static bool open_file(struct lull_ctf_stream *s)
 /* Goes to the next packet that may hold events in the limits. False, and done, if there is none. */
 static bool next_packet(struct lull_ctf_stream *s)
 {
-    if (!s->is_done && !s->is_open && !open_file(s))
+    if (!s->is_done && !s->is_open && !open_bytes(s))
         finish(s);
     while (!s->is_done) {
         s->packet++;
@@ -515,12 +510,21 @@ struct lull_ctf_stream *lull_ctf_stream_new(const struct lull_ctf_plan *plan, co
                                             struct lull_packet_list *list, uint32_t number,
                                             const struct lull_report *report)
 {
+    return lull_ctf_stream_new_from(plan, lull_bytes_of_file(path), path, list, number, report);
+}
+
+struct lull_ctf_stream *lull_ctf_stream_new_from(const struct lull_ctf_plan *plan,
+                                                 struct lull_bytes *bytes, const char *name,
+                                                 struct lull_packet_list *list, uint32_t number,
+                                                 const struct lull_report *report)
+{
     struct lull_ctf_stream *s = g_new0(struct lull_ctf_stream, 1);
     s->plan = plan;
     s->stream = &plan->streams[list->stream];
     s->report = report;
     s->list = *list;
-    s->path = g_strdup(path);
+    s->path = g_strdup(name);
+    s->bytes = bytes;
     s->number = number;
     s->cpu = list->cpu;
     finish(s);
@@ -532,6 +536,7 @@ void lull_ctf_stream_free(struct lull_ctf_stream *s)
     if (s == NULL)
         return;
     finish(s);
+    s->bytes->ops->free(s->bytes);
     lull_packet_list_clear(&s->list);
     g_free(s->memory);
     g_free(s->path);
@@ -554,6 +559,25 @@ void lull_ctf_stream_start(struct lull_ctf_stream *s, const struct lull_clock_ma
         finish(s);
     else if (s->list.in_order)
         s->last_ns = lull_clock_map_joined(map, packet_at(s, s->packet + 1)->begin);
+}
+
+void lull_ctf_stream_feed(struct lull_ctf_stream *s, const struct lull_ctf_plan *plan,
+                          const struct lull_packet *packet, uint32_t fields_size)
+{
+    finish(s);
+    if (plan != s->plan) {
+        uint64_t clock = lull_memory_get(s->memory, LULL_MEM_CLOCK);
+        g_free(s->memory);
+        s->memory = g_malloc0(plan->fields_offset + MAX(fields_size, 16));
+        lull_memory_set(s->memory, LULL_MEM_CLOCK, clock);
+        s->plan = plan;
+        s->stream = &plan->streams[s->list.stream];
+    }
+    g_array_set_size(s->list.packets, 0);
+    g_array_append_val(s->list.packets, *packet);
+    s->list.file_size = packet->offset + packet->bits / 8;
+    s->is_done = false;
+    s->packet = -1;
 }
 
 uint64_t lull_ctf_stream_progress(const struct lull_ctf_stream *s)

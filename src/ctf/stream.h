@@ -1,9 +1,11 @@
-/* A cursor over one stream file: reads its packets through a window of fixed size and decodes what
- * is subscribed to, in a single pass. Memory does not depend on the size of the file. */
+/* A cursor over one stream: reads its packets through a window of fixed size and decodes what is
+ * subscribed to, in a single pass. Memory does not depend on the size of the stream. The packets
+ * are those of a file, known beforehand, or are fed one by one as they come from a relay. */
 #ifndef LULL_CTF_STREAM_H
 #define LULL_CTF_STREAM_H
 
 #include "base/clock.h"
+#include "ctf/bytes.h"
 #include "ctf/packet.h"
 
 struct lull_ctf_stream {
@@ -11,9 +13,9 @@ struct lull_ctf_stream {
     const struct lull_stream_plan *stream;
     const struct lull_report *report;
     struct lull_packet_list list;
-    char *path;
+    char *path;      /* or another name for messages */
     uint32_t number; /* within the trace */
-    int fd;
+    struct lull_bytes *bytes;
 
     uint8_t *buf; /* the window; LULL_LOAD_SLACK bytes more than `capacity` */
     uint64_t capacity;
@@ -40,6 +42,11 @@ struct lull_ctf_stream {
 struct lull_ctf_stream *lull_ctf_stream_new(const struct lull_ctf_plan *plan, const char *path,
                                             struct lull_packet_list *list, uint32_t number,
                                             const struct lull_report *report);
+/* The same with the bytes of `bytes`, which it takes; `name` is for messages. */
+struct lull_ctf_stream *lull_ctf_stream_new_from(const struct lull_ctf_plan *plan,
+                                                 struct lull_bytes *bytes, const char *name,
+                                                 struct lull_packet_list *list, uint32_t number,
+                                                 const struct lull_report *report);
 void lull_ctf_stream_free(struct lull_ctf_stream *stream);
 
 /* Goes before the first event of begin_ns <= time < end_ns (joined clock). `fields_size` is the
@@ -54,6 +61,11 @@ static inline int64_t lull_ctf_stream_bound(const struct lull_ctf_stream *stream
 
 /* Next subscribed event; false at the end. Fills all of *event but host, trace and stream. */
 bool lull_ctf_stream_next(struct lull_ctf_stream *stream, struct lull_event *event);
+/* Goes on with `packet`, the only one of the list from now on, whose event classes `plan` knows:
+ * the same plan as before, or one that knows more of the same trace. Call when there is no next
+ * event. Times do not go back. */
+void lull_ctf_stream_feed(struct lull_ctf_stream *stream, const struct lull_ctf_plan *plan,
+                          const struct lull_packet *packet, uint32_t fields_size);
 /* Counts the rest of the events: adds to counts[class index]. */
 void lull_ctf_stream_count(struct lull_ctf_stream *stream, uint64_t *counts);
 /* Finds the times of packets whose context has none, by reading all of the stream. */

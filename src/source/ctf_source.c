@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/bits.h"
 #include "ctf/metadata.h"
 #include "ctf/stream.h"
+#include "source/ctf_trace.h"
 
 struct ctf_stream {
     struct lull_source_stream base;
@@ -23,6 +23,7 @@ struct ctf_source {
     const struct lull_report *report;
     struct lull_schema *schema;
     struct lull_ctf_plan *plan;
+    struct lull_event_class *classes;
     GPtrArray *streams; /* struct ctf_stream */
     GPtrArray *texts;   /* strings of info */
     uint32_t fields_size;
@@ -30,22 +31,11 @@ struct ctf_source {
 
 /* ---- streams ---- */
 
-static void clock_map(const struct lull_stream_plan *stream, int64_t delta_ns,
-                      const struct lull_clock_transform *transform, struct lull_clock_map *map)
-{
-    const struct lull_clock *clock = stream->clock;
-    if (clock != NULL)
-        lull_clock_map_init(map, clock->frequency, clock->offset_s, clock->offset_cycles, delta_ns,
-                            transform);
-    else
-        lull_clock_map_init(map, 1000000000, 0, 0, delta_ns, transform);
-}
-
 static void stream_start(struct lull_source_stream *base, const struct lull_source_window *window)
 {
     struct ctf_stream *stream = (struct ctf_stream *)base;
     struct lull_clock_map map;
-    clock_map(stream->cursor->stream, window->delta_ns, &window->transform, &map);
+    lull_ctf_clock_map(stream->cursor->stream, window->delta_ns, &window->transform, &map);
     lull_ctf_stream_start(stream->cursor, &map, window->begin_ns, window->end_ns,
                           stream->source->fields_size);
     base->has_event = false;
@@ -92,44 +82,13 @@ static void stream_free(gpointer data)
 
 /* ---- losses ---- */
 
-/* a - b modulo 2^bits: counters wrap. */
-static uint64_t difference(uint64_t a, uint64_t b, uint8_t bits)
-{
-    return (a - b) & lull_low_mask(MAX(bits, 1));
-}
-
-/* Packets that are missing before `packet`, and events that were discarded before it ended. */
 static void packet_losses(const struct ctf_source *source, const struct lull_ctf_stream *cursor,
                           const struct lull_clock_map *map, uint32_t index)
 {
-    const struct lull_report *report = source->report;
     const struct lull_packet *packet =
         &g_array_index(cursor->list.packets, struct lull_packet, index);
-    const struct lull_packet *before = index > 0 ? packet - 1 : NULL;
-    int64_t begin = lull_clock_map_own(map, packet->begin);
-    int64_t end = lull_clock_map_own(map, MAX(packet->end, packet->begin));
-    int64_t before_end = before != NULL ? lull_clock_map_own(map, before->end) : begin;
-    before_end = MIN(before_end, begin);
-    uint64_t missing = packet->flags & LULL_PACKET_GAP ? 1 : 0;
-    if (before != NULL && (packet->flags & LULL_PACKET_HAS_SEQUENCE)) {
-        uint64_t step =
-            difference(packet->sequence, before->sequence, cursor->stream->sequence_bits);
-        /* A step back is damage, not a gap of 2^64 packets. */
-        if (step > 1 && step <= lull_low_mask(cursor->stream->sequence_bits) / 2)
-            missing = MAX(missing, step - 1);
-    }
-    if (missing > 0)
-        report->lost(report->user, cursor->number, before_end, begin, 0, missing);
-    if (packet->flags & LULL_PACKET_HAS_DISCARDED) {
-        /* The counter counts from the begin of the recording, which is packet 0. */
-        bool from_start = !(packet->flags & LULL_PACKET_HAS_SEQUENCE) || packet->sequence == 0;
-        uint64_t base = before != NULL ? before->discarded : from_start ? 0 : packet->discarded;
-        uint64_t events = difference(packet->discarded, base, cursor->stream->discarded_bits);
-        if (events > 0 && events <= lull_low_mask(cursor->stream->discarded_bits) / 2)
-            report->lost(report->user, cursor->number, before_end, end, events, 0);
-    }
-    if (packet->flags & LULL_PACKET_CUT)
-        report->lost(report->user, cursor->number, begin, end, 0, 1);
+    lull_ctf_packet_losses(source->report, cursor->number, cursor->stream, map, packet,
+                           index > 0 ? packet - 1 : NULL);
 }
 
 static void note_losses(const struct ctf_source *source, const struct lull_ctf_stream *cursor)
@@ -137,7 +96,7 @@ static void note_losses(const struct ctf_source *source, const struct lull_ctf_s
     static const struct lull_clock_transform identity;
     const struct lull_packet_list *list = &cursor->list;
     struct lull_clock_map map;
-    clock_map(cursor->stream, 0, &identity, &map);
+    lull_ctf_clock_map(cursor->stream, 0, &identity, &map);
     for (uint32_t i = 0; i < list->packets->len; i++)
         packet_losses(source, cursor, &map, i);
     if (list->packets->len == 0 || (list->missing == 0 && !list->damaged_tail))
@@ -166,7 +125,7 @@ static void extend_range(struct ctf_source *source, const struct lull_ctf_stream
     static const struct lull_clock_transform identity;
     struct lull_trace *info = &source->base.info;
     struct lull_clock_map map;
-    clock_map(cursor->stream, 0, &identity, &map);
+    lull_ctf_clock_map(cursor->stream, 0, &identity, &map);
     for (uint32_t i = 0; i < cursor->list.packets->len; i++) {
         const struct lull_packet *packet =
             &g_array_index(cursor->list.packets, struct lull_packet, i);
@@ -192,7 +151,7 @@ static void add_stream(struct ctf_source *source, const char *path, struct lull_
     if (lacks_times(&stream->cursor->list)) {
         static const struct lull_clock_transform identity;
         struct lull_clock_map map;
-        clock_map(stream->cursor->stream, 0, &identity, &map);
+        lull_ctf_clock_map(stream->cursor->stream, 0, &identity, &map);
         lull_ctf_stream_start(stream->cursor, &map, INT64_MIN, INT64_MAX, 0);
         lull_ctf_stream_measure(stream->cursor);
     }
@@ -256,74 +215,20 @@ static bool open_streams(struct ctf_source *source, GError **error)
     return true;
 }
 
-/* Keeps `text` for the life of the source. */
-static const char *keep(struct ctf_source *source, char *text)
-{
-    g_ptr_array_add(source->texts, text);
-    return text;
-}
-
-static const char *env_text(struct ctf_source *source, const char *key)
-{
-    const char *text = lull_schema_env_text(source->schema, key);
-    return text != NULL ? text : "";
-}
-
-static const char *tracer_text(struct ctf_source *source)
-{
-    const char *name = env_text(source, "tracer_name");
-    int64_t major = lull_schema_env_number(source->schema, "tracer_major", -1);
-    int64_t minor = lull_schema_env_number(source->schema, "tracer_minor", -1);
-    int64_t patch = lull_schema_env_number(source->schema, "tracer_patchlevel", -1);
-    if (*name == '\0' || major < 0 || minor < 0)
-        return name;
-    if (patch < 0)
-        return keep(source, g_strdup_printf("%s %" G_GINT64_FORMAT ".%" G_GINT64_FORMAT, name,
-                                            major, minor));
-    return keep(source,
-                g_strdup_printf("%s %" G_GINT64_FORMAT ".%" G_GINT64_FORMAT ".%" G_GINT64_FORMAT,
-                                name, major, minor, patch));
-}
-
-static void describe(struct ctf_source *source)
-{
-    static const struct lull_clock_transform identity;
-    struct lull_trace *info = &source->base.info;
-    const struct lull_schema *schema = source->schema;
-    info->tracer = tracer_text(source);
-    info->domain = env_text(source, "domain");
-    info->kernel = env_text(source, "kernel_release");
-    const char *session = lull_schema_env_text(schema, "trace_name");
-    info->name = session != NULL ? session : env_text(source, "session_name");
-    info->format = keep(source, g_strdup_printf("CTF %u.%u", schema->major, schema->minor));
-    source->base.hostname = lull_schema_env_text(schema, "hostname");
-    const struct lull_clock *clock = NULL;
-    for (uint32_t i = 0; i < schema->n_streams && clock == NULL; i++)
-        clock = source->plan->streams[i].clock;
-    info->clock_name = clock != NULL ? clock->name : "";
-    info->clock_frequency_hz = clock != NULL ? clock->frequency : 1000000000;
-    if (clock == NULL)
-        return;
-    struct lull_clock_map map;
-    lull_clock_map_init(&map, clock->frequency, clock->offset_s, clock->offset_cycles, 0,
-                        &identity);
-    info->clock_offset_ns = lull_clock_map_own(&map, 0);
-    source->base.has_clock_uuid = clock->has_uuid;
-    memcpy(source->base.clock_uuid, clock->uuid, sizeof clock->uuid);
-}
-
 static void declare_classes(struct ctf_source *source)
 {
     struct lull_source *base = &source->base;
     const struct lull_schema *schema = source->schema;
     for (uint32_t i = 0; i < schema->n_streams; i++)
         base->n_classes += schema->streams[i].n_events;
-    base->classes = g_new0(struct lull_event_class, MAX(base->n_classes, 1));
-    struct lull_event_class *event_class = base->classes;
+    source->classes = g_new0(struct lull_event_class, MAX(base->n_classes, 1));
+    base->classes = g_new(struct lull_event_class *, MAX(base->n_classes, 1));
+    struct lull_event_class *event_class = source->classes;
     for (uint32_t i = 0; i < schema->n_streams; i++) {
         for (uint32_t e = 0; e < schema->streams[i].n_events; e++, event_class++) {
             event_class->name = schema->streams[i].events[e].name;
-            event_class->index = (uint32_t)(event_class - base->classes);
+            event_class->index = (uint32_t)(event_class - source->classes);
+            base->classes[event_class->index] = event_class;
             source->plan->streams[i].plans[e].event_class = event_class;
         }
     }
@@ -338,6 +243,7 @@ static void source_free(struct lull_source *base)
         lull_schema_free(source->schema);
     g_ptr_array_unref(source->texts);
     g_free(base->classes);
+    g_free(source->classes);
     g_free((char *)base->info.path);
     g_free(source);
 }
@@ -388,7 +294,7 @@ struct lull_source *lull_ctf_source_open(const char *path, const struct lull_rep
         source_free(&source->base);
         return NULL;
     }
-    describe(source);
+    lull_ctf_describe(&source->base, source->schema, source->plan, source->texts);
     declare_classes(source);
     if (!open_streams(source, error)) {
         source_free(&source->base);

@@ -75,7 +75,7 @@ void lull_session_each_class(const struct lull_session *session,
     for (uint32_t t = 0; t < session->traces->len; t++) {
         const struct lull_source *source = lull_session_trace_at(session, t)->source;
         for (uint32_t i = 0; i < source->n_classes; i++)
-            visit(user, t, &source->classes[i]);
+            visit(user, t, source->classes[i]);
     }
 }
 
@@ -232,7 +232,7 @@ static void subscribe_sources(struct lull_session *session)
         struct lull_source *source = lull_session_trace_at(session, t)->source;
         g_autofree int32_t *of_class = g_new(int32_t, MAX(source->n_classes, 1));
         for (uint32_t i = 0; i < source->n_classes; i++)
-            of_class[i] = match_wish(&wishes, source->classes[i].name);
+            of_class[i] = match_wish(&wishes, source->classes[i]->name);
         source->ops->subscribe(
             source, (const struct lull_subscription *)(void *)session->subscriptions->data,
             of_class, max_size);
@@ -336,7 +336,7 @@ void lull_session_count(struct lull_session *session,
         }
         for (uint32_t i = 0; i < source->n_classes; i++)
             if (counts[i] > 0)
-                visit(user, t, &source->classes[i], counts[i]);
+                visit(user, t, source->classes[i], counts[i]);
     }
 }
 

@@ -120,8 +120,8 @@ static bool add_trace(struct lull_session *session, const char *path, GError **e
     g_ptr_array_add(session->traces, trace);
     trace->class_names = g_hash_table_new(g_str_hash, g_str_equal);
     for (uint32_t i = 0; i < source->n_classes; i++) {
-        source->classes[i].number = session->n_classes++;
-        g_hash_table_add(trace->class_names, (char *)source->classes[i].name);
+        source->classes[i]->number = session->n_classes++;
+        g_hash_table_add(trace->class_names, (char *)source->classes[i]->name);
     }
     for (uint32_t i = 0; i < source->n_streams; i++) {
         struct lull_event *event = &source->streams[i]->event;

@@ -17,14 +17,18 @@ struct lull_event_class {
 struct lull_source_window {
     int64_t begin_ns, end_ns; /* joined clock */
     int64_t delta_ns;         /* from the trace's clock to that of the host's first trace */
+    int32_t only_cpu;         /* or -1; for streams that cannot say theirs before they are read */
     struct lull_clock_transform transform;
 };
+
+#define LULL_CPU_LATER (-2)
 
 struct lull_source_stream;
 
 struct lull_source_stream_ops {
     void (*start)(struct lull_source_stream *stream, const struct lull_source_window *window);
-    /* Fills stream->event; false at the end. */
+    /* Fills stream->event; false at the end. A live stream that cannot tell yet sets event.time_ns
+     * alone, before which no event comes, and leaves has_event false. */
     bool (*next)(struct lull_source_stream *stream);
     /* Counts what is left: adds to counts[class index]. */
     void (*count)(struct lull_source_stream *stream, uint64_t *counts);
@@ -40,7 +44,7 @@ struct lull_source_stream {
         event;        /* the next one, if has_event; host, trace, stream set by the session */
     int64_t bound_ns; /* after start(): no event comes before; INT64_MAX: there is none */
     bool has_event;
-    int32_t cpu; /* that all its events have, or -1 */
+    int32_t cpu; /* that all its events have, or -1; LULL_CPU_LATER: only their packets say it */
     uint64_t size_bytes;
 };
 
@@ -61,14 +65,16 @@ struct lull_source_ops {
                       const int32_t *of_class, uint32_t max_fields_size);
 };
 
-/* One trace. All but `ops` is filled by its opener and constant afterwards. */
+/* One trace. All but `ops` is filled by its opener and constant afterwards, except that live traces
+ * get more classes and streams (see lull_live_hooks.news). */
 struct lull_source {
     const struct lull_source_ops *ops;
     struct lull_trace info; /* host, begin_ns and end_ns are completed by the session */
     const char *hostname;   /* or NULL */
     bool has_clock_uuid;
     uint8_t clock_uuid[16];
-    struct lull_event_class *classes; /* by stream class and id */
+    struct lull_event_class *
+        *classes; /* by stream class and id; later ones of a live trace behind */
     uint32_t n_classes;
     struct lull_source_stream **streams;
     uint32_t n_streams;

@@ -52,7 +52,10 @@ void lull_session_free(struct lull_session *session);
 /** Adds a trace directory, or each trace in the directories below `path`, in order of their names.
  *  False and an error if there is no trace there or it cannot be read at all; damage that leaves
  *  something to read goes to lull_session_problem() instead. A trace that is there already is not
- *  added again. */
+ *  added again. A `path` of the form net://HOST[:PORT]/host/TARGET/SESSION is a recording that an
+ *  LTTng relay hands on while it is made: adding waits until the recording has a trace, reading
+ *  follows it until it ends. It can be read once only, and not be counted; traces, event classes
+ *  and hosts may be added while it is read. */
 bool lull_session_add(struct lull_session *session, const char *path, GError **error);
 
 /** Hosts are numbered from 0 in the order in which their first trace was added. */
@@ -102,6 +105,14 @@ int lull_session_next(struct lull_session *session, struct lull_event *event);
 /** The same without a copy: the next subscribed event, or NULL at the end. Borrowed until the next
  * call. */
 const struct lull_event *lull_session_read(struct lull_session *session);
+
+/** Has `wait` called before reading or adding waits for a live trace, and ten times a second while
+ * it lasts: time to write what was read so far. If it returns false, live traces end there. NULL
+ * for none. */
+void lull_session_on_wait(struct lull_session *session, bool (*wait)(void *user), void *user);
+/** True if reading a live trace ended before the recording did, because the relay went away or
+ * answered nonsense; *error says why. */
+bool lull_session_failed(const struct lull_session *session, GError **error);
 
 /** Counts all events by class without merging, ignoring subscriptions but not limits and selection:
  *  calls `visit` for each class with at least one event, in the order of lull_session_each_class().

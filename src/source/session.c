@@ -10,6 +10,7 @@ struct lull_session *lull_session_new(void)
     session->traces = g_ptr_array_new_with_free_func(lull_session_trace_free);
     session->streams = g_ptr_array_new();
     session->directories = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    session->lives = g_ptr_array_new_with_free_func((GDestroyNotify)lull_live_free);
     session->subscriptions = g_array_new(FALSE, FALSE, sizeof(struct lull_subscription));
     session->notes = lull_session_notes_new();
     session->begin_ns = INT64_MIN;
@@ -26,6 +27,7 @@ void lull_session_free(struct lull_session *session)
     g_free(session->merged);
     g_ptr_array_unref(session->streams);
     g_ptr_array_unref(session->traces);
+    g_ptr_array_unref(session->lives); /* the sources of live traces are theirs */
     g_ptr_array_unref(session->hosts);
     g_hash_table_unref(session->directories);
     g_array_unref(session->subscriptions);
@@ -219,7 +221,7 @@ static int32_t match_wish(const struct wishes *wishes, const char *name)
     return found;
 }
 
-static void subscribe_sources(struct lull_session *session)
+void lull_session_subscribe_sources(struct lull_session *session, bool all)
 {
     struct wishes wishes;
     uint32_t max_size = 0;
@@ -230,6 +232,8 @@ static void subscribe_sources(struct lull_session *session)
                 g_array_index(session->subscriptions, struct lull_subscription, i).fields_size);
     for (uint32_t t = 0; t < session->traces->len; t++) {
         struct lull_source *source = lull_session_trace_at(session, t)->source;
+        if (!all && !source->wants_subscription)
+            continue;
         g_autofree int32_t *of_class = g_new(int32_t, MAX(source->n_classes, 1));
         for (uint32_t i = 0; i < source->n_classes; i++)
             of_class[i] = match_wish(&wishes, source->classes[i]->name);
@@ -239,23 +243,26 @@ static void subscribe_sources(struct lull_session *session)
     }
     g_hash_table_unref(wishes.names);
     g_array_unref(wishes.prefixes);
-    session->is_subscribed = true;
 }
 
 /* ---- reading ---- */
 
-static bool is_selected(const struct lull_session *session, const struct lull_source_stream *stream)
+bool lull_session_selects(const struct lull_session *session,
+                          const struct lull_source_stream *stream)
 {
     return (session->only_host < 0 || stream->event.host == (uint32_t)session->only_host) &&
-           (session->only_cpu < 0 || stream->cpu == session->only_cpu);
+           (session->only_cpu < 0 || stream->cpu == session->only_cpu ||
+            stream->cpu == LULL_CPU_LATER);
 }
 
-static void start_stream(const struct lull_session *session, struct lull_source_stream *stream)
+void lull_session_start_stream(const struct lull_session *session,
+                               struct lull_source_stream *stream)
 {
     struct lull_source_window window = {
         .begin_ns = session->begin_ns,
         .end_ns = session->end_ns,
         .delta_ns = lull_session_trace_at(session, stream->event.trace)->delta_ns,
+        .only_cpu = session->only_cpu,
         .transform = lull_session_host_at(session, stream->event.host)->transform,
     };
     stream->ops->start(stream, &window);
@@ -269,17 +276,20 @@ static int64_t merge_time(int64_t time_ns)
 
 static void start(struct lull_session *session)
 {
+    if (session->has_news)
+        lull_session_take_news(session);
     if (!session->is_subscribed)
-        subscribe_sources(session);
+        lull_session_subscribe_sources(session, true);
+    session->is_subscribed = true;
     g_free(session->merged);
     session->merged = g_new(struct lull_source_stream *, MAX(session->streams->len, 1));
     uint32_t n = 0;
     for (uint32_t i = 0; i < session->streams->len; i++)
-        if (is_selected(session, session->streams->pdata[i]))
+        if (lull_session_selects(session, session->streams->pdata[i]))
             session->merged[n++] = session->streams->pdata[i];
     lull_merge_init(&session->merge, n);
     for (uint32_t i = 0; i < n; i++) {
-        start_stream(session, session->merged[i]);
+        lull_session_start_stream(session, session->merged[i]);
         session->merge.times[i] = session->merged[i]->bound_ns;
     }
     lull_merge_play(&session->merge);
@@ -291,16 +301,20 @@ const struct lull_event *lull_session_read(struct lull_session *session)
     if (G_UNLIKELY(!session->is_started))
         start(session);
     struct lull_merge *merge = &session->merge;
-    while (merge->n > 0 && merge->times[merge->winner] != INT64_MAX) {
-        struct lull_source_stream *stream = session->merged[merge->winner];
-        if (stream->has_event) {
-            stream->has_event = false;
-            return &stream->event;
+    do {
+        while (merge->n > 0 && merge->times[merge->winner] != INT64_MAX) {
+            struct lull_source_stream *stream = session->merged[merge->winner];
+            if (stream->has_event) {
+                stream->has_event = false;
+                return &stream->event;
+            }
+            /* The tree has held a lower bound, or the time of the event that was handed out. */
+            bool any = stream->ops->next(stream);
+            lull_merge_update(merge, any ? merge_time(stream->event.time_ns) : INT64_MAX);
+            if (G_UNLIKELY(session->has_news))
+                lull_session_take_news(session);
         }
-        /* The tree has held a lower bound, or the time of the event that was handed out. */
-        bool any = stream->ops->next(stream);
-        lull_merge_update(merge, any ? merge_time(stream->event.time_ns) : INT64_MAX);
-    }
+    } while (lull_session_follow(session));
     return NULL;
 }
 
@@ -329,9 +343,9 @@ void lull_session_count(struct lull_session *session,
         const struct lull_source *source = lull_session_trace_at(session, t)->source;
         g_autofree uint64_t *counts = g_new0(uint64_t, MAX(source->n_classes, 1));
         for (uint32_t i = 0; i < source->n_streams; i++) {
-            if (!is_selected(session, source->streams[i]))
+            if (!lull_session_selects(session, source->streams[i]))
                 continue;
-            start_stream(session, source->streams[i]);
+            lull_session_start_stream(session, source->streams[i]);
             source->streams[i]->ops->count(source->streams[i], counts);
         }
         for (uint32_t i = 0; i < source->n_classes; i++)

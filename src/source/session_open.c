@@ -102,34 +102,54 @@ static void adopt_clock(struct session_trace *trace, const struct session_host *
     }
 }
 
-static bool add_trace(struct lull_session *session, const char *path, GError **error)
+struct session_trace *lull_session_trace_new(struct lull_session *session)
 {
     struct session_trace *trace = g_new0(struct session_trace, 1);
     trace->session = session;
     trace->index = session->traces->len;
     trace->first_stream = session->streams->len;
     lull_session_trace_listen(trace);
-    trace->source = lull_ctf_source_open(path, &trace->report, error);
-    if (trace->source == NULL) {
-        lull_session_trace_free(trace);
-        return false;
+    return trace;
+}
+
+void lull_session_trace_grow(struct session_trace *trace)
+{
+    struct lull_session *session = trace->session;
+    struct lull_source *source = trace->source;
+    for (; trace->n_classes < source->n_classes; trace->n_classes++) {
+        struct lull_event_class *event_class = source->classes[trace->n_classes];
+        event_class->number = session->n_classes++;
+        g_hash_table_add(trace->class_names, (char *)event_class->name);
     }
+    for (; trace->n_streams < source->n_streams; trace->n_streams++) {
+        struct lull_event *event = &source->streams[trace->n_streams]->event;
+        event->host = source->info.host;
+        event->trace = trace->index;
+        event->stream = session->streams->len;
+        g_ptr_array_add(session->streams, source->streams[trace->n_streams]);
+    }
+}
+
+void lull_session_trace_join(struct session_trace *trace)
+{
+    struct lull_session *session = trace->session;
     struct lull_source *source = trace->source;
     source->info.host = find_host(session, source);
     adopt_clock(trace, lull_session_host_at(session, source->info.host));
     g_ptr_array_add(session->traces, trace);
     trace->class_names = g_hash_table_new(g_str_hash, g_str_equal);
-    for (uint32_t i = 0; i < source->n_classes; i++) {
-        source->classes[i]->number = session->n_classes++;
-        g_hash_table_add(trace->class_names, (char *)source->classes[i]->name);
+    lull_session_trace_grow(trace);
+}
+
+static bool add_trace(struct lull_session *session, const char *path, GError **error)
+{
+    struct session_trace *trace = lull_session_trace_new(session);
+    trace->source = lull_ctf_source_open(path, &trace->report, error);
+    if (trace->source == NULL) {
+        lull_session_trace_free(trace);
+        return false;
     }
-    for (uint32_t i = 0; i < source->n_streams; i++) {
-        struct lull_event *event = &source->streams[i]->event;
-        event->host = source->info.host;
-        event->trace = trace->index;
-        event->stream = session->streams->len;
-        g_ptr_array_add(session->streams, source->streams[i]);
-    }
+    lull_session_trace_join(trace);
     session->is_subscribed = false;
     session->is_started = false;
     return true;
@@ -221,6 +241,8 @@ static void search_directory(struct search *search, const char *path, unsigned d
 bool lull_session_add(struct lull_session *session, const char *path, GError **error)
 {
     struct stat st;
+    if (lull_live_url_is(path))
+        return lull_session_add_live(session, path, error);
     if (stat(path, &st) != 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: %s", path, g_strerror(errno));
         return false;

@@ -78,6 +78,7 @@ struct lull_source {
     uint32_t n_classes;
     struct lull_source_stream **streams;
     uint32_t n_streams;
+    bool wants_subscription; /* its metadata has grown: subscribe() is to be called again */
 };
 
 /* Opens a trace directory with a `metadata` file. `report` is borrowed for the life of the source.

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "cmd/follow.h"
 #include "cmd/join_args.h"
+#include "cmd/live_list.h"
 #include "kernel/running_filter.h"
 #include "view/event_json.h"
 #include "view/event_text.h"
@@ -12,6 +14,8 @@
 /* What a line is made with; one of the two printers is used. */
 struct printer {
     struct lull_session *session;
+    struct lull_follow *follow;
+    bool has_origin;
     struct lull_event_text text;
     struct lull_event_json json;
     bool is_json;
@@ -40,14 +44,14 @@ static enum lull_time_style time_style(const struct lull_args *args)
 }
 
 static void printer_init(struct printer *printer, const struct lull_args *args,
-                         struct lull_session *session)
+                         struct lull_session *session, struct lull_follow *follow)
 {
     int64_t begin_ns = 0, end_ns;
-    if (!lull_session_range(session, &begin_ns, &end_ns)) {
-        begin_ns = 0;
-    }
+    bool has_origin = lull_session_range(session, &begin_ns, &end_ns);
     *printer = (struct printer){
         .session = session,
+        .follow = follow,
+        .has_origin = has_origin,
         .is_json = lull_args_flag(args, "json"),
         .json = {.session = session},
         .text =
@@ -73,6 +77,10 @@ static bool print_event(struct printer *printer, const struct lull_event *event)
 {
     GError *damage = NULL;
     const struct lull_line *line;
+    if (!printer->has_origin) { /* a live session begins with its first event */
+        printer->text.origin_ns = event->time_ns;
+        printer->has_origin = true;
+    }
     bool is_whole;
     if (printer->is_json) {
         is_whole = lull_event_json_format(&printer->json, event, &damage);
@@ -101,9 +109,14 @@ static bool print_events(struct printer *printer, struct lull_running_filter *fi
     struct lull_event event;
     struct lull_progress progress;
     lull_progress_begin(&progress, args, printer->session, "printing", true);
+    progress.is_wanted &= !printer->follow->is_live; /* who knows how much is to come? */
     while (is_written && (limit < 0 || printed < limit) &&
            lull_session_next(printer->session, &event) == 1) {
         lull_progress_tick(&progress);
+        if (G_UNLIKELY(printer->follow->is_live) && printed % 1024 == 0 &&
+            lull_follow_is_stopped(printer->follow)) {
+            break;
+        }
         if (lull_running_filter_passes(filter, &event)) {
             is_written = print_event(printer, &event);
             printed++;
@@ -173,7 +186,7 @@ static bool check_names(const struct lull_session *session, char *const *names, 
 #define OUTPUT_BUFFER (1 << 17)
 
 static int print_session(const struct lull_args *args, struct lull_session *session,
-                         char *const *names, GError **error)
+                         struct lull_follow *follow, char *const *names, GError **error)
 {
     int64_t begin_ns, end_ns;
     if (!lull_args_apply(args, session, error) ||
@@ -190,10 +203,10 @@ static int print_session(const struct lull_args *args, struct lull_session *sess
     struct lull_running_filter *filter = lull_running_filter_new(session, &query);
     setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
     struct printer printer;
-    printer_init(&printer, args, session);
+    printer_init(&printer, args, session, follow);
     bool done = print_events(&printer, filter, args, error);
     int status = lull_args_report_problems(session);
-    if (!done) {
+    if (!done || lull_session_failed(session, error)) {
         status = 1;
     } else if (printer.damaged) {
         g_propagate_prefixed_error(
@@ -206,26 +219,43 @@ static int print_session(const struct lull_args *args, struct lull_session *sess
     return status;
 }
 
-static int run(const struct lull_args *args, GError **error)
+static int print_followed(const struct lull_args *args, struct lull_follow *follow,
+                          char *const *names, GError **error)
 {
-    g_auto(GStrv) names = wanted_names(args, error);
-    if (!names) {
-        return 2;
-    }
-    struct lull_session *session = lull_args_open_traces(args, error);
+    struct lull_session *session = lull_follow_open(follow, args, error);
     if (!session) {
         return 1;
     }
     /* What can be known to be wrong before the work of joining the clocks is said before it. */
     int32_t host;
     int status = 1;
-    if (lull_args_host(args, session, &host, error) && check_names(session, names, error)) {
-        if (lull_session_host_count(session) > 1) {
+    if (follow->is_stopped) {
+        status = 0;
+    } else if (lull_args_host(args, session, &host, error) &&
+               (follow->is_live || check_names(session, names, error))) {
+        /* Joining reads everything twice. */
+        if (!follow->is_live && lull_session_host_count(session) > 1) {
             lull_sync_free(lull_args_join(args, session));
         }
-        status = print_session(args, session, names, error);
+        status = print_session(args, session, follow, names, error);
     }
     lull_session_free(session);
+    return status;
+}
+
+static int run(const struct lull_args *args, GError **error)
+{
+    g_auto(GStrv) names = wanted_names(args, error);
+    if (!names) {
+        return 2;
+    }
+    if (lull_live_list_is_asked(args, false)) {
+        return lull_live_list_print(args, error);
+    }
+    struct lull_follow follow;
+    lull_follow_begin(&follow, args);
+    int status = print_followed(args, &follow, names, error);
+    lull_follow_end(&follow);
     return status;
 }
 
@@ -254,6 +284,8 @@ static const struct lull_example examples[] = {
      "The first twenty events of some kinds after the first second."},
     {"lull print --comm postgres --host db --time iso client httpd db",
      "What happened on the CPUs of one machine while a task named postgres ran there."},
+    {"lull print net://localhost/host/db/my-session",
+     "Follows a session that was created with 'lttng create my-session --live'."},
     {"lull print --json --events sched_switch my-trace | jq .fields.next_comm",
      "Who ran, for a program to read."},
     {NULL, NULL},
@@ -268,6 +300,10 @@ const struct lull_verb lull_verb_print = {
         "the host if there are several, the CPU, the name, the contexts in parentheses, then "
         "the fields. Control characters in texts are shown as escapes. Clocks of several "
         "machines are joined by the packets they exchanged, unless --no-sync.\n"
+        "\n"
+        "A TRACE may be a live session of an LTTng relay: net://HOST[:PORT]/host/TARGET/SESSION. "
+        "Its events are printed as they come, from now until the session ends or Ctrl-C; clocks "
+        "are not joined then. net://HOST alone lists the sessions.\n"
         "\n"
         "--tid and --comm keep the events that happened while that task ran on the CPU: the "
         "contexts of the event tell which task it was, and if the trace was recorded without "

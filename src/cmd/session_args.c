@@ -6,6 +6,7 @@
 
 #include "base/time.h"
 #include "cmd/verb.h"
+#include "source/live_url.h"
 
 struct lull_session *lull_args_open_traces(const struct lull_args *args, GError **error)
 {
@@ -18,6 +19,14 @@ struct lull_session *lull_args_open_traces(const struct lull_args *args, GError 
     }
     struct lull_session *session = lull_session_new();
     for (uint32_t i = 0; i < count; i++) {
+        if (lull_live_url_is(paths[i])) {
+            g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                        "%s: a live session can be read once only, which is not enough here; "
+                        "'lull print' follows it",
+                        paths[i]);
+            lull_session_free(session);
+            return NULL;
+        }
         if (!lull_session_add(session, paths[i], error)) {
             lull_session_free(session);
             return NULL;

@@ -143,6 +143,19 @@ bool live_catch_up(struct lull_live *live)
     return !live->is_over;
 }
 
+static bool drain(struct lull_live *live)
+{
+    for (guint t = 0; t < live->traces->len; t++) {
+        const struct live_trace *trace = live->traces->pdata[t];
+        for (guint i = 0; i < trace->streams->len; i++) {
+            struct live_stream *stream = trace->streams->pdata[i];
+            if ((stream->is_ended || trace->is_dropped) && !live_stream_drain(stream))
+                return false;
+        }
+    }
+    return true;
+}
+
 bool lull_live_follow(struct lull_live *live)
 {
     bool is_open = false;
@@ -151,7 +164,7 @@ bool lull_live_follow(struct lull_live *live)
     if (!is_open || live->passed_end)
         live->is_over = true;
     live_expect_streams(live);
-    return live_idle(live) && live_catch_up(live);
+    return live_idle(live) && drain(live) && live_catch_up(live);
 }
 
 struct lull_source *lull_live_take(struct lull_live *live, const struct lull_report *report)
@@ -275,6 +288,7 @@ void lull_live_free(struct lull_live *live)
     struct live_wire *wire = &live->relay.wire;
     /* In the middle of an answer nothing can be said; closing detaches as well. */
     wire->wait = NULL;
+    wire->is_stopped = false;
     wire->timeout_ms = GOODBYE_MS;
     for (guint i = 0; i < live->attached->len && wire->fd >= 0 && !wire->is_broken; i++)
         live_relay_detach(&live->relay, g_array_index(live->attached, struct live_attached, i).id,

@@ -83,6 +83,7 @@ struct live_trace {
     GByteArray *text;
     uint64_t parsed;     /* bytes, of all attempts */
     int64_t deadline_us; /* monotonic; until then metadata may be incomplete; 0: it is not */
+    char *why;           /* what is wrong with it so far */
     struct live_schema *first, *newest;
 
     GPtrArray *streams; /* struct live_stream */
@@ -111,9 +112,11 @@ struct live_stream {
     uint64_t id;
     uint32_t number; /* within the trace */
     struct lull_source_window window;
-    bool is_started, was_asked, is_ended;
-    bool has_index; /* `index` is of the packet that comes next */
-    bool is_open;   /* the cursor is in a packet */
+    bool was_asked;
+    bool is_ended;    /* nothing more is read of it */
+    bool has_hung_up; /* and the relay has nothing more */
+    bool has_index;   /* `index` is of the packet that comes next */
+    bool is_open;     /* the cursor is in a packet */
     uint32_t retries;
     struct live_index index;
     struct lull_packet last; /* the packet before */
@@ -127,5 +130,7 @@ struct live_stream {
 struct live_stream *live_stream_new(struct live_trace *trace, const struct live_stream_info *info,
                                     uint32_t number);
 void live_stream_free(gpointer stream);
+/* Takes packets that nobody reads from the relay: it ends a recording only when all is taken. */
+bool live_stream_drain(struct live_stream *stream);
 
 #endif

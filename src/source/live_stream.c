@@ -10,6 +10,7 @@
 #define CHUNK_BYTES (UINT32_C(256) << 10)
 /* So often a packet is asked for, with pauses between. */
 #define MOST_RETRIES 100u
+#define DRAINED_AT_ONCE 1024u
 
 /* ---- bytes ---- */
 
@@ -239,17 +240,39 @@ static void open_packet(struct live_stream *stream)
 
 /* ---- the next event ---- */
 
+static bool next_index(struct live_stream *stream)
+{
+    struct lull_live *live = stream->trace->live;
+    struct live_index *index = &stream->index;
+    GError *error = NULL;
+    if (!live_relay_next_index(&live->relay, stream->id, index, &error)) {
+        live_fail(live, error);
+        return false;
+    }
+    stream->has_hung_up = index->status == LIVE_INDEX_HUP || index->status == LIVE_INDEX_EOF ||
+                          index->status == LIVE_INDEX_ERROR;
+    return true;
+}
+
+bool live_stream_drain(struct live_stream *stream)
+{
+    for (unsigned n = 0; n < DRAINED_AT_ONCE && !stream->has_hung_up; n++) {
+        if (!next_index(stream))
+            return false;
+        if (stream->index.status != LIVE_INDEX_OK)
+            break;
+    }
+    return true;
+}
+
 /* Asks for the next packet. */
 static void ask(struct live_stream *stream)
 {
     struct lull_live *live = stream->trace->live;
-    GError *error = NULL;
     struct live_index *index = &stream->index;
     stream->was_asked = true;
-    if (!live_relay_next_index(&live->relay, stream->id, index, &error)) {
-        live_fail(live, error);
+    if (!next_index(stream))
         return;
-    }
     if (index->flags & LIVE_NEW_METADATA)
         stream->trace->needs_metadata = true;
     if (index->flags & LIVE_NEW_STREAM)
@@ -344,7 +367,6 @@ static void stream_start(struct lull_source_stream *base, const struct lull_sour
         end(stream);
     }
     stream->window = *window;
-    stream->is_started = true;
     base->event.time_ns = INT64_MIN;
     base->bound_ns = stream->is_ended ? INT64_MAX : INT64_MIN;
 }

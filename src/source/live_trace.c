@@ -102,7 +102,9 @@ static void parse(struct live_trace *trace)
                                             trace->live->relay.wire.name, trace->id);
     struct live_schema *schema = live_schema_new(name, trace->text, &error);
     if (schema == NULL) {
-        be_patient(trace, error->message);
+        g_free(trace->why);
+        trace->why = g_strdup(error->message);
+        be_patient(trace, trace->why);
         return;
     }
     trace->deadline_us = 0;
@@ -132,8 +134,7 @@ bool live_trace_update(struct live_trace *trace)
     if (trace->text->len > before)
         parse(trace);
     else if (trace->newest == NULL || trace->deadline_us != 0)
-        be_patient(trace, trace->text->len == 0 ? "its metadata did not come"
-                                                : "its metadata did not become complete");
+        be_patient(trace, trace->why != NULL ? trace->why : "its metadata did not come");
     return true;
 }
 
@@ -214,6 +215,7 @@ void live_trace_free(gpointer data)
     live_schema_unref(trace->first);
     live_schema_unref(trace->newest);
     g_byte_array_unref(trace->text);
+    g_free(trace->why);
     g_hash_table_unref(trace->by_id);
     g_ptr_array_unref(trace->classes);
     g_ptr_array_unref(trace->texts);

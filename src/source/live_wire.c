@@ -31,7 +31,7 @@ static bool G_GNUC_PRINTF(3, 4)
 static bool may_wait(struct live_wire *wire)
 {
     if (!wire->is_stopped && wire->wait != NULL && !wire->wait(wire->user))
-        wire->is_stopped = wire->is_broken = true;
+        wire->is_stopped = true;
     return !wire->is_stopped;
 }
 

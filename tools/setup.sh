@@ -62,6 +62,8 @@ find_missing() {
         needs_program cppcheck cppcheck
         needs_program shellcheck shellcheck
         needs_program babeltrace2 babeltrace2
+        needs_program lttng-relayd lttng-tools
+        needs_library lttng-ust liblttng-ust-dev
         needs_program rsvg-convert librsvg2-bin
         needs_program groff groff
         needs_program git git

@@ -77,7 +77,8 @@ static bool print_event(struct printer *printer, const struct lull_event *event)
 {
     GError *damage = NULL;
     const struct lull_line *line;
-    if (!printer->has_origin) { /* a live session begins with its first event */
+    printer->text.with_host |= event->host > 0; /* one that has come later */
+    if (!printer->has_origin) {                 /* a live session begins with its first event */
         printer->text.origin_ns = event->time_ns;
         printer->has_origin = true;
     }
@@ -105,7 +106,7 @@ static bool print_events(struct printer *printer, struct lull_running_filter *fi
 {
     bool is_written = true;
     const int64_t limit = lull_args_number(args, "limit");
-    int64_t printed = 0;
+    int64_t printed = 0, seen = 0;
     struct lull_event event;
     struct lull_progress progress;
     lull_progress_begin(&progress, args, printer->session, "printing", true);
@@ -113,7 +114,7 @@ static bool print_events(struct printer *printer, struct lull_running_filter *fi
     while (is_written && (limit < 0 || printed < limit) &&
            lull_session_next(printer->session, &event) == 1) {
         lull_progress_tick(&progress);
-        if (G_UNLIKELY(printer->follow->is_live) && printed % 1024 == 0 &&
+        if (G_UNLIKELY(printer->follow->is_live) && seen++ % 1024 == 0 &&
             lull_follow_is_stopped(printer->follow)) {
             break;
         }

@@ -21,7 +21,9 @@ const char lull_program_description[] =
     "every wake-up backwards.\n"
     "\n"
     "TRACE is the directory of a trace, or a directory that holds traces; several may be "
-    "given, of one machine or of many.";
+    "given, of one machine or of many. 'lull print' also follows the live sessions of an LTTng "
+    "relay "
+    "(net://HOST/host/TARGET/SESSION).";
 
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
 

@@ -63,6 +63,7 @@ class Relay:
         self.detached = threading.Event()
         self.disconnected = threading.Event()
         self.stop = threading.Event()
+        self.connection = None
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.socket.settimeout(0.1)
         self.port = self.socket.getsockname()[1]
@@ -76,6 +77,11 @@ class Relay:
     def close(self):
         self.stop.set()
         self.socket.close()
+        if self.connection:
+            try:
+                self.connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
         self.thread.join(5)
 
     def __enter__(self):
@@ -92,6 +98,7 @@ class Relay:
                 continue
             except OSError:
                 return
+            self.connection = connection
             with connection:
                 connection.settimeout(30)
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

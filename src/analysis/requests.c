@@ -23,7 +23,8 @@ struct connection {
     int64_t blocked_before_ns; /* what the task had been blocked when it began */
     bool has_answer;
     bool is_waiting; /* the client must run before it has the answer */
-    bool is_foreign; /* the client is a machine that is not traced */
+    uint32_t
+        foreign_host; /* received the client's first packet, so is not its host; or LULL_NONE */
 };
 
 /* How long each task was blocked so far. */
@@ -127,7 +128,9 @@ static uint32_t add_connection(struct lull_requests *requests, const struct lull
                       .client_flow = is_client ? packet->flow : LULL_NONE,
                       .client_host = LULL_NONE,
                       .request = LULL_NONE,
-                      .is_foreign = is_client && !packet->is_send && !packet->is_loopback,
+                      .foreign_host = is_client && !packet->is_send && !packet->is_loopback
+                                          ? packet->host
+                                          : LULL_NONE,
                   });
     lull_vec_push(&requests->next_waiting, LULL_NONE);
     lull_map_insert(&requests->by_flow, packet->flow, number);
@@ -219,7 +222,7 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
     bool is_request = packet->flow == connection->client_flow;
     /* Who sends the client's packets first, without having received them, is the client's host. */
     if (connection->client_host == LULL_NONE && is_request && packet->is_send &&
-        !connection->is_foreign)
+        packet->host != connection->foreign_host)
         connection->client_host = packet->host;
     if (packet->host != connection->client_host)
         return;

@@ -24,7 +24,7 @@ struct answer {
 static void read_traces(struct answer *answer)
 {
     answer->model = lull_model_new(answer->session, LULL_GROUP_ALL);
-    answer->eg = lull_execgraph_new(answer->model);
+    answer->eg = lull_execgraph_new(answer->model, answer->sync);
     if (lull_args_number(answer->args, "request") >= 0)
         answer->requests = lull_requests_new(answer->model);
     struct lull_progress progress;
@@ -231,9 +231,10 @@ static int run(const struct lull_args *args, GError **error)
         answer.sync = lull_args_join(args, answer.session);
         read_traces(&answer);
         if (choose(&answer, error)) {
-            struct lull_path *path =
-                lull_execgraph_path(answer.eg, answer.session, answer.sync, answer.task,
-                                    answer.begin_ns, answer.end_ns);
+            struct lull_path *path = lull_execgraph_path(
+                answer.eg, answer.session, answer.sync, answer.task, answer.begin_ns, answer.end_ns,
+                lull_args_flag(args, "unbounded") ? LULL_CRITPATH_UNBOUNDED
+                                                  : LULL_CRITPATH_BOUNDED);
             if (show(args, path, error))
                 status = 0;
             lull_path_free(path);
@@ -255,6 +256,11 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_NUMBER,
      .argument = "ID",
      .help = "the path of a request, by its id in 'lull requests'"},
+    {.name = "unbounded",
+     .kind = LULL_OPTION_FLAG,
+     .help = "follow the last cause all the way back, beyond the begin of each wait: what decided "
+             "when the task "
+             "was done, as in a batch job"},
     {.name = "full",
      .kind = LULL_OPTION_FLAG,
      .help = "one line for every segment, nothing grouped"},
@@ -296,6 +302,9 @@ const struct lull_verb lull_verb_critpath = {
         "never further back than the begin of the wait. The steps cover the time that was asked "
         "for "
         "exactly, without hole or overlap: making one of them shorter makes the whole shorter.\n"
+        "With --unbounded the path does not come back to who waited, but follows the last cause "
+        "back to the "
+        "begin of the question.\n"
         "\n"
         "Each step is one of: running; interrupted (the task was on a CPU, but an interrupt "
         "handler ran there); preempted (it could have run, but another task had the CPU; it is "

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <lull/error.h>
@@ -155,9 +156,21 @@ static int run(int argc, char **argv)
     return verb ? run_verb(verb, argc - 2, argv + 2) : unknown_verb(word);
 }
 
+/* A stream is a file that stays open while it is read; a cluster's traces have more of them than
+ * the usual soft limit. */
+static void allow_many_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");
+    allow_many_files();
     set_up_signals();
     return finish_output(run(argc, argv));
 }

@@ -34,6 +34,7 @@ struct walk {
     uint32_t line, index;
     int64_t time_ns;
     int64_t bound_ns; /* begin of the wait under explanation; INT64_MIN on the line asked about */
+    bool is_unbounded;
     LULL_VEC(struct frame) frames;
 
     uint32_t jumped_from[MAX_INSTANT_JUMPS]; /* lines left at the present time_ns */
@@ -180,6 +181,9 @@ static bool resolve(struct walk *walk, const struct lull_graph_point *points)
         return true;
     }
     int64_t wait_ns = MAX(points[walk->index - 1].time_ns, walk->bound_ns);
+    if (walk->is_unbounded) {
+        wait_ns = walk->begin_ns; /* the waiting line is never come back to */
+    }
     if (link->from_ns <= wait_ns) {
         go_back_in_transit(walk, wait_ns, edge->link);
         walk->index--;
@@ -238,7 +242,7 @@ static void reverse(GArray *hops)
 }
 
 GArray *lull_critpath_find(const struct lull_graph *graph, uint32_t line, int64_t begin_ns,
-                           int64_t end_ns)
+                           int64_t end_ns, enum lull_critpath_kind kind)
 {
     struct walk walk = {.graph = graph,
                         .hops = g_array_new(FALSE, FALSE, sizeof(struct lull_hop)),
@@ -246,7 +250,8 @@ GArray *lull_critpath_find(const struct lull_graph *graph, uint32_t line, int64_
                         .end_ns = end_ns,
                         .line = line,
                         .time_ns = end_ns,
-                        .bound_ns = INT64_MIN};
+                        .bound_ns = INT64_MIN,
+                        .is_unbounded = kind == LULL_CRITPATH_UNBOUNDED};
     if (begin_ns >= end_ns) {
         return walk.hops;
     }

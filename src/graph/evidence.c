@@ -5,10 +5,11 @@
 
 #include "base/time.h"
 
-static const char *device_name(const struct lull_execgraph *eg,
-                               const struct lull_block_request *request, char *out, size_t size)
+static const char *device_name(const struct lull_execgraph *eg, uint32_t index, char *out,
+                               size_t size)
 {
-    const char *name = lull_model_device(eg->model, request->host, request->dev);
+    const struct lull_block_request *request = lull_model_request(eg->model, index);
+    const char *name = lull_model_device(eg->model, index);
     if (name)
         return name;
     g_snprintf(out, size, "device %u:%u", request->dev >> 20, request->dev & 0xfffff);
@@ -27,7 +28,7 @@ static void tell_request(const struct lull_execgraph *eg, uint32_t index, GStrin
 {
     const struct lull_block_request *request = lull_model_request(eg->model, index);
     char device[40], took[LULL_TIME_TEXT_SIZE];
-    g_string_append_printf(out, "%s %s", device_name(eg, request, device, sizeof device),
+    g_string_append_printf(out, "%s %s", device_name(eg, index, device, sizeof device),
                            operation_name(request->rwbs));
     if (request->sectors)
         g_string_append_printf(out, " of %u sectors at %" G_GUINT64_FORMAT, request->sectors,
@@ -61,9 +62,10 @@ static void tell_packet(const struct lull_execgraph *eg, uint32_t index, GString
     char source[64], destination[64];
     lull_flow_format_end(flow, true, source, sizeof source);
     lull_flow_format_end(flow, false, destination, sizeof destination);
-    g_string_append_printf(out, "packet %s → %s, %u bytes", source, destination, packet->payload);
+    g_string_append_printf(out, "packet %s → %s, %u byte%s", source, destination, packet->payload,
+                           packet->payload == 1 ? "" : "s");
     if (packet->peer == LULL_NONE)
-        g_string_append(out, ", its sender is not in the traces");
+        g_string_append(out, ", its sender is not known");
 }
 
 /* hop->cause tells what evidence->index is; a DISK wait's request is known by index even when the

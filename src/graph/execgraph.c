@@ -138,8 +138,10 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
     struct lull_execgraph *eg = user;
     const struct lull_packet *packet = fact->packet;
     struct lull_match match;
-    bool is_matched = lull_matcher_feed(eg->matcher, packet, fact->number, &match) &&
-                      match.receive == fact->number && match.send < eg->packets.count;
+    bool is_matched =
+        lull_matcher_feed(eg->matcher, packet, fact->number, &match) &&
+        match.receive == fact->number && match.send < eg->packets.count &&
+        (!eg->sync || lull_sync_are_joined(eg->sync, match.send_host, match.receive_host));
     const struct packet_note *sent = is_matched ? &eg->packets.items[match.send] : NULL;
     bool is_linked = sent && sent->line != LULL_NONE;
 
@@ -165,11 +167,12 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
                                        packet->flow, packet->payload, !packet->is_send});
 }
 
-struct lull_execgraph *lull_execgraph_new(struct lull_model *model)
+struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct lull_sync *sync)
 {
     static const struct lull_facts facts = {on_state, on_switched, on_interrupt, on_packet};
     struct lull_execgraph *eg = g_new0(struct lull_execgraph, 1);
     eg->model = model;
+    eg->sync = sync;
     eg->graph = lull_graph_new();
     eg->matcher = lull_matcher_new(true);
     lull_model_subscribe(model, &facts, eg);

@@ -3,6 +3,7 @@
 #ifndef LULL_GRAPH_EXECGRAPH_H
 #define LULL_GRAPH_EXECGRAPH_H
 
+#include "graph/critpath.h"
 #include "graph/graph.h"
 #include "graph/path.h"
 #include "graph/sync.h"
@@ -10,8 +11,10 @@
 
 struct lull_execgraph;
 
-/* Subscribes to the model's facts; build it before lull_model_run(). The model is borrowed. */
-struct lull_execgraph *lull_execgraph_new(struct lull_model *model);
+/* Subscribes to the model's facts; build it before lull_model_run(). Model and `sync` are borrowed.
+ * Packets between hosts whose clocks are not joined explain nothing: when they were sent cannot be
+ * told. Without `sync` (NULL) all clocks are taken as they are. */
+struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct lull_sync *sync);
 void lull_execgraph_free(struct lull_execgraph *eg);
 
 /* Lines are the model's task numbers. */
@@ -22,6 +25,6 @@ const struct lull_graph *lull_execgraph_graph(const struct lull_execgraph *eg);
 struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
                                       const struct lull_session *session,
                                       const struct lull_sync *sync, uint32_t task, int64_t begin_ns,
-                                      int64_t end_ns);
+                                      int64_t end_ns, enum lull_critpath_kind kind);
 
 #endif

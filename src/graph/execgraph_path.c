@@ -130,7 +130,7 @@ static void take_hosts(struct lull_path *path, const struct lull_session *sessio
 struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
                                       const struct lull_session *session,
                                       const struct lull_sync *sync, uint32_t task, int64_t begin_ns,
-                                      int64_t end_ns)
+                                      int64_t end_ns, enum lull_critpath_kind kind)
 {
     struct lull_path *path = g_new0(struct lull_path, 1);
     path->strings = g_string_chunk_new(4096);
@@ -143,7 +143,7 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     take_hosts(path, session, sync);
 
     struct telling telling = {.eg = eg, .path = path};
-    g_autoptr(GArray) hops = lull_critpath_find(eg->graph, task, begin_ns, end_ns);
+    g_autoptr(GArray) hops = lull_critpath_find(eg->graph, task, begin_ns, end_ns, kind);
     for (guint i = 0; i < hops->len; i++)
         tell_hop(&telling, &g_array_index(hops, struct lull_hop, i));
     path->segments = telling.segments.items;

@@ -46,6 +46,7 @@ struct host_notes {
 
 struct lull_execgraph {
     struct lull_model *model;
+    const struct lull_sync *sync; /* or NULL */
     struct lull_graph *graph;
     struct lull_matcher *matcher;
     LULL_VEC(struct evidence) evidence;

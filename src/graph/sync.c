@@ -20,6 +20,7 @@ struct lull_sync {
     GArray *pairs;                  /* struct lull_sync_pair */
     struct lull_host_sync *hosts;
     struct lull_clock_transform *transforms;
+    uint32_t *groups; /* by host: a host that stands for all that are joined with it */
 };
 
 const char *lull_sync_quality_name(enum lull_sync_quality quality)
@@ -53,7 +54,9 @@ struct lull_sync *lull_sync_new(uint32_t n_hosts)
     sync->pairs = g_array_new(FALSE, FALSE, sizeof(struct lull_sync_pair));
     sync->hosts = g_new0(struct lull_host_sync, n_hosts + 1);
     sync->transforms = g_new0(struct lull_clock_transform, n_hosts + 1);
+    sync->groups = g_new0(uint32_t, n_hosts + 1);
     for (uint32_t i = 0; i < n_hosts; i++) {
+        sync->groups[i] = i;
         sync->hosts[i].host = i;
         sync->hosts[i].bound_ns = -1;
     }
@@ -71,6 +74,7 @@ void lull_sync_free(struct lull_sync *sync)
     g_free(sync->ranges);
     g_free(sync->hosts);
     g_free(sync->transforms);
+    g_free(sync->groups);
     g_free(sync);
 }
 
@@ -232,6 +236,26 @@ static int compare_links(gconstpointer a, gconstpointer b)
     return left < right ? -1 : left > right;
 }
 
+/* Hosts are joined by pairs with bounds, and those of the session's clock also by what had to do.
+ */
+static bool joins(const struct lull_sync *sync, const struct lull_sync_pair *pair)
+{
+    return pair->quality == LULL_SYNC_APPROXIMATE || pair->quality == LULL_SYNC_ACCURATE ||
+           (sync->hosts[pair->a].is_synced && sync->hosts[pair->b].is_synced);
+}
+
+static void group_hosts(struct lull_sync *sync)
+{
+    for (guint i = 0; i < sync->pairs->len; i++) {
+        const struct lull_sync_pair *pair = &g_array_index(sync->pairs, struct lull_sync_pair, i);
+        uint32_t kept = sync->groups[pair->a], gone = sync->groups[pair->b];
+
+        for (uint32_t h = 0; h < sync->n_hosts && joins(sync, pair); h++)
+            if (sync->groups[h] == gone)
+                sync->groups[h] = kept;
+    }
+}
+
 void lull_sync_finish(struct lull_sync *sync, const int64_t *begin_ns, const int64_t *end_ns)
 {
     GHashTableIter iter;
@@ -256,6 +280,12 @@ void lull_sync_finish(struct lull_sync *sync, const int64_t *begin_ns, const int
     lull_groups_join(sync->links, sync->n_hosts, sync->ranges, sync->hosts, sync->transforms);
     for (guint i = 0; i < sync->links->len; i++)
         g_array_append_val(sync->pairs, ((struct lull_sync_link *)sync->links->pdata[i])->pair);
+    group_hosts(sync);
+}
+
+bool lull_sync_are_joined(const struct lull_sync *sync, uint32_t a, uint32_t b)
+{
+    return sync->groups[a] == sync->groups[b];
 }
 
 const struct lull_sync_pair *lull_sync_pairs(const struct lull_sync *sync, uint32_t *count)

@@ -62,6 +62,9 @@ const struct lull_sync_pair *lull_sync_pairs(const struct lull_sync *sync, uint3
  * matched packet of any pair inside a group that is not FAIL is received before it is sent on the
  * joined clock, be the pair used for joining or not. */
 const struct lull_host_sync *lull_sync_hosts(const struct lull_sync *sync);
+/* Whether the clocks of two hosts are joined to each other, be it in the session's group or in
+ * another; true for a == b. */
+bool lull_sync_are_joined(const struct lull_sync *sync, uint32_t a, uint32_t b);
 /* From own time to joined time. The identity for hosts without a group and for the host a group's
  * clock is of. */
 const struct lull_clock_transform *lull_sync_transform(const struct lull_sync *sync, uint32_t host);

@@ -158,6 +158,25 @@ static uint64_t request_key(uint32_t dev, uint64_t sector, bool is_flush)
     return (place * UINT64_C(0x9e3779b97f4a7c15)) ^ ((uint64_t)dev << 32 | dev);
 }
 
+void io_merged(struct cpu *cpu, const struct lull_ev_block_bio_merge *ev)
+{
+    cpu->merged[cpu->n_merged++ % G_N_ELEMENTS(cpu->merged)] =
+        (struct merged_bio){(uint64_t)ev->sector, (uint32_t)ev->dev};
+}
+
+/* The device number of a request, or of a bio that was merged into it if no device has the
+ * request's number. */
+static uint32_t true_device(const struct machine *machine, const struct cpu *cpu,
+                            const struct lull_ev_block_rq_issue *ev)
+{
+    if (lull_map_find(&machine->devices, (uint32_t)ev->dev) != LULL_MAP_NONE)
+        return (uint32_t)ev->dev;
+    for (uint32_t i = 0; i < MIN(cpu->n_merged, G_N_ELEMENTS(cpu->merged)); i++)
+        if (cpu->merged[i].sector - (uint64_t)ev->sector < (uint64_t)ev->sectors)
+            return cpu->merged[i].dev;
+    return (uint32_t)ev->dev;
+}
+
 static uint32_t add_request(struct lull_model *model, const struct machine *machine,
                             const struct lull_ev_block_rq_issue *ev)
 {
@@ -192,6 +211,8 @@ static void begin_request(struct lull_model *model, struct machine *machine, con
         !model->tasks.items[cpu->task].is_idle)
         request->submitter = cpu->task;
     request->rwbs = rwbs_of(ev);
+    if (lull_map_find(&machine->devices, request->dev) == LULL_MAP_NONE)
+        request->dev = true_device(machine, cpu, ev);
     *(is_issue ? &request->issue_ns : &request->insert_ns) = t;
 }
 
@@ -234,6 +255,21 @@ static uint32_t complete_request(struct lull_model *model, struct machine *machi
     return number;
 }
 
+/* What the interrupts of all queues of a device have in common: "irq 29 virtio2-req.1" →
+ * "virtio2-req". */
+static uint32_t irq_family(struct lull_model *model, struct machine *machine, uint32_t label)
+{
+    uint32_t family = lull_map_find(&machine->families, label);
+    if (family != LULL_MAP_NONE)
+        return family;
+    const char *text = model->labels.items[label] + strlen("irq ");
+    text += strspn(text, "0123456789 ");
+    g_autofree char *name = g_strndup(text, strcspn(text, "."));
+    family = *name ? model_label(model, name) : label;
+    lull_map_insert(&machine->families, label, family);
+    return family;
+}
+
 void io_request(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                 enum lull_event_id id, const void *event)
 {
@@ -250,5 +286,13 @@ void io_request(struct lull_model *model, struct machine *machine, int32_t c, in
     for (uint32_t i = 0; i < cpu->n_frames; i++)
         if (cpu->frames[i].kind == FRAME_IRQ)
             request->label = cpu->frames[i].label;
+    if (request->label != LULL_NONE) {
+        uint32_t family = irq_family(model, machine, request->label);
+        uint32_t known = lull_map_find(&machine->irq_devs, family);
+        /* A controller of several disks tells nothing: number 0 is no device. */
+        if (lull_map_find(&machine->devices, request->dev) != LULL_MAP_NONE &&
+            known != request->dev)
+            lull_map_insert(&machine->irq_devs, family, known == LULL_MAP_NONE ? request->dev : 0);
+    }
     *(cpu->n_frames ? &cpu->frames[cpu->n_frames - 1].request : &cpu->last_request) = number;
 }

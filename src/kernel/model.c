@@ -35,6 +35,8 @@ void lull_model_free(struct lull_model *model)
         lull_map_free(&machine->completed);
         lull_map_free(&machine->devices);
         lull_map_free(&machine->irqs);
+        lull_map_free(&machine->families);
+        lull_map_free(&machine->irq_devs);
     }
     lull_vec_free(&model->machines);
     lull_vec_free(&model->tasks);
@@ -259,6 +261,9 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
     case LULL_EVENT_packet_received:
         io_packet(model, machine, c, t, id == LULL_EVENT_packet_sent, event);
         break;
+    case LULL_EVENT_block_bio_merge:
+        io_merged(&machine->cpus.items[c], event);
+        break;
     case LULL_EVENT_block_rq_insert:
     case LULL_EVENT_block_rq_issue:
     case LULL_EVENT_block_rq_complete:
@@ -387,10 +392,18 @@ const struct lull_block_request *lull_model_request(const struct lull_model *mod
     return &model->requests.items[request];
 }
 
-const char *lull_model_device(const struct lull_model *model, uint32_t host, uint32_t dev)
+const char *lull_model_device(const struct lull_model *model, uint32_t request)
 {
-    uint32_t label = lull_map_find(&model->machines.items[host].devices, dev);
-    return label == LULL_MAP_NONE ? NULL : model->labels.items[label];
+    const struct lull_block_request *r = &model->requests.items[request];
+    const struct machine *machine = &model->machines.items[r->host];
+    uint32_t name = lull_map_find(&machine->devices, r->dev);
+    if (name == LULL_MAP_NONE && r->label != LULL_NONE) {
+        uint32_t family = lull_map_find(&machine->families, r->label);
+        uint32_t dev = lull_map_find(&machine->irq_devs, family);
+        if (dev != LULL_MAP_NONE)
+            name = lull_map_find(&machine->devices, dev);
+    }
+    return name == LULL_MAP_NONE ? NULL : model->labels.items[name];
 }
 
 const struct lull_flows *lull_model_flows(const struct lull_model *model)

@@ -34,12 +34,20 @@ struct frame {
     uint8_t kind;
 };
 
+/* A bio that was merged into a request which is not issued yet. */
+struct merged_bio {
+    uint64_t sector;
+    uint32_t dev;
+};
+
 struct cpu {
     uint32_t task;   /* who is on the CPU, LULL_NONE: not known */
     uint32_t idle;   /* its idle task, LULL_NONE: not made yet */
     uint32_t kernel; /* its kernel context, likewise */
     uint32_t n_frames;
-    uint32_t last_packet;  /* received since the last switch outside any interrupt */
+    uint32_t last_packet; /* received since the last switch outside any interrupt */
+    uint32_t n_merged;    /* bios merged so far; the last ones are in `merged` */
+    struct merged_bio merged[8];
     uint32_t last_request; /* block request completed since the last switch outside any interrupt */
     struct frame frames[LULL_MAX_FRAMES];
 };
@@ -54,6 +62,8 @@ struct machine {
     struct lull_map completed; /* the same, requests that completed last at a place */
     struct lull_map devices;   /* dev → label */
     struct lull_map irqs;      /* irq → label */
+    struct lull_map families;  /* label of an interrupt → label of its device, without queue */
+    struct lull_map irq_devs;  /* the latter → dev of the requests that complete in it */
 };
 
 struct name {
@@ -160,6 +170,7 @@ enum lull_cause irq_frame_cause(const struct lull_model *model, const struct fra
 /* machine_io.c */
 void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                bool is_send, const void *event);
+void io_merged(struct cpu *cpu, const struct lull_ev_block_bio_merge *ev);
 void io_request(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                 enum lull_event_id id, const void *event);
 

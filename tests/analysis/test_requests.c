@@ -131,6 +131,38 @@ static void test_foreign_client(struct fixture *f, gconstpointer data)
     finish(f, 0);
 }
 
+/* Where clocks are not joined, the server may seem to receive before the client sends. */
+static void test_server_clock_ahead(struct fixture *f, gconstpointer data)
+{
+    struct feed_segment syn = {1, 2, PORT, HTTP, 99, 0, SYN, 0, NULL};
+    struct feed_segment ask = {1, 2, PORT, HTTP, 100, 0, ACK, 20, NULL};
+    struct feed_segment answer = {2, 1, HTTP, PORT, 900, 0, ACK, 30, NULL};
+    feed_tcp(f->model, 1, 0, 1, false, &syn);
+    feed_tcp(f->model, 1, 0, 2, false, &ask);
+    feed_tcp(f->model, 1, 0, 3, true, &answer);
+    feed_tcp(f->model, 0, 0, 10, true, &syn);
+    feed_tcp(f->model, 0, 0, 11, true, &ask);
+    feed_tcp(f->model, 0, 0, 20, false, &answer);
+    const struct lull_request *list = finish(f, 1);
+    g_assert_cmpuint(list[0].host, ==, 0);
+    g_assert_cmpint(list[0].begin_ns, ==, 11);
+    g_assert_cmpint(list[0].end_ns, ==, 20);
+}
+
+/* A router sends on what it has received: it is no client. */
+static void test_router(struct fixture *f, gconstpointer data)
+{
+    struct feed_segment syn = {1, 2, PORT, HTTP, 99, 0, SYN, 0, NULL};
+    struct feed_segment ask = {1, 2, PORT, HTTP, 100, 0, ACK, 20, NULL};
+    struct feed_segment answer = {2, 1, HTTP, PORT, 900, 0, ACK, 30, NULL};
+    const struct feed_segment *passing[] = {&syn, &ask, &answer};
+    for (size_t i = 0; i < G_N_ELEMENTS(passing); i++) {
+        feed_tcp(f->model, 0, 0, 10 + 2 * (int64_t)i, false, passing[i]);
+        feed_tcp(f->model, 0, 0, 11 + 2 * (int64_t)i, true, passing[i]);
+    }
+    finish(f, 0);
+}
+
 /* Sequence numbers pass through zero. */
 static void test_wrap(struct fixture *f, gconstpointer data)
 {
@@ -172,6 +204,8 @@ int main(int argc, char **argv)
         {"/requests/retransmission", test_retransmission},
         {"/requests/unanswered", test_unanswered},
         {"/requests/foreign-client", test_foreign_client},
+        {"/requests/server-clock-ahead", test_server_clock_ahead},
+        {"/requests/router", test_router},
         {"/requests/wrap", test_wrap},
         {"/requests/loopback", test_loopback},
     };

@@ -108,15 +108,24 @@ struct example {
     const char *path;
 };
 
-static void test_example(gconstpointer data)
+static void check_example(const struct example *example, enum lull_critpath_kind kind)
 {
-    const struct example *example = data;
     struct lull_graph *graph = parse_graph(example->graph);
-    GArray *hops = lull_critpath_find(graph, 0, example->begin_ns, example->end_ns);
+    GArray *hops = lull_critpath_find(graph, 0, example->begin_ns, example->end_ns, kind);
     g_autofree char *text = path_text(hops);
     g_assert_cmpstr(text, ==, example->path);
     g_array_unref(hops);
     lull_graph_free(graph);
+}
+
+static void test_example(gconstpointer data)
+{
+    check_example(data, LULL_CRITPATH_BOUNDED);
+}
+
+static void test_unbounded_example(gconstpointer data)
+{
+    check_example(data, LULL_CRITPATH_UNBOUNDED);
 }
 
 /* The peer's fixtures (specification of Trace Compass, 7.2) and the graphs of its distributed ones
@@ -277,7 +286,7 @@ static void test_points(void)
     g_assert_cmpint(points[2].state, ==, LULL_STATE_NONE);
     g_assert_cmpuint(sizeof *points, ==, 24);
 
-    GArray *hops = lull_critpath_find(graph, 2, 10, 11);
+    GArray *hops = lull_critpath_find(graph, 2, 10, 11, LULL_CRITPATH_BOUNDED);
     g_assert_cmpuint(hops->len, ==, 1);
     g_assert_cmpint(g_array_index(hops, struct lull_hop, 0).cpu, ==, 3);
     g_assert_cmpuint(g_array_index(hops, struct lull_hop, 0).detail, ==, 4);
@@ -325,7 +334,7 @@ static void test_deep_nesting(void)
     }
     lull_graph_add(graph, n, n);
     lull_graph_append(graph, n, n + 1, LULL_STATE_RUNNING, LULL_CAUSE_NONE, -1, LULL_NONE);
-    GArray *hops = lull_critpath_find(graph, 0, 0, 2 * n + 1);
+    GArray *hops = lull_critpath_find(graph, 0, 0, 2 * n + 1, LULL_CRITPATH_BOUNDED);
     g_assert_cmpuint(hops->len, ==, 2 * n + 1);
     for (uint32_t i = 0; i < hops->len; i++) {
         const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, i);
@@ -353,7 +362,7 @@ static void test_large(void)
         lull_graph_append(graph, !runs, i, LULL_STATE_BLOCKED, LULL_CAUSE_TASK, -1, LULL_NONE);
         lull_graph_link(graph, runs, i, !runs, i, LULL_CAUSE_TASK, LULL_NONE);
     }
-    GArray *hops = lull_critpath_find(graph, 0, 0, n);
+    GArray *hops = lull_critpath_find(graph, 0, 0, n, LULL_CRITPATH_BOUNDED);
     g_assert_cmpuint(hops->len, ==, n);
     for (uint32_t i = 0; i < n; i++) {
         g_assert_cmpuint(g_array_index(hops, struct lull_hop, i).line, ==, (i + 1) % 2);
@@ -369,7 +378,7 @@ static void test_large(void)
         lull_graph_append(graph, line, n, LULL_STATE_BLOCKED, LULL_CAUSE_TASK, -1, LULL_NONE);
         lull_graph_link(graph, line + 1, n, line, n, LULL_CAUSE_TASK, LULL_NONE);
     }
-    hops = lull_critpath_find(graph, 2, 1, n);
+    hops = lull_critpath_find(graph, 2, 1, n, LULL_CRITPATH_BOUNDED);
     g_assert_cmpuint(hops->len, ==, n - 1);
     g_array_unref(hops);
     lull_graph_free(graph);
@@ -465,21 +474,52 @@ static GArray *cut(const GArray *hops, int64_t begin_ns, int64_t end_ns)
     return result;
 }
 
+/* Followed all the way: never back to who waited. */
+#define CHAIN                                                                                      \
+    "0: 0 R 1 R 8 T 9 R 10; 1: 1 R 2 T 6 R 9; 2: 2 R 6; 0@1>1@1 T; 1@2>2@2 T; 2@6>1@6 T; 1@9>0@9 " \
+    "T"
+static const struct example chain_bounded = {"chain", CHAIN, 0, 10, "0:0-1R 0:1-8R 1:8-9R 0:9-10R"};
+static const struct example unbounded_examples[] = {
+    {"chain", /* the causes of the end go through lines whose waits were over long before 0 waited
+               */
+     CHAIN, 0, 10, "0:0-1R 1:1-2R 2:2-6R 1:6-9R 0:9-10R"},
+    {"early-packet", "0: 0 R 2 R 5 N 20 R 21; 1: 0 R 30; 1@3>0@20 N", 0, 21,
+     "1:0-3R 0:3-20N* 0:20-21R"},
+    {"from-the-middle", "0: 0 R 8 T 9 R 10; 1: 0 R 2 T 6 R 9; 2: 0 R 6; 2@6>1@6 T; 1@9>0@9 T", 3,
+     10, "2:3-6R 1:6-9R 0:9-10R"},
+    {"unexplained", "0: 0 R 2 U 4 R 6", 0, 6, "0:0-2R 0:2-4U 0:4-6R"},
+    {"waker-unknown-before", "0: 0 R 4 T 6 R 7; 1: 3 R 6; 1@6>0@6 T", 0, 7, "1:0-3U 1:3-6R 0:6-7R"},
+};
+
+static void test_random_unbounded(void)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(20160615);
+    for (int round = 0; round < 20000; round++) {
+        struct lull_graph *graph = random_graph(rand);
+        int64_t begin_ns = g_rand_int_range(rand, -5, LAST_NS + 4);
+        int64_t end_ns = g_rand_int_range(rand, (gint32)begin_ns + 1, LAST_NS + 6);
+        GArray *hops = lull_critpath_find(graph, 0, begin_ns, end_ns, LULL_CRITPATH_UNBOUNDED);
+        check_cover(graph, hops, begin_ns, end_ns);
+        g_array_unref(hops);
+        lull_graph_free(graph);
+    }
+}
+
 static void test_random(void)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(20160614);
     for (int round = 0; round < 20000; round++) {
         struct lull_graph *graph = random_graph(rand);
-        GArray *whole = lull_critpath_find(graph, 0, -5, LAST_NS + 5);
+        GArray *whole = lull_critpath_find(graph, 0, -5, LAST_NS + 5, LULL_CRITPATH_BOUNDED);
         check_cover(graph, whole, -5, LAST_NS + 5);
-        GArray *again = lull_critpath_find(graph, 0, -5, LAST_NS + 5);
+        GArray *again = lull_critpath_find(graph, 0, -5, LAST_NS + 5, LULL_CRITPATH_BOUNDED);
         g_assert_cmpmem(whole->data, whole->len * sizeof(struct lull_hop), again->data,
                         again->len * sizeof(struct lull_hop));
         g_array_unref(again);
         /* A part of the time must be explained as it is within the whole. */
         int64_t begin_ns = g_rand_int_range(rand, -5, LAST_NS + 4);
         int64_t end_ns = g_rand_int_range(rand, (gint32)begin_ns + 1, LAST_NS + 6);
-        GArray *part = lull_critpath_find(graph, 0, begin_ns, end_ns);
+        GArray *part = lull_critpath_find(graph, 0, begin_ns, end_ns, LULL_CRITPATH_BOUNDED);
         check_cover(graph, part, begin_ns, end_ns);
         GArray *expected = cut(whole, begin_ns, end_ns);
         g_autofree char *part_text = path_text(part), *expected_text = path_text(expected);
@@ -491,11 +531,12 @@ static void test_random(void)
     }
 }
 
-static void add_examples(const char *group, const struct example *examples, size_t count)
+static void add_examples(const char *group, const struct example *examples, size_t count,
+                         GTestDataFunc test)
 {
     for (size_t i = 0; i < count; i++) {
         g_autofree char *path = g_strdup_printf("/critpath/%s/%s", group, examples[i].name);
-        g_test_add_data_func(path, &examples[i], test_example);
+        g_test_add_data_func(path, &examples[i], test);
     }
 }
 
@@ -504,8 +545,12 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/graph/points", test_points);
     g_test_add_func("/graph/links-to-old-points", test_links_to_old_points);
-    add_examples("peer", peer_examples, G_N_ELEMENTS(peer_examples));
-    add_examples("own", own_examples, G_N_ELEMENTS(own_examples));
+    add_examples("peer", peer_examples, G_N_ELEMENTS(peer_examples), test_example);
+    add_examples("own", own_examples, G_N_ELEMENTS(own_examples), test_example);
+    add_examples("unbounded", unbounded_examples, G_N_ELEMENTS(unbounded_examples),
+                 test_unbounded_example);
+    add_examples("bounded", &chain_bounded, 1, test_example);
+    g_test_add_func("/critpath/random-unbounded", test_random_unbounded);
     g_test_add_func("/critpath/deep-nesting", test_deep_nesting);
     g_test_add_func("/critpath/large", test_large);
     g_test_add_func("/critpath/random", test_random);

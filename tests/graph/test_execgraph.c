@@ -14,7 +14,7 @@ struct fixture {
 static void set_up(struct fixture *f, gconstpointer data)
 {
     f->model = lull_model_new(NULL, LULL_GROUP_ALL);
-    f->eg = lull_execgraph_new(f->model);
+    f->eg = lull_execgraph_new(f->model, NULL);
 }
 
 static void tear_down(struct fixture *f, gconstpointer data)
@@ -67,8 +67,8 @@ static char *line_text(const struct fixture *f, uint32_t host, int32_t tid)
 static char *path_text(const struct fixture *f, uint32_t host, int32_t tid, int64_t begin,
                        int64_t end)
 {
-    g_autoptr(GArray) hops =
-        lull_critpath_find(lull_execgraph_graph(f->eg), line_of(f, host, tid), begin, end);
+    g_autoptr(GArray) hops = lull_critpath_find(lull_execgraph_graph(f->eg), line_of(f, host, tid),
+                                                begin, end, LULL_CRITPATH_BOUNDED);
     GString *out = g_string_new(NULL);
     int64_t t = begin;
     for (guint i = 0; i < hops->len; i++) {
@@ -425,6 +425,75 @@ static void test_interrupt_causes(struct fixture *f, gconstpointer data)
     ASSERT_LINE(0, 6, "10 blocked:task 70 preempted 80");
 }
 
+/* A request whose device number is none: a bio merged into it tells the disk, and so it does for
+ * what completes in interrupts of the same device, on any queue. */
+static void test_disk_names(struct fixture *f, gconstpointer data)
+{
+    const int64_t vda = INT64_C(254) << 20, vdb = vda | 16, wrong = INT64_C(4089) << 20;
+    struct lull_model *model = f->model;
+    FEED(statedump_block_device, 0, 0, 5, .have = ALL, .dev = vda, .diskname = feed_text("vda"));
+    FEED(statedump_block_device, 0, 0, 6, .have = ALL, .dev = vdb, .diskname = feed_text("vdb"));
+    FEED(block_bio_merge, 0, 0, 10, .have = ALL, .dev = vdb, .sector = 104);
+    FEED(block_rq_issue, 0, 0, 11, .have = ALL, .dev = wrong, .sector = 100, .sectors = 8);
+    FEED(block_rq_issue, 0, 0, 12, .have = ALL, .dev = wrong, .sector = 500, .sectors = 8);
+    FEED(block_rq_issue, 0, 0, 13, .have = ALL, .dev = wrong, .sector = 900, .sectors = 8);
+    feed_irq(model, 0, 0, 20, 28, "virtio2-req.0", true);
+    FEED(block_rq_complete, 0, 0, 21, .have = ALL, .dev = wrong, .sector = 100, .sectors = 8);
+    feed_irq(model, 0, 0, 22, 28, "", false);
+    feed_irq(model, 0, 1, 23, 29, "virtio2-req.1", true);
+    FEED(block_rq_complete, 0, 1, 24, .have = ALL, .dev = wrong, .sector = 500, .sectors = 8);
+    feed_irq(model, 0, 1, 25, 29, "", false);
+    feed_irq(model, 0, 1, 26, 30, "virtio1-req.0", true);
+    FEED(block_rq_complete, 0, 1, 27, .have = ALL, .dev = wrong, .sector = 900, .sectors = 8);
+    feed_irq(model, 0, 1, 28, 30, "", false);
+    g_assert_cmpuint(lull_model_request_count(model), ==, 3);
+    g_assert_cmpstr(lull_model_device(model, 0), ==, "vdb");
+    g_assert_cmpstr(lull_model_device(model, 1), ==, "vdb");
+    g_assert_null(lull_model_device(model, 2));
+}
+
+/* A context receives two packets before it wakes anyone: the one that answers the task is its
+ * cause. */
+static void test_batch(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    struct feed_segment ask = {1, 2, 40000, 80, 100, 0, 0, 10, NULL};
+    struct feed_segment answer = {2, 1, 80, 40000, 500, 0, 0, 10, NULL};
+    struct feed_segment other = {2, 1, 80, 41000, 900, 0, 0, 10, NULL};
+    feed_switch(model, CLIENT, 0, 10, 0, 1, 0);
+    feed_switch(model, SERVER, 0, 10, 0, 2, 0);
+    feed_tcp(model, CLIENT, 0, 12, true, &ask);
+    feed_switch(model, CLIENT, 0, 15, 1, 0, 1);
+    feed_tcp(model, SERVER, 0, 20, true, &answer);
+    feed_switch(model, SERVER, 0, 22, 2, 3, 1);
+    feed_tcp(model, SERVER, 0, 24, true, &other);
+    feed_softirq(model, CLIENT, 0, 30, 3, true);
+    feed_tcp(model, CLIENT, 0, 31, false, &answer);
+    feed_tcp(model, CLIENT, 0, 32, false, &other);
+    feed_wake(model, LULL_EVENT_sched_waking, CLIENT, 0, 35, 1, 0);
+    feed_softirq(model, CLIENT, 0, 36, 3, false);
+    feed_switch(model, CLIENT, 0, 40, 0, 1, 0);
+    ASSERT_PATH(CLIENT, 1, 10, 40,
+                "1 running 15, 2 running 20, 1 blocked:network 35, 1 preempted 40");
+}
+
+/* A write with a flush behind it completes twice; an empty flush completes after the flush it
+ * needed. */
+static void test_flushes(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    FEED(block_rq_issue, 0, 0, 10, .have = ALL, .sector = 100, .sectors = 2, .rwbs = 1);
+    FEED(block_rq_complete, 0, 0, 20, .have = ALL, .sector = 100, .sectors = 2, .rwbs = 1);
+    FEED(block_rq_issue, 0, 0, 21, .have = ALL, .sector = 0, .sectors = 0, .rwbs = 1280);
+    FEED(block_rq_complete, 0, 0, 30, .have = ALL, .sector = -1, .sectors = 0, .rwbs = 1280);
+    FEED(block_rq_complete, 0, 0, 31, .have = ALL, .sector = 100, .sectors = 0, .rwbs = 1);
+    FEED(block_rq_complete, 0, 0, 40, .have = ALL, .sector = 0, .sectors = 0, .rwbs = 33);
+    g_assert_cmpuint(lull_model_request_count(model), ==, 2);
+    g_assert_cmpint(lull_model_request(model, 0)->complete_ns, ==, 31);
+    g_assert_cmpint(lull_model_request(model, 1)->complete_ns, ==, 30);
+    g_assert_cmpuint(lull_model_request(model, 1)->rwbs, ==, 1280);
+}
+
 /* A packet sent by a timer's softirq does not make the kernel run through the idle time before
  * (quirk 3). */
 static void test_timer_sends(struct fixture *f, gconstpointer data)
@@ -464,6 +533,9 @@ int main(int argc, char **argv)
         {"/execgraph/prev-states", test_prev_states},
         {"/execgraph/tid-again", test_tid_again},
         {"/execgraph/interrupt-causes", test_interrupt_causes},
+        {"/execgraph/batch", test_batch},
+        {"/execgraph/disk-names", test_disk_names},
+        {"/execgraph/flushes", test_flushes},
         {"/execgraph/timer-sends", test_timer_sends},
         {"/execgraph/lost-switch", test_lost_switch},
     };

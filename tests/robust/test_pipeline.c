@@ -85,7 +85,7 @@ static unsigned follow(struct lull_session *session, FILE *nowhere)
 {
     struct lull_sync *sync = lull_join_clocks(session, NULL, NULL);
     struct lull_model *model = lull_model_new(session, LULL_GROUP_ALL);
-    struct lull_execgraph *eg = lull_execgraph_new(model);
+    struct lull_execgraph *eg = lull_execgraph_new(model, sync);
     struct lull_requests *requests = lull_requests_new(model);
     lull_model_run(model, NULL, NULL);
     lull_requests_finish(requests);
@@ -95,7 +95,8 @@ static unsigned follow(struct lull_session *session, FILE *nowhere)
         if (t->first_ns >= t->last_ns)
             continue;
         struct lull_path *path =
-            lull_execgraph_path(eg, session, sync, task, t->first_ns, t->last_ns);
+            lull_execgraph_path(eg, session, sync, task, t->first_ns, t->last_ns,
+                                task % 2 ? LULL_CRITPATH_UNBOUNDED : LULL_CRITPATH_BOUNDED);
         check_path(path);
         show_path(path, nowhere);
         lull_path_free(path);

@@ -106,6 +106,8 @@ WORKLOADS = {
     # waits for is child1 alone. The path of child1, which did wait for child2, is the next entry.
     "wk-cpm1": (795, [796, 797], [795, 796, 795]),
     "wk-cpm1 child1": (796, [797], [796, 797, 796]),
+    # What decided when master was done, followed all the way back, is the README's order.
+    "wk-cpm1 unbounded": (795, [796, 797], [795, 796, 797, 796, 795], "--unbounded"),
     # master forks child1 and waits only after it has ended: master alone.
     "wk-cpm2": (853, [854], [853]),
 }
@@ -291,13 +293,46 @@ def truth(name, comm, begin, end, legs, order):
                f"named in {named / MS:.3f} ms", describe(preempted))
 
 
-def workload(name, master, children, order):
+def workload(name, master, children, order, *options):
     trace = os.path.join(samples, "truth", name.split()[0])
-    answer = ask("critpath", trace, "--tid", str(master))
+    answer = ask("critpath", trace, "--tid", str(master), *options)
     check_form(name, answer)
     tasks = {master, *children}
     found = order_of(answer["segments"], lambda s: s["tid"], 1 * MS, among=tasks)
     tap.ok(found == order, f"{name}: goes {order}", found, describe(answer["segments"]))
+
+
+def transport_key(fields):
+    """What identifies a TCP segment at both ends, or None."""
+    ip = fields.get("network_header", {}).get("ipv4")
+    tcp = (ip or {}).get("transport_header", {}).get("tcp")
+    if not tcp:
+        return None
+    return (*ip["saddr"], *ip["daddr"], ip["tot_len"], *(tcp[k] for k in ("source_port", "dest_port", "seq", "ack_seq", "flags")))
+
+
+def no_packet_goes_back(trace):
+    """Matches segments between hosts without Lull's matcher: none may arrive before it was first sent."""
+    command = [lull, "print", "--json", "--events", "net_dev_queue,net_if_receive_skb", trace]
+    sent, matched, backwards = {}, 0, []
+    for line in subprocess.run(command, capture_output=True, text=True, timeout=250).stdout.splitlines():
+        event = json.loads(line)
+        key = transport_key(event["fields"])
+        if key is None:
+            continue
+        if event["name"] == "net_dev_queue":
+            sent.setdefault(key, (event["time_ns"], event["host"]))
+        else:
+            sent.setdefault(("received", *key), []).append((event["time_ns"], event["host"]))
+    for key, arrivals in sent.items():
+        if key[0] != "received" or key[1:] not in sent:
+            continue
+        time_ns, host = sent[key[1:]]
+        for arrival_ns, receiver in arrivals:
+            if receiver != host:
+                matched += 1
+                backwards += [(key, arrival_ns - time_ns)] if arrival_ns < time_ns else []
+    tap.ok(matched > 500 and not backwards, "django: no packet arrives before it was sent", f"{matched} matched, {backwards[:3]}")
 
 
 def is_subsequence(wanted, found):
@@ -318,6 +353,7 @@ def django():
         ms = [r["duration_ns"] / MS for r in requests[3 * number:3 * number + 3]]
         tap.ok(0.5 * get < ms[0] < get and 0.5 * post < ms[1] + ms[2] < post,
                f"django: round {number + 1} takes what the client measured", f"{ms} for {get}, {post}")
+    no_packet_goes_back(trace)
     for request in requests:
         tap.run(f"django: request {request['id']}", one_request, trace, request)
 

@@ -14,9 +14,19 @@ import subprocess
 import sys
 
 here = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(here, "..", "live"))
+import relay  # noqa: E402
 
-# Target: the file of a trace that its seeds are.
-TARGETS = {"metadata": "metadata", "stream": "c0_0", "index": "index/c0_0.idx"}
+# Target: the file of a trace that its seeds are; those of "live" are what a relay says.
+TARGETS = {"metadata": "metadata", "stream": "c0_0", "index": "index/c0_0.idx", "live": None}
+
+
+def live_seeds():
+    for minor in (13, 15):
+        steps = [relay.packet([(1000 + i, 0, i) for i in range(9)], 1000, 2000), ("inactive", 5000), ("retry",),
+                 relay.packet([(6000, 0, 9)], 6000, 7000, discarded=2)]
+        trace = relay.Trace(1, [relay.head() + relay.declare(0, "tick")])
+        yield relay.conversation(relay.Session(1, "test", [trace], [relay.Stream(11, 1, steps)]), minor)
 
 
 def make_seeds(build, corpus, scripts):
@@ -34,7 +44,10 @@ def make_seeds(build, corpus, scripts):
 def run(build, corpus, name, traces, seconds):
     seeds = os.path.join(corpus, name)
     os.makedirs(seeds, exist_ok=True)
-    for number, trace in enumerate(traces):
+    for number, seed in enumerate(live_seeds() if name == "live" else ()):
+        with open(os.path.join(seeds, f"seed-{number}"), "wb") as file:
+            file.write(seed)
+    for number, trace in enumerate(traces if TARGETS[name] else ()):
         source = os.path.join(trace, TARGETS[name])
         if os.path.exists(source) and os.path.getsize(source) <= 65536:
             shutil.copyfile(source, os.path.join(seeds, f"seed-{number}"))

@@ -291,6 +291,23 @@ class Relay:
         return struct.pack(">I", 1)
 
 
+def conversation(session, minor=13):
+    """All that a relay answers to a viewer who follows the session's only stream to its end, as bytes."""
+    relay = Relay([session], minor)
+    relay.close()
+    id, stream = session.id, session.streams[0]
+    said = relay.connect(struct.pack(">QIII", 0, 2, 15, 1)) + relay.list(b"") + relay.create(b"")
+    said += relay.attach(struct.pack(">QQI", id, 0, 2)) + relay.streams(struct.pack(">Q", id))
+    said += relay.metadata(struct.pack(">Q", 1000000 + id * 1000 + stream.trace))
+    said += relay.metadata(struct.pack(">Q", 1000000 + id * 1000 + stream.trace))
+    while stream.steps:
+        step = stream.steps[0]
+        said += relay.index(struct.pack(">Q", stream.id))
+        if isinstance(step, Packet):
+            said += relay.packet(struct.pack(">QQI", stream.id, step.offset, step.content // 8))
+    return said + relay.index(struct.pack(">Q", stream.id)) + relay.streams(struct.pack(">Q", id)) + relay.detach(b"")
+
+
 # --- a small CTF trace -----------------------------------------------------------------------------------------
 
 HEAD = """/* CTF 1.8 */

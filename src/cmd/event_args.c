@@ -1,11 +1,9 @@
-/* --events: the names, and that some trace declares each of them. */
+/* --events (the names, and that some trace declares each of them), --tid, --comm and the time. */
 #include "cmd/event_args.h"
 
 #include <string.h>
 
 #include <lull/error.h>
-
-#include "kernel/running_filter.h"
 
 char **lull_args_event_names(const struct lull_args *args, GError **error)
 {
@@ -55,4 +53,23 @@ bool lull_args_check_event_names(const struct lull_session *session, char *const
         }
     }
     return true;
+}
+
+struct lull_running_filter *lull_args_select_events(const struct lull_args *args,
+                                                    struct lull_session *session,
+                                                    char *const *names, GError **error)
+{
+    int64_t begin_ns, end_ns;
+    if (!lull_args_apply(args, session, error) ||
+        !lull_args_range(args, session, &begin_ns, &end_ns, error)) {
+        return NULL;
+    }
+    const struct lull_running_query query = {
+        .names = (const char *const *)names,
+        .tid = lull_args_number(args, "tid"),
+        .comm = lull_args_text(args, "comm"),
+        .begin_ns = begin_ns,
+        .end_ns = end_ns,
+    };
+    return lull_running_filter_new(session, &query);
 }

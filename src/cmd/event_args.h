@@ -1,8 +1,9 @@
-/* The option --events of the verbs that go through events. */
+/* The options that say which events a verb goes through. */
 #ifndef LULL_CMD_EVENT_ARGS_H
 #define LULL_CMD_EVENT_ARGS_H
 
 #include "cmd/verb.h"
+#include "kernel/running_filter.h"
 
 /* The names of --events, or all: split at commas. NULL and an error of usage. Free with
  * g_strfreev(). */
@@ -10,5 +11,10 @@ char **lull_args_event_names(const struct lull_args *args, GError **error);
 /* An event that no trace declares is a slip of the pen: better said than an empty answer. */
 bool lull_args_check_event_names(const struct lull_session *session, char *const *names,
                                  GError **error);
+/* Limits the session to what the options ask for and subscribes to the names, which are borrowed.
+ * NULL and an error if it cannot be. Free with lull_running_filter_free(). */
+struct lull_running_filter *lull_args_select_events(const struct lull_args *args,
+                                                    struct lull_session *session,
+                                                    char *const *names, GError **error);
 
 #endif

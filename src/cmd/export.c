@@ -34,19 +34,10 @@ static bool write_events(struct lull_session *session, struct lull_running_filte
 static int export_session(const struct lull_args *args, struct lull_session *session,
                           char *const *names, GError **error)
 {
-    int64_t begin_ns, end_ns;
-    if (!lull_args_apply(args, session, error) ||
-        !lull_args_range(args, session, &begin_ns, &end_ns, error)) {
+    struct lull_running_filter *filter = lull_args_select_events(args, session, names, error);
+    if (!filter) {
         return 1;
     }
-    const struct lull_running_query query = {
-        .names = (const char *const *)names,
-        .tid = lull_args_number(args, "tid"),
-        .comm = lull_args_text(args, "comm"),
-        .begin_ns = begin_ns,
-        .end_ns = end_ns,
-    };
-    struct lull_running_filter *filter = lull_running_filter_new(session, &query);
     bool is_written = write_events(session, filter, args, error);
     int status = lull_args_report_problems(session);
     lull_running_filter_free(filter);

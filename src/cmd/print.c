@@ -237,24 +237,13 @@ static bool print_events(struct printer *printer, struct lull_running_filter *fi
     return is_written;
 }
 
-#define OUTPUT_BUFFER (1 << 17)
-
 static int print_session(const struct lull_args *args, struct lull_session *session,
                          char *const *names, GError **error)
 {
-    int64_t begin_ns, end_ns;
-    if (!lull_args_apply(args, session, error) ||
-        !lull_args_range(args, session, &begin_ns, &end_ns, error)) {
+    struct lull_running_filter *filter = lull_args_select_events(args, session, names, error);
+    if (!filter) {
         return 1;
     }
-    const struct lull_running_query query = {
-        .names = (const char *const *)names,
-        .tid = lull_args_number(args, "tid"),
-        .comm = lull_args_text(args, "comm"),
-        .begin_ns = begin_ns,
-        .end_ns = end_ns,
-    };
-    struct lull_running_filter *filter = lull_running_filter_new(session, &query);
     setvbuf(stdout, NULL, _IOFBF, OUTPUT_BYTES);
     struct printer printer;
     printer_init(&printer, args, session);

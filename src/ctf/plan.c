@@ -106,6 +106,7 @@ static void packet_context_leaf(struct header_walk *w, const struct lull_fc *fc)
         else if (fields[i].have == LULL_HAS_TIME_END)
             w->stream->end_bits = bits;
     }
+    w->stream->has_time |= w->stream->begin_bits != 0 || w->stream->end_bits != 0;
 }
 
 /* True if the field tells the time on the stream's clock. */
@@ -122,6 +123,7 @@ static void event_header_leaf(struct header_walk *w, const struct lull_fc *fc)
         w->stream->has_id = true;
     } else if (is_time(w->stream, fc)) {
         want_here(w, LULL_WANT_CLOCK, LULL_MEM_CLOCK, 0);
+        w->stream->has_time = true;
     }
 }
 

@@ -185,6 +185,7 @@ struct lull_stream_plan {
     enum lull_header_kind header_kind;
     struct lull_header_layout layout;
     bool has_id;      /* the header holds one */
+    bool has_time;    /* some field of header or packet tells it */
     bool uses_header; /* a length or tag of events refers to it */
     uint8_t discarded_bits, sequence_bits, begin_bits, end_bits; /* widths, 0: not there */
     const struct lull_clock *clock;                              /* or NULL */

@@ -103,7 +103,7 @@ static bool stream_cycles(const struct lull_source_stream *base, uint64_t *cycle
 {
     const struct lull_ctf_stream *cursor = ((const struct ctf_stream *)base)->cursor;
     *cycles = lull_memory_get(cursor->memory, LULL_MEM_CLOCK);
-    return cursor->stream->clock != NULL;
+    return cursor->stream->clock != NULL && cursor->stream->has_time;
 }
 
 static struct lull_layout *stream_layout(const struct lull_source_stream *base, uint32_t flags)

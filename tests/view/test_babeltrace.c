@@ -360,6 +360,29 @@ static void test_integers(void)
     remove_tree(dir);
 }
 
+/* No field of header or packet tells a time: there is none to print. */
+static char *write_timeless(void)
+{
+    char *dir = new_directory();
+    write_text(dir, "t/metadata",
+               "/* CTF 1.8 */\n"
+               "trace { major = 1; minor = 8; byte_order = be; };\n"
+               "event { name = \"ev\"; fields := struct { string s; }; };\n");
+    write_file(dir, "t/a", "hello\0there", 12);
+    return dir;
+}
+
+static void test_timeless(void)
+{
+    static const char expected[] = "ev: { s = \"hello\" }\nev: { s = \"there\" }\n";
+    g_autofree char *dir = write_timeless();
+    g_autofree char *fast = print(dir, &usual, false);
+    g_autofree char *slow = print(dir, &usual, true);
+    g_assert_cmpstr(fast, ==, expected);
+    g_assert_cmpstr(slow, ==, expected);
+    remove_tree(dir);
+}
+
 static void test_everything_named(void)
 {
     static const char expected[] =
@@ -443,6 +466,11 @@ static void test_peer(void)
 static void test_peer_integers(void)
 {
     compare(write_ints);
+}
+
+static void test_peer_timeless(void)
+{
+    compare(write_timeless);
 }
 
 /* ---- damage ---- */
@@ -550,6 +578,8 @@ int main(int argc, char **argv)
     g_test_add_func("/view/babeltrace/nothing-named", test_nothing_named);
     g_test_add_func("/view/babeltrace/peer", test_peer);
     g_test_add_func("/view/babeltrace/peer-integers", test_peer_integers);
+    g_test_add_func("/view/babeltrace/timeless", test_timeless);
+    g_test_add_func("/view/babeltrace/peer-timeless", test_peer_timeless);
     g_test_add_func("/view/babeltrace/damage", test_damage);
     g_test_add_func("/view/babeltrace/own-text", test_own_text);
     g_test_add_func("/view/babeltrace/words", test_words);

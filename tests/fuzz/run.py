@@ -14,9 +14,29 @@ import subprocess
 import sys
 
 here = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(here, "..", "live"))
+import relay  # noqa: E402
 
-# Target: the file of a trace that its seeds are; None: they are lines of filter/language.txt.
-TARGETS = {"filter": None, "metadata": "metadata", "stream": "c0_0", "index": "index/c0_0.idx"}
+
+def filter_seeds():
+    """The expressions of filter/language.txt."""
+    with open(os.path.join(here, "..", "filter", "language.txt"), encoding="utf-8") as file:
+        for line in file:
+            if "\t" in line and line[0] != "#":
+                yield line.rstrip("\n").split("\t")[-1].encode()
+
+
+def live_seeds():
+    """What a relay says to a viewer, with metadata of CTF 1.8 and of CTF 2."""
+    for minor, metadata in ((13, relay.head() + relay.declare(0, "tick")), (15, b"".join(relay.head2()) + relay.declare2(0, "tick"))):
+        steps = [relay.packet([(1000 + i, 0, i) for i in range(9)], 1000, 2000), ("inactive", 5000), ("retry",),
+                 relay.packet([(6000, 0, 9)], 6000, 7000, discarded=2)]
+        session = relay.Session(1, "test", [relay.Trace(1, [metadata])], [relay.Stream(11, 1, steps)])
+        yield relay.conversation(session, minor)
+
+
+# Target: the file of a trace that its seeds are, or what makes them.
+TARGETS = {"filter": filter_seeds, "live": live_seeds, "metadata": "metadata", "stream": "c0_0", "index": "index/c0_0.idx"}
 
 
 def make_seeds(build, corpus, scripts):
@@ -39,13 +59,10 @@ def make_seeds(build, corpus, scripts):
 def run(build, corpus, name, traces, seconds):
     seeds = os.path.join(corpus, name)
     os.makedirs(seeds, exist_ok=True)
-    if TARGETS[name] is None:
-        with open(os.path.join(here, "..", "filter", "language.txt"), encoding="utf-8") as file:
-            expressions = [line.rstrip("\n").split("\t")[-1] for line in file if "\t" in line and line[0] != "#"]
-        for number, expression in enumerate(expressions):
-            with open(os.path.join(seeds, f"seed-{number}"), "w", encoding="utf-8") as file:
-                file.write(expression)
-    for number, trace in enumerate(traces if TARGETS[name] else ()):
+    for number, seed in enumerate(TARGETS[name]() if callable(TARGETS[name]) else ()):
+        with open(os.path.join(seeds, f"seed-{number}"), "wb") as file:
+            file.write(seed)
+    for number, trace in enumerate(() if callable(TARGETS[name]) else traces):
         source = os.path.join(trace, TARGETS[name])
         if os.path.exists(source) and os.path.getsize(source) <= 65536:
             shutil.copyfile(source, os.path.join(seeds, f"seed-{number}"))

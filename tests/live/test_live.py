@@ -336,6 +336,12 @@ def test_recorded():
         got, out, err = follow(relay)
         tap.ok(got == status == 0 and out == wanted and len(out) > 1000, "a recorded trace prints live as from its directory",
                err, len(out), len(wanted))
+    for options in (["--comm", "timeout"], ["--tid", "506", "--events", "sched_*"], ["--json", "--limit", "500"], ["--cpu", "1"],
+                    ["--filter", 'procname == "timeout" && (name == "syscall_*" || prev_state >= 1)']):
+        status, wanted, _ = run("print", *options, root)
+        with Relay([session()]) as relay:
+            got, text, err = run("print", *options, relay.session_url())
+            tap.ok(got == status == 0 and text == wanted and len(text) > 500, f"the same with {' '.join(options)}", err, len(text), len(wanted))
     babeltrace = shutil.which("babeltrace2")
     if not babeltrace:
         tap.skip("babeltrace2 reads the same from the same relay", "babeltrace2 is not installed")

@@ -13,7 +13,7 @@
 #include "view/event_babeltrace.h"
 
 /* Printing is slow; what it does wrong shows in the first events, and without an index. */
-#define MOST_PRINTED 20
+#define MOST_PRINTED 5
 
 struct fuzz_trace {
     struct lull_session *session; /* with one stream */

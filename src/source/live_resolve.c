@@ -28,9 +28,10 @@ static void unref(struct live_lookup *lookup)
     g_free(lookup);
 }
 
-static void look_up(struct live_lookup *lookup)
+static void look_up(struct live_lookup *lookup, int flags)
 {
-    struct addrinfo hints = {.ai_family = lookup->family, .ai_socktype = SOCK_STREAM};
+    struct addrinfo hints = {
+        .ai_family = lookup->family, .ai_socktype = SOCK_STREAM, .ai_flags = flags};
     struct addrinfo *found = NULL;
     int code = getaddrinfo(lookup->host, lookup->port, &hints, &found);
     g_mutex_lock(&lookup->lock);
@@ -43,7 +44,7 @@ static void look_up(struct live_lookup *lookup)
 
 static gpointer run(gpointer data)
 {
-    look_up(data);
+    look_up(data, 0);
     unref(data);
     return NULL;
 }
@@ -57,6 +58,10 @@ struct live_lookup *live_lookup_new(const struct lull_live_url *url)
     lookup->host = g_strdup(url->host);
     lookup->port = g_strdup(url->port);
     lookup->family = url->family;
+    look_up(lookup, AI_NUMERICHOST); /* which needs to ask nobody */
+    if (lookup->code == 0)
+        return lookup;
+    lookup->is_done = false;
     g_atomic_ref_count_inc(&lookup->references);
     GThread *thread = g_thread_try_new("lull-lookup", run, lookup, NULL);
     if (thread != NULL)

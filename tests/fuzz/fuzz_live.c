@@ -88,8 +88,11 @@ static void touch_text(void *user, const char *name, struct lull_text value)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct lull_visitor visitor = {ignore_begin, ignore_end, touch_integer,
-                                                ignore_real, touch_text};
+    static const struct lull_visitor visitor = {.begin = ignore_begin,
+                                                .end = ignore_end,
+                                                .integer = touch_integer,
+                                                .real = ignore_real,
+                                                .text = touch_text};
     static const char *const all[] = {"*", NULL};
     struct answers answers = {data, size};
     pthread_t thread;

@@ -34,20 +34,27 @@ struct lull_state_fact {
 /* A priority that no event told. */
 #define LULL_NO_PRIO INT32_MIN
 
-/* A CPU switched to another task. */
+/* A CPU switched to another task. Also told when something else says for the first time who is on a
+ * CPU (an event's context): then `previous` is that task too, which has been there all the time.
+ * At a loss of events it is told, with is_unknown, who was on the CPU until then; the time may be
+ * before that of other facts told already.
+ * The facts of a CPU have no hole: each speaks of the time from the one before it (the first: from
+ * the first event of the host) to time_ns; unknown_ns of that, then `previous`. */
 struct lull_switch_fact {
     int64_t time_ns;
     uint32_t host;
     int32_t cpu;
-    uint32_t task;     /* LULL_NONE: idle */
+    uint32_t task;   /* LULL_NONE: idle, or is_unknown */
+    bool is_unknown; /* no switch: events were lost, what is on the CPU from here on is not known */
     uint32_t previous; /* who was on the CPU until now; LULL_NONE: idle */
     /* Since when `previous` (or idleness) is known to have been on the CPU: the last switch, or the
-     * first event of the host if this is the CPU's first switch (the event says who left), or the
-     * end of a loss. */
+     * first event of the host if this is the CPU's first switch (the event says who left) but not
+     * before the CPU was recorded, or the end of a loss. */
     int64_t since_ns;
     /* What was on the CPU between the switch before and since_ns is not known: events were lost. */
     int64_t unknown_ns;
-    int32_t prio, previous_prio; /* kernel's, 0..139; LULL_NO_PRIO: not told */
+    /* The kernel's, 0..139 (what LTTng records is 100 less); LULL_NO_PRIO: not told. */
+    int32_t prio, previous_prio;
     /* The first waking of `task` since it stopped running; INT64_MIN: none was seen (it was
      * preempted, or the waking was before the trace or lost). */
     int64_t wakeup_ns;
@@ -92,7 +99,7 @@ struct lull_handler_fact {
     uint8_t kind;    /* enum lull_handler_kind */
 };
 
-/* Pages were allocated or freed. */
+/* Pages were allocated (an attempt that failed is not told) or freed. */
 struct lull_page_fact {
     int64_t time_ns;
     uint32_t host;
@@ -111,7 +118,7 @@ struct lull_netif_fact {
     uint32_t host;
     int32_t cpu;
     uint32_t task;   /* on the CPU; LULL_NONE: idle or not known */
-    uint32_t device; /* label: "eth0" */
+    uint32_t device; /* label: "eth0"; LULL_NONE: not told */
     uint32_t length; /* bytes of the skb */
     bool is_send;
     bool in_interrupt;

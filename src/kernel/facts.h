@@ -165,6 +165,9 @@ struct lull_packet_fact {
 struct lull_block_request {
     uint32_t host;
     uint32_t dev; /* kernel's dev_t: major << 20 | minor */
+    /* The device it was made for, of which `dev` is where it ended up: a partition, LVM, …; else
+     * the same as dev. Needs LULL_GROUP_REMAP. */
+    uint32_t mapped_dev;
     uint64_t sector;
     uint32_t sectors;
     uint32_t left;       /* sectors not completed yet */
@@ -176,7 +179,9 @@ struct lull_block_request {
     int64_t complete_ns; /* INT64_MIN: not yet */
 };
 
-/* A request was inserted into a queue, issued to the device, or is complete. */
+/* A request was inserted into a queue, issued to the device (once more if the device did not take
+ * it), or is complete, that is, all its sectors are. Flushes have no sectors. A completion of which
+ * nothing was seen before is told too, with issue_ns INT64_MIN. */
 struct lull_block_fact {
     int64_t time_ns;
     uint32_t request; /* lull_model_request() */

@@ -119,7 +119,7 @@ static bool tell(struct lull_model *model, struct lost *lost)
         const struct cpu *cpu = &machine->cpus.items[c];
         if (!lost->is_told && fact->events == 0)
             lose_cpu(model, machine, c, lost, fact->begin_ns, fact->end_ns);
-        else if (fact->events || cpu->last_ns > fact->begin_ns)
+        else if (fact->events || (cpu->last_ns > fact->begin_ns && cpu->last_ns < fact->end_ns))
             lose_cpu(model, machine, c, lost, cpu->last_ns, INT64_MAX);
     }
     lost->is_told = true;

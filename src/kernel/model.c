@@ -13,6 +13,7 @@ struct lull_model *lull_model_new(struct lull_session *session, unsigned groups)
     model->flows = lull_flows_new();
     model->begin_ns = INT64_MAX;
     model->end_ns = INT64_MIN;
+    model->alarm_ns = INT64_MAX;
     irq_init_labels(model);
     if (session) {
         lull_session_unsubscribe_all(session);
@@ -188,10 +189,29 @@ uint32_t model_syscall(struct lull_model *model, const struct lull_event_class *
     return model->syscalls.items[number];
 }
 
+void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
+                          void (*alarm)(void *user, int64_t time_ns), void *user)
+{
+    model->alarm_ns = time_ns;
+    model->alarm = alarm;
+    model->alarm_user = user;
+}
+
+/* The alarm may set the next one, which may be due as well. */
+static void ring_alarm(struct lull_model *model, int64_t t)
+{
+    while (model->alarm_ns <= t && model->alarm_ns != INT64_MAX) {
+        model->alarm_ns = INT64_MAX;
+        model->alarm(model->alarm_user, t);
+    }
+}
+
 static void dispatch(struct lull_model *model, enum lull_event_id id, const void *event,
                      const struct lull_event_class *event_class, uint32_t host, int32_t c,
                      int64_t t)
 {
+    if (G_UNLIKELY(t >= model->alarm_ns))
+        ring_alarm(model, t);
     struct machine *machine = model_machine(model, host);
     machine->last_ns = t;
     model->begin_ns = MIN(model->begin_ns, t);
@@ -308,6 +328,7 @@ void lull_model_run(struct lull_model *model, void (*progress)(void *user), void
 
 void lull_model_finish(struct lull_model *model)
 {
+    ring_alarm(model, INT64_MAX);
     for (uint32_t i = 0; i < model->tasks.count; i++) {
         struct task *task = &model->tasks.items[i];
         int64_t end = model->machines.items[task->public.host].last_ns;

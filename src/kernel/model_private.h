@@ -106,6 +106,9 @@ struct lull_model {
     uint32_t n_packets;
     uint32_t fixed_labels[32]; /* see machine_irq.c */
     int64_t begin_ns, end_ns;
+    int64_t alarm_ns; /* INT64_MAX: none is set */
+    void (*alarm)(void *user, int64_t time_ns);
+    void *alarm_user;
     struct subscriber subscribers[LULL_MAX_SUBSCRIBERS];
     uint32_t n_subscribers;
 };

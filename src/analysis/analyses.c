@@ -4,6 +4,7 @@
 #include "analysis/analysis.h"
 
 const struct lull_analysis_class *const lull_analyses[] = {
+    &lull_analysis_cputop,
     NULL,
 };
 

@@ -28,8 +28,8 @@ struct lull_cell *lull_spread_cells(const struct lull_distribution *spread, stru
     double deviation = lull_distribution_deviation(spread);
     bool has_any = spread->count > 0;
     *cells++ = has_any ? lull_cell_integer(LULL_CELL_DURATION, spread->min) : unknown;
-    *cells++ = has_any ? lull_cell_real(LULL_CELL_DURATION, lull_distribution_mean(spread))
-                       : unknown;
+    *cells++ =
+        has_any ? lull_cell_real(LULL_CELL_DURATION, lull_distribution_mean(spread)) : unknown;
     *cells++ = has_any ? lull_cell_integer(LULL_CELL_DURATION, spread->max) : unknown;
     *cells++ = deviation >= 0 ? lull_cell_real(LULL_CELL_DURATION, deviation) : unknown;
     return cells;
@@ -40,9 +40,8 @@ struct lull_cell *lull_spread_percentiles(const struct lull_distribution *spread
 {
     static const double shares[] = {0.5, 0.9, 0.99, 0.999};
     for (size_t i = 0; i < G_N_ELEMENTS(shares); i++)
-        *cells++ = spread->count
-                       ? lull_cell_integer(LULL_CELL_DURATION,
-                                           lull_distribution_quantile(spread, shares[i]))
-                       : (struct lull_cell){.class = LULL_CELL_UNKNOWN};
+        *cells++ = spread->count ? lull_cell_integer(LULL_CELL_DURATION,
+                                                     lull_distribution_quantile(spread, shares[i]))
+                                 : (struct lull_cell){.class = LULL_CELL_UNKNOWN};
     return cells;
 }

@@ -114,8 +114,8 @@ static struct call_row *row_of(struct syscallstats *stats, struct caller *caller
     return &stats->rows.items[*slot - 1];
 }
 
-/* Negative is an error, but for 32-bit calls: those may return addresses, whose upper half comes out
- * negative. The kernel's errors reach down to -4095 (IS_ERR_VALUE in linux/err.h). */
+/* Negative is an error, but for 32-bit calls: those may return addresses, whose upper half comes
+ * out negative. The kernel's errors reach down to -4095 (IS_ERR_VALUE in linux/err.h). */
 static int64_t code_of(const struct lull_syscall_fact *fact)
 {
     enum { LAST_ERROR = -4095 };

@@ -5,6 +5,7 @@
 
 const struct lull_analysis_class *const lull_analyses[] = {
     &lull_analysis_cputop,
+    &lull_analysis_sched,
     NULL,
 };
 

@@ -7,6 +7,7 @@ const struct lull_analysis_class *const lull_analyses[] = {
     &lull_analysis_cputop,
     &lull_analysis_irq,
     &lull_analysis_memtop,
+    &lull_analysis_sched,
     NULL,
 };
 

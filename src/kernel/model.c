@@ -51,6 +51,7 @@ void lull_model_free(struct lull_model *model)
         lull_map_free(&machine->requests);
         lull_map_free(&machine->completed);
         lull_map_free(&machine->devices);
+        lull_map_free(&machine->remaps);
         lull_map_free(&machine->irqs);
         lull_map_free(&machine->irq_names);
         lull_map_free(&machine->families);
@@ -124,16 +125,6 @@ uint32_t model_label_of(struct lull_model *model, struct lull_text text)
     return model_label(model, model->scratch->str);
 }
 
-static const char *kernel_release(const struct lull_session *session, uint32_t host)
-{
-    for (uint32_t i = 0; session && i < lull_session_trace_count(session); i++) {
-        const struct lull_trace *trace = lull_session_trace(session, i);
-        if (trace->host == host && *trace->kernel)
-            return trace->kernel;
-    }
-    return "";
-}
-
 struct machine *model_machine_add(struct lull_model *model, uint32_t host)
 {
     while (model->machines.count <= host) {
@@ -142,7 +133,7 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
         machine->host = model->machines.count - 1;
         machine->first_ns = INT64_MAX;
         machine->last_ns = INT64_MIN;
-        machine->arch = call_arch_find(kernel_release(model->session, machine->host));
+        machine->arch = calls_arch(model, machine->host);
         if (model->session)
             find_prio_offsets(model->session, machine);
         machine->has_softirqs =
@@ -160,9 +151,7 @@ struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int
         memset(added, 0, sizeof *added);
         added->task = added->idle = added->kernel = added->last_request = added->last_packet =
             added->device = added->switch_stream = added->lost_stream = LULL_NONE;
-        int32_t number = (int32_t)machine->cpus.count - 1;
-        added->told_ns = machine->first_ns;
-        added->since_ns = lost_recorded_since(model, machine->host, number, machine->first_ns);
+        lost_find_recorded(model, machine, (int32_t)machine->cpus.count - 1);
         added->last_ns = added->idle_state = INT64_MIN;
         added->frequency_khz = -1;
         for (uint32_t i = 0; i < LULL_SOFTIRQS; i++)
@@ -267,6 +256,12 @@ uint32_t model_label(struct lull_model *model, const char *text)
     lull_vec_push(&model->labels, kept);
     g_hash_table_insert(model->label_numbers, (void *)kept, GUINT_TO_POINTER(model->labels.count));
     return model->labels.count - 1;
+}
+
+void lull_model_set_begin(struct lull_model *model, uint32_t host, int64_t begin_ns)
+{
+    struct machine *machine = model_machine(model, host);
+    machine->first_ns = MIN(machine->first_ns, begin_ns);
 }
 
 void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
@@ -378,7 +373,13 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
         io_packet(model, machine, c, t, id == LULL_EVENT_packet_sent, event);
         break;
     case LULL_EVENT_block_bio_merge:
-        io_merged(&machine->cpus.items[c], event);
+        io_merged(machine, &machine->cpus.items[c], event);
+        break;
+    case LULL_EVENT_block_bio_remap:
+        io_remapped(machine, event);
+        break;
+    case LULL_EVENT_block_rq_requeue:
+        io_requeued(model, machine, event);
         break;
     case LULL_EVENT_block_rq_insert:
     case LULL_EVENT_block_rq_issue:
@@ -570,7 +571,9 @@ const char *lull_model_device(const struct lull_model *model, uint32_t request)
 {
     const struct lull_block_request *r = &model->requests.items[request];
     const struct machine *machine = &model->machines.items[r->host];
-    uint32_t name = lull_map_find(&machine->devices, r->dev);
+    uint32_t name = lull_map_find(&machine->devices, r->mapped_dev);
+    if (r->mapped_dev != r->dev)
+        return name == LULL_MAP_NONE ? NULL : model->labels.items[name];
     if (name == LULL_MAP_NONE && r->label != LULL_NONE) {
         uint32_t family = lull_map_find(&machine->families, r->label);
         uint32_t dev = lull_map_find(&machine->irq_devs, family);

@@ -311,6 +311,37 @@ static const struct recording ftrace = {
     "10: futex 150..160 = 1 futex 1000 op 1 private val 1\n"
     "10: sendfile 170..180 = 100 copy fd 3=disk,?,120 to 4=unknown,?,before wants 100 moved 100\n"};
 
+/* Behind a loss, an end of the same name need not be of the same call. */
+static void test_loss(void)
+{
+    g_autofree char *dir = scratch_dir();
+    const struct ctf_options options = {.contexts = CTF_TID};
+    struct ctf_writer *writer = ctf_writer_new(dir, &options);
+    ctf_writer_current(writer, 0, 10, 10, "a");
+    ctf_event(writer, 0, 100, "syscall_entry_read", "fd=3");
+    ctf_event(writer, 0, 110, "syscall_exit_read", "ret=1");
+    ctf_event(writer, 0, 120, "syscall_entry_read", "fd=3");
+    ctf_event(writer, 0, 130, "sched_waking", "tid=11");
+    ctf_writer_end_packet(writer, 0);
+    ctf_writer_lose(writer, 0, 0, 1);
+    ctf_event(writer, 0, 200, "syscall_exit_read", "ret=2");
+    ctf_writer_close(writer);
+
+    GError *error = NULL;
+    struct lull_session *session = lull_session_new();
+    lull_session_add(session, dir, &error);
+    g_assert_no_error(error);
+    struct fixture f;
+    begin(&f, session, LULL_GROUP_SCHED | LULL_GROUP_SYSCALL);
+    lull_model_run(f.model, NULL, NULL);
+    expect(&f, "10: read 100..110 = 1\n"
+               "10: read 120..130 open\n"
+               "10: read ..200 = 2\n");
+    tear_down(&f, NULL);
+    lull_session_free(session);
+    scratch_remove(dir);
+}
+
 /* Numbers mean other calls on another architecture, by the release of its kernel. */
 static void test_numbers(void)
 {
@@ -342,6 +373,7 @@ int main(int argc, char **argv)
     g_test_add_data_func("/kernel/calls/times", &times, test_recording);
     g_test_add_data_func("/kernel/calls/old", &old, test_recording);
     g_test_add_data_func("/kernel/calls/ftrace", &ftrace, test_recording);
+    g_test_add_func("/kernel/calls/loss", test_loss);
     g_test_add_func("/kernel/calls/numbers", test_numbers);
     return g_test_run();
 }

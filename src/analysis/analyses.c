@@ -6,6 +6,8 @@
 const struct lull_analysis_class *const lull_analyses[] = {
     &lull_analysis_cputop,
     &lull_analysis_sched,
+    &lull_analysis_irq,
+    &lull_analysis_memtop,
     NULL,
 };
 

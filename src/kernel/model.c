@@ -135,9 +135,7 @@ struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int
         memset(added, 0, sizeof *added);
         added->task = added->idle = added->kernel = added->last_request = added->last_packet =
             added->device = added->switch_stream = added->lost_stream = LULL_NONE;
-        int32_t number = (int32_t)machine->cpus.count - 1;
-        added->told_ns = machine->first_ns;
-        added->since_ns = lost_recorded_since(model, machine->host, number, machine->first_ns);
+        lost_find_recorded(model, machine, (int32_t)machine->cpus.count - 1);
         added->last_ns = added->idle_state = INT64_MIN;
         added->frequency_khz = -1;
         for (uint32_t i = 0; i < LULL_SOFTIRQS; i++)

@@ -121,7 +121,16 @@ uint32_t lull_runner_open(struct lull_runner *runner, int64_t begin_ns);
 void lull_runner_close(struct lull_runner *runner, uint32_t handle, int64_t end_ns,
                        const struct lull_window *window);
 
-/* Reads the session to its end, or to the end of the range. */
+/* Calls `at_end` once when reading ends, before what lasts still is told: the time to close windows
+ * whose end was not seen. */
+void lull_runner_at_end(struct lull_runner *runner, void (*at_end)(void *user), void *user);
+
+/* Times of the first and the last event of any name in the session; false if it has none. Windows
+ * of a range never reach farther. */
+bool lull_runner_coverage(const struct lull_runner *runner, int64_t *first_ns, int64_t *last_ns);
+
+/* Reads the session to its end, or to the end of the range. A session without events gives no
+ * results. */
 void lull_runner_run(struct lull_runner *runner, void (*progress)(void *user), void *user);
 
 #endif

@@ -70,8 +70,8 @@ struct futex_analysis {
     struct lull_slots is_futex;      /* label of a system call → 1 no, 2 yes */
     struct lull_slots woken_by_task; /* → index in `woken` + 1 */
     LULL_VEC(struct woken) woken;
-    struct lull_slots processes; /* task → the one that stands for its process, + 1 */
-    struct lull_map leaders;     /* host, pid → that task, if there is none with this tid */
+    struct lull_slots processes;  /* task → the one that stands for its process, + 1 */
+    struct lull_map first_of_pid; /* host, pid → that task */
     struct lull_slots private_maps, shared_maps; /* process; host → index in `maps` + 1 */
     address_maps maps;
     LULL_VEC(struct futex) futexes;
@@ -110,7 +110,7 @@ static void futex_free(struct lull_analysis *analysis)
     lull_slots_free(&futexes->processes);
     lull_slots_free(&futexes->private_maps);
     lull_slots_free(&futexes->shared_maps);
-    lull_map_free(&futexes->leaders);
+    lull_map_free(&futexes->first_of_pid);
     lull_map_free(&futexes->waiters);
     lull_map_free(&futexes->wakers);
     lull_map_free(&futexes->ends);
@@ -119,23 +119,20 @@ static void futex_free(struct lull_analysis *analysis)
 
 /* ---- which futex ---- */
 
-/* The task that stands for a task's process: its leader, or the first task seen of it. A task whose
- * process is not known stands for itself. */
+/* The task that stands for a task's process: the first that was seen of it. A task whose process is
+ * not known stands for itself. */
 static uint32_t process_of(struct futex_analysis *futexes, uint32_t number)
 {
-    const struct lull_model *model = futexes->head.model;
-    const struct lull_task *task = lull_model_task(model, number);
-    if (task->pid < 0 || task->pid == task->tid)
+    const struct lull_task *task = lull_model_task(futexes->head.model, number);
+    if (task->pid < 0)
         return number;
     uint32_t *slot = lull_slots_at(&futexes->processes, number);
     if (*slot == 0) {
-        uint32_t leader = lull_model_find_tid(model, task->host, task->pid);
         uint64_t key = (uint64_t)task->host << 32 | (uint32_t)task->pid;
-        if (leader == LULL_NONE)
-            leader = lull_map_find(&futexes->leaders, key);
-        if (leader == LULL_MAP_NONE)
-            lull_map_insert(&futexes->leaders, key, leader = number);
-        *slot = leader + 1;
+        uint32_t first = lull_map_find(&futexes->first_of_pid, key);
+        if (first == LULL_MAP_NONE)
+            lull_map_insert(&futexes->first_of_pid, key, first = number);
+        *slot = first + 1;
     }
     return *slot - 1;
 }
@@ -412,15 +409,19 @@ static const struct lull_result_column futex_columns[] = {
 static const struct lull_result_class futex_class = {"futex", "Contended futexes", futex_columns,
                                                      LULL_TABLE_PLAIN, true};
 
-/* The process of a private futex; a shared one has none of its own. */
+/* The process of a private futex, named after its leader; a shared one has none of its own. */
 static struct lull_cell process_cell(const struct futex_analysis *futexes,
                                      const struct futex *futex)
 {
+    const struct lull_model *model = futexes->head.model;
     if (futex->process == LULL_NONE)
         return lull_cell_integer(LULL_CELL_EMPTY, 0);
+    const struct lull_task *first = lull_model_task(model, futex->process);
+    uint32_t leader =
+        first->pid < 0 ? LULL_NONE : lull_model_find_tid(model, first->host, first->pid);
     struct lull_cell cell =
-        lull_cell_task(futexes->head.model, futex->process, futex->last_ns, true);
-    cell.tid = -1;
+        lull_cell_task(model, leader == LULL_NONE ? futex->process : leader, futex->last_ns, true);
+    cell.tid = first->pid < 0 ? first->tid : -1;
     return cell;
 }
 

@@ -115,15 +115,17 @@ static struct io_call call_of(const struct lull_syscall_fact *fact, enum io_cate
 {
     const struct lull_io *moved = fact->io;
     bool has_failed = fact->has_ret && fact->ret < 0;
+    /* Of a copied descriptor the new one is what the call was for. */
+    bool is_new = moved->kind == LULL_IO_DUP && moved->to_fd >= 0;
     return (struct io_call){
         .begin_ns = fact->begin_ns,
         .end_ns = fact->end_ns,
         .bytes = bytes_of(moved, category, has_failed),
         .task = fact->task,
         .name = fact->name,
-        .file = moved->file,
+        .file = is_new ? moved->to_file : moved->file,
         .to_file = moved->to_file,
-        .fd = moved->fd,
+        .fd = is_new ? moved->to_fd : moved->fd,
         .category = category,
         .has_to = category == IO_COPY && moved->to_fd >= 0,
         .error = !has_failed              ? 0

@@ -55,10 +55,12 @@ struct merged_bio {
 #define LULL_SOFTIRQS 10
 
 struct cpu {
-    uint32_t task;    /* who is on the CPU, LULL_NONE: not known */
-    int64_t told_ns;  /* until then switch facts say who was on it */
-    int64_t since_ns; /* nothing was lost since; INT64_MAX: not before its next event */
-    int64_t last_ns;  /* its last event; INT64_MIN: none */
+    uint32_t task;          /* who is on the CPU, LULL_NONE: not known */
+    int64_t told_ns;        /* until then switch facts say who was on it */
+    int64_t since_ns;       /* nothing was lost since; INT64_MAX: not before its next event */
+    int64_t last_ns;        /* its last event; INT64_MIN: none */
+    uint32_t switch_stream; /* where its last switch was told, or LULL_NONE */
+    uint32_t lost_stream;   /* where events were lost last, or LULL_NONE */
     int64_t frequency_khz, idle_state; /* -1, INT64_MIN: not told */
     int64_t raised_ns[LULL_SOFTIRQS];  /* softirqs that wait to run; INT64_MIN: not raised */
     uint32_t idle;                     /* its idle task, LULL_NONE: not made yet */
@@ -159,6 +161,7 @@ struct machine {
     struct lull_map requests;  /* hash of dev, sector → open request */
     struct lull_map completed; /* the same, requests that completed last at a place */
     struct lull_map devices;   /* dev → label */
+    struct lull_map remaps;    /* hash of dev, sector of a bio → the device it was made for */
     struct lull_map irqs;      /* irq → label */
     struct lull_map irq_names; /* the latter → label of the handler's name */
     struct lull_map families;  /* label of an interrupt → label of its device, without queue */
@@ -233,6 +236,10 @@ struct lull_model {
     int64_t alarm_ns; /* INT64_MAX: none */
     void (*alarm)(void *user, int64_t time_ns);
     void *alarm_user;
+    struct losses *losses;
+    int64_t loss_ns;          /* the next loss is told before the first event behind this time */
+    uint32_t stream;          /* of the event that is read, or LULL_NONE */
+    bool *is_user;            /* by trace: of a program, not of a kernel */
     struct lull_facts wanted; /* a callback is not NULL if some subscriber has it */
     struct subscriber subscribers[LULL_MAX_SUBSCRIBERS];
     uint32_t n_subscribers;
@@ -245,7 +252,7 @@ struct lull_model {
 
 /* model.c */
 struct machine *model_machine_add(struct lull_model *model, uint32_t host);
-struct cpu *model_cpu_add(struct machine *machine, int32_t cpu);
+struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int32_t cpu);
 uint32_t model_task(struct lull_model *model, struct machine *machine, int32_t tid, int32_t cpu);
 uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32_t tid);
 void model_rename(struct lull_model *model, uint32_t task, struct lull_text comm, int64_t time_ns);
@@ -263,10 +270,10 @@ static inline struct machine *model_machine(struct lull_model *model, uint32_t h
                                                   : model_machine_add(model, host);
 }
 
-static inline struct cpu *model_cpu(struct machine *machine, int32_t cpu)
+static inline struct cpu *model_cpu(struct lull_model *model, struct machine *machine, int32_t cpu)
 {
     return G_LIKELY((size_t)cpu < machine->cpus.count) ? &machine->cpus.items[cpu]
-                                                       : model_cpu_add(machine, cpu);
+                                                       : model_cpu_add(model, machine, cpu);
 }
 
 /* machine_sched.c; t: time, c: CPU number */
@@ -310,9 +317,28 @@ enum lull_cause irq_frame_cause(const struct lull_model *model, const struct fra
 /* machine_io.c */
 void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                bool is_send, const void *event);
-void io_merged(struct cpu *cpu, const struct lull_ev_block_bio_merge *ev);
+void io_merged(struct machine *machine, struct cpu *cpu, const struct lull_ev_block_bio_merge *ev);
+void io_remapped(struct machine *machine, const struct lull_ev_block_bio_remap *ev);
+void io_requeued(struct lull_model *model, struct machine *machine,
+                 const struct lull_ev_block_rq_requeue *ev);
 void io_request(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                 enum lull_event_id id, const void *event);
+
+/* What was on the CPU from begin_ns on is not known; nothing was lost after since_ns (INT64_MAX:
+ * that is the next event of the stream). */
+void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, int64_t begin_ns,
+                int64_t since_ns);
+
+/* machine_lost.c */
+struct losses *lost_new(void);
+void lost_free(struct losses *losses);
+/* Takes in what the session has found lost since the last call. */
+void lost_find(struct lull_model *model);
+/* Tells the next loss. */
+void lost_tell(struct lull_model *model);
+/* Since when the CPU was recorded, but not before first_ns. */
+int64_t lost_recorded_since(const struct lull_model *model, uint32_t host, int32_t cpu,
+                            int64_t first_ns);
 
 /* machine_use.c: memory, network devices, power */
 bool use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,

@@ -4,6 +4,10 @@
 #include "analysis/analysis.h"
 
 const struct lull_analysis_class *const lull_analyses[] = {
+    &lull_analysis_cputop,
+    &lull_analysis_syscallstats,
+    &lull_analysis_io,
+    &lull_analysis_futex,
     NULL,
 };
 

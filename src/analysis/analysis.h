@@ -51,6 +51,7 @@ struct lull_question_params {
     bool by_order;            /* memtop: a row for each order */
     bool is_joint_irq_choice; /* irqs and softirqs were both given; else giving one excludes the
                                  other */
+    bool has_windows;         /* several windows are told: LAMI's summaries of them are wanted */
     bool is_lami;             /* the peer's exact choice of rows, where it differs */
 };
 
@@ -85,6 +86,11 @@ struct lull_analysis_class {
 };
 
 /* All analyses, NULL-terminated: one line each in analyses.c. */
+extern const struct lull_analysis_class lull_analysis_cputop;
+extern const struct lull_analysis_class lull_analysis_futex;
+extern const struct lull_analysis_class lull_analysis_io;
+extern const struct lull_analysis_class lull_analysis_sched;
+extern const struct lull_analysis_class lull_analysis_syscallstats;
 extern const struct lull_analysis_class *const lull_analyses[];
 const struct lull_analysis_class *lull_analysis_find(const char *name);
 

@@ -1,6 +1,7 @@
 /* How long I/O calls and block requests took: statistics and histograms. */
 #include <string.h>
 
+#include "analysis/histogram.h"
 #include "analysis/io.h"
 #include "analysis/spread.h"
 
@@ -127,84 +128,21 @@ static const struct lull_result_column freq_columns[] = {
 const struct lull_result_class io_freq_class = {"freq", "I/O request latency distribution",
                                                 freq_columns, LULL_TABLE_HISTOGRAM, false};
 
-static void freq_row(const void *user, uint64_t index, struct lull_cell *cells)
-{
-    const struct lull_bin *bin = (const struct lull_bin *)user + index;
-    *cells++ = lull_cell_real(LULL_CELL_DURATION, bin->lower);
-    *cells++ = lull_cell_real(LULL_CELL_DURATION, bin->upper);
-    *cells = io_count_cell(bin->count);
-}
-
-/* A histogram and what it is of. */
-struct titled {
-    char *title;
-    const struct lull_distribution *times;
-};
-
-typedef LULL_VEC(struct titled) titled_list;
-
-/* The bins of one histogram; 0: nothing to show. Values that are all the same have no linear bins;
- * they get one of no width, but not in LAMI, where the peer leaves the table out. */
-static uint32_t make_bins(const struct lull_question_params *params,
-                          const struct lull_distribution *times, int64_t min, int64_t max,
-                          struct lull_bin *bins)
-{
-    if (params->freq_logarithmic)
-        return lull_distribution_logarithmic(times, bins);
-    if (lull_distribution_linear(times, min, max, params->freq_resolution, bins))
-        return params->freq_resolution;
-    if (times->count == 0 || params->is_lami)
-        return 0;
-    bins[0] = (struct lull_bin){(double)min, (double)max, times->count};
-    return 1;
-}
-
-static void emit_histograms(const struct io_analysis *io, const titled_list *list,
-                            struct lull_sink *sink)
-{
-    enum { LOGARITHMIC_BINS = 64 };
-    const struct lull_question_params *params = io->head.params;
-    struct lull_bin *bins = g_new(struct lull_bin, MAX(params->freq_resolution, LOGARITHMIC_BINS));
-    int64_t all_min = INT64_MAX, all_max = INT64_MIN;
-    for (size_t i = 0; i < list->count; i++) {
-        all_min = MIN(all_min, list->items[i].times->min);
-        all_max = MAX(all_max, list->items[i].times->max);
-    }
-    for (size_t i = 0; i < list->count; i++) {
-        const struct lull_distribution *times = list->items[i].times;
-        uint32_t n = make_bins(params, times, params->freq_uniform ? all_min : times->min,
-                               params->freq_uniform ? all_max : times->max, bins);
-        sink->table(sink, &(struct lull_result_table){.class = &io_freq_class,
-                                                      .subtitle = list->items[i].title,
-                                                      .n_rows = n,
-                                                      .row = freq_row,
-                                                      .user = bins});
-    }
-    g_free(bins);
-}
-
-static void add_titled(titled_list *list, char *title, const struct lull_distribution *times)
-{
-    if (times->count)
-        lull_vec_push(list, (struct titled){title, times});
-    else
-        g_free(title);
-}
-
 void io_latency_emit_freq(struct io_analysis *io, struct lull_sink *sink)
 {
     bool is_lami = io->head.params->is_lami;
-    titled_list list = {0};
+    struct lull_histograms list = {0};
     for (int i = 0; i < (is_lami ? IO_PEER_CATEGORIES : IO_CATEGORIES); i++)
-        add_titled(&list, g_strdup(io_category_name(i, true)), &io->latency[i]);
+        lull_histograms_add(&list, io_category_name(i, true), &io->latency[i]);
     for (size_t i = 0; i < io->disks.disks.count; i++) {
         const struct io_disk *disk = &io->disks.disks.items[i];
-        add_titled(&list, g_strdup_printf("disk: %s", disk->name), &disk->device);
+        g_autofree char *data = g_strdup_printf("disk: %s", disk->name);
+        g_autofree char *flush = g_strdup_printf("disk: %s (flush)", disk->name);
+        lull_histograms_add(&list, data, &disk->device);
         if (!is_lami)
-            add_titled(&list, g_strdup_printf("disk: %s (flush)", disk->name), &disk->flush);
+            lull_histograms_add(&list, flush, &disk->flush);
     }
-    emit_histograms(io, &list, sink);
-    for (size_t i = 0; i < list.count; i++)
-        g_free(list.items[i].title);
-    lull_vec_free(&list);
+    lull_histograms_emit(&list, io->head.params, &io_freq_class,
+                         is_lami ? NULL : "I/O request latency distributions", sink);
+    lull_histograms_clear(&list);
 }

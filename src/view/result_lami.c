@@ -5,10 +5,12 @@
 /* Lull's own columns and tables are not in LAMI: its clients know the classes of lttng-analyses. */
 #define HIDDEN LULL_USE_OWN
 
-/* Tables of one class that wait for those of the classes before. */
+/* Tables of one class that wait for those of the classes before; of a summary, the rows. */
 struct group {
     const char *class;
-    struct lull_line text;
+    bool is_summary;
+    struct lull_line head, text; /* head: of a summary, its class */
+    int64_t begin_ns, end_ns;    /* of a summary */
 };
 
 struct lami_view {
@@ -254,6 +256,31 @@ static void put_row(const struct lull_result_view *view, struct lull_line *line,
     lull_line_string(line, has_cell ? "]" : "[]");
 }
 
+static void put_head(struct lami_view *lami, struct lull_line *line)
+{
+    lull_line_string(line, lami->has_table ? ",{\"class\":" : "{\"class\":");
+    lami->has_table = true;
+}
+
+static void put_data(struct lull_line *line, int64_t begin_ns, int64_t end_ns)
+{
+    lull_line_literal(line, ",\"time-range\":");
+    put_time_range(line, begin_ns, end_ns);
+    lull_line_literal(line, ",\"data\":[");
+}
+
+/* The rows of a summary join those of the windows before. */
+static void collect_summary(struct lami_view *lami, struct group *group,
+                            const struct lull_result_table *table)
+{
+    if (!group->is_summary) {
+        group->is_summary = true;
+        group->begin_ns = lami->window.begin_ns;
+        put_class(&group->head, &lami->view, table);
+    }
+    group->end_ns = lami->window.end_ns;
+}
+
 static void lami_table(struct lull_sink *sink, const struct lull_result_table *table)
 {
     struct lami_view *lami = (struct lami_view *)sink;
@@ -261,18 +288,20 @@ static void lami_table(struct lull_sink *sink, const struct lull_result_table *t
         return;
     }
     struct group *group = find_group(lami, table->class->name);
-    const bool is_first = group == lami->groups.items;
+    const bool is_summary = table->class->is_summary;
+    const bool is_first = group == lami->groups.items && !is_summary;
     struct lull_line *line = is_first ? &lami->view.line : &group->text;
     struct lull_result_rows rows;
-    lull_line_string(line, lami->has_table ? ",{\"class\":" : "{\"class\":");
-    lami->has_table = true;
-    put_class(line, &lami->view, table);
-    lull_line_literal(line, ",\"time-range\":");
-    put_time_range(line, lami->window.begin_ns, lami->window.end_ns);
-    lull_line_literal(line, ",\"data\":[");
+    if (is_summary) {
+        collect_summary(lami, group, table);
+    } else {
+        put_head(lami, line);
+        put_class(line, &lami->view, table);
+        put_data(line, lami->window.begin_ns, lami->window.end_ns);
+    }
     lull_result_rows_init(&rows, table);
     for (uint64_t row = 0; row < table->n_rows && !lami->view.out.error; row++) {
-        if (row) {
+        if (row || (is_summary && line->length)) {
             lull_line_char(line, ',');
         }
         lull_result_rows_read(&rows, row);
@@ -282,21 +311,37 @@ static void lami_table(struct lull_sink *sink, const struct lull_result_table *t
         }
     }
     lull_result_rows_clear(&rows);
-    lull_line_literal(line, "]}");
+    if (!is_summary) {
+        lull_line_literal(line, "]}");
+    }
 }
 
 static void lami_end(struct lull_sink *sink)
 {
 }
 
+static void write_group(struct lami_view *lami, struct group *group)
+{
+    struct lull_line *line = &lami->view.line;
+    if (group->is_summary) {
+        put_head(lami, line);
+        lull_line_bytes(line, group->head.data, group->head.length);
+        put_data(line, group->begin_ns, group->end_ns);
+    }
+    lull_line_bytes(line, group->text.data, group->text.length);
+    if (group->is_summary) {
+        lull_line_literal(line, "]}");
+    }
+    lull_result_flush(&lami->view);
+    lull_line_free(&group->head);
+    lull_line_free(&group->text);
+}
+
 static void lami_finish(struct lull_result_view *view)
 {
     struct lami_view *lami = (struct lami_view *)view;
     for (size_t i = 0; i < lami->groups.count; i++) {
-        lull_line_bytes(&view->line, lami->groups.items[i].text.data,
-                        lami->groups.items[i].text.length);
-        lull_line_free(&lami->groups.items[i].text);
-        lull_result_flush(view);
+        write_group(lami, &lami->groups.items[i]);
     }
     lull_vec_free(&lami->groups);
     lull_line_literal(&view->line, "]}\n");

@@ -3,8 +3,6 @@
 
 #include "facts.h"
 
-extern const struct lull_analysis_class lull_analysis_futex;
-
 enum { WAIT = 0, WAKE = 1, WAIT_BITSET = 9 };
 
 static void say_call(struct facts *facts, uint32_t task, int32_t operation, uint64_t address,

@@ -4,8 +4,6 @@
 
 #include "facts.h"
 
-extern const struct lull_analysis_class lull_analysis_io;
-
 #define NONE LULL_NONE
 
 /* Descriptors of all kinds, read and written by two threads of one process and by another one. */

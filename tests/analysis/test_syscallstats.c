@@ -4,8 +4,6 @@
 
 #include "facts.h"
 
-extern const struct lull_analysis_class lull_analysis_syscallstats;
-
 /* The micro-scenario 9 of the peer's specification, with times in ns: getpid 3 times (1, 1, 2),
  * open twice (-2, 3). Return values are counted right (not Q-S1). */
 static void test_counts(void)

@@ -406,8 +406,8 @@ static const struct lull_result_column futex_columns[] = {
     {0},
 };
 
-static const struct lull_result_class futex_class = {"futex", "Contended futexes", futex_columns,
-                                                     LULL_TABLE_PLAIN, true};
+static const struct lull_result_class futex_class = {
+    .name = "futex", .title = "Contended futexes", .columns = futex_columns, .is_own = true};
 
 /* The process of a private futex, named after its leader; a shared one has none of its own. */
 static struct lull_cell process_cell(const struct futex_analysis *futexes,
@@ -465,8 +465,10 @@ static const struct lull_result_column pair_columns[] = {
     {0},
 };
 
-static const struct lull_result_class pair_class = {"wakers", "Futex waits by waiter and waker",
-                                                    pair_columns, LULL_TABLE_PLAIN, true};
+static const struct lull_result_class pair_class = {.name = "wakers",
+                                                    .title = "Futex waits by waiter and waker",
+                                                    .columns = pair_columns,
+                                                    .is_own = true};
 
 static void pair_row(const void *user, uint64_t index, struct lull_cell *cells)
 {
@@ -492,8 +494,10 @@ static const struct lull_result_column waiting_columns[] = {
     {0},
 };
 
-static const struct lull_result_class waiting_class = {
-    "waiting", "Tasks that still wait on a futex", waiting_columns, LULL_TABLE_PLAIN, true};
+static const struct lull_result_class waiting_class = {.name = "waiting",
+                                                       .title = "Tasks that still wait on a futex",
+                                                       .columns = waiting_columns,
+                                                       .is_own = true};
 
 static void waiting_row(const void *user, uint64_t index, struct lull_cell *cells)
 {

@@ -151,8 +151,9 @@ static const struct lull_result_column per_process_block_columns[] = {
 };
 
 const struct lull_result_class io_per_process_block_class = {
-    "per-process-top-block", "Per-process top block I/O operations", per_process_block_columns,
-    LULL_TABLE_PLAIN, false};
+    .name = "per-process-top-block",
+    .title = "Per-process top block I/O operations",
+    .columns = per_process_block_columns};
 
 static void per_process_block_row(const void *user, uint64_t index, struct lull_cell *cells)
 {
@@ -177,9 +178,10 @@ static const struct lull_result_column sector_columns[] = {
     {0},
 };
 
-const struct lull_result_class io_disk_sector_class = {"per-disk-top-sector",
-                                                       "Per-disk top sector I/O operations",
-                                                       sector_columns, LULL_TABLE_PLAIN, false};
+const struct lull_result_class io_disk_sector_class = {.name = "per-disk-top-sector",
+                                                       .title =
+                                                           "Per-disk top sector I/O operations",
+                                                       .columns = sector_columns};
 
 /* A discard names sectors, but moves none. */
 static uint64_t moved_sectors(const struct io_disk *disk)
@@ -207,8 +209,9 @@ static const struct lull_result_column request_columns[] = {
     {0},
 };
 
-const struct lull_result_class io_disk_request_class = {
-    "per-disk-top-request", "Per-disk top I/O requests", request_columns, LULL_TABLE_PLAIN, false};
+const struct lull_result_class io_disk_request_class = {.name = "per-disk-top-request",
+                                                        .title = "Per-disk top I/O requests",
+                                                        .columns = request_columns};
 
 static void request_row(const void *user, uint64_t index, struct lull_cell *cells)
 {
@@ -228,9 +231,10 @@ static const struct lull_result_column time_columns[] = {
     {0},
 };
 
-const struct lull_result_class io_disk_time_class = {"per-disk-top-rps",
-                                                     "Per-disk top I/O request time/sector",
-                                                     time_columns, LULL_TABLE_PLAIN, false};
+const struct lull_result_class io_disk_time_class = {.name = "per-disk-top-rps",
+                                                     .title =
+                                                         "Per-disk top I/O request time/sector",
+                                                     .columns = time_columns};
 
 static struct lull_cell mean_cell(const struct lull_distribution *times)
 {

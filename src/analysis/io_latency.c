@@ -25,9 +25,9 @@ static const struct lull_result_column call_stats_columns[] = {
     {0},
 };
 
-const struct lull_result_class io_call_stats_class = {"syscall-latency-stats",
-                                                      "System call latency statistics",
-                                                      call_stats_columns, LULL_TABLE_PLAIN, false};
+const struct lull_result_class io_call_stats_class = {.name = "syscall-latency-stats",
+                                                      .title = "System call latency statistics",
+                                                      .columns = call_stats_columns};
 
 static void call_stats_row(const void *user, uint64_t index, struct lull_cell *cells)
 {
@@ -56,9 +56,9 @@ static const struct lull_result_column disk_stats_columns[] = {
     {0},
 };
 
-const struct lull_result_class io_disk_stats_class = {"disk-latency-stats",
-                                                      "Partition latency statistics",
-                                                      disk_stats_columns, LULL_TABLE_PLAIN, false};
+const struct lull_result_class io_disk_stats_class = {.name = "disk-latency-stats",
+                                                      .title = "Partition latency statistics",
+                                                      .columns = disk_stats_columns};
 
 /* A row of a disk: its requests with data, or its flushes. */
 struct disk_row {
@@ -125,8 +125,10 @@ static const struct lull_result_column freq_columns[] = {
     {0},
 };
 
-const struct lull_result_class io_freq_class = {"freq", "I/O request latency distribution",
-                                                freq_columns, LULL_TABLE_HISTOGRAM, false};
+const struct lull_result_class io_freq_class = {.name = "freq",
+                                                .title = "I/O request latency distribution",
+                                                .columns = freq_columns,
+                                                .kind = LULL_TABLE_HISTOGRAM};
 
 void io_latency_emit_freq(struct io_analysis *io, struct lull_sink *sink)
 {

@@ -94,10 +94,10 @@ static const struct lull_result_column call_columns[] = {
     {0},
 };
 
-const struct lull_result_class io_top_class = {"top-syscall", "Top system call latencies",
-                                               call_columns, LULL_TABLE_PLAIN, false};
-const struct lull_result_class io_log_class = {"log", "I/O operations log", call_columns,
-                                               LULL_TABLE_LOG, false};
+const struct lull_result_class io_top_class = {
+    .name = "top-syscall", .title = "Top system call latencies", .columns = call_columns};
+const struct lull_result_class io_log_class = {
+    .name = "log", .title = "I/O operations log", .columns = call_columns, .kind = LULL_TABLE_LOG};
 
 struct call_table {
     const struct io_analysis *io;

@@ -136,9 +136,9 @@ static const struct lull_result_column per_process_columns[] = {
     {0},
 };
 
-const struct lull_result_class io_per_process_class = {
-    "per-process-top", "Per-process top I/O operations", per_process_columns, LULL_TABLE_PLAIN,
-    false};
+const struct lull_result_class io_per_process_class = {.name = "per-process-top",
+                                                       .title = "Per-process top I/O operations",
+                                                       .columns = per_process_columns};
 
 static uint64_t sum_of_types(const struct io_task *task, int direction)
 {
@@ -248,8 +248,8 @@ static const struct lull_result_column per_file_columns[] = {
     {0},
 };
 
-const struct lull_result_class io_per_file_class = {"per-file-top", "Per-file top I/O operations",
-                                                    per_file_columns, LULL_TABLE_PLAIN, false};
+const struct lull_result_class io_per_file_class = {
+    .name = "per-file-top", .title = "Per-file top I/O operations", .columns = per_file_columns};
 
 /* "fd 3 in cat (12) fd 4 in dd (13) ": one descriptor for each process, the first used. */
 static const char *owners_text(const struct usage_table *table, const struct file_group *group)
@@ -305,9 +305,10 @@ static const struct lull_result_column per_netif_columns[] = {
     {0},
 };
 
-const struct lull_result_class io_per_netif_class = {"per-netif-top",
-                                                     "Per-network interface top I/O operations",
-                                                     per_netif_columns, LULL_TABLE_PLAIN, false};
+const struct lull_result_class io_per_netif_class = {.name = "per-netif-top",
+                                                     .title =
+                                                         "Per-network interface top I/O operations",
+                                                     .columns = per_netif_columns};
 
 static void per_netif_row(const void *user, uint64_t index, struct lull_cell *cells)
 {

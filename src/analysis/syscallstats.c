@@ -40,6 +40,7 @@ struct open_call {
 struct syscallstats {
     struct lull_analysis head;
     bool is_filtered;
+    int64_t end_ns;        /* of the window */
     uint64_t n_unmeasured; /* calls whose begin was not seen */
     struct lull_slots callers_by_task;
     struct lull_slots names; /* label → small number of a name, from 1 */
@@ -194,6 +195,7 @@ static void add_open(void *user, const struct lull_syscall_fact *fact)
 static void syscallstats_close(struct lull_analysis *analysis, int64_t end_ns)
 {
     struct syscallstats *stats = (struct syscallstats *)analysis;
+    stats->end_ns = end_ns;
     for (size_t i = 0; i < stats->callers.count; i++) {
         struct caller *caller = &stats->callers.items[i];
         g_qsort_with_data(caller->rows.items, (int)caller->rows.count, sizeof *caller->rows.items,
@@ -258,8 +260,8 @@ static const struct lull_result_column per_tid_columns[] = {
     {0},
 };
 
-static const struct lull_result_class per_tid_class = {"per-tid", "System call statistics",
-                                                       per_tid_columns, LULL_TABLE_PLAIN, false};
+static const struct lull_result_class per_tid_class = {
+    .name = "per-tid", .title = "System call statistics", .columns = per_tid_columns};
 
 struct caller_table {
     const struct syscallstats *stats;
@@ -291,8 +293,8 @@ static const struct lull_result_column total_columns[] = {
     {0},
 };
 
-static const struct lull_result_class total_class = {"total", "Per-TID system call statistics",
-                                                     total_columns, LULL_TABLE_PLAIN, false};
+static const struct lull_result_class total_class = {
+    .name = "total", .title = "Per-TID system call statistics", .columns = total_columns};
 
 static void total_row(const void *user, uint64_t index, struct lull_cell *cells)
 {
@@ -313,6 +315,32 @@ static void total_row(const void *user, uint64_t index, struct lull_cell *cells)
     *cells = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)errors);
 }
 
+/* LAMI tells one row for each window and task, if there are several windows. */
+static const struct lull_result_column summary_columns[] = {
+    {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST},
+    {"Time range", "TIME RANGE", "time_range", LULL_CELL_TIME_RANGE, NULL, 0},
+    {"Process", "PROCESS", "process", LULL_CELL_PROCESS, NULL, 0},
+    {"Total system call count", "CALLS", "calls", LULL_CELL_NUMBER, "calls", 0},
+    {0},
+};
+
+static const struct lull_result_class summary_class = {.name = "summary",
+                                                       .title = "System call statistics - summary",
+                                                       .columns = summary_columns,
+                                                       .is_summary = true};
+
+static void summary_row(const void *user, uint64_t index, struct lull_cell *cells)
+{
+    const struct syscallstats *stats = user;
+    const struct caller *caller = &stats->callers.items[index];
+    const struct lull_model *model = stats->head.model;
+    *cells++ = lull_cell_host_of(&stats->head, lull_model_task(model, caller->task)->host);
+    *cells = lull_cell_integer(LULL_CELL_TIME_RANGE, stats->head.begin_ns);
+    cells++->end = stats->end_ns;
+    *cells++ = lull_cell_task(model, caller->task, caller->last_ns, true);
+    *cells = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)caller->count);
+}
+
 static const struct lull_result_column open_columns[] = {
     {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST},
     {"Process", "PROCESS", "process", LULL_CELL_PROCESS, NULL, 0},
@@ -322,8 +350,10 @@ static const struct lull_result_column open_columns[] = {
     {0},
 };
 
-static const struct lull_result_class open_class = {"open", "System calls that have not returned",
-                                                    open_columns, LULL_TABLE_PLAIN, true};
+static const struct lull_result_class open_class = {.name = "open",
+                                                    .title = "System calls that have not returned",
+                                                    .columns = open_columns,
+                                                    .is_own = true};
 
 static void open_row(const void *user, uint64_t index, struct lull_cell *cells)
 {
@@ -376,6 +406,11 @@ static void syscallstats_emit(struct lull_analysis *analysis, const struct lull_
                                                   .n_rows = stats->callers.count,
                                                   .row = total_row,
                                                   .user = stats});
+    if (analysis->params->is_lami && analysis->params->has_windows)
+        sink->table(sink, &(struct lull_result_table){.class = &summary_class,
+                                                      .n_rows = stats->callers.count,
+                                                      .row = summary_row,
+                                                      .user = stats});
     sink->table(sink, &(struct lull_result_table){.class = &open_class,
                                                   .n_rows = stats->open.count,
                                                   .row = open_row,
@@ -383,8 +418,8 @@ static void syscallstats_emit(struct lull_analysis *analysis, const struct lull_
 }
 
 static const char *const tags[] = {"syscall", "stats", NULL};
-static const struct lull_result_class *const tables[] = {&per_tid_class, &total_class, &open_class,
-                                                         NULL};
+static const struct lull_result_class *const tables[] = {&per_tid_class, &total_class,
+                                                         &summary_class, &open_class, NULL};
 
 const struct lull_analysis_class lull_analysis_syscallstats = {
     .name = "syscallstats",

@@ -62,15 +62,16 @@ static inline void facts_end(struct facts *facts)
     g_string_free(facts->sink.text, TRUE);
 }
 
-/* A task that the state dump of host 0 told, named t<tid>. */
+/* A task of host 0, named t<tid>. */
 static inline uint32_t facts_task(struct facts *facts, int32_t tid, int32_t pid)
 {
     struct lull_model *model = facts->model;
     char name[16];
     g_snprintf(name, sizeof name, "t%d", tid);
-    FEED(statedump_process, 0, 0, 1, .have = ALL, .tid = tid, .pid = pid, .ppid = 1,
-         .name = feed_text(name));
-    return lull_model_find_tid(model, 0, tid);
+    uint32_t task = model_task(model, model_machine(model, 0), tid, 0);
+    model->tasks.items[task].public.pid = pid;
+    model_rename(model, task, feed_text(name), 0);
+    return task;
 }
 
 static inline uint32_t facts_label(struct facts *facts, const char *text)

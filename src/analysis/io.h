@@ -70,9 +70,16 @@ struct io_submitter {
     uint64_t bytes[2];
 };
 
+/* A write with a flush behind it completes again when that is done; what counts here is when its
+ * data were. */
+struct io_completed {
+    uint32_t request;
+    int64_t time_ns;
+};
+
 struct io_disks {
-    LULL_VEC(uint32_t) completed; /* requests that completed in the window */
-    uint64_t n_unmeasured;        /* those whose issue was not seen */
+    LULL_VEC(struct io_completed) completed; /* in the window */
+    uint64_t n_unmeasured;                   /* those whose issue was not seen */
     LULL_VEC(struct io_disk) disks;
     LULL_VEC(struct io_submitter) submitters;
 };

@@ -19,13 +19,7 @@ void io_disks_block(struct io_analysis *io, const struct lull_block_fact *fact)
             !lull_params_want_cpu(params, request->host, fact->cpu))
             return;
     }
-    lull_vec_push(&io->disks.completed, fact->request);
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
+    lull_vec_push(&io->disks.completed, (struct io_completed){fact->request, fact->time_ns});
 }
 
 static enum io_direction direction_of(const struct lull_block_request *request)
@@ -68,13 +62,13 @@ static struct io_disk *disk_of_request(struct io_analysis *io, uint32_t number)
 
 /* What --min, --max, --minsize and --maxsize leave out is not measured, but counts in the usage. */
 static void measure(struct io_analysis *io, struct io_disk *disk,
-                    const struct lull_block_request *request)
+                    const struct lull_block_request *request, int64_t complete_ns)
 {
     if (request->issue_ns == INT64_MIN) {
         io->disks.n_unmeasured++;
         return;
     }
-    int64_t device_ns = request->complete_ns - request->issue_ns;
+    int64_t device_ns = complete_ns - request->issue_ns;
     if (!lull_params_want_duration(io->head.params, device_ns) ||
         !io_wants_bytes(io, (int64_t)request->sectors * SECTOR_BYTES))
         return;
@@ -99,22 +93,18 @@ void io_disks_close(struct io_analysis *io)
 {
     struct io_disks *disks = &io->disks;
     struct lull_slots by_task = {0};
-    size_t n = disks->completed.count;
-    uint32_t *numbers = disks->completed.items;
-    if (n)
-        qsort(numbers, n, sizeof *numbers, compare_numbers);
-    for (size_t i = 0; i < n; i++) {
-        if (i > 0 && numbers[i] == numbers[i - 1])
-            continue; /* a request may complete in parts */
-        const struct lull_block_request *request = lull_model_request(io->head.model, numbers[i]);
-        struct io_disk *disk = disk_of_request(io, numbers[i]);
+    for (size_t i = 0; i < disks->completed.count; i++) {
+        const struct io_completed *completed = &disks->completed.items[i];
+        const struct lull_block_request *request =
+            lull_model_request(io->head.model, completed->request);
+        struct io_disk *disk = disk_of_request(io, completed->request);
         enum io_direction direction = direction_of(request);
         *(request->sectors ? &disk->requests : &disk->flushes) += 1;
         disk->sectors[direction] += request->sectors;
         if (direction == IO_READS || direction == IO_WRITES)
             count_submitter(disks, &by_task, request->submitter, direction,
                             (uint64_t)request->sectors * SECTOR_BYTES);
-        measure(io, disk, request);
+        measure(io, disk, request, completed->time_ns);
     }
     lull_slots_free(&by_task);
     lull_vec_free(&disks->completed);

@@ -188,7 +188,7 @@ struct file_group {
     uint32_t host;
     uint8_t type;
     uint64_t bytes[2];
-    LULL_VEC(uint32_t) files;
+    LULL_VEC(uint32_t) uses; /* indices in usage.files */
 };
 
 typedef LULL_VEC(struct file_group) file_groups;
@@ -232,7 +232,7 @@ static void group_files(const struct io_analysis *io, int64_t end_ns, file_group
             group_of(groups, by_name, file, file_name(io->head.model, file, end_ns));
         add_bytes(&group->bytes[READ], use->bytes[READ]);
         add_bytes(&group->bytes[WRITTEN], use->bytes[WRITTEN]);
-        lull_vec_push(&group->files, use->file);
+        lull_vec_push(&group->uses, (uint32_t)i);
     }
     const uint64_t *unknown = io->usage.unknown_bytes;
     if ((unknown[READ] || unknown[WRITTEN]) && !io->head.params->is_lami)
@@ -251,16 +251,18 @@ static const struct lull_result_column per_file_columns[] = {
 const struct lull_result_class io_per_file_class = {
     .name = "per-file-top", .title = "Per-file top I/O operations", .columns = per_file_columns};
 
-/* "fd 3 in cat (12) fd 4 in dd (13) ": one descriptor for each process, the first used. */
+/* "fd 3 in cat (12) fd 4 in dd (13) ": of each process the descriptor that it used first. */
 static const char *owners_text(const struct usage_table *table, const struct file_group *group)
 {
     const struct lull_model *model = table->io->head.model;
     GString *text = table->io->text;
     struct lull_map seen = {0};
     g_string_truncate(text, 0);
-    for (size_t i = 0; i < group->files.count; i++) {
-        const struct lull_file *file = lull_model_file(model, group->files.items[i]);
-        if (lull_map_insert(&seen, file->owner, 0) != LULL_MAP_NONE)
+    for (size_t i = 0; i < group->uses.count; i++) {
+        const struct io_file *use = &table->io->usage.files.items[group->uses.items[i]];
+        const struct lull_file *file = lull_model_file(model, use->file);
+        if (use->bytes[table->direction] == 0 ||
+            lull_map_insert(&seen, file->owner, 0) != LULL_MAP_NONE)
             continue;
         const struct lull_task *owner = lull_model_task(model, file->owner);
         g_string_append_printf(text, "fd %d in %s (%d) ", file->fd,
@@ -345,7 +347,7 @@ void io_usage_emit(struct io_analysis *io, int64_t end_ns, struct lull_sink *sin
         emit_netifs(&table, ways[table.direction], sink);
     for (size_t i = 0; i < groups.count; i++) {
         g_free(groups.items[i].name);
-        lull_vec_free(&groups.items[i].files);
+        lull_vec_free(&groups.items[i].uses);
     }
     lull_vec_free(&groups);
     lull_vec_free(&table.ranks);

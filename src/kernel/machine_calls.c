@@ -183,7 +183,7 @@ static void begin(struct lull_model *model, struct machine *machine, uint32_t ta
     if (name.label == LULL_NONE)
         name = (struct call_name){model_label(model, "a system call"), call_kind_find("")};
     model->tasks.items[task].syscall = name.label;
-    if (!model->follows_calls)
+    if (!model->wanted.syscall)
         return;
     give_up(model, task, INT64_MIN);
     struct call *call = begin_call(model, task);
@@ -201,7 +201,7 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
 {
     const struct lull_ev_syscall_exit *ev = event;
     model->tasks.items[task].syscall = LULL_NONE;
-    if (!model->follows_calls)
+    if (!model->wanted.syscall)
         return;
     struct call_name name = name_of(model, machine, call_class, event);
     uint32_t number = model->tasks.items[task].call;
@@ -294,7 +294,7 @@ void calls_forked(struct lull_model *model, uint32_t parent, uint32_t child, int
 
 void calls_died(struct lull_model *model, struct machine *machine, uint32_t task)
 {
-    if (model->follows_calls)
+    if (model->wanted.syscall)
         give_up(model, task, machine->last_ns);
     if (model->follows_files)
         files_died(model, task, machine->last_ns);

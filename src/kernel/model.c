@@ -51,7 +51,6 @@ void lull_model_free(struct lull_model *model)
         lull_map_free(&machine->requests);
         lull_map_free(&machine->completed);
         lull_map_free(&machine->devices);
-        lull_map_free(&machine->remaps);
         lull_map_free(&machine->irqs);
         lull_map_free(&machine->irq_names);
         lull_map_free(&machine->families);
@@ -96,8 +95,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(syscall);
     ADD(lost);
 #undef ADD
-    model->follows_calls |= facts->syscall != NULL;
-    model->follows_files = model->follows_calls && (model->groups & LULL_GROUP_IO);
+    model->follows_files = model->wanted.syscall && (model->groups & LULL_GROUP_IO);
 }
 
 /* LTTng records priorities less 100, but before 2.7.1 not those of wake-ups. */
@@ -144,9 +142,9 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
         machine->host = model->machines.count - 1;
         machine->first_ns = INT64_MAX;
         machine->last_ns = INT64_MIN;
+        machine->arch = call_arch_find(kernel_release(model->session, machine->host));
         if (model->session)
             find_prio_offsets(model->session, machine);
-        machine->arch = call_arch_find(kernel_release(model->session, machine->host));
         machine->has_softirqs =
             !model->session ||
             lull_session_declares(model->session, machine->host,
@@ -380,13 +378,7 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
         io_packet(model, machine, c, t, id == LULL_EVENT_packet_sent, event);
         break;
     case LULL_EVENT_block_bio_merge:
-        io_merged(machine, &machine->cpus.items[c], event);
-        break;
-    case LULL_EVENT_block_bio_remap:
-        io_remapped(machine, event);
-        break;
-    case LULL_EVENT_block_rq_requeue:
-        io_requeued(model, machine, event);
+        io_merged(&machine->cpus.items[c], event);
         break;
     case LULL_EVENT_block_rq_insert:
     case LULL_EVENT_block_rq_issue:
@@ -429,7 +421,6 @@ void lull_model_run(struct lull_model *model, void (*progress)(void *user), void
 /* States that still last. */
 static void finish_states(struct lull_model *model)
 {
-    calls_finish(model);
     for (uint32_t i = 0; i < model->tasks.count; i++) {
         struct task *task = &model->tasks.items[i];
         int64_t end = model->machines.items[task->public.host].last_ns;
@@ -454,6 +445,7 @@ void lull_model_finish(struct lull_model *model)
 {
     while (model->loss_ns != INT64_MAX)
         lost_tell(model);
+    calls_finish(model);
     finish_states(model);
     if (model->alarm_ns != INT64_MAX) {
         model->alarm_ns = INT64_MAX;
@@ -578,9 +570,7 @@ const char *lull_model_device(const struct lull_model *model, uint32_t request)
 {
     const struct lull_block_request *r = &model->requests.items[request];
     const struct machine *machine = &model->machines.items[r->host];
-    uint32_t name = lull_map_find(&machine->devices, r->mapped_dev);
-    if (r->mapped_dev != r->dev)
-        return name == LULL_MAP_NONE ? NULL : model->labels.items[name];
+    uint32_t name = lull_map_find(&machine->devices, r->dev);
     if (name == LULL_MAP_NONE && r->label != LULL_NONE) {
         uint32_t family = lull_map_find(&machine->families, r->label);
         uint32_t dev = lull_map_find(&machine->irq_devs, family);

@@ -161,7 +161,6 @@ struct machine {
     struct lull_map requests;  /* hash of dev, sector → open request */
     struct lull_map completed; /* the same, requests that completed last at a place */
     struct lull_map devices;   /* dev → label */
-    struct lull_map remaps;    /* hash of dev, sector of a bio → the device it was made for */
     struct lull_map irqs;      /* irq → label */
     struct lull_map irq_names; /* the latter → label of the handler's name */
     struct lull_map families;  /* label of an interrupt → label of its device, without queue */
@@ -224,8 +223,7 @@ struct lull_model {
     LULL_VEC(struct fd_table) tables;
     uint32_t free_table;
     unsigned groups;
-    bool follows_calls;        /* somebody wants to know of system calls */
-    bool follows_files;        /* and their events tell of descriptors */
+    bool follows_files;        /* calls are wanted, and their events tell of descriptors */
     GHashTable *label_numbers; /* text → number + 1 */
     GStringChunk *strings;
     GString *scratch;
@@ -317,10 +315,7 @@ enum lull_cause irq_frame_cause(const struct lull_model *model, const struct fra
 /* machine_io.c */
 void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                bool is_send, const void *event);
-void io_merged(struct machine *machine, struct cpu *cpu, const struct lull_ev_block_bio_merge *ev);
-void io_remapped(struct machine *machine, const struct lull_ev_block_bio_remap *ev);
-void io_requeued(struct lull_model *model, struct machine *machine,
-                 const struct lull_ev_block_rq_requeue *ev);
+void io_merged(struct cpu *cpu, const struct lull_ev_block_bio_merge *ev);
 void io_request(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                 enum lull_event_id id, const void *event);
 
@@ -346,6 +341,7 @@ bool use_event(struct lull_model *model, struct machine *machine, int32_t c, int
 /* A packet of which packet_received tells too. */
 void use_received(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                   int64_t length, struct lull_text device);
+
 /* machine_calls.c */
 /* A system call began or ended, as the event says. */
 void calls_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,

@@ -51,6 +51,7 @@ void lull_model_free(struct lull_model *model)
         lull_map_free(&machine->requests);
         lull_map_free(&machine->completed);
         lull_map_free(&machine->devices);
+        lull_map_free(&machine->remaps);
         lull_map_free(&machine->irqs);
         lull_map_free(&machine->irq_names);
         lull_map_free(&machine->families);
@@ -160,9 +161,7 @@ struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int
         memset(added, 0, sizeof *added);
         added->task = added->idle = added->kernel = added->last_request = added->last_packet =
             added->device = added->switch_stream = added->lost_stream = LULL_NONE;
-        int32_t number = (int32_t)machine->cpus.count - 1;
-        added->told_ns = machine->first_ns;
-        added->since_ns = lost_recorded_since(model, machine->host, number, machine->first_ns);
+        lost_find_recorded(model, machine, (int32_t)machine->cpus.count - 1);
         added->last_ns = added->idle_state = INT64_MIN;
         added->frequency_khz = -1;
         for (uint32_t i = 0; i < LULL_SOFTIRQS; i++)
@@ -378,7 +377,13 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
         io_packet(model, machine, c, t, id == LULL_EVENT_packet_sent, event);
         break;
     case LULL_EVENT_block_bio_merge:
-        io_merged(&machine->cpus.items[c], event);
+        io_merged(machine, &machine->cpus.items[c], event);
+        break;
+    case LULL_EVENT_block_bio_remap:
+        io_remapped(machine, event);
+        break;
+    case LULL_EVENT_block_rq_requeue:
+        io_requeued(model, machine, event);
         break;
     case LULL_EVENT_block_rq_insert:
     case LULL_EVENT_block_rq_issue:
@@ -570,7 +575,9 @@ const char *lull_model_device(const struct lull_model *model, uint32_t request)
 {
     const struct lull_block_request *r = &model->requests.items[request];
     const struct machine *machine = &model->machines.items[r->host];
-    uint32_t name = lull_map_find(&machine->devices, r->dev);
+    uint32_t name = lull_map_find(&machine->devices, r->mapped_dev);
+    if (r->mapped_dev != r->dev)
+        return name == LULL_MAP_NONE ? NULL : model->labels.items[name];
     if (name == LULL_MAP_NONE && r->label != LULL_NONE) {
         uint32_t family = lull_map_find(&machine->families, r->label);
         uint32_t dev = lull_map_find(&machine->irq_devs, family);

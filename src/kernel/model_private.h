@@ -155,12 +155,15 @@ struct machine {
     bool has_softirqs; /* the host's traces tell when softirqs run */
     /* From the priorities in events to the kernel's; those of wake-ups may differ. */
     int32_t prio_offset, wakeup_prio_offset;
-    int64_t first_ns, last_ns; /* events; INT64_MAX and INT64_MIN: none */
+    int64_t
+        first_ns;    /* its recording began, at its first event at the latest; INT64_MAX: not yet */
+    int64_t last_ns; /* its last event, INT64_MIN: none */
     LULL_VEC(struct cpu) cpus;
     struct lull_map by_tid;    /* tid → task */
     struct lull_map requests;  /* hash of dev, sector → open request */
     struct lull_map completed; /* the same, requests that completed last at a place */
     struct lull_map devices;   /* dev → label */
+    struct lull_map remaps;    /* hash of dev, sector of a bio → the device it was made for */
     struct lull_map irqs;      /* irq → label */
     struct lull_map irq_names; /* the latter → label of the handler's name */
     struct lull_map families;  /* label of an interrupt → label of its device, without queue */
@@ -315,7 +318,10 @@ enum lull_cause irq_frame_cause(const struct lull_model *model, const struct fra
 /* machine_io.c */
 void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                bool is_send, const void *event);
-void io_merged(struct cpu *cpu, const struct lull_ev_block_bio_merge *ev);
+void io_merged(struct machine *machine, struct cpu *cpu, const struct lull_ev_block_bio_merge *ev);
+void io_remapped(struct machine *machine, const struct lull_ev_block_bio_remap *ev);
+void io_requeued(struct lull_model *model, struct machine *machine,
+                 const struct lull_ev_block_rq_requeue *ev);
 void io_request(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                 enum lull_event_id id, const void *event);
 
@@ -331,9 +337,8 @@ void lost_free(struct losses *losses);
 void lost_find(struct lull_model *model);
 /* Tells the next loss. */
 void lost_tell(struct lull_model *model);
-/* Since when the CPU was recorded, but not before first_ns. */
-int64_t lost_recorded_since(const struct lull_model *model, uint32_t host, int32_t cpu,
-                            int64_t first_ns);
+/* Sets since when the host and a CPU of which nothing was heard yet are recorded. */
+void lost_find_recorded(struct lull_model *model, struct machine *machine, int32_t c);
 
 /* machine_use.c: memory, network devices, power */
 bool use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,

@@ -176,15 +176,20 @@ static void give_up(struct lull_model *model, uint32_t task, int64_t end_ns)
     free_call(model, task);
 }
 
+static struct call_name name_of_begin(struct lull_model *model, const struct machine *machine,
+                                      const struct call_class *call_class, const void *event)
+{
+    struct call_name name = name_of(model, machine, call_class, event);
+    return name.label != LULL_NONE
+               ? name
+               : (struct call_name){model_label(model, "a system call"), call_kind_find("")};
+}
+
 static void begin(struct lull_model *model, struct machine *machine, uint32_t task, int64_t t,
                   const struct call_class *call_class, enum lull_event_id id, const void *event)
 {
-    struct call_name name = name_of(model, machine, call_class, event);
-    if (name.label == LULL_NONE)
-        name = (struct call_name){model_label(model, "a system call"), call_kind_find("")};
+    struct call_name name = name_of_begin(model, machine, call_class, event);
     model->tasks.items[task].syscall = name.label;
-    if (!model->wanted.syscall)
-        return;
     give_up(model, task, INT64_MIN);
     struct call *call = begin_call(model, task);
     call->name = name;
@@ -201,8 +206,6 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
 {
     const struct lull_ev_syscall_exit *ev = event;
     model->tasks.items[task].syscall = LULL_NONE;
-    if (!model->wanted.syscall)
-        return;
     struct call_name name = name_of(model, machine, call_class, event);
     uint32_t number = model->tasks.items[task].call;
     if (number != LULL_NONE && name.label != LULL_NONE &&
@@ -253,6 +256,13 @@ static uint32_t task_of(struct lull_model *model, struct machine *machine, int32
     return task;
 }
 
+static void learn_pid(struct task *task, const struct lull_ev_io_exit *ev)
+{
+    if (LULL_HAS(ev, io_exit, context_pid) && task->public.pid < 0 && ev->context_pid > 0 &&
+        ev->context_pid <= INT32_MAX)
+        task->public.pid = ev->context_pid;
+}
+
 void calls_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                  enum lull_event_id id, const void *event,
                  const struct lull_event_class *event_class)
@@ -261,15 +271,17 @@ void calls_event(struct lull_model *model, struct machine *machine, int32_t c, i
     if (task == LULL_NONE || model->tasks.items[task].is_idle)
         return;
     const struct call_class *call_class = class_of(model, event_class);
-    if (model->follows_files && id != LULL_EVENT_futex_entry) {
-        const struct lull_ev_io_exit *ev = event;
-        if (LULL_HAS(ev, io_exit, context_pid) && ev->context_pid > 0 &&
-            model->tasks.items[task].public.pid < 0 && ev->context_pid <= INT32_MAX)
-            model->tasks.items[task].public.pid = ev->context_pid;
+    bool is_exit = (id == LULL_EVENT_syscall_exit || id == LULL_EVENT_named_exit ||
+                    id == LULL_EVENT_io_exit) &&
+                   !call_class->is_entry;
+    if (!model->wanted.syscall) {
+        model->tasks.items[task].syscall =
+            is_exit ? LULL_NONE : name_of_begin(model, machine, call_class, event).label;
+        return;
     }
-    bool is_exit =
-        id == LULL_EVENT_syscall_exit || id == LULL_EVENT_named_exit || id == LULL_EVENT_io_exit;
-    if (is_exit && !call_class->is_entry)
+    if (id == LULL_EVENT_io_entry || id == LULL_EVENT_io_exit || id == LULL_EVENT_raw_entry)
+        learn_pid(&model->tasks.items[task], event);
+    if (is_exit)
         end(model, machine, task, c, t, call_class, id, event);
     else
         begin(model, machine, task, t, call_class, id, event);

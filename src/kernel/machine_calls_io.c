@@ -140,10 +140,8 @@ void call_take(struct lull_model *model, const struct call_class *call_class, st
         call->args.futex.value = (uint32_t)ev->value;
         take_futex_operation(&call->args.futex, (uint32_t)ev->operation);
     }
-    if (model->follows_files && (call->args.have & CALL_ARG_FD)) {
-        files_table(model, call->task);
-        call->file = files_peek(model, call->task, call->args.fd);
-    }
+    if (model->follows_files && (call->args.have & CALL_ARG_FD))
+        call->file = files_find(model, call->task, call->args.fd);
 }
 #undef HAS
 
@@ -190,16 +188,24 @@ static bool wants_cloexec(const struct ended *e)
     return has(e, CALL_ARG_FLAGS) && (e->call->args.flags & bits);
 }
 
-/* The call was given a descriptor: its file, unless the call says that it is none. */
+/* The call was given a descriptor: its file, unless the call says that it is none. The kernel looks
+ * it up when the call begins, so other threads may close it in the meantime. Some calls tell what a
+ * file is that was open before the trace. */
 static void use(struct ended *e)
 {
     enum { EBADF_ = 9 };
     if (!has(e, CALL_ARG_FD))
         return;
     e->io->fd = e->call->args.fd;
-    bool is_bad = e->has_ret && e->ret == -EBADF_;
+    if (e->has_ret && e->ret == -EBADF_)
+        return;
     e->io->file =
-        is_bad ? files_peek(e->model, e->task, e->io->fd) : files_use(e->model, e->task, e->io->fd);
+        e->call->file != LULL_NONE ? e->call->file : files_use(e->model, e->task, e->io->fd);
+    if (e->io->file == LULL_NONE)
+        return;
+    struct lull_file *file = &e->model->files.items[e->io->file];
+    if (file->type == LULL_FILE_UNKNOWN && succeeded(e))
+        file->type = e->kind->file_type;
 }
 
 /* "10.9.0.2:80", "[fe80::1]:80"; what IPv6 carries for IPv4 is shown as that. */
@@ -332,9 +338,8 @@ static void name_socket(struct ended *e, bool is_done)
     use(e);
     if (e->io->file == LULL_NONE)
         return;
-    if (e->model->files.items[e->io->file].type == LULL_FILE_UNKNOWN)
-        e->model->files.items[e->io->file].type =
-            has(e, CALL_ARG_FAMILY) ? type_of_family(args->family) : LULL_FILE_SOCKET;
+    if (e->model->files.items[e->io->file].path == LULL_NONE && has(e, CALL_ARG_FAMILY))
+        e->model->files.items[e->io->file].type = type_of_family(args->family);
     if (is_done && args->has_ip && has(e, CALL_ARG_FAMILY))
         name_by_address(e, e->io->file, args->family, args->ip, args->port);
 }
@@ -388,12 +393,8 @@ static void close_one(struct ended *e)
     if (!has(e, CALL_ARG_FD))
         return;
     use(e);
-    if (e->io->file != LULL_NONE && e->io->file != e->call->file &&
-        e->model->files.items[e->io->file].open_ns > e->call->begin_ns) {
-        e->io->file = e->call->file;
-        return;
-    }
-    files_close(e->model, e->task, e->t, e->io->fd);
+    if (e->call->file == LULL_NONE || e->call->file == files_find(e->model, e->task, e->io->fd))
+        files_close(e->model, e->task, e->t, e->io->fd);
 }
 
 static void close_many(struct ended *e)

@@ -201,13 +201,16 @@ static void set_cloexec(struct lull_model *model, struct fd_slot *slot, bool is_
         model->files.items[slot->file].is_cloexec = is_cloexec;
 }
 
-uint32_t files_peek(const struct lull_model *model, uint32_t task, int32_t fd)
+uint32_t files_find(struct lull_model *model, uint32_t task, int32_t fd)
 {
-    uint32_t number = model->tasks.items[task].table;
-    if (number == LULL_NONE || fd < 0)
+    if (fd < 0)
         return LULL_NONE;
-    const struct fd_slot *slot = find_slot(&model->tables.items[number], fd);
-    return slot ? slot->file : LULL_NONE;
+    struct fd_table *table = table_of(model, task);
+    struct fd_slot *slot = find_slot(table, fd);
+    if (!slot)
+        return LULL_NONE;
+    own(model, table, slot);
+    return slot->file;
 }
 
 uint32_t files_use(struct lull_model *model, uint32_t task, int32_t fd)

@@ -403,6 +403,9 @@ void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
     if (ev->parent_tid > 0) {
         uint32_t parent = model_task(model, machine, ev->parent_tid, 0);
         model->tasks.items[number].parent = parent;
+        if (has_tid && LULL_HAS(ev, sched_process_fork, parent_pid) &&
+            model->tasks.items[parent].public.pid < 0)
+            model->tasks.items[parent].public.pid = ev->parent_pid;
         calls_forked(model, parent, number, t);
     }
     model_rename(model, number, ev->child_comm, t);

@@ -376,8 +376,8 @@ bool call_open_io(const struct lull_model *model, const struct call *call, struc
 /* machine_files.c; owner and table are those of `task` */
 /* The table of a task; one is made if need be. */
 uint32_t files_table(struct lull_model *model, uint32_t task);
-/* The file of a descriptor, or LULL_NONE; of one that was inherited: the parent's. */
-uint32_t files_peek(const struct lull_model *model, uint32_t task, int32_t fd);
+/* The file of a descriptor, or LULL_NONE. */
+uint32_t files_find(struct lull_model *model, uint32_t task, int32_t fd);
 /* The file of a descriptor that is in use; one of unknown path if it was not seen before. LULL_NONE
  * if fd is negative. */
 uint32_t files_use(struct lull_model *model, uint32_t task, int32_t fd);

@@ -10,6 +10,7 @@
 #ifndef LULL_ANALYSIS_ANALYSIS_H
 #define LULL_ANALYSIS_ANALYSIS_H
 
+#include "analysis/coverage.h"
 #include "analysis/result.h"
 #include "base/distribution.h"
 #include "kernel/model.h"
@@ -63,7 +64,8 @@ struct lull_analysis {
     struct lull_model *model;
     const struct lull_session *session; /* may be NULL in tests */
     const struct lull_question_params *params;
-    int64_t begin_ns; /* of the window */
+    const struct lull_coverage *coverage; /* by host: the time it was recorded in; or NULL */
+    int64_t begin_ns;                     /* of the window */
 };
 
 struct lull_analysis_class {

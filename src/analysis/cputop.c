@@ -150,13 +150,16 @@ static void cputop_close(struct lull_analysis *analysis, int64_t end_ns)
     const uint32_t n_hosts = analysis->session ? lull_session_host_count(analysis->session) : 1;
     top->end_ns = end_ns;
     for (uint32_t host = 0; host < n_hosts; host++) {
+        /* Behind the last event of its host nothing is known of a CPU. */
+        const int64_t until_ns =
+            analysis->coverage ? MIN(end_ns, analysis->coverage[host].last_ns) : end_ns;
         const int32_t n_cpus = lull_model_cpu_count(analysis->model, host);
         for (int32_t cpu = 0; cpu < n_cpus; cpu++) {
             uint32_t task;
             int64_t since_ns;
             if (lull_params_want_cpu(analysis->params, host, cpu) &&
                 lull_model_running(analysis->model, host, cpu, &task, &since_ns)) {
-                account(top, host, cpu, task, since_ns, end_ns);
+                account(top, host, cpu, task, since_ns, until_ns);
             }
         }
     }

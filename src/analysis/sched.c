@@ -222,9 +222,9 @@ static void wait_row(const void *user, uint64_t row, struct lull_cell *cells)
     *cells++ = lull_cell_integer(LULL_CELL_DURATION, length_of(wait));
     *cells++ = prio_cell(wait->prio);
     *cells++ = lull_cell_integer(LULL_CELL_CPU, wait->cpu);
-    *cells++ = lull_cell_task(head->model, wait->task, wait->switch_ns, false);
+    *cells++ = lull_cell_task(head->model, wait->task, wait->switch_ns, true);
     if (wait->waker != LULL_NONE) {
-        *cells = lull_cell_task(head->model, wait->waker, wait->wakeup_ns, false);
+        *cells = lull_cell_task(head->model, wait->waker, wait->wakeup_ns, true);
     }
     cells++;
     *cells = lull_cell_integer(LULL_CELL_BOOL, wait->is_from_interrupt);

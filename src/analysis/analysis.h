@@ -35,6 +35,9 @@ struct lull_numbers {
     uint32_t count;
 };
 
+/* Whether all are wanted, or this one. */
+bool lull_numbers_have(const struct lull_numbers *numbers, int64_t number);
+
 /* What was asked; borrowed by the runner and its instances. */
 struct lull_question_params {
     unsigned sections;  /* enum lull_section; analyses without sections ignore it */
@@ -92,6 +95,10 @@ extern const struct lull_analysis_class lull_analysis_cputop;
 extern const struct lull_analysis_class lull_analysis_futex;
 extern const struct lull_analysis_class lull_analysis_io;
 extern const struct lull_analysis_class lull_analysis_sched;
+extern const struct lull_analysis_class lull_analysis_freq;
+extern const struct lull_analysis_class lull_analysis_irq;
+extern const struct lull_analysis_class lull_analysis_memtop;
+extern const struct lull_analysis_class lull_analysis_nettop;
 extern const struct lull_analysis_class lull_analysis_syscallstats;
 extern const struct lull_analysis_class *const lull_analyses[];
 const struct lull_analysis_class *lull_analysis_find(const char *name);

@@ -39,7 +39,9 @@ struct lull_state_fact {
  * At a loss of events it is told, with is_unknown, who was on the CPU until then; the time may be
  * before that of other facts told already.
  * The facts of a CPU have no hole: each speaks of the time from the one before it (the first: from
- * the first event of the host) to time_ns; unknown_ns of that, then `previous`. */
+ * the begin of the host's recording) to time_ns; unknown_ns of that, then `previous`. A recording
+ * may begin somewhat before its first event, with nothing recorded yet: who sums up begins with the
+ * first event of the host. */
 struct lull_switch_fact {
     int64_t time_ns;
     uint32_t host;
@@ -48,8 +50,8 @@ struct lull_switch_fact {
     bool is_unknown; /* no switch: events were lost, what is on the CPU from here on is not known */
     uint32_t previous; /* who was on the CPU until now; LULL_NONE: idle */
     /* Since when `previous` (or idleness) is known to have been on the CPU: the last switch, or the
-     * first event of the host if this is the CPU's first switch (the event says who left) but not
-     * before the CPU was recorded, or the end of a loss. */
+     * begin of the CPU's recording if this is its first switch (the event says who left), or the
+     * end of a loss. */
     int64_t since_ns;
     /* What was on the CPU between the switch before and since_ns is not known: events were lost. */
     int64_t unknown_ns;

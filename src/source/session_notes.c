@@ -106,10 +106,11 @@ struct lull_stream_info lull_session_stream(const struct lull_session *session, 
     const struct session_trace *trace = lull_session_trace_at(session, found->event.trace);
     struct lull_stream_info info = {found->event.trace, trace->source->info.host, found->cpu,
                                     INT64_MAX};
+    struct lull_source_window window = lull_session_window(session, found);
     if (found->begin_ns <= found->end_ns)
         info.begin_ns =
-            lull_clock_transform_apply(&lull_session_host_at(session, info.host)->transform,
-                                       found->begin_ns + trace->delta_ns);
+            MAX(lull_clock_transform_apply(&window.transform, found->begin_ns + window.delta_ns),
+                window.begin_ns);
     return info;
 }
 

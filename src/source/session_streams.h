@@ -8,7 +8,8 @@
 struct lull_stream_info {
     uint32_t trace, host;
     int32_t cpu;      /* that all its events have, or -1 */
-    int64_t begin_ns; /* of its first packet, joined clock; INT64_MAX: it has none */
+    int64_t begin_ns; /* of what is read of it, joined clock: of its first packet, or a limit;
+                         INT64_MAX: it has no packets */
 };
 
 uint32_t lull_session_stream_count(const struct lull_session *session);

@@ -33,7 +33,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
 void lull_model_run(struct lull_model *model, void (*progress)(void *user), void *user);
 
 /* Feeds one typed event; for tests and sources that have no session. `event` is the struct of `id`.
- */
+ * System calls are told by their number (of x86-64). */
 void lull_model_feed(struct lull_model *model, unsigned id, const void *event, uint32_t host,
                      int32_t cpu, int64_t time_ns);
 /* Says that reading is over: states that still last are reported up to the last event of their

@@ -337,8 +337,8 @@ void lost_free(struct losses *losses);
 void lost_find(struct lull_model *model);
 /* Tells the next loss. */
 void lost_tell(struct lull_model *model);
-/* Sets since when the host and a CPU of which nothing was heard yet are recorded. */
-void lost_find_recorded(struct lull_model *model, struct machine *machine, int32_t c);
+/* Sets since when a CPU of which nothing was heard yet is recorded: not before the host. */
+void lost_find_recorded(const struct lull_model *model, struct machine *machine, int32_t c);
 
 /* machine_use.c: memory, network devices, power */
 bool use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,

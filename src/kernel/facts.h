@@ -227,9 +227,11 @@ enum lull_io_kind {
 /* What a system call did with descriptors. */
 struct lull_io {
     uint8_t kind;  /* enum lull_io_kind */
-    int32_t fd;    /* the one it was given, or that it made; -1: none */
-    int32_t to_fd; /* COPY: the one written; OPEN of a pair: the second; -1: none */
-    uint32_t file; /* lull_model_file() of fd as it was when the call ended; LULL_NONE */
+    int32_t fd;    /* the one it was given, or that it made; -1: none, or many (close_range) */
+    int32_t to_fd; /* COPY: the one written; OPEN of a pair: the second; DUP: the new; -1: none */
+    /* lull_model_file() of fd as it was when the call began (OPEN: what it made); LULL_NONE: none
+     * or not told, or the call says that the descriptor is bad */
+    uint32_t file;
     uint32_t to_file;
     int64_t requested_bytes; /* -1: not told */
     int64_t bytes; /* moved; 0 if it failed; -1: not told or not a kind that moves bytes */

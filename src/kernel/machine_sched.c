@@ -180,6 +180,7 @@ static enum lull_state state_after_switch(const struct task *task, int64_t prev_
 static void bury(struct lull_model *model, struct machine *machine, uint32_t number)
 {
     struct task *task = &model->tasks.items[number];
+    calls_died(model, machine, number);
     task->public.is_dead = true;
     if (lull_map_find(&machine->by_tid, (uint32_t)task->public.tid) == number)
         lull_map_remove(&machine->by_tid, (uint32_t)task->public.tid);
@@ -402,6 +403,10 @@ void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
     if (ev->parent_tid > 0) {
         uint32_t parent = model_task(model, machine, ev->parent_tid, 0);
         model->tasks.items[number].parent = parent;
+        if (has_tid && LULL_HAS(ev, sched_process_fork, parent_pid) &&
+            model->tasks.items[parent].public.pid < 0)
+            model->tasks.items[parent].public.pid = ev->parent_pid;
+        calls_forked(model, parent, number, t);
     }
     model_rename(model, number, ev->child_comm, t);
 }
@@ -426,6 +431,8 @@ void sched_executed(struct lull_model *model, struct machine *machine, int32_t c
         }
         number = model_task(model, machine, ev->tid, c);
     }
+    if (number != LULL_NONE && model->follows_files)
+        files_executed(model, number, t);
     if (number == LULL_NONE || !LULL_HAS(ev, sched_process_exec, filename))
         return;
     struct lull_text name = ev->filename;
@@ -466,6 +473,8 @@ void sched_dumped(struct lull_model *model, struct machine *machine, int64_t t,
         task->public.pid = ev->pid;
     if (task->public.ppid < 0 && LULL_HAS(ev, statedump_process, ppid))
         task->public.ppid = ev->ppid;
+    if (model->follows_files && LULL_HAS(ev, statedump_process, table))
+        files_dumped_process(model, number, (uint64_t)ev->table);
     if (task->name == LULL_NONE)
         model_rename(model, number, ev->name, t);
     if (task->prio == LULL_NO_PRIO && LULL_HAS(ev, statedump_process, prio))

@@ -19,6 +19,9 @@ struct lull_model *lull_model_new(struct lull_session *session, unsigned groups)
 {
     struct lull_model *model = g_new0(struct lull_model, 1);
     model->session = session;
+    model->groups = groups;
+    model->free_call = model->free_table = LULL_NONE;
+    model->scratch = g_string_new(NULL);
     model->strings = g_string_chunk_new(4096);
     model->label_numbers = g_hash_table_new(g_str_hash, g_str_equal);
     model->flows = lull_flows_new();
@@ -53,15 +56,19 @@ void lull_model_free(struct lull_model *model)
         lull_map_free(&machine->irq_names);
         lull_map_free(&machine->families);
         lull_map_free(&machine->irq_devs);
+        lull_map_free(&machine->tables);
+        lull_map_free(&machine->addresses);
     }
     lull_vec_free(&model->machines);
     lull_vec_free(&model->tasks);
     lull_vec_free(&model->names);
     lull_vec_free(&model->labels);
     lull_vec_free(&model->requests);
-    lull_vec_free(&model->syscalls);
+    calls_free(model);
+    files_free(model);
     g_hash_table_unref(model->label_numbers);
     g_string_chunk_free(model->strings);
+    g_string_free(model->scratch, TRUE);
     lull_flows_free(model->flows);
     lost_free(model->losses);
     g_free(model->is_user);
@@ -89,6 +96,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(syscall);
     ADD(lost);
 #undef ADD
+    model->follows_files = model->wanted.syscall && (model->groups & LULL_GROUP_IO);
 }
 
 /* LTTng records priorities less 100, but before 2.7.1 not those of wake-ups. */
@@ -110,6 +118,23 @@ static void find_prio_offsets(const struct lull_session *session, struct machine
     }
 }
 
+uint32_t model_label_of(struct lull_model *model, struct lull_text text)
+{
+    g_string_truncate(model->scratch, 0);
+    g_string_append_len(model->scratch, text.data, text.length);
+    return model_label(model, model->scratch->str);
+}
+
+static const char *kernel_release(const struct lull_session *session, uint32_t host)
+{
+    for (uint32_t i = 0; session && i < lull_session_trace_count(session); i++) {
+        const struct lull_trace *trace = lull_session_trace(session, i);
+        if (trace->host == host && *trace->kernel)
+            return trace->kernel;
+    }
+    return "";
+}
+
 struct machine *model_machine_add(struct lull_model *model, uint32_t host)
 {
     while (model->machines.count <= host) {
@@ -118,6 +143,7 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
         machine->host = model->machines.count - 1;
         machine->first_ns = INT64_MAX;
         machine->last_ns = INT64_MIN;
+        machine->arch = call_arch_find(kernel_release(model->session, machine->host));
         if (model->session)
             find_prio_offsets(model->session, machine);
         machine->has_softirqs =
@@ -156,6 +182,8 @@ uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32
                                                 .last_ns = INT64_MIN},
                                      .name = LULL_NONE,
                                      .syscall = LULL_NONE,
+                                     .call = LULL_NONE,
+                                     .table = LULL_NONE,
                                      .parent = LULL_NONE,
                                      .prio = LULL_NO_PRIO,
                                      .waking = {INT64_MIN, LULL_NONE, false, false},
@@ -240,33 +268,6 @@ uint32_t model_label(struct lull_model *model, const char *text)
     return model->labels.count - 1;
 }
 
-uint32_t model_label_of(struct lull_model *model, struct lull_text text)
-{
-    char copy[96];
-    size_t length = MIN(text.length, sizeof copy - 1);
-    if (length)
-        memcpy(copy, text.data, length);
-    copy[length] = '\0';
-    return model_label(model, copy);
-}
-
-uint32_t model_syscall(struct lull_model *model, const struct lull_event_class *event_class)
-{
-    uint32_t number = lull_event_class_number(event_class);
-    while (model->syscalls.count <= number)
-        lull_vec_push(&model->syscalls, LULL_NONE);
-    if (model->syscalls.items[number] == LULL_NONE) {
-        const char *name = lull_vocabulary_syscall_name(lull_event_class_name(event_class));
-        model->syscalls.items[number] = model_label(model, *name ? name : "a system call");
-    }
-    return model->syscalls.items[number];
-}
-
-void lull_model_set_begin(struct lull_model *model, uint32_t host, int64_t begin_ns)
-{
-    struct machine *machine = model_machine(model, host);
-    machine->first_ns = MIN(machine->first_ns, begin_ns);
-}
 
 void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
                           void (*alarm)(void *user, int64_t time_ns), void *user)
@@ -310,13 +311,15 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
 
     switch (id) {
     case LULL_EVENT_syscall_entry:
-    case LULL_EVENT_syscall_exit: {
-        uint32_t task = machine->cpus.items[c].task;
-        if (task != LULL_NONE)
-            model->tasks.items[task].syscall =
-                id == LULL_EVENT_syscall_entry ? model_syscall(model, event_class) : LULL_NONE;
+    case LULL_EVENT_syscall_exit:
+    case LULL_EVENT_named_entry:
+    case LULL_EVENT_named_exit:
+    case LULL_EVENT_raw_entry:
+    case LULL_EVENT_futex_entry:
+    case LULL_EVENT_io_entry:
+    case LULL_EVENT_io_exit:
+        calls_event(model, machine, c, t, id, event, event_class);
         break;
-    }
     case LULL_EVENT_sched_switch:
         sched_switched(model, machine, c, t, event);
         break;
@@ -356,6 +359,9 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
     }
     case LULL_EVENT_statedump_process:
         sched_dumped(model, machine, t, event);
+        break;
+    case LULL_EVENT_statedump_file:
+        files_dumped(model, machine, event);
         break;
     case LULL_EVENT_statedump_block_device: {
         const struct lull_ev_statedump_block_device *ev = event;
@@ -445,6 +451,7 @@ void lull_model_finish(struct lull_model *model)
 {
     while (model->loss_ns != INT64_MAX)
         lost_tell(model);
+    calls_finish(model);
     finish_states(model);
     if (model->alarm_ns != INT64_MAX) {
         model->alarm_ns = INT64_MAX;

@@ -268,7 +268,6 @@ uint32_t model_label(struct lull_model *model, const char *text)
     return model->labels.count - 1;
 }
 
-
 void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
                           void (*alarm)(void *user, int64_t time_ns), void *user)
 {

@@ -89,5 +89,5 @@ with tarfile.open(peer_file) as peer_archive:
         tap.run(peer_name, compare_with_peer, peer_archive, peer_name, peer_trace)
 for one in TRACES:
     tap.run(one, check_sums, one)
-tap.ok(sum(map(check_futexes, TRACES)) > 100, 'there were waits on futexes')
+tap.ok(sum(map(check_futexes, TRACES)) > 0, 'there were waits on futexes')
 sys.exit(tap.done())

@@ -138,19 +138,17 @@ void lost_tell(struct lull_model *model)
     model->loss_ns = next_time(losses);
 }
 
-void lost_find_recorded(struct lull_model *model, struct machine *machine, int32_t c)
+void lost_find_recorded(const struct lull_model *model, struct machine *machine, int32_t c)
 {
     struct cpu *cpu = &machine->cpus.items[c];
     uint32_t n = model->session ? lull_session_stream_count(model->session) : 0;
     cpu->told_ns = cpu->since_ns = INT64_MIN;
     for (uint32_t i = 0; i < n; i++) {
         struct lull_stream_info stream = lull_session_stream(model->session, i);
-        if (stream.host != machine->host || stream.begin_ns == INT64_MAX ||
+        if (stream.host != machine->host || stream.cpu != c || stream.begin_ns == INT64_MAX ||
             model->is_user[stream.trace])
             continue;
-        machine->first_ns = MIN(machine->first_ns, stream.begin_ns);
-        if (stream.cpu == c)
-            cpu->since_ns = MAX(cpu->since_ns, stream.begin_ns);
+        cpu->since_ns = MAX(cpu->since_ns, stream.begin_ns);
     }
     cpu->told_ns = machine->first_ns;
     cpu->since_ns = MAX(cpu->since_ns, cpu->told_ns);

@@ -33,6 +33,17 @@ SAME_PID(io_entry);
 
 /* ---- names ---- */
 
+const struct call_arch *calls_arch(const struct lull_model *model, uint32_t host)
+{
+    const struct lull_session *session = model->session;
+    for (uint32_t i = 0; session && i < lull_session_trace_count(session); i++) {
+        const struct lull_trace *trace = lull_session_trace(session, i);
+        if (trace->host == host && *trace->kernel)
+            return call_arch_find(trace->kernel);
+    }
+    return call_arch_find("");
+}
+
 struct array_search {
     struct call_class *call_class;
     bool has_error_code;
@@ -302,6 +313,11 @@ void calls_forked(struct lull_model *model, uint32_t parent, uint32_t child, int
             is_shared = call->args.flags & FLAG_FILES;
     }
     files_forked(model, parent, child, t, is_shared);
+}
+
+void calls_lost(struct lull_model *model, uint32_t task, int64_t begin_ns)
+{
+    give_up(model, task, begin_ns);
 }
 
 void calls_died(struct lull_model *model, struct machine *machine, uint32_t task)

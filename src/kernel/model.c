@@ -125,16 +125,6 @@ uint32_t model_label_of(struct lull_model *model, struct lull_text text)
     return model_label(model, model->scratch->str);
 }
 
-static const char *kernel_release(const struct lull_session *session, uint32_t host)
-{
-    for (uint32_t i = 0; session && i < lull_session_trace_count(session); i++) {
-        const struct lull_trace *trace = lull_session_trace(session, i);
-        if (trace->host == host && *trace->kernel)
-            return trace->kernel;
-    }
-    return "";
-}
-
 struct machine *model_machine_add(struct lull_model *model, uint32_t host)
 {
     while (model->machines.count <= host) {
@@ -143,7 +133,7 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
         machine->host = model->machines.count - 1;
         machine->first_ns = INT64_MAX;
         machine->last_ns = INT64_MIN;
-        machine->arch = call_arch_find(kernel_release(model->session, machine->host));
+        machine->arch = calls_arch(model, machine->host);
         if (model->session)
             find_prio_offsets(model->session, machine);
         machine->has_softirqs =

@@ -348,12 +348,17 @@ void use_received(struct lull_model *model, struct machine *machine, int32_t c, 
                   int64_t length, struct lull_text device);
 
 /* machine_calls.c */
+/* What calls look like on a host. */
+const struct call_arch *calls_arch(const struct lull_model *model, uint32_t host);
 /* A system call began or ended, as the event says. */
 void calls_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                  enum lull_event_id id, const void *event,
                  const struct lull_event_class *event_class);
 /* A task made another. */
 void calls_forked(struct lull_model *model, uint32_t parent, uint32_t child, int64_t t);
+/* Events of the CPU that the task is on were lost from then on: its call may have ended, and others
+ * of the same name begun. */
+void calls_lost(struct lull_model *model, uint32_t task, int64_t begin_ns);
 /* The task is dead: ends its call and gives its descriptors up. */
 void calls_died(struct lull_model *model, struct machine *machine, uint32_t task);
 /* Reading is over. */

@@ -207,7 +207,7 @@ static bool next_packet(struct lull_ctf_stream *s)
         finish(s);
     while (!s->is_done) {
         s->packet++;
-        if (s->packet >= s->list.packets->len) {
+        if (s->packet >= s->end_packet) {
             finish(s);
             break;
         }
@@ -596,6 +596,7 @@ void lull_ctf_stream_start(struct lull_ctf_stream *s, const struct lull_clock_ma
     memcpy(s->memory + LULL_MEM_TEXTS, &s->texts, sizeof s->texts);
     s->last_ns = INT64_MIN;
     s->packet = first_packet(s) - 1;
+    s->end_packet = s->list.packets->len;
     if (s->packet + 1 >= s->list.packets->len)
         finish(s);
     else if (s->list.in_order)
@@ -620,6 +621,7 @@ void lull_ctf_stream_feed(struct lull_ctf_stream *s, const struct lull_ctf_plan 
     s->list.file_size = packet->offset + packet->bits / 8;
     s->is_done = false;
     s->packet = -1;
+    s->end_packet = 1;
 }
 
 uint64_t lull_ctf_stream_progress(const struct lull_ctf_stream *s)

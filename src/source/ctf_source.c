@@ -81,6 +81,38 @@ static void stream_set_report(struct lull_source_stream *base, const struct lull
     stream->cursor->report = report != NULL ? report : stream->source->report;
 }
 
+static uint32_t stream_part_end(const struct lull_source_stream *base, uint32_t first,
+                                uint64_t bytes)
+{
+    return lull_ctf_stream_part_end(((const struct ctf_stream *)base)->cursor, first, bytes);
+}
+
+static struct lull_source_stream *stream_twin(const struct lull_source_stream *base)
+{
+    const struct ctf_stream *stream = (const struct ctf_stream *)base;
+    struct ctf_stream *twin = g_memdup2(stream, sizeof *stream);
+    twin->base.event.impl = &twin->base;
+    twin->cursor = lull_ctf_stream_twin(stream->cursor);
+    return &twin->base;
+}
+
+static void stream_limit(struct lull_source_stream *base, uint32_t first, uint32_t end)
+{
+    lull_ctf_stream_limit(((struct ctf_stream *)base)->cursor, first, end);
+}
+
+static void stream_free(gpointer data)
+{
+    struct ctf_stream *stream = data;
+    lull_ctf_stream_free(stream->cursor);
+    g_free(stream);
+}
+
+static void stream_free_twin(struct lull_source_stream *base)
+{
+    stream_free(base);
+}
+
 static uint64_t stream_progress(const struct lull_source_stream *base)
 {
     return lull_ctf_stream_progress(((const struct ctf_stream *)base)->cursor);
@@ -126,6 +158,10 @@ static const struct lull_source_stream_ops stream_ops = {
     .count = stream_count,
     .sum = stream_sum,
     .set_report = stream_set_report,
+    .part_end = stream_part_end,
+    .twin = stream_twin,
+    .limit = stream_limit,
+    .free_twin = stream_free_twin,
     .progress = stream_progress,
     .visit = stream_visit,
     .visit_packet = stream_visit_packet,
@@ -133,13 +169,6 @@ static const struct lull_source_stream_ops stream_ops = {
     .layout = stream_layout,
     .bytes = stream_bytes,
 };
-
-static void stream_free(gpointer data)
-{
-    struct ctf_stream *stream = data;
-    lull_ctf_stream_free(stream->cursor);
-    g_free(stream);
-}
 
 /* ---- losses ---- */
 

@@ -64,6 +64,12 @@ struct lull_source_stream_ops {
     /* Where it reports what it finds from now on; NULL: where its source does. Streams with
      * reports of their own can be counted and summed by several threads at a time. */
     void (*set_report)(struct lull_source_stream *stream, const struct lull_report *report);
+    /* For counting and summing one stream by several threads; all NULL if it cannot be. See
+     * lull_ctf_stream_part_end() and what follows it. */
+    uint32_t (*part_end)(const struct lull_source_stream *stream, uint32_t first, uint64_t bytes);
+    struct lull_source_stream *(*twin)(const struct lull_source_stream *stream);
+    void (*limit)(struct lull_source_stream *twin, uint32_t first, uint32_t end);
+    void (*free_twin)(struct lull_source_stream *twin);
     uint64_t (*progress)(const struct lull_source_stream *stream); /* bytes */
     bool (*visit)(const struct lull_source_stream *stream, const struct lull_visitor *visitor,
                   void *user, GError **error);

@@ -119,7 +119,8 @@ enum lull_order {
     LULL_ORDER_ADDED,      /**< by trace and stream, as they were added; one clock for a host */
     LULL_ORDER_BABELTRACE, /**< as Babeltrace 2 does: by the traces' UUIDs, names, the ids of stream
                                 class and stream; each trace's clock is what its metadata says, even
-                                if traces of one host disagree */
+                                if traces of one host disagree, and clocks that do not count
+                                nanoseconds are rounded as doubles are */
 };
 
 /** Sets the order for what is read from now on, and rewinds. */

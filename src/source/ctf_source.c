@@ -48,6 +48,8 @@ static void stream_start(struct lull_source_stream *base, const struct lull_sour
     struct ctf_stream *stream = (struct ctf_stream *)base;
     struct lull_clock_map map;
     clock_map(stream->cursor->stream, window->delta_ns, &window->transform, &map);
+    if (window->in_doubles)
+        lull_clock_map_use_doubles(&map);
     lull_ctf_stream_start(stream->cursor, &map, window->begin_ns, window->end_ns,
                           stream->source->fields_size);
     base->has_event = false;

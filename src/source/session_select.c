@@ -252,6 +252,7 @@ void lull_session_start_stream(const struct lull_session *session,
         .end_ns = session->end_ns,
         .delta_ns = session->order == LULL_ORDER_BABELTRACE ? 0 : trace->delta_ns,
         .transform = lull_session_host_at(session, stream->event.host)->transform,
+        .in_doubles = session->order == LULL_ORDER_BABELTRACE,
     };
     if (session->is_intersected)
         intersect(trace, &window);

@@ -40,6 +40,7 @@ struct lull_source_window {
     int64_t begin_ns, end_ns; /* joined clock */
     int64_t delta_ns;         /* from the trace's clock to that of the host's first trace */
     struct lull_clock_transform transform;
+    bool in_doubles; /* times are computed as babeltrace2 does, see lull_clock_map */
 };
 
 /* What decoding every field came to: their number, and the sum of their values modulo 2^64. */

@@ -29,6 +29,7 @@ const char *lull_ctf_stream_where(const struct lull_ctf_stream *s, uint64_t *off
 static void damaged(struct lull_ctf_stream *s, uint64_t pos, const char *why)
 {
     struct lull_packet *packet = packet_at(s, s->packet);
+    packet->flags |= LULL_PACKET_DAMAGED;
     if (packet->flags & (LULL_PACKET_REPORTED | LULL_PACKET_CUT))
         return;
     packet->flags |= LULL_PACKET_REPORTED;

@@ -5,14 +5,13 @@
 
 With --make the traces are only written, into FOLDER/ctf2-FEATURE and FOLDER/ctf2-FEATURE_nok."""
 
-import json
 import os
-import subprocess
 import sys
 import tempfile
 
 from ctf2_writer import (BE, FTL, LE, LTF, PacketWriter, dynamic, fixed, location, members, option, optional, shown,
                          sint, string, uint, varint, variant, write_trace)
+from reading import check_case, read
 from tap import Tap
 
 CASES = {}      # name: (fragments, streams, events)
@@ -235,26 +234,6 @@ def refused():
     payload("lost-key", members(("u", uint(8)), ("v", variant(location("u"), option([[1, 1]], members()), option(
         [[2, 2]], members(("n", uint(8)))))), ("d", dynamic("blob", location("v", "n")))), b"\1\0\0",
             "the length or tag of a field is not there")
-
-
-def read(folder):
-    done = subprocess.run([os.environ["LULL"], "print", "--json", folder], capture_output=True, text=True, check=False,
-                          timeout=60)
-    return done, [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def check_case(tap, folder, name, events):
-    done, found = read(folder)
-    tap.ok(done.returncode == 0 and not done.stderr, f"{name} is read", done.stderr)
-    tap.ok(len(found) == len(events), f"{name} has {len(events)} events", found)
-    for i, (one, other) in enumerate(zip(events, found)):
-        for key, value in one.items():
-            if isinstance(value, dict):
-                for field in value.keys() | other[key].keys():
-                    tap.ok(value.get(field) == other[key].get(field), f"{name}: event {i}, {key}.{field}",
-                           f"wanted {value.get(field)!r}", f"found {other[key].get(field)!r}")
-            else:
-                tap.ok(other[key] == value, f"{name}: {key} of event {i}", f"wanted {value!r}", f"found {other[key]!r}")
 
 
 def main():

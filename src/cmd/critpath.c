@@ -23,7 +23,7 @@ struct answer {
 
 static void read_traces(struct answer *answer)
 {
-    answer->model = lull_model_new(answer->session, LULL_GROUP_ALL);
+    answer->model = lull_model_new(answer->session, LULL_GROUP_GRAPH);
     answer->eg = lull_execgraph_new(answer->model, answer->sync);
     if (lull_args_number(answer->args, "request") >= 0)
         answer->requests = lull_requests_new(answer->model);

@@ -169,7 +169,8 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
 
 struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct lull_sync *sync)
 {
-    static const struct lull_facts facts = {on_state, on_switched, on_interrupt, on_packet};
+    static const struct lull_facts facts = {
+        .state = on_state, .switched = on_switched, .interrupt = on_interrupt, .packet = on_packet};
     struct lull_execgraph *eg = g_new0(struct lull_execgraph, 1);
     eg->model = model;
     eg->sync = sync;

@@ -31,12 +31,110 @@ struct lull_state_fact {
     const struct lull_wakeup *wakeup; /* end of BLOCKED, or appearance by a fork; else NULL */
 };
 
+/* A priority that no event told. */
+#define LULL_NO_PRIO INT32_MIN
+
 /* A CPU switched to another task. */
 struct lull_switch_fact {
     int64_t time_ns;
     uint32_t host;
     int32_t cpu;
-    uint32_t task; /* LULL_NONE: idle */
+    uint32_t task;     /* LULL_NONE: idle */
+    uint32_t previous; /* who was on the CPU until now; LULL_NONE: idle */
+    /* Since when `previous` (or idleness) is known to have been on the CPU: the last switch, or the
+     * first event of the host if this is the CPU's first switch (the event says who left), or the
+     * end of a loss. */
+    int64_t since_ns;
+    /* What was on the CPU between the switch before and since_ns is not known: events were lost. */
+    int64_t unknown_ns;
+    int32_t prio, previous_prio; /* kernel's, 0..139; LULL_NO_PRIO: not told */
+    /* The first waking of `task` since it stopped running; INT64_MIN: none was seen (it was
+     * preempted, or the waking was before the trace or lost). */
+    int64_t wakeup_ns;
+    uint32_t waker;          /* task on the CPU where that happened; LULL_NONE: idle or not known */
+    bool waker_is_interrupt; /* it happened in an interrupt: `waker` was only interrupted */
+};
+
+/* A task was moved to another CPU's run queue. */
+struct lull_migration_fact {
+    int64_t time_ns;
+    uint32_t host, task;
+    int32_t cpu;              /* where the event happened */
+    int32_t from_cpu, to_cpu; /* -1: not told */
+};
+
+/* The priority of a task is known to be another than before (or is known for the first time). */
+struct lull_prio_fact {
+    int64_t time_ns;
+    uint32_t host, task;
+    int32_t prio;
+};
+
+enum lull_handler_kind {
+    LULL_HANDLER_IRQ, /* handler of a hardware interrupt */
+    LULL_HANDLER_SOFTIRQ,
+    LULL_HANDLER_HRTIMER, /* one expired high-resolution timer */
+    LULL_HANDLER_VECTOR,  /* local timer, reschedule, call function … */
+};
+
+/* A handler ended; unlike lull_interrupt_fact each one by itself, also nested and shared ones. */
+struct lull_handler_fact {
+    int64_t begin_ns, end_ns;
+    int64_t nested_ns; /* of that spent in handlers that interrupted this one */
+    /* SOFTIRQ: when it was raised, the first time since it last began; INT64_MIN: not seen */
+    int64_t raise_ns;
+    uint32_t host;
+    int32_t cpu;
+    uint32_t task;   /* whom it interrupted, or LULL_NONE: idle or not known */
+    uint32_t number; /* irq or softirq vector */
+    uint32_t label;  /* "irq 28 virtio2-req.0", "softirq NET_RX", … */
+    uint32_t name;   /* label: "virtio2-req.0", "NET_RX", "local timer"; LULL_NONE: not told */
+    uint8_t kind;    /* enum lull_handler_kind */
+};
+
+/* Pages were allocated or freed. */
+struct lull_page_fact {
+    int64_t time_ns;
+    uint32_t host;
+    int32_t cpu;
+    uint32_t task;  /* on the CPU; LULL_NONE: idle or not known */
+    uint8_t order;  /* 2^order pages; at most 63 */
+    bool has_order; /* false: the event does not say, order is 0 */
+    bool is_free;
+    bool in_interrupt; /* `task` was only interrupted */
+};
+
+/* A packet was handed to a device (net_dev_xmit) or received from one (netif_receive_skb). Counts
+ * of what passed; who sent what to whom is in lull_packet_fact. */
+struct lull_netif_fact {
+    int64_t time_ns;
+    uint32_t host;
+    int32_t cpu;
+    uint32_t task;   /* on the CPU; LULL_NONE: idle or not known */
+    uint32_t device; /* label: "eth0" */
+    uint32_t length; /* bytes of the skb */
+    bool is_send;
+    bool in_interrupt;
+};
+
+enum lull_power_kind { LULL_POWER_IDLE, LULL_POWER_FREQUENCY };
+
+/* A CPU went to an idle state, left it, or changed its frequency. */
+struct lull_power_fact {
+    int64_t time_ns;
+    uint32_t host;
+    int32_t cpu;
+    uint8_t kind;  /* enum lull_power_kind */
+    int64_t value; /* IDLE: number of the state, -1: not idle; FREQUENCY: kHz */
+};
+
+/* Events of a host (of one CPU, or of all if cpu < 0) were lost in this time: told before the first
+ * event behind it. */
+struct lull_lost_fact {
+    int64_t begin_ns, end_ns;
+    uint32_t host;
+    int32_t cpu;
+    uint64_t events, packets; /* as in struct lull_loss */
 };
 
 /* The outermost interrupt handler on a CPU ended; handlers nested in it are within. */
@@ -71,6 +169,83 @@ struct lull_block_request {
     int64_t complete_ns; /* INT64_MIN: not yet */
 };
 
+/* A request was inserted into a queue, issued to the device, or is complete. */
+struct lull_block_fact {
+    int64_t time_ns;
+    uint32_t request; /* lull_model_request() */
+    uint32_t task;    /* on the CPU, LULL_NONE: idle or interrupt */
+    int32_t cpu;
+    enum lull_block_step { LULL_BLOCK_INSERT, LULL_BLOCK_ISSUE, LULL_BLOCK_COMPLETE } step;
+};
+
+enum lull_file_type {
+    LULL_FILE_UNKNOWN,
+    LULL_FILE_DISK,   /* opened by a path: regular file, directory, device */
+    LULL_FILE_NET,    /* socket of an internet family */
+    LULL_FILE_SOCKET, /* any other socket (unix, netlink), or one whose family was not told */
+    LULL_FILE_PIPE,
+    LULL_FILE_OTHER, /* epoll, eventfd, timerfd, signalfd, inotify, memfd, io_uring, … */
+};
+
+/* A descriptor from open to close, in the table of one process. What dup() or fork() made is
+ * another. */
+struct lull_file {
+    uint32_t host;
+    uint32_t owner; /* task: the leader of the process whose table it is in (or a task of it) */
+    int32_t fd;
+    uint32_t path; /* label: "/etc/passwd", "10.9.0.2:80", "pipe", "eventfd"; LULL_NONE: unknown */
+    uint8_t type;  /* enum lull_file_type */
+    bool is_cloexec;
+    int64_t open_ns;  /* when it came to be; INT64_MIN: was there before it was first seen */
+    int64_t close_ns; /* INT64_MAX: open as far as is known */
+};
+
+enum lull_io_kind {
+    LULL_IO_OTHER, /* uses a descriptor, moves nothing: fcntl, fstat, ioctl, epoll_ctl, … */
+    LULL_IO_OPEN,  /* makes a descriptor: open*, creat, socket, accept*, pipe*, epoll_create, … */
+    LULL_IO_DUP,   /* dup*, fcntl(F_DUPFD…) */
+    LULL_IO_CLOSE,
+    LULL_IO_READ,  /* read*, pread*, recv* */
+    LULL_IO_WRITE, /* write*, pwrite*, send* */
+    LULL_IO_COPY,  /* splice, sendfile, copy_file_range, tee, vmsplice: reads `file`, writes `to` */
+    LULL_IO_SYNC,  /* fsync, fdatasync, sync_file_range, sync, syncfs, msync */
+};
+
+/* What a system call did with descriptors. */
+struct lull_io {
+    uint8_t kind;  /* enum lull_io_kind */
+    int32_t fd;    /* the one it was given, or that it made; -1: none */
+    int32_t to_fd; /* COPY: the one written; OPEN of a pair: the second; -1: none */
+    uint32_t file; /* lull_model_file() of fd as it was when the call ended; LULL_NONE */
+    uint32_t to_file;
+    int64_t requested_bytes; /* -1: not told */
+    int64_t bytes; /* moved; 0 if it failed; -1: not told or not a kind that moves bytes */
+};
+
+/* What is known of a futex call. */
+struct lull_futex {
+    uint64_t address;  /* uaddr */
+    int32_t operation; /* without flags: FUTEX_WAIT 0, FUTEX_WAKE 1, …, as in linux/futex.h */
+    bool is_private;
+    uint32_t value;
+};
+
+/* A system call ended, or lasts still when reading ends or its task does. */
+struct lull_syscall_fact {
+    uint32_t task;
+    uint32_t name; /* label: "openat"; without prefix, compat calls likewise; "syscall 451" if only
+                      its number is known */
+    int32_t cpu;   /* of its end */
+    int64_t begin_ns; /* INT64_MIN: its begin was not seen (before the trace, or lost) */
+    int64_t end_ns;   /* is_open: the last moment it is known to last */
+    int64_t ret;      /* valid if has_ret; negative: -errno */
+    bool has_ret;
+    bool is_open;                   /* has not ended as far as the trace tells */
+    bool is_compat;                 /* 32-bit call of a 64-bit kernel */
+    const struct lull_io *io;       /* or NULL */
+    const struct lull_futex *futex; /* or NULL */
+};
+
 enum lull_rwbs {
     LULL_RWBS_WRITE = 1 << 0,
     LULL_RWBS_DISCARD = 1 << 1,
@@ -89,6 +264,15 @@ struct lull_facts {
     void (*switched)(void *user, const struct lull_switch_fact *fact);
     void (*interrupt)(void *user, const struct lull_interrupt_fact *fact);
     void (*packet)(void *user, const struct lull_packet_fact *fact);
+    void (*migration)(void *user, const struct lull_migration_fact *fact);
+    void (*prio)(void *user, const struct lull_prio_fact *fact);
+    void (*handler)(void *user, const struct lull_handler_fact *fact);
+    void (*page)(void *user, const struct lull_page_fact *fact);
+    void (*netif)(void *user, const struct lull_netif_fact *fact);
+    void (*power)(void *user, const struct lull_power_fact *fact);
+    void (*block)(void *user, const struct lull_block_fact *fact);
+    void (*syscall)(void *user, const struct lull_syscall_fact *fact);
+    void (*lost)(void *user, const struct lull_lost_fact *fact);
 };
 
 #endif

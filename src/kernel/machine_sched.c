@@ -77,8 +77,10 @@ static void lose(struct lull_model *model, uint32_t number)
 static void report_switch(struct lull_model *model, const struct machine *machine, int32_t c,
                           int64_t t, uint32_t task)
 {
-    struct lull_switch_fact fact = {t, machine->host, c,
-                                    model->tasks.items[task].is_idle ? LULL_NONE : task};
+    struct lull_switch_fact fact = {.time_ns = t,
+                                    .host = machine->host,
+                                    .cpu = c,
+                                    .task = model->tasks.items[task].is_idle ? LULL_NONE : task};
     REPORT(model, switched, &fact);
 }
 

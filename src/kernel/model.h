@@ -40,6 +40,30 @@ void lull_model_feed(struct lull_model *model, unsigned id, const void *event, u
  * host. */
 void lull_model_finish(struct lull_model *model);
 
+/* Makes `alarm` be called once, before the first event at or after `time_ns` is understood (with
+ * the time of the event), or at the end of reading if there is none (with INT64_MAX). It may set
+ * the next one. INT64_MAX: none. So that a consumer can cut what lasts at an exact time. */
+void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
+                          void (*alarm)(void *user, int64_t time_ns), void *user);
+
+/* What is so now, while reading (in a callback) or at the end. */
+
+/* CPUs of a host seen so far are 0 … count - 1; some of them may never have told anything. */
+int32_t lull_model_cpu_count(const struct lull_model *model, uint32_t host);
+/* Who is on a CPU: LULL_NONE and true: idle; false: not known. *since_ns as in lull_switch_fact. */
+bool lull_model_running(const struct lull_model *model, uint32_t host, int32_t cpu, uint32_t *task,
+                        int64_t *since_ns);
+/* Calls `visit` for each system call that has begun and not ended, with is_open, end_ns = now. */
+void lull_model_each_syscall(const struct lull_model *model, int64_t now_ns,
+                             void (*visit)(void *user, const struct lull_syscall_fact *fact),
+                             void *user);
+/* Frequency in kHz and idle state of a CPU; -1 and INT64_MIN if not told yet. */
+void lull_model_power(const struct lull_model *model, uint32_t host, int32_t cpu,
+                      int64_t *frequency_khz, int64_t *idle_state);
+/* The last known priority of a task, or LULL_NO_PRIO. */
+int32_t lull_model_prio(const struct lull_model *model, uint32_t task);
+const struct lull_file *lull_model_file(const struct lull_model *model, uint32_t file);
+
 uint32_t lull_model_task_count(const struct lull_model *model);
 const struct lull_task *lull_model_task(const struct lull_model *model, uint32_t task);
 /* Name of the task at that time: the last it was known to have up to then, else the first known;

@@ -52,7 +52,14 @@ enum lull_event_group {
     LULL_GROUP_NET = 8,
     LULL_GROUP_BLOCK = 16,
     LULL_GROUP_SYSCALL = 32,
-    LULL_GROUP_ALL = 63,
+    LULL_GROUP_GRAPH = 63, /* what the execution graph needs: all of the above */
+    LULL_GROUP_IO = 64, /* fields of system calls that use descriptors, descriptors' state dump */
+    LULL_GROUP_FUTEX = 128,  /* fields of futex calls */
+    LULL_GROUP_RAISE = 256,  /* softirqs raised */
+    LULL_GROUP_MEMORY = 512, /* pages allocated and freed */
+    LULL_GROUP_NETIF = 1024, /* packets given to devices */
+    LULL_GROUP_POWER = 2048, /* idle states and frequencies of CPUs */
+    LULL_GROUP_REMAP = 4096, /* bios remapped from one device to another */
 };
 
 /* Subscribes a session to all events of the groups. ids: by subscription number, the event; has

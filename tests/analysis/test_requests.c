@@ -10,7 +10,7 @@ struct fixture {
 
 static void set_up(struct fixture *f, gconstpointer data)
 {
-    f->model = lull_model_new(NULL, LULL_GROUP_ALL);
+    f->model = lull_model_new(NULL, LULL_GROUP_GRAPH);
     f->requests = lull_requests_new(f->model);
     feed_switch(f->model, 0, 0, 5, 0, 1, 0);
 }

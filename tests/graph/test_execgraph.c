@@ -13,7 +13,7 @@ struct fixture {
 
 static void set_up(struct fixture *f, gconstpointer data)
 {
-    f->model = lull_model_new(NULL, LULL_GROUP_ALL);
+    f->model = lull_model_new(NULL, LULL_GROUP_GRAPH);
     f->eg = lull_execgraph_new(f->model, NULL);
 }
 

@@ -1,0 +1,127 @@
+/* What all analyses share: the class of an analysis, what it is asked, and the runner that feeds
+ * facts to one instance for each window of time (the whole range, slices, periods).
+ *
+ * An analysis is a file with one struct lull_analysis_class. When a window opens, an instance is
+ * made; the runner hands it the facts it has callbacks for; when the window closes, the instance
+ * adds what still lasts (it may ask the model what is so now), gives its tables to a sink, and is
+ * freed. A fact that reaches over an edge of the window is cut there by the analysis: durations of
+ * what ran are clipped; a call, handler or request counts where it ends, with its whole duration,
+ * as with lttng-analyses. */
+#ifndef LULL_ANALYSIS_ANALYSIS_H
+#define LULL_ANALYSIS_ANALYSIS_H
+
+#include "analysis/result.h"
+#include "base/distribution.h"
+#include "kernel/model.h"
+
+enum lull_section {
+    LULL_SECTION_USAGE = 1 << 0,
+    LULL_SECTION_STATS = 1 << 1,
+    LULL_SECTION_TOP = 1 << 2,
+    LULL_SECTION_FREQ = 1 << 3,
+    LULL_SECTION_LOG = 1 << 4,
+};
+
+enum lull_grouping {
+    LULL_GROUPING_TOTAL = 1 << 0,
+    LULL_GROUPING_TID = 1 << 1,
+    LULL_GROUPING_PRIO = 1 << 2,
+};
+
+/* A list of numbers that are wanted; count 0: all. */
+struct lull_numbers {
+    const int64_t *items;
+    uint32_t count;
+};
+
+/* What was asked; borrowed by the runner and its instances. */
+struct lull_question_params {
+    unsigned sections;  /* enum lull_section; analyses without sections ignore it */
+    unsigned groupings; /* enum lull_grouping; 0: the analysis chooses */
+    int32_t host;       /* -1: all */
+    struct lull_numbers tids, cpus, irqs, softirqs;
+    const char *const *comms; /* NULL-terminated, exact names; or NULL: all */
+    int64_t min_ns, max_ns; /* durations or latencies outside are left out; INT64_MIN, INT64_MAX */
+    int64_t min_bytes, max_bytes;
+    uint32_t limit;           /* rows of a top; 0: all */
+    uint32_t freq_resolution; /* linear bins, at least 1 */
+    bool freq_uniform;        /* the same bins for all histograms of an analysis */
+    bool freq_series;         /* and in one table, a column each */
+    bool freq_logarithmic;    /* bins are powers of two */
+    bool by_order;            /* memtop: a row for each order */
+    bool is_joint_irq_choice; /* irqs and softirqs were both given; else giving one excludes the
+                                 other */
+    bool is_lami;             /* the peer's exact choice of rows, where it differs */
+};
+
+struct lull_runner;
+
+/* The head of every instance; an analysis puts it first in a struct of its own. */
+struct lull_analysis {
+    const struct lull_analysis_class *class;
+    struct lull_model *model;
+    const struct lull_session *session; /* may be NULL in tests */
+    const struct lull_question_params *params;
+    int64_t begin_ns; /* of the window */
+};
+
+struct lull_analysis_class {
+    const char *name;        /* "cputop": names the analysis in views and in LAMI */
+    const char *title;       /* "Top CPU usage" */
+    const char *description; /* one sentence without full stop */
+    const char *const *tags; /* LAMI's, NULL-terminated, without the two base tags */
+    const struct lull_result_class *const *tables; /* all it can give, NULL-terminated */
+    const char *question;    /* id in lull_questions[]: says what the trace lacks for it; or NULL */
+    unsigned groups;         /* enum lull_event_group that the model must read for it */
+    size_t size;             /* of an instance */
+    struct lull_facts facts; /* called with the instance as `user` */
+    /* All but emit may be NULL. The instance is zeroed, its head filled. */
+    void (*open)(struct lull_analysis *analysis);
+    /* The window is over at end_ns (nothing at or after it was told). */
+    void (*close)(struct lull_analysis *analysis, int64_t end_ns);
+    void (*emit)(struct lull_analysis *analysis, const struct lull_window *window,
+                 struct lull_sink *sink);
+    void (*free)(struct lull_analysis *analysis);
+};
+
+/* All analyses, NULL-terminated: one line each in analyses.c. */
+extern const struct lull_analysis_class *const lull_analyses[];
+const struct lull_analysis_class *lull_analysis_find(const char *name);
+
+/* Whether a task is one of --host, --tid, --procname at that time. LULL_NONE passes only if no task
+ * is asked for. */
+bool lull_params_want_task(const struct lull_question_params *params,
+                           const struct lull_model *model, uint32_t task, int64_t time_ns);
+bool lull_params_want_cpu(const struct lull_question_params *params, uint32_t host, int32_t cpu);
+bool lull_params_want_duration(const struct lull_question_params *params, int64_t duration_ns);
+
+/* PROCESS cell of a task with the name it has at that time. */
+struct lull_cell lull_cell_task(const struct lull_model *model, uint32_t task, int64_t time_ns,
+                                bool with_pid);
+struct lull_cell lull_cell_host_of(const struct lull_analysis *analysis, uint32_t host);
+
+/* Runs one or more analyses over one session in one pass. `params[i]` is for `classes[i]`. Makes
+ * the model with the groups they need. Free with lull_runner_free(). */
+struct lull_runner *lull_runner_new(struct lull_session *session,
+                                    const struct lull_analysis_class *const *classes,
+                                    const struct lull_question_params *params, uint32_t n,
+                                    struct lull_sink *sink);
+void lull_runner_free(struct lull_runner *runner);
+struct lull_model *lull_runner_model(struct lull_runner *runner);
+
+/* One window from begin_ns (INT64_MIN: the first event) to end_ns (INT64_MAX: the last event), in
+ * slices of slice_ns (0: one). Events before begin_ns are read, so that the state is known. */
+void lull_runner_range(struct lull_runner *runner, int64_t begin_ns, int64_t end_ns,
+                       int64_t slice_ns);
+
+/* Windows that others open and close while reading, such as the period engine: any number at once.
+ * open: the event at begin_ns is the first in it. close: the event at end_ns is not in it; `window`
+ * says the rest (begin_ns, end_ns, number and losses are filled by the runner). */
+uint32_t lull_runner_open(struct lull_runner *runner, int64_t begin_ns);
+void lull_runner_close(struct lull_runner *runner, uint32_t handle, int64_t end_ns,
+                       const struct lull_window *window);
+
+/* Reads the session to its end, or to the end of the range. */
+void lull_runner_run(struct lull_runner *runner, void (*progress)(void *user), void *user);
+
+#endif

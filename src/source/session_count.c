@@ -156,12 +156,17 @@ static void add_stream(struct work *work, struct lull_source_stream *stream, uin
 
 static void collect_jobs(struct lull_session *session, struct work *work, uint32_t n_threads)
 {
+    bool has_live = false;
     work->job_list = g_array_new(FALSE, TRUE, sizeof(struct job));
     work->shared = g_ptr_array_new();
     for (uint32_t i = 0; i < session->streams->len; i++) {
         struct lull_source_stream *stream = session->streams->pdata[i];
-        if (lull_session_is_selected(session, stream))
+        if (!lull_session_is_selected(session, stream))
+            continue;
+        if (stream->ops->count != NULL)
             add_stream(work, stream, n_threads);
+        else
+            has_live = true;
     }
     work->n_jobs = work->job_list->len;
     work->jobs = (struct job *)(void *)work->job_list->data;
@@ -176,9 +181,12 @@ static void collect_jobs(struct lull_session *session, struct work *work, uint32
         struct lull_source *source = lull_session_trace_at(session, t)->source;
         work->first_class[t] = work->n_classes;
         work->n_classes += source->n_classes;
-        if (work->sums)
+        if (work->sums && source->ops->prepare_sums != NULL)
             source->ops->prepare_sums(source);
     }
+    if (has_live)
+        lull_session_note_problem(session,
+                                  "live sessions are read once only and cannot be counted");
 }
 
 static void start_worker(struct work *work, struct worker *worker)
@@ -247,7 +255,7 @@ static struct lull_source_tally read_apart(struct lull_session *session, bool su
         lull_session_drop_rejected(session, lull_session_trace_at(session, t), counts);
         for (uint32_t i = 0; i < source->n_classes; i++)
             if (counts[i] > 0)
-                visit(user, t, &source->classes[i], counts[i]);
+                visit(user, t, source->classes[i], counts[i]);
     }
     lull_session_end_count(session, subscriptions);
     g_free(workers[0].counts);

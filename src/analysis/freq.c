@@ -277,7 +277,8 @@ static void freq_close(struct lull_analysis *analysis, int64_t end_ns)
     struct freq_analysis *freq = (struct freq_analysis *)analysis;
     freq->end_ns = end_ns;
     each_cpu(freq, close_cpu, end_ns);
-    qsort(freq->tasks.items, freq->tasks.count, sizeof *freq->tasks.items, compare_tasks);
+    if (freq->tasks.count)
+        qsort(freq->tasks.items, freq->tasks.count, sizeof *freq->tasks.items, compare_tasks);
 }
 
 /* ---- tables ---- */

@@ -1,4 +1,4 @@
-/* The verbs of interrupts and memory: lull irq*, lull memtop. */
+/* The verbs of interrupts, memory, networks and frequencies: lull irq*, memtop, nettop, freq. */
 #include <stddef.h>
 
 #include "cmd/analysis_verb.h"
@@ -104,4 +104,57 @@ const struct lull_verb lull_verb_memtop = {
     .examples = memtop_examples,
     .run = lull_analysis_verb_run,
     .ask = &(const struct lull_analysis_ask){&lull_analysis_memtop, LULL_SECTION_TOP},
+};
+
+/* ---- nettop ---- */
+
+static const struct lull_option nettop_options[] = {
+    LULL_OPTION_LIMIT, LULL_OPTIONS_WHOM, LULL_OPTIONS_WHEN, {.name = NULL}};
+
+static const struct lull_example nettop_examples[] = {
+    {"lull nettop my-trace", "Interfaces and connections that moved most."},
+    {"lull nettop --limit 0 client httpd db", "All connections of three machines."},
+    {NULL, NULL},
+};
+
+const struct lull_verb lull_verb_nettop = {
+    .name = "nettop",
+    .summary = "show which network interfaces and connections moved most",
+    .usage = "TRACE…",
+    .description = "Packets and bytes by network interface, and by connection with the task that "
+                   "sends on it. Connections need the headers of packets, which LTTng records with "
+                   "net_dev_queue and netif_receive_skb.",
+    .options = nettop_options,
+    .common = lull_analysis_common,
+    .examples = nettop_examples,
+    .run = lull_analysis_verb_run,
+    .ask = &(const struct lull_analysis_ask){&lull_analysis_nettop, LULL_SECTION_TOP},
+};
+
+/* ---- freq ---- */
+
+static const struct lull_option freq_options[] = {
+    LULL_OPTION_LOG, LULL_OPTION_LIMIT, LULL_OPTIONS_WHOM, LULL_OPTIONS_WHEN, {.name = NULL}};
+
+static const struct lull_example freq_examples[] = {
+    {"lull freq my-trace", "At which frequencies CPUs and tasks ran."},
+    {"lull freq --log --cpu 0 my-trace", "Every change of one CPU."},
+    {NULL, NULL},
+};
+
+const struct lull_verb lull_verb_freq = {
+    .name = "freq",
+    .summary = "show at which frequencies CPUs and tasks ran, and idle states",
+    .usage = "TRACE…",
+    .description =
+        "Frequencies and idle states of each CPU over the time range, and for each task how long "
+        "it "
+        "ran at which frequency and how many cycles it had, so that durations can be compared in "
+        "cycles. A frequency is known from its first change on (power_cpu_frequency); what ran "
+        "before counts as unknown.",
+    .options = freq_options,
+    .common = lull_analysis_common,
+    .examples = freq_examples,
+    .run = lull_analysis_verb_run,
+    .ask = &(const struct lull_analysis_ask){&lull_analysis_freq, LULL_SECTION_TOP},
 };

@@ -97,12 +97,17 @@ static int by_size(gconstpointer a, gconstpointer b, gpointer user)
 
 static void collect_jobs(struct lull_session *session, struct work *work)
 {
+    bool has_live = false;
     work->jobs = g_new0(struct job, MAX(session->streams->len, 1));
     work->order = g_new0(uint32_t, MAX(session->streams->len, 1));
     for (uint32_t i = 0; i < session->streams->len; i++) {
         struct lull_source_stream *stream = session->streams->pdata[i];
         if (!lull_session_is_selected(session, stream))
             continue;
+        if (stream->ops->count == NULL) {
+            has_live = true;
+            continue;
+        }
         struct job *job = &work->jobs[work->n_jobs];
         work->order[work->n_jobs] = work->n_jobs;
         work->n_jobs++;
@@ -116,9 +121,12 @@ static void collect_jobs(struct lull_session *session, struct work *work)
         struct lull_source *source = lull_session_trace_at(session, t)->source;
         work->first_class[t] = work->n_classes;
         work->n_classes += source->n_classes;
-        if (work->sums)
+        if (work->sums && source->ops->prepare_sums != NULL)
             source->ops->prepare_sums(source);
     }
+    if (has_live)
+        lull_session_note_problem(session,
+                                  "live sessions are read once only and cannot be counted");
 }
 
 /* Shares the jobs out among threads; the first worker holds all results afterwards. */
@@ -167,7 +175,7 @@ static struct lull_source_tally read_apart(struct lull_session *session, bool su
         lull_session_drop_rejected(session, lull_session_trace_at(session, t), counts);
         for (uint32_t i = 0; i < source->n_classes; i++)
             if (counts[i] > 0)
-                visit(user, t, &source->classes[i], counts[i]);
+                visit(user, t, source->classes[i], counts[i]);
     }
     lull_session_end_count(session, subscriptions);
     g_free(workers[0].counts);
@@ -200,9 +208,11 @@ void lull_session_decode_all(struct lull_session *session, struct lull_decoded *
 {
     decoded->events = 0;
     /* A filter would have to look at each event first. */
-    struct lull_event_filter *filter = lull_session_take_filter(session);
+    struct lull_event_filter *filter =
+        session->filter != NULL ? lull_session_take_filter(session) : NULL;
     struct lull_source_tally tally = read_apart(session, true, add_count, &decoded->events);
-    lull_session_set_filter(session, filter);
+    if (filter != NULL)
+        lull_session_set_filter(session, filter);
     decoded->fields = tally.fields;
     decoded->checksum = tally.checksum;
 }

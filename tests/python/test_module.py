@@ -197,6 +197,7 @@ class OnWrittenTrace(unittest.TestCase):
             return str(caught.exception)
         self.assertIn("no-such-trace", message(lull.Session, os.path.join(self.folder.name, "no-such-trace")))
         message(lull.Session)
+        self.assertIn("not read from Python", message(lull.Session, "net://localhost/host/a/b"))
         self.assertIn("did you mean small", message(self.session.columns, "all", ["smal"]))
         self.assertIn("did you mean all", message(self.session.columns, "al"))
         self.assertIn("pairs", message(self.session.columns, "all", ["pairs"]))

@@ -77,7 +77,10 @@ const char lull_program_description[] =
     "if "
     "that is more; at most 64 GiB): up to 64 MiB are kept in memory, more in a file in $TMPDIR "
     "that "
-    "is gone when Lull ends.";
+    "is gone when Lull ends.\n"
+    "\n"
+    "'lull print' also follows the live sessions of an LTTng relay: "
+    "net://HOST[:PORT]/host/TARGET/SESSION; 'lull info net://HOST' lists them.";
 
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
 

@@ -176,7 +176,7 @@ static bool load_operand(struct compiler *c, const struct lull_operand *operand,
     case LULL_OPERAND_VALUE:
         return true;
     case LULL_OPERAND_NAME: {
-        const char *name = c->source->classes[c->class_index].name;
+        const char *name = c->source->classes[c->class_index]->name;
         load->value = lull_value_text(name, strlen(name));
         return true;
     }

@@ -52,8 +52,7 @@ struct lull_running_filter {
     bool by_task;        /* tid or comm was asked for */
     bool wants_switches; /* the query's names cover sched_switch */
     uint32_t switches;   /* the subscription to sched_switch */
-    GArray **cpus;       /* by host: an array of struct running by CPU */
-    uint32_t n_hosts;
+    GPtrArray *cpus;     /* by host: GArray of struct running, by CPU */
 };
 
 bool lull_running_filter_name_matches(const char *pattern, const char *name)
@@ -78,10 +77,14 @@ static bool covers_switches(const struct lull_running_query *query)
     return false;
 }
 
-/* Whether the contexts of the events tell all that the query asks, judged by the first event. */
+/* Whether the contexts of the events tell all that the query asks, judged by the first event; of
+ * what is read once only, that is not known. */
 static bool contexts_suffice(struct lull_running_filter *filter, struct lull_session *session)
 {
     struct lull_event event;
+    if (filter->query.is_live) {
+        return false;
+    }
     if (lull_session_next(session, &event) != 1) {
         return true;
     }
@@ -98,11 +101,7 @@ struct lull_running_filter *lull_running_filter_new(struct lull_session *session
     filter->session = session;
     filter->query = *query;
     filter->by_task = query->tid >= 0 || query->comm;
-    filter->n_hosts = lull_session_host_count(session);
-    filter->cpus = g_new0(GArray *, filter->n_hosts);
-    for (uint32_t i = 0; i < filter->n_hosts; i++) {
-        filter->cpus[i] = g_array_new(FALSE, TRUE, sizeof(struct running));
-    }
+    filter->cpus = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
     lull_session_unsubscribe_all(session);
     lull_session_limit(session, query->begin_ns, query->end_ns);
     if (!filter->by_task) {
@@ -125,10 +124,7 @@ struct lull_running_filter *lull_running_filter_new(struct lull_session *session
 void lull_running_filter_free(struct lull_running_filter *filter)
 {
     if (filter) {
-        for (uint32_t i = 0; i < filter->n_hosts; i++) {
-            g_array_unref(filter->cpus[i]);
-        }
-        g_free(filter->cpus);
+        g_ptr_array_unref(filter->cpus);
         g_free(filter);
     }
 }
@@ -139,10 +135,13 @@ void lull_running_filter_free(struct lull_running_filter *filter)
 static struct running *running_on(struct lull_running_filter *filter,
                                   const struct lull_event *event)
 {
-    if (event->cpu < 0 || event->cpu >= MOST_CPUS || event->host >= filter->n_hosts) {
+    if (event->cpu < 0 || event->cpu >= MOST_CPUS) {
         return NULL;
     }
-    GArray *cpus = filter->cpus[event->host];
+    while (event->host >= filter->cpus->len) { /* live sessions may get more hosts */
+        g_ptr_array_add(filter->cpus, g_array_new(FALSE, TRUE, sizeof(struct running)));
+    }
+    GArray *cpus = filter->cpus->pdata[event->host];
     if (cpus->len <= (uint32_t)event->cpu) {
         g_array_set_size(cpus, (uint32_t)event->cpu + 1);
     }

@@ -1,6 +1,7 @@
 /* Hosts, tasks and their names, and the loop that reads a session and hands each event to the part
  * of the machine that understands it. */
 #include "kernel/model_private.h"
+#include "source/session_streams.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -395,15 +396,16 @@ void lull_model_feed(struct lull_model *model, unsigned id, const void *event, u
 void lull_model_run(struct lull_model *model, void (*progress)(void *user), void *user)
 {
     const struct lull_event *event;
-    uint32_t n = 0, n_losses = lull_session_loss_count(model->session);
+    const unsigned *found_losses = lull_session_loss_counter(model->session);
+    uint32_t n = 0, n_losses = *found_losses;
     lost_find(model);
     while ((event = lull_session_read(model->session))) {
         if (G_UNLIKELY(model->is_user[event->trace]))
             continue;
         model->stream = event->stream;
-        if (G_UNLIKELY(lull_session_loss_count(model->session) != n_losses)) {
+        if (G_UNLIKELY(*found_losses != n_losses)) {
             lost_find(model);
-            n_losses = lull_session_loss_count(model->session);
+            n_losses = *found_losses;
         }
         dispatch(model, model->ids[event->subscription], event->fields, event->event_class,
                  event->host, event->cpu, event->time_ns);

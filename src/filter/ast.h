@@ -121,8 +121,12 @@ struct lull_terms {
     struct lull_arena *arena;
     struct lull_field_path fields[LULL_FILTER_FIELDS];
     uint32_t n_fields;
-    GArray *points; /* struct lull_time_point; NULL: there are none */
+    uint32_t n_reserved; /* of them, not from the text */
+    GArray *points;      /* struct lull_time_point; NULL: there are none */
 };
+
+/* The number of the field; each path has one. False if there is no room. */
+bool lull_terms_add(struct lull_terms *terms, const struct lull_field_path *path, uint32_t *index);
 
 struct lull_filter {
     struct lull_event_filter base;

@@ -58,26 +58,33 @@ static bool same_path(const struct lull_field_path *a, const struct lull_field_p
     return true;
 }
 
-bool lull_parser_field(struct lull_parser *p, size_t at, const struct lull_field_path *path,
-                       struct lull_operand *operand)
+bool lull_terms_add(struct lull_terms *terms, const struct lull_field_path *path, uint32_t *index)
 {
-    struct lull_terms *terms = p->terms;
-    operand->kind = LULL_OPERAND_FIELD;
     for (uint32_t i = 0; i < terms->n_fields; i++) {
         if (same_path(&terms->fields[i], path)) {
-            operand->index = i;
+            *index = i;
             return true;
         }
     }
     if (terms->n_fields == LULL_FILTER_FIELDS)
-        return FAIL(p, at, "%s at most %d different fields",
-                    p->lexer.is_period ? "all periods together mention" : "a filter mentions",
-                    LULL_FILTER_FIELDS);
+        return false;
     struct lull_field_path *copy = &terms->fields[terms->n_fields];
     *copy = *path;
     copy->steps = lull_arena_copy(terms->arena, path->steps, path->n_steps * sizeof path->steps[0]);
-    operand->index = terms->n_fields++;
+    *index = terms->n_fields++;
     return true;
+}
+
+bool lull_parser_field(struct lull_parser *p, size_t at, const struct lull_field_path *path,
+                       struct lull_operand *operand)
+{
+    operand->kind = LULL_OPERAND_FIELD;
+    if (lull_terms_add(p->terms, path, &operand->index))
+        return true;
+    return lull_parser_fail(p, at, "%s at most %u different fields",
+                            p->lexer.is_period ? "all periods together mention"
+                                               : "a filter mentions",
+                            LULL_FILTER_FIELDS - p->terms->n_reserved);
 }
 
 /* [ number ] */

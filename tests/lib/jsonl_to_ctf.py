@@ -1,0 +1,131 @@
+"""Turns a file of events, one JSON object a line, into a CTF 2 trace.
+
+    {"t": ns, "n": name, "p": {payload}, "pc": {"cpu_id": c}, "sec": {contexts}}
+
+is an event: integers become signed 64-bit fields, texts strings, lists of integers arrays of bytes. One
+stream for each CPU, one packet a stream. So that a test can say what happened in a line of text, and so
+that the synthetic streams made for other tools can be read.
+"""
+import json
+import os
+import struct
+import sys
+
+SEPARATOR = b"\x1e"
+
+
+def field_class(value):
+    if isinstance(value, str):
+        return {"type": "null-terminated-string"}
+    if isinstance(value, list):
+        return {"type": "static-length-array", "length": len(value), "minimum-alignment": 8,
+                "element-field-class": unsigned(8)}
+    return {"type": "fixed-length-signed-integer", "length": 64, "byte-order": "little-endian",
+            "alignment": 8}
+
+
+def unsigned(bits, *roles):
+    integer = {"type": "fixed-length-unsigned-integer", "length": bits,
+               "byte-order": "little-endian", "alignment": 8}
+    if roles:
+        integer["roles"] = list(roles)
+    return integer
+
+
+def structure(members):
+    return {"type": "structure",
+            "member-classes": [{"name": name, "field-class": cls} for name, cls in members]}
+
+
+def value_bytes(value):
+    if isinstance(value, str):
+        return value.encode() + b"\0"
+    if isinstance(value, list):
+        return bytes(value)
+    return struct.pack("<q", value)
+
+
+def shape_of(event):
+    """What makes two events of one class: name and the kinds of their fields."""
+    def kinds(fields):
+        return tuple((name, type(value).__name__, len(value) if isinstance(value, list) else 0)
+                     for name, value in fields.items())
+    return event["n"], kinds(event.get("p", {})), kinds(event.get("sec", {}))
+
+
+def preamble(environment):
+    return [
+        {"type": "preamble", "version": 2},
+        {"type": "trace-class", "environment": environment,
+         "packet-header-field-class": structure([
+             ("magic", unsigned(32, "packet-magic-number")),
+             ("stream_id", unsigned(64, "data-stream-class-id"))])},
+        {"type": "clock-class", "id": "monotonic", "name": "monotonic", "frequency": 1000000000,
+         "origin": "unix-epoch"},
+        {"type": "data-stream-class", "id": 0, "default-clock-class-id": "monotonic",
+         "packet-context-field-class": structure([
+             ("packet_size", unsigned(64, "packet-total-length")),
+             ("content_size", unsigned(64, "packet-content-length")),
+             ("timestamp_begin", unsigned(64, "default-clock-timestamp")),
+             ("timestamp_end", unsigned(64, "packet-end-default-clock-timestamp")),
+             ("cpu_id", unsigned(32))]),
+         "event-record-header-field-class": structure([
+             ("id", unsigned(16, "event-record-class-id")),
+             ("timestamp", unsigned(64, "default-clock-timestamp"))])},
+    ]
+
+
+def event_class(number, event):
+    fragment = {"type": "event-record-class", "id": number, "data-stream-class-id": 0,
+                "name": event["n"]}
+    if event.get("sec"):
+        fragment["specific-context-field-class"] = structure(
+            [(name, field_class(value)) for name, value in event["sec"].items()])
+    if event.get("p"):
+        fragment["payload-field-class"] = structure(
+            [(name, field_class(value)) for name, value in event["p"].items()])
+    return fragment
+
+
+def write_stream(path, cpu, records):
+    begin, end = records[0][0], records[-1][0]
+    body = b"".join(data for _, data in records)
+    size = 8 * (12 + 4 * 8 + 4 + len(body))
+    header = struct.pack("<IQQQQQI", 0xC1FC1FC1, 0, size, size, begin, end, cpu)
+    with open(path, "wb") as stream:
+        stream.write(header + body)
+
+
+def write_trace(events, directory, environment=None):
+    """Writes the events (dictionaries, in order of time) as a trace into `directory`, which is made."""
+    os.makedirs(directory)
+    environment = {"domain": "kernel", "hostname": "synthetic", "tracer_name": "lttng-modules",
+                   "tracer_major": 2, "tracer_minor": 13, "tracer_patchlevel": 9,
+                   **(environment or {})}
+    fragments = preamble(environment)
+    numbers, streams = {}, {}
+    for event in events:
+        shape = shape_of(event)
+        if shape not in numbers:
+            numbers[shape] = len(numbers)
+            fragments.append(event_class(numbers[shape], event))
+        data = struct.pack("<HQ", numbers[shape], event["t"])
+        for fields in (event.get("sec", {}), event.get("p", {})):
+            data += b"".join(value_bytes(value) for value in fields.values())
+        streams.setdefault(event.get("pc", {}).get("cpu_id", 0), []).append((event["t"], data))
+    with open(os.path.join(directory, "metadata"), "wb") as metadata:
+        for fragment in fragments:
+            metadata.write(SEPARATOR + json.dumps(fragment).encode() + b"\n")
+    for cpu, records in streams.items():
+        write_stream(os.path.join(directory, "channel_%d" % cpu), cpu, records)
+
+
+def read_events(path):
+    with open(path, encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines if line.strip()]
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: jsonl_to_ctf.py EVENTS.jsonl DIRECTORY")
+    write_trace(read_events(sys.argv[1]), sys.argv[2])

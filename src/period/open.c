@@ -32,7 +32,7 @@ static uint64_t hash_text(struct lull_text text)
 static uint64_t hash_real(double real)
 {
     uint64_t bits;
-    if (real >= -0x1p63 && real < 0x1p64 && floor(real) == real)
+    if (real >= -9223372036854775808.0 && real < 18446744073709551616.0 && floor(real) == real)
         return mix(1, real < 0 ? (uint64_t)(int64_t)real : (uint64_t)real);
     memcpy(&bits, &real, sizeof bits);
     return mix(2, bits);

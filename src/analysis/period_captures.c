@@ -79,7 +79,8 @@ char *lull_period_captures_text(const struct lull_periods *periods,
     const struct lull_period *period = period_of(periods, tracker, instance);
     GString *out = g_string_new(NULL);
     for (int at_end = 0; at_end < 2; at_end++)
-        append_side(out, period, tracker, instance, at_end, period->name != NULL ? period->name : "");
+        append_side(out, period, tracker, instance, at_end,
+                    period->name != NULL ? period->name : "");
     return g_string_free(out, FALSE);
 }
 
@@ -99,4 +100,12 @@ char *lull_period_captures_json(const struct lull_periods *periods,
     }
     g_string_append_c(out, '}');
     return g_string_free(out, FALSE);
+}
+
+char *lull_period_captures_whole_json(const struct lull_periods *periods,
+                                      const struct lull_period_tracker *tracker, uint32_t instance)
+{
+    g_autofree char *begin = lull_period_captures_json(periods, tracker, instance, false);
+    g_autofree char *end = lull_period_captures_json(periods, tracker, instance, true);
+    return g_strdup_printf("{\"begin\": %s, \"end\": %s}", begin, end);
 }

@@ -67,8 +67,8 @@ void lull_period_windows_free(struct lull_period_windows *windows)
     g_free(windows);
 }
 
-const struct lull_period_tracker *lull_period_windows_tracker(
-    const struct lull_period_windows *windows)
+const struct lull_period_tracker *
+lull_period_windows_tracker(const struct lull_period_windows *windows)
 {
     return windows->tracker;
 }

@@ -18,17 +18,20 @@ struct lull_period_windows *lull_period_windows_new(struct lull_runner *runner,
                                                     int64_t begin_ns, int64_t end_ns);
 void lull_period_windows_free(struct lull_period_windows *windows);
 /* What it found; for warnings (lull_period_refused()) and how many there were. */
-const struct lull_period_tracker *lull_period_windows_tracker(
-    const struct lull_period_windows *windows);
+const struct lull_period_tracker *
+lull_period_windows_tracker(const struct lull_period_windows *windows);
 
-/* "request.id = 42, request.ret = ?" of an instance, "" if its definition has no captures. Free with
- * g_free(). */
+/* "request.id = 42, request.ret = ?" of an instance, "" if its definition has no captures. Free
+ * with g_free(). */
 char *lull_period_captures_text(const struct lull_periods *periods,
                                 const struct lull_period_tracker *tracker, uint32_t instance);
 /* One side of it as a JSON object: {"id": 42, "ret": null}. */
 char *lull_period_captures_json(const struct lull_periods *periods,
                                 const struct lull_period_tracker *tracker, uint32_t instance,
                                 bool at_end);
+/* Both: {"begin": {"id": 42}, "end": {"ret": null}}. */
+char *lull_period_captures_whole_json(const struct lull_periods *periods,
+                                      const struct lull_period_tracker *tracker, uint32_t instance);
 /* One side of it: "id = 42, ret = ?". */
 char *lull_period_captures_side(const struct lull_periods *periods,
                                 const struct lull_period_tracker *tracker, uint32_t instance,

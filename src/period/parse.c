@@ -393,6 +393,7 @@ bool lull_period_parse(struct lull_periods *periods, const char *text, GError **
     begin_parser(&parser, periods, text, "the period", &place, &why);
     struct lull_period_definition *self = lull_arena_alloc(periods->terms.arena, sizeof *self);
     self->kept = g_array_new(FALSE, FALSE, sizeof(struct lull_operand));
+    self->public.text = lull_arena_strndup(periods->terms.arena, text, strlen(text));
     place.self = self;
     bool is_right = parse_definition(&parser, self);
     if (is_right)

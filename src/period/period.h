@@ -17,6 +17,7 @@
 struct lull_period {
     const char *name; /* NULL: it has none */
     const char *path; /* "request/phase"; "" without name */
+    const char *text; /* as it was written */
     uint32_t parent;  /* number of a definition before this one; LULL_NO_PERIOD: a root */
     uint32_t depth;   /* 0: a root */
     /* Names of the captures, in the order they were written. */

@@ -2,6 +2,7 @@
 #include "period/streams.h"
 
 #include <lull/session.h>
+#include <math.h>
 
 #define FIELDS(...) ((const struct ctf_field[]){__VA_ARGS__, CTF_DONE})
 #define LABELS(...) ((const struct ctf_label[]){__VA_ARGS__, {NULL, 0, 0}})
@@ -35,44 +36,42 @@ static const struct ctf_class classes[] = {
     {.name = "req_end", .fields = FIELDS(CTF_I(32, "id"), CTF_I(32, "st"))},
 };
 
-/* Times of this stream are units of 50 microseconds: 20 of them are the millisecond of the vector.
- */
 const struct stream_event stream_requests[] = {
     {0, 0, "bare", ""},
-    {20, 0, "req_begin", "id=0 who=\"w0\""},
-    {40, 0, "a_begin", "id=0 fd=0"},
-    {60, 0, "b_begin", "id=0 k=7"},
-    {80, 0, "b_end", "id=0"},
-    {100, 0, "a_end", "id=0 ret=0"},
-    {120, 0, "req_end", "id=0 st=0"},
-    {260, 0, "req_begin", "id=1 who=\"w1\""},
-    {280, 0, "a_begin", "id=1 fd=1"},
-    {300, 0, "b_begin", "id=1 k=7"},
-    {322, 0, "b_end", "id=1"},
-    {340, 0, "a_end", "id=1 ret=1"},
-    {350, 0, "a_begin", "id=1 fd=9"},
-    {355, 0, "a_end", "id=1 ret=22"},
-    {380, 0, "req_end", "id=1 st=2"},
-    {500, 0, "req_begin", "id=2 who=\"w0\""},
-    {520, 0, "a_begin", "id=2 fd=2"},
-    {540, 0, "b_begin", "id=2 k=7"},
-    {564, 0, "b_end", "id=2"},
-    {580, 0, "a_end", "id=2 ret=2"},
-    {640, 0, "req_end", "id=2 st=4"},
-    {740, 0, "req_begin", "id=3 who=\"w1\""},
-    {760, 0, "a_begin", "id=3 fd=0"},
-    {820, 0, "a_end", "id=3 ret=3"},
-    {900, 0, "req_end", "id=3 st=6"},
-    {980, 0, "req_begin", "id=4 who=\"w0\""},
-    {1000, 0, "a_begin", "id=4 fd=1"},
-    {1020, 0, "b_begin", "id=4 k=7"},
-    {1048, 0, "b_end", "id=4"},
-    {1060, 0, "a_end", "id=4 ret=4"},
-    {1160, 0, "req_end", "id=4 st=8"},
-    {1220, 0, "req_begin", "id=77 who=\"x\""},
-    {1240, 0, "a_begin", "id=77 fd=5"},
-    {1260, 0, "a_end", "id=77 ret=1"},
-    {1280, 0, "bare", ""},
+    {1, 0, "req_begin", "id=0 who=\"w0\""},
+    {2, 0, "a_begin", "id=0 fd=0"},
+    {3, 0, "b_begin", "id=0 k=7"},
+    {4, 0, "b_end", "id=0"},
+    {5, 0, "a_end", "id=0 ret=0"},
+    {6, 0, "req_end", "id=0 st=0"},
+    {13, 0, "req_begin", "id=1 who=\"w1\""},
+    {14, 0, "a_begin", "id=1 fd=1"},
+    {15, 0, "b_begin", "id=1 k=7"},
+    {16.1, 0, "b_end", "id=1"},
+    {17, 0, "a_end", "id=1 ret=1"},
+    {17.5, 0, "a_begin", "id=1 fd=9"},
+    {17.75, 0, "a_end", "id=1 ret=22"},
+    {19, 0, "req_end", "id=1 st=2"},
+    {25, 0, "req_begin", "id=2 who=\"w0\""},
+    {26, 0, "a_begin", "id=2 fd=2"},
+    {27, 0, "b_begin", "id=2 k=7"},
+    {28.2, 0, "b_end", "id=2"},
+    {29, 0, "a_end", "id=2 ret=2"},
+    {32, 0, "req_end", "id=2 st=4"},
+    {37, 0, "req_begin", "id=3 who=\"w1\""},
+    {38, 0, "a_begin", "id=3 fd=0"},
+    {41, 0, "a_end", "id=3 ret=3"},
+    {45, 0, "req_end", "id=3 st=6"},
+    {49, 0, "req_begin", "id=4 who=\"w0\""},
+    {50, 0, "a_begin", "id=4 fd=1"},
+    {51, 0, "b_begin", "id=4 k=7"},
+    {52.4, 0, "b_end", "id=4"},
+    {53, 0, "a_end", "id=4 ret=4"},
+    {58, 0, "req_end", "id=4 st=8"},
+    {61, 0, "req_begin", "id=77 who=\"x\""},
+    {62, 0, "a_begin", "id=77 fd=5"},
+    {63, 0, "a_end", "id=77 ret=1"},
+    {64, 0, "bare", ""},
     {0, 0, NULL, NULL},
 };
 
@@ -85,7 +84,7 @@ void write_stream(const char *dir, const struct stream_event *events, unsigned c
     ctf_writer_current(w, 0, 70, 71, "zero");
     ctf_writer_current(w, 1, 80, 81, "one");
     for (; events->name != NULL; events++)
-        ctf_event(w, events->cpu, events->ms * 1000000, events->name, "%s", events->values);
+        ctf_event(w, events->cpu, llround(events->ms * 1e6), events->name, "%s", events->values);
     ctf_writer_close(w);
 }
 

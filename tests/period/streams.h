@@ -5,9 +5,9 @@
 #include "lib/ctf_writer.h"
 #include "period/period.h"
 
-/* One event. Times are milliseconds. */
+/* One event. */
 struct stream_event {
-    int64_t ms;
+    double ms;
     unsigned cpu;
     const char *name;   /* NULL ends a stream */
     const char *values; /* as for ctf_event() */

@@ -20,7 +20,7 @@ static void check(const struct stream_event *events, const char *const *definiti
 }
 
 /* Stream and definitions of the golden vector `per`; begins, ends and captures as lttng-analyses
- * gives them (vectors/per/periodlog.out, times there in ms, here 20 units), with the request that
+ * gives them (vectors/per/periodlog.out), with the request that
  * has no end, which it leaves out. */
 static void test_requests(void)
 {
@@ -33,18 +33,18 @@ static void test_requests(void)
           LIST("req : who = $evt.who, $evt.id : st = $evt.st, nope = $evt.nope",
                "a : fd = $evt.fd, pw = $parent.$begin.$evt.who : ret = $evt.ret, bfd = "
                "$begin.$evt.fd"),
-          "req[20-120]{who='w0' $evt.id=0|st=0 nope=?} "
-          "req/a[40-100]{fd=0 pw='w0'|ret=0 bfd=0} req/a/b[60-80] "
-          "req[260-380]{who='w1' $evt.id=1|st=2 nope=?} "
-          "req/a[280-340]{fd=1 pw='w1'|ret=1 bfd=1} req/a/b[300-322] "
-          "req/a[350-355]{fd=9 pw='w1'|ret=22 bfd=9} "
-          "req[500-640]{who='w0' $evt.id=2|st=4 nope=?} "
-          "req/a[520-580]{fd=2 pw='w0'|ret=2 bfd=2} req/a/b[540-564] "
-          "req[740-900]{who='w1' $evt.id=3|st=6 nope=?} req/a[760-820]{fd=0 pw='w1'|ret=3 bfd=0} "
-          "req[980-1160]{who='w0' $evt.id=4|st=8 nope=?} "
-          "req/a[1000-1060]{fd=1 pw='w0'|ret=4 bfd=1} req/a/b[1020-1048] "
-          "req[1220-1280!]{who='x' $evt.id=77|st=? nope=?} "
-          "req/a[1240-1260]{fd=5 pw='x'|ret=1 bfd=5}");
+          "req[1-6]{who='w0' $evt.id=0|st=0 nope=?} "
+          "req/a[2-5]{fd=0 pw='w0'|ret=0 bfd=0} req/a/b[3-4] "
+          "req[13-19]{who='w1' $evt.id=1|st=2 nope=?} "
+          "req/a[14-17]{fd=1 pw='w1'|ret=1 bfd=1} req/a/b[15-16.1] "
+          "req/a[17.5-17.75]{fd=9 pw='w1'|ret=22 bfd=9} "
+          "req[25-32]{who='w0' $evt.id=2|st=4 nope=?} "
+          "req/a[26-29]{fd=2 pw='w0'|ret=2 bfd=2} req/a/b[27-28.2] "
+          "req[37-45]{who='w1' $evt.id=3|st=6 nope=?} req/a[38-41]{fd=0 pw='w1'|ret=3 bfd=0} "
+          "req[49-58]{who='w0' $evt.id=4|st=8 nope=?} "
+          "req/a[50-53]{fd=1 pw='w0'|ret=4 bfd=1} req/a/b[51-52.4] "
+          "req[61-64!]{who='x' $evt.id=77|st=? nope=?} "
+          "req/a[62-63]{fd=5 pw='x'|ret=1 bfd=5}");
 }
 
 /* The golden vector `nest`: pb is a, cb is b, pe is c; nine instances, of which only those of p
@@ -290,11 +290,11 @@ static void test_bounds(void)
         LIST("p : $evt.$name == \"a_begin\" : $evt.$name == \"foo\""), NULL, NULL);
     struct lull_period_tracker *tracker = lull_period_tracker_new(periods, session, NULL, NULL);
     lull_period_tracker_bound(tracker, 2, 100);
-    lull_period_tracker_limit(tracker, 280 * 1000000, 1240 * 1000000);
+    lull_period_tracker_limit(tracker, 14 * 1000000, 62 * 1000000);
     g_assert_null(lull_session_read(session));
-    /* a_begin is at 280, 350, 520, 760, 1000 within the limits. */
+    /* a_begin is at 14, 17.5, 26, 38, 50 within the limits. */
     g_assert_cmpuint(lull_period_instance_count(tracker), ==, 2);
-    g_assert_cmpint(lull_period_at(tracker, 0)->begin_ns, ==, 280 * 1000000);
+    g_assert_cmpint(lull_period_at(tracker, 0)->begin_ns, ==, 14 * 1000000);
     g_assert_cmpuint(lull_period_refused(tracker), ==, 3);
     lull_period_tracker_free(tracker);
     lull_periods_free(periods);
@@ -355,10 +355,10 @@ static void check_watch(const char *filter, const char *expected)
     g_assert_cmpstr(got, ==, expected);
     g_autofree char *found = describe_periods(session, periods, tracker);
     g_assert_cmpstr(found, ==,
-                    "p[40-100]{$evt.fd=0|$evt.ret=0} p[280-340]{$evt.fd=1|$evt.ret=1} "
-                    "p[350-355]{$evt.fd=9|$evt.ret=22} p[520-580]{$evt.fd=2|$evt.ret=2} "
-                    "p[760-820]{$evt.fd=0|$evt.ret=3} p[1000-1060]{$evt.fd=1|$evt.ret=4} "
-                    "p[1240-1260]{$evt.fd=5|$evt.ret=1}");
+                    "p[2-5]{$evt.fd=0|$evt.ret=0} p[14-17]{$evt.fd=1|$evt.ret=1} "
+                    "p[17.5-17.75]{$evt.fd=9|$evt.ret=22} p[26-29]{$evt.fd=2|$evt.ret=2} "
+                    "p[38-41]{$evt.fd=0|$evt.ret=3} p[50-53]{$evt.fd=1|$evt.ret=4} "
+                    "p[62-63]{$evt.fd=5|$evt.ret=1}");
     lull_period_tracker_free(tracker);
     lull_periods_free(periods);
     lull_session_free(session);

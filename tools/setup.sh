@@ -68,6 +68,12 @@ find_missing() {
         needs_program rsvg-convert librsvg2-bin
         needs_program groff groff
         needs_program git git
+        needs_program clang clang
+        # The fuzz targets need libFuzzer and sanitizers, which the compiler only recommends.
+        if ! echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
+            clang -fsanitize=fuzzer,address,undefined -x c - -o /dev/null 2>/dev/null; then
+            lacks 'libFuzzer of clang' libclang-rt-dev
+        fi
         # Of Debian's own Python, for the module: another python3 may come first in PATH.
         ls /usr/include/python3.*/Python.h >/dev/null 2>&1 ||
             lacks 'Python headers' python3-dev

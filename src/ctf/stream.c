@@ -8,7 +8,9 @@
 #include "ctf/text.h"
 
 /* Fits the second-level cache, and pread() is at its fastest (measured: 128 KiB to 1 MiB). */
-#define WINDOW_BYTES (UINT64_C(256) << 10)
+#ifndef LULL_WINDOW_BYTES
+#define LULL_WINDOW_BYTES (UINT64_C(256) << 10)
+#endif
 /* No event is larger. */
 #define WINDOW_MAX (UINT64_C(64) << 20)
 #define GRAIN_BYTES (LULL_GRAIN_BITS / 8)
@@ -196,7 +198,7 @@ static bool open_bytes(struct lull_ctf_stream *s)
         return false;
     }
     s->is_open = true;
-    grow(s, WINDOW_BYTES);
+    grow(s, LULL_WINDOW_BYTES);
     return true;
 }
 

@@ -38,7 +38,7 @@ void lull_texts_reset(struct lull_texts *texts)
 
 static char *reserve(struct lull_texts *texts, uint64_t size)
 {
-    if (size > texts->size - texts->used) {
+    if (size > texts->size - texts->used || texts->data == NULL) {
         if (texts->data != NULL)
             g_ptr_array_add(texts->full, texts->data);
         texts->size = MAX(MAX(texts->size * 2, size), FIRST_BYTES);

@@ -379,9 +379,10 @@ bool tsdl_parse_body(struct tsdl_parser *parser, struct tsdl_type *type)
         type->variant.body = body;
     }
     tsdl_close_scope(parser);
-    body->members = lull_arena_copy(parser->tree->scratch,
-                                    &g_array_index(parser->members, struct tsdl_member, base),
-                                    body->n_members * sizeof(struct tsdl_member));
+    if (body->n_members > 0)
+        body->members = lull_arena_copy(parser->tree->scratch,
+                                        &g_array_index(parser->members, struct tsdl_member, base),
+                                        body->n_members * sizeof(struct tsdl_member));
     g_array_set_size(parser->members, base);
     return tsdl_advance(parser);
 }

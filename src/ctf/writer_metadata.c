@@ -362,6 +362,8 @@ static bool compose(struct composer *c, const struct lull_ctf_plan *plan,
             if (!put_event(c, stream, &stream->events[e], error))
                 return false;
     }
+    if (c->schema->n_streams == 0) /* nothing had been enabled yet; CTF 2 wants at least one */
+        append(c->text, fragment("data-stream-class"));
     return true;
 }
 

@@ -200,9 +200,11 @@ void lull_session_decode_all(struct lull_session *session, struct lull_decoded *
 {
     decoded->events = 0;
     /* A filter would have to look at each event first. */
-    struct lull_event_filter *filter = lull_session_take_filter(session);
+    struct lull_event_filter *filter =
+        session->filter != NULL ? lull_session_take_filter(session) : NULL;
     struct lull_source_tally tally = read_apart(session, true, add_count, &decoded->events);
-    lull_session_set_filter(session, filter);
+    if (filter != NULL)
+        lull_session_set_filter(session, filter);
     decoded->fields = tally.fields;
     decoded->checksum = tally.checksum;
 }

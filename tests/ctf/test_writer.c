@@ -445,6 +445,22 @@ static void test_ctf2(void)
             g_error("no %s in %s", of_second[i], events[1]);
 }
 
+/* What was recorded before anything was enabled declares no stream, which CTF 2 does not allow. */
+static void test_no_streams(void)
+{
+    g_autofree char *dir = new_directory();
+    g_autofree char *in = g_build_filename(dir, "in", NULL);
+    g_autofree char *out = g_build_filename(dir, "out", NULL);
+    write_text(in, "metadata",
+               "/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = le; };\n");
+    export_to(in, out, 0);
+    struct lull_session *session = open_all(out);
+    g_assert_cmpuint(lull_session_trace_count(session), ==, 1);
+    g_assert_null(lull_session_read(session));
+    lull_session_free(session);
+    remove_tree(dir);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -458,5 +474,6 @@ int main(int argc, char **argv)
     g_test_add_data_func("/ctf/writer/scopes/be", GUINT_TO_POINTER(1), test_scopes);
     g_test_add_func("/ctf/writer/classes", test_classes);
     g_test_add_func("/ctf/writer/ctf2", test_ctf2);
+    g_test_add_func("/ctf/writer/no-streams", test_no_streams);
     return g_test_run();
 }

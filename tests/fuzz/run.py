@@ -1,80 +1,252 @@
 #!/usr/bin/env python3
-"""Runs the fuzz targets of a build for some seconds each, from seeds made of scripted machines. Prints TAP.
+"""Runs fuzz targets and prints TAP. Four ways:
 
-    run.py BUILD [--seconds N] [--target NAME] [--corpus DIR] [--scripts DIR]
+    run.py --replay PROGRAM --target NAME            gives all known inputs to replay_NAME, in any build
+    run.py --bounded PROGRAM --target NAME           the same to fuzz_NAME, then the runs of the table `targets`
+                                                     with a fixed seed: the same inputs each time
+    run.py --search BUILD [--target NAME] [--seconds N] [--corpus DIR]
+                                                     looks for new findings; what crashes a target is left in
+                                                     DIR/NAME-findings, what reaches new code in DIR/NAME
+    run.py --keep CORPUS BUILD --target NAME [--bytes N]
+                                                     adds to seeds/NAME the shortest inputs that reach all the code
+                                                     that a corpus does, as far as N bytes go
 
-BUILD: a build directory configured with CC=clang and -Dfuzz=true. The corpus grows below DIR (default
-BUILD/fuzz); what crashes a target is left there as crash-*, leak-*, timeout-* or oom-*, to be made a test.
-"""
+BUILD is configured with CC=clang and -Dfuzz=true. README.md says where inputs come from."""
 import argparse
-import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
-here = os.path.dirname(os.path.abspath(__file__))
-
-# Target: the file of a trace that its seeds are; None: they are lines of filter/language.txt.
-TARGETS = {"filter": None, "metadata": "metadata", "stream": "c0_0", "index": "index/c0_0.idx"}
-
-
-def make_seeds(build, corpus, scripts):
-    """Traces of all scripts; returns their directories, those with an index and a stream c0_0 first."""
-    traces = []
-    for script in sorted(glob.glob(os.path.join(scripts, "*.scn"))):
-        target = os.path.join(corpus, "traces", os.path.splitext(os.path.basename(script))[0])
-        shutil.rmtree(target, ignore_errors=True)
-        subprocess.run([os.path.join(build, "tests", "make_traces"), script, target], check=True)
-        traces += [os.path.dirname(path) for path in glob.glob(os.path.join(target, "**", "metadata"), recursive=True)]
-    # Of CTF 2, which the scripts do not write; only their metadata is of use here.
-    subprocess.run([sys.executable, os.path.join(here, "..", "corpus", "test_ctf2.py"), "--make",
-                    os.path.join(corpus, "traces")], check=True,
-                   env=dict(os.environ, PYTHONPATH=os.path.join(here, "..")))
-    traces += [os.path.dirname(path) for path in glob.glob(os.path.join(corpus, "traces", "ctf2-*", "metadata"))]
-    return sorted(traces, key=lambda t: (not os.path.exists(os.path.join(t, "index", "c0_0.idx")),
-                                         not os.path.exists(os.path.join(t, "c0_0")), t))
+HERE = os.path.dirname(os.path.abspath(__file__))
+FINDING = 77          # libFuzzer's exit code for a crash
+# Entropic scheduling takes longer than the targets do: they are large and have many features.
+OPTIONS = ["-timeout=100", "-rss_limit_mb=2048", "-print_final_stats=1", "-entropic=0"]
 
 
-def run(build, corpus, name, traces, seconds):
-    seeds = os.path.join(corpus, name)
-    os.makedirs(seeds, exist_ok=True)
-    if TARGETS[name] is None:
-        with open(os.path.join(here, "..", "filter", "language.txt"), encoding="utf-8") as file:
-            expressions = [line.rstrip("\n").split("\t")[-1] for line in file if "\t" in line and line[0] != "#"]
-        for number, expression in enumerate(expressions):
-            with open(os.path.join(seeds, f"seed-{number}"), "w", encoding="utf-8") as file:
-                file.write(expression)
-    for number, trace in enumerate(traces if TARGETS[name] else ()):
-        source = os.path.join(trace, TARGETS[name])
-        if os.path.exists(source) and os.path.getsize(source) <= 65536:
-            shutil.copyfile(source, os.path.join(seeds, f"seed-{number}"))
-    environment = dict(os.environ, LULL_FUZZ_TRACE=traces[0], G_SLICE="always-malloc")
-    return subprocess.run([os.path.join(build, "tests", "fuzz", "fuzz_" + name), f"-max_total_time={seconds}", "-timeout=20",
-                           "-rss_limit_mb=2048", "-max_len=65536", "-print_final_stats=1",
-                           f"-artifact_prefix={corpus}/{name}-", seeds],
-                          env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+class Target:
+    def __init__(self, name, runs, longest, *sources):
+        self.name, self.runs, self.longest = name, int(runs), int(longest)
 
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("build")
-parser.add_argument("--seconds", type=int, default=20)
-parser.add_argument("--target", choices=sorted(TARGETS))
-parser.add_argument("--corpus")
-parser.add_argument("--scripts", default=os.path.join(here, "..", "e2e", "scenarios"))
-options = parser.parse_args()
-corpus_dir = os.path.abspath(options.corpus or os.path.join(options.build, "fuzz"))
-os.makedirs(corpus_dir, exist_ok=True)
-trace_dirs = make_seeds(options.build, corpus_dir, options.scripts)
-names = [options.target] if options.target else sorted(TARGETS)
-failed = 0
-print(f"1..{len(names)}")
-for i, target_name in enumerate(names, 1):
-    result = run(options.build, corpus_dir, target_name, trace_dirs, options.seconds)
-    runs = [line.split()[-1] for line in result.stdout.splitlines() if "number_of_executed_units" in line]
+def read_table():
+    with open(os.path.join(HERE, "targets"), encoding="utf-8") as file:
+        lines = [line.split() for line in file if line.strip() and line[0] != "#"]
+    return {words[0]: Target(*words) for words in lines}
+
+
+# ---- inputs ----
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def traces():
+    """(letter, files by name) of each trace."""
+    folder = os.path.join(HERE, "traces")
+    for trace in sorted(os.listdir(folder)):
+        files = {}
+        for where, _, names in os.walk(os.path.join(folder, trace)):
+            for name in names:
+                path = os.path.join(where, name)
+                files[os.path.relpath(path, os.path.join(folder, trace))] = read(path)
+        yield trace[0], files
+
+
+def language():
+    """The expressions of the filter's own tests."""
+    with open(os.path.join(HERE, "..", "filter", "language.txt"), encoding="utf-8") as file:
+        return [line.rstrip("\n").split("\t")[-1].encode() for line in file if "\t" in line and line[0] != "#"]
+
+
+def metadata(is_json):
+    return [files["metadata"] for _, files in traces() if files["metadata"].startswith(b"\x1e") == is_json]
+
+
+def files_of(wanted, behind=b""):
+    """Each file that `wanted` says yes to, behind the letter of its trace and what else is `behind` that."""
+    return [letter.encode() + behind + data for letter, files in traces() for name, data in sorted(files.items()) if wanted(name)]
+
+
+# What the inputs of a target are made of, besides the files in seeds/NAME and regressions/NAME.
+MADE = {
+    "filter": language,
+    "index": lambda: files_of(lambda name: name.startswith("index")),
+    "metadata": lambda: metadata(False),
+    "metadata2": lambda: metadata(True),
+    "stream": lambda: files_of(lambda name: "/" not in name and name != "metadata", b"\0"),
+}
+
+
+def collect(name, folder):
+    """Writes all known inputs of a target; their names, those of regressions first."""
+    made = [(f"made-{number:03}", data) for number, data in enumerate(MADE.get(name, list)())]
+    kept = []
+    for kind in "regressions", "seeds":
+        where = os.path.join(HERE, kind, name)
+        for file in sorted(os.listdir(where)) if os.path.isdir(where) else ():
+            kept.append((f"{kind[:-1]}-{file}", read(os.path.join(where, file))))
+    for file, data in kept + made:
+        with open(os.path.join(folder, file), "wb") as out:
+            out.write(data)
+    return [file for file, _ in kept + made]
+
+
+# ---- running ----
+
+class Tap:
+    def __init__(self):
+        self.count = self.failed = 0
+
+    def ok(self, good, name, why=""):
+        self.count += 1
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} {self.count} - {name}")
+        if not good:
+            print("".join(f"# {line}\n" for line in why.splitlines()[-60:]), end="")
+        sys.stdout.flush()
+
+    def done(self):
+        print(f"1..{self.count}")
+        return 1 if self.failed or self.count == 0 else 0
+
+
+def run(command, scratch):
+    environment = dict(os.environ, TMPDIR=scratch, G_SLICE="always-malloc")
+    return subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", stdin=subprocess.DEVNULL, check=False)
+
+
+def run_fixed(command):
+    """Runs it so that its addresses are the same each time, since libFuzzer makes inputs of what was compared, pointers
+    too; where the machine does not allow that, without such inputs. A long environment would move the stack."""
+    environment = {key: value for key, value in os.environ.items() if key in ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS")}
+    still = ["setarch", "-R"]
+    if shutil.which("setarch") is None or subprocess.run([*still, "true"], check=False, capture_output=True).returncode:
+        still = ["env"]
+        command = [*command, "-use_cmp=0"]
+    return subprocess.run([*still, *command], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", stdin=subprocess.DEVNULL, check=False)
+
+
+def report(tap, name, inputs, done, text):
+    """One line for each regression and one for all seeds, which are known not to fail."""
+    for file in inputs:
+        if file.startswith("regression-"):
+            tap.ok(file in done, f"{name}: {file}", text)
+    seeds = [file for file in inputs if not file.startswith("regression-")]
+    tap.ok(all(file in done for file in seeds), f"{name}: {len(seeds)} seeds", text)
+
+
+def replay(tap, options, target, scratch):
+    folder = os.path.join(scratch, "inputs")
+    os.mkdir(folder)
+    inputs = collect(target.name, folder)
+    result = run([options.replay, folder], scratch)
+    done = set(re.findall(r"^ok \d+ - (.*)$", result.stdout, re.MULTILINE))
+    report(tap, target.name, inputs, done, result.stdout)
+    if len(done) == len(inputs):
+        tap.ok(result.returncode == 0, f"{target.name}: ends well", result.stdout)
+
+
+def final_stat(text, key):
+    found = re.search(rf"stat::{key}:\s*(\d+)", text)
+    return int(found.group(1)) if found else 0
+
+
+def dictionary(name):
+    path = os.path.join(HERE, "dictionaries", name)
+    return [f"-dict={path}"] if os.path.exists(path) else []
+
+
+def bounded(tap, options, target, scratch):
+    """Replays each input, then mutates them. The list gives libFuzzer an order that no file system decides."""
+    folder, listed = os.path.join(scratch, "inputs"), os.path.join(scratch, "list")
+    os.mkdir(folder)
+    inputs = collect(target.name, folder)
+    paths = [os.path.join(folder, file) for file in inputs]
+    result = run([options.bounded, *OPTIONS, *paths], scratch)
     good = result.returncode == 0
-    failed += not good
-    print(f"{'ok' if good else 'not ok'} {i} - fuzz {target_name}: {runs[0] if runs else '?'} inputs", flush=True)
+    tap.ok(good, f"fuzz {target.name}: {len(inputs)} known inputs", result.stdout)
     if not good:
-        print("".join(f"# {line}\n" for line in result.stdout.splitlines()[-40:]), flush=True)
-sys.exit(1 if failed else 0)
+        return
+    with open(listed, "w", encoding="utf-8") as out:
+        out.write(",".join(paths))
+    result = run_fixed([options.bounded, *OPTIONS, *dictionary(target.name), "-seed=1", f"-runs={options.runs or target.runs}",
+                        f"-max_len={target.longest}", f"-artifact_prefix={options.findings}/{target.name}-",
+                        f"-seed_inputs=@{listed}"])
+    covered = re.findall(r"cov: (\d+) ft: (\d+) corp: (\d+)", result.stdout)
+    tap.ok(result.returncode == 0, f"fuzz {target.name}: {final_stat(result.stdout, 'number_of_executed_units')} mutations, "
+           f"{' '.join(covered[-1]) if covered else 'no'} edges, features and inputs", result.stdout)
+
+
+def search(tap, options, target, scratch):
+    corpus = os.path.join(options.corpus, target.name)
+    findings = os.path.join(options.corpus, target.name + "-findings")
+    for folder in corpus, findings:
+        os.makedirs(folder, exist_ok=True)
+    collect(target.name, corpus)
+    program = os.path.join(options.search, "tests", "fuzz", "fuzz_" + target.name)
+    log = os.path.join(options.corpus, target.name + ".log")
+    with open(log, "a", encoding="utf-8") as out:
+        code = subprocess.run([program, *OPTIONS, *dictionary(target.name), f"-max_total_time={options.seconds}",
+                               f"-max_len={target.longest}", f"-artifact_prefix={findings}/", corpus],
+                              env=dict(os.environ, TMPDIR=scratch, G_SLICE="always-malloc"), stdout=out, stderr=out,
+                              stdin=subprocess.DEVNULL, check=False).returncode
+    text = read(log).decode(errors="replace")
+    tap.ok(code == 0, f"fuzz {target.name}: {final_stat(text, 'number_of_executed_units')} inputs in {options.seconds} s",
+           text)
+
+
+def keep(tap, options, target, scratch):
+    """Minimises a corpus and keeps what fits."""
+    program = os.path.join(options.search, "tests", "fuzz", "fuzz_" + target.name)
+    known, least = os.path.join(scratch, "known"), os.path.join(scratch, "least")
+    seeds = os.path.join(HERE, "seeds", target.name)
+    for folder in known, least, seeds:
+        os.makedirs(folder, exist_ok=True)
+    for file in collect(target.name, known):
+        shutil.copy(os.path.join(known, file), least)
+    before = set(os.listdir(least))
+    result = run([program, "-merge=1", f"-max_len={target.longest}", least, options.keep], scratch)
+    size = count = 0
+    found = [os.path.join(least, file) for file in os.listdir(least) if file not in before]
+    for path in sorted(found, key=lambda path: (os.path.getsize(path), path)):
+        if size + os.path.getsize(path) > options.bytes:
+            break
+        size += os.path.getsize(path)
+        count += 1
+        shutil.copy(path, os.path.join(seeds, os.path.basename(path)[:12]))
+    tap.ok(result.returncode == 0, f"{target.name}: {count} of {len(found)} inputs kept, {size} bytes", result.stdout)
+
+
+def main():
+    table = read_table()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--replay", metavar="PROGRAM")
+    parser.add_argument("--bounded", metavar="PROGRAM")
+    parser.add_argument("--search", metavar="BUILD")
+    parser.add_argument("--keep", metavar="CORPUS", help="needs --search BUILD too")
+    parser.add_argument("--target", choices=sorted(table))
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--runs", type=int, help="instead of what the table says")
+    parser.add_argument("--corpus", default="fuzz-corpus")
+    parser.add_argument("--findings", default=".", help="where --bounded leaves what crashes")
+    parser.add_argument("--bytes", type=int, default=30000)
+    options = parser.parse_args()
+    options.corpus = os.path.abspath(options.corpus)
+    function = replay if options.replay else bounded if options.bounded else keep if options.keep else search
+    if function is search and not options.search:
+        parser.error("one of --replay, --bounded, --search is needed")
+    tap = Tap()
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None     # targets write many small files
+    for name in [options.target] if options.target else sorted(table):
+        with tempfile.TemporaryDirectory(dir=memory, prefix="lull-fuzz-") as scratch:
+            function(tap, options, table[name], scratch)
+    return tap.done()
+
+
+sys.exit(main())

@@ -114,7 +114,7 @@ static void make_search(struct maker *m, uint32_t period, uint32_t base,
     g_autofree bool *reached = g_new(bool, c->tests->len);
     lull_compiler_place(c, search->entry);
     search->is_alike = !is_reachable(c, search->entry, reached);
-    if (search->is_alike || c->tests->len > MOST_KEY_TESTS)
+    if (search->is_alike || c->tests->len > MOST_KEY_TESTS || m->tracker->avoids_keys)
         return;
     find_key(c, search->entry, base, reached, &key);
     if (key.n == 0)

@@ -106,6 +106,7 @@ struct lull_period_tracker {
     LULL_VEC(struct period_index) indexes;
     LULL_VEC(struct lull_period_instance) instances;
     LULL_VEC(struct lull_value) values; /* of captures */
+    bool avoids_keys; /* for tests: every open instance is tried; the answer must be the same */
     uint32_t n_open;
     uint64_t n_refused;
     int64_t last_ns;

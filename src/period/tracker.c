@@ -133,6 +133,9 @@ static void search_open(struct lull_period_tracker *tracker, uint32_t period,
         return;
     if (search->is_alike && !lull_run_test(run, search->entry))
         return;
+    for (uint32_t i = 0; i < search->n_musts; i++)
+        if (!lull_run_passes(run, search->musts[i]))
+            return;
     period_open_find(tracker, period, search, run, &tracker->found);
     test_found(tracker, search, run, is_end, passed);
 }

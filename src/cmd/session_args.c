@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "cmd/verb.h"
 #include "filter/filter.h"
+#include "source/live_url.h"
 
 /* What --filter says, or NULL. */
 static bool parse_filter(const struct lull_args *args, struct lull_filter **filter, GError **error)
@@ -16,10 +17,22 @@ static bool parse_filter(const struct lull_args *args, struct lull_filter **filt
     return *filter || !text;
 }
 
-struct lull_session *lull_args_open_traces(const struct lull_args *args, GError **error)
+const char *lull_args_live(const struct lull_args *args)
 {
     uint32_t count;
     const char *const *paths = lull_args_rest(args, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (lull_live_url_is(paths[i])) {
+            return paths[i];
+        }
+    }
+    return NULL;
+}
+
+struct lull_session *lull_args_new_session(const struct lull_args *args, GError **error)
+{
+    uint32_t count;
+    lull_args_rest(args, &count);
     if (count == 0) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
                             "no trace given; say which directory holds it");
@@ -35,8 +48,30 @@ struct lull_session *lull_args_open_traces(const struct lull_args *args, GError 
     if (filter) {
         lull_filter_attach(filter, session);
     }
-    if (!lull_session_add_all(session, paths, count, error) ||
-        (lull_args_flag(args, "intersection") && !lull_session_intersect(session, error))) {
+    return session;
+}
+
+bool lull_args_add_traces(const struct lull_args *args, struct lull_session *session,
+                          GError **error)
+{
+    uint32_t count;
+    const char *const *paths = lull_args_rest(args, &count);
+    return lull_session_add_all(session, paths, count, error) &&
+           (!lull_args_flag(args, "intersection") || lull_session_intersect(session, error));
+}
+
+struct lull_session *lull_args_open_traces(const struct lull_args *args, GError **error)
+{
+    const char *live = lull_args_live(args);
+    if (live) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                    "%s: a live session can be read once only, as it comes, which is not enough "
+                    "here; 'lull print' follows it",
+                    live);
+        return NULL;
+    }
+    struct lull_session *session = lull_args_new_session(args, error);
+    if (session && !lull_args_add_traces(args, session, error)) {
         g_clear_pointer(&session, lull_session_free);
     }
     return session;
@@ -68,8 +103,13 @@ bool lull_args_host(const struct lull_args *args, const struct lull_session *ses
 static bool parse_time(const struct lull_args *args, const char *option, const char *text,
                        int64_t base_ns, int64_t *time_ns, GError **error)
 {
+    char digits[LULL_TIME_TEXT_SIZE];
     if (!text || !text[0]) {
         return true;
+    }
+    if (lull_args_is_dropin(args) && strlen(text) < 14 && text[strspn(text, "0123456789")] == 0) {
+        g_snprintf(digits, sizeof digits, "%0*d%s", (int)(20 - strlen(text)), 0, text);
+        text = digits; /* many digits are nanoseconds */
     }
     if (!lull_time_parse(text, base_ns, lull_args_flag(args, "local"), time_ns, error)) {
         g_prefix_error(error, "--%s: ", option);
@@ -78,13 +118,22 @@ static bool parse_time(const struct lull_args *args, const char *option, const c
     return true;
 }
 
-static bool parse_timerange(const struct lull_args *args, const char *text, int64_t base_ns,
+/* "A,B" or, as in lttng-analyses, "[A, B]". */
+static bool parse_timerange(const struct lull_args *args, const char *given, int64_t base_ns,
                             int64_t *begin_ns, int64_t *end_ns, GError **error)
 {
+    g_autofree char *inner = g_strdup(given);
+    g_strstrip(inner);
+    const size_t length = strlen(inner);
+    const bool has_brackets = length > 1 && inner[0] == '[' && inner[length - 1] == ']';
+    if (has_brackets) {
+        inner[length - 1] = '\0';
+    }
+    const char *text = inner + has_brackets;
     const char *comma = strchr(text, ',');
     if (!comma) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                    "--timerange takes two times with a comma between, not “%s”", text);
+                    "--timerange takes two times with a comma between, not “%s”", given);
         return false;
     }
     if (lull_args_text(args, "begin") || lull_args_text(args, "end")) {
@@ -93,8 +142,9 @@ static bool parse_timerange(const struct lull_args *args, const char *text, int6
         return false;
     }
     g_autofree char *first = g_strndup(text, (gsize)(comma - text));
-    return parse_time(args, "timerange", first, base_ns, begin_ns, error) &&
-           parse_time(args, "timerange", comma + 1, base_ns, end_ns, error);
+    g_autofree char *second = g_strdup(comma + 1);
+    return parse_time(args, "timerange", g_strstrip(first), base_ns, begin_ns, error) &&
+           parse_time(args, "timerange", g_strstrip(second), base_ns, end_ns, error);
 }
 
 /* A range that misses the traces altogether is a slip in the times: better said than an empty
@@ -108,7 +158,9 @@ static bool check_range(const struct lull_args *args, const struct lull_session 
         return false;
     }
     int64_t first, last;
-    if (!lull_session_range(session, &first, &last) || (begin_ns <= last && end_ns > first)) {
+    /* What a live session will bring is not known. */
+    if (lull_args_live(args) || !lull_session_range(session, &first, &last) ||
+        (begin_ns <= last && end_ns > first)) {
         return true;
     }
     char from[LULL_TIME_TEXT_SIZE], to[LULL_TIME_TEXT_SIZE];
@@ -130,10 +182,7 @@ bool lull_args_range(const struct lull_args *args, const struct lull_session *se
     if (!begin && !end && !range) {
         return true;
     }
-    int64_t base_ns = 0, last_ns;
-    if (!lull_session_range(session, &base_ns, &last_ns)) {
-        base_ns = 0;
-    }
+    const int64_t base_ns = lull_session_origin(session);
     if (range && !parse_timerange(args, range, base_ns, begin_ns, end_ns, error)) {
         return false;
     }

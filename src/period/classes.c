@@ -227,7 +227,7 @@ const void *period_compile(struct lull_event_watch *watch, const struct lull_sou
     struct maker m = {.tracker = (struct lull_period_tracker *)watch};
     struct lull_compiler *c = &m.compiler;
     const struct lull_periods *periods = m.tracker->periods;
-    bool switches = is_switch(source->classes[class_index].name);
+    bool switches = is_switch(source->classes[class_index]->name);
     lull_compiler_begin(c, &periods->terms, source, class_index, host, -1, m.tracker->programs);
     c->first_bit = fields->n_bindings;
     c->size = MAX(c->size, fields->size);

@@ -320,7 +320,7 @@ struct lull_period_tracker *lull_period_tracker_new(const struct lull_periods *p
     for (uint32_t i = 0; i < lull_periods_count(periods); i++)
         tracker->states[i].definition = lull_period_definition(periods, i);
     tracker->given[LULL_PERIOD_NOW] = tracker->now;
-    lull_running_table_init(&tracker->running, lull_session_host_count(session));
+    lull_running_table_init(&tracker->running);
     lull_session_set_watch(session, &tracker->base);
     return tracker;
 }

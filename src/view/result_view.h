@@ -15,6 +15,7 @@
 struct lull_result_options {
     FILE *file;                   /* stays open */
     struct lull_view_style style; /* text only: colours, character set, width, local time */
+    bool is_held;                 /* LAMI: nothing is written before lull_result_finish() */
     bool has_hosts;               /* the session has several hosts: columns of LULL_USE_HOST */
     /* The only analysis that is told; NULL: several are, and JSON says so in each window. */
     const struct lull_analysis_class *analysis;
@@ -36,6 +37,9 @@ struct lull_sink *lull_result_sink(struct lull_result_view *view);
 /* Writes what is left, flushes and frees. False with LULL_ERROR_IO if something could not be
  * written; a closed pipe is not an error. */
 bool lull_result_finish(struct lull_result_view *view, GError **error);
+
+/* Frees a view that was shown nothing, and writes nothing. */
+void lull_result_drop(struct lull_result_view *view);
 
 /* The metadata document of LAMI 1.0.1 for an analysis. */
 bool lull_lami_metadata(const struct lull_analysis_class *analysis, FILE *file, GError **error);

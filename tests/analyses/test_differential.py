@@ -124,6 +124,30 @@ def columns_of(archive):
     return found
 
 
+# ---- the protocol ----
+
+def check_program(archive, folder, command, program):
+    """A client of lttng-COMMAND-mi finds the classes that it knows, and its options."""
+    link = os.path.join(folder, f'lttng-{command}-mi')
+    os.symlink(lull, link)
+
+    def ask(*arguments):
+        return json.loads(subprocess.run([link, *arguments], capture_output=True, text=True, check=True).stdout)
+    peer = json.load(archive.extractfile(f'./metadata/{program}.json'))
+    tap.ok(ask('--metadata')['table-classes'] == peer['table-classes'], f'lttng-{command}-mi: --metadata: classes of the peer')
+    trace = os.path.join(samples, TRACES['django-client'])
+    tables = ask(trace)['results']
+    begin, end = (tables[0]['time-range'][side]['value'] for side in ('begin', 'end'))
+    third = (end - begin) // 3
+    for table in ask(f'--begin={begin + third}', '--end', str(end - third), trace)['results']:
+        found = [table['time-range'][side]['value'] for side in ('begin', 'end')]
+        # What happens at the end itself is in the range, as it is for the peer; ours tells where the next one begins.
+        tap.ok(found == [begin + third, end - third + 1], f'lttng-{command}-mi: --begin, --end', found)
+    if command in ('cputop', 'memtop', 'iolatencytop', 'iousagetop', 'schedtop'):
+        limited = ask('--limit', '2', trace)['results']
+        tap.ok(max(len(table['data']) for table in limited) == 2, f'lttng-{command}-mi: --limit')
+
+
 def compare_trace(archive, columns, name, path, totals):
     context = Context(Reference(run('print', '--json', path).splitlines()))
     tally = collections.Counter()
@@ -158,6 +182,8 @@ def main():
     totals = {}
     with tarfile.open(peer_file) as archive, tempfile.TemporaryDirectory() as folder:
         columns = columns_of(archive)
+        for command, program in PROGRAMS.items():
+            tap.run(command, check_program, archive, folder, command, program)
         for name, trace in TRACES.items():
             tap.run(name, compare_trace, archive, columns, name, os.path.join(samples, trace), totals)
         for name, (file, trace) in SHARED_TRACES.items():

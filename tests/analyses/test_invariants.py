@@ -16,9 +16,7 @@ from tap import Tap  # noqa: E402
 tap = Tap()
 lull, samples = os.environ['LULL'], os.environ['LULL_SAMPLES']
 shared = os.environ.get('LULL_SHARED', os.path.join(os.environ['LULL_SOURCE'], '..', 'shared'))
-TRUTH = sorted(name for name in os.listdir(os.path.join(samples, 'truth'))
-               if os.path.isdir(os.path.join(samples, 'truth', name)) and name != 'truth-preempt')  # which is long
-TRACES = ['django', *(f'truth/{name}' for name in TRUTH)]
+TRACES = ['django', *(f'truth/{name}' for name in ('truth-chain', 'truth-chain-nosys', 'truth-disk-sync', 'truth-tcp', 'wk-cpm2'))]
 LIMITED = ('cputop', 'memtop', 'iousagetop', 'nettop', 'schedtop', 'iolatencytop')
 
 

@@ -12,8 +12,8 @@ lull = os.environ['LULL']
 samples = os.environ['LULL_SAMPLES']
 tap = Tap()
 
-TRACES = ['django/client', 'django/httpd', 'django/db', 'truth/truth-disk-sync', 'truth/truth-disk-direct', 'truth/truth-tcp', 'truth/truth-chain',
-          'truth/truth-chain-nosys']
+TRACES = ['django/client', 'django/httpd', 'django/db', 'truth/truth-disk-sync', 'truth/truth-disk-direct', 'truth/truth-tcp',
+          'truth/truth-chain', 'truth/truth-chain-nosys']
 
 
 def run(verb, *args):

@@ -51,7 +51,9 @@ struct lull_question_params {
     bool by_order;            /* memtop: a row for each order */
     bool is_joint_irq_choice; /* irqs and softirqs were both given; else giving one excludes the
                                  other */
-    bool is_lami;             /* the peer's exact choice of rows, where it differs */
+    bool has_windows;         /* several windows are told: LAMI's summaries of them are wanted */
+    const struct lull_periods_question *periods; /* of the analysis of periods; periods.h */
+    bool is_lami; /* the peer's exact choice of rows, where it differs */
 };
 
 struct lull_runner;
@@ -85,6 +87,8 @@ struct lull_analysis_class {
 };
 
 /* All analyses, NULL-terminated: one line each in analyses.c. */
+extern const struct lull_analysis_class lull_analysis_cputop;
+extern const struct lull_analysis_class lull_analysis_sched;
 extern const struct lull_analysis_class *const lull_analyses[];
 const struct lull_analysis_class *lull_analysis_find(const char *name);
 
@@ -121,7 +125,16 @@ uint32_t lull_runner_open(struct lull_runner *runner, int64_t begin_ns);
 void lull_runner_close(struct lull_runner *runner, uint32_t handle, int64_t end_ns,
                        const struct lull_window *window);
 
-/* Reads the session to its end, or to the end of the range. */
+/* Calls `at_end` once when reading ends, before what lasts still is told: the time to close windows
+ * whose end was not seen. */
+void lull_runner_at_end(struct lull_runner *runner, void (*at_end)(void *user), void *user);
+
+/* Times of the first and the last event of any name in the session; false if it has none. Windows
+ * of a range never reach farther. */
+bool lull_runner_coverage(const struct lull_runner *runner, int64_t *first_ns, int64_t *last_ns);
+
+/* Reads the session to its end, or to the end of the range. A session without events gives no
+ * results. */
 void lull_runner_run(struct lull_runner *runner, void (*progress)(void *user), void *user);
 
 #endif

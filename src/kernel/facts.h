@@ -34,7 +34,10 @@ struct lull_state_fact {
 /* A priority that no event told. */
 #define LULL_NO_PRIO INT32_MIN
 
-/* A CPU switched to another task. */
+/* A CPU switched to another task. Also told when something else says for the first time who is on a
+ * CPU (an event's context): then `previous` is that task too, which has been there all the time.
+ * The facts of a CPU have no hole: each speaks of the time from the one before it (the first: from
+ * the first event of the host) to time_ns; unknown_ns of that, then `previous`. */
 struct lull_switch_fact {
     int64_t time_ns;
     uint32_t host;
@@ -47,7 +50,8 @@ struct lull_switch_fact {
     int64_t since_ns;
     /* What was on the CPU between the switch before and since_ns is not known: events were lost. */
     int64_t unknown_ns;
-    int32_t prio, previous_prio; /* kernel's, 0..139; LULL_NO_PRIO: not told */
+    /* The kernel's, 0..139 (what LTTng records is 100 less); LULL_NO_PRIO: not told. */
+    int32_t prio, previous_prio;
     /* The first waking of `task` since it stopped running; INT64_MIN: none was seen (it was
      * preempted, or the waking was before the trace or lost). */
     int64_t wakeup_ns;
@@ -92,7 +96,7 @@ struct lull_handler_fact {
     uint8_t kind;    /* enum lull_handler_kind */
 };
 
-/* Pages were allocated or freed. */
+/* Pages were allocated (an attempt that failed is not told) or freed. */
 struct lull_page_fact {
     int64_t time_ns;
     uint32_t host;
@@ -111,7 +115,7 @@ struct lull_netif_fact {
     uint32_t host;
     int32_t cpu;
     uint32_t task;   /* on the CPU; LULL_NONE: idle or not known */
-    uint32_t device; /* label: "eth0" */
+    uint32_t device; /* label: "eth0"; LULL_NONE: not told */
     uint32_t length; /* bytes of the skb */
     bool is_send;
     bool in_interrupt;

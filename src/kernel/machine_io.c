@@ -87,6 +87,8 @@ void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int
     const struct lull_ev_packet_sent *ev = event;
     if (HAS(context_tid))
         sched_current(model, machine, c, t, ev->context_tid);
+    if (!is_send)
+        use_received(model, machine, c, t, ev->len, ev->device);
     struct cpu *cpu = &machine->cpus.items[c];
     struct lull_packet packet = {
         .time_ns = t,

@@ -2,6 +2,7 @@
  * of the machine that understands it. */
 #include "kernel/model_private.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct lull_model *lull_model_new(struct lull_session *session, unsigned groups)
@@ -11,7 +12,7 @@ struct lull_model *lull_model_new(struct lull_session *session, unsigned groups)
     model->strings = g_string_chunk_new(4096);
     model->label_numbers = g_hash_table_new(g_str_hash, g_str_equal);
     model->flows = lull_flows_new();
-    model->begin_ns = INT64_MAX;
+    model->begin_ns = model->alarm_ns = INT64_MAX;
     model->end_ns = INT64_MIN;
     irq_init_labels(model);
     if (session) {
@@ -35,6 +36,7 @@ void lull_model_free(struct lull_model *model)
         lull_map_free(&machine->completed);
         lull_map_free(&machine->devices);
         lull_map_free(&machine->irqs);
+        lull_map_free(&machine->irq_names);
         lull_map_free(&machine->families);
         lull_map_free(&machine->irq_devs);
     }
@@ -54,6 +56,42 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
 {
     g_assert(model->n_subscribers < LULL_MAX_SUBSCRIBERS);
     model->subscribers[model->n_subscribers++] = (struct subscriber){*facts, user};
+#define ADD(callback)                                                                              \
+    if (facts->callback)                                                                           \
+    model->wanted.callback = facts->callback
+    ADD(state);
+    ADD(switched);
+    ADD(interrupt);
+    ADD(packet);
+    ADD(migration);
+    ADD(prio);
+    ADD(handler);
+    ADD(page);
+    ADD(netif);
+    ADD(power);
+    ADD(block);
+    ADD(syscall);
+    ADD(lost);
+#undef ADD
+}
+
+/* LTTng records priorities less 100, but before 2.7.1 not those of wake-ups. */
+static void find_prio_offsets(const struct lull_session *session, struct machine *machine)
+{
+    enum { MAX_RT_PRIO = 100 };
+    static const char prefix[] = "lttng-modules ";
+    for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
+        const struct lull_trace *trace = lull_session_trace(session, i);
+        if (trace->host != machine->host || !g_str_has_prefix(trace->tracer, prefix))
+            continue;
+        unsigned version[3] = {0};
+        sscanf(trace->tracer + strlen(prefix), "%3u.%3u.%3u", &version[0], &version[1],
+               &version[2]);
+        machine->prio_offset = machine->wakeup_prio_offset = MAX_RT_PRIO;
+        if (version[0] * 1000000 + version[1] * 1000 + version[2] < 2007001)
+            machine->wakeup_prio_offset = 0;
+        return;
+    }
 }
 
 struct machine *model_machine_add(struct lull_model *model, uint32_t host)
@@ -62,7 +100,10 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
         struct machine *machine = lull_vec_add(&model->machines);
         memset(machine, 0, sizeof *machine);
         machine->host = model->machines.count - 1;
+        machine->first_ns = INT64_MAX;
         machine->last_ns = INT64_MIN;
+        if (model->session)
+            find_prio_offsets(model->session, machine);
         machine->has_softirqs =
             !model->session ||
             lull_session_declares(model->session, machine->host,
@@ -77,7 +118,12 @@ struct cpu *model_cpu_add(struct machine *machine, int32_t cpu)
         struct cpu *added = lull_vec_add(&machine->cpus);
         memset(added, 0, sizeof *added);
         added->task = added->idle = added->kernel = added->last_request = added->last_packet =
-            LULL_NONE;
+            added->device = LULL_NONE;
+        added->told_ns = added->since_ns = machine->first_ns;
+        added->last_ns = added->idle_state = INT64_MIN;
+        added->frequency_khz = -1;
+        for (uint32_t i = 0; i < LULL_SOFTIRQS; i++)
+            added->raised_ns[i] = INT64_MIN;
     }
     return &machine->cpus.items[cpu];
 }
@@ -95,6 +141,8 @@ uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32
                                      .name = LULL_NONE,
                                      .syscall = LULL_NONE,
                                      .parent = LULL_NONE,
+                                     .prio = LULL_NO_PRIO,
+                                     .waking = {INT64_MIN, LULL_NONE, false, false},
                                      .cpu = -1,
                                      .state = LULL_STATE_NONE,
                                      .early.time_ns = INT64_MIN,
@@ -176,6 +224,16 @@ uint32_t model_label(struct lull_model *model, const char *text)
     return model->labels.count - 1;
 }
 
+uint32_t model_label_of(struct lull_model *model, struct lull_text text)
+{
+    char copy[96];
+    size_t length = MIN(text.length, sizeof copy - 1);
+    if (length)
+        memcpy(copy, text.data, length);
+    copy[length] = '\0';
+    return model_label(model, copy);
+}
+
 uint32_t model_syscall(struct lull_model *model, const struct lull_event_class *event_class)
 {
     uint32_t number = lull_event_class_number(event_class);
@@ -188,17 +246,37 @@ uint32_t model_syscall(struct lull_model *model, const struct lull_event_class *
     return model->syscalls.items[number];
 }
 
+void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
+                          void (*alarm)(void *user, int64_t time_ns), void *user)
+{
+    model->alarm_ns = time_ns;
+    model->alarm = alarm;
+    model->alarm_user = user;
+}
+
+/* The alarm may set the next one, even for the same time or before. */
+static void ring(struct lull_model *model, int64_t t)
+{
+    while (model->alarm_ns <= t) {
+        model->alarm_ns = INT64_MAX;
+        model->alarm(model->alarm_user, t);
+    }
+}
+
 static void dispatch(struct lull_model *model, enum lull_event_id id, const void *event,
                      const struct lull_event_class *event_class, uint32_t host, int32_t c,
                      int64_t t)
 {
+    if (G_UNLIKELY(t >= model->alarm_ns))
+        ring(model, t);
     struct machine *machine = model_machine(model, host);
+    machine->first_ns = MIN(machine->first_ns, t);
     machine->last_ns = t;
     model->begin_ns = MIN(model->begin_ns, t);
     model->end_ns = MAX(model->end_ns, t);
     if (G_UNLIKELY(c < 0 || c >= LULL_MAX_CPUS))
         return; /* nothing that happens in a kernel happens on no CPU */
-    model_cpu(machine, c);
+    model_cpu(machine, c)->last_ns = t;
 
     switch (id) {
     case LULL_EVENT_syscall_entry:
@@ -214,20 +292,19 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
         break;
     case LULL_EVENT_sched_waking:
     case LULL_EVENT_sched_wakeup:
-    case LULL_EVENT_sched_wakeup_new: {
-        /* The three have the same fields in the same order. */
-        const struct lull_ev_sched_waking *ev = event;
-        if (!LULL_HAS(ev, sched_waking, tid))
-            break;
-        if (LULL_HAS(ev, sched_waking, context_tid))
-            sched_current(model, machine, c, t, ev->context_tid);
-        sched_wake(model, machine, c, t, ev->tid, ev->comm,
-                   LULL_HAS(ev, sched_waking, target_cpu) ? ev->target_cpu : -1, id);
+    case LULL_EVENT_sched_wakeup_new:
+        sched_wake_event(model, machine, c, t, id, event);
+        break;
+    case LULL_EVENT_sched_migrate_task:
+        sched_migrated(model, machine, c, t, event);
+        break;
+    case LULL_EVENT_sched_pi_setprio: {
+        const struct lull_ev_sched_pi_setprio *ev = event;
+        if (ev->tid > 0 && LULL_HAS(ev, sched_pi_setprio, newprio))
+            sched_prio(model, machine, t, model_task(model, machine, ev->tid, c), ev->newprio,
+                       machine->prio_offset);
         break;
     }
-    case LULL_EVENT_sched_migrate_task:
-        sched_migrated(model, machine, t, event);
-        break;
     case LULL_EVENT_sched_process_fork:
         sched_forked(model, machine, t, event);
         break;
@@ -257,6 +334,9 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
         lull_map_insert(&machine->devices, (uint32_t)ev->dev, model_label(model, name));
         break;
     }
+    case LULL_EVENT_softirq_raise:
+        irq_raised(&machine->cpus.items[c], t, ((const struct lull_ev_softirq_raise *)event)->vec);
+        break;
     case LULL_EVENT_packet_sent:
     case LULL_EVENT_packet_received:
         io_packet(model, machine, c, t, id == LULL_EVENT_packet_sent, event);
@@ -270,7 +350,8 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
         io_request(model, machine, c, t, id, event);
         break;
     default:
-        irq_event(model, machine, c, t, id, event);
+        if (!irq_event(model, machine, c, t, id, event))
+            use_event(model, machine, c, t, id, event);
     }
 }
 
@@ -306,7 +387,8 @@ void lull_model_run(struct lull_model *model, void (*progress)(void *user), void
     lull_model_finish(model);
 }
 
-void lull_model_finish(struct lull_model *model)
+/* States that still last. */
+static void finish_states(struct lull_model *model)
 {
     for (uint32_t i = 0; i < model->tasks.count; i++) {
         struct task *task = &model->tasks.items[i];
@@ -326,6 +408,51 @@ void lull_model_finish(struct lull_model *model)
         task->public.last_ns = end;
         task->state = LULL_STATE_NONE;
     }
+}
+
+void lull_model_finish(struct lull_model *model)
+{
+    finish_states(model);
+    if (model->alarm_ns != INT64_MAX) {
+        model->alarm_ns = INT64_MAX;
+        model->alarm(model->alarm_user, INT64_MAX);
+    }
+}
+
+int32_t lull_model_cpu_count(const struct lull_model *model, uint32_t host)
+{
+    return host < model->machines.count ? (int32_t)model->machines.items[host].cpus.count : 0;
+}
+
+static const struct cpu *find_cpu(const struct lull_model *model, uint32_t host, int32_t cpu)
+{
+    return cpu >= 0 && cpu < lull_model_cpu_count(model, host)
+               ? &model->machines.items[host].cpus.items[cpu]
+               : NULL;
+}
+
+bool lull_model_running(const struct lull_model *model, uint32_t host, int32_t c, uint32_t *task,
+                        int64_t *since_ns)
+{
+    const struct cpu *cpu = find_cpu(model, host, c);
+    *task = cpu ? model_on_cpu(model, cpu) : LULL_NONE;
+    *since_ns = cpu                            ? cpu->told_ns
+                : host < model->machines.count ? model->machines.items[host].first_ns
+                                               : INT64_MAX;
+    return cpu && cpu->task != LULL_NONE;
+}
+
+void lull_model_power(const struct lull_model *model, uint32_t host, int32_t c,
+                      int64_t *frequency_khz, int64_t *idle_state)
+{
+    const struct cpu *cpu = find_cpu(model, host, c);
+    *frequency_khz = cpu ? cpu->frequency_khz : -1;
+    *idle_state = cpu ? cpu->idle_state : INT64_MIN;
+}
+
+int32_t lull_model_prio(const struct lull_model *model, uint32_t task)
+{
+    return model->tasks.items[task].prio;
 }
 
 uint32_t lull_model_task_count(const struct lull_model *model)

@@ -42,7 +42,8 @@ void lull_model_finish(struct lull_model *model);
 
 /* Makes `alarm` be called once, before the first event at or after `time_ns` is understood (with
  * the time of the event), or at the end of reading if there is none (with INT64_MAX). It may set
- * the next one. INT64_MAX: none. So that a consumer can cut what lasts at an exact time. */
+ * the next one, but not at the end. INT64_MAX: none. So that a consumer can cut what lasts at an
+ * exact time. */
 void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
                           void (*alarm)(void *user, int64_t time_ns), void *user);
 
@@ -50,7 +51,8 @@ void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
 
 /* CPUs of a host seen so far are 0 … count - 1; some of them may never have told anything. */
 int32_t lull_model_cpu_count(const struct lull_model *model, uint32_t host);
-/* Who is on a CPU: LULL_NONE and true: idle; false: not known. *since_ns as in lull_switch_fact. */
+/* Who is on a CPU: LULL_NONE and true: idle; false: not known. *since_ns: until then switch facts
+ * have told what was on the CPU. */
 bool lull_model_running(const struct lull_model *model, uint32_t host, int32_t cpu, uint32_t *task,
                         int64_t *since_ns);
 /* Calls `visit` for each system call that has begun and not ended, with is_open, end_ns = now. */

@@ -5,6 +5,12 @@
 
 const struct lull_analysis_class *const lull_analyses[] = {
     &lull_analysis_cputop,
+    &lull_analysis_sched,
+    &lull_analysis_syscallstats,
+    &lull_analysis_io,
+    &lull_analysis_futex,
+    &lull_analysis_irq,
+    &lull_analysis_memtop,
     NULL,
 };
 

@@ -10,6 +10,7 @@
 #ifndef LULL_ANALYSIS_ANALYSIS_H
 #define LULL_ANALYSIS_ANALYSIS_H
 
+#include "analysis/coverage.h"
 #include "analysis/result.h"
 #include "base/distribution.h"
 #include "kernel/model.h"
@@ -33,6 +34,9 @@ struct lull_numbers {
     const int64_t *items;
     uint32_t count;
 };
+
+/* Whether all are wanted, or this one. */
+bool lull_numbers_have(const struct lull_numbers *numbers, int64_t number);
 
 /* What was asked; borrowed by the runner and its instances. */
 struct lull_question_params {
@@ -64,7 +68,8 @@ struct lull_analysis {
     struct lull_model *model;
     const struct lull_session *session; /* may be NULL in tests */
     const struct lull_question_params *params;
-    int64_t begin_ns; /* of the window */
+    const struct lull_coverage *coverage; /* by host: the time it was recorded in; or NULL */
+    int64_t begin_ns;                     /* of the window */
 };
 
 struct lull_analysis_class {
@@ -88,7 +93,14 @@ struct lull_analysis_class {
 
 /* All analyses, NULL-terminated: one line each in analyses.c. */
 extern const struct lull_analysis_class lull_analysis_cputop;
+extern const struct lull_analysis_class lull_analysis_futex;
+extern const struct lull_analysis_class lull_analysis_io;
 extern const struct lull_analysis_class lull_analysis_sched;
+extern const struct lull_analysis_class lull_analysis_freq;
+extern const struct lull_analysis_class lull_analysis_irq;
+extern const struct lull_analysis_class lull_analysis_memtop;
+extern const struct lull_analysis_class lull_analysis_nettop;
+extern const struct lull_analysis_class lull_analysis_syscallstats;
 extern const struct lull_analysis_class *const lull_analyses[];
 const struct lull_analysis_class *lull_analysis_find(const char *name);
 

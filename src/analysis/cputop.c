@@ -13,6 +13,7 @@ struct cpu_use {
     int64_t busy_ns;  /* with tasks that are asked for */
     int64_t other_ns; /* with others */
     int64_t idle_ns;
+    int64_t begin_ns; /* nothing before that counts */
     uint32_t host;
     int32_t cpu;
 };
@@ -54,7 +55,11 @@ static struct cpu_use *use_of_cpu(struct cputop *top, uint32_t host, int32_t cpu
     }
     uint32_t *slot = lull_slots_at(&top->cpu_numbers.items[host], (uint32_t)cpu);
     if (G_UNLIKELY(*slot == 0)) {
-        lull_vec_push(&top->cpus, (struct cpu_use){.host = host, .cpu = cpu});
+        /* Before the first event of its host nothing was recorded. */
+        const int64_t begin_ns = top->head.coverage
+                                     ? MAX(top->head.begin_ns, top->head.coverage[host].first_ns)
+                                     : top->head.begin_ns;
+        lull_vec_push(&top->cpus, (struct cpu_use){.host = host, .cpu = cpu, .begin_ns = begin_ns});
         *slot = (uint32_t)top->cpus.count;
     }
     return &top->cpus.items[*slot - 1];
@@ -70,7 +75,7 @@ static void account(struct cputop *top, uint32_t host, int32_t cpu, uint32_t tas
                     int64_t until_ns)
 {
     struct cpu_use *use = use_of_cpu(top, host, cpu);
-    const int64_t ran_ns = until_ns - MAX(since_ns, top->head.begin_ns);
+    const int64_t ran_ns = until_ns - MAX(since_ns, use->begin_ns);
     if (ran_ns < 0) {
         return;
     }
@@ -150,13 +155,16 @@ static void cputop_close(struct lull_analysis *analysis, int64_t end_ns)
     const uint32_t n_hosts = analysis->session ? lull_session_host_count(analysis->session) : 1;
     top->end_ns = end_ns;
     for (uint32_t host = 0; host < n_hosts; host++) {
+        /* Behind the last event of its host nothing is known of a CPU. */
+        const int64_t until_ns =
+            analysis->coverage ? MIN(end_ns, analysis->coverage[host].last_ns) : end_ns;
         const int32_t n_cpus = lull_model_cpu_count(analysis->model, host);
         for (int32_t cpu = 0; cpu < n_cpus; cpu++) {
             uint32_t task;
             int64_t since_ns;
             if (lull_params_want_cpu(analysis->params, host, cpu) &&
                 lull_model_running(analysis->model, host, cpu, &task, &since_ns)) {
-                account(top, host, cpu, task, since_ns, end_ns);
+                account(top, host, cpu, task, since_ns, until_ns);
             }
         }
     }

@@ -3,7 +3,7 @@
 
 #include "analysis/analysis.h"
 
-static bool is_in(const struct lull_numbers *numbers, int64_t number)
+bool lull_numbers_have(const struct lull_numbers *numbers, int64_t number)
 {
     for (uint32_t i = 0; i < numbers->count; i++) {
         if (numbers->items[i] == number) {
@@ -24,7 +24,7 @@ bool lull_params_want_task(const struct lull_question_params *params,
     }
     const struct lull_task *known = lull_model_task(model, task);
     if ((params->host >= 0 && known->host != (uint32_t)params->host) ||
-        !is_in(&params->tids, known->tid)) {
+        !lull_numbers_have(&params->tids, known->tid)) {
         return false;
     }
     return !params->comms || g_strv_contains(params->comms, lull_model_comm(model, task, time_ns));
@@ -32,7 +32,7 @@ bool lull_params_want_task(const struct lull_question_params *params,
 
 bool lull_params_want_cpu(const struct lull_question_params *params, uint32_t host, int32_t cpu)
 {
-    return (params->host < 0 || host == (uint32_t)params->host) && is_in(&params->cpus, cpu);
+    return (params->host < 0 || host == (uint32_t)params->host) && lull_numbers_have(&params->cpus, cpu);
 }
 
 bool lull_params_want_duration(const struct lull_question_params *params, int64_t duration_ns)

@@ -38,8 +38,9 @@ struct lull_runner {
     uint32_t next_handle, n_closed;
     GPtrArray **notes; /* what the trace lacks, by class */
 
-    bool is_empty;             /* the session has no event */
-    int64_t first_ns, last_ns; /* of all events of the session */
+    struct lull_coverage *coverage; /* by host; NULL without session */
+    bool is_empty;                  /* the session has no event */
+    int64_t first_ns, last_ns;      /* of all events of the session */
 
     void (*at_end)(void *user);
     void *at_end_user;
@@ -126,6 +127,7 @@ uint32_t lull_runner_open(struct lull_runner *runner, int64_t begin_ns)
         analysis->model = runner->model;
         analysis->session = runner->session;
         analysis->params = &runner->params[i];
+        analysis->coverage = runner->coverage;
         analysis->begin_ns = begin_ns;
         if (analysis->class->open) {
             analysis->class->open(analysis);
@@ -363,6 +365,23 @@ static GPtrArray *notes_of(const struct lull_session *session,
     return notes;
 }
 
+static void find_coverage(struct lull_runner *runner)
+{
+    /* Hosts that no analysis asks for are not read. */
+    int32_t only_host = runner->n ? runner->params[0].host : -1;
+    for (uint32_t i = 1; i < runner->n; i++) {
+        only_host = runner->params[i].host == only_host ? only_host : -1;
+    }
+    runner->coverage = lull_coverage_find(runner->session, only_host);
+    runner->first_ns = INT64_MAX;
+    runner->last_ns = INT64_MIN;
+    for (uint32_t host = 0; host < lull_session_host_count(runner->session); host++) {
+        runner->first_ns = MIN(runner->first_ns, runner->coverage[host].first_ns);
+        runner->last_ns = MAX(runner->last_ns, runner->coverage[host].last_ns);
+    }
+    runner->is_empty = runner->first_ns > runner->last_ns;
+}
+
 struct lull_runner *lull_runner_new(struct lull_session *session,
                                     const struct lull_analysis_class *const *classes,
                                     const struct lull_question_params *params, uint32_t n,
@@ -382,7 +401,9 @@ struct lull_runner *lull_runner_new(struct lull_session *session,
             runner->notes[i] = notes_of(session, classes[i], params[i].host);
         }
     }
-    runner->is_empty = session && !lull_coverage_find(session, &runner->first_ns, &runner->last_ns);
+    if (session) {
+        find_coverage(runner);
+    }
     runner->model = lull_model_new(session, groups);
     subscribe(runner);
     return runner;
@@ -404,6 +425,7 @@ void lull_runner_free(struct lull_runner *runner)
     }
     lull_vec_free(&runner->open);
     lull_model_free(runner->model);
+    g_free(runner->coverage);
     g_free(runner->notes);
     g_free(runner->params);
     g_free(runner->classes);

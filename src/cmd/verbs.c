@@ -4,12 +4,24 @@
 
 #include <stddef.h>
 
+extern const struct lull_verb lull_verb_cputop;
 extern const struct lull_verb lull_verb_critpath;
 extern const struct lull_verb lull_verb_export;
+extern const struct lull_verb lull_verb_futex;
 extern const struct lull_verb lull_verb_info;
+extern const struct lull_verb lull_verb_iolatencyfreq;
+extern const struct lull_verb lull_verb_iolatencystats;
+extern const struct lull_verb lull_verb_iolatencytop;
+extern const struct lull_verb lull_verb_iolog;
+extern const struct lull_verb lull_verb_iousagetop;
 extern const struct lull_verb lull_verb_print;
 extern const struct lull_verb lull_verb_requests;
+extern const struct lull_verb lull_verb_schedfreq;
+extern const struct lull_verb lull_verb_schedlog;
+extern const struct lull_verb lull_verb_schedstats;
+extern const struct lull_verb lull_verb_schedtop;
 extern const struct lull_verb lull_verb_sync;
+extern const struct lull_verb lull_verb_syscallstats;
 
 const struct lull_verb *const lull_verbs[] = {
     &lull_verb_critpath,
@@ -18,6 +30,18 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_print,
     &lull_verb_sync,
     &lull_verb_export,
+    &lull_verb_cputop,
+    &lull_verb_schedfreq,
+    &lull_verb_schedlog,
+    &lull_verb_schedstats,
+    &lull_verb_schedtop,
+    &lull_verb_syscallstats,
+    &lull_verb_iousagetop,
+    &lull_verb_iolatencystats,
+    &lull_verb_iolatencytop,
+    &lull_verb_iolatencyfreq,
+    &lull_verb_iolog,
+    &lull_verb_futex,
     NULL,
 };
 

@@ -105,6 +105,41 @@ static void report_switch(struct lull_model *model, struct machine *machine, int
     REPORT(model, switched, &fact);
 }
 
+void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, int64_t begin_ns,
+                int64_t since_ns)
+{
+    struct cpu *cpu = &machine->cpus.items[c];
+    begin_ns = CLAMP(begin_ns, cpu->told_ns, MAX(machine->last_ns, cpu->told_ns));
+    if (cpu->task == LULL_NONE) { /* as before */
+        cpu->since_ns = MAX(cpu->since_ns, since_ns);
+        return;
+    }
+    uint32_t left = cpu->task;
+    struct task *task = &model->tasks.items[left];
+    int64_t since = CLAMP(cpu->since_ns, cpu->told_ns, begin_ns);
+    struct lull_switch_fact fact = {
+        .time_ns = begin_ns,
+        .host = machine->host,
+        .cpu = c,
+        .task = LULL_NONE,
+        .is_unknown = true,
+        .previous = task->is_idle ? LULL_NONE : left,
+        .since_ns = since,
+        .unknown_ns = since - cpu->told_ns,
+        .prio = LULL_NO_PRIO,
+        .previous_prio = task->prio,
+        .wakeup_ns = INT64_MIN,
+        .waker = LULL_NONE,
+    };
+    cpu->task = LULL_NONE;
+    cpu->told_ns = begin_ns;
+    cpu->since_ns = MAX(since_ns, begin_ns);
+    REPORT(model, switched, &fact);
+    if (task->state == LULL_STATE_RUNNING)
+        change(model, left, MAX(begin_ns, task->since_ns), LULL_STATE_NONE, c, NULL);
+    lose(model, left);
+}
+
 void sched_prio(struct lull_model *model, const struct machine *machine, int64_t t, uint32_t task,
                 int64_t told, int32_t offset)
 {
@@ -145,6 +180,7 @@ static enum lull_state state_after_switch(const struct task *task, int64_t prev_
 static void bury(struct lull_model *model, struct machine *machine, uint32_t number)
 {
     struct task *task = &model->tasks.items[number];
+    calls_died(model, machine, number);
     task->public.is_dead = true;
     if (lull_map_find(&machine->by_tid, (uint32_t)task->public.tid) == number)
         lull_map_remove(&machine->by_tid, (uint32_t)task->public.tid);
@@ -223,6 +259,7 @@ void sched_switched(struct lull_model *model, struct machine *machine, int32_t c
         return;
     struct cpu *cpu = &machine->cpus.items[c];
     irq_reset(cpu);
+    cpu->switch_stream = model->stream;
     if (cpu->task != LULL_NONE && model->tasks.items[cpu->task].public.tid != ev->prev_tid) {
         /* Another task should have been here: switches of this CPU were lost, and since when this
          * one was is not known. */
@@ -366,6 +403,10 @@ void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
     if (ev->parent_tid > 0) {
         uint32_t parent = model_task(model, machine, ev->parent_tid, 0);
         model->tasks.items[number].parent = parent;
+        if (has_tid && LULL_HAS(ev, sched_process_fork, parent_pid) &&
+            model->tasks.items[parent].public.pid < 0)
+            model->tasks.items[parent].public.pid = ev->parent_pid;
+        calls_forked(model, parent, number, t);
     }
     model_rename(model, number, ev->child_comm, t);
 }
@@ -390,6 +431,8 @@ void sched_executed(struct lull_model *model, struct machine *machine, int32_t c
         }
         number = model_task(model, machine, ev->tid, c);
     }
+    if (number != LULL_NONE && model->follows_files)
+        files_executed(model, number, t);
     if (number == LULL_NONE || !LULL_HAS(ev, sched_process_exec, filename))
         return;
     struct lull_text name = ev->filename;
@@ -430,6 +473,8 @@ void sched_dumped(struct lull_model *model, struct machine *machine, int64_t t,
         task->public.pid = ev->pid;
     if (task->public.ppid < 0 && LULL_HAS(ev, statedump_process, ppid))
         task->public.ppid = ev->ppid;
+    if (model->follows_files && LULL_HAS(ev, statedump_process, table))
+        files_dumped_process(model, number, (uint64_t)ev->table);
     if (task->name == LULL_NONE)
         model_rename(model, number, ev->name, t);
     if (task->prio == LULL_NO_PRIO && LULL_HAS(ev, statedump_process, prio))

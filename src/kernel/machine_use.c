@@ -69,7 +69,7 @@ static void use_power(struct lull_model *model, struct machine *machine, int32_t
 {
     if (c < 0 || c >= LULL_MAX_CPUS)
         return;
-    struct cpu *cpu = model_cpu(machine, c);
+    struct cpu *cpu = model_cpu(model, machine, c);
     *(kind == LULL_POWER_IDLE ? &cpu->idle_state : &cpu->frequency_khz) = value;
     struct lull_power_fact fact = {t, machine->host, c, kind, value};
     REPORT(model, power, &fact);

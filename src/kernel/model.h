@@ -33,7 +33,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
 void lull_model_run(struct lull_model *model, void (*progress)(void *user), void *user);
 
 /* Feeds one typed event; for tests and sources that have no session. `event` is the struct of `id`.
- */
+ * System calls are told by their number (of x86-64). */
 void lull_model_feed(struct lull_model *model, unsigned id, const void *event, uint32_t host,
                      int32_t cpu, int64_t time_ns);
 /* Says that reading is over: states that still last are reported up to the last event of their
@@ -87,9 +87,10 @@ const char *lull_model_label(const struct lull_model *model, uint32_t label);
 uint32_t lull_model_request_count(const struct lull_model *model);
 const struct lull_block_request *lull_model_request(const struct lull_model *model,
                                                     uint32_t request);
-/* Name of the block device of a request ("vda"), or NULL if no state dump told it. Tracers give
- * requests wrong device numbers on some kernels (LTTng 2.13 on Linux 6.1); then the device is told
- * by bios merged into the request, or by others that completed in the same interrupt. */
+/* Name of the block device (mapped_dev) of a request ("vda"), or NULL if no state dump told it.
+ * Tracers give requests wrong device numbers on some kernels (LTTng 2.13 on Linux 6.1); then the
+ * device is told by bios merged into the request, or by others that completed in the same
+ * interrupt. */
 const char *lull_model_device(const struct lull_model *model, uint32_t request);
 const struct lull_flows *lull_model_flows(const struct lull_model *model);
 /* Begin and end of the events seen; begin > end if there were none. */

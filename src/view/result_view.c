@@ -1,4 +1,5 @@
 /* What the views of results share: columns, rows, pieces of JSON. */
+#include <errno.h>
 #include <math.h>
 
 #include "view/result_private.h"
@@ -25,6 +26,12 @@ bool lull_result_finish(struct lull_result_view *view, GError **error)
     lull_line_free(&view->line);
     g_free(view);
     return is_written;
+}
+
+void lull_result_drop(struct lull_result_view *view)
+{
+    view->out.error = EPIPE; /* nobody listens */
+    lull_result_finish(view, NULL);
 }
 
 void lull_result_flush(struct lull_result_view *view)

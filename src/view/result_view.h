@@ -37,6 +37,9 @@ struct lull_sink *lull_result_sink(struct lull_result_view *view);
  * written; a closed pipe is not an error. */
 bool lull_result_finish(struct lull_result_view *view, GError **error);
 
+/* Frees a view that was shown nothing, and writes nothing. */
+void lull_result_drop(struct lull_result_view *view);
+
 /* The metadata document of LAMI 1.0.1 for an analysis. */
 bool lull_lami_metadata(const struct lull_analysis_class *analysis, FILE *file, GError **error);
 

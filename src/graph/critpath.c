@@ -175,14 +175,16 @@ static bool is_resolvable(const struct lull_graph_point *edge)
 }
 
 /* Leaves the line for the explanation of its wait, to come back when that is done. */
-static void enter_wait(struct walk *walk, const struct lull_graph_point *edge)
+static void enter_wait(struct walk *walk, const struct lull_graph_point *edge, int64_t wait_ns)
 {
     lull_vec_push(&walk->frames, (struct frame){.line = walk->line,
                                                 .index = walk->index - 1,
                                                 .wait = walk->wait,
                                                 .bound_ns = walk->bound_ns});
     if (walk->waits != NULL) {
-        const struct lull_path_wait wait = {walk->wait, walk->line, edge->detail};
+        const int64_t begin_ns = MAX(wait_ns, walk->begin_ns);
+        const struct lull_path_wait wait = {walk->wait, walk->line, edge->detail, begin_ns,
+                                            begin_ns > MAX(walk->bound_ns, walk->begin_ns)};
         g_array_append_val(walk->waits, wait);
         walk->wait = walk->waits->len - 1;
     }
@@ -210,7 +212,7 @@ static bool resolve(struct walk *walk, const struct lull_graph_point *points)
     if (!can_jump(walk, link)) {
         return false;
     }
-    enter_wait(walk, edge);
+    enter_wait(walk, edge, wait_ns);
     walk->bound_ns = wait_ns;
     jump(walk, edge->link);
     return true;

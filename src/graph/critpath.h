@@ -5,6 +5,7 @@
 #define LULL_GRAPH_CRITPATH_H
 
 #include <glib.h>
+#include <stdbool.h>
 
 #include "graph/graph.h"
 
@@ -12,7 +13,9 @@
 struct lull_path_wait {
     uint32_t within; /* the wait in whose explanation this one lies, or LULL_NONE */
     uint32_t line;
-    uint32_t detail; /* of the edge */
+    uint32_t detail;  /* of the edge */
+    int64_t begin_ns; /* from here on it is explained */
+    bool is_whole;    /* it also began there; else before what it is to explain: it was idle */
 };
 
 /* A piece of the path. */

@@ -11,7 +11,7 @@
 struct adding {
     struct lull_portions *portions;
     GArray *waits; /* struct lull_path_wait */
-    uint32_t first_part;
+    int64_t begin_ns;
     struct lull_map parts; /* portion and lock to the part */
 };
 
@@ -158,19 +158,31 @@ static uint32_t lock_of(struct lull_portions *portions, uint32_t line, uint32_t 
     return number_of(portions->lock_numbers, portions->locks, &lock, sizeof lock);
 }
 
-/* The outermost lock that the piece lies within. Its own wait counts if it is for a task; what a
- * timer or a disk ended was not somebody's hold. */
+/* Whether the piece is itself a wait for something that a task holds. What a timer or a disk ended
+ * was not somebody's hold, and who has been waiting since before the work began is idle. */
+static bool may_be_lock(const struct adding *adding, const struct path_piece *piece)
+{
+    const struct lull_hop *hop = piece->hop;
+    const int64_t since_ns =
+        hop->wait == LULL_NONE
+            ? adding->begin_ns
+            : g_array_index(adding->waits, struct lull_path_wait, hop->wait).begin_ns;
+    return piece->state == LULL_STATE_BLOCKED && hop->begin_ns > since_ns &&
+           (hop->cause == LULL_CAUSE_TASK || hop->cause == LULL_CAUSE_UNKNOWN);
+}
+
+/* The outermost lock that the piece lies within. */
 static uint32_t find_lock(struct adding *adding, const struct path_piece *piece, uint32_t *holder)
 {
     uint32_t found = LULL_NONE;
     const struct lull_hop *hop = piece->hop;
-    if (piece->state == LULL_STATE_BLOCKED &&
-        (hop->cause == LULL_CAUSE_TASK || hop->cause == LULL_CAUSE_UNKNOWN))
+    if (may_be_lock(adding, piece))
         found = lock_of(adding->portions, hop->line, hop->detail, piece->end_ns, holder);
     for (uint32_t w = hop->wait; w != LULL_NONE;) {
         const struct lull_path_wait *wait = &g_array_index(adding->waits, struct lull_path_wait, w);
-        uint32_t task = LULL_NONE;
-        uint32_t lock = lock_of(adding->portions, wait->line, wait->detail, piece->end_ns, &task);
+        uint32_t task = LULL_NONE, lock = LULL_NONE;
+        if (wait->is_whole)
+            lock = lock_of(adding->portions, wait->line, wait->detail, piece->end_ns, &task);
         if (lock != LULL_NONE && task != LULL_NONE) {
             found = lock;
             *holder = task;
@@ -182,28 +194,28 @@ static uint32_t find_lock(struct adding *adding, const struct path_piece *piece,
 
 /* ---- parts ---- */
 
-/* Who waited for this, the line asked about first. */
+/* Who waited for this, from the innermost wait to the line asked about. */
 static const char *tell_through(struct adding *adding, const struct lull_hop *hop)
 {
     struct lull_portions *portions = adding->portions;
     const struct lull_model *model = portions->eg->model;
-    if (hop->wait == LULL_NONE)
-        return NULL;
-    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-    g_ptr_array_add(names, NULL);
+    const char *last_comm = NULL;
+    uint32_t last_host = LULL_NONE;
+    g_autoptr(GString) out = g_string_new(NULL);
     for (uint32_t w = hop->wait; w != LULL_NONE;) {
         const struct lull_path_wait *wait = &g_array_index(adding->waits, struct lull_path_wait, w);
         const uint32_t host = lull_model_task(model, wait->line)->host;
         const char *comm = kind_of(portions, wait->line, hop->end_ns);
-        g_ptr_array_insert(names, 0,
-                           lull_session_host_count(portions->session) > 1
-                               ? g_strdup_printf("%s on %s", comm,
-                                                 lull_session_host(portions->session, host)->name)
-                               : g_strdup(comm));
         w = wait->within;
+        if (comm == last_comm && host == last_host)
+            continue; /* threads of one program that waited for each other */
+        last_comm = comm;
+        last_host = host;
+        g_string_append_printf(out, "%s%s", out->len ? ", waited for by " : "", comm);
+        if (lull_session_host_count(portions->session) > 1)
+            g_string_append_printf(out, " on %s", lull_session_host(portions->session, host)->name);
     }
-    g_autofree char *joined = g_strjoinv(", ", (char **)names->pdata);
-    return intern(portions, joined);
+    return out->len ? intern(portions, out->str) : NULL;
 }
 
 static uint32_t portion_of(struct lull_portions *portions, const struct path_piece *piece,
@@ -304,6 +316,7 @@ uint32_t lull_portions_add(struct lull_portions *portions, uint32_t task, int64_
                                  .begin_ns = begin_ns,
                                  .end_ns = end_ns,
                                  .first_part = (uint32_t)portions->parts.count};
+    adding->begin_ns = begin_ns;
     g_array_set_size(adding->waits, 0);
     lull_map_clear(&adding->parts);
     g_autoptr(GArray) hops = lull_critpath_find_waits(portions->eg->graph, task, begin_ns, end_ns,
@@ -328,6 +341,11 @@ uint32_t lull_portions_count(const struct lull_portions *portions)
 const struct lull_portion *lull_portions_at(const struct lull_portions *portions, uint32_t portion)
 {
     return portions->portions->pdata[portion];
+}
+
+uint32_t lull_portions_lock_count(const struct lull_portions *portions)
+{
+    return portions->locks->len;
 }
 
 const struct lull_lock *lull_portions_lock(const struct lull_portions *portions, uint32_t lock)

@@ -34,7 +34,7 @@ struct lull_part {
     int32_t tid; /* of the task, or LULL_SEVERAL_TIDS */
     /* Of the holder if there is a lock, else of the waker or of who had the CPU; -1: nobody. */
     int32_t other_tid;
-    const char *through; /* "asker on client, server on web": who waited for it; NULL: nobody */
+    const char *through; /* "server on web, waited for by asker on client"; NULL: nobody waited */
 };
 
 struct lull_sample {
@@ -60,6 +60,7 @@ uint32_t lull_portions_add(struct lull_portions *portions, uint32_t task, int64_
 
 uint32_t lull_portions_count(const struct lull_portions *portions);
 const struct lull_portion *lull_portions_at(const struct lull_portions *portions, uint32_t portion);
+uint32_t lull_portions_lock_count(const struct lull_portions *portions);
 const struct lull_lock *lull_portions_lock(const struct lull_portions *portions, uint32_t lock);
 uint32_t lull_sample_count(const struct lull_portions *portions);
 const struct lull_sample *lull_sample_at(const struct lull_portions *portions, uint32_t sample);

@@ -341,9 +341,10 @@ const struct lull_verb lull_verb_why = {
         "all that happens meanwhile; a futex can also be a condition variable, which the kernel "
         "does not tell apart.\n"
         "\n"
-        "A sentence needs a difference that can be told from chance: the 95 % interval (a "
-        "bootstrap of the instances, the same each time) is above 0, and with fewer than 5 slow "
-        "ones one of them has more of it than any typical one. Things below 5 % of the difference "
+        "A sentence needs a difference that can be told from chance: one slow instance has far "
+        "more of it than any typical one; or the 95 % interval (a bootstrap of the instances, the "
+        "same each time) is above 0, and with fewer than 5 slow ones one of them has more of it "
+        "than any typical one. Things below 5 % of the difference "
         "are left out. At most 5 sentences are printed for each kind, or --limit N. What was lost "
         "or cannot be known is said.",
     .output =

@@ -242,12 +242,15 @@ static void find_tasks(const struct comparing *c, uint32_t unit, const double *v
     }
 }
 
-static void find_outstanding(const struct comparing *c, uint32_t unit, const double *slow,
+/* True if one is far above the typical ones: by more than twice their range. */
+static bool find_outstanding(const struct comparing *c, uint32_t unit, const double *slow,
                              const double *typical, struct lull_contribution *contribution)
 {
-    double above = 0, most = -1;
-    for (uint32_t i = 0; i < c->typical.count; i++)
+    double below = typical[0], above = 0, most = -1;
+    for (uint32_t i = 0; i < c->typical.count; i++) {
         above = MAX(above, typical[i]);
+        below = MIN(below, typical[i]);
+    }
     for (uint32_t i = 0; i < c->slow.count; i++) {
         contribution->n_outstanding += slow[i] > above;
         if (slow[i] > most) {
@@ -256,6 +259,7 @@ static void find_outstanding(const struct comparing *c, uint32_t unit, const dou
         }
     }
     find_tasks(c, unit, slow, contribution->n_outstanding ? above : 0, contribution);
+    return most > above + 2 * (above - below) && c->typical.count >= FEW;
 }
 
 static int compare_details(const void *a, const void *b)
@@ -298,17 +302,22 @@ static void find_details(const struct comparing *c, uint32_t unit,
 
 /* ---- all of it ---- */
 
-/* Whether it can be told from chance. Few slow samples hardly differ from each other by chance
- * alone, so one of them must have more of it than any typical one. */
-static bool is_certain(const struct comparing *c, const struct lull_contribution *contribution)
+/* Whether it can be told from chance: because the interval says so (few slow samples hardly differ
+ * from each other by chance, so one of them must have more of it than any typical one), or because
+ * one of them has far more of it than any typical one, and so not all need to have it. */
+static bool is_certain(const struct comparing *c, const struct lull_contribution *contribution,
+                       bool is_far)
 {
-    return contribution->low_ns > 0 && (c->slow.count >= FEW || contribution->n_outstanding > 0);
+    return is_far ||
+           (contribution->low_ns > 0 && (c->slow.count >= FEW || contribution->n_outstanding > 0));
 }
 
-static struct lull_contribution examine(struct comparing *c, const struct unit *unit)
+/* False if it cannot be told from chance. */
+static bool examine(struct comparing *c, const struct unit *unit,
+                    struct lull_contribution *contribution)
 {
     const uint32_t number = (uint32_t)(unit - c->units);
-    struct lull_contribution contribution = {
+    *contribution = (struct lull_contribution){
         .lock = unit->lock,
         .slow_ns = unit->slow_ns,
         .typical_ns = unit->typical_ns,
@@ -318,10 +327,10 @@ static struct lull_contribution examine(struct comparing *c, const struct unit *
     };
     g_autofree double *slow = values_of(c, &c->slow, number);
     g_autofree double *typical = values_of(c, &c->typical, number);
-    find_details(c, number, &contribution);
-    find_interval(c, unit, slow, typical, &contribution);
-    find_outstanding(c, number, slow, typical, &contribution);
-    return contribution;
+    find_details(c, number, contribution);
+    find_interval(c, unit, slow, typical, contribution);
+    const bool is_far = find_outstanding(c, number, slow, typical, contribution);
+    return is_certain(c, contribution, is_far);
 }
 
 static void rank(struct comparing *c, struct lull_comparison *result, uint32_t most, double least)
@@ -337,8 +346,8 @@ static void rank(struct comparing *c, struct lull_comparison *result, uint32_t m
     for (uint32_t i = 0; i < c->n_units && result->n_contributions < most; i++) {
         if (difference_of(order[i]) <= 0 || difference_of(order[i]) < least * result->difference_ns)
             break;
-        struct lull_contribution contribution = examine(c, order[i]);
-        if (is_certain(c, &contribution))
+        struct lull_contribution contribution;
+        if (examine(c, order[i], &contribution))
             result->contributions[result->n_contributions++] = contribution;
         else
             g_free(contribution.details);

@@ -171,11 +171,13 @@ static bool may_be_lock(const struct adding *adding, const struct path_piece *pi
            (hop->cause == LULL_CAUSE_TASK || hop->cause == LULL_CAUSE_UNKNOWN);
 }
 
-/* The outermost lock that the piece lies within. */
-static uint32_t find_lock(struct adding *adding, const struct path_piece *piece, uint32_t *holder)
+/* The outermost lock that the piece lies within; *within: the wait around it. */
+static uint32_t find_lock(struct adding *adding, const struct path_piece *piece, uint32_t *holder,
+                          uint32_t *within)
 {
     uint32_t found = LULL_NONE;
     const struct lull_hop *hop = piece->hop;
+    *within = hop->wait;
     if (may_be_lock(adding, piece))
         found = lock_of(adding->portions, hop->line, hop->detail, piece->end_ns, holder);
     for (uint32_t w = hop->wait; w != LULL_NONE;) {
@@ -186,6 +188,7 @@ static uint32_t find_lock(struct adding *adding, const struct path_piece *piece,
         if (lock != LULL_NONE && task != LULL_NONE) {
             found = lock;
             *holder = task;
+            *within = wait->within;
         }
         w = wait->within;
     }
@@ -195,17 +198,17 @@ static uint32_t find_lock(struct adding *adding, const struct path_piece *piece,
 /* ---- parts ---- */
 
 /* Who waited for this, from the innermost wait to the line asked about. */
-static const char *tell_through(struct adding *adding, const struct lull_hop *hop)
+static const char *tell_through(struct adding *adding, uint32_t within, int64_t time_ns)
 {
     struct lull_portions *portions = adding->portions;
     const struct lull_model *model = portions->eg->model;
     const char *last_comm = NULL;
     uint32_t last_host = LULL_NONE;
     g_autoptr(GString) out = g_string_new(NULL);
-    for (uint32_t w = hop->wait; w != LULL_NONE;) {
+    for (uint32_t w = within; w != LULL_NONE;) {
         const struct lull_path_wait *wait = &g_array_index(adding->waits, struct lull_path_wait, w);
         const uint32_t host = lull_model_task(model, wait->line)->host;
-        const char *comm = kind_of(portions, wait->line, hop->end_ns);
+        const char *comm = kind_of(portions, wait->line, time_ns);
         w = wait->within;
         if (comm == last_comm && host == last_host)
             continue; /* threads of one program that waited for each other */
@@ -244,9 +247,9 @@ static void take_piece(void *user, const struct path_piece *piece)
 {
     struct adding *adding = user;
     struct lull_portions *portions = adding->portions;
-    uint32_t other, holder = LULL_NONE;
+    uint32_t other, within, holder = LULL_NONE;
     const uint32_t portion = portion_of(portions, piece, &other);
-    const uint32_t lock = find_lock(adding, piece, &holder);
+    const uint32_t lock = find_lock(adding, piece, &holder, &within);
     if (lock != LULL_NONE)
         other = holder;
     const int64_t duration_ns = piece->end_ns - piece->begin_ns;
@@ -260,7 +263,7 @@ static void take_piece(void *user, const struct path_piece *piece)
                                          .duration_ns = duration_ns,
                                          .tid = tid_of(portions, piece->hop->line),
                                          .other_tid = tid_of(portions, other),
-                                         .through = tell_through(adding, piece->hop)});
+                                         .through = tell_through(adding, within, piece->end_ns)});
         return;
     }
     struct lull_part *part = &portions->parts.items[found];

@@ -15,12 +15,26 @@ PyObject *text_to_str(const char *data, Py_ssize_t length)
     return PyUnicode_DecodeUTF8(data, length, "backslashreplace");
 }
 
+/* A live session may wait for ever, and Python could not break it off. */
+static bool is_live(const char *path)
+{
+    return g_str_has_prefix(path, "net://") || g_str_has_prefix(path, "net4://") ||
+           g_str_has_prefix(path, "net6://");
+}
+
 /* Opens all paths; false with the library's error. */
 static bool add_paths(struct lull_session *session, GPtrArray *paths, GError **error)
 {
-    for (guint i = 0; i < paths->len; i++)
+    for (guint i = 0; i < paths->len; i++) {
+        if (is_live(paths->pdata[i])) {
+            g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
+                        "%s: live sessions are not read from Python; 'lull print' follows them",
+                        (const char *)paths->pdata[i]);
+            return false;
+        }
         if (!lull_session_add(session, paths->pdata[i], error))
             return false;
+    }
     return true;
 }
 
@@ -52,6 +66,7 @@ static PyObject *module_open(PyObject *module, PyObject *args)
     self->reading = (struct reading){0};
     self->generation = 0;
     self->is_busy = false;
+    self->is_filtered = false;
     self->names = g_hash_table_new(NULL, NULL);
     self->session = lull_session_new();
     g_autoptr(GError) error = NULL;

@@ -58,7 +58,11 @@ void lull_session_free(struct lull_session *session);
  * or the same packed in an archive (.tar, also compressed with gzip, bzip2, xz or zstd).
  * Directories that hold parts of one trace (rotation chunks, snapshots) are one trace. False and an
  * error if there is no trace there or it cannot be read at all; damage that leaves something to
- * read goes to lull_session_problem() instead. A trace that is there already is not added again. */
+ * read goes to lull_session_problem() instead. A trace that is there already is not added again.
+ * A `path` of the form net://HOST[:PORT]/host/TARGET/SESSION is a live session: a recording that an
+ * LTTng relay hands on while it is made. Adding it waits until the recording has a trace, reading
+ * follows it until it ends. It can be read once only, and neither counted nor exported; traces,
+ * event classes and hosts may be added while it is read. */
 bool lull_session_add(struct lull_session *session, const char *path, GError **error);
 
 /** Adds what lies below several paths at once: directories of one trace, such as its rotation
@@ -109,6 +113,13 @@ void lull_session_limit(struct lull_session *session, int64_t begin_ns, int64_t 
 /** Leaves out streams of other hosts (host < 0: all hosts) and other CPUs (cpu < 0: all CPUs).
  * Rewinds. */
 void lull_session_select(struct lull_session *session, int32_t host, int32_t cpu);
+/** From now on only events for which `expression` is true are handed out and counted; NULL: all.
+ * The language is that of --filter (docs/FILTER.md). Times in it that have no zone are UTC, or
+ * local ones if `is_local`. What it rejects by name, host, CPU or time is not decoded. False and
+ * LULL_ERROR_USAGE if it is wrong: the message gives column and reason; nothing has changed then.
+ * Rewinds. */
+bool lull_session_filter(struct lull_session *session, const char *expression, bool is_local,
+                         GError **error);
 
 /** Leaves out of each trace what lies outside of the time in which all its streams have packets.
  * False and an error if there is no such time for a trace; nothing has changed then. Rewinds. */
@@ -119,7 +130,8 @@ enum lull_order {
     LULL_ORDER_ADDED,      /**< by trace and stream, as they were added; one clock for a host */
     LULL_ORDER_BABELTRACE, /**< as Babeltrace 2 does: by the traces' UUIDs, names, the ids of stream
                                 class and stream; each trace's clock is what its metadata says, even
-                                if traces of one host disagree */
+                                if traces of one host disagree, and clocks that do not count
+                                nanoseconds are rounded as doubles are */
 };
 
 /** Sets the order for what is read from now on, and rewinds. */
@@ -135,6 +147,18 @@ int lull_session_next(struct lull_session *session, struct lull_event *event);
 /** The same without a copy: the next subscribed event, or NULL at the end. Borrowed until the next
  * call. */
 const struct lull_event *lull_session_read(struct lull_session *session);
+
+/** Has `wait` called before reading or adding waits for a live session, and ten times a second
+ * while it lasts: time to write what was read so far. If it returns false, live sessions end there.
+ * NULL for none. */
+void lull_session_on_wait(struct lull_session *session, bool (*wait)(void *user), void *user);
+/** For live sessions that are added from now on: true to begin with the oldest events that the
+ * relay still has, false (the default, as Babeltrace 2 does) with those that come after it was
+ * added. */
+void lull_session_follow_from_start(struct lull_session *session, bool from_start);
+/** True if reading a live session ended before the recording did, because the relay went away or
+ * answered nonsense; *error says why. */
+bool lull_session_failed(const struct lull_session *session, GError **error);
 
 /** Counts all events by class without merging, ignoring subscriptions but not limits and selection:
  *  calls `visit` for each class with at least one event, in the order of lull_session_each_class().
@@ -173,6 +197,9 @@ const struct lull_loss *lull_session_loss(const struct lull_session *session, ui
 /** Begin and end of everything in the session, on the joined clock (before limits). False if empty.
  */
 bool lull_session_range(const struct lull_session *session, int64_t *begin_ns, int64_t *end_ns);
+/** What times like "+1s" count from: the begin of everything, or, if only live sessions are there,
+ * the time when the first of them was added. 0 if there is neither. */
+int64_t lull_session_origin(const struct lull_session *session);
 
 /** Share read so far, 0..1, for a progress bar. */
 double lull_session_progress(const struct lull_session *session);

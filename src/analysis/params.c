@@ -32,7 +32,8 @@ bool lull_params_want_task(const struct lull_question_params *params,
 
 bool lull_params_want_cpu(const struct lull_question_params *params, uint32_t host, int32_t cpu)
 {
-    return (params->host < 0 || host == (uint32_t)params->host) && lull_numbers_have(&params->cpus, cpu);
+    return (params->host < 0 || host == (uint32_t)params->host) &&
+           lull_numbers_have(&params->cpus, cpu);
 }
 
 bool lull_params_want_duration(const struct lull_question_params *params, int64_t duration_ns)

@@ -70,6 +70,7 @@ struct lull_running_filter *lull_args_select_events(const struct lull_args *args
         .comm = lull_args_text(args, "comm"),
         .begin_ns = begin_ns,
         .end_ns = end_ns,
+        .is_live = lull_args_live(args) != NULL,
     };
     return lull_running_filter_new(session, &query);
 }

@@ -2,6 +2,7 @@
 #include "cmd/info.h"
 
 #include "analysis/event_counts.h"
+#include "cmd/live_list.h"
 #include "cmd/verb.h"
 
 static void collect(struct lull_info *info, bool with_events)
@@ -38,6 +39,9 @@ static void clear(struct lull_info *info)
 
 static int run(const struct lull_args *args, GError **error)
 {
+    if (lull_live_list_is_asked(args, true)) {
+        return lull_live_list_print(args, error);
+    }
     struct lull_info info = {.session = lull_args_open_session(args, error), .host = -1};
     if (!info.session) {
         return 1;
@@ -74,6 +78,7 @@ static const struct lull_example examples[] = {
      "The same for three machines, with their events by name."},
     {"lull info --events --timerange +1s,+2s my-trace",
      "How many events of each name there are in the second second."},
+    {"lull info net://localhost", "The live sessions that can be followed there."},
     {"lull info --json my-trace | jq '.lost.events'", "How many events the tracer discarded."},
     {NULL, NULL},
 };
@@ -90,7 +95,10 @@ const struct lull_verb lull_verb_info = {
         "With --events all events are counted by name. --begin, --end, --timerange, --cpu "
         "and --filter limit what is counted; the rest is about the whole trace. Times are those of "
         "each "
-        "machine's own clock.",
+        "machine's own clock.\n"
+        "\n"
+        "Of a relay (net://HOST[:PORT], LTTng's lttng-relayd) the live sessions are listed, with "
+        "the addresses by which 'lull print' follows them.",
     .output =
         "With --json one object:\n"
         "\n"
@@ -114,7 +122,13 @@ const struct lull_verb lull_verb_info = {
         "sorted by count, largest first, then name and host. \"answer\" is \"yes\", \"partly\" "
         "or \"no\"; \"lacks\" lists for each missing kind of event the names any one of which "
         "would do; \"without\" lists what else is missing and what follows from that. "
-        "\"problems\" says what is damaged.",
+        "\"problems\" says what is damaged.\n"
+        "\n"
+        "Of relays:\n"
+        "\n"
+        " {\"version\": 1,\n"
+        "  \"sessions\": [{\"url\", \"host\", \"session\", \"timer_ns\", \"streams\", "
+        "\"viewers\"}]}",
     .options = options,
     .common = common,
     .examples = examples,

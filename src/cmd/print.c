@@ -6,7 +6,9 @@
 #include "base/time.h"
 #include "cmd/count_fields.h"
 #include "cmd/event_args.h"
+#include "cmd/follow.h"
 #include "cmd/join_args.h"
+#include "cmd/live_list.h"
 #include "kernel/running_filter.h"
 #include "view/event_babeltrace.h"
 #include "view/event_json.h"
@@ -17,11 +19,14 @@ enum form { FORM_TEXT, FORM_BABELTRACE, FORM_JSON };
 
 struct printer {
     struct lull_session *session;
+    struct lull_follow *follow;
     enum form form;
+    bool has_origin;
     struct lull_event_text text;
     struct lull_event_babeltrace babeltrace;
     struct lull_event_json json;
     struct lull_line *line; /* of the printer that is used; written when it is long enough */
+    int write_error;        /* errno, when stdout takes no more */
     uint64_t damaged;       /* events */
     GError *first_damage;
 };
@@ -134,17 +139,17 @@ static void shift_clocks(struct lull_session *session, int64_t offset_ns)
 }
 
 static void printer_init(struct printer *printer, const struct lull_args *args,
-                         struct lull_session *session)
+                         struct lull_session *session, struct lull_follow *follow)
 {
     int64_t begin_ns = 0, end_ns;
-    if (!lull_session_range(session, &begin_ns, &end_ns)) {
-        begin_ns = 0;
-    }
+    const bool has_range = lull_session_range(session, &begin_ns, &end_ns);
     const bool is_gmt = lull_args_flag(args, "clock-gmt");
     const struct lull_event_clock clock = {.style = time_style(args), .origin_ns = begin_ns};
     *printer = (struct printer){
         .session = session,
+        .follow = follow,
         .form = wanted_form(args),
+        .has_origin = has_range || !follow->is_live,
         .json = {.session = session},
         .text = {.session = session,
                  .clock = clock,
@@ -184,16 +189,40 @@ static void note_damage(struct printer *printer, GError *damage)
 static bool write_lines(struct printer *printer)
 {
     struct lull_line *line = printer->line;
-    const bool is_written =
-        line->length == 0 || fwrite_unlocked(line->data, 1, line->length, stdout) == line->length;
+    if (line->length > 0 && fwrite_unlocked(line->data, 1, line->length, stdout) != line->length) {
+        printer->write_error = errno;
+    }
     line->length = 0;
-    return is_written;
+    return printer->write_error == 0;
+}
+
+/* The same, and nothing of it waits in a buffer. */
+static bool flush_lines(void *data)
+{
+    struct printer *printer = data;
+    if (write_lines(printer) && fflush(stdout) != 0) {
+        printer->write_error = errno;
+    }
+    return printer->write_error == 0;
+}
+
+/* What is not known of a live session before its events come. */
+static void learn_from(struct printer *printer, const struct lull_event *event)
+{
+    printer->text.with_host |= event->host > 0;
+    if (!printer->has_origin) {
+        printer->text.clock.origin_ns = event->time_ns;
+        printer->has_origin = true;
+    }
 }
 
 static bool print_event(struct printer *printer, const struct lull_event *event)
 {
     GError *damage = NULL;
     bool is_whole;
+    if (G_UNLIKELY(printer->follow->is_live)) {
+        learn_from(printer, event);
+    }
     switch (printer->form) {
     case FORM_JSON:
         is_whole = lull_event_json_format(&printer->json, event, &damage);
@@ -219,26 +248,27 @@ static bool print_events(struct printer *printer, struct lull_running_filter *fi
     const struct lull_event *event;
     struct lull_progress progress;
     lull_progress_begin(&progress, args, printer->session, "printing", true);
+    progress.is_wanted &= !printer->follow->is_live; /* who knows how much is to come? */
     while (is_written && (limit < 0 || printed < limit) &&
-           (event = lull_session_read(printer->session)) != NULL) {
+           (event = lull_session_read(printer->session)) != NULL &&
+           !lull_follow_tick(printer->follow)) {
         lull_progress_tick(&progress);
         if (lull_running_filter_passes(filter, event)) {
             is_written = print_event(printer, event);
             printed++;
         }
     }
-    is_written = is_written && write_lines(printer) && fflush(stdout) == 0;
-    const int reason = errno;
+    is_written = flush_lines(printer);
     lull_progress_end(&progress);
     if (!is_written) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write to standard output: %s",
-                    g_strerror(reason));
+                    g_strerror(printer->write_error));
     }
     return is_written;
 }
 
 static int print_session(const struct lull_args *args, struct lull_session *session,
-                         char *const *names, GError **error)
+                         struct lull_follow *follow, char *const *names, GError **error)
 {
     struct lull_running_filter *filter = lull_args_select_events(args, session, names, error);
     if (!filter) {
@@ -246,10 +276,12 @@ static int print_session(const struct lull_args *args, struct lull_session *sess
     }
     setvbuf(stdout, NULL, _IOFBF, OUTPUT_BYTES);
     struct printer printer;
-    printer_init(&printer, args, session);
+    printer_init(&printer, args, session, follow);
+    lull_follow_flush(follow, flush_lines, &printer);
     bool done = print_events(&printer, filter, args, error);
+    lull_follow_flush(follow, NULL, NULL);
     int status = lull_args_report_problems(session);
-    if (!done) {
+    if (!done || lull_session_failed(session, error)) {
         status = 1;
     } else if (printer.damaged) {
         g_propagate_prefixed_error(
@@ -262,6 +294,34 @@ static int print_session(const struct lull_args *args, struct lull_session *sess
     return status;
 }
 
+static int print_followed(const struct lull_args *args, struct lull_follow *follow,
+                          char *const *names, int64_t offset_ns, GError **error)
+{
+    struct lull_session *session = lull_follow_open(follow, args, error);
+    if (!session) {
+        return 1;
+    }
+    /* What can be known to be wrong before the work of joining the clocks is said before it. */
+    int32_t host;
+    int status = 1;
+    if (follow->is_stopped) {
+        status = 0;
+    } else if (lull_args_flag(args, "count-fields")) {
+        status = lull_count_fields(args, session, error);
+    } else if (lull_args_host(args, session, &host, error) &&
+               (follow->is_live || lull_args_check_event_names(session, names, error))) {
+        if (wanted_form(args) == FORM_BABELTRACE) { /* which knows nothing of joined clocks */
+            lull_session_set_order(session, LULL_ORDER_BABELTRACE);
+        } else if (lull_session_host_count(session) > 1 && !follow->is_live) {
+            lull_sync_free(lull_args_join(args, session));
+        }
+        shift_clocks(session, offset_ns);
+        status = print_session(args, session, follow, names, error);
+    }
+    lull_session_free(session);
+    return status;
+}
+
 static int run(const struct lull_args *args, GError **error)
 {
     g_auto(GStrv) names = lull_args_event_names(args, error);
@@ -270,26 +330,13 @@ static int run(const struct lull_args *args, GError **error)
     if (!names || !check_form(args, &shown, error) || !clock_offset(args, &offset_ns, error)) {
         return 2;
     }
-    struct lull_session *session = lull_args_open_traces(args, error);
-    if (!session) {
-        return 1;
+    if (lull_live_list_is_asked(args, false)) {
+        return lull_live_list_print(args, error);
     }
-    /* What can be known to be wrong before the work of joining the clocks is said before it. */
-    int32_t host;
-    int status = 1;
-    if (lull_args_flag(args, "count-fields")) {
-        status = lull_count_fields(args, session, error);
-    } else if (lull_args_host(args, session, &host, error) &&
-               lull_args_check_event_names(session, names, error)) {
-        if (wanted_form(args) == FORM_BABELTRACE) { /* which knows nothing of joined clocks */
-            lull_session_set_order(session, LULL_ORDER_BABELTRACE);
-        } else if (lull_session_host_count(session) > 1) {
-            lull_sync_free(lull_args_join(args, session));
-        }
-        shift_clocks(session, offset_ns);
-        status = print_session(args, session, names, error);
-    }
-    lull_session_free(session);
+    struct lull_follow follow;
+    lull_follow_begin(&follow, args);
+    int status = print_followed(args, &follow, names, offset_ns, error);
+    lull_follow_end(&follow);
     return status;
 }
 
@@ -346,6 +393,9 @@ static const struct lull_option options[] = {
      .argument = "LIST",
      .help = "with --format=babeltrace: which names are shown, with commas between: payload, "
              "context, scope, header, all or none (default: payload,context)"},
+    {.name = "from-start",
+     .kind = LULL_OPTION_FLAG,
+     .help = "of a live session also what the relay has kept from before, not only what comes"},
     {.name = "count-fields",
      .kind = LULL_OPTION_FLAG,
      .help = "decode every field of every event, and print only how many there are and a checksum "
@@ -367,6 +417,8 @@ static const struct lull_example examples[] = {
      "When a task began to run whose name begins with postgres."},
     {"lull print --format=babeltrace --clock-date --names=all my-trace",
      "What babeltrace2 prints with these options."},
+    {"lull print net://localhost/host/db/my-session",
+     "Follows a session that was created with 'lttng create my-session --live'."},
     {"lull print --json --events sched_switch my-trace | jq .fields.next_comm",
      "Who ran, for a program to read."},
     {"lull print --count-fields my-trace", "How many events and fields the trace holds."},
@@ -386,6 +438,14 @@ const struct lull_verb lull_verb_print = {
         "\n"
         "--intersection keeps of each trace the time in which all its streams have packets: with "
         "a ring of files or buffers, the streams begin at different times.\n"
+        "\n"
+        "A TRACE may be a live session of an LTTng relay: net://HOST[:PORT]/host/TARGET/SESSION "
+        "(also net4:// and net6://; the port is 5344 if none is given). Its events are printed as "
+        "they come, in order of time, from when it was attached to (with --from-start from the "
+        "oldest that the relay has) until the session ends, or Ctrl-C. Times like +1s count from "
+        "the attaching then, and clocks of several machines are not joined. If the relay goes "
+        "away before the session has ended, that is an error. net://HOST alone lists the "
+        "sessions.\n"
         "\n"
         "--tid and --comm keep the events that happened while that task ran on the CPU: the "
         "contexts of the event tell which task it was, and if the trace was recorded without "

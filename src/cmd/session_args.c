@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "cmd/verb.h"
 #include "filter/filter.h"
+#include "source/live_url.h"
 
 /* What --filter says, or NULL. */
 static bool parse_filter(const struct lull_args *args, struct lull_filter **filter, GError **error)
@@ -16,10 +17,22 @@ static bool parse_filter(const struct lull_args *args, struct lull_filter **filt
     return *filter || !text;
 }
 
-struct lull_session *lull_args_open_traces(const struct lull_args *args, GError **error)
+const char *lull_args_live(const struct lull_args *args)
 {
     uint32_t count;
     const char *const *paths = lull_args_rest(args, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (lull_live_url_is(paths[i])) {
+            return paths[i];
+        }
+    }
+    return NULL;
+}
+
+struct lull_session *lull_args_new_session(const struct lull_args *args, GError **error)
+{
+    uint32_t count;
+    lull_args_rest(args, &count);
     if (count == 0) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
                             "no trace given; say which directory holds it");
@@ -35,8 +48,30 @@ struct lull_session *lull_args_open_traces(const struct lull_args *args, GError 
     if (filter) {
         lull_filter_attach(filter, session);
     }
-    if (!lull_session_add_all(session, paths, count, error) ||
-        (lull_args_flag(args, "intersection") && !lull_session_intersect(session, error))) {
+    return session;
+}
+
+bool lull_args_add_traces(const struct lull_args *args, struct lull_session *session,
+                          GError **error)
+{
+    uint32_t count;
+    const char *const *paths = lull_args_rest(args, &count);
+    return lull_session_add_all(session, paths, count, error) &&
+           (!lull_args_flag(args, "intersection") || lull_session_intersect(session, error));
+}
+
+struct lull_session *lull_args_open_traces(const struct lull_args *args, GError **error)
+{
+    const char *live = lull_args_live(args);
+    if (live) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                    "%s: a live session can be read once only, as it comes, which is not enough "
+                    "here; 'lull print' follows it",
+                    live);
+        return NULL;
+    }
+    struct lull_session *session = lull_args_new_session(args, error);
+    if (session && !lull_args_add_traces(args, session, error)) {
         g_clear_pointer(&session, lull_session_free);
     }
     return session;
@@ -123,7 +158,9 @@ static bool check_range(const struct lull_args *args, const struct lull_session 
         return false;
     }
     int64_t first, last;
-    if (!lull_session_range(session, &first, &last) || (begin_ns <= last && end_ns > first)) {
+    /* What a live session will bring is not known. */
+    if (lull_args_live(args) || !lull_session_range(session, &first, &last) ||
+        (begin_ns <= last && end_ns > first)) {
         return true;
     }
     char from[LULL_TIME_TEXT_SIZE], to[LULL_TIME_TEXT_SIZE];
@@ -145,10 +182,7 @@ bool lull_args_range(const struct lull_args *args, const struct lull_session *se
     if (!begin && !end && !range) {
         return true;
     }
-    int64_t base_ns = 0, last_ns;
-    if (!lull_session_range(session, &base_ns, &last_ns)) {
-        base_ns = 0;
-    }
+    const int64_t base_ns = lull_session_origin(session);
     if (range && !parse_timerange(args, range, base_ns, begin_ns, end_ns, error)) {
         return false;
     }

@@ -88,8 +88,16 @@ extern const char lull_program_description[];
 
 /* Shared by the verbs (session_args.c). */
 
-/* Opens every TRACE of the command line; --filter is in force from then on. */
+/* Opens every TRACE of the command line; --filter is in force from then on. A live session is an
+ * error: it can be read once only. */
 struct lull_session *lull_args_open_traces(const struct lull_args *args, GError **error);
+/* The two halves of it, for those who can follow live sessions: a session without traces, and the
+ * traces. */
+struct lull_session *lull_args_new_session(const struct lull_args *args, GError **error);
+bool lull_args_add_traces(const struct lull_args *args, struct lull_session *session,
+                          GError **error);
+/* The first TRACE that is a live session, or NULL. */
+const char *lull_args_live(const struct lull_args *args);
 /* Applies --host --cpu --begin --end --timerange, on the clock the session has now. */
 bool lull_args_apply(const struct lull_args *args, struct lull_session *session, GError **error);
 /* Both: opens the traces and applies the options. */

@@ -7,6 +7,7 @@
 extern const struct lull_verb lull_verb_cputop;
 extern const struct lull_verb lull_verb_critpath;
 extern const struct lull_verb lull_verb_export;
+extern const struct lull_verb lull_verb_freq;
 extern const struct lull_verb lull_verb_futex;
 extern const struct lull_verb lull_verb_info;
 extern const struct lull_verb lull_verb_iolatencyfreq;
@@ -14,6 +15,11 @@ extern const struct lull_verb lull_verb_iolatencystats;
 extern const struct lull_verb lull_verb_iolatencytop;
 extern const struct lull_verb lull_verb_iolog;
 extern const struct lull_verb lull_verb_iousagetop;
+extern const struct lull_verb lull_verb_irqfreq;
+extern const struct lull_verb lull_verb_irqlog;
+extern const struct lull_verb lull_verb_irqstats;
+extern const struct lull_verb lull_verb_memtop;
+extern const struct lull_verb lull_verb_nettop;
 extern const struct lull_verb lull_verb_print;
 extern const struct lull_verb lull_verb_requests;
 extern const struct lull_verb lull_verb_schedfreq;
@@ -24,6 +30,7 @@ extern const struct lull_verb lull_verb_sync;
 extern const struct lull_verb lull_verb_syscallstats;
 extern const struct lull_verb lull_verb_why;
 
+/* clang-format off */
 const struct lull_verb *const lull_verbs[] = {
     &lull_verb_critpath,
     &lull_verb_requests,
@@ -33,23 +40,31 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_sync,
     &lull_verb_export,
     &lull_verb_cputop,
-    &lull_verb_schedfreq,
+    &lull_verb_schedtop,
     &lull_verb_schedlog,
     &lull_verb_schedstats,
-    &lull_verb_schedtop,
-    &lull_verb_syscallstats,
+    &lull_verb_schedfreq,
     &lull_verb_iousagetop,
-    &lull_verb_iolatencystats,
     &lull_verb_iolatencytop,
+    &lull_verb_iolatencystats,
     &lull_verb_iolatencyfreq,
     &lull_verb_iolog,
+    &lull_verb_syscallstats,
     &lull_verb_futex,
+    &lull_verb_irqstats,
+    &lull_verb_irqlog,
+    &lull_verb_irqfreq,
+    &lull_verb_memtop,
+    &lull_verb_nettop,
+    &lull_verb_freq,
     NULL,
 };
+/* clang-format on */
 
 extern const struct lull_topic lull_topic_filter;
+extern const struct lull_topic lull_topic_periods;
 
-const struct lull_topic *const lull_topics[] = {&lull_topic_filter, NULL};
+const struct lull_topic *const lull_topics[] = {&lull_topic_filter, &lull_topic_periods, NULL};
 
 const char lull_program_description[] =
     "Lull answers one question: what was my program waiting for? It reads what the kernel "
@@ -65,7 +80,10 @@ const char lull_program_description[] =
     "if "
     "that is more; at most 64 GiB): up to 64 MiB are kept in memory, more in a file in $TMPDIR "
     "that "
-    "is gone when Lull ends.";
+    "is gone when Lull ends.\n"
+    "\n"
+    "'lull print' also follows the live sessions of an LTTng relay: "
+    "net://HOST[:PORT]/host/TARGET/SESSION; 'lull info net://HOST' lists them.";
 
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
 

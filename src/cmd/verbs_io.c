@@ -1,4 +1,4 @@
-/* The verbs that tell of system calls: lull syscallstats, io*, futex. */
+/* The verbs of system calls: lull syscallstats, lull io*, lull futex. */
 #include <stddef.h>
 
 #include "cmd/analysis_verb.h"
@@ -6,58 +6,49 @@
 /* ---- syscallstats ---- */
 
 static const struct lull_option syscallstats_options[] = {
-    LULL_OPTIONS_DURATION,
-    LULL_OPTIONS_WHOM,
-    LULL_OPTIONS_WHEN,
-    {.name = NULL},
-};
+    LULL_OPTIONS_DURATION, LULL_OPTIONS_WHOM, LULL_OPTIONS_WHEN, {.name = NULL}};
 
 static const struct lull_example syscallstats_examples[] = {
-    {"lull syscallstats my-trace", "All tasks."},
-    {"lull syscallstats --comm httpd my-trace", "The tasks of one program."},
-    {"lull syscallstats --min 10ms my-trace", "Only the calls that took ten milliseconds or more."},
+    {"lull syscallstats my-trace", "Every system call of every task."},
+    {"lull syscallstats --comm postgres --min 10ms my-trace",
+     "The slow ones of one program: what took 10 ms and more."},
     {NULL, NULL},
 };
 
 const struct lull_verb lull_verb_syscallstats = {
     .name = "syscallstats",
-    .summary = "show statistics of system calls by task",
+    .summary = "show how often tasks made which system calls, how long and with what result",
     .usage = "TRACE…",
     .description =
-        "For each task, how often it made which system call, how long the calls took, and what "
-        "they "
-        "returned; then the tasks with the number of their calls, and the calls that had not "
-        "returned at the end of the range. A call counts where it ends, with its whole length. A "
-        "task is shown under the name it had at the end of its last call; a thread id that was "
-        "used "
-        "again is another task.\n"
-        "\n"
-        "RETURNED counts calls that succeeded and those that failed, by the names of Linux's "
-        "errors. Those from ERESTARTSYS on never reach a program: the kernel restarts the call.",
+        "For each task: which system calls it made, how many, how long they took, and what they "
+        "returned. A call counts where it ends, with its whole duration, also if it began before "
+        "the time range. A call whose begin was not seen counts without a duration; one that has "
+        "not ended is listed apart.",
     .options = syscallstats_options,
     .common = lull_analysis_common,
     .examples = syscallstats_examples,
     .run = lull_analysis_verb_run,
-    .ask = &(const struct lull_analysis_ask){&lull_analysis_syscallstats, 0},
+    .ask = &(const struct lull_analysis_ask){&lull_analysis_syscallstats, LULL_SECTION_STATS},
 };
 
 /* ---- io ---- */
 
 static const struct lull_option io_options[] = {
-    LULL_OPTION_USAGE, LULL_OPTION_STATS, LULL_OPTION_TOP,       LULL_OPTION_FREQ,
-    LULL_OPTION_LOG,   LULL_OPTION_LIMIT, LULL_OPTIONS_DURATION, LULL_OPTIONS_SIZE,
-    LULL_OPTIONS_FREQ, LULL_OPTIONS_WHOM, LULL_OPTIONS_WHEN,     {.name = NULL},
+    LULL_OPTION_USAGE, LULL_OPTION_STATS, LULL_OPTION_TOP,   LULL_OPTION_FREQ,
+    LULL_OPTION_LOG,   LULL_OPTION_LIMIT, LULL_OPTIONS_SIZE, LULL_OPTIONS_DURATION,
+    LULL_OPTIONS_FREQ, LULL_OPTIONS_WHOM, LULL_OPTIONS_WHEN, {.name = NULL},
 };
 
 #define IO_DESCRIPTION                                                                             \
-    "Calls are of one of these categories: open (all that make a descriptor: open, socket, pipe, " \
-    "dup, epoll_create, …), read, write, sync, copy (from one descriptor to another: sendfile, " \
-    "splice, copy_file_range, …) and accept, which waits for somebody to connect. A call or a "  \
-    "request to a disk counts where it ends, with its whole length.\n"                             \
+    "Calls are grouped by what they do: open (also socket, accept, pipe, dup), read, write, copy " \
+    "from one descriptor to another (splice, sendfile), sync. Sizes are what was moved. Files "    \
+    "are "                                                                                         \
+    "followed from the state dump and from the calls that made descriptors, also through dup and " \
+    "fork; a descriptor that nothing told of is unknown. The time of a disk request is from its "  \
+    "issue to the device to its completion.\n"                                                     \
     "\n"                                                                                           \
-    "--min, --max, --minsize and --maxsize choose calls and requests for statistics, tops, "       \
-    "histograms and logs, not for the usage. Calls without a size pass the latter two. --tid and " \
-    "--comm choose who called; a request to a disk is of the task that put it into the queue."
+    "--min, --max, --minsize and --maxsize choose calls by duration and by size; a call without "  \
+    "size always passes the latter. They do not touch the usage."
 
 #define IO_VERB(verb_name, section_, summary_, first, examples_)                                   \
     const struct lull_verb lull_verb_##verb_name = {                                               \
@@ -73,90 +64,74 @@ static const struct lull_option io_options[] = {
     }
 
 static const struct lull_example iousagetop_examples[] = {
-    {"lull iousagetop my-trace", "Who read and wrote most, and which files."},
-    {"lull iousagetop --refresh 1s --limit 3 my-trace", "The three that did most in each second."},
+    {"lull iousagetop my-trace", "Who read and wrote most, which files, disks and networks."},
+    {"lull iousagetop --limit 0 --comm postgres my-trace", "All files of one program."},
     {NULL, NULL},
 };
-IO_VERB(
-    iousagetop, LULL_SECTION_USAGE, "show which tasks, files, disks and networks moved data",
-    "Shows what tasks read and wrote by their system calls, through which files; what they read "
-    "from disks and wrote there; and what disks and network devices did. In each direction, "
-    "what the tasks moved is what went through the files and through descriptors of which "
-    "nothing is known. DISK is what was opened by a path, NET a socket of an internet "
-    "family.",
-    iousagetop_examples);
-
-static const struct lull_example iolatencystats_examples[] = {
-    {"lull iolatencystats my-trace", "All tasks and disks."},
-    {"lull iolatencystats --comm httpd my-trace", "One program."},
-    {NULL, NULL},
-};
-IO_VERB(
-    iolatencystats, LULL_SECTION_STATS, "show statistics of how long I/O calls and disks took",
-    "Shows how long system calls that do I/O took, by category, and how long disks took for "
-    "requests: from when a request was given to the device until it was done. QUEUE is how long "
-    "it waited before that. Flushes of a disk's cache are apart, as they move no data.",
-    iolatencystats_examples);
+IO_VERB(iousagetop, LULL_SECTION_USAGE, "show which tasks, files, disks and networks moved most",
+        "Shows what moved most bytes: tasks by reading and writing, files, block requests, disks, "
+        "network interfaces.",
+        iousagetop_examples);
 
 static const struct lull_example iolatencytop_examples[] = {
-    {"lull iolatencytop my-trace", "The ten longest calls of each category."},
-    {"lull iolatencytop --limit 3 --comm httpd my-trace", "The three longest of one program."},
+    {"lull iolatencytop my-trace", "The ten slowest calls of each kind."},
+    {"lull iolatencytop --minsize 4096 --limit 3 my-trace",
+     "The three slowest that moved a page or more."},
     {NULL, NULL},
 };
-IO_VERB(iolatencytop, LULL_SECTION_TOP, "list the I/O calls that took longest",
-        "Lists the longest system calls of each category of I/O, the longest first.",
-        iolatencytop_examples);
+IO_VERB(iolatencytop, LULL_SECTION_TOP, "list the slowest input and output calls",
+        "Lists the calls that took longest, by kind.", iolatencytop_examples);
+
+static const struct lull_example iolatencystats_examples[] = {
+    {"lull iolatencystats my-trace", "Statistics by kind of call and by disk."},
+    {"lull iolatencystats --refresh 1s my-trace", "The same for each second."},
+    {NULL, NULL},
+};
+IO_VERB(iolatencystats, LULL_SECTION_STATS,
+        "show statistics of how long input and output took, by kind and by disk",
+        "Shows how many calls and disk requests there were and how long they took.",
+        iolatencystats_examples);
 
 static const struct lull_example iolatencyfreq_examples[] = {
-    {"lull iolatencyfreq my-trace", "One histogram for each category and each disk."},
-    {"lull iolatencyfreq --freq-log my-trace", "With bins that double in width."},
+    {"lull iolatencyfreq my-trace", "Histograms by kind of call and by disk."},
+    {"lull iolatencyfreq --freq-log my-trace", "With bins that double."},
     {NULL, NULL},
 };
-IO_VERB(iolatencyfreq, LULL_SECTION_FREQ, "show histograms of how long I/O calls and disks took",
-        "Shows how often a system call of each category of I/O, or a request to a disk, took how "
-        "long.",
-        iolatencyfreq_examples);
+IO_VERB(iolatencyfreq, LULL_SECTION_FREQ,
+        "show histograms of how long input and output took, by kind and by disk",
+        "Shows how often calls and disk requests took how long.", iolatencyfreq_examples);
 
 static const struct lull_example iolog_examples[] = {
-    {"lull iolog --tid 440 my-trace", "What a thread read and wrote."},
-    {"lull iolog --min 10ms my-trace", "Every call that took ten milliseconds or more."},
+    {"lull iolog --tid 4711 my-trace", "All input and output of one thread."},
+    {"lull iolog --min 10ms my-trace", "Everything that took 10 ms and more."},
     {NULL, NULL},
 };
-IO_VERB(iolog, LULL_SECTION_LOG, "list every I/O call",
-        "Lists system calls that do I/O, in order of their begins, with the file, what was moved, "
-        "and the error. Calls that close descriptors are listed as well.",
-        iolog_examples);
+IO_VERB(iolog, LULL_SECTION_LOG, "list all input and output calls",
+        "Lists every call that uses a descriptor, in order of begin.", iolog_examples);
 
 /* ---- futex ---- */
 
 static const struct lull_option futex_options[] = {
-    LULL_OPTION_LIMIT, LULL_OPTIONS_DURATION, LULL_OPTIONS_WHOM, LULL_OPTIONS_WHEN, {.name = NULL},
-};
+    LULL_OPTION_LIMIT, LULL_OPTIONS_DURATION, LULL_OPTIONS_WHOM, LULL_OPTIONS_WHEN, {.name = NULL}};
 
 static const struct lull_example futex_examples[] = {
-    {"lull futex my-trace", "The ten futexes that were waited on longest."},
-    {"lull futex --comm httpd --limit 0 my-trace", "All that one program waited on."},
+    {"lull futex my-trace", "The locks that were waited for longest."},
+    {"lull futex --comm mysqld --min 1ms my-trace", "Waits of a millisecond and more."},
     {NULL, NULL},
 };
 
 const struct lull_verb lull_verb_futex = {
     .name = "futex",
-    .summary = "show which locks tasks waited on, and who let them go on",
+    .summary = "show which futexes (locks of user space) were waited for, and who ended the waits",
     .usage = "TRACE…",
     .description =
-        "Locks, condition variables and thread joins of programs are futexes in the kernel, and "
-        "only when somebody has to wait. Shown are the addresses that were waited on, with the "
-        "waits, those who waited and those who woke them; then each task that waited with the task "
-        "whose wake-up ended its waits; then the tasks that still waited at the end of the range. "
-        "A "
-        "wait counts where it ends, with its whole length.\n"
-        "\n"
-        "An address belongs to one process, unless the futex is shared; a shared one is known by "
-        "its address alone, which two processes may map differently. EAGAIN counts calls that "
-        "found the value changed and did not wait.",
+        "Locks, condition variables and barriers of user space wait in the kernel by futexes. "
+        "Shown are the addresses that tasks waited on, how often and how long, who waited, and "
+        "whose calls ended the waits. A futex call that returns at once did not wait and is left "
+        "out. An address belongs to one process, unless the futex is shared.",
     .options = futex_options,
     .common = lull_analysis_common,
     .examples = futex_examples,
     .run = lull_analysis_verb_run,
-    .ask = &(const struct lull_analysis_ask){&lull_analysis_futex, 0},
+    .ask = &(const struct lull_analysis_ask){&lull_analysis_futex, LULL_SECTION_TOP},
 };

@@ -159,7 +159,7 @@ static bool load_operand(struct lull_compiler *c, const struct lull_operand *ope
     case LULL_OPERAND_VALUE:
         return true;
     case LULL_OPERAND_NAME: {
-        const char *name = c->source->classes[c->class_index].name;
+        const char *name = c->source->classes[c->class_index]->name;
         load->value = lull_value_text(name, strlen(name));
         return true;
     }

@@ -71,6 +71,8 @@ void lull_run_begin(struct lull_run *run, const struct lull_program *program,
                     const struct lull_value *const *given);
 /* Whether the event passes the tests from `entry` on. */
 bool lull_run_test(struct lull_run *run, int32_t entry);
+/* Whether the single test `number` is true. */
+bool lull_run_passes(struct lull_run *run, int32_t number);
 /* What a load gives; texts are borrowed from the event. */
 struct lull_value lull_run_value(struct lull_run *run, const struct lull_load *load);
 

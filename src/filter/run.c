@@ -219,6 +219,11 @@ bool lull_run_test(struct lull_run *run, int32_t entry)
     return at == LULL_ACCEPT;
 }
 
+bool lull_run_passes(struct lull_run *run, int32_t number)
+{
+    return passes(run, &run->program->tests[number]);
+}
+
 bool lull_program_test(const void *data, const struct lull_event *event, const uint8_t *fields)
 {
     const struct lull_program *program = data;

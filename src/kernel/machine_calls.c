@@ -33,6 +33,17 @@ SAME_PID(io_entry);
 
 /* ---- names ---- */
 
+const struct call_arch *calls_arch(const struct lull_model *model, uint32_t host)
+{
+    const struct lull_session *session = model->session;
+    for (uint32_t i = 0; session && i < lull_session_trace_count(session); i++) {
+        const struct lull_trace *trace = lull_session_trace(session, i);
+        if (trace->host == host && *trace->kernel)
+            return call_arch_find(trace->kernel);
+    }
+    return call_arch_find("");
+}
+
 struct array_search {
     struct call_class *call_class;
     bool has_error_code;
@@ -256,6 +267,25 @@ static uint32_t task_of(struct lull_model *model, struct machine *machine, int32
     return task;
 }
 
+static bool is_exit(enum lull_event_id id)
+{
+    return id == LULL_EVENT_named_exit || id == LULL_EVENT_syscall_exit || id == LULL_EVENT_io_exit;
+}
+
+/* All that states of tasks need: the name of the call that a task is in. */
+static void name_only(struct lull_model *model, const struct machine *machine, int32_t c,
+                      enum lull_event_id id, const void *event,
+                      const struct lull_event_class *event_class)
+{
+    uint32_t task = machine->cpus.items[c].task;
+    if (task == LULL_NONE)
+        return;
+    uint32_t name = LULL_NONE;
+    if (!is_exit(id))
+        name = name_of_begin(model, machine, class_of(model, event_class), event).label;
+    model->tasks.items[task].syscall = name;
+}
+
 static void learn_pid(struct task *task, const struct lull_ev_io_exit *ev)
 {
     if (LULL_HAS(ev, io_exit, context_pid) && task->public.pid < 0 && ev->context_pid > 0 &&
@@ -267,21 +297,17 @@ void calls_event(struct lull_model *model, struct machine *machine, int32_t c, i
                  enum lull_event_id id, const void *event,
                  const struct lull_event_class *event_class)
 {
+    if (!model->wanted.syscall) {
+        name_only(model, machine, c, id, event, event_class);
+        return;
+    }
     uint32_t task = task_of(model, machine, c, event);
     if (task == LULL_NONE || model->tasks.items[task].is_idle)
         return;
     const struct call_class *call_class = class_of(model, event_class);
-    bool is_exit = (id == LULL_EVENT_syscall_exit || id == LULL_EVENT_named_exit ||
-                    id == LULL_EVENT_io_exit) &&
-                   !call_class->is_entry;
-    if (!model->wanted.syscall) {
-        model->tasks.items[task].syscall =
-            is_exit ? LULL_NONE : name_of_begin(model, machine, call_class, event).label;
-        return;
-    }
     if (id == LULL_EVENT_io_entry || id == LULL_EVENT_io_exit || id == LULL_EVENT_raw_entry)
         learn_pid(&model->tasks.items[task], event);
-    if (is_exit)
+    if (is_exit(id) && !call_class->is_entry)
         end(model, machine, task, c, t, call_class, id, event);
     else
         begin(model, machine, task, t, call_class, id, event);
@@ -302,6 +328,11 @@ void calls_forked(struct lull_model *model, uint32_t parent, uint32_t child, int
             is_shared = call->args.flags & FLAG_FILES;
     }
     files_forked(model, parent, child, t, is_shared);
+}
+
+void calls_lost(struct lull_model *model, uint32_t task, int64_t begin_ns)
+{
+    give_up(model, task, begin_ns);
 }
 
 void calls_died(struct lull_model *model, struct machine *machine, uint32_t task)

@@ -71,47 +71,39 @@ static uint64_t number_at(struct lull_text array, uint32_t index, uint32_t width
 }
 
 /* Numbers of which calls.def says what they mean. */
-static void call_take_raw(const struct call_class *call_class, struct call *call,
-                          struct lull_text array)
+static void take_raw(const struct call_class *call_class, struct call *call, struct lull_text array)
 {
-    struct call_args *args = &call->args;
-    const char *arguments = call->name.kind->arguments;
-    for (uint32_t i = 0; arguments[i] && (i + 1) * call_class->word_bytes <= array.length; i++) {
-        uint64_t value = number_at(array, i, call_class->word_bytes, call_class->is_big_endian);
-        switch (arguments[i]) {
-        case 'f':
-            args->fd = (int32_t)value, args->have |= CALL_ARG_FD;
-            break;
-        case 't':
-            args->to_fd = (int32_t)value, args->have |= CALL_ARG_TO_FD;
-            break;
-        case 'n':
-            args->new_fd = (int32_t)value, args->have |= CALL_ARG_NEW_FD;
-            break;
-        case 'c':
-            args->bytes = (int64_t)value, args->have |= CALL_ARG_BYTES;
-            break;
-        case 'o':
-            args->flags = (uint32_t)value, args->have |= CALL_ARG_FLAGS;
-            break;
-        case 'm':
-            args->command = (uint32_t)value, args->have |= CALL_ARG_COMMAND;
-            break;
-        case 'a':
-            args->argument = value, args->have |= CALL_ARG_ARGUMENT;
-            break;
-        case 'y':
-            args->family = (int32_t)value, args->have |= CALL_ARG_FAMILY;
-            break;
-        case 'u':
-            args->futex.address = value, args->have |= CALL_ARG_FUTEX;
-            break;
-        case 'p':
-            args->command = (uint32_t)value;
-            break;
-        case 'v':
-            args->futex.value = (uint32_t)value;
-            break;
+    static const struct {
+        char letter;
+        bool is_wide;
+        uint16_t offset;
+        enum call_arg arg;
+    } meanings[] = {
+        {'f', false, offsetof(struct call_args, fd), CALL_ARG_FD},
+        {'t', false, offsetof(struct call_args, to_fd), CALL_ARG_TO_FD},
+        {'n', false, offsetof(struct call_args, new_fd), CALL_ARG_NEW_FD},
+        {'c', true, offsetof(struct call_args, bytes), CALL_ARG_BYTES},
+        {'o', false, offsetof(struct call_args, flags), CALL_ARG_FLAGS},
+        {'m', false, offsetof(struct call_args, command), CALL_ARG_COMMAND},
+        {'a', true, offsetof(struct call_args, argument), CALL_ARG_ARGUMENT},
+        {'y', false, offsetof(struct call_args, family), CALL_ARG_FAMILY},
+        {'u', true, offsetof(struct call_args, futex.address), CALL_ARG_FUTEX},
+        {'p', false, offsetof(struct call_args, futex.operation), CALL_ARG_FUTEX},
+        {'v', false, offsetof(struct call_args, futex.value), CALL_ARG_FUTEX},
+    };
+    const char *letters = call->name.kind->arguments;
+    uint32_t width = call_class->word_bytes;
+    for (uint32_t i = 0; letters[i] && (i + 1) * width <= array.length; i++) {
+        uint64_t value = number_at(array, i, width, call_class->is_big_endian);
+        for (size_t k = 0; k < G_N_ELEMENTS(meanings); k++) {
+            void *place = (char *)&call->args + meanings[k].offset;
+            if (meanings[k].letter != letters[i])
+                continue;
+            if (meanings[k].is_wide)
+                *(uint64_t *)place = value;
+            else
+                *(uint32_t *)place = (uint32_t)value;
+            call->args.have |= meanings[k].arg;
         }
     }
 }
@@ -129,8 +121,8 @@ void call_take(struct lull_model *model, const struct call_class *call_class, st
     if (id == LULL_EVENT_io_entry) {
         take_fields(call, event);
     } else if (id == LULL_EVENT_raw_entry) {
-        call_take_raw(call_class, call, ((const struct lull_ev_raw_entry *)event)->args);
-        take_futex_operation(&call->args.futex, call->args.command);
+        take_raw(call_class, call, ((const struct lull_ev_raw_entry *)event)->args);
+        take_futex_operation(&call->args.futex, (uint32_t)call->args.futex.operation);
     } else if (id == LULL_EVENT_futex_entry) {
         const struct lull_ev_futex_entry *ev = event;
         if (!LULL_HAS(ev, futex_entry, address) || !LULL_HAS(ev, futex_entry, operation))

@@ -138,11 +138,11 @@ void lost_tell(struct lull_model *model)
     model->loss_ns = next_time(losses);
 }
 
-void lost_find_recorded(struct lull_model *model, struct machine *machine, int32_t c)
+void lost_find_recorded(const struct lull_model *model, struct machine *machine, int32_t c)
 {
     struct cpu *cpu = &machine->cpus.items[c];
     uint32_t n = model->session ? lull_session_stream_count(model->session) : 0;
-    cpu->told_ns = cpu->since_ns = INT64_MIN;
+    cpu->since_ns = INT64_MIN;
     for (uint32_t i = 0; i < n; i++) {
         struct lull_stream_info stream = lull_session_stream(model->session, i);
         if (stream.host != machine->host || stream.begin_ns == INT64_MAX ||

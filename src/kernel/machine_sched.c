@@ -131,6 +131,8 @@ void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, in
         .wakeup_ns = INT64_MIN,
         .waker = LULL_NONE,
     };
+    if (model->wanted.syscall)
+        calls_lost(model, left, begin_ns);
     cpu->task = LULL_NONE;
     cpu->told_ns = begin_ns;
     cpu->since_ns = MAX(since_ns, begin_ns);

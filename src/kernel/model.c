@@ -1,6 +1,7 @@
 /* Hosts, tasks and their names, and the loop that reads a session and hands each event to the part
  * of the machine that understands it. */
 #include "kernel/model_private.h"
+#include "source/session_streams.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -125,16 +126,6 @@ uint32_t model_label_of(struct lull_model *model, struct lull_text text)
     return model_label(model, model->scratch->str);
 }
 
-static const char *kernel_release(const struct lull_session *session, uint32_t host)
-{
-    for (uint32_t i = 0; session && i < lull_session_trace_count(session); i++) {
-        const struct lull_trace *trace = lull_session_trace(session, i);
-        if (trace->host == host && *trace->kernel)
-            return trace->kernel;
-    }
-    return "";
-}
-
 struct machine *model_machine_add(struct lull_model *model, uint32_t host)
 {
     while (model->machines.count <= host) {
@@ -143,7 +134,7 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
         machine->host = model->machines.count - 1;
         machine->first_ns = INT64_MAX;
         machine->last_ns = INT64_MIN;
-        machine->arch = call_arch_find(kernel_release(model->session, machine->host));
+        machine->arch = calls_arch(model, machine->host);
         if (model->session)
             find_prio_offsets(model->session, machine);
         machine->has_softirqs =
@@ -268,6 +259,11 @@ uint32_t model_label(struct lull_model *model, const char *text)
     return model->labels.count - 1;
 }
 
+void lull_model_set_begin(struct lull_model *model, uint32_t host, int64_t begin_ns)
+{
+    struct machine *machine = model_machine(model, host);
+    machine->first_ns = MIN(machine->first_ns, begin_ns);
+}
 
 void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
                           void (*alarm)(void *user, int64_t time_ns), void *user)
@@ -406,15 +402,16 @@ void lull_model_feed(struct lull_model *model, unsigned id, const void *event, u
 void lull_model_run(struct lull_model *model, void (*progress)(void *user), void *user)
 {
     const struct lull_event *event;
-    uint32_t n = 0, n_losses = lull_session_loss_count(model->session);
+    const unsigned *found_losses = lull_session_loss_counter(model->session);
+    uint32_t n = 0, n_losses = *found_losses;
     lost_find(model);
     while ((event = lull_session_read(model->session))) {
         if (G_UNLIKELY(model->is_user[event->trace]))
             continue;
         model->stream = event->stream;
-        if (G_UNLIKELY(lull_session_loss_count(model->session) != n_losses)) {
+        if (G_UNLIKELY(*found_losses != n_losses)) {
             lost_find(model);
-            n_losses = lull_session_loss_count(model->session);
+            n_losses = *found_losses;
         }
         dispatch(model, model->ids[event->subscription], event->fields, event->event_class,
                  event->host, event->cpu, event->time_ns);

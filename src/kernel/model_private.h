@@ -155,8 +155,8 @@ struct machine {
     bool has_softirqs; /* the host's traces tell when softirqs run */
     /* From the priorities in events to the kernel's; those of wake-ups may differ. */
     int32_t prio_offset, wakeup_prio_offset;
-    int64_t
-        first_ns;    /* its recording began, at its first event at the latest; INT64_MAX: not yet */
+    /* Begin of its recording, at its first event at the latest; INT64_MAX: not known yet. */
+    int64_t first_ns;
     int64_t last_ns; /* its last event, INT64_MIN: none */
     LULL_VEC(struct cpu) cpus;
     struct lull_map by_tid;    /* tid → task */
@@ -338,7 +338,7 @@ void lost_find(struct lull_model *model);
 /* Tells the next loss. */
 void lost_tell(struct lull_model *model);
 /* Sets since when the host and a CPU of which nothing was heard yet are recorded. */
-void lost_find_recorded(struct lull_model *model, struct machine *machine, int32_t c);
+void lost_find_recorded(const struct lull_model *model, struct machine *machine, int32_t c);
 
 /* machine_use.c: memory, network devices, power */
 bool use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -348,12 +348,17 @@ void use_received(struct lull_model *model, struct machine *machine, int32_t c, 
                   int64_t length, struct lull_text device);
 
 /* machine_calls.c */
+/* What calls look like on a host. */
+const struct call_arch *calls_arch(const struct lull_model *model, uint32_t host);
 /* A system call began or ended, as the event says. */
 void calls_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                  enum lull_event_id id, const void *event,
                  const struct lull_event_class *event_class);
 /* A task made another. */
 void calls_forked(struct lull_model *model, uint32_t parent, uint32_t child, int64_t t);
+/* Events of the CPU that the task is on were lost from then on: its call may have ended, and others
+ * of the same name begun. */
+void calls_lost(struct lull_model *model, uint32_t task, int64_t begin_ns);
 /* The task is dead: ends its call and gives its descriptors up. */
 void calls_died(struct lull_model *model, struct machine *machine, uint32_t task);
 /* Reading is over. */

@@ -6,28 +6,24 @@
 /* More CPUs than Linux can be built for are not believed. */
 #define MOST_CPUS 65536
 
-void lull_running_table_init(struct lull_running_table *table, uint32_t n_hosts)
+void lull_running_table_init(struct lull_running_table *table)
 {
-    table->n_hosts = n_hosts;
-    table->cpus = g_new0(GArray *, MAX(n_hosts, 1));
-    for (uint32_t i = 0; i < n_hosts; i++)
-        table->cpus[i] = g_array_new(FALSE, TRUE, sizeof(struct lull_running));
+    table->cpus = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 }
 
 void lull_running_table_clear(struct lull_running_table *table)
 {
-    for (uint32_t i = 0; i < table->n_hosts; i++)
-        g_array_unref(table->cpus[i]);
-    g_clear_pointer(&table->cpus, g_free);
-    table->n_hosts = 0;
+    g_clear_pointer(&table->cpus, g_ptr_array_unref);
 }
 
 struct lull_running *lull_running_on(struct lull_running_table *table,
                                      const struct lull_event *event)
 {
-    if (event->cpu < 0 || event->cpu >= MOST_CPUS || event->host >= table->n_hosts)
+    if (event->cpu < 0 || event->cpu >= MOST_CPUS)
         return NULL;
-    GArray *cpus = table->cpus[event->host];
+    while (event->host >= table->cpus->len) /* live sessions may get more hosts */
+        g_ptr_array_add(table->cpus, g_array_new(FALSE, TRUE, sizeof(struct lull_running)));
+    GArray *cpus = table->cpus->pdata[event->host];
     if (cpus->len <= (uint32_t)event->cpu)
         g_array_set_size(cpus, (uint32_t)event->cpu + 1);
     return &g_array_index(cpus, struct lull_running, event->cpu);

@@ -14,11 +14,10 @@ struct lull_running {
 };
 
 struct lull_running_table {
-    GArray **cpus; /* by host: an array of struct lull_running by CPU */
-    uint32_t n_hosts;
+    GPtrArray *cpus; /* by host: an array of struct lull_running by CPU */
 };
 
-void lull_running_table_init(struct lull_running_table *table, uint32_t n_hosts);
+void lull_running_table_init(struct lull_running_table *table);
 void lull_running_table_clear(struct lull_running_table *table);
 
 /* The entry for where the event happened, or NULL if that is no CPU. Borrowed until the next call.

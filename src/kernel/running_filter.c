@@ -70,10 +70,14 @@ static bool covers_switches(const struct lull_running_query *query)
     return false;
 }
 
-/* Whether the contexts of the events tell all that the query asks, judged by the first event. */
+/* Whether the contexts of the events tell all that the query asks, judged by the first event; of
+ * what is read once only, that is not known. */
 static bool contexts_suffice(struct lull_running_filter *filter, struct lull_session *session)
 {
     struct lull_event event;
+    if (filter->query.is_live) {
+        return false;
+    }
     if (lull_session_next(session, &event) != 1) {
         return true;
     }
@@ -90,7 +94,7 @@ struct lull_running_filter *lull_running_filter_new(struct lull_session *session
     filter->session = session;
     filter->query = *query;
     filter->by_task = query->tid >= 0 || query->comm;
-    lull_running_table_init(&filter->running, lull_session_host_count(session));
+    lull_running_table_init(&filter->running);
     lull_session_unsubscribe_all(session);
     lull_session_limit(session, query->begin_ns, query->end_ns);
     if (!filter->by_task) {

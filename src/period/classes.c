@@ -85,6 +85,22 @@ static void add_to_key(struct key *key, uint32_t base, const struct lull_test *t
     key->n++;
 }
 
+/* Tests of the event alone that the condition cannot be true without: they are tried once, before
+ * instances are looked for. */
+static void find_musts(const struct lull_compiler *c, const bool *reached,
+                       struct period_search *search)
+{
+    g_autofree bool *can = g_new(bool, c->tests->len);
+    int32_t *musts = lull_arena_alloc_n(c->arena, (size_t)search->entry + 1, sizeof *musts);
+    for (int32_t i = search->entry; i >= 0; i--) {
+        const struct lull_test *test = &g_array_index(c->tests, struct lull_test, i);
+        if (reached[i] && !is_kept(&test->left) && !is_kept(&test->right) &&
+            !can_do_without(c, search->entry, i, can))
+            musts[search->n_musts++] = i;
+    }
+    search->musts = musts;
+}
+
 /* The equalities between what the event holds and what an instance keeps that the condition cannot
  * be true without. `base` is the group of the instances that are searched. */
 static void find_key(const struct lull_compiler *c, int32_t entry, uint32_t base,
@@ -114,8 +130,9 @@ static void make_search(struct maker *m, uint32_t period, uint32_t base,
     g_autofree bool *reached = g_new(bool, c->tests->len);
     lull_compiler_place(c, search->entry);
     search->is_alike = !is_reachable(c, search->entry, reached);
-    if (search->is_alike || c->tests->len > MOST_KEY_TESTS)
+    if (search->is_alike || c->tests->len > MOST_KEY_TESTS || m->tracker->avoids_keys)
         return;
+    find_musts(c, reached, search);
     find_key(c, search->entry, base, reached, &key);
     if (key.n == 0)
         return;
@@ -210,7 +227,7 @@ const void *period_compile(struct lull_event_watch *watch, const struct lull_sou
     struct maker m = {.tracker = (struct lull_period_tracker *)watch};
     struct lull_compiler *c = &m.compiler;
     const struct lull_periods *periods = m.tracker->periods;
-    bool switches = is_switch(source->classes[class_index].name);
+    bool switches = is_switch(source->classes[class_index]->name);
     lull_compiler_begin(c, &periods->terms, source, class_index, host, -1, m.tracker->programs);
     c->first_bit = fields->n_bindings;
     c->size = MAX(c->size, fields->size);

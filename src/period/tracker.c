@@ -134,6 +134,9 @@ static void search_open(struct lull_period_tracker *tracker, uint32_t period,
         return;
     if (search->is_alike && !lull_run_test(run, search->entry))
         return;
+    for (uint32_t i = 0; i < search->n_musts; i++)
+        if (!lull_run_passes(run, search->musts[i]))
+            return;
     period_open_find(tracker, period, search, run, &tracker->found);
     test_found(tracker, search, run, is_end, passed);
 }
@@ -319,7 +322,7 @@ struct lull_period_tracker *lull_period_tracker_new(const struct lull_periods *p
     for (uint32_t i = 0; i < lull_periods_count(periods); i++)
         tracker->states[i].definition = lull_period_definition(periods, i);
     tracker->given[LULL_PERIOD_NOW] = tracker->now;
-    lull_running_table_init(&tracker->running, lull_session_host_count(session));
+    lull_running_table_init(&tracker->running);
     lull_session_set_watch(session, &tracker->base);
     return tracker;
 }

@@ -40,8 +40,10 @@ struct period_link {
 
 /* How a condition finds the instances for which it may be true. */
 struct period_search {
-    int32_t entry;                 /* of its tests; LULL_REJECT: it is never true */
-    bool is_alike;                 /* for all instances: what they keep is not asked for */
+    int32_t entry;        /* of its tests; LULL_REJECT: it is never true */
+    bool is_alike;        /* for all instances: what they keep is not asked for */
+    const int32_t *musts; /* tests of the event alone that it cannot be true without */
+    uint32_t n_musts;
     uint32_t index;                /* of the tracker's indexes, or LULL_NO_PERIOD: all are tried */
     const struct lull_load *loads; /* by part of the key: what of the event is looked up */
 };
@@ -106,6 +108,7 @@ struct lull_period_tracker {
     LULL_VEC(struct period_index) indexes;
     LULL_VEC(struct lull_period_instance) instances;
     LULL_VEC(struct lull_value) values; /* of captures */
+    bool avoids_keys; /* for tests: every open instance is tried; the answer must be the same */
     uint32_t n_open;
     uint64_t n_refused;
     int64_t last_ns;

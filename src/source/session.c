@@ -10,6 +10,7 @@ struct lull_session *lull_session_new(void)
     session->traces = g_ptr_array_new_with_free_func(lull_session_trace_free);
     session->streams = g_ptr_array_new();
     session->directories = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    session->lives = g_ptr_array_new_with_free_func((GDestroyNotify)lull_live_free);
     session->subscriptions = g_array_new(FALSE, FALSE, sizeof(struct lull_subscription));
     session->notes = lull_session_notes_new();
     session->begin_ns = INT64_MIN;
@@ -28,6 +29,7 @@ void lull_session_free(struct lull_session *session)
     g_free(session->merged);
     g_ptr_array_unref(session->streams);
     g_ptr_array_unref(session->traces);
+    g_ptr_array_unref(session->lives); /* the sources of live traces are theirs */
     g_ptr_array_unref(session->hosts);
     g_hash_table_unref(session->directories);
     g_array_unref(session->subscriptions);
@@ -106,7 +108,7 @@ void lull_session_each_class(const struct lull_session *session,
     for (uint32_t t = 0; t < session->traces->len; t++) {
         const struct lull_source *source = lull_session_trace_at(session, t)->source;
         for (uint32_t i = 0; i < source->n_classes; i++)
-            visit(user, t, &source->classes[i]);
+            visit(user, t, source->classes[i]);
     }
 }
 
@@ -140,6 +142,12 @@ bool lull_session_range(const struct lull_session *session, int64_t *begin_ns, i
         any = true;
     }
     return any;
+}
+
+int64_t lull_session_origin(const struct lull_session *session)
+{
+    int64_t begin_ns, end_ns;
+    return lull_session_range(session, &begin_ns, &end_ns) ? begin_ns : session->live_since_ns;
 }
 
 /* ---- what is wanted ---- */
@@ -249,8 +257,19 @@ static int64_t merge_time(int64_t time_ns)
     return MIN(time_ns, INT64_MAX - 1);
 }
 
+void lull_session_play(struct lull_session *session, uint32_t n)
+{
+    lull_session_sort_streams(session, session->merged, n);
+    lull_merge_init(&session->merge, n);
+    for (uint32_t i = 0; i < n; i++)
+        session->merge.times[i] = session->merged[i]->bound_ns;
+    lull_merge_play(&session->merge);
+}
+
 static void start(struct lull_session *session)
 {
+    if (session->has_news)
+        lull_session_take_news(session);
     if (!session->is_subscribed)
         lull_session_subscribe_sources(session);
     lull_session_start_filter(session);
@@ -258,15 +277,9 @@ static void start(struct lull_session *session)
     session->merged = g_new(struct lull_source_stream *, MAX(session->streams->len, 1));
     uint32_t n = 0;
     for (uint32_t i = 0; i < session->streams->len; i++)
-        if (lull_session_is_selected(session, session->streams->pdata[i]))
+        if (lull_session_begin_stream(session, session->streams->pdata[i]))
             session->merged[n++] = session->streams->pdata[i];
-    lull_session_sort_streams(session, session->merged, n);
-    lull_merge_init(&session->merge, n);
-    for (uint32_t i = 0; i < n; i++) {
-        lull_session_start_stream(session, session->merged[i]);
-        session->merge.times[i] = session->merged[i]->bound_ns;
-    }
-    lull_merge_play(&session->merge);
+    lull_session_play(session, n);
     session->is_started = true;
 }
 
@@ -275,20 +288,24 @@ const struct lull_event *lull_session_read(struct lull_session *session)
     if (G_UNLIKELY(!session->is_started))
         start(session);
     struct lull_merge *merge = &session->merge;
-    while (merge->n > 0 && merge->times[merge->winner] != INT64_MAX) {
-        struct lull_source_stream *stream = session->merged[merge->winner];
-        if (stream->has_event) {
-            stream->has_event = false;
-            if (G_UNLIKELY(session->watch != NULL) &&
-                !lull_session_show_watch(session, &stream->event))
-                continue;
-            return &stream->event;
+    do {
+        while (merge->n > 0 && merge->times[merge->winner] != INT64_MAX) {
+            struct lull_source_stream *stream = session->merged[merge->winner];
+            if (stream->has_event) {
+                stream->has_event = false;
+                if (G_UNLIKELY(session->watch != NULL) &&
+                    !lull_session_show_watch(session, &stream->event))
+                    continue;
+                return &stream->event;
+            }
+            /* The tree has held a lower bound, or the time of the event that was handed out. */
+            bool any = session->filter == NULL ? stream->ops->next(stream)
+                                               : lull_session_next_passing(session, stream);
+            lull_merge_update(merge, any ? merge_time(stream->event.time_ns) : INT64_MAX);
+            if (G_UNLIKELY(session->has_news))
+                lull_session_take_news(session);
         }
-        /* The tree has held a lower bound, or the time of the event that was handed out. */
-        bool any = session->filter == NULL ? stream->ops->next(stream)
-                                           : lull_session_next_passing(session, stream);
-        lull_merge_update(merge, any ? merge_time(stream->event.time_ns) : INT64_MAX);
-    }
+    } while (lull_session_follow(session));
     return NULL;
 }
 

@@ -19,10 +19,15 @@ void lull_session_notes_free(struct session_notes *notes)
     g_free(notes);
 }
 
+void lull_session_note_problem(struct lull_session *session, const char *text)
+{
+    g_ptr_array_add(session->notes->problems, g_strdup(text));
+}
+
 static void note_problem(void *user, const char *text)
 {
     struct session_trace *trace = user;
-    g_ptr_array_add(trace->session->notes->problems, g_strdup(text));
+    lull_session_note_problem(trace->session, text);
 }
 
 static void note_loss(void *user, uint32_t stream, int64_t begin_ns, int64_t end_ns,
@@ -30,8 +35,11 @@ static void note_loss(void *user, uint32_t stream, int64_t begin_ns, int64_t end
 {
     struct session_trace *trace = user;
     struct session_notes *notes = trace->session->notes;
+    /* Streams of a live trace that came later do not follow its first ones. */
+    uint32_t number = stream < trace->n_streams ? trace->source->streams[stream]->event.stream
+                                                : trace->first_stream + stream;
     struct lull_loss loss = {.trace = trace->index,
-                             .stream = trace->first_stream + stream,
+                             .stream = number,
                              .begin_ns = begin_ns,
                              .end_ns = end_ns,
                              .events = events,
@@ -112,6 +120,11 @@ struct lull_stream_info lull_session_stream(const struct lull_session *session, 
             MAX(lull_clock_transform_apply(&window.transform, found->begin_ns + window.delta_ns),
                 window.begin_ns);
     return info;
+}
+
+const unsigned *lull_session_loss_counter(const struct lull_session *session)
+{
+    return &session->notes->raw->len;
 }
 
 uint32_t lull_session_loss_count(const struct lull_session *session)

@@ -20,7 +20,7 @@ void lull_session_trace_free(gpointer data)
     if (trace->source != NULL)
         trace->source->ops->free(trace->source);
     g_clear_pointer(&trace->class_names, g_hash_table_unref);
-    g_free(trace->class_filters);
+    g_clear_pointer(&trace->class_filters, g_ptr_array_unref);
     g_clear_pointer(&trace->class_watches, g_ptr_array_unref);
     g_free(trace);
 }
@@ -102,15 +102,50 @@ static void adopt_clock(struct session_trace *trace, const struct session_host *
     }
 }
 
-/* `below` is the end of the first place's path. */
-static bool add_trace(struct lull_session *session, GPtrArray *places, const char *below,
-                      GError **error)
+struct session_trace *lull_session_trace_new(struct lull_session *session)
 {
     struct session_trace *trace = g_new0(struct session_trace, 1);
     trace->session = session;
     trace->index = session->traces->len;
     trace->first_stream = session->streams->len;
     lull_session_trace_listen(trace);
+    return trace;
+}
+
+void lull_session_trace_grow(struct session_trace *trace)
+{
+    struct lull_session *session = trace->session;
+    struct lull_source *source = trace->source;
+    for (; trace->n_classes < source->n_classes; trace->n_classes++) {
+        struct lull_event_class *event_class = source->classes[trace->n_classes];
+        event_class->number = session->n_classes++;
+        g_hash_table_add(trace->class_names, (char *)event_class->name);
+    }
+    for (; trace->n_streams < source->n_streams; trace->n_streams++) {
+        struct lull_event *event = &source->streams[trace->n_streams]->event;
+        event->host = source->info.host;
+        event->trace = trace->index;
+        event->stream = session->streams->len;
+        g_ptr_array_add(session->streams, source->streams[trace->n_streams]);
+    }
+}
+
+void lull_session_trace_join(struct session_trace *trace)
+{
+    struct lull_session *session = trace->session;
+    struct lull_source *source = trace->source;
+    source->info.host = find_host(session, source);
+    adopt_clock(trace, lull_session_host_at(session, source->info.host));
+    g_ptr_array_add(session->traces, trace);
+    trace->class_names = g_hash_table_new(g_str_hash, g_str_equal);
+    lull_session_trace_grow(trace);
+}
+
+/* `below` is the end of the first place's path. */
+static bool add_trace(struct lull_session *session, GPtrArray *places, const char *below,
+                      GError **error)
+{
+    struct session_trace *trace = lull_session_trace_new(session);
     trace->source = lull_ctf_source_open((struct lull_place *const *)places->pdata, places->len,
                                          &trace->report, error);
     if (trace->source == NULL) {
@@ -120,21 +155,7 @@ static bool add_trace(struct lull_session *session, GPtrArray *places, const cha
     struct lull_source *source = trace->source;
     source->info.below =
         source->info.path + (below - ((const struct lull_place *)places->pdata[0])->path);
-    source->info.host = find_host(session, source);
-    adopt_clock(trace, lull_session_host_at(session, source->info.host));
-    g_ptr_array_add(session->traces, trace);
-    trace->class_names = g_hash_table_new(g_str_hash, g_str_equal);
-    for (uint32_t i = 0; i < source->n_classes; i++) {
-        source->classes[i].number = session->n_classes++;
-        g_hash_table_add(trace->class_names, (char *)source->classes[i].name);
-    }
-    for (uint32_t i = 0; i < source->n_streams; i++) {
-        struct lull_event *event = &source->streams[i]->event;
-        event->host = source->info.host;
-        event->trace = trace->index;
-        event->stream = session->streams->len;
-        g_ptr_array_add(session->streams, source->streams[i]);
-    }
+    lull_session_trace_join(trace);
     session->is_subscribed = false;
     session->is_started = false;
     return true;
@@ -336,6 +357,15 @@ static bool conclude(struct adding *adding, const char *const *paths, GError **e
     return done;
 }
 
+static void add_live(struct adding *adding, const char *url, uint32_t root)
+{
+    GError *error = NULL;
+    if (lull_session_add_live(adding->session, url, &error))
+        adding->found[root]++;
+    else
+        note_error(adding, root, error);
+}
+
 bool lull_session_add_all(struct lull_session *session, const char *const *paths, uint32_t n_paths,
                           GError **error)
 {
@@ -348,6 +378,10 @@ bool lull_session_add_all(struct lull_session *session, const char *const *paths
                             .rest_roots = g_array_new(FALSE, FALSE, sizeof(uint32_t))};
     lull_search_init(&search);
     for (uint32_t i = 0; i < n_paths; i++) {
+        if (lull_live_url_is(paths[i])) {
+            add_live(&adding, paths[i], i);
+            continue;
+        }
         lull_search_path(&search, paths[i], i);
         for (uint32_t k = 0; k < search.errors->len; k++)
             note_error(&adding, i, g_error_copy(search.errors->pdata[k]));

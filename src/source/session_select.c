@@ -11,8 +11,8 @@ void lull_session_forget_filter(struct lull_session *session)
     for (uint32_t t = 0; t < session->traces->len; t++) {
         struct session_trace *trace = lull_session_trace_at(session, t);
         for (uint32_t i = 0; i < trace->source->n_classes; i++)
-            trace->source->classes[i].filter = NULL;
-        g_clear_pointer(&trace->class_filters, g_free);
+            trace->source->classes[i]->filter = NULL;
+        g_clear_pointer(&trace->class_filters, g_ptr_array_unref);
     }
     if (session->filter != NULL)
         session->filter->ops->forget(session->filter);
@@ -65,7 +65,7 @@ bool lull_session_next_passing(const struct lull_session *session,
                                struct lull_source_stream *stream)
 {
     while (stream->ops->next(stream))
-        if (stream->event.event_class->watch != NULL ||
+        if (!stream->has_event || stream->event.event_class->watch != NULL ||
             lull_session_hands_out(session, &stream->event))
             return true;
     return false;
@@ -73,12 +73,8 @@ bool lull_session_next_passing(const struct lull_session *session,
 
 void lull_session_start_filter(struct lull_session *session)
 {
-    int64_t begin_ns, end_ns;
-    if (session->filter == NULL)
-        return;
-    if (!lull_session_range(session, &begin_ns, &end_ns))
-        begin_ns = 0;
-    session->filter->ops->start(session->filter, begin_ns);
+    if (session->filter != NULL)
+        session->filter->ops->start(session->filter, lull_session_origin(session));
 }
 
 /* ---- subscriptions ---- */
@@ -128,20 +124,31 @@ static int32_t match_wish(const struct wishes *wishes, const char *name)
     return found;
 }
 
-/* Asks the filter about each class that is subscribed to; unsubscribes those that cannot pass. */
+static struct lull_class_filter *class_filter(const struct session_trace *trace, uint32_t index)
+{
+    return trace->class_filters->pdata[index];
+}
+
+/* Asks the filter about each class that is subscribed to, unless it was asked before; unsubscribes
+ * those that cannot pass. */
 static void filter_classes(struct lull_session *session, struct session_trace *trace,
                            int32_t *of_class)
 {
     const struct lull_source *source = trace->source;
     const char *host = lull_session_host(session, source->info.host)->name;
-    trace->class_filters = g_new0(struct lull_class_filter, MAX(source->n_classes, 1));
+    if (trace->class_filters == NULL)
+        trace->class_filters = g_ptr_array_new_with_free_func(g_free);
     trace->is_wanted = trace->is_exempt = false;
     for (uint32_t i = 0; i < source->n_classes; i++) {
-        struct lull_class_filter *filter = &trace->class_filters[i];
+        bool is_new = i >= trace->class_filters->len;
+        if (is_new)
+            g_ptr_array_add(trace->class_filters, g_new0(struct lull_class_filter, 1));
         if (of_class[i] < 0)
             continue;
-        session->filter->ops->compile(session->filter, source, i, host, filter);
-        source->classes[i].filter = filter;
+        struct lull_class_filter *filter = class_filter(trace, i);
+        if (is_new)
+            session->filter->ops->compile(session->filter, source, i, host, filter);
+        source->classes[i]->filter = filter;
         bool is_exempt =
             g_array_index(session->subscriptions, struct lull_subscription, of_class[i]).is_exempt;
         trace->is_exempt |= is_exempt;
@@ -155,19 +162,36 @@ static uint32_t largest_extra(const struct session_trace *trace, const struct lu
 {
     uint32_t size = 0;
     for (uint32_t i = 0; i < trace->source->n_classes; i++) {
-        extra[i] = trace->class_filters != NULL ? &trace->class_filters[i].extra : NULL;
+        extra[i] = trace->class_filters != NULL ? &class_filter(trace, i)->extra : NULL;
         if (extra[i] != NULL)
             size = MAX(size, extra[i]->size);
     }
     return size;
 }
 
-void lull_session_subscribe_sources(struct lull_session *session)
+static void subscribe_trace(struct lull_session *session, const struct wishes *wishes,
+                            struct session_trace *trace)
+{
+    struct lull_source *source = trace->source;
+    g_autofree int32_t *of_class = g_new(int32_t, MAX(source->n_classes, 1));
+    g_autofree const struct lull_fields **extra =
+        g_new(const struct lull_fields *, MAX(source->n_classes, 1));
+    for (uint32_t i = 0; i < source->n_classes; i++)
+        of_class[i] = match_wish(wishes, source->classes[i]->name);
+    if (session->filter != NULL)
+        filter_classes(session, trace, of_class);
+    uint32_t extra_size = largest_extra(trace, extra);
+    lull_session_watch_classes(session, trace, of_class, extra, &extra_size);
+    source->ops->subscribe(source,
+                           (const struct lull_subscription *)(void *)session->subscriptions->data,
+                           of_class, session->filter_offset, extra, extra_size);
+}
+
+static void subscribe_traces(struct lull_session *session, bool all)
 {
     struct wishes wishes;
     uint32_t max_size = 0;
-    lull_session_forget_filter(session);
-    lull_session_begin_watch(session);
+    lull_session_begin_watch(session, all);
     collect_wishes(session, &wishes);
     for (uint32_t i = 0; i < session->subscriptions->len; i++)
         max_size =
@@ -177,24 +201,24 @@ void lull_session_subscribe_sources(struct lull_session *session)
     session->filter_offset = max_size;
     for (uint32_t t = 0; t < session->traces->len; t++) {
         struct session_trace *trace = lull_session_trace_at(session, t);
-        struct lull_source *source = trace->source;
-        g_autofree int32_t *of_class = g_new(int32_t, MAX(source->n_classes, 1));
-        g_autofree const struct lull_fields **extra =
-            g_new(const struct lull_fields *, MAX(source->n_classes, 1));
-        for (uint32_t i = 0; i < source->n_classes; i++)
-            of_class[i] = match_wish(&wishes, source->classes[i].name);
-        if (session->filter != NULL)
-            filter_classes(session, trace, of_class);
-        uint32_t extra_size = largest_extra(trace, extra);
-        lull_session_watch_classes(session, trace, of_class, extra, &extra_size);
-        source->ops->subscribe(
-            source, (const struct lull_subscription *)(void *)session->subscriptions->data,
-            of_class, max_size, extra, extra_size);
+        if (all || trace->source->wants_subscription)
+            subscribe_trace(session, &wishes, trace);
     }
     g_hash_table_unref(wishes.names);
     g_array_unref(wishes.prefixes);
     lull_session_end_watch(session);
+}
+
+void lull_session_subscribe_sources(struct lull_session *session)
+{
+    lull_session_forget_filter(session);
+    subscribe_traces(session, true);
     session->is_subscribed = true;
+}
+
+void lull_session_subscribe_grown(struct lull_session *session)
+{
+    subscribe_traces(session, false);
 }
 
 /* ---- streams and time ---- */
@@ -208,7 +232,7 @@ static bool cpu_may_pass(const struct lull_session *session, const struct sessio
     if (cpu < 0 || !session->filter->uses_cpu)
         return true;
     for (uint32_t i = 0; i < source->n_classes; i++) {
-        const struct lull_class_filter *filter = source->classes[i].filter;
+        const struct lull_class_filter *filter = source->classes[i]->filter;
         if (filter == NULL || filter->verdict == LULL_VERDICT_REJECT)
             continue;
         if (session->filter->ops->may_pass(session->filter, source, i, host, cpu))
@@ -222,6 +246,9 @@ bool lull_session_is_selected(const struct lull_session *session,
 {
     if (session->only_host >= 0 && stream->event.host != (uint32_t)session->only_host)
         return false;
+    /* What is live may get classes that are wanted, and of any CPU, while it is read. */
+    if (stream->cpu == LULL_CPU_LATER)
+        return true;
     if (session->only_cpu >= 0 && stream->cpu != session->only_cpu)
         return false;
     if (session->filter == NULL)
@@ -259,7 +286,9 @@ struct lull_source_window lull_session_window(const struct lull_session *session
         .begin_ns = session->begin_ns,
         .end_ns = session->end_ns,
         .delta_ns = session->order == LULL_ORDER_BABELTRACE ? 0 : trace->delta_ns,
+        .only_cpu = session->only_cpu,
         .transform = lull_session_host_at(session, stream->event.host)->transform,
+        .in_doubles = session->order == LULL_ORDER_BABELTRACE,
     };
     if (session->is_intersected)
         intersect(trace, &window);
@@ -276,6 +305,17 @@ void lull_session_start_stream(const struct lull_session *session,
 {
     struct lull_source_window window = lull_session_window(session, stream);
     stream->ops->start(stream, &window);
+}
+
+bool lull_session_begin_stream(const struct lull_session *session,
+                               struct lull_source_stream *stream)
+{
+    bool is_selected = lull_session_is_selected(session, stream);
+    if (is_selected)
+        lull_session_start_stream(session, stream);
+    else if (stream->ops->leave != NULL)
+        stream->ops->leave(stream);
+    return is_selected;
 }
 
 /* ---- counting ---- */
@@ -311,7 +351,7 @@ void lull_session_end_count(struct lull_session *session, GArray *subscriptions)
 static bool must_test(const struct session_trace *trace)
 {
     for (uint32_t i = 0; i < trace->source->n_classes; i++)
-        if (trace->class_filters[i].verdict == LULL_VERDICT_TEST)
+        if (class_filter(trace, i)->verdict == LULL_VERDICT_TEST)
             return true;
     return false;
 }
@@ -332,6 +372,6 @@ void lull_session_drop_rejected(const struct lull_session *session,
                                 const struct session_trace *trace, uint64_t *counts)
 {
     for (uint32_t i = 0; session->filter != NULL && i < trace->source->n_classes; i++)
-        if (trace->class_filters[i].verdict == LULL_VERDICT_REJECT)
+        if (class_filter(trace, i)->verdict == LULL_VERDICT_REJECT)
             counts[i] = 0;
 }

@@ -9,7 +9,7 @@ static void forget(struct lull_session *session)
     for (uint32_t t = 0; t < session->traces->len; t++) {
         struct session_trace *trace = lull_session_trace_at(session, t);
         for (uint32_t i = 0; i < trace->source->n_classes; i++)
-            trace->source->classes[i].watch = NULL;
+            trace->source->classes[i]->watch = NULL;
         g_clear_pointer(&trace->class_watches, g_ptr_array_unref);
         trace->is_watched = false;
     }
@@ -25,12 +25,13 @@ void lull_session_set_watch(struct lull_session *session, struct lull_event_watc
     session->is_started = false;
 }
 
-void lull_session_begin_watch(struct lull_session *session)
+void lull_session_begin_watch(struct lull_session *session, bool forgets)
 {
     /* What nobody but the watch wants belongs to a subscription that has no number for others. */
     static const char *const none[] = {NULL};
     const struct lull_subscription hidden = {.names = none};
-    forget(session);
+    if (forgets)
+        forget(session);
     if (session->watch != NULL)
         g_array_append_val(session->subscriptions, hidden);
 }
@@ -80,7 +81,7 @@ static struct lull_class_watch *watch_class(struct lull_session *session,
         lull_report_problem(&trace->report,
                             "%s: the filter and the periods ask for more than 64 fields of event "
                             "'%s'; the periods do without it",
-                            source->info.path, source->classes[index].name);
+                            source->info.path, source->classes[index]->name);
         watch->program = NULL;
     }
     if (watch->program != NULL)
@@ -104,7 +105,7 @@ void lull_session_watch_classes(struct lull_session *session, struct session_tra
         struct lull_class_watch *watch = trace->class_watches->pdata[i];
         if (watch->program == NULL)
             continue;
-        source->classes[i].watch = watch;
+        source->classes[i]->watch = watch;
         trace->is_watched = true;
         watch->is_hidden = of_class[i] < 0;
         if (watch->is_hidden)

@@ -41,8 +41,12 @@ struct lull_fields {
 struct lull_source_window {
     int64_t begin_ns, end_ns; /* joined clock */
     int64_t delta_ns;         /* from the trace's clock to that of the host's first trace */
+    int32_t only_cpu;         /* or -1; for streams that cannot say theirs before they are read */
     struct lull_clock_transform transform;
+    bool in_doubles; /* times are computed as babeltrace2 does, see lull_clock_map */
 };
+
+#define LULL_CPU_LATER (-2)
 
 /* What decoding every field came to: their number, and the sum of their values modulo 2^64. */
 struct lull_source_tally {
@@ -56,9 +60,11 @@ struct lull_source_stream;
 
 struct lull_source_stream_ops {
     void (*start)(struct lull_source_stream *stream, const struct lull_source_window *window);
-    /* Fills stream->event; false at the end. */
+    /* Fills stream->event; false at the end. A live stream that cannot tell yet sets event.time_ns
+     * alone, before which no event comes, and leaves has_event false. */
     bool (*next)(struct lull_source_stream *stream);
-    /* Counts what is left: adds to counts[class index]. */
+    /* Counts what is left: adds to counts[class index]. NULL if the stream can be read once only:
+     * it has no sum() and set_report() then. */
     void (*count)(struct lull_source_stream *stream, uint64_t *counts);
     /* The same, and decodes every field: adds to *tally. */
     void (*sum)(struct lull_source_stream *stream, uint64_t *counts,
@@ -66,6 +72,14 @@ struct lull_source_stream_ops {
     /* Where it reports what it finds from now on; NULL: where its source does. Streams with
      * reports of their own can be counted and summed by several threads at a time. */
     void (*set_report)(struct lull_source_stream *stream, const struct lull_report *report);
+    /* Instead of start(): nothing of the stream is wanted. May be NULL. */
+    void (*leave)(struct lull_source_stream *stream);
+    /* For counting and summing one stream by several threads; all NULL if it cannot be. See
+     * lull_ctf_stream_part_end() and what follows it. */
+    uint32_t (*part_end)(const struct lull_source_stream *stream, uint32_t first, uint64_t bytes);
+    struct lull_source_stream *(*twin)(const struct lull_source_stream *stream);
+    void (*limit)(struct lull_source_stream *twin, uint32_t first, uint32_t end);
+    void (*free_twin)(struct lull_source_stream *twin);
     uint64_t (*progress)(const struct lull_source_stream *stream); /* bytes */
     bool (*visit)(const struct lull_source_stream *stream, const struct lull_visitor *visitor,
                   void *user, GError **error);
@@ -84,7 +98,7 @@ struct lull_source_stream {
         event;        /* the next one, if has_event; host, trace, stream set by the session */
     int64_t bound_ns; /* after start(): no event comes before; INT64_MAX: there is none */
     bool has_event;
-    int32_t cpu;                 /* that all its events have, or -1 */
+    int32_t cpu; /* that all its events have, or -1; LULL_CPU_LATER: only its packets say it */
     uint64_t class_id, instance; /* as the trace numbers them; files without a number are numbered
                                     in the order of their names */
     uint64_t size_bytes;
@@ -120,7 +134,8 @@ struct lull_source_ops {
     const char *(*label)(const void *labels, uint64_t value);
 };
 
-/* One trace. All but `ops` is filled by its opener and constant afterwards. */
+/* One trace. All but `ops` is filled by its opener and constant afterwards, except that live traces
+ * get more classes and streams (see lull_live_hooks.news). */
 struct lull_source {
     const struct lull_source_ops *ops;
     struct lull_trace info; /* host, begin_ns and end_ns are completed by the session */
@@ -130,11 +145,13 @@ struct lull_source {
     const char *joined_clock; /* names the joined clock its times were exported on, or NULL */
     bool has_uuid;
     uint8_t uuid[16];
-    const char *const *environment;   /* key, value, key, value, …, NULL */
-    struct lull_event_class *classes; /* by stream class and id */
+    const char *const *environment; /* key, value, key, value, …, NULL */
+    /* By stream class and id; those that a live trace gets later stand behind. */
+    struct lull_event_class **classes;
     uint32_t n_classes;
     struct lull_source_stream **streams;
     uint32_t n_streams;
+    bool wants_subscription; /* its metadata has grown: subscribe() is to be called again */
 };
 
 struct lull_place;

@@ -37,7 +37,8 @@ static inline struct facts facts_begin(const struct lull_analysis_class *class,
     return facts;
 }
 
-/* To be called when the struct has come to rest, as the analysis points into it. */
+/* To be called when the struct has come to rest, as the analysis points into it. Events may be fed
+ * to the model as well. */
 static inline void facts_open(struct facts *facts, int64_t begin_ns)
 {
     *facts->analysis = (struct lull_analysis){.class = facts->class,
@@ -45,6 +46,7 @@ static inline void facts_open(struct facts *facts, int64_t begin_ns)
                                               .params = &facts->params,
                                               .begin_ns = begin_ns};
     facts->class->open(facts->analysis);
+    lull_model_subscribe(facts->model, &facts->class->facts, facts->analysis);
 }
 
 static inline void facts_close(struct facts *facts, int64_t end_ns)

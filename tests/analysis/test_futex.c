@@ -104,11 +104,36 @@ static void test_processes(void)
     facts_end(&facts);
 }
 
+/* A wait that lasts when the window closes, known from the event of its begin. */
+static void test_still_waiting(void)
+{
+    enum { NR_FUTEX = 202 }; /* x86-64 */
+    struct facts facts = facts_begin(&lull_analysis_futex, facts_params());
+    struct lull_model *model = facts.model;
+    uint32_t a = facts_task(&facts, 10, 10);
+    facts_open(&facts, 0);
+    say_call(&facts, a, WAIT, 0x10, true, 10, 15, 0);
+    feed_switch(model, 0, 0, 20, 0, 11, 0);
+    const uint64_t have = UINT64_C(1) << LULL_FIELD_futex_entry_number |
+                          UINT64_C(1) << LULL_FIELD_futex_entry_address |
+                          UINT64_C(1) << LULL_FIELD_futex_entry_operation;
+    FEED(futex_entry, 0, 0, 30, .have = have, .number = NR_FUTEX, .address = 0x20,
+         .operation = 128 | WAIT); /* 128: private */
+    feed_switch(model, 0, 0, 40, 11, 0, 1);
+    facts_close(&facts, 100);
+    facts_expect(&facts, "waiting", "t11/-1/11 0x20 30 70\n");
+    facts_expect(&facts, "futex",
+                 "0x20 t11/-1/11 0 0 0 0 - - - - - - 0 0 0 0 0 1 70\n"
+                 "0x10 t10/10/-1 1 0 1 5 5.000 5 5 5 5 5 0 0 0 0 0 0 -\nwakers\n");
+    facts_end(&facts);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/analysis/futex/one-lock", test_one_lock);
     g_test_add_func("/analysis/futex/pairs", test_pairs);
     g_test_add_func("/analysis/futex/processes", test_processes);
+    g_test_add_func("/analysis/futex/still-waiting", test_still_waiting);
     return g_test_run();
 }

@@ -117,6 +117,30 @@ static void test_left_out(void)
     facts_end(&facts);
 }
 
+/* Calls that have not returned when the window closes: one that began in it, and none that ended,
+ * nor that of a dead task. */
+static void test_open(void)
+{
+    enum { NR_READ = 0, NR_PAUSE = 34 }; /* x86-64 */
+    struct facts facts = facts_begin(&lull_analysis_syscallstats, facts_params());
+    struct lull_model *model = facts.model;
+    facts_open(&facts, 0);
+    const uint64_t have = UINT64_C(1) << LULL_FIELD_syscall_entry_number;
+    feed_switch(model, 0, 0, 20, 0, 10, 0);
+    FEED(syscall_entry, 0, 0, 25, .have = have, .number = NR_READ);
+    FEED(syscall_exit, 0, 0, 26, .have = have, .number = NR_READ);
+    FEED(syscall_entry, 0, 0, 30, .have = have, .number = NR_READ);
+    feed_switch(model, 0, 0, 40, 10, 11, 1);
+    FEED(syscall_entry, 0, 0, 45, .have = have, .number = NR_PAUSE);
+    feed_switch(model, 0, 0, 50, 11, 12, 1);
+    FEED(syscall_entry, 0, 0, 55, .have = have, .number = NR_PAUSE);
+    feed_switch(model, 0, 0, 60, 12, 0, 64); /* dead */
+    facts_close(&facts, 100);
+    facts_expect(&facts, "open", "t10/-1/10 read 30 70\nt11/-1/11 pause 45 55\n");
+    facts_expect(&facts, "total", "t10/-1/10 1 1 0\n");
+    facts_end(&facts);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -124,5 +148,6 @@ int main(int argc, char **argv)
     g_test_add_func("/analysis/syscallstats/compat-address", test_compat_address);
     g_test_add_func("/analysis/syscallstats/percentiles", test_percentiles);
     g_test_add_func("/analysis/syscallstats/left-out", test_left_out);
+    g_test_add_func("/analysis/syscallstats/open", test_open);
     return g_test_run();
 }

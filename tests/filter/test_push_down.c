@@ -37,8 +37,8 @@ static enum lull_verdict verdict_on(const struct lull_session *session, const ch
 {
     const struct lull_source *source = lull_session_trace_at(session, 0)->source;
     for (uint32_t i = 0; i < source->n_classes; i++)
-        if (strcmp(source->classes[i].name, name) == 0)
-            return source->classes[i].filter->verdict;
+        if (strcmp(source->classes[i]->name, name) == 0)
+            return source->classes[i]->filter->verdict;
     g_assert_not_reached();
 }
 
@@ -46,8 +46,8 @@ static uint32_t fields_of(const struct lull_session *session, const char *name)
 {
     const struct lull_source *source = lull_session_trace_at(session, 0)->source;
     for (uint32_t i = 0; i < source->n_classes; i++)
-        if (strcmp(source->classes[i].name, name) == 0)
-            return source->classes[i].filter->extra.n_bindings;
+        if (strcmp(source->classes[i]->name, name) == 0)
+            return source->classes[i]->filter->extra.n_bindings;
     g_assert_not_reached();
 }
 

@@ -21,6 +21,9 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "live"))
+import relay  # noqa: E402
+
 FINDING = 77          # libFuzzer's exit code for a crash
 # Entropic scheduling takes longer than the targets do: they are large and have many features.
 OPTIONS = ["-timeout=100", "-rss_limit_mb=2048", "-print_final_stats=1", "-entropic=0"]
@@ -62,6 +65,15 @@ def language():
         return [line.rstrip("\n").split("\t")[-1].encode() for line in file if "\t" in line and line[0] != "#"]
 
 
+def periods():
+    """The texts of the periods' own tests, behind the definitions that they refer to."""
+    with open(os.path.join(HERE, "..", "period", "language.txt"), encoding="utf-8") as file:
+        texts = [line.rstrip("\n") for line in file if "\t" in line and line[0] != "#"]
+    texts = [text.split("\t")[2 if text[0] == "!" else 0] for text in texts]
+    before = "p : $evt.$name == \"sched_switch\"\nc(p) : $evt.tid == $parent.$begin.$evt.next_tid : $evt.y == 1\n"
+    return [(before + "d(c) : $evt.z == 1\n" + text).encode() for text in texts]
+
+
 def metadata(is_json):
     return [files["metadata"] for _, files in traces() if files["metadata"].startswith(b"\x1e") == is_json]
 
@@ -71,12 +83,25 @@ def files_of(wanted, behind=b""):
     return [letter.encode() + behind + data for letter, files in traces() for name, data in sorted(files.items()) if wanted(name)]
 
 
+def conversations():
+    """What a relay says to a viewer, with metadata of CTF 1.8 and of CTF 2."""
+    said = []
+    for minor, text in ((13, relay.head() + relay.declare(0, "tick")), (15, b"".join(relay.head2()) + relay.declare2(0, "tick"))):
+        steps = [relay.packet([(1000 + i, 0, i) for i in range(9)], 1000, 2000), ("inactive", 5000), ("retry",),
+                 relay.packet([(6000, 0, 9)], 6000, 7000, discarded=2)]
+        session = relay.Session(1, "test", [relay.Trace(1, [text])], [relay.Stream(11, 1, steps)])
+        said.append(relay.conversation(session, minor))
+    return said
+
+
 # What the inputs of a target are made of, besides the files in seeds/NAME and regressions/NAME.
 MADE = {
     "filter": language,
+    "live": conversations,
     "index": lambda: files_of(lambda name: name.startswith("index")),
     "metadata": lambda: metadata(False),
     "metadata2": lambda: metadata(True),
+    "period": periods,
     "stream": lambda: files_of(lambda name: "/" not in name and name != "metadata", b"\0"),
 }
 

@@ -104,14 +104,9 @@ const char *lull_evidence_wait(const struct lull_execgraph *eg, const struct lul
     return out->len ? g_string_chunk_insert_const(strings, out->str) : NULL;
 }
 
-struct share {
-    uint32_t task;
-    int64_t ns;
-};
-
 static gint longest_first(gconstpointer a, gconstpointer b)
 {
-    const struct share *left = a, *right = b;
+    const struct cpu_share *left = a, *right = b;
     if (left->ns != right->ns)
         return left->ns < right->ns ? 1 : -1;
     return left->task < right->task ? -1 : left->task > right->task;
@@ -120,13 +115,13 @@ static gint longest_first(gconstpointer a, gconstpointer b)
 static void add_share(GArray *shares, uint32_t task, int64_t ns)
 {
     for (guint i = 0; i < shares->len; i++) {
-        struct share *share = &g_array_index(shares, struct share, i);
+        struct cpu_share *share = &g_array_index(shares, struct cpu_share, i);
         if (share->task == task) {
             share->ns += ns;
             return;
         }
     }
-    g_array_append_val(shares, ((struct share){task, ns}));
+    g_array_append_val(shares, ((struct cpu_share){task, ns}));
 }
 
 /* First switch after time_ns. */
@@ -143,12 +138,10 @@ static size_t switch_after(const struct cpu_notes *notes, int64_t time_ns)
     return low;
 }
 
-/* How long each other task, or idleness, had the CPU meanwhile, longest first; an empty array if
- * that is not known. */
-static GArray *shares_of_cpu(const struct lull_execgraph *eg, const struct lull_hop *hop)
+GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_hop *hop)
 {
     const uint32_t host = lull_model_task(eg->model, hop->line)->host;
-    GArray *shares = g_array_new(FALSE, FALSE, sizeof(struct share));
+    GArray *shares = g_array_new(FALSE, FALSE, sizeof(struct cpu_share));
     if (hop->cpu < 0 || host >= eg->hosts.count ||
         (size_t)hop->cpu >= eg->hosts.items[host].cpus.count)
         return shares;
@@ -173,14 +166,14 @@ const char *lull_evidence_preempted(const struct lull_execgraph *eg, const struc
                                     GStringChunk *strings)
 {
     enum { NAMED = 3 };
-    g_autoptr(GArray) shares = shares_of_cpu(eg, hop);
+    g_autoptr(GArray) shares = lull_evidence_shares(eg, hop);
     if (shares->len == 0)
         return NULL;
     g_autoptr(GString) out = g_string_new(NULL);
-    bool is_idle = g_array_index(shares, struct share, 0).task == LULL_NONE;
+    bool is_idle = g_array_index(shares, struct cpu_share, 0).task == LULL_NONE;
     g_string_append_printf(out, is_idle ? "on CPU %d, which came out of idle" : "by ", hop->cpu);
     for (guint k = is_idle, named = 0; k < MIN(shares->len, NAMED); k++) {
-        const struct share *share = &g_array_index(shares, struct share, k);
+        const struct cpu_share *share = &g_array_index(shares, struct cpu_share, k);
         char ns[LULL_TIME_TEXT_SIZE];
         lull_duration_format(share->ns, ns);
         if (share->task == LULL_NONE)
@@ -277,18 +270,15 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
                                lull_model_label(eg->model, evidence->syscall));
 }
 
-static uint32_t subject_of_preemption(const struct lull_execgraph *eg, const struct lull_hop *hop,
-                                      GString *out)
+void lull_evidence_append_preemptor(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
+                                    GString *out)
 {
-    g_autoptr(GArray) shares = shares_of_cpu(eg, hop);
-    uint32_t task = shares->len ? g_array_index(shares, struct share, 0).task : LULL_NONE;
-    if (shares->len && task == LULL_NONE) {
+    if (task == LULL_NONE) {
         g_string_append(out, "the CPU came out of idle");
-    } else if (task != LULL_NONE) {
-        g_string_append(out, "by ");
-        append_task_kind(eg, task, hop->end_ns, out);
+        return;
     }
-    return task;
+    g_string_append(out, "by ");
+    append_task_kind(eg, task, time_ns, out);
 }
 
 uint32_t lull_evidence_subject(const struct lull_execgraph *eg, const struct path_piece *piece,
@@ -296,8 +286,6 @@ uint32_t lull_evidence_subject(const struct lull_execgraph *eg, const struct pat
 {
     if (piece->state == LULL_STATE_INTERRUPTED)
         g_string_append(out, lull_model_label(eg->model, piece->label));
-    if (piece->state == LULL_STATE_PREEMPTED)
-        return subject_of_preemption(eg, piece->hop, out);
     if (piece->state != LULL_STATE_BLOCKED || piece->hop->detail == LULL_NONE)
         return LULL_NONE;
     const struct evidence *evidence = &eg->evidence.items[piece->hop->detail];

@@ -74,9 +74,19 @@ const char *lull_evidence_wait(const struct lull_execgraph *eg, const struct lul
                                GStringChunk *strings);
 const char *lull_evidence_preempted(const struct lull_execgraph *eg, const struct lull_hop *hop,
                                     GStringChunk *strings);
-/* What the piece is about in words that are the same each time the same thing happens: the device,
- * the peer, the waker's or the other task's name, the system call; appended to `out`, nothing if
- * nothing is known. Returns the other task (the waker, who had the CPU longest), or LULL_NONE. */
+/* How long each other task, or idleness (LULL_NONE), had the CPU of a preempted hop, longest first;
+ * an empty array if that is not known. Free with g_array_unref(). */
+struct cpu_share {
+    uint32_t task;
+    int64_t ns;
+};
+GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_hop *hop);
+/* In words that are the same each time the same thing happens, appended to `out`: who had the CPU.
+ */
+void lull_evidence_append_preemptor(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
+                                    GString *out);
+/* What a wait or an interrupt is about: the device, the peer, the waker's name, the system call,
+ * the handler; nothing if nothing is known. Returns the waker, or LULL_NONE. */
 uint32_t lull_evidence_subject(const struct lull_execgraph *eg, const struct path_piece *piece,
                                GString *out);
 /* Appends a task's name without what only tells siblings apart: "kworker" for "kworker/0:1". */

@@ -222,19 +222,17 @@ static const char *tell_through(struct adding *adding, uint32_t within, int64_t 
 }
 
 static uint32_t portion_of(struct lull_portions *portions, const struct path_piece *piece,
-                           uint32_t *other)
+                           const GString *detail)
 {
     const struct lull_hop *hop = piece->hop;
-    struct lull_portion portion = {
+    const char *kept = detail->len > 0 ? intern(portions, detail->str) : NULL;
+    const struct lull_portion portion = {
         .host = lull_model_task(portions->eg->model, hop->line)->host,
         .comm = kind_of(portions, hop->line, piece->end_ns),
         .state = piece->state,
         .cause = piece->state == LULL_STATE_BLOCKED ? hop->cause : LULL_CAUSE_NONE,
+        .detail = kept,
     };
-    g_string_truncate(portions->text, 0);
-    *other = lull_evidence_subject(portions->eg, piece, portions->text);
-    if (portions->text->len > 0)
-        portion.detail = intern(portions, portions->text->str);
     return number_of(portions->portion_numbers, portions->portions, &portion, sizeof portion);
 }
 
@@ -243,16 +241,16 @@ static int32_t join_tids(int32_t a, int32_t b)
     return a == b ? a : LULL_SEVERAL_TIDS;
 }
 
-static void take_piece(void *user, const struct path_piece *piece)
+/* Adds time of the piece with what it is about. */
+static void add_part(struct adding *adding, const struct path_piece *piece, const GString *detail,
+                     uint32_t other, int64_t duration_ns)
 {
-    struct adding *adding = user;
     struct lull_portions *portions = adding->portions;
-    uint32_t other, within, holder = LULL_NONE;
-    const uint32_t portion = portion_of(portions, piece, &other);
+    uint32_t within, holder = LULL_NONE;
+    const uint32_t portion = portion_of(portions, piece, detail);
     const uint32_t lock = find_lock(adding, piece, &holder, &within);
-    if (lock != LULL_NONE)
-        other = holder;
-    const int64_t duration_ns = piece->end_ns - piece->begin_ns;
+    const int32_t tid = tid_of(portions, piece->hop->line);
+    const int32_t other_tid = tid_of(portions, lock != LULL_NONE ? holder : other);
     const uint64_t key = (uint64_t)portion << 32 | lock;
     const uint32_t found = lull_map_find(&adding->parts, key);
     if (found == LULL_MAP_NONE) {
@@ -261,15 +259,47 @@ static void take_piece(void *user, const struct path_piece *piece)
                       (struct lull_part){.portion = portion,
                                          .lock = lock,
                                          .duration_ns = duration_ns,
-                                         .tid = tid_of(portions, piece->hop->line),
-                                         .other_tid = tid_of(portions, other),
+                                         .tid = tid,
+                                         .other_tid = other_tid,
                                          .through = tell_through(adding, within, piece->end_ns)});
         return;
     }
     struct lull_part *part = &portions->parts.items[found];
     part->duration_ns += duration_ns;
-    part->tid = join_tids(part->tid, tid_of(portions, piece->hop->line));
-    part->other_tid = join_tids(part->other_tid, tid_of(portions, other));
+    part->tid = join_tids(part->tid, tid);
+    part->other_tid = join_tids(part->other_tid, other_tid);
+}
+
+/* Each that had the CPU meanwhile is a part of its own. */
+static void take_preemption(struct adding *adding, const struct path_piece *piece)
+{
+    const struct lull_execgraph *eg = adding->portions->eg;
+    g_autoptr(GArray) shares = lull_evidence_shares(eg, piece->hop);
+    g_autoptr(GString) detail = g_string_new(NULL);
+    int64_t left_ns = piece->end_ns - piece->begin_ns;
+    for (guint i = 0; i < shares->len && left_ns > 0; i++) {
+        const struct cpu_share *share = &g_array_index(shares, struct cpu_share, i);
+        const int64_t ns = MIN(share->ns, left_ns);
+        g_string_truncate(detail, 0);
+        lull_evidence_append_preemptor(eg, share->task, piece->end_ns, detail);
+        add_part(adding, piece, detail, share->task, ns);
+        left_ns -= ns;
+    }
+    g_string_truncate(detail, 0);
+    if (left_ns > 0)
+        add_part(adding, piece, detail, LULL_NONE, left_ns);
+}
+
+static void take_piece(void *user, const struct path_piece *piece)
+{
+    struct adding *adding = user;
+    if (piece->state == LULL_STATE_PREEMPTED) {
+        take_preemption(adding, piece);
+        return;
+    }
+    g_autoptr(GString) detail = g_string_new(NULL);
+    const uint32_t other = lull_evidence_subject(adding->portions->eg, piece, detail);
+    add_part(adding, piece, detail, other, piece->end_ns - piece->begin_ns);
 }
 
 /* What was lost on the hosts the sample touches while it lasted. */

@@ -309,6 +309,9 @@ static const struct lull_example examples[] = {
      "The whole life of the longest-lived task named postgres."},
     {"lull critpath --tid 4711 --begin +1.5s --end +2s my-trace", "Half a second of one task."},
     {"lull critpath --request 17 --svg path.svg client httpd db", "The same with a picture."},
+    {"lull critpath my-trace --period 'read : $evt.$name == \"syscall_entry_read\" : $evt.$name == "
+     "\"syscall_exit_read\" && $evt.$tid == $begin.$evt.$tid'",
+     "What every read() in the trace waited for, and all of them together."},
     {NULL, NULL},
 };
 
@@ -344,23 +347,45 @@ const struct lull_verb lull_verb_critpath = {
         "--limit 0; what is left out is counted in its place. --full shows every segment by "
         "itself.\n"
         "\n"
+        "With --period the question is asked for every instance of a period ('lull help "
+        "periods'): from its begin to its end, the path of the task that ran the closing event, "
+        "or, if that is not known, the opening one. Without more it is a table of the instances, "
+        "with what took most of each, and the sum of their paths: what each thing took, that is "
+        "host, name of the task, state, cause and what is the same each time of the detail. "
+        "--slowest, --each and --instance show paths in full before the sum; --svg and --perfetto "
+        "draw one. --begin "
+        "and --end choose instances that lie between, --host, --tid and --comm those of such "
+        "tasks. Instances that did not end are listed apart.\n"
+        "\n"
         "--filter hides events from the path as if they had not been recorded: without "
         "sched_switch nobody waits, without wake-ups waits have no cause.",
-    .output = "With --json:\n"
-              "\n"
-              " {\"version\":1,\n"
-              "  \"query\":{\"host\",\"tid\",\"comm\",\"begin_ns\",\"end_ns\"},\n"
-              "  \"segments\":[{\"host\",\"tid\",\"pid\",\"comm\",\"begin_ns\",\"end_ns\",\n"
-              "               \"state\",\"cause\",\"cpu\",\"detail\"}],\n"
-              "  \"summary\":{\"by_state\":[{\"state\",\"cause\",\"duration_ns\",\"share\"}],\n"
-              "             \"by_task\":[{\"host\",\"tid\",\"comm\",\"duration_ns\",\"share\"}],\n"
-              "             \"by_host\":[{\"host\",\"duration_ns\",\"share\"}]},\n"
-              "  \"sync\":[{\"host\",\"offset_ns\",\"drift_ppm\",\"bound_ns\"}],\n"
-              "  \"lost\":{\"events\",\"packets\"}}\n"
-              "\n"
-              "Times are integers in nanoseconds since 1970 on the joined clock; each segment "
-              "begins where the "
-              "one before ends. A negative tid stands for interrupt context of CPU -1-tid.",
+    .output =
+        "With --json:\n"
+        "\n"
+        " {\"version\":1,\n"
+        "  \"query\":{\"host\",\"tid\",\"comm\",\"begin_ns\",\"end_ns\"},\n"
+        "  \"segments\":[{\"host\",\"tid\",\"pid\",\"comm\",\"begin_ns\",\"end_ns\",\n"
+        "               \"state\",\"cause\",\"cpu\",\"detail\"}],\n"
+        "  \"summary\":{\"by_state\":[{\"state\",\"cause\",\"duration_ns\",\"share\"}],\n"
+        "             \"by_task\":[{\"host\",\"tid\",\"comm\",\"duration_ns\",\"share\"}],\n"
+        "             \"by_host\":[{\"host\",\"duration_ns\",\"share\"}]},\n"
+        "  \"sync\":[{\"host\",\"offset_ns\",\"drift_ppm\",\"bound_ns\"}],\n"
+        "  \"lost\":{\"events\",\"packets\"}}\n"
+        "\n"
+        "With --period:\n"
+        "\n"
+        " {\"version\":1,\"period\",\n"
+        "  \"instances\":[{\"number\",\"begin_ns\",\"duration_ns\",\"host\",\"tid\",\"comm\",\n"
+        "    \"captures\":{\"begin\":{…},\"end\":{…}},\"most\":{\"host\",\"comm\",\"state\",\n"
+        "    \"cause\",\"detail\",\"duration_ns\",\"share\"},\"lost_events\",\"lost_packets\"}],\n"
+        "  \"without_path\":[the same without most],\n"
+        "  \"sum\":[{\"host\",\"comm\",\"state\",\"cause\",\"detail\",\"duration_ns\",\"share\",\n"
+        "    \"instances\",\"mean_ns\",\"min_ns\",\"max_ns\"}],\n"
+        "  \"paths\":[{\"number\",\"path\":{as above}}]}\n"
+        "\n"
+        "Times are integers in nanoseconds since 1970 on the joined clock; each segment "
+        "begins where the "
+        "one before ends. A negative tid stands for interrupt context of CPU -1-tid.",
     .options = options,
     .common = common,
     .examples = examples,

@@ -197,15 +197,16 @@ static void append_verdict(GString *out, const struct lull_why_kind *kind)
     }
     const struct lull_comparison *comparison = kind->comparison;
     append_groups(out, kind);
-    g_string_append(out, ".\nThe slow ones take ");
+    g_string_append(out, kind->chosen.slow->len == 1 ? ".\nThe slow one takes "
+                                                     : ".\nThe slow ones take ");
     append_duration(out, comparison->difference_ns);
     g_string_append(out, " (");
     append_percent(out, comparison->difference_ns / MAX(comparison->typical_ns, 1));
-    g_string_append(out, ") longer on average");
+    g_string_append(out, ") longer than the typical ones on average");
     g_string_append(out, kind->verdict == LULL_WHY_ALIKE
                              ? ": they are all alike, there is nothing to explain."
                          : kind->verdict == LULL_WHY_UNCLEAR
-                             ? ", but nothing that they do more can be told from chance."
+                             ? ", but nothing that is more in them can be told from chance."
                              : ", because:");
 }
 
@@ -214,19 +215,24 @@ static void append_evidence(GString *out, const struct why_view *view,
                             const struct lull_contribution *contribution)
 {
     const struct lull_instance *most = lull_why_instance(view->why, kind, contribution->most);
+    const guint n_slow = kind->chosen.slow->len;
     g_string_append(out, "    ");
     append_duration(out, contribution->slow_ns);
-    g_string_append(out, " in a slow one, ");
+    g_string_append(out, n_slow == 1 ? " in the slow one, " : " in a slow one, ");
     append_duration(out, contribution->typical_ns);
-    g_string_append(out, " in a typical one; the difference is likely ");
+    g_string_append(out, " in a typical one on average; the difference is likely ");
     append_duration(out, contribution->low_ns);
     g_string_append(out, " to ");
     append_duration(out, contribution->high_ns);
-    g_string_append_printf(out, ".\n    %u of %u slow ones have more of it than any typical one",
-                           contribution->n_outstanding, kind->chosen.slow->len);
-    if (most)
-        g_string_append_printf(out, "; most has number %u", most->number);
     g_string_append(out, ".\n");
+    if (n_slow > 1)
+        g_string_append_printf(out,
+                               "    %u of the %u slow ones have more of it than any typical one",
+                               contribution->n_outstanding, n_slow);
+    if (n_slow > 1 && most)
+        g_string_append_printf(out, ", most number %u", most->number);
+    if (n_slow > 1)
+        g_string_append(out, ".\n");
     if (contribution->through) {
         g_string_append(out, "    Waited for by ");
         lull_clean_append(out, contribution->through, !view->style->unicode);
@@ -263,7 +269,7 @@ static void append_rest(GString *out, const struct lull_comparison *comparison)
     append_percent(out, 1 - rest);
     g_string_append(out, " of the difference");
     if (rest > 0.01)
-        g_string_append(out, "; the rest is many small things or chance");
+        g_string_append(out, "; the rest is small things, or cannot be told from chance");
     if (rest < -0.01) {
         g_string_append(out, "; of other things the slow ones do ");
         append_duration(out, comparison->less_ns);

@@ -14,7 +14,7 @@ import tempfile
 from tap import Tap
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from held_up import MS, US, HeldUp  # noqa: E402
+from held_up import MS, SPACING, US, HeldUp  # noqa: E402
 
 LULL = os.environ["LULL"]
 MAKE_TRACES = os.environ["MAKE_TRACES"]
@@ -147,6 +147,49 @@ def check_few(scratch):
     tap.ok(kind["verdict"] == "too-few" and kind["instances"] == 3, "three are too few", kind)
     done = lull("why", traces)
     tap.ok(done.returncode == 0 and "too few" in done.stdout, "three are too few: said", done.stdout)
+
+
+# ---- doubts ----
+
+def check_lost(scratch):
+    """Events of the other CPU are lost while the slow request is held up."""
+    machines = HeldUp("disk", [11], seed=2)
+    t = 12 * SPACING + 10 * MS
+    machines.at(t - 1 * MS, "web/1 run keeper")
+    machines.at(t, "web/1 lose 5 1")
+    machines.at(t + 1 * MS, "web/1 block")
+    traces = record(scratch, "lost", machines)
+    kind = answer("why", traces)["kinds"][0]
+    tap.ok(kind["lost_events"] >= 5 and kind["lost_packets"] >= 1, "lost events of the slow ones are counted", kind)
+    done = lull("why", traces)
+    tap.ok("were lost: the slow ones' paths may be wrong" in done.stdout, "and said", done.stdout)
+
+
+def check_idle_worker(scratch):
+    """Who waited in futex since before the work began was idle: that is no lock, whoever wakes it."""
+    machines = HeldUp("cpu", [6, 13], seed=7)
+    for number in range(machines.count):
+        t = (number + 1) * SPACING
+        machines.at(t - 50 * MS, "web/1 run keeper")
+        machines.at(t - 50 * MS + 10 * US, "web/1 event syscall_entry_futex uaddr=128 op=393 val=0")
+        machines.at(t - 50 * MS + 20 * US, "web/1 block")
+        done = t + machines.durations[number] - 100 * US  # the server has answered and still runs
+        machines.at(done, "web/1 run keeper")
+        machines.at(done + 10 * US, "web/1 event syscall_exit_futex ret=0")
+        machines.at(done + 20 * US, "web/1 event syscall_entry_read fd=3 count=1")
+        machines.at(done + 30 * US, "web/1 event syscall_exit_read ret=1 buf=0")
+        machines.at(done + 40 * US, "web/1 block")
+    # The server wakes the keeper just before it sends its answer.
+    answers = [(t, text) for t, text in machines.events if text.startswith("web send r")]
+    for t, _ in answers:
+        machines.at(t - 10 * US, "web wake keeper")
+    traces = record(scratch, "idle", machines)
+    period = ('work : $evt.$name == "net_if_receive_skb" && $evt.$tid != 100 : $evt.$name == "syscall_exit_read" && '
+              '$evt.$comm == "keeper"')
+    kind = answer("why", traces, "--host", "web", "--begin", "+100ms", "--period", period)["kinds"][0]  # after the handshake
+    first = kind["contributions"][0]
+    tap.ok(first["lock"] is None and (first["comm"], first["state"], first["detail"]) == ("server", "preempted", "by burner"),
+           "an idle worker's wait is no lock: what it waited for is named", first)
 
 
 # ---- choosing ----
@@ -313,6 +356,8 @@ def main():
             tap.run(name, check_cause, scratch, name, [8], seed + 20, "--slowest", "10%")
         tap.run("alike", check_alike, scratch)
         tap.run("few", check_few, scratch)
+        tap.run("lost", check_lost, scratch)
+        tap.run("idle worker", check_idle_worker, scratch)
         tap.run("choice", check_choice, scratch)
         tap.run("periods", check_periods, scratch)
         tap.run("incomplete", check_incomplete, scratch)

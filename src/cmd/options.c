@@ -10,7 +10,8 @@
 struct value {
     const struct lull_option *option;
     bool is_given;
-    const char *text;
+    const char *text; /* the last one */
+    GPtrArray *texts; /* of a list all, with a NULL at the end; or NULL */
     int64_t number;
 };
 
@@ -114,6 +115,13 @@ static bool set_value(struct value *value, const char *shown, const char *text, 
     }
     value->is_given = true;
     value->text = text;
+    if (value->option->is_list) {
+        if (!value->texts) {
+            value->texts = g_ptr_array_new();
+            g_ptr_array_add(value->texts, NULL);
+        }
+        g_ptr_array_insert(value->texts, (gint)value->texts->len - 1, (gpointer)text);
+    }
     return true;
 }
 
@@ -256,6 +264,11 @@ struct lull_args *lull_args_parse(const struct lull_verb *verb, int argc, char *
 void lull_args_free(struct lull_args *args)
 {
     if (args) {
+        for (uint32_t i = 0; i < args->n_values; i++) {
+            if (args->values[i].texts) {
+                g_ptr_array_unref(args->values[i].texts);
+            }
+        }
         g_free(args->values);
         g_ptr_array_unref(args->rest);
         g_free(args);
@@ -293,6 +306,12 @@ const char *lull_args_text(const struct lull_args *args, const char *name)
 {
     const struct value *value = find_value(args, name);
     return value ? value->text : NULL;
+}
+
+const char *const *lull_args_texts(const struct lull_args *args, const char *name)
+{
+    const struct value *value = find_value(args, name);
+    return value && value->texts ? (const char *const *)value->texts->pdata : NULL;
 }
 
 int64_t lull_args_number(const struct lull_args *args, const char *name)

@@ -24,6 +24,7 @@ struct lull_option {
     const char *argument;       /* shown in help: "T", "N", "FILE" */
     const char *help;           /* one sentence, no full stop needed in the table of --help */
     const char *const *choices; /* NULL-terminated, for CHOICE */
+    bool is_list;               /* TEXT: may be given several times, see lull_args_texts() */
 };
 
 struct lull_args;         /* the parsed command line */
@@ -33,6 +34,8 @@ struct lull_analysis_ask; /* cmd/analysis_verb.h */
 bool lull_args_flag(const struct lull_args *args, const char *name);
 const char *lull_args_text(const struct lull_args *args, const char *name); /* NULL: not given */
 int64_t lull_args_number(const struct lull_args *args, const char *name);   /* -1: not given */
+/* All texts of an option that is a list, in order, NULL-terminated; NULL: not given. Borrowed. */
+const char *const *lull_args_texts(const struct lull_args *args, const char *name);
 /* True if the program was called by a name of lttng-analyses. */
 bool lull_args_is_dropin(const struct lull_args *args);
 /* What stands on the line besides options: the traces. */

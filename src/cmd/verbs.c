@@ -28,11 +28,13 @@ extern const struct lull_verb lull_verb_schedstats;
 extern const struct lull_verb lull_verb_schedtop;
 extern const struct lull_verb lull_verb_sync;
 extern const struct lull_verb lull_verb_syscallstats;
+extern const struct lull_verb lull_verb_why;
 
 /* clang-format off */
 const struct lull_verb *const lull_verbs[] = {
     &lull_verb_critpath,
     &lull_verb_requests,
+    &lull_verb_why,
     &lull_verb_info,
     &lull_verb_print,
     &lull_verb_sync,

@@ -146,6 +146,7 @@ const struct lull_analysis_class lull_analysis_periods = {
     .description = "Periods frequency distribution, statistics, top, and log",
     .tags = tags,
     .tables = tables,
+    .needs_periods = true,
     .size = sizeof(struct periods),
     .close = periods_close,
     .emit = periods_emit,

@@ -260,7 +260,7 @@ static void add_title(struct lull_histograms *list, const struct period_set *set
 static void tell_durations(const struct period_report *report, const struct period_set *set,
                            const struct period_stats *stats)
 {
-    struct lull_histograms list = {.scale = 1};
+    struct lull_histograms list = {.scale = 1, .is_bounded = true};
     char unnamed[PERIOD_UNNAMED];
     for (uint32_t i = 0; i < stats->n_periods; i++) {
         const struct lull_period *period = period_definition(report, i);
@@ -288,7 +288,8 @@ static void tell_measure(const struct period_report *report, const struct period
                           PERIOD_RATIO_SCALE},
         [PERIOD_COUNT] = {&period_freq_counts_class, "Number", "Global number", 1},
     };
-    struct lull_histograms list = {.scale = measures[measure].scale};
+    struct lull_histograms list = {.scale = measures[measure].scale,
+                                   .is_bounded = measure == PERIOD_DURATION};
     for (uint32_t i = 0; i < stats->n_pairs; i++) {
         const struct period_pair *pair = &stats->pairs[i];
         g_autofree char *text = g_strdup_printf(

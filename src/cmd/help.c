@@ -117,6 +117,9 @@ char *lull_help_option_label(const struct lull_option *option)
 
 char *lull_help_option_text(const struct lull_option *option)
 {
+    if (option->kind == LULL_OPTION_TEXTS) {
+        return g_strdup_printf("%s; may be given several times", option->help);
+    }
     if (option->kind != LULL_OPTION_CHOICE) {
         return g_strdup(option->help);
     }

@@ -276,9 +276,12 @@ static void collect_summary(struct lami_view *lami, struct group *group,
     if (!group->is_summary) {
         group->is_summary = true;
         group->begin_ns = lami->window.begin_ns;
+        group->end_ns = lami->window.end_ns;
         put_class(&group->head, &lami->view, table);
     }
-    group->end_ns = lami->window.end_ns;
+    /* Periods may lie in one another. */
+    group->begin_ns = MIN(group->begin_ns, lami->window.begin_ns);
+    group->end_ns = MAX(group->end_ns, lami->window.end_ns);
 }
 
 static void lami_table(struct lull_sink *sink, const struct lull_result_table *table)

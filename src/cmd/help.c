@@ -197,6 +197,8 @@ void lull_help_program(FILE *file, const struct lull_view_style *style)
     }
     fputs("\n'lull VERB --help' or 'lull help VERB' explains a verb, with examples; 'lull help "
           "filter' "
-          "the\nlanguage of --filter; 'lull --version' says what is built in.\n",
+          "the\nlanguage of --filter, 'lull help periods' that of --period; 'lull --version' says "
+          "what "
+          "is built\nin.\n",
           file);
 }

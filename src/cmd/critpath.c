@@ -263,7 +263,7 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_NUMBER,
      .argument = "ID",
      .help = "the path of a request, by its id in 'lull requests'"},
-    LULL_OPTIONS_PERIOD,
+    LULL_OPTIONS_INSTANCES,
     {.name = "slowest",
      .kind = LULL_OPTION_NUMBER,
      .argument = "N",

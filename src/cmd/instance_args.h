@@ -27,17 +27,15 @@ struct lull_asked {
 
 /* The options of instances: --period, --period-captures, --select. A verb that has these is
  * expected to have --begin, --end, --timerange, --host, --tid, --comm among its common ones. */
-#define LULL_OPTIONS_PERIOD                                                                        \
+#define LULL_OPTIONS_INSTANCES                                                                     \
     {.name = "period",                                                                             \
-     .kind = LULL_OPTION_TEXT,                                                                     \
+     .kind = LULL_OPTION_TEXTS,                                                                    \
      .argument = "DEF",                                                                            \
-     .is_list = true,                                                                              \
      .help = "what an instance is, as NAME : BEGIN : END; may be given several times ('lull help " \
              "periods' describes the language)"},                                                  \
         {.name = "period-captures",                                                                \
-         .kind = LULL_OPTION_TEXT,                                                                 \
+         .kind = LULL_OPTION_TEXTS,                                                                \
          .argument = "CAP",                                                                        \
-         .is_list = true,                                                                          \
          .help = "what of the events at begin and end to keep, as NAME : id = $evt.id : ret = "    \
                  "$evt.ret"},                                                                      \
     {                                                                                              \

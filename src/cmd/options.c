@@ -11,7 +11,7 @@ struct value {
     const struct lull_option *option;
     bool is_given;
     const char *text; /* the last one */
-    GPtrArray *texts; /* of a list all, with a NULL at the end; or NULL */
+    GPtrArray *texts; /* of a TEXTS: all, and NULL at the end; or NULL */
     int64_t number;
 };
 
@@ -100,6 +100,15 @@ static bool check_choice(const struct lull_option *option, const char *shown, co
     return false;
 }
 
+static void add_text(struct value *value, const char *text)
+{
+    if (!value->texts) {
+        value->texts = g_ptr_array_new();
+        g_ptr_array_add(value->texts, NULL);
+    }
+    g_ptr_array_insert(value->texts, (int)value->texts->len - 1, (void *)text);
+}
+
 static bool set_value(struct value *value, const char *shown, const char *text, GError **error)
 {
     if (value->option->kind == LULL_OPTION_NUMBER && !parse_number(value, shown, text, error)) {
@@ -113,15 +122,11 @@ static bool set_value(struct value *value, const char *shown, const char *text, 
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "%s takes the name of a file", shown);
         return false;
     }
+    if (value->option->kind == LULL_OPTION_TEXTS) {
+        add_text(value, text);
+    }
     value->is_given = true;
     value->text = text;
-    if (value->option->is_list) {
-        if (!value->texts) {
-            value->texts = g_ptr_array_new();
-            g_ptr_array_add(value->texts, NULL);
-        }
-        g_ptr_array_insert(value->texts, (gint)value->texts->len - 1, (gpointer)text);
-    }
     return true;
 }
 
@@ -265,9 +270,7 @@ void lull_args_free(struct lull_args *args)
 {
     if (args) {
         for (uint32_t i = 0; i < args->n_values; i++) {
-            if (args->values[i].texts) {
-                g_ptr_array_unref(args->values[i].texts);
-            }
+            g_clear_pointer(&args->values[i].texts, g_ptr_array_unref);
         }
         g_free(args->values);
         g_ptr_array_unref(args->rest);
@@ -280,13 +283,27 @@ const struct lull_verb *lull_args_verb(const struct lull_args *args)
     return args->verb;
 }
 
-/* NULL for a common option that the verb does not take: it was not given then. */
-static const struct value *find_value(const struct lull_args *args, const char *name)
+static const struct value *own_value(const struct lull_args *args, const char *name)
 {
     for (uint32_t i = 0; i < args->n_values; i++) {
         if (strcmp(args->values[i].option->name, name) == 0) {
             return &args->values[i];
         }
+    }
+    return NULL;
+}
+
+bool lull_args_takes(const struct lull_args *args, const char *name)
+{
+    return own_value(args, name) != NULL;
+}
+
+/* NULL for a common option that the verb does not take: it was not given then. */
+static const struct value *find_value(const struct lull_args *args, const char *name)
+{
+    const struct value *own = own_value(args, name);
+    if (own) {
+        return own;
     }
     for (const struct lull_option *o = lull_common_options; o->name; o++) {
         if (strcmp(o->name, name) == 0) {

@@ -272,7 +272,7 @@ static int run(const struct lull_args *args, GError **error)
 }
 
 static const struct lull_option options[] = {
-    LULL_OPTIONS_PERIOD,
+    LULL_OPTIONS_INSTANCES,
     {.name = "group-by",
      .kind = LULL_OPTION_TEXT,
      .argument = "CAPTURES",

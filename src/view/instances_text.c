@@ -139,7 +139,7 @@ static void tell_others(const struct lull_instance_paths *paths, struct lull_out
         lull_out_printf(out,
                         "%u did not end before the recording or the period around did (number "
                         "%s%s): no path.\n",
-                        incomplete, numbers->str, incomplete > NAMED ? ", …" : "");
+                        incomplete, numbers->str, incomplete > NAMED ? " and more" : "");
     if (without_task)
         lull_out_printf(out, "%u began and ended while it is not known who ran: no path.\n",
                         without_task);

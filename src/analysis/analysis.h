@@ -10,6 +10,7 @@
 #ifndef LULL_ANALYSIS_ANALYSIS_H
 #define LULL_ANALYSIS_ANALYSIS_H
 
+#include "analysis/coverage.h"
 #include "analysis/result.h"
 #include "base/distribution.h"
 #include "kernel/model.h"
@@ -34,6 +35,9 @@ struct lull_numbers {
     uint32_t count;
 };
 
+/* Whether all are wanted, or this one. */
+bool lull_numbers_have(const struct lull_numbers *numbers, int64_t number);
+
 /* What was asked; borrowed by the runner and its instances. */
 struct lull_question_params {
     unsigned sections;  /* enum lull_section; analyses without sections ignore it */
@@ -51,6 +55,7 @@ struct lull_question_params {
     bool by_order;            /* memtop: a row for each order */
     bool is_joint_irq_choice; /* irqs and softirqs were both given; else giving one excludes the
                                  other */
+    bool has_windows;         /* several windows are told: LAMI's summaries of them are wanted */
     bool is_lami;             /* the peer's exact choice of rows, where it differs */
 };
 
@@ -62,7 +67,8 @@ struct lull_analysis {
     struct lull_model *model;
     const struct lull_session *session; /* may be NULL in tests */
     const struct lull_question_params *params;
-    int64_t begin_ns; /* of the window */
+    const struct lull_coverage *coverage; /* by host: the time it was recorded in; or NULL */
+    int64_t begin_ns;                     /* of the window */
 };
 
 struct lull_analysis_class {
@@ -85,6 +91,12 @@ struct lull_analysis_class {
 };
 
 /* All analyses, NULL-terminated: one line each in analyses.c. */
+extern const struct lull_analysis_class lull_analysis_cputop;
+extern const struct lull_analysis_class lull_analysis_sched;
+extern const struct lull_analysis_class lull_analysis_irq;
+extern const struct lull_analysis_class lull_analysis_memtop;
+extern const struct lull_analysis_class lull_analysis_nettop;
+extern const struct lull_analysis_class lull_analysis_freq;
 extern const struct lull_analysis_class *const lull_analyses[];
 const struct lull_analysis_class *lull_analysis_find(const char *name);
 
@@ -121,7 +133,16 @@ uint32_t lull_runner_open(struct lull_runner *runner, int64_t begin_ns);
 void lull_runner_close(struct lull_runner *runner, uint32_t handle, int64_t end_ns,
                        const struct lull_window *window);
 
-/* Reads the session to its end, or to the end of the range. */
+/* Calls `at_end` once when reading ends, before what lasts still is told: the time to close windows
+ * whose end was not seen. */
+void lull_runner_at_end(struct lull_runner *runner, void (*at_end)(void *user), void *user);
+
+/* Times of the first and the last event of any name in the session; false if it has none. Windows
+ * of a range never reach farther. */
+bool lull_runner_coverage(const struct lull_runner *runner, int64_t *first_ns, int64_t *last_ns);
+
+/* Reads the session to its end, or to the end of the range. A session without events gives no
+ * results. */
 void lull_runner_run(struct lull_runner *runner, void (*progress)(void *user), void *user);
 
 #endif

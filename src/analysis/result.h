@@ -72,7 +72,8 @@ struct lull_result_class {
     const char *title; /* "Per-TID top CPU usage" */
     const struct lull_result_column *columns;
     enum lull_table_kind kind;
-    bool is_own; /* Lull's own: not in LAMI */
+    bool is_own;     /* Lull's own: not in LAMI */
+    bool is_summary; /* LAMI: the rows of all windows make one table, told at the end */
 };
 
 /* Part of the time that a table is about. */

@@ -23,7 +23,8 @@ struct lull_distribution {
 };
 
 void lull_distribution_add(struct lull_distribution *distribution, int64_t value);
-/* Adds what is in `other`, which stays as it is. */
+/* Adds what is in `other`, which stays as it is. Buckets and values are taken over if
+ * `distribution` has or keeps them, and `other` too (buckets are also made from values). */
 void lull_distribution_merge(struct lull_distribution *distribution,
                              const struct lull_distribution *other);
 /* Frees what it holds and leaves a valid empty one. */
@@ -31,7 +32,8 @@ void lull_distribution_clear(struct lull_distribution *distribution);
 
 /* 0 if there is no value. */
 double lull_distribution_mean(const struct lull_distribution *distribution);
-/* Sample standard deviation (divided by count - 1); negative if there are fewer than two values. */
+/* Sample standard deviation (divided by count - 1); negative if there are fewer than two values,
+ * or such large ones that their squares cannot be summed. */
 double lull_distribution_deviation(const struct lull_distribution *distribution);
 /* The smallest value such that at least `share` (0..1) of all are not above it (nearest rank):
  * exact if the values were kept, else the upper end of its bucket, within min and max. 0 if there

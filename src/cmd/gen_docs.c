@@ -135,9 +135,10 @@ static void put_verb(FILE *file, const struct lull_verb *verb)
     fputs("\n.SH DESCRIPTION\n", file);
     put_paragraphs(file, verb->description);
     put_options(file, verb);
-    if (verb->output) {
+    g_autofree char *output = lull_help_output(verb);
+    if (output) {
         fputs(".SH OUTPUT\n", file);
-        put_paragraphs(file, verb->output);
+        put_paragraphs(file, output);
     }
     fputs(".SH EXIT STATUS\n", file);
     put_line(file, exit_status);

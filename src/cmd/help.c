@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "cmd/analysis_verb.h"
 #include "cmd/options.h"
 
 /* Longer lines than this are hard to read; without a terminal there is no width to fit. */
@@ -143,7 +144,8 @@ static void print_options(FILE *file, const struct lull_option **options, uint32
 void lull_help_verb(FILE *file, const struct lull_verb *verb, const struct lull_view_style *style)
 {
     const uint32_t width = help_width(style);
-    const uint32_t at = (uint32_t)fprintf(file, "Usage: lull %s [OPTIONS]", verb->name);
+    const uint32_t at = (uint32_t)fprintf(file, "Usage: %s%s [OPTIONS]",
+                                          verb->is_dropin ? "" : "lull ", verb->name);
     wrap(file, verb->usage, at, at + 1, width);
     fputc('\n', file);
     print_text(file, verb->description, width);
@@ -155,9 +157,10 @@ void lull_help_verb(FILE *file, const struct lull_verb *verb, const struct lull_
     }
     print_heading(file, n_own ? "Options common to many verbs" : "Options", style);
     print_options(file, options, n_own, count, width);
-    if (verb->output) {
+    g_autofree char *output = lull_help_output(verb);
+    if (output) {
         print_heading(file, "Output", style);
-        print_text(file, verb->output, width);
+        print_text(file, output, width);
     }
     if (verb->examples && verb->examples[0].command) {
         print_heading(file, "Examples", style);
@@ -166,6 +169,11 @@ void lull_help_verb(FILE *file, const struct lull_verb *verb, const struct lull_
         fprintf(file, "  %s\n", e->command);
         wrap(file, e->explanation, 0, 6, width);
     }
+}
+
+char *lull_help_output(const struct lull_verb *verb)
+{
+    return verb->ask ? lull_analysis_verb_output(verb->ask) : g_strdup(verb->output);
 }
 
 void lull_help_topic(FILE *file, const struct lull_topic *topic,

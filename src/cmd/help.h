@@ -13,6 +13,9 @@ void lull_help_verb(FILE *file, const struct lull_verb *verb, const struct lull_
 void lull_help_topic(FILE *file, const struct lull_topic *topic,
                      const struct lull_view_style *style);
 
+/* What the verb says of its output, or NULL. Free with g_free(). */
+char *lull_help_output(const struct lull_verb *verb);
+
 /* "-n, --limit N" */
 char *lull_help_option_label(const struct lull_option *option);
 /* The option's help with its choices. */

@@ -10,6 +10,7 @@
 
 #include <lull/error.h>
 
+#include "cmd/dropin.h"
 #include "cmd/help.h"
 #include "cmd/options.h"
 
@@ -126,6 +127,15 @@ static int print_error(const struct lull_verb *verb, const GError *error, int st
     return status == EXIT_DONE ? EXIT_BAD_INPUT : status;
 }
 
+static int run_parsed(const struct lull_verb *verb, const struct lull_args *args, GError **error)
+{
+    if (lull_args_flag(args, "help")) {
+        show_help(stdout, verb, lull_args_text(args, "color"));
+        return EXIT_DONE;
+    }
+    return verb->run(args, error);
+}
+
 static int run_verb(const struct lull_verb *verb, int argc, char **argv)
 {
     g_autoptr(GError) error = NULL;
@@ -133,21 +143,48 @@ static int run_verb(const struct lull_verb *verb, int argc, char **argv)
     if (!args) {
         return print_error(verb, error, EXIT_USAGE);
     }
-    int status = EXIT_DONE;
-    if (lull_args_flag(args, "help")) {
-        show_help(stdout, verb, lull_args_text(args, "color"));
-    } else {
-        status = verb->run(args, &error);
-        if (error) {
-            status = print_error(verb, error, status);
-        }
+    int status = run_parsed(verb, args, &error);
+    if (error) {
+        status = print_error(verb, error, status);
     }
     lull_args_free(args);
     return status;
 }
 
+/* Called by a name of lttng-analyses. What its parser of options refuses is told on stderr with
+ * status 2, everything else, for programs, as an object on stdout with status 1. */
+static int run_dropin(const struct lull_verb *verb, int argc, char **argv)
+{
+    g_autoptr(GError) error = NULL;
+    struct lull_args *args = lull_args_parse(verb, argc, argv, &error);
+    if (!args) {
+        fprintf(stderr, "%s: %s\nTry '%s --help'.\n", verb->name, error->message, verb->name);
+        return EXIT_USAGE;
+    }
+    int status = EXIT_DONE;
+    if (lull_args_flag(args, "version")) {
+        printf("%s (lull " LULL_VERSION ")\n", verb->name);
+    } else {
+        status = run_parsed(verb, args, &error);
+    }
+    if (error && verb->is_mi) {
+        lull_dropin_print_error(error->message);
+    } else if (error) {
+        fflush(stdout);
+        fprintf(stderr, "%s: %s\n", verb->name, error->message);
+    }
+    lull_args_free(args);
+    return error && status == EXIT_DONE ? EXIT_BAD_INPUT : status;
+}
+
 static int run(int argc, char **argv)
 {
+    struct lull_verb *dropin = argc > 0 ? lull_dropin_verb(argv[0]) : NULL;
+    if (dropin) {
+        const int status = run_dropin(dropin, argc - 1, argv + 1);
+        lull_dropin_free(dropin);
+        return status;
+    }
     if (argc < 2) {
         show_help(stderr, NULL, NULL);
         return EXIT_USAGE;

@@ -133,18 +133,31 @@ static bool take_next(struct words *words, struct value *value, const char *show
     return set_value(value, shown, words->argv[++words->at], error);
 }
 
+/* The option of that name; for drop-in programs also of an unambiguous beginning of it. */
+static struct value *find_long(const struct lull_args *args, const char *name, size_t length)
+{
+    struct value *found = NULL;
+    uint32_t n_found = 0;
+    for (uint32_t i = 0; i < args->n_values; i++) {
+        const char *known = args->values[i].option->name;
+        if (strncmp(known, name, length) != 0) {
+            continue;
+        }
+        if (strlen(known) == length) {
+            return &args->values[i];
+        }
+        found = &args->values[i];
+        n_found++;
+    }
+    return args->verb->is_dropin && n_found == 1 ? found : NULL;
+}
+
 /* --name, --name=value, --name value */
 static bool parse_long(struct lull_args *args, struct words *words, GError **error)
 {
     const char *name = words->argv[words->at] + 2;
     size_t length = strcspn(name, "=");
-    struct value *value = NULL;
-    for (uint32_t i = 0; i < args->n_values; i++) {
-        const char *known = args->values[i].option->name;
-        if (strlen(known) == length && memcmp(known, name, length) == 0) {
-            value = &args->values[i];
-        }
-    }
+    struct value *value = find_long(args, name, length);
     if (!value) {
         set_unknown_error(args, name, length, error);
         return false;
@@ -286,6 +299,11 @@ int64_t lull_args_number(const struct lull_args *args, const char *name)
 {
     const struct value *value = find_value(args, name);
     return value ? value->number : -1;
+}
+
+bool lull_args_is_dropin(const struct lull_args *args)
+{
+    return args->verb->is_dropin;
 }
 
 const char *const *lull_args_rest(const struct lull_args *args, uint32_t *count)

@@ -146,7 +146,7 @@ static int run_session(const struct lull_args *args, struct lull_session *sessio
     struct wanted wanted;
     if (!read_wanted(args, session, &wanted, error))
         return 1;
-    struct lull_model *model = lull_model_new(session, LULL_GROUP_GRAPH & ~LULL_GROUP_SYSCALL);
+    struct lull_model *model = lull_model_new(session, LULL_GROUP_GRAPH & ~LULL_GROUP_CALLNAMES);
     struct lull_requests *requests = lull_requests_new(model);
     struct lull_progress progress;
     lull_progress_begin(&progress, args, session, "reading", false);

@@ -103,8 +103,13 @@ bool lull_args_host(const struct lull_args *args, const struct lull_session *ses
 static bool parse_time(const struct lull_args *args, const char *option, const char *text,
                        int64_t base_ns, int64_t *time_ns, GError **error)
 {
+    char digits[LULL_TIME_TEXT_SIZE];
     if (!text || !text[0]) {
         return true;
+    }
+    if (lull_args_is_dropin(args) && strlen(text) < 14 && text[strspn(text, "0123456789")] == 0) {
+        g_snprintf(digits, sizeof digits, "%0*d%s", (int)(20 - strlen(text)), 0, text);
+        text = digits; /* many digits are nanoseconds */
     }
     if (!lull_time_parse(text, base_ns, lull_args_flag(args, "local"), time_ns, error)) {
         g_prefix_error(error, "--%s: ", option);
@@ -113,13 +118,22 @@ static bool parse_time(const struct lull_args *args, const char *option, const c
     return true;
 }
 
-static bool parse_timerange(const struct lull_args *args, const char *text, int64_t base_ns,
+/* "A,B" or, as in lttng-analyses, "[A, B]". */
+static bool parse_timerange(const struct lull_args *args, const char *given, int64_t base_ns,
                             int64_t *begin_ns, int64_t *end_ns, GError **error)
 {
+    g_autofree char *inner = g_strdup(given);
+    g_strstrip(inner);
+    const size_t length = strlen(inner);
+    const bool has_brackets = length > 1 && inner[0] == '[' && inner[length - 1] == ']';
+    if (has_brackets) {
+        inner[length - 1] = '\0';
+    }
+    const char *text = inner + has_brackets;
     const char *comma = strchr(text, ',');
     if (!comma) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                    "--timerange takes two times with a comma between, not “%s”", text);
+                    "--timerange takes two times with a comma between, not “%s”", given);
         return false;
     }
     if (lull_args_text(args, "begin") || lull_args_text(args, "end")) {
@@ -128,8 +142,9 @@ static bool parse_timerange(const struct lull_args *args, const char *text, int6
         return false;
     }
     g_autofree char *first = g_strndup(text, (gsize)(comma - text));
-    return parse_time(args, "timerange", first, base_ns, begin_ns, error) &&
-           parse_time(args, "timerange", comma + 1, base_ns, end_ns, error);
+    g_autofree char *second = g_strdup(comma + 1);
+    return parse_time(args, "timerange", g_strstrip(first), base_ns, begin_ns, error) &&
+           parse_time(args, "timerange", g_strstrip(second), base_ns, end_ns, error);
 }
 
 /* A range that misses the traces altogether is a slip in the times: better said than an empty

@@ -26,12 +26,15 @@ struct lull_option {
     const char *const *choices; /* NULL-terminated, for CHOICE */
 };
 
-struct lull_args; /* the parsed command line */
+struct lull_args;         /* the parsed command line */
+struct lull_analysis_ask; /* cmd/analysis_verb.h */
 
 /* By name of the option; the name must be in the verb's or the common table (checked). */
 bool lull_args_flag(const struct lull_args *args, const char *name);
 const char *lull_args_text(const struct lull_args *args, const char *name); /* NULL: not given */
 int64_t lull_args_number(const struct lull_args *args, const char *name);   /* -1: not given */
+/* True if the program was called by a name of lttng-analyses. */
+bool lull_args_is_dropin(const struct lull_args *args);
 /* What stands on the line besides options: the traces. */
 const char *const *lull_args_rest(const struct lull_args *args, uint32_t *count);
 
@@ -52,6 +55,11 @@ struct lull_verb {
     const struct lull_option *options;   /* the verb's own, ends with NULL name */
     const char *const *common;           /* which of the common options it takes, NULL-terminated */
     const struct lull_example *examples; /* ends with NULL command */
+    const struct lull_analysis_ask *ask; /* what a verb of an analysis asks for; else NULL */
+    /* Behaves as the program of that name in lttng-analyses does: any unambiguous beginning of an
+     * option will do, a time that is a whole number is in ns. */
+    bool is_dropin;
+    bool is_mi; /* such a program for other programs: results and errors are LAMI */
     /* Exit status: 0 done, 1 the input or the question was bad, 2 usage. On 1 and 2 with *error
      * set, main prints it. */
     int (*run)(const struct lull_args *args, GError **error);

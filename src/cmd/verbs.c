@@ -4,21 +4,22 @@
 
 #include <stddef.h>
 
+extern const struct lull_verb lull_verb_cputop;
 extern const struct lull_verb lull_verb_critpath;
 extern const struct lull_verb lull_verb_export;
 extern const struct lull_verb lull_verb_info;
 extern const struct lull_verb lull_verb_print;
 extern const struct lull_verb lull_verb_requests;
+extern const struct lull_verb lull_verb_schedfreq;
+extern const struct lull_verb lull_verb_schedlog;
+extern const struct lull_verb lull_verb_schedstats;
+extern const struct lull_verb lull_verb_schedtop;
 extern const struct lull_verb lull_verb_sync;
 
 const struct lull_verb *const lull_verbs[] = {
-    &lull_verb_critpath,
-    &lull_verb_requests,
-    &lull_verb_info,
-    &lull_verb_print,
-    &lull_verb_sync,
-    &lull_verb_export,
-    NULL,
+    &lull_verb_critpath, &lull_verb_requests,   &lull_verb_info,     &lull_verb_print,
+    &lull_verb_sync,     &lull_verb_export,     &lull_verb_cputop,   &lull_verb_schedfreq,
+    &lull_verb_schedlog, &lull_verb_schedstats, &lull_verb_schedtop, NULL,
 };
 
 extern const struct lull_topic lull_topic_filter;

@@ -34,20 +34,28 @@ struct lull_state_fact {
 /* A priority that no event told. */
 #define LULL_NO_PRIO INT32_MIN
 
-/* A CPU switched to another task. */
+/* A CPU switched to another task. Also told when something else says for the first time who is on a
+ * CPU (an event's context): then `previous` is that task too, which has been there all the time.
+ * At a loss of events it is told, with is_unknown, who was on the CPU until then; the time may be
+ * before that of other facts told already.
+ * The facts of a CPU have no hole: each speaks of the time from the one before it (the first: from
+ * the begin of the host's recording: lull_model_set_begin(), else the first event that was read) to
+ * time_ns; unknown_ns of that, then `previous`. */
 struct lull_switch_fact {
     int64_t time_ns;
     uint32_t host;
     int32_t cpu;
-    uint32_t task;     /* LULL_NONE: idle */
+    uint32_t task;   /* LULL_NONE: idle, or is_unknown */
+    bool is_unknown; /* no switch: events were lost, what is on the CPU from here on is not known */
     uint32_t previous; /* who was on the CPU until now; LULL_NONE: idle */
     /* Since when `previous` (or idleness) is known to have been on the CPU: the last switch, or the
-     * first event of the host if this is the CPU's first switch (the event says who left), or the
+     * begin of the CPU's recording if this is its first switch (the event says who left), or the
      * end of a loss. */
     int64_t since_ns;
     /* What was on the CPU between the switch before and since_ns is not known: events were lost. */
     int64_t unknown_ns;
-    int32_t prio, previous_prio; /* kernel's, 0..139; LULL_NO_PRIO: not told */
+    /* The kernel's, 0..139 (what LTTng records is 100 less); LULL_NO_PRIO: not told. */
+    int32_t prio, previous_prio;
     /* The first waking of `task` since it stopped running; INT64_MIN: none was seen (it was
      * preempted, or the waking was before the trace or lost). */
     int64_t wakeup_ns;
@@ -92,7 +100,7 @@ struct lull_handler_fact {
     uint8_t kind;    /* enum lull_handler_kind */
 };
 
-/* Pages were allocated or freed. */
+/* Pages were allocated (an attempt that failed is not told) or freed. */
 struct lull_page_fact {
     int64_t time_ns;
     uint32_t host;
@@ -111,7 +119,7 @@ struct lull_netif_fact {
     uint32_t host;
     int32_t cpu;
     uint32_t task;   /* on the CPU; LULL_NONE: idle or not known */
-    uint32_t device; /* label: "eth0" */
+    uint32_t device; /* label: "eth0"; LULL_NONE: not told */
     uint32_t length; /* bytes of the skb */
     bool is_send;
     bool in_interrupt;
@@ -158,6 +166,9 @@ struct lull_packet_fact {
 struct lull_block_request {
     uint32_t host;
     uint32_t dev; /* kernel's dev_t: major << 20 | minor */
+    /* The device it was made for, of which `dev` is where it ended up: a partition, LVM, …; else
+     * the same as dev. Needs LULL_GROUP_REMAP. */
+    uint32_t mapped_dev;
     uint64_t sector;
     uint32_t sectors;
     uint32_t left;       /* sectors not completed yet */
@@ -169,7 +180,9 @@ struct lull_block_request {
     int64_t complete_ns; /* INT64_MIN: not yet */
 };
 
-/* A request was inserted into a queue, issued to the device, or is complete. */
+/* A request was inserted into a queue, issued to the device (once more if the device did not take
+ * it), or is complete, that is, all its sectors are. Flushes have no sectors. A completion of which
+ * nothing was seen before is told too, with issue_ns INT64_MIN. */
 struct lull_block_fact {
     int64_t time_ns;
     uint32_t request; /* lull_model_request() */
@@ -214,9 +227,11 @@ enum lull_io_kind {
 /* What a system call did with descriptors. */
 struct lull_io {
     uint8_t kind;  /* enum lull_io_kind */
-    int32_t fd;    /* the one it was given, or that it made; -1: none */
-    int32_t to_fd; /* COPY: the one written; OPEN of a pair: the second; -1: none */
-    uint32_t file; /* lull_model_file() of fd as it was when the call ended; LULL_NONE */
+    int32_t fd;    /* the one it was given, or that it made; -1: none, or many (close_range) */
+    int32_t to_fd; /* COPY: the one written; OPEN of a pair: the second; DUP: the new; -1: none */
+    /* lull_model_file() of fd as it was when the call began (OPEN: what it made); LULL_NONE: none
+     * or not told, or the call says that the descriptor is bad */
+    uint32_t file;
     uint32_t to_file;
     int64_t requested_bytes; /* -1: not told */
     int64_t bytes; /* moved; 0 if it failed; -1: not told or not a kind that moves bytes */

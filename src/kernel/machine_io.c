@@ -87,6 +87,10 @@ void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int
     const struct lull_ev_packet_sent *ev = event;
     if (HAS(context_tid))
         sched_current(model, machine, c, t, ev->context_tid);
+    if (!is_send)
+        use_received(model, machine, c, t, ev->len, ev->device);
+    if (!model->wanted.packet && !model->wanted.state)
+        return;
     struct cpu *cpu = &machine->cpus.items[c];
     struct lull_packet packet = {
         .time_ns = t,
@@ -158,8 +162,42 @@ static uint64_t request_key(uint32_t dev, uint64_t sector, bool is_flush)
     return (place * UINT64_C(0x9e3779b97f4a7c15)) ^ ((uint64_t)dev << 32 | dev);
 }
 
-void io_merged(struct cpu *cpu, const struct lull_ev_block_bio_merge *ev)
+/* What was remapped keeps the device it was made for through any number of layers. It is noted by
+ * its place alone too, for tracers that give requests wrong device numbers. */
+void io_remapped(struct machine *machine, const struct lull_ev_block_bio_remap *ev)
 {
+    enum { MANY = 1 << 16 }; /* that were never issued: their requests were not seen */
+    if (!LULL_HAS(ev, block_bio_remap, dev) || !LULL_HAS(ev, block_bio_remap, old_dev))
+        return;
+    if (machine->remaps.count > MANY)
+        lull_map_clear(&machine->remaps);
+    uint32_t first = lull_map_remove(
+        &machine->remaps, request_key((uint32_t)ev->old_dev, (uint64_t)ev->old_sector, false));
+    if (first == LULL_MAP_NONE)
+        first = (uint32_t)ev->old_dev;
+    else
+        lull_map_remove(&machine->remaps, request_key(0, (uint64_t)ev->old_sector, false));
+    if (first == LULL_MAP_NONE)
+        return;
+    lull_map_insert(&machine->remaps, request_key((uint32_t)ev->dev, (uint64_t)ev->sector, false),
+                    first);
+    lull_map_insert(&machine->remaps, request_key(0, (uint64_t)ev->sector, false), first);
+}
+
+/* Takes out the device that what is at this place was made for; LULL_MAP_NONE: was not remapped. */
+static uint32_t take_remap(struct machine *machine, uint32_t dev, uint64_t sector)
+{
+    uint32_t first = lull_map_remove(&machine->remaps, request_key(dev, sector, false));
+    if (first == LULL_MAP_NONE && lull_map_find(&machine->devices, dev) != LULL_MAP_NONE)
+        return LULL_MAP_NONE;
+    uint32_t by_place = lull_map_remove(&machine->remaps, request_key(0, sector, false));
+    return first == LULL_MAP_NONE ? by_place : first;
+}
+
+void io_merged(struct machine *machine, struct cpu *cpu, const struct lull_ev_block_bio_merge *ev)
+{
+    if (machine->remaps.count)
+        take_remap(machine, (uint32_t)ev->dev, (uint64_t)ev->sector);
     cpu->merged[cpu->n_merged++ % G_N_ELEMENTS(cpu->merged)] =
         (struct merged_bio){(uint64_t)ev->sector, (uint32_t)ev->dev};
 }
@@ -183,6 +221,7 @@ static uint32_t add_request(struct lull_model *model, const struct machine *mach
     lull_vec_push(&model->requests, (struct lull_block_request){
                                         .host = machine->host,
                                         .dev = ev->dev,
+                                        .mapped_dev = ev->dev,
                                         .sector = ev->sector,
                                         .sectors = ev->sectors,
                                         .left = ev->sectors,
@@ -195,8 +234,9 @@ static uint32_t add_request(struct lull_model *model, const struct machine *mach
     return model->requests.count - 1;
 }
 
-static void begin_request(struct lull_model *model, struct machine *machine, const struct cpu *cpu,
-                          int64_t t, bool is_issue, const struct lull_ev_block_rq_issue *ev)
+static uint32_t begin_request(struct lull_model *model, struct machine *machine,
+                              const struct cpu *cpu, int64_t t, bool is_issue,
+                              const struct lull_ev_block_rq_issue *ev)
 {
     uint64_t key = request_key(ev->dev, ev->sector, ev->sectors == 0);
     uint32_t number = lull_map_find(&machine->requests, key);
@@ -211,9 +251,28 @@ static void begin_request(struct lull_model *model, struct machine *machine, con
         !model->tasks.items[cpu->task].is_idle)
         request->submitter = cpu->task;
     request->rwbs = rwbs_of(ev);
+    bool is_remapped = request->mapped_dev != request->dev;
     if (lull_map_find(&machine->devices, request->dev) == LULL_MAP_NONE)
         request->dev = true_device(machine, cpu, ev);
+    uint32_t first = machine->remaps.count
+                         ? take_remap(machine, (uint32_t)ev->dev, (uint64_t)ev->sector)
+                         : LULL_MAP_NONE;
+    if (first != LULL_MAP_NONE)
+        request->mapped_dev = first;
+    else if (!is_remapped)
+        request->mapped_dev = request->dev;
     *(is_issue ? &request->issue_ns : &request->insert_ns) = t;
+    return number;
+}
+
+/* The device did not take it: it will be issued again. */
+void io_requeued(struct lull_model *model, struct machine *machine,
+                 const struct lull_ev_block_rq_requeue *ev)
+{
+    uint32_t number = lull_map_find(
+        &machine->requests, request_key((uint32_t)ev->dev, (uint64_t)ev->sector, ev->sectors == 0));
+    if (number != LULL_MAP_NONE)
+        model->requests.items[number].issue_ns = INT64_MIN;
 }
 
 /* The second completion of a request, or LULL_MAP_NONE: a write with a flush behind it completes
@@ -229,10 +288,12 @@ static uint32_t complete_again(struct lull_model *model, struct machine *machine
     return number;
 }
 
+/* *is_done: with this the request is complete, and was not before. */
 static uint32_t complete_request(struct lull_model *model, struct machine *machine, int64_t t,
-                                 const struct lull_ev_block_rq_issue *ev)
+                                 bool *is_done, const struct lull_ev_block_rq_issue *ev)
 {
     bool is_flush = ev->sectors == 0;
+    *is_done = false;
     uint64_t key = request_key(ev->dev, ev->sector, is_flush);
     bool has_place = ev->sector != -1;
     uint32_t number = LULL_MAP_NONE;
@@ -251,6 +312,9 @@ static uint32_t complete_request(struct lull_model *model, struct machine *machi
         request->left -= ev->sectors;
         lull_map_insert(&machine->requests, request_key(ev->dev, ev->sector + ev->sectors, false),
                         number);
+    } else {
+        request->left = 0;
+        *is_done = true;
     }
     return number;
 }
@@ -270,16 +334,34 @@ static uint32_t irq_family(struct lull_model *model, struct machine *machine, ui
     return family;
 }
 
+static void report_request(struct lull_model *model, const struct cpu *cpu, int32_t c, int64_t t,
+                           uint32_t request, enum lull_block_step step)
+{
+    struct lull_block_fact fact = {
+        .time_ns = t,
+        .request = request,
+        .task = irq_is_active(cpu) ? LULL_NONE : model_on_cpu(model, cpu),
+        .cpu = c,
+        .step = step,
+    };
+    REPORT(model, block, &fact);
+}
+
 void io_request(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                 enum lull_event_id id, const void *event)
 {
     const struct lull_ev_block_rq_issue *ev = event; /* the three have the same fields */
+    if (LULL_HAS(ev, block_rq_issue, context_tid))
+        sched_current(model, machine, c, t, ev->context_tid);
     struct cpu *cpu = &machine->cpus.items[c];
     if (id != LULL_EVENT_block_rq_complete) {
-        begin_request(model, machine, cpu, t, id == LULL_EVENT_block_rq_issue, ev);
+        bool is_issue = id == LULL_EVENT_block_rq_issue;
+        uint32_t begun = begin_request(model, machine, cpu, t, is_issue, ev);
+        report_request(model, cpu, c, t, begun, is_issue ? LULL_BLOCK_ISSUE : LULL_BLOCK_INSERT);
         return;
     }
-    uint32_t number = complete_request(model, machine, t, ev);
+    bool is_done;
+    uint32_t number = complete_request(model, machine, t, &is_done, ev);
     struct lull_block_request *request = &model->requests.items[number];
     if (request->rwbs == 0)
         request->rwbs = rwbs_of(ev);
@@ -295,4 +377,6 @@ void io_request(struct lull_model *model, struct machine *machine, int32_t c, in
             lull_map_insert(&machine->irq_devs, family, known == LULL_MAP_NONE ? request->dev : 0);
     }
     *(cpu->n_frames ? &cpu->frames[cpu->n_frames - 1].request : &cpu->last_request) = number;
+    if (is_done)
+        report_request(model, cpu, c, t, number, LULL_BLOCK_COMPLETE);
 }

@@ -12,29 +12,31 @@ enum {
     SOFTIRQ_BLOCK = 4,
     SOFTIRQ_IRQ_POLL = 5,
     SOFTIRQ_HRTIMER = 8,
-    SOFTIRQ_COUNT = 10
 };
 
-static const char *const softirq_names[SOFTIRQ_COUNT] = {
+static const char *const softirq_names[LULL_SOFTIRQS] = {
     "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"};
 
 /* Begin and end events of the contexts that have no number of their own. */
 static const struct {
     enum lull_event_id entry, exit;
     enum frame_kind kind;
-    const char *label;
+    const char *label, *name;
 } pairs[] = {
-    {LULL_EVENT_hrtimer_entry, LULL_EVENT_hrtimer_exit, FRAME_HRTIMER, "hrtimer"},
+    {LULL_EVENT_hrtimer_entry, LULL_EVENT_hrtimer_exit, FRAME_HRTIMER, "hrtimer", "hrtimer"},
     {LULL_EVENT_local_timer_entry, LULL_EVENT_local_timer_exit, FRAME_LOCAL_TIMER,
-     "local timer interrupt"},
-    {LULL_EVENT_reschedule_entry, LULL_EVENT_reschedule_exit, FRAME_IPI, "reschedule IPI"},
-    {LULL_EVENT_call_function_entry, LULL_EVENT_call_function_exit, FRAME_IPI, "call function IPI"},
+     "local timer interrupt", "local timer"},
+    {LULL_EVENT_reschedule_entry, LULL_EVENT_reschedule_exit, FRAME_IPI, "reschedule IPI",
+     "reschedule"},
+    {LULL_EVENT_call_function_entry, LULL_EVENT_call_function_exit, FRAME_IPI, "call function IPI",
+     "call function"},
     {LULL_EVENT_call_function_single_entry, LULL_EVENT_call_function_single_exit, FRAME_IPI,
-     "call function single IPI"},
-    {LULL_EVENT_irq_work_entry, LULL_EVENT_irq_work_exit, FRAME_IPI, "irq work IPI"},
-    {LULL_EVENT_ipi_entry, LULL_EVENT_ipi_exit, FRAME_IPI, "IPI"},
-    {LULL_EVENT_do_irq_entry, LULL_EVENT_do_irq_exit, FRAME_WHOLE_IRQ, "interrupt"},
-    {LULL_EVENT_receive_entry, LULL_EVENT_receive_exit, FRAME_RECEIVE, "packet reception"},
+     "call function single IPI", "call function single"},
+    {LULL_EVENT_irq_work_entry, LULL_EVENT_irq_work_exit, FRAME_IPI, "irq work IPI", "irq work"},
+    {LULL_EVENT_ipi_entry, LULL_EVENT_ipi_exit, FRAME_IPI, "IPI", "IPI"},
+    {LULL_EVENT_do_irq_entry, LULL_EVENT_do_irq_exit, FRAME_WHOLE_IRQ, "interrupt", "interrupt"},
+    {LULL_EVENT_receive_entry, LULL_EVENT_receive_exit, FRAME_RECEIVE, "packet reception",
+     "packet reception"},
 };
 
 /* What a hard interrupt is about, told from the begin of its handler's name, when no event in it
@@ -57,14 +59,17 @@ static const struct {
 
 void irq_init_labels(struct lull_model *model)
 {
-    G_STATIC_ASSERT(SOFTIRQ_COUNT + G_N_ELEMENTS(pairs) <= G_N_ELEMENTS(model->fixed_labels));
-    for (uint32_t i = 0; i < SOFTIRQ_COUNT; i++) {
+    G_STATIC_ASSERT(LULL_SOFTIRQS + G_N_ELEMENTS(pairs) <= G_N_ELEMENTS(model->fixed_labels));
+    for (uint32_t i = 0; i < LULL_SOFTIRQS; i++) {
         char text[32];
         g_snprintf(text, sizeof text, "softirq %s", softirq_names[i]);
-        model->fixed_labels[i] = model_label(model, text);
+        model->fixed_labels[i].label = model_label(model, text);
+        model->fixed_labels[i].name = model_label(model, softirq_names[i]);
     }
-    for (uint32_t i = 0; i < G_N_ELEMENTS(pairs); i++)
-        model->fixed_labels[SOFTIRQ_COUNT + i] = model_label(model, pairs[i].label);
+    for (uint32_t i = 0; i < G_N_ELEMENTS(pairs); i++) {
+        model->fixed_labels[LULL_SOFTIRQS + i].label = model_label(model, pairs[i].label);
+        model->fixed_labels[LULL_SOFTIRQS + i].name = model_label(model, pairs[i].name);
+    }
 }
 
 void irq_reset(struct cpu *cpu)
@@ -72,12 +77,62 @@ void irq_reset(struct cpu *cpu)
     cpu->n_frames = 0;
 }
 
-static void push(struct cpu *cpu, int64_t t, enum frame_kind kind, uint32_t number, uint32_t label)
+bool irq_is_active(const struct cpu *cpu)
+{
+    /* The reception of a packet is part of the context around it, be it a softirq or a task. */
+    return cpu->n_frames > 1 || (cpu->n_frames == 1 && cpu->frames[0].kind != FRAME_RECEIVE);
+}
+
+static struct frame *push(struct cpu *cpu, int64_t t, enum frame_kind kind, uint32_t number,
+                          struct irq_label label)
 {
     if (cpu->n_frames == LULL_MAX_FRAMES) /* deeper than any kernel nests: ends were lost */
         cpu->n_frames = 0;
-    cpu->frames[cpu->n_frames++] =
-        (struct frame){t, number, label, LULL_NONE, LULL_NONE, LULL_NONE, kind};
+    struct frame *frame = &cpu->frames[cpu->n_frames++];
+    *frame = (struct frame){
+        .begin_ns = t,
+        .raise_ns = INT64_MIN,
+        .number = number,
+        .label = label.label,
+        .name = label.name,
+        .first_packet = LULL_NONE,
+        .packet = LULL_NONE,
+        .request = LULL_NONE,
+        .kind = kind,
+    };
+    return frame;
+}
+
+/* A handler ended; the one it interrupted has that much less of its time to itself. */
+static void report_handler(struct lull_model *model, const struct machine *machine, int32_t c,
+                           int64_t t, const struct frame *frame, struct frame *around)
+{
+    static const uint8_t kinds[] = {
+        [FRAME_IRQ] = LULL_HANDLER_IRQ,         [FRAME_SOFTIRQ] = LULL_HANDLER_SOFTIRQ,
+        [FRAME_HRTIMER] = LULL_HANDLER_HRTIMER, [FRAME_LOCAL_TIMER] = LULL_HANDLER_VECTOR,
+        [FRAME_IPI] = LULL_HANDLER_VECTOR,      [FRAME_WHOLE_IRQ] = LULL_HANDLER_VECTOR,
+    };
+    if (frame->kind == FRAME_RECEIVE) { /* no handler by itself */
+        if (around)
+            around->nested_ns += frame->nested_ns;
+        return;
+    }
+    if (around)
+        around->nested_ns += t - frame->begin_ns;
+    struct lull_handler_fact fact = {
+        .begin_ns = frame->begin_ns,
+        .end_ns = t,
+        .nested_ns = frame->nested_ns,
+        .raise_ns = frame->raise_ns,
+        .host = machine->host,
+        .cpu = c,
+        .task = model_on_cpu(model, &machine->cpus.items[c]),
+        .number = frame->kind == FRAME_IRQ || frame->kind == FRAME_SOFTIRQ ? frame->number : 0,
+        .label = frame->label,
+        .name = frame->name,
+        .kind = kinds[frame->kind],
+    };
+    REPORT(model, handler, &fact);
 }
 
 /* Ends the innermost context of that kind and number; contexts inside it have lost their ends. An
@@ -93,29 +148,45 @@ static void pop(struct lull_model *model, struct machine *machine, int32_t c, in
     if (depth == 0)
         return;
     cpu->n_frames = depth - 1;
+    if (model->wanted.handler)
+        report_handler(model, machine, c, t, &cpu->frames[depth - 1],
+                       depth > 1 ? &cpu->frames[depth - 2] : NULL);
     if (depth > 1)
         return;
-    struct lull_interrupt_fact fact = {cpu->frames[0].begin_ns, t, machine->host, c, cpu->task,
-                                       cpu->frames[0].label};
-    if (fact.task != LULL_NONE && model->tasks.items[fact.task].is_idle)
-        fact.task = LULL_NONE;
+    struct lull_interrupt_fact fact = {
+        cpu->frames[0].begin_ns, t, machine->host, c, model_on_cpu(model, cpu),
+        cpu->frames[0].label};
     REPORT(model, interrupt, &fact);
 }
 
-static uint32_t irq_label(struct lull_model *model, struct machine *machine, uint32_t irq,
-                          struct lull_text name)
+void irq_raised(struct cpu *cpu, int64_t t, int64_t vec)
+{
+    /* Raised again before it runs is raised once; raised while it runs, it will run again. */
+    if (vec >= 0 && vec < LULL_SOFTIRQS && cpu->raised_ns[vec] == INT64_MIN)
+        cpu->raised_ns[vec] = t;
+}
+
+static struct irq_label irq_label(struct lull_model *model, struct machine *machine, uint32_t irq,
+                                  struct lull_text name)
 {
     uint32_t known = lull_map_find(&machine->irqs, irq);
+    struct irq_label both = {known, LULL_NONE};
+    if (known != LULL_MAP_NONE)
+        both.name = lull_map_find(&machine->irq_names, known);
     if (known != LULL_MAP_NONE && name.length == 0)
-        return known;
+        return both;
     char text[96];
     g_snprintf(text, sizeof text, "irq %u%s%.*s", irq, name.length ? " " : "",
                (int)MIN(name.length, 64), name.length ? name.data : "");
     if (known != LULL_MAP_NONE && strcmp(model->labels.items[known], text) == 0)
-        return known;
-    uint32_t label = model_label(model, text);
-    lull_map_insert(&machine->irqs, irq, label);
-    return label;
+        return both;
+    both.label = model_label(model, text);
+    lull_map_insert(&machine->irqs, irq, both.label);
+    name.length = MIN(name.length, 64);
+    both.name = name.length ? model_label_of(model, name) : LULL_NONE;
+    if (both.name != LULL_NONE)
+        lull_map_insert(&machine->irq_names, both.label, both.name);
+    return both;
 }
 
 bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -137,8 +208,12 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
         const struct lull_ev_softirq_entry *ev = event;
         if (LULL_HAS(ev, softirq_entry, context_tid))
             sched_current(model, machine, c, t, ev->context_tid);
-        if (ev->vec >= 0 && ev->vec < SOFTIRQ_COUNT)
-            push(cpu, t, FRAME_SOFTIRQ, ev->vec, model->fixed_labels[ev->vec]);
+        if (ev->vec >= 0 && ev->vec < LULL_SOFTIRQS) {
+            cpu = &machine->cpus.items[c];
+            push(cpu, t, FRAME_SOFTIRQ, ev->vec, model->fixed_labels[ev->vec])->raise_ns =
+                cpu->raised_ns[ev->vec];
+            cpu->raised_ns[ev->vec] = INT64_MIN;
+        }
         return true;
     }
     if (id == LULL_EVENT_softirq_exit) {
@@ -147,7 +222,7 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
     }
     for (uint32_t i = 0; i < G_N_ELEMENTS(pairs); i++) {
         if (id == pairs[i].entry)
-            push(cpu, t, pairs[i].kind, pairs[i].entry, model->fixed_labels[SOFTIRQ_COUNT + i]);
+            push(cpu, t, pairs[i].kind, pairs[i].entry, model->fixed_labels[LULL_SOFTIRQS + i]);
         else if (id == pairs[i].exit)
             pop(model, machine, c, t, pairs[i].kind, pairs[i].entry);
         else

@@ -14,6 +14,9 @@ enum {
     PREV_STATE_DEAD_OR_PARKED = 64,
 };
 
+/* The kernel's priorities go to 139; deadline tasks have -1. What is beyond this is damage. */
+enum { MAX_PRIO = 1000 };
+
 /* status of lttng_statedump_process_state */
 enum {
     DUMP_WAIT_FORK = 1,
@@ -36,6 +39,8 @@ static struct lull_wakeup unknown_wakeup(int64_t t)
         .cause = LULL_CAUSE_UNKNOWN,
     };
 }
+
+static const struct waking no_waking = {INT64_MIN, LULL_NONE, false, false};
 
 /* Ends the task's state at t and begins another. */
 static void change(struct lull_model *model, uint32_t number, int64_t t, enum lull_state next,
@@ -74,18 +79,82 @@ static void lose(struct lull_model *model, uint32_t number)
     task->early.time_ns = INT64_MIN;
 }
 
-static void report_switch(struct lull_model *model, const struct machine *machine, int32_t c,
-                          int64_t t, uint32_t task)
+/* What the facts say of a CPU has no hole and no overlap: each tells of the time since the one
+ * before. */
+static void report_switch(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                          uint32_t previous, uint32_t next)
 {
-    struct lull_switch_fact fact = {.time_ns = t,
-                                    .host = machine->host,
-                                    .cpu = c,
-                                    .task = model->tasks.items[task].is_idle ? LULL_NONE : task};
+    struct cpu *cpu = &machine->cpus.items[c];
+    const struct task *from = &model->tasks.items[previous], *to = &model->tasks.items[next];
+    int64_t since = CLAMP(cpu->since_ns, cpu->told_ns, t);
+    struct lull_switch_fact fact = {
+        .time_ns = t,
+        .host = machine->host,
+        .cpu = c,
+        .task = to->is_idle ? LULL_NONE : next,
+        .previous = from->is_idle ? LULL_NONE : previous,
+        .since_ns = since,
+        .unknown_ns = since - cpu->told_ns,
+        .prio = to->prio,
+        .previous_prio = from->prio,
+        .wakeup_ns = to->waking.time_ns,
+        .waker = to->waking.task,
+        .waker_is_interrupt = to->waking.is_interrupt,
+    };
+    cpu->told_ns = cpu->since_ns = t;
     REPORT(model, switched, &fact);
 }
 
-/* A context or event says that `tid` is on the CPU. News only if the CPU's task is not known yet.
- */
+void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, int64_t begin_ns,
+                int64_t since_ns)
+{
+    struct cpu *cpu = &machine->cpus.items[c];
+    begin_ns = CLAMP(begin_ns, cpu->told_ns, MAX(machine->last_ns, cpu->told_ns));
+    if (cpu->task == LULL_NONE) { /* as before */
+        cpu->since_ns = MAX(cpu->since_ns, since_ns);
+        return;
+    }
+    uint32_t left = cpu->task;
+    struct task *task = &model->tasks.items[left];
+    int64_t since = CLAMP(cpu->since_ns, cpu->told_ns, begin_ns);
+    struct lull_switch_fact fact = {
+        .time_ns = begin_ns,
+        .host = machine->host,
+        .cpu = c,
+        .task = LULL_NONE,
+        .is_unknown = true,
+        .previous = task->is_idle ? LULL_NONE : left,
+        .since_ns = since,
+        .unknown_ns = since - cpu->told_ns,
+        .prio = LULL_NO_PRIO,
+        .previous_prio = task->prio,
+        .wakeup_ns = INT64_MIN,
+        .waker = LULL_NONE,
+    };
+    if (model->wanted.syscall)
+        calls_lost(model, left, begin_ns);
+    cpu->task = LULL_NONE;
+    cpu->told_ns = begin_ns;
+    cpu->since_ns = MAX(since_ns, begin_ns);
+    REPORT(model, switched, &fact);
+    if (task->state == LULL_STATE_RUNNING)
+        change(model, left, MAX(begin_ns, task->since_ns), LULL_STATE_NONE, c, NULL);
+    lose(model, left);
+}
+
+void sched_prio(struct lull_model *model, const struct machine *machine, int64_t t, uint32_t task,
+                int64_t told, int32_t offset)
+{
+    struct task *known = &model->tasks.items[task];
+    if (known->is_idle || told < -MAX_PRIO || told > MAX_PRIO || known->prio == told + offset)
+        return;
+    known->prio = (int32_t)told + offset;
+    struct lull_prio_fact fact = {t, machine->host, task, known->prio};
+    REPORT(model, prio, &fact);
+}
+
+/* A context or event says that `tid` is on the CPU. News only if the CPU's task is not known yet;
+ * as no switch was seen, it has been there all the time. */
 void sched_current(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                    int32_t tid)
 {
@@ -95,7 +164,8 @@ void sched_current(struct lull_model *model, struct machine *machine, int32_t c,
     machine->cpus.items[c].task = number;
     if (model->tasks.items[number].state != LULL_STATE_RUNNING)
         change(model, number, t, LULL_STATE_RUNNING, c, NULL);
-    report_switch(model, machine, c, t, number);
+    report_switch(model, machine, c, t, number, number);
+    model->tasks.items[number].waking = no_waking;
 }
 
 static enum lull_state state_after_switch(const struct task *task, int64_t prev_state)
@@ -112,19 +182,21 @@ static enum lull_state state_after_switch(const struct task *task, int64_t prev_
 static void bury(struct lull_model *model, struct machine *machine, uint32_t number)
 {
     struct task *task = &model->tasks.items[number];
+    calls_died(model, machine, number);
     task->public.is_dead = true;
     if (lull_map_find(&machine->by_tid, (uint32_t)task->public.tid) == number)
         lull_map_remove(&machine->by_tid, (uint32_t)task->public.tid);
 }
 
-static void switch_out(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                       const struct lull_ev_sched_switch *ev)
+/* Returns who left. */
+static uint32_t switch_out(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                           const struct lull_ev_sched_switch *ev)
 {
     uint32_t number = model_task(model, machine, ev->prev_tid, c);
     struct task *task = &model->tasks.items[number];
     if (task->is_idle) {
         task->state = LULL_STATE_PREEMPTED;
-        return;
+        return number;
     }
     if (LULL_HAS(ev, sched_switch, context_pid) && task->public.pid < 0)
         task->public.pid = ev->context_pid;
@@ -135,12 +207,17 @@ static void switch_out(struct lull_model *model, struct machine *machine, int32_
         task->early.time_ns = INT64_MIN;
     enum lull_state next = state_after_switch(task, ev->prev_state);
     change(model, number, t, next, c, NULL);
+    if (task->waking.is_early && next == LULL_STATE_BLOCKED)
+        task->waking.time_ns = t; /* what it waits from now on is the way back to a CPU */
+    else
+        task->waking = no_waking;
     if (next == LULL_STATE_NONE)
         bury(model, machine, number);
+    return number;
 }
 
 static void switch_in(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                      const struct lull_ev_sched_switch *ev)
+                      uint32_t previous, const struct lull_ev_sched_switch *ev)
 {
     uint32_t number = model_task(model, machine, ev->next_tid, c);
     struct task *task = &model->tasks.items[number];
@@ -149,7 +226,7 @@ static void switch_in(struct lull_model *model, struct machine *machine, int32_t
     machine->cpus.items[c].last_packet = LULL_NONE;
     if (task->is_idle) {
         task->state = LULL_STATE_RUNNING;
-        report_switch(model, machine, c, t, number);
+        report_switch(model, machine, c, t, previous, number);
         return;
     }
     model_rename(model, number, ev->next_comm, t);
@@ -172,7 +249,8 @@ static void switch_in(struct lull_model *model, struct machine *machine, int32_t
     task->is_new = false;
     task->early.time_ns = INT64_MIN;
     change(model, number, t, LULL_STATE_RUNNING, c, why);
-    report_switch(model, machine, c, t, number);
+    report_switch(model, machine, c, t, previous, number);
+    model->tasks.items[number].waking = no_waking;
 }
 
 void sched_switched(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -183,12 +261,20 @@ void sched_switched(struct lull_model *model, struct machine *machine, int32_t c
         return;
     struct cpu *cpu = &machine->cpus.items[c];
     irq_reset(cpu);
+    cpu->switch_stream = model->stream;
     if (cpu->task != LULL_NONE && model->tasks.items[cpu->task].public.tid != ev->prev_tid) {
-        /* Another task should have been here: switches of this CPU were lost. */
+        /* Another task should have been here: switches of this CPU were lost, and since when this
+         * one was is not known. */
         lose(model, cpu->task);
+        cpu->since_ns = t;
     }
-    switch_out(model, machine, c, t, ev);
-    switch_in(model, machine, c, t, ev);
+    uint32_t previous = switch_out(model, machine, c, t, ev);
+    if (LULL_HAS(ev, sched_switch, prev_prio))
+        sched_prio(model, machine, t, previous, ev->prev_prio, machine->prio_offset);
+    if (LULL_HAS(ev, sched_switch, next_prio))
+        sched_prio(model, machine, t, model_task(model, machine, ev->next_tid, c), ev->next_prio,
+                   machine->prio_offset);
+    switch_in(model, machine, c, t, previous, ev);
 }
 
 /* The waking of a task that still runs: it is on its way out, or will not block at all. */
@@ -200,14 +286,28 @@ static void wake_running(struct task *task, const struct lull_wakeup *wakeup, en
         task->early.time_ns = INT64_MIN;
 }
 
-void sched_wake(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                int32_t tid, struct lull_text comm, int32_t target_cpu, enum lull_event_id id)
+/* Keeps the first waking since the task stopped running. One that comes while it still runs counts
+ * only if nothing wakes it after it has stopped: then it was about to. */
+static void note_waking(const struct lull_model *model, const struct cpu *cpu, int64_t t,
+                        struct task *task, enum lull_event_id id)
+{
+    bool runs = task->state == LULL_STATE_RUNNING;
+    if (runs && id != LULL_EVENT_sched_waking)
+        task->waking = no_waking; /* it did not stop */
+    else if (runs || task->waking.time_ns == INT64_MIN || task->waking.is_early)
+        task->waking = (struct waking){t, model_on_cpu(model, cpu), irq_is_active(cpu), runs};
+}
+
+static void sched_wake(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                       int32_t tid, struct lull_text comm, int32_t target_cpu,
+                       enum lull_event_id id)
 {
     if (tid <= 0)
         return;
     uint32_t number = model_task(model, machine, tid, c);
     model_rename(model, number, comm, t);
     struct task *task = &model->tasks.items[number];
+    note_waking(model, &machine->cpus.items[c], t, task, id);
     if (id == LULL_EVENT_sched_wakeup_new) {
         task->is_new = false;
         if (task->state != LULL_STATE_NONE)
@@ -237,16 +337,51 @@ void sched_wake(struct lull_model *model, struct machine *machine, int32_t c, in
            &wakeup);
 }
 
-void sched_migrated(struct lull_model *model, struct machine *machine, int64_t t,
+void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                      enum lull_event_id id, const void *event)
+{
+    /* The three have the same fields in the same order. */
+    const struct lull_ev_sched_waking *ev = event;
+    if (!LULL_HAS(ev, sched_waking, tid))
+        return;
+    if (LULL_HAS(ev, sched_waking, context_tid))
+        sched_current(model, machine, c, t, ev->context_tid);
+    if (LULL_HAS(ev, sched_waking, prio) && ev->tid > 0)
+        sched_prio(model, machine, t, model_task(model, machine, ev->tid, c), ev->prio,
+                   machine->wakeup_prio_offset);
+    sched_wake(model, machine, c, t, ev->tid, ev->comm,
+               LULL_HAS(ev, sched_waking, target_cpu) ? ev->target_cpu : -1, id);
+}
+
+static int32_t cpu_or_none(bool is_told, int64_t cpu)
+{
+    return is_told && cpu >= 0 && cpu < LULL_MAX_CPUS ? (int32_t)cpu : -1;
+}
+
+void sched_migrated(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                     const struct lull_ev_sched_migrate_task *ev)
 {
-    uint32_t number = ev->tid > 0 ? lull_map_find(&machine->by_tid, (uint32_t)ev->tid) : LULL_NONE;
-    if (number == LULL_NONE || ev->dest_cpu < 0 || ev->dest_cpu >= LULL_MAX_CPUS)
+    if (!LULL_HAS(ev, sched_migrate_task, tid) || ev->tid <= 0)
+        return;
+    uint32_t number = model_task(model, machine, ev->tid, c);
+    model_rename(model, number, ev->comm, t);
+    if (LULL_HAS(ev, sched_migrate_task, prio))
+        sched_prio(model, machine, t, number, ev->prio, machine->prio_offset);
+    struct lull_migration_fact fact = {
+        .time_ns = t,
+        .host = machine->host,
+        .task = number,
+        .cpu = c,
+        .from_cpu = cpu_or_none(LULL_HAS(ev, sched_migrate_task, orig_cpu), ev->orig_cpu),
+        .to_cpu = cpu_or_none(LULL_HAS(ev, sched_migrate_task, dest_cpu), ev->dest_cpu),
+    };
+    REPORT(model, migration, &fact);
+    if (fact.to_cpu < 0)
         return;
     /* A task that waits for a CPU now waits for another one. */
     struct task *task = &model->tasks.items[number];
     if (task->state == LULL_STATE_PREEMPTED && task->cpu != ev->dest_cpu)
-        change(model, number, t, LULL_STATE_PREEMPTED, ev->dest_cpu, NULL);
+        change(model, number, t, LULL_STATE_PREEMPTED, fact.to_cpu, NULL);
 }
 
 void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
@@ -270,6 +405,10 @@ void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
     if (ev->parent_tid > 0) {
         uint32_t parent = model_task(model, machine, ev->parent_tid, 0);
         model->tasks.items[number].parent = parent;
+        if (has_tid && LULL_HAS(ev, sched_process_fork, parent_pid) &&
+            model->tasks.items[parent].public.pid < 0)
+            model->tasks.items[parent].public.pid = ev->parent_pid;
+        calls_forked(model, parent, number, t);
     }
     model_rename(model, number, ev->child_comm, t);
 }
@@ -294,6 +433,8 @@ void sched_executed(struct lull_model *model, struct machine *machine, int32_t c
         }
         number = model_task(model, machine, ev->tid, c);
     }
+    if (number != LULL_NONE && model->follows_files)
+        files_executed(model, number, t);
     if (number == LULL_NONE || !LULL_HAS(ev, sched_process_exec, filename))
         return;
     struct lull_text name = ev->filename;
@@ -334,8 +475,12 @@ void sched_dumped(struct lull_model *model, struct machine *machine, int64_t t,
         task->public.pid = ev->pid;
     if (task->public.ppid < 0 && LULL_HAS(ev, statedump_process, ppid))
         task->public.ppid = ev->ppid;
+    if (model->follows_files && LULL_HAS(ev, statedump_process, table))
+        files_dumped_process(model, number, (uint64_t)ev->table);
     if (task->name == LULL_NONE)
         model_rename(model, number, ev->name, t);
+    if (task->prio == LULL_NO_PRIO && LULL_HAS(ev, statedump_process, prio))
+        sched_prio(model, machine, t, number, ev->prio, machine->prio_offset);
     if (task->state != LULL_STATE_NONE || task->is_new)
         return;
     int32_t cpu = LULL_HAS(ev, statedump_process, cpu) && ev->cpu < LULL_MAX_CPUS ? ev->cpu : -1;

@@ -2,19 +2,36 @@
  * of the machine that understands it. */
 #include "kernel/model_private.h"
 
+#include <stdio.h>
 #include <string.h>
+
+/* User-space programs may call their events what they like: none of them is the kernel's. */
+static bool *find_user_traces(const struct lull_session *session)
+{
+    uint32_t n = lull_session_trace_count(session);
+    bool *is_user = g_new0(bool, MAX(n, 1));
+    for (uint32_t i = 0; i < n; i++)
+        is_user[i] = strcmp(lull_session_trace(session, i)->domain, "ust") == 0;
+    return is_user;
+}
 
 struct lull_model *lull_model_new(struct lull_session *session, unsigned groups)
 {
     struct lull_model *model = g_new0(struct lull_model, 1);
     model->session = session;
+    model->groups = groups;
+    model->free_call = model->free_table = LULL_NONE;
+    model->scratch = g_string_new(NULL);
     model->strings = g_string_chunk_new(4096);
     model->label_numbers = g_hash_table_new(g_str_hash, g_str_equal);
     model->flows = lull_flows_new();
-    model->begin_ns = INT64_MAX;
+    model->begin_ns = model->alarm_ns = model->loss_ns = INT64_MAX;
     model->end_ns = INT64_MIN;
     irq_init_labels(model);
+    model->losses = lost_new();
+    model->stream = LULL_NONE;
     if (session) {
+        model->is_user = find_user_traces(session);
         lull_session_unsubscribe_all(session);
         lull_vocabulary_subscribe(session, groups, model->ids);
         for (uint32_t host = 0; host < lull_session_host_count(session); host++)
@@ -34,19 +51,27 @@ void lull_model_free(struct lull_model *model)
         lull_map_free(&machine->requests);
         lull_map_free(&machine->completed);
         lull_map_free(&machine->devices);
+        lull_map_free(&machine->remaps);
         lull_map_free(&machine->irqs);
+        lull_map_free(&machine->irq_names);
         lull_map_free(&machine->families);
         lull_map_free(&machine->irq_devs);
+        lull_map_free(&machine->tables);
+        lull_map_free(&machine->addresses);
     }
     lull_vec_free(&model->machines);
     lull_vec_free(&model->tasks);
     lull_vec_free(&model->names);
     lull_vec_free(&model->labels);
     lull_vec_free(&model->requests);
-    lull_vec_free(&model->syscalls);
+    calls_free(model);
+    files_free(model);
     g_hash_table_unref(model->label_numbers);
     g_string_chunk_free(model->strings);
+    g_string_free(model->scratch, TRUE);
     lull_flows_free(model->flows);
+    lost_free(model->losses);
+    g_free(model->is_user);
     g_free(model);
 }
 
@@ -54,6 +79,50 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
 {
     g_assert(model->n_subscribers < LULL_MAX_SUBSCRIBERS);
     model->subscribers[model->n_subscribers++] = (struct subscriber){*facts, user};
+#define ADD(callback)                                                                              \
+    if (facts->callback)                                                                           \
+    model->wanted.callback = facts->callback
+    ADD(state);
+    ADD(switched);
+    ADD(interrupt);
+    ADD(packet);
+    ADD(migration);
+    ADD(prio);
+    ADD(handler);
+    ADD(page);
+    ADD(netif);
+    ADD(power);
+    ADD(block);
+    ADD(syscall);
+    ADD(lost);
+#undef ADD
+    model->follows_files = model->wanted.syscall && (model->groups & LULL_GROUP_IO);
+}
+
+/* LTTng records priorities less 100, but before 2.7.1 not those of wake-ups. */
+static void find_prio_offsets(const struct lull_session *session, struct machine *machine)
+{
+    enum { MAX_RT_PRIO = 100 };
+    static const char prefix[] = "lttng-modules ";
+    for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
+        const struct lull_trace *trace = lull_session_trace(session, i);
+        if (trace->host != machine->host || !g_str_has_prefix(trace->tracer, prefix))
+            continue;
+        unsigned version[3] = {0};
+        sscanf(trace->tracer + strlen(prefix), "%3u.%3u.%3u", &version[0], &version[1],
+               &version[2]);
+        machine->prio_offset = machine->wakeup_prio_offset = MAX_RT_PRIO;
+        if (version[0] * 1000000 + version[1] * 1000 + version[2] < 2007001)
+            machine->wakeup_prio_offset = 0;
+        return;
+    }
+}
+
+uint32_t model_label_of(struct lull_model *model, struct lull_text text)
+{
+    g_string_truncate(model->scratch, 0);
+    g_string_append_len(model->scratch, text.data, text.length);
+    return model_label(model, model->scratch->str);
 }
 
 struct machine *model_machine_add(struct lull_model *model, uint32_t host)
@@ -62,7 +131,11 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
         struct machine *machine = lull_vec_add(&model->machines);
         memset(machine, 0, sizeof *machine);
         machine->host = model->machines.count - 1;
+        machine->first_ns = INT64_MAX;
         machine->last_ns = INT64_MIN;
+        machine->arch = calls_arch(model, machine->host);
+        if (model->session)
+            find_prio_offsets(model->session, machine);
         machine->has_softirqs =
             !model->session ||
             lull_session_declares(model->session, machine->host,
@@ -71,13 +144,18 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
     return &model->machines.items[host];
 }
 
-struct cpu *model_cpu_add(struct machine *machine, int32_t cpu)
+struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int32_t cpu)
 {
     while ((int32_t)machine->cpus.count <= cpu) {
         struct cpu *added = lull_vec_add(&machine->cpus);
         memset(added, 0, sizeof *added);
         added->task = added->idle = added->kernel = added->last_request = added->last_packet =
-            LULL_NONE;
+            added->device = added->switch_stream = added->lost_stream = LULL_NONE;
+        lost_find_recorded(model, machine, (int32_t)machine->cpus.count - 1);
+        added->last_ns = added->idle_state = INT64_MIN;
+        added->frequency_khz = -1;
+        for (uint32_t i = 0; i < LULL_SOFTIRQS; i++)
+            added->raised_ns[i] = INT64_MIN;
     }
     return &machine->cpus.items[cpu];
 }
@@ -94,7 +172,11 @@ uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32
                                                 .last_ns = INT64_MIN},
                                      .name = LULL_NONE,
                                      .syscall = LULL_NONE,
+                                     .call = LULL_NONE,
+                                     .table = LULL_NONE,
                                      .parent = LULL_NONE,
+                                     .prio = LULL_NO_PRIO,
+                                     .waking = {INT64_MIN, LULL_NONE, false, false},
                                      .cpu = -1,
                                      .state = LULL_STATE_NONE,
                                      .early.time_ns = INT64_MIN,
@@ -110,7 +192,7 @@ static struct lull_text text_of(const char *text)
 /* Idle tasks share tid 0: there is one for each CPU. */
 static uint32_t idle_task(struct lull_model *model, struct machine *machine, int32_t c)
 {
-    struct cpu *cpu = model_cpu(machine, c);
+    struct cpu *cpu = model_cpu(model, machine, c);
     if (cpu->idle == LULL_NONE) {
         char comm[24];
         g_snprintf(comm, sizeof comm, "swapper/%d", c);
@@ -137,7 +219,7 @@ uint32_t model_task(struct lull_model *model, struct machine *machine, int32_t t
 uint32_t lull_model_kernel_task(struct lull_model *model, uint32_t host, int32_t c)
 {
     struct machine *machine = model_machine(model, host);
-    struct cpu *cpu = model_cpu(machine, c);
+    struct cpu *cpu = model_cpu(model, machine, c);
     if (cpu->kernel == LULL_NONE) {
         cpu->kernel = model_task_new(model, machine, -1 - c);
         model_rename(model, cpu->kernel, text_of("kernel"), INT64_MIN);
@@ -176,58 +258,81 @@ uint32_t model_label(struct lull_model *model, const char *text)
     return model->labels.count - 1;
 }
 
-uint32_t model_syscall(struct lull_model *model, const struct lull_event_class *event_class)
+void lull_model_set_begin(struct lull_model *model, uint32_t host, int64_t begin_ns)
 {
-    uint32_t number = lull_event_class_number(event_class);
-    while (model->syscalls.count <= number)
-        lull_vec_push(&model->syscalls, LULL_NONE);
-    if (model->syscalls.items[number] == LULL_NONE) {
-        const char *name = lull_vocabulary_syscall_name(lull_event_class_name(event_class));
-        model->syscalls.items[number] = model_label(model, *name ? name : "a system call");
+    struct machine *machine = model_machine(model, host);
+    machine->first_ns = MIN(machine->first_ns, begin_ns);
+}
+
+void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
+                          void (*alarm)(void *user, int64_t time_ns), void *user)
+{
+    model->alarm_ns = time_ns;
+    model->alarm = alarm;
+    model->alarm_user = user;
+}
+
+/* What comes before an event at t: alarms, which may set the next one, and losses, in the order of
+ * their times. */
+static void attend(struct lull_model *model, int64_t t)
+{
+    while (model->loss_ns < t || model->alarm_ns <= t) {
+        if (model->loss_ns < model->alarm_ns) {
+            lost_tell(model);
+        } else {
+            model->alarm_ns = INT64_MAX;
+            model->alarm(model->alarm_user, t);
+        }
     }
-    return model->syscalls.items[number];
 }
 
 static void dispatch(struct lull_model *model, enum lull_event_id id, const void *event,
                      const struct lull_event_class *event_class, uint32_t host, int32_t c,
                      int64_t t)
 {
+    if (G_UNLIKELY(t >= model->alarm_ns || t > model->loss_ns))
+        attend(model, t);
     struct machine *machine = model_machine(model, host);
+    machine->first_ns = MIN(machine->first_ns, t);
     machine->last_ns = t;
     model->begin_ns = MIN(model->begin_ns, t);
     model->end_ns = MAX(model->end_ns, t);
     if (G_UNLIKELY(c < 0 || c >= LULL_MAX_CPUS))
         return; /* nothing that happens in a kernel happens on no CPU */
-    model_cpu(machine, c);
+    struct cpu *cpu = model_cpu(model, machine, c);
+    cpu->last_ns = t;
+    if (G_UNLIKELY(cpu->since_ns == INT64_MAX) && model->stream == cpu->lost_stream)
+        cpu->since_ns = t;
 
     switch (id) {
     case LULL_EVENT_syscall_entry:
-    case LULL_EVENT_syscall_exit: {
-        uint32_t task = machine->cpus.items[c].task;
-        if (task != LULL_NONE)
-            model->tasks.items[task].syscall =
-                id == LULL_EVENT_syscall_entry ? model_syscall(model, event_class) : LULL_NONE;
+    case LULL_EVENT_syscall_exit:
+    case LULL_EVENT_named_entry:
+    case LULL_EVENT_named_exit:
+    case LULL_EVENT_raw_entry:
+    case LULL_EVENT_futex_entry:
+    case LULL_EVENT_io_entry:
+    case LULL_EVENT_io_exit:
+        calls_event(model, machine, c, t, id, event, event_class);
         break;
-    }
     case LULL_EVENT_sched_switch:
         sched_switched(model, machine, c, t, event);
         break;
     case LULL_EVENT_sched_waking:
     case LULL_EVENT_sched_wakeup:
-    case LULL_EVENT_sched_wakeup_new: {
-        /* The three have the same fields in the same order. */
-        const struct lull_ev_sched_waking *ev = event;
-        if (!LULL_HAS(ev, sched_waking, tid))
-            break;
-        if (LULL_HAS(ev, sched_waking, context_tid))
-            sched_current(model, machine, c, t, ev->context_tid);
-        sched_wake(model, machine, c, t, ev->tid, ev->comm,
-                   LULL_HAS(ev, sched_waking, target_cpu) ? ev->target_cpu : -1, id);
+    case LULL_EVENT_sched_wakeup_new:
+        sched_wake_event(model, machine, c, t, id, event);
+        break;
+    case LULL_EVENT_sched_migrate_task:
+        sched_migrated(model, machine, c, t, event);
+        break;
+    case LULL_EVENT_sched_pi_setprio: {
+        const struct lull_ev_sched_pi_setprio *ev = event;
+        if (ev->tid > 0 && LULL_HAS(ev, sched_pi_setprio, newprio))
+            sched_prio(model, machine, t, model_task(model, machine, ev->tid, c), ev->newprio,
+                       machine->prio_offset);
         break;
     }
-    case LULL_EVENT_sched_migrate_task:
-        sched_migrated(model, machine, t, event);
-        break;
     case LULL_EVENT_sched_process_fork:
         sched_forked(model, machine, t, event);
         break;
@@ -250,6 +355,9 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
     case LULL_EVENT_statedump_process:
         sched_dumped(model, machine, t, event);
         break;
+    case LULL_EVENT_statedump_file:
+        files_dumped(model, machine, event);
+        break;
     case LULL_EVENT_statedump_block_device: {
         const struct lull_ev_statedump_block_device *ev = event;
         char name[40];
@@ -257,12 +365,21 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
         lull_map_insert(&machine->devices, (uint32_t)ev->dev, model_label(model, name));
         break;
     }
+    case LULL_EVENT_softirq_raise:
+        irq_raised(&machine->cpus.items[c], t, ((const struct lull_ev_softirq_raise *)event)->vec);
+        break;
     case LULL_EVENT_packet_sent:
     case LULL_EVENT_packet_received:
         io_packet(model, machine, c, t, id == LULL_EVENT_packet_sent, event);
         break;
     case LULL_EVENT_block_bio_merge:
-        io_merged(&machine->cpus.items[c], event);
+        io_merged(machine, &machine->cpus.items[c], event);
+        break;
+    case LULL_EVENT_block_bio_remap:
+        io_remapped(machine, event);
+        break;
+    case LULL_EVENT_block_rq_requeue:
+        io_requeued(model, machine, event);
         break;
     case LULL_EVENT_block_rq_insert:
     case LULL_EVENT_block_rq_issue:
@@ -270,7 +387,8 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
         io_request(model, machine, c, t, id, event);
         break;
     default:
-        irq_event(model, machine, c, t, id, event);
+        if (!irq_event(model, machine, c, t, id, event))
+            use_event(model, machine, c, t, id, event);
     }
 }
 
@@ -280,24 +398,19 @@ void lull_model_feed(struct lull_model *model, unsigned id, const void *event, u
     dispatch(model, id, event, NULL, host, cpu, time_ns);
 }
 
-/* User-space programs may call their events what they like: none of them is the kernel's. */
-static bool *find_user_traces(const struct lull_session *session)
-{
-    uint32_t n = lull_session_trace_count(session);
-    bool *is_user = g_new0(bool, MAX(n, 1));
-    for (uint32_t i = 0; i < n; i++)
-        is_user[i] = strcmp(lull_session_trace(session, i)->domain, "ust") == 0;
-    return is_user;
-}
-
 void lull_model_run(struct lull_model *model, void (*progress)(void *user), void *user)
 {
     const struct lull_event *event;
-    uint32_t n = 0;
-    g_autofree bool *is_user = find_user_traces(model->session);
+    uint32_t n = 0, n_losses = lull_session_loss_count(model->session);
+    lost_find(model);
     while ((event = lull_session_read(model->session))) {
-        if (G_UNLIKELY(is_user[event->trace]))
+        if (G_UNLIKELY(model->is_user[event->trace]))
             continue;
+        model->stream = event->stream;
+        if (G_UNLIKELY(lull_session_loss_count(model->session) != n_losses)) {
+            lost_find(model);
+            n_losses = lull_session_loss_count(model->session);
+        }
         dispatch(model, model->ids[event->subscription], event->fields, event->event_class,
                  event->host, event->cpu, event->time_ns);
         if (G_UNLIKELY((++n & 0xffff) == 0) && progress)
@@ -306,7 +419,8 @@ void lull_model_run(struct lull_model *model, void (*progress)(void *user), void
     lull_model_finish(model);
 }
 
-void lull_model_finish(struct lull_model *model)
+/* States that still last. */
+static void finish_states(struct lull_model *model)
 {
     for (uint32_t i = 0; i < model->tasks.count; i++) {
         struct task *task = &model->tasks.items[i];
@@ -326,6 +440,54 @@ void lull_model_finish(struct lull_model *model)
         task->public.last_ns = end;
         task->state = LULL_STATE_NONE;
     }
+}
+
+void lull_model_finish(struct lull_model *model)
+{
+    while (model->loss_ns != INT64_MAX)
+        lost_tell(model);
+    calls_finish(model);
+    finish_states(model);
+    if (model->alarm_ns != INT64_MAX) {
+        model->alarm_ns = INT64_MAX;
+        model->alarm(model->alarm_user, INT64_MAX);
+    }
+}
+
+int32_t lull_model_cpu_count(const struct lull_model *model, uint32_t host)
+{
+    return host < model->machines.count ? (int32_t)model->machines.items[host].cpus.count : 0;
+}
+
+static const struct cpu *find_cpu(const struct lull_model *model, uint32_t host, int32_t cpu)
+{
+    return cpu >= 0 && cpu < lull_model_cpu_count(model, host)
+               ? &model->machines.items[host].cpus.items[cpu]
+               : NULL;
+}
+
+bool lull_model_running(const struct lull_model *model, uint32_t host, int32_t c, uint32_t *task,
+                        int64_t *since_ns)
+{
+    const struct cpu *cpu = find_cpu(model, host, c);
+    *task = cpu ? model_on_cpu(model, cpu) : LULL_NONE;
+    *since_ns = cpu                            ? cpu->told_ns
+                : host < model->machines.count ? model->machines.items[host].first_ns
+                                               : INT64_MAX;
+    return cpu && cpu->task != LULL_NONE;
+}
+
+void lull_model_power(const struct lull_model *model, uint32_t host, int32_t c,
+                      int64_t *frequency_khz, int64_t *idle_state)
+{
+    const struct cpu *cpu = find_cpu(model, host, c);
+    *frequency_khz = cpu ? cpu->frequency_khz : -1;
+    *idle_state = cpu ? cpu->idle_state : INT64_MIN;
+}
+
+int32_t lull_model_prio(const struct lull_model *model, uint32_t task)
+{
+    return model->tasks.items[task].prio;
 }
 
 uint32_t lull_model_task_count(const struct lull_model *model)
@@ -409,7 +571,9 @@ const char *lull_model_device(const struct lull_model *model, uint32_t request)
 {
     const struct lull_block_request *r = &model->requests.items[request];
     const struct machine *machine = &model->machines.items[r->host];
-    uint32_t name = lull_map_find(&machine->devices, r->dev);
+    uint32_t name = lull_map_find(&machine->devices, r->mapped_dev);
+    if (r->mapped_dev != r->dev)
+        return name == LULL_MAP_NONE ? NULL : model->labels.items[name];
     if (name == LULL_MAP_NONE && r->label != LULL_NONE) {
         uint32_t family = lull_map_find(&machine->families, r->label);
         uint32_t dev = lull_map_find(&machine->irq_devs, family);

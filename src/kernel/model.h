@@ -28,12 +28,16 @@ void lull_model_free(struct lull_model *model);
 /* At most 8 subscribers, before lull_model_run(). `facts` is copied. */
 void lull_model_subscribe(struct lull_model *model, const struct lull_facts *facts, void *user);
 
+/* Says that the recording of a host began at begin_ns, with an event that the model need not have
+ * asked for; INT64_MAX: not known. Before reading. */
+void lull_model_set_begin(struct lull_model *model, uint32_t host, int64_t begin_ns);
+
 /* Reads the session from begin to end; calls `progress` (may be NULL) every some thousand events.
  */
 void lull_model_run(struct lull_model *model, void (*progress)(void *user), void *user);
 
 /* Feeds one typed event; for tests and sources that have no session. `event` is the struct of `id`.
- */
+ * System calls are told by their number (of x86-64). */
 void lull_model_feed(struct lull_model *model, unsigned id, const void *event, uint32_t host,
                      int32_t cpu, int64_t time_ns);
 /* Says that reading is over: states that still last are reported up to the last event of their
@@ -42,7 +46,8 @@ void lull_model_finish(struct lull_model *model);
 
 /* Makes `alarm` be called once, before the first event at or after `time_ns` is understood (with
  * the time of the event), or at the end of reading if there is none (with INT64_MAX). It may set
- * the next one. INT64_MAX: none. So that a consumer can cut what lasts at an exact time. */
+ * the next one, but not at the end. INT64_MAX: none. So that a consumer can cut what lasts at an
+ * exact time. */
 void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
                           void (*alarm)(void *user, int64_t time_ns), void *user);
 
@@ -50,7 +55,8 @@ void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
 
 /* CPUs of a host seen so far are 0 … count - 1; some of them may never have told anything. */
 int32_t lull_model_cpu_count(const struct lull_model *model, uint32_t host);
-/* Who is on a CPU: LULL_NONE and true: idle; false: not known. *since_ns as in lull_switch_fact. */
+/* Who is on a CPU: LULL_NONE and true: idle; false: not known. *since_ns: until then switch facts
+ * have told what was on the CPU. */
 bool lull_model_running(const struct lull_model *model, uint32_t host, int32_t cpu, uint32_t *task,
                         int64_t *since_ns);
 /* Calls `visit` for each system call that has begun and not ended, with is_open, end_ns = now. */
@@ -85,9 +91,10 @@ const char *lull_model_label(const struct lull_model *model, uint32_t label);
 uint32_t lull_model_request_count(const struct lull_model *model);
 const struct lull_block_request *lull_model_request(const struct lull_model *model,
                                                     uint32_t request);
-/* Name of the block device of a request ("vda"), or NULL if no state dump told it. Tracers give
- * requests wrong device numbers on some kernels (LTTng 2.13 on Linux 6.1); then the device is told
- * by bios merged into the request, or by others that completed in the same interrupt. */
+/* Name of the block device (mapped_dev) of a request ("vda"), or NULL if no state dump told it.
+ * Tracers give requests wrong device numbers on some kernels (LTTng 2.13 on Linux 6.1); then the
+ * device is told by bios merged into the request, or by others that completed in the same
+ * interrupt. */
 const char *lull_model_device(const struct lull_model *model, uint32_t request);
 const struct lull_flows *lull_model_flows(const struct lull_model *model);
 /* Begin and end of the events seen; begin > end if there were none. */

@@ -1,11 +1,14 @@
 /* The inside of the model, shared by its parts: model.c (hosts, tasks, names, reading),
  * machine_sched.c (CPUs and task states), machine_irq.c (interrupt contexts, causes of wake-ups),
- * machine_io.c (packets, block requests). */
+ * machine_io.c (packets, block requests), machine_use.c (memory, network devices, power),
+ * machine_calls.c (system calls), machine_calls_io.c (what they do with descriptors),
+ * machine_files.c (tables of descriptors). */
 #ifndef LULL_KERNEL_MODEL_PRIVATE_H
 #define LULL_KERNEL_MODEL_PRIVATE_H
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "kernel/calls.h"
 #include "kernel/model.h"
 #include "kernel/vocabulary.h"
 
@@ -24,11 +27,19 @@ enum frame_kind {
     FRAME_RECEIVE,   /* netif_receive_skb around the handling of one packet */
 };
 
+/* "irq 28 virtio2-req.0" and "virtio2-req.0", as labels; LULL_NONE: not told. */
+struct irq_label {
+    uint32_t label, name;
+};
+
 /* An interrupt context that is active on a CPU. */
 struct frame {
     int64_t begin_ns;
-    uint32_t number; /* irq, softirq vector, 0 */
+    int64_t nested_ns; /* of it in handlers that interrupted it and have ended */
+    int64_t raise_ns;  /* of a softirq; INT64_MIN: not seen */
+    uint32_t number;   /* irq, softirq vector, 0 */
     uint32_t label;
+    uint32_t name;                 /* label of the name alone, or LULL_NONE */
     uint32_t first_packet, packet; /* first and last packet received in it */
     uint32_t request;              /* last block request completed in it */
     uint8_t kind;
@@ -40,10 +51,21 @@ struct merged_bio {
     uint32_t dev;
 };
 
+/* Softirq vectors of Linux. */
+#define LULL_SOFTIRQS 10
+
 struct cpu {
-    uint32_t task;   /* who is on the CPU, LULL_NONE: not known */
-    uint32_t idle;   /* its idle task, LULL_NONE: not made yet */
-    uint32_t kernel; /* its kernel context, likewise */
+    uint32_t task;          /* who is on the CPU, LULL_NONE: not known */
+    int64_t told_ns;        /* until then switch facts say who was on it */
+    int64_t since_ns;       /* nothing was lost since; INT64_MAX: not before its next event */
+    int64_t last_ns;        /* its last event; INT64_MIN: none */
+    uint32_t switch_stream; /* where its last switch was told, or LULL_NONE */
+    uint32_t lost_stream;   /* where events were lost last, or LULL_NONE */
+    int64_t frequency_khz, idle_state; /* -1, INT64_MIN: not told */
+    int64_t raised_ns[LULL_SOFTIRQS];  /* softirqs that wait to run; INT64_MIN: not raised */
+    uint32_t idle;                     /* its idle task, LULL_NONE: not made yet */
+    uint32_t kernel;                   /* its kernel context, likewise */
+    uint32_t device;                   /* label of the network device used last, or LULL_NONE */
     uint32_t n_frames;
     uint32_t last_packet; /* received since the last switch outside any interrupt */
     uint32_t n_merged;    /* bios merged so far; the last ones are in `merged` */
@@ -52,24 +74,116 @@ struct cpu {
     struct frame frames[LULL_MAX_FRAMES];
 };
 
+/* One descriptor in a table. Closed ones stay as empty slots, for the next of that number. */
+struct fd_slot {
+    int32_t fd;
+    uint32_t file;     /* lull_model_file(), LULL_NONE: closed */
+    bool is_inherited; /* `file` is the parent's; a file of its own is made when it is used */
+    bool is_cloexec;
+};
+
+/* The descriptors of a process, or of several that share them. */
+struct fd_table {
+    LULL_VEC(struct fd_slot) slots; /* by fd */
+    uint32_t host, owner;           /* owner: see struct lull_file */
+    int32_t pid;
+    uint32_t users;   /* live tasks that have it; more may not have shown up yet, unless: */
+    bool is_orphan;   /* the leader is gone */
+    bool is_shared;   /* by processes */
+    int64_t since_ns; /* when it was copied from the parent's */
+    uint64_t address; /* in the state dump, 0: none */
+    uint32_t next_free;
+};
+
+/* How the system calls of an event class are told. */
+struct call_class {
+    uint32_t name; /* label; LULL_NONE: its events tell a number, or nothing */
+    const struct call_kind *kind;
+    bool is_known; /* the rest is valid */
+    bool is_compat;
+    bool is_entry;      /* though its name looks like an exit's */
+    bool is_big_endian; /* arrays of numbers */
+    uint8_t word_bytes; /* of the arguments' numbers */
+};
+
+struct call_name {
+    uint32_t label; /* LULL_NONE: not told */
+    const struct call_kind *kind;
+};
+
+/* What the begin of a call told of its arguments. */
+struct call_args {
+    uint32_t have; /* enum call_arg, a bit each */
+    bool has_ip;
+    int32_t fd, to_fd, new_fd;
+    uint32_t flags, command, port;
+    int32_t family;
+    int64_t bytes;
+    uint64_t argument;
+    uint8_t ip[16]; /* family 2: the first four */
+    struct lull_futex futex;
+};
+
+enum call_arg {
+    CALL_ARG_FD = 1,
+    CALL_ARG_TO_FD = 2,
+    CALL_ARG_NEW_FD = 4,
+    CALL_ARG_BYTES = 8,
+    CALL_ARG_FLAGS = 16,
+    CALL_ARG_COMMAND = 32,
+    CALL_ARG_ARGUMENT = 64,
+    CALL_ARG_FAMILY = 128,
+    CALL_ARG_PATH = 256,
+    CALL_ARG_FUTEX = 512,
+};
+
+/* A system call in progress. The places are used again, and the memory of their paths with them. */
+struct call {
+    uint32_t task; /* LULL_NONE: the place is free */
+    struct call_name name;
+    bool is_compat;
+    int64_t begin_ns;
+    struct call_args args;
+    uint32_t file; /* of args.fd when it began, or LULL_NONE */
+    GString *path;
+    uint32_t next_free;
+};
+
 struct machine {
     uint32_t host;
+    const struct call_arch *arch;
     bool has_softirqs; /* the host's traces tell when softirqs run */
-    int64_t last_ns;
+    /* From the priorities in events to the kernel's; those of wake-ups may differ. */
+    int32_t prio_offset, wakeup_prio_offset;
+    int64_t
+        first_ns;    /* its recording began, at its first event at the latest; INT64_MAX: not yet */
+    int64_t last_ns; /* its last event, INT64_MIN: none */
     LULL_VEC(struct cpu) cpus;
     struct lull_map by_tid;    /* tid → task */
     struct lull_map requests;  /* hash of dev, sector → open request */
     struct lull_map completed; /* the same, requests that completed last at a place */
     struct lull_map devices;   /* dev → label */
+    struct lull_map remaps;    /* hash of dev, sector of a bio → the device it was made for */
     struct lull_map irqs;      /* irq → label */
+    struct lull_map irq_names; /* the latter → label of the handler's name */
     struct lull_map families;  /* label of an interrupt → label of its device, without queue */
     struct lull_map irq_devs;  /* the latter → dev of the requests that complete in it */
+    struct lull_map tables;    /* pid → table of descriptors */
+    struct lull_map addresses; /* address of a table in the state dump → table */
 };
 
 struct name {
     const char *comm;
     int64_t since_ns;
     uint32_t before; /* the name before, or LULL_NONE */
+};
+
+/* The first waking of a task since it stopped running. */
+struct waking {
+    int64_t time_ns; /* INT64_MIN: none seen */
+    uint32_t task;   /* on the CPU, LULL_NONE: idle or not known */
+    bool is_interrupt;
+    bool is_early; /* it came when the task was about to stop */
 };
 
 struct task {
@@ -82,7 +196,11 @@ struct task {
     bool is_new;   /* forked, not yet woken */
     bool is_exiting;
     bool is_idle;
-    uint32_t parent;          /* who forked it */
+    uint32_t call;   /* the system call it is in, LULL_NONE: none */
+    uint32_t table;  /* its descriptors, LULL_NONE: not looked for yet */
+    uint32_t parent; /* who forked it */
+    int32_t prio;    /* or LULL_NO_PRIO */
+    struct waking waking;
     struct lull_wakeup early; /* waking seen while it still ran; time_ns INT64_MIN: none */
 };
 
@@ -99,13 +217,31 @@ struct lull_model {
     LULL_VEC(struct name) names;
     LULL_VEC(const char *) labels;
     LULL_VEC(struct lull_block_request) requests;
-    LULL_VEC(uint32_t) syscalls; /* event class number → label, LULL_NONE: not looked up yet */
-    GHashTable *label_numbers;   /* text → number + 1 */
+    LULL_VEC(struct call_class) call_classes; /* by number of the event class */
+    LULL_VEC(struct call_name) numbered_calls;
+    struct lull_map call_numbers; /* architecture, number → index of the latter */
+    LULL_VEC(struct call) calls;
+    uint32_t free_call;
+    LULL_VEC(struct lull_file) files;
+    LULL_VEC(struct fd_table) tables;
+    uint32_t free_table;
+    unsigned groups;
+    bool follows_files;        /* calls are wanted, and their events tell of descriptors */
+    GHashTable *label_numbers; /* text → number + 1 */
     GStringChunk *strings;
+    GString *scratch;
     struct lull_flows *flows;
     uint32_t n_packets;
-    uint32_t fixed_labels[32]; /* see machine_irq.c */
+    struct irq_label fixed_labels[24]; /* see machine_irq.c */
     int64_t begin_ns, end_ns;
+    int64_t alarm_ns; /* INT64_MAX: none */
+    void (*alarm)(void *user, int64_t time_ns);
+    void *alarm_user;
+    struct losses *losses;
+    int64_t loss_ns;          /* the next loss is told before the first event behind this time */
+    uint32_t stream;          /* of the event that is read, or LULL_NONE */
+    bool *is_user;            /* by trace: of a program, not of a kernel */
+    struct lull_facts wanted; /* a callback is not NULL if some subscriber has it */
     struct subscriber subscribers[LULL_MAX_SUBSCRIBERS];
     uint32_t n_subscribers;
 };
@@ -117,12 +253,17 @@ struct lull_model {
 
 /* model.c */
 struct machine *model_machine_add(struct lull_model *model, uint32_t host);
-struct cpu *model_cpu_add(struct machine *machine, int32_t cpu);
+struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int32_t cpu);
 uint32_t model_task(struct lull_model *model, struct machine *machine, int32_t tid, int32_t cpu);
 uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32_t tid);
 void model_rename(struct lull_model *model, uint32_t task, struct lull_text comm, int64_t time_ns);
 uint32_t model_label(struct lull_model *model, const char *text);
-uint32_t model_syscall(struct lull_model *model, const struct lull_event_class *event_class);
+uint32_t model_label_of(struct lull_model *model, struct lull_text text);
+/* The task on the CPU as facts name it: LULL_NONE if it is idle or not known. */
+static inline uint32_t model_on_cpu(const struct lull_model *model, const struct cpu *cpu)
+{
+    return cpu->task == LULL_NONE || model->tasks.items[cpu->task].is_idle ? LULL_NONE : cpu->task;
+}
 
 static inline struct machine *model_machine(struct lull_model *model, uint32_t host)
 {
@@ -130,10 +271,10 @@ static inline struct machine *model_machine(struct lull_model *model, uint32_t h
                                                   : model_machine_add(model, host);
 }
 
-static inline struct cpu *model_cpu(struct machine *machine, int32_t cpu)
+static inline struct cpu *model_cpu(struct lull_model *model, struct machine *machine, int32_t cpu)
 {
     return G_LIKELY((size_t)cpu < machine->cpus.count) ? &machine->cpus.items[cpu]
-                                                       : model_cpu_add(machine, cpu);
+                                                       : model_cpu_add(model, machine, cpu);
 }
 
 /* machine_sched.c; t: time, c: CPU number */
@@ -141,9 +282,7 @@ void sched_current(struct lull_model *model, struct machine *machine, int32_t c,
                    int32_t tid);
 void sched_switched(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                     const struct lull_ev_sched_switch *ev);
-void sched_wake(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                int32_t tid, struct lull_text comm, int32_t target_cpu, enum lull_event_id id);
-void sched_migrated(struct lull_model *model, struct machine *machine, int64_t t,
+void sched_migrated(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                     const struct lull_ev_sched_migrate_task *ev);
 void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
                   const struct lull_ev_sched_process_fork *ev);
@@ -154,6 +293,12 @@ void sched_dumped(struct lull_model *model, struct machine *machine, int64_t t,
 void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, int32_t tid,
                   bool is_free);
 
+void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                      enum lull_event_id id, const void *event);
+/* What an event tells of a task's priority. */
+void sched_prio(struct lull_model *model, const struct machine *machine, int64_t t, uint32_t task,
+                int64_t told, int32_t offset);
+
 /* machine_irq.c */
 void irq_init_labels(struct lull_model *model);
 /* True if the event is one of an interrupt context's begin or end, and it was handled. */
@@ -161,6 +306,9 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
                enum lull_event_id id, const void *event);
 /* Forgets contexts that cannot be active any more (their ends were lost). */
 void irq_reset(struct cpu *cpu);
+void irq_raised(struct cpu *cpu, int64_t t, int64_t vec);
+/* True if the CPU is in an interrupt: what happens there is not the task's doing. */
+bool irq_is_active(const struct cpu *cpu);
 /* The cause that a wake-up on this CPU has. */
 void irq_classify(const struct lull_model *model, const struct machine *machine, struct cpu *cpu,
                   struct lull_wakeup *wakeup);
@@ -170,8 +318,90 @@ enum lull_cause irq_frame_cause(const struct lull_model *model, const struct fra
 /* machine_io.c */
 void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                bool is_send, const void *event);
-void io_merged(struct cpu *cpu, const struct lull_ev_block_bio_merge *ev);
+void io_merged(struct machine *machine, struct cpu *cpu, const struct lull_ev_block_bio_merge *ev);
+void io_remapped(struct machine *machine, const struct lull_ev_block_bio_remap *ev);
+void io_requeued(struct lull_model *model, struct machine *machine,
+                 const struct lull_ev_block_rq_requeue *ev);
 void io_request(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                 enum lull_event_id id, const void *event);
+
+/* What was on the CPU from begin_ns on is not known; nothing was lost after since_ns (INT64_MAX:
+ * that is the next event of the stream). */
+void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, int64_t begin_ns,
+                int64_t since_ns);
+
+/* machine_lost.c */
+struct losses *lost_new(void);
+void lost_free(struct losses *losses);
+/* Takes in what the session has found lost since the last call. */
+void lost_find(struct lull_model *model);
+/* Tells the next loss. */
+void lost_tell(struct lull_model *model);
+/* Sets since when a CPU of which nothing was heard yet is recorded: not before the host. */
+void lost_find_recorded(const struct lull_model *model, struct machine *machine, int32_t c);
+
+/* machine_use.c: memory, network devices, power */
+bool use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+               enum lull_event_id id, const void *event);
+/* A packet of which packet_received tells too. */
+void use_received(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                  int64_t length, struct lull_text device);
+
+/* machine_calls.c */
+/* What calls look like on a host. */
+const struct call_arch *calls_arch(const struct lull_model *model, uint32_t host);
+/* A system call began or ended, as the event says. */
+void calls_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                 enum lull_event_id id, const void *event,
+                 const struct lull_event_class *event_class);
+/* A task made another. */
+void calls_forked(struct lull_model *model, uint32_t parent, uint32_t child, int64_t t);
+/* Events of the CPU that the task is on were lost from then on: its call may have ended, and others
+ * of the same name begun. */
+void calls_lost(struct lull_model *model, uint32_t task, int64_t begin_ns);
+/* The task is dead: ends its call and gives its descriptors up. */
+void calls_died(struct lull_model *model, struct machine *machine, uint32_t task);
+/* Reading is over. */
+void calls_finish(struct lull_model *model);
+void calls_free(struct lull_model *model);
+
+/* machine_calls_io.c */
+/* What the begin of a call tells of its arguments. */
+void call_take(struct lull_model *model, const struct call_class *call_class, struct call *call,
+               enum lull_event_id id, const void *event);
+/* Carries out what a call that ended did to descriptors. `call`: without arguments if its begin was
+ * not seen. event: NULL if it tells nothing but the return value. False if it did nothing with
+ * descriptors. */
+bool call_end_io(struct lull_model *model, const struct call_class *call_class,
+                 const struct call *call, int64_t t, const int64_t *ret,
+                 const struct lull_ev_io_exit *event, struct lull_io *io);
+/* The same of a call that lasts. */
+bool call_open_io(const struct lull_model *model, const struct call *call, struct lull_io *io);
+
+/* machine_files.c; owner and table are those of `task` */
+/* The table of a task; one is made if need be. */
+uint32_t files_table(struct lull_model *model, uint32_t task);
+/* The file of a descriptor, or LULL_NONE. */
+uint32_t files_find(struct lull_model *model, uint32_t task, int32_t fd);
+/* The file of a descriptor that is in use; one of unknown path if it was not seen before. LULL_NONE
+ * if fd is negative. */
+uint32_t files_use(struct lull_model *model, uint32_t task, int32_t fd);
+/* A new descriptor. What had its number before was closed without being seen. */
+uint32_t files_open(struct lull_model *model, uint32_t task, int64_t t, int32_t fd, uint32_t path,
+                    enum lull_file_type type, bool is_cloexec);
+void files_close(struct lull_model *model, uint32_t task, int64_t t, int32_t fd);
+/* Closes descriptors first … last, or only sets their close-on-exec flag. */
+void files_close_range(struct lull_model *model, uint32_t task, int64_t t, int32_t first,
+                       int32_t last, bool only_cloexec);
+void files_set_cloexec(struct lull_model *model, uint32_t task, int32_t fd, bool is_cloexec);
+void files_unshare(struct lull_model *model, uint32_t task, int64_t t);
+void files_forked(struct lull_model *model, uint32_t parent, uint32_t child, int64_t t,
+                  bool is_shared);
+void files_executed(struct lull_model *model, uint32_t task, int64_t t);
+void files_died(struct lull_model *model, uint32_t task, int64_t t);
+void files_dumped_process(struct lull_model *model, uint32_t task, uint64_t address);
+void files_dumped(struct lull_model *model, struct machine *machine,
+                  const struct lull_ev_statedump_file *ev);
+void files_free(struct lull_model *model);
 
 #endif

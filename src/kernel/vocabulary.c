@@ -62,8 +62,19 @@ const char *lull_vocabulary_syscall_name(const char *event_name)
         "compat_syscall_exit_", "sys_enter_",         "sys_exit_",
         "syscalls:sys_enter_",  "syscalls:sys_exit_", "compat_sys_",
     };
-    static const char *const nameless[] = {"sys_enter", "sys_exit", "exit_syscall",
-                                           "raw_syscalls:sys_enter", "raw_syscalls:sys_exit"};
+    static const char *const nameless[] = {
+        "sys_enter",
+        "sys_exit",
+        "exit_syscall",
+        "raw_syscalls:sys_enter",
+        "raw_syscalls:sys_exit",
+        "syscall_entry_unknown",
+        "syscall_exit_unknown",
+        "compat_syscall_entry_unknown",
+        "compat_syscall_exit_unknown",
+        "sys_unknown",
+        "compat_sys_unknown",
+    };
     for (size_t i = 0; i < G_N_ELEMENTS(nameless); i++)
         if (strcmp(event_name, nameless[i]) == 0)
             return "";

@@ -1,4 +1,5 @@
-/* What a session found damaged, and what was lost. */
+/* What a session found damaged, what was lost, and in which streams that may be. */
+#include "source/session_streams.h"
 #include "source/session_private.h"
 
 struct session_notes *lull_session_notes_new(void)
@@ -75,6 +76,18 @@ static int compare_losses(gconstpointer a, gconstpointer b)
     return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
 }
 
+struct lull_loss lull_session_found_loss(const struct lull_session *session, uint32_t index)
+{
+    struct lull_loss loss = g_array_index(session->notes->raw, struct lull_loss, index);
+    const struct session_trace *trace = lull_session_trace_at(session, loss.trace);
+    loss.host = trace->source->info.host;
+    const struct lull_clock_transform *transform =
+        &lull_session_host_at(session, loss.host)->transform;
+    loss.begin_ns = lull_clock_transform_apply(transform, loss.begin_ns + trace->delta_ns);
+    loss.end_ns = lull_clock_transform_apply(transform, loss.end_ns + trace->delta_ns);
+    return loss;
+}
+
 /* Joins the times and sorts, if something has changed since. */
 static void refresh(const struct lull_session *session)
 {
@@ -84,16 +97,29 @@ static void refresh(const struct lull_session *session)
     notes->is_stale = false;
     g_array_set_size(notes->losses, 0);
     for (uint32_t i = 0; i < notes->raw->len; i++) {
-        struct lull_loss loss = g_array_index(notes->raw, struct lull_loss, i);
-        const struct session_trace *trace = lull_session_trace_at(session, loss.trace);
-        loss.host = trace->source->info.host;
-        const struct lull_clock_transform *transform =
-            &lull_session_host_at(session, loss.host)->transform;
-        loss.begin_ns = lull_clock_transform_apply(transform, loss.begin_ns + trace->delta_ns);
-        loss.end_ns = lull_clock_transform_apply(transform, loss.end_ns + trace->delta_ns);
+        struct lull_loss loss = lull_session_found_loss(session, i);
         g_array_append_val(notes->losses, loss);
     }
     g_array_sort(notes->losses, compare_losses);
+}
+
+uint32_t lull_session_stream_count(const struct lull_session *session)
+{
+    return session->streams->len;
+}
+
+struct lull_stream_info lull_session_stream(const struct lull_session *session, uint32_t stream)
+{
+    const struct lull_source_stream *found = session->streams->pdata[stream];
+    const struct session_trace *trace = lull_session_trace_at(session, found->event.trace);
+    struct lull_stream_info info = {found->event.trace, trace->source->info.host, found->cpu,
+                                    INT64_MAX};
+    struct lull_source_window window = lull_session_window(session, found);
+    if (found->begin_ns <= found->end_ns)
+        info.begin_ns =
+            MAX(lull_clock_transform_apply(&window.transform, found->begin_ns + window.delta_ns),
+                window.begin_ns);
+    return info;
 }
 
 uint32_t lull_session_loss_count(const struct lull_session *session)

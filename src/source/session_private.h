@@ -111,6 +111,9 @@ void lull_session_play(struct lull_session *session, uint32_t n);
 /* Whether --host, --cpu and the filter leave anything of the stream. */
 bool lull_session_is_selected(const struct lull_session *session,
                               const struct lull_source_stream *stream);
+/* What of the stream is read, as limits, intersection and filter leave it. */
+struct lull_source_window lull_session_window(const struct lull_session *session,
+                                              const struct lull_source_stream *stream);
 void lull_session_start_stream(const struct lull_session *session,
                                struct lull_source_stream *stream);
 /* The stream's next event that passes the filter; false at its end. */

@@ -270,8 +270,8 @@ static void intersect(const struct session_trace *trace, struct lull_source_wind
     window->end_ns = MIN(window->end_ns, MIN(end, INT64_MAX - 1) + 1);
 }
 
-void lull_session_start_stream(const struct lull_session *session,
-                               struct lull_source_stream *stream)
+struct lull_source_window lull_session_window(const struct lull_session *session,
+                                              const struct lull_source_stream *stream)
 {
     const struct session_trace *trace = lull_session_trace_at(session, stream->event.trace);
     struct lull_source_window window = {
@@ -288,6 +288,13 @@ void lull_session_start_stream(const struct lull_session *session,
         window.begin_ns = MAX(window.begin_ns, session->filter->begin_ns);
         window.end_ns = MIN(window.end_ns, session->filter->end_ns);
     }
+    return window;
+}
+
+void lull_session_start_stream(const struct lull_session *session,
+                               struct lull_source_stream *stream)
+{
+    struct lull_source_window window = lull_session_window(session, stream);
     stream->ops->start(stream, &window);
 }
 

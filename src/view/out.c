@@ -28,6 +28,15 @@ void lull_out_text(struct lull_out *out, const char *text)
         note_failure(out);
 }
 
+void lull_out_bytes(struct lull_out *out, const char *bytes, size_t length)
+{
+    if (out->error || length == 0)
+        return;
+    errno = 0;
+    if (fwrite(bytes, 1, length, out->file) != length)
+        note_failure(out);
+}
+
 void lull_out_printf(struct lull_out *out, const char *format, ...)
 {
     va_list arguments;

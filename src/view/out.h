@@ -18,6 +18,7 @@ struct lull_out {
 
 void lull_out_begin(struct lull_out *out, FILE *file);
 void lull_out_text(struct lull_out *out, const char *text);
+void lull_out_bytes(struct lull_out *out, const char *bytes, size_t length);
 /* No %f, %e, %g: they follow the locale; see lull_decimal_format(). */
 void lull_out_printf(struct lull_out *out, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* Flushes. False with LULL_ERROR_IO, "cannot write WHAT: …", if anything failed, except for a

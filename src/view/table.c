@@ -119,21 +119,6 @@ uint32_t lull_table_row_count(const struct lull_table *table)
     return table->cells->len / table->n_columns;
 }
 
-static char *format_bytes(int64_t bytes)
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    char number[LULL_DECIMAL_SIZE];
-    double value = (double)bytes;
-    size_t unit = 0;
-
-    /* 1023.95 and more would be rounded to "1024.0". */
-    while (fabs(value) >= (unit ? 1023.95 : 1024) && unit + 1 < G_N_ELEMENTS(units)) {
-        value /= 1024;
-        unit++;
-    }
-    return g_strdup_printf("%s %s", lull_decimal_format(value, unit ? 1 : 0, number), units[unit]);
-}
-
 /* What a cell shows, cleaned; "" if it is empty. Free with g_free(). */
 static char *format_cell(const struct lull_column *column, const struct cell *cell,
                          const struct lull_view_style *style)
@@ -151,8 +136,11 @@ static char *format_cell(const struct lull_column *column, const struct cell *ce
     case LULL_COLUMN_DURATION:
         lull_duration_format(cell->number, text);
         return g_strdup(text);
-    case LULL_COLUMN_BYTES:
-        return format_bytes(cell->number);
+    case LULL_COLUMN_BYTES: {
+        GString *bytes = g_string_new(NULL);
+        lull_bytes_append(bytes, (double)cell->number);
+        return g_string_free(bytes, FALSE);
+    }
     case LULL_COLUMN_SHARE:
         return g_strdup_printf("%s %%", lull_decimal_format(cell->real * 100, 1, text));
     case LULL_COLUMN_REAL:
@@ -168,18 +156,6 @@ static char *heading(const struct lull_column *column)
                         : g_strdup(column->title);
 }
 
-/* Columns of a terminal that clean text takes. */
-static int cells_of(const char *text)
-{
-    int cells = 0;
-
-    for (; *text; text = g_utf8_next_char(text)) {
-        gunichar c = g_utf8_get_char(text);
-        cells += g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;
-    }
-    return cells;
-}
-
 /* Puts line ends into clean text so that no line is wider than `width`: between words where that
  * can be. */
 static char *fold(const char *text, int width)
@@ -191,7 +167,7 @@ static char *fold(const char *text, int width)
     for (; *text; text = g_utf8_next_char(text)) {
         char one[8] = {0};
         memcpy(one, text, (size_t)(g_utf8_next_char(text) - text));
-        if (used + cells_of(one) > width) {
+        if (used + lull_text_width(one) > width) {
             if (*one == ' ') { /* the line ends with a word: the blank becomes the line end */
                 g_string_append_c(folded, '\n');
                 used = 0;
@@ -200,7 +176,7 @@ static char *fold(const char *text, int width)
             }
             if (blank) {
                 folded->str[blank - 1] = '\n';
-                used = cells_of(folded->str + blank);
+                used = lull_text_width(folded->str + blank);
                 blank = 0;
             } else {
                 g_string_append_c(folded, '\n');
@@ -208,7 +184,7 @@ static char *fold(const char *text, int width)
             }
         }
         g_string_append(folded, one);
-        used += cells_of(one);
+        used += lull_text_width(one);
         if (*one == ' ')
             blank = folded->len;
     }
@@ -242,11 +218,11 @@ static int width_left(const struct lull_table *table, uint32_t wrapped,
         if (i == wrapped || (table->columns[i].flags & LULL_COLUMN_JSON_ONLY))
             continue;
         g_autofree char *title = heading(&table->columns[i]);
-        int width = table->no_headings ? 0 : cells_of(title);
+        int width = table->no_headings ? 0 : lull_text_width(title);
         for (uint32_t row = 0; row < lull_table_row_count(table); row++) {
             g_autofree char *text =
                 format_cell(&table->columns[i], &row_cells(table, row)[i], style);
-            width = MAX(width, cells_of(text));
+            width = MAX(width, lull_text_width(text));
         }
         left -= MIN(width, style->width) + GAP;
     }

@@ -2,7 +2,10 @@
  * The colours are close to those that users of Trace Compass know. */
 #include "view/words.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "view/out.h"
 
 static const struct lull_look looks[LULL_LOOK_COUNT] = {
     {"running", "running", "run", "#339900", false, "\033[32m"},
@@ -78,6 +81,32 @@ void lull_clean_append(GString *out, const char *text, bool ascii)
             g_string_append_unichar(out, c);
         text = g_utf8_next_char(text);
     }
+}
+
+int lull_text_width(const char *text)
+{
+    int cells = 0;
+
+    for (; *text; text = g_utf8_next_char(text)) {
+        gunichar c = g_utf8_get_char(text);
+        cells += g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;
+    }
+    return cells;
+}
+
+void lull_bytes_append(GString *out, double bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    char number[LULL_DECIMAL_SIZE];
+    size_t unit = 0;
+
+    /* 1023.95 and more would be rounded to "1024.0". */
+    while (fabs(bytes) >= (unit ? 1023.95 : 1024) && unit + 1 < G_N_ELEMENTS(units)) {
+        bytes /= 1024;
+        unit++;
+    }
+    g_string_append_printf(out, "%s %s", lull_decimal_format(bytes, unit ? 1 : 0, number),
+                           units[unit]);
 }
 
 char *lull_clean_text(const char *text, bool ascii)

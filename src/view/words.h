@@ -35,6 +35,12 @@ void lull_clean_append(GString *out, const char *text, bool ascii);
 /* The same as a new string. */
 char *lull_clean_text(const char *text, bool ascii);
 
+/* Columns of a terminal that clean text takes. */
+int lull_text_width(const char *text);
+
+/* Appends "512 B", "4.0 KiB". */
+void lull_bytes_append(GString *out, double bytes);
+
 /* Appends "comm/tid" (cleaned); "comm" for the idle task, "comm/cpuN" for the kernel context of a
  * CPU. */
 void lull_task_append(GString *out, const char *comm, int32_t tid, bool ascii);

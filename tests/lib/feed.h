@@ -29,16 +29,20 @@ static inline void feed_switch(struct lull_model *model, uint32_t host, int32_t 
     char prev_comm[16], next_comm[16];
     g_snprintf(prev_comm, sizeof prev_comm, "t%d", prev);
     g_snprintf(next_comm, sizeof next_comm, "t%d", next);
-    FEED(sched_switch, host, cpu, t, .have = WITHOUT(sched_switch, context_pid), .prev_tid = prev,
-         .next_tid = next, .prev_state = prev_state, .prev_comm = feed_text(prev_comm),
-         .next_comm = feed_text(next_comm));
+    FEED(sched_switch, host, cpu, t,
+         .have = WITHOUT(sched_switch, context_pid) & WITHOUT(sched_switch, prev_prio) &
+                 WITHOUT(sched_switch, next_prio),
+         .prev_tid = prev, .next_tid = next, .prev_state = prev_state,
+         .prev_comm = feed_text(prev_comm), .next_comm = feed_text(next_comm));
 }
 
 static inline void feed_wake(struct lull_model *model, unsigned id, uint32_t host, int32_t cpu,
                              int64_t t, int tid, int target_cpu)
 {
-    struct lull_ev_sched_waking ev = {
-        .have = WITHOUT(sched_waking, context_tid), .tid = tid, .target_cpu = target_cpu};
+    struct lull_ev_sched_waking ev = {.have = WITHOUT(sched_waking, context_tid) &
+                                              WITHOUT(sched_waking, prio),
+                                      .tid = tid,
+                                      .target_cpu = target_cpu};
     lull_model_feed(model, id, &ev, host, cpu, t);
 }
 

@@ -1,0 +1,18 @@
+/* The table of analyses. */
+#include <string.h>
+
+#include "analysis/analysis.h"
+
+const struct lull_analysis_class *const lull_analyses[] = {
+    &lull_analysis_cputop, &lull_analysis_irq, &lull_analysis_memtop, &lull_analysis_sched, NULL,
+};
+
+const struct lull_analysis_class *lull_analysis_find(const char *name)
+{
+    for (uint32_t i = 0; lull_analyses[i]; i++) {
+        if (strcmp(lull_analyses[i]->name, name) == 0) {
+            return lull_analyses[i];
+        }
+    }
+    return NULL;
+}

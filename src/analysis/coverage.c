@@ -1,0 +1,69 @@
+/* Finds the first and the last event of each host without reading what is between. */
+#include "analysis/coverage.h"
+
+#include "base/time.h"
+
+static const char *const every_name[] = {"*", NULL};
+
+/* Reads from begin_ns on: to the end if `last_ns`, else the first event only. INT64_MAX if there is
+ * none. */
+static int64_t first_after(struct lull_session *session, int64_t begin_ns, int64_t *last_ns)
+{
+    const struct lull_event *event;
+    int64_t first_ns = INT64_MAX;
+    lull_session_limit(session, begin_ns, INT64_MAX);
+    while ((event = lull_session_read(session))) {
+        first_ns = MIN(first_ns, event->time_ns);
+        if (!last_ns) {
+            break;
+        }
+        *last_ns = event->time_ns;
+    }
+    return first_ns;
+}
+
+/* Almost always in the last packets; else ever longer ends of the host's traces are looked at. */
+static void find_last(struct lull_session *session, uint32_t host, struct lull_coverage *coverage)
+{
+    int64_t end_ns = coverage->first_ns, from_ns, reach_ns = LULL_NS_PER_S / 1000;
+    for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
+        const struct lull_trace *trace = lull_session_trace(session, i);
+        if (trace->host == host && trace->begin_ns <= trace->end_ns) {
+            end_ns = MAX(end_ns, lull_clock_transform_apply(lull_session_clock(session, host),
+                                                            trace->end_ns));
+        }
+    }
+    coverage->last_ns = coverage->first_ns;
+    do {
+        if (__builtin_sub_overflow(end_ns, reach_ns, &from_ns) || from_ns < coverage->first_ns) {
+            from_ns = coverage->first_ns;
+        }
+        if (first_after(session, from_ns, &coverage->last_ns) != INT64_MAX) {
+            return;
+        }
+        reach_ns = reach_ns < INT64_MAX / 16 ? reach_ns * 16 : INT64_MAX;
+    } while (from_ns > coverage->first_ns);
+}
+
+struct lull_coverage *lull_coverage_find(struct lull_session *session, int32_t only_host)
+{
+    const uint32_t n_hosts = lull_session_host_count(session);
+    struct lull_coverage *hosts = g_new0(struct lull_coverage, MAX(n_hosts, 1));
+    lull_session_unsubscribe_all(session);
+    lull_session_subscribe(session, every_name, NULL, 0, 0);
+    for (uint32_t host = 0; host < n_hosts; host++) {
+        hosts[host] = (struct lull_coverage){INT64_MAX, INT64_MIN};
+        if (only_host >= 0 && host != (uint32_t)only_host) {
+            continue;
+        }
+        lull_session_select(session, (int32_t)host, -1);
+        hosts[host].first_ns = first_after(session, INT64_MIN, NULL);
+        if (hosts[host].first_ns != INT64_MAX) {
+            find_last(session, host, &hosts[host]);
+        }
+    }
+    lull_session_select(session, only_host, -1);
+    lull_session_unsubscribe_all(session);
+    lull_session_limit(session, INT64_MIN, INT64_MAX);
+    return hosts;
+}

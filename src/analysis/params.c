@@ -1,0 +1,65 @@
+/* What of the facts is asked for, and the cells that all analyses make alike. */
+#include <string.h>
+
+#include "analysis/analysis.h"
+
+bool lull_numbers_have(const struct lull_numbers *numbers, int64_t number)
+{
+    for (uint32_t i = 0; i < numbers->count; i++) {
+        if (numbers->items[i] == number) {
+            return true;
+        }
+    }
+    return numbers->count == 0;
+}
+
+bool lull_params_want_task(const struct lull_question_params *params,
+                           const struct lull_model *model, uint32_t task, int64_t time_ns)
+{
+    if (params->host < 0 && params->tids.count == 0 && !params->comms) {
+        return true;
+    }
+    if (task == LULL_NONE) {
+        return params->tids.count == 0 && !params->comms;
+    }
+    const struct lull_task *known = lull_model_task(model, task);
+    if ((params->host >= 0 && known->host != (uint32_t)params->host) ||
+        !lull_numbers_have(&params->tids, known->tid)) {
+        return false;
+    }
+    return !params->comms || g_strv_contains(params->comms, lull_model_comm(model, task, time_ns));
+}
+
+bool lull_params_want_cpu(const struct lull_question_params *params, uint32_t host, int32_t cpu)
+{
+    return (params->host < 0 || host == (uint32_t)params->host) &&
+           lull_numbers_have(&params->cpus, cpu);
+}
+
+bool lull_params_want_duration(const struct lull_question_params *params, int64_t duration_ns)
+{
+    return duration_ns >= params->min_ns && duration_ns <= params->max_ns;
+}
+
+struct lull_cell lull_cell_task(const struct lull_model *model, uint32_t task, int64_t time_ns,
+                                bool with_pid)
+{
+    if (task == LULL_NONE) {
+        return lull_cell_integer(LULL_CELL_UNKNOWN, 0);
+    }
+    const struct lull_task *known = lull_model_task(model, task);
+    struct lull_cell cell = lull_cell_integer(LULL_CELL_PROCESS, 0);
+    const char *comm = lull_model_comm(model, task, time_ns);
+    cell.text = strcmp(comm, "?") == 0 ? NULL : comm;
+    cell.tid = known->tid;
+    cell.pid = with_pid ? known->pid : -1;
+    return cell;
+}
+
+struct lull_cell lull_cell_host_of(const struct lull_analysis *analysis, uint32_t host)
+{
+    const struct lull_session *session = analysis->session;
+    return lull_cell_text(LULL_CELL_HOST, session && host < lull_session_host_count(session)
+                                              ? lull_session_host(session, host)->name
+                                              : NULL);
+}

@@ -1,0 +1,455 @@
+/* Feeds facts to one instance of each analysis for each window of time, opens and closes the
+ * windows, and has what an instance found told to the sink when its window is over. A fact costs
+ * one call more than it would without windows. */
+#include <string.h>
+
+#include "analysis/analysis.h"
+#include "analysis/coverage.h"
+#include "analysis/questions.h"
+
+struct window {
+    uint32_t handle;
+    int64_t begin_ns;
+    struct lull_analysis **instances; /* one of each class */
+};
+
+/* A class that wants facts of one kind, by number. */
+struct taker {
+    uint32_t class;
+    void (*call)(void);
+};
+
+enum { FACT_KINDS = sizeof(struct lull_facts) / sizeof(void (*)(void)) };
+
+struct takers {
+    struct taker *items;
+    uint32_t count;
+};
+
+struct lull_runner {
+    struct lull_session *session; /* or NULL */
+    struct lull_model *model;
+    const struct lull_analysis_class **classes;
+    struct lull_question_params *params;
+    uint32_t n;
+    struct lull_sink *sink;
+    struct takers takers[FACT_KINDS]; /* in the order of struct lull_facts */
+    LULL_VEC(struct window) open;
+    uint32_t next_handle, n_closed;
+    GPtrArray **notes; /* what the trace lacks, by class */
+
+    struct lull_coverage *coverage; /* by host; NULL without session */
+    bool is_empty;                  /* the session has no event */
+    int64_t first_ns, last_ns;      /* of all events of the session */
+
+    void (*at_end)(void *user);
+    void *at_end_user;
+
+    bool has_range; /* a range was asked for, and it is not over */
+    int64_t begin_ns, end_ns, slice_ns;
+    bool is_in_range;       /* the window of the range is open */
+    uint32_t range_handle;  /* that window */
+    int64_t slice_begin_ns; /* its begin */
+};
+
+static void set_alarm(struct lull_runner *runner);
+
+/* ---- facts ---- */
+
+#define FACT_NUMBER(member) (offsetof(struct lull_facts, member) / sizeof(void (*)(void)))
+/* The kinds of facts: member of struct lull_facts, struct of the fact. */
+#define EACH_FACT(X)                                                                               \
+    X(state, lull_state_fact)                                                                      \
+    X(switched, lull_switch_fact)                                                                  \
+    X(interrupt, lull_interrupt_fact)                                                              \
+    X(packet, lull_packet_fact)                                                                    \
+    X(migration, lull_migration_fact)                                                              \
+    X(prio, lull_prio_fact)                                                                        \
+    X(handler, lull_handler_fact)                                                                  \
+    X(page, lull_page_fact)                                                                        \
+    X(netif, lull_netif_fact)                                                                      \
+    X(power, lull_power_fact)                                                                      \
+    X(block, lull_block_fact)                                                                      \
+    X(syscall, lull_syscall_fact)                                                                  \
+    X(lost, lull_lost_fact)
+
+#define ONE(member, type) +1
+_Static_assert(EACH_FACT(ONE) == FACT_KINDS, "every kind of fact is handed on");
+
+#define HAND_ON(member, type)                                                                      \
+    static void hand_on_##member(void *user, const struct type *fact)                              \
+    {                                                                                              \
+        const struct lull_runner *runner = user;                                                   \
+        const struct takers *takers = &runner->takers[FACT_NUMBER(member)];                        \
+        for (size_t w = 0; w < runner->open.count; w++) {                                          \
+            struct lull_analysis *const *instances = runner->open.items[w].instances;              \
+            for (uint32_t i = 0; i < takers->count; i++) {                                         \
+                void (*call)(void *, const struct type *) =                                        \
+                    (void (*)(void *, const struct type *))takers->items[i].call;                  \
+                call(instances[takers->items[i].class], fact);                                     \
+            }                                                                                      \
+        }                                                                                          \
+    }
+EACH_FACT(HAND_ON)
+
+static void add_taker(struct lull_runner *runner, uint32_t kind, uint32_t class, void (*call)(void))
+{
+    struct takers *takers = &runner->takers[kind];
+    takers->items = g_renew(struct taker, takers->items, takers->count + 1);
+    takers->items[takers->count++] = (struct taker){class, call};
+}
+
+/* Subscribes to what any class wants. */
+static void subscribe(struct lull_runner *runner)
+{
+    struct lull_facts facts = {0};
+    for (uint32_t class = 0; class < runner->n; class ++) {
+#define TAKE(member, type)                                                                         \
+    if (runner->classes[class]->facts.member) {                                                    \
+        facts.member = hand_on_##member;                                                           \
+        add_taker(runner, FACT_NUMBER(member), class,                                              \
+                  (void (*)(void))runner->classes[class]->facts.member);                           \
+    }
+        EACH_FACT(TAKE)
+    }
+    lull_model_subscribe(runner->model, &facts, runner);
+}
+
+/* ---- windows ---- */
+
+uint32_t lull_runner_open(struct lull_runner *runner, int64_t begin_ns)
+{
+    struct window window = {.handle = runner->next_handle++, .begin_ns = begin_ns};
+    window.instances = g_new(struct lull_analysis *, MAX(runner->n, 1));
+    for (uint32_t i = 0; i < runner->n; i++) {
+        struct lull_analysis *analysis = g_malloc0(runner->classes[i]->size);
+        analysis->class = runner->classes[i];
+        analysis->model = runner->model;
+        analysis->session = runner->session;
+        analysis->params = &runner->params[i];
+        analysis->coverage = runner->coverage;
+        analysis->begin_ns = begin_ns;
+        if (analysis->class->open) {
+            analysis->class->open(analysis);
+        }
+        window.instances[i] = analysis;
+    }
+    lull_vec_push(&runner->open, window);
+    return window.handle;
+}
+
+static void free_window(const struct lull_runner *runner, struct window *window)
+{
+    for (uint32_t i = 0; i < runner->n; i++) {
+        if (window->instances[i]->class->free) {
+            window->instances[i]->class->free(window->instances[i]);
+        }
+        g_free(window->instances[i]);
+    }
+    g_free(window->instances);
+}
+
+/* What was lost within the window on the hosts that are asked for. */
+static void add_losses(const struct lull_runner *runner, const struct lull_question_params *params,
+                       struct lull_window *window)
+{
+    window->lost_events = window->lost_packets = 0;
+    const uint32_t count = runner->session ? lull_session_loss_count(runner->session) : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct lull_loss *loss = lull_session_loss(runner->session, i);
+        if (loss->begin_ns > window->end_ns) {
+            break;
+        }
+        if (loss->end_ns >= window->begin_ns &&
+            (params->host < 0 || loss->host == (uint32_t)params->host)) {
+            window->lost_events += loss->events;
+            window->lost_packets += loss->packets;
+        }
+    }
+}
+
+static void tell(struct lull_runner *runner, uint32_t class, struct lull_analysis *analysis,
+                 struct lull_window *told)
+{
+    struct lull_sink *sink = runner->sink;
+    add_losses(runner, analysis->params, told);
+    sink->begin(sink, analysis->class->name, told);
+    for (uint32_t i = 0; runner->notes[class] && i < runner->notes[class]->len; i++) {
+        sink->note(sink, runner->notes[class]->pdata[i]);
+    }
+    analysis->class->emit(analysis, told, sink);
+    sink->end(sink);
+}
+
+void lull_runner_close(struct lull_runner *runner, uint32_t handle, int64_t end_ns,
+                       const struct lull_window *window)
+{
+    size_t at = 0;
+    while (at < runner->open.count && runner->open.items[at].handle != handle) {
+        at++;
+    }
+    g_return_if_fail(at < runner->open.count);
+    struct window closed = runner->open.items[at];
+    runner->open.items[at] = runner->open.items[--runner->open.count];
+    struct lull_window told = *window;
+    told.begin_ns = closed.begin_ns;
+    told.end_ns = MAX(end_ns, closed.begin_ns);
+    told.number = runner->n_closed++;
+    for (uint32_t i = 0; i < runner->n; i++) {
+        if (closed.instances[i]->class->close) {
+            closed.instances[i]->class->close(closed.instances[i], told.end_ns);
+        }
+        tell(runner, i, closed.instances[i], &told);
+    }
+    free_window(runner, &closed);
+}
+
+/* ---- the range and its slices ---- */
+
+static void open_slice(struct lull_runner *runner, int64_t begin_ns)
+{
+    runner->slice_begin_ns = begin_ns;
+    runner->range_handle = lull_runner_open(runner, begin_ns);
+    runner->is_in_range = true;
+}
+
+static void close_slice(struct lull_runner *runner, int64_t end_ns)
+{
+    static const struct lull_window whole = {.is_complete = true};
+    runner->is_in_range = false;
+    lull_runner_close(runner, runner->range_handle, end_ns, &whole);
+}
+
+/* The end of the slice that is open, or of the range. */
+static int64_t slice_end(const struct lull_runner *runner)
+{
+    int64_t end_ns;
+    if (runner->slice_ns <= 0 ||
+        __builtin_add_overflow(runner->slice_begin_ns, runner->slice_ns, &end_ns)) {
+        return runner->end_ns;
+    }
+    return MIN(end_ns, runner->end_ns);
+}
+
+/* The last moment of the range that is covered by events. */
+static int64_t range_end(const struct lull_runner *runner)
+{
+    int64_t begin_ns, last_ns = runner->last_ns;
+    if (!runner->session) {
+        lull_model_range(runner->model, &begin_ns, &last_ns);
+    }
+    return MIN(last_ns, runner->end_ns);
+}
+
+/* The range begins, before an event at time_ns or, without one, at the end of reading. */
+static void begin_range(struct lull_runner *runner, int64_t time_ns)
+{
+    const int64_t first_ns = runner->session ? runner->first_ns : time_ns;
+    const int64_t begin_ns = runner->session || runner->begin_ns == INT64_MIN
+                                 ? MAX(runner->begin_ns, first_ns)
+                                 : runner->begin_ns;
+    runner->has_range = time_ns != INT64_MAX || begin_ns <= range_end(runner);
+    if (runner->has_range) {
+        open_slice(runner, begin_ns);
+    }
+}
+
+/* Before the first event at or after the next edge of the range; time_ns INT64_MAX: at the end of
+ * reading. */
+static void pass_edge(void *user, int64_t time_ns)
+{
+    struct lull_runner *runner = user;
+    const bool is_end = time_ns == INT64_MAX;
+    if (runner->at_end && is_end) {
+        runner->at_end(runner->at_end_user);
+    }
+    if (runner->has_range && !runner->is_in_range) {
+        begin_range(runner, time_ns);
+    }
+    if (runner->has_range) {
+        /* The last event belongs to the last slice. */
+        const int64_t last_ns = runner->session || is_end ? range_end(runner) : runner->end_ns;
+        while (slice_end(runner) <= time_ns && slice_end(runner) < last_ns) {
+            const int64_t end_ns = slice_end(runner);
+            close_slice(runner, end_ns);
+            open_slice(runner, end_ns);
+        }
+        if (is_end || runner->end_ns <= time_ns) {
+            close_slice(runner, is_end ? range_end(runner) : runner->end_ns);
+            runner->has_range = false;
+        }
+    }
+    if (!is_end) {
+        set_alarm(runner);
+    }
+}
+
+/* An alarm at INT64_MAX would be none, and the end of reading not be told. */
+static void set_alarm(struct lull_runner *runner)
+{
+    const int64_t next_ns = !runner->has_range    ? INT64_MAX
+                            : runner->is_in_range ? slice_end(runner)
+                                                  : runner->begin_ns;
+    lull_model_set_alarm(runner->model, MIN(next_ns, INT64_MAX - 1), pass_edge, runner);
+}
+
+void lull_runner_range(struct lull_runner *runner, int64_t begin_ns, int64_t end_ns,
+                       int64_t slice_ns)
+{
+    runner->has_range = true;
+    runner->begin_ns = begin_ns;
+    runner->end_ns = end_ns;
+    runner->slice_ns = slice_ns;
+    if (runner->session) {
+        lull_session_limit(runner->session, INT64_MIN, end_ns);
+    }
+    set_alarm(runner);
+}
+
+void lull_runner_at_end(struct lull_runner *runner, void (*at_end)(void *user), void *user)
+{
+    runner->at_end = at_end;
+    runner->at_end_user = user;
+    set_alarm(runner);
+}
+
+/* ---- the whole ---- */
+
+static void add_note(GPtrArray *notes, const struct lull_session *session, uint32_t host,
+                     char *note)
+{
+    if (lull_session_host_count(session) > 1) {
+        g_ptr_array_add(notes,
+                        g_strdup_printf("%s: %s", lull_session_host(session, host)->name, note));
+        g_free(note);
+    } else {
+        g_ptr_array_add(notes, note);
+    }
+}
+
+/* What the events that one host declares do not tell for a question. */
+static void note_lacks(GPtrArray *notes, const struct lull_session *session, uint32_t host,
+                       const struct lull_question *question)
+{
+    struct lull_declared *declared = lull_declared_new(session, host);
+    for (const struct lull_need *need = question->needs; lull_need_name(need, 0); need++) {
+        if (!lull_need_is_met(declared, need)) {
+            add_note(
+                notes, session, host,
+                g_strdup_printf("%s was not recorded, which this needs", lull_need_name(need, 0)));
+        }
+    }
+    for (const struct lull_need *need = question->improves; lull_need_name(need, 0); need++) {
+        if (!lull_need_is_met(declared, need)) {
+            add_note(
+                notes, session, host,
+                g_strdup_printf("%s: %s was not recorded", need->without, lull_need_name(need, 0)));
+        }
+    }
+    lull_declared_free(declared);
+}
+
+static GPtrArray *notes_of(const struct lull_session *session,
+                           const struct lull_analysis_class *class, int32_t only_host)
+{
+    GPtrArray *notes = g_ptr_array_new_with_free_func(g_free);
+    for (const struct lull_question *q = lull_questions; class->question && q->id; q++) {
+        for (uint32_t host = 0;
+             strcmp(q->id, class->question) == 0 && host < lull_session_host_count(session);
+             host++) {
+            if (only_host < 0 || host == (uint32_t)only_host) {
+                note_lacks(notes, session, host, q);
+            }
+        }
+    }
+    return notes;
+}
+
+static void find_coverage(struct lull_runner *runner)
+{
+    /* Hosts that no analysis asks for are not read. */
+    int32_t only_host = runner->n ? runner->params[0].host : -1;
+    for (uint32_t i = 1; i < runner->n; i++) {
+        only_host = runner->params[i].host == only_host ? only_host : -1;
+    }
+    runner->coverage = lull_coverage_find(runner->session, only_host);
+    runner->first_ns = INT64_MAX;
+    runner->last_ns = INT64_MIN;
+    for (uint32_t host = 0; host < lull_session_host_count(runner->session); host++) {
+        runner->first_ns = MIN(runner->first_ns, runner->coverage[host].first_ns);
+        runner->last_ns = MAX(runner->last_ns, runner->coverage[host].last_ns);
+    }
+    runner->is_empty = runner->first_ns > runner->last_ns;
+}
+
+struct lull_runner *lull_runner_new(struct lull_session *session,
+                                    const struct lull_analysis_class *const *classes,
+                                    const struct lull_question_params *params, uint32_t n,
+                                    struct lull_sink *sink)
+{
+    struct lull_runner *runner = g_new0(struct lull_runner, 1);
+    unsigned groups = 0;
+    runner->session = session;
+    runner->n = n;
+    runner->classes = g_memdup2(classes, n * sizeof *classes);
+    runner->params = g_memdup2(params, n * sizeof *params);
+    runner->sink = sink;
+    runner->notes = g_new0(GPtrArray *, MAX(n, 1));
+    for (uint32_t i = 0; i < n; i++) {
+        groups |= classes[i]->groups;
+        if (session) {
+            runner->notes[i] = notes_of(session, classes[i], params[i].host);
+        }
+    }
+    if (session) {
+        find_coverage(runner);
+    }
+    runner->model = lull_model_new(session, groups);
+    for (uint32_t host = 0; session && host < lull_session_host_count(session); host++) {
+        lull_model_set_begin(runner->model, host, runner->coverage[host].first_ns);
+    }
+    subscribe(runner);
+    return runner;
+}
+
+void lull_runner_free(struct lull_runner *runner)
+{
+    if (!runner) {
+        return;
+    }
+    for (size_t i = 0; i < runner->open.count; i++) {
+        free_window(runner, &runner->open.items[i]);
+    }
+    for (uint32_t i = 0; i < runner->n; i++) {
+        g_clear_pointer(&runner->notes[i], g_ptr_array_unref);
+    }
+    for (uint32_t i = 0; i < FACT_KINDS; i++) {
+        g_free(runner->takers[i].items);
+    }
+    lull_vec_free(&runner->open);
+    lull_model_free(runner->model);
+    g_free(runner->coverage);
+    g_free(runner->notes);
+    g_free(runner->params);
+    g_free(runner->classes);
+    g_free(runner);
+}
+
+struct lull_model *lull_runner_model(struct lull_runner *runner)
+{
+    return runner->model;
+}
+
+bool lull_runner_coverage(const struct lull_runner *runner, int64_t *first_ns, int64_t *last_ns)
+{
+    *first_ns = runner->first_ns;
+    *last_ns = runner->last_ns;
+    return runner->session && !runner->is_empty;
+}
+
+void lull_runner_run(struct lull_runner *runner, void (*progress)(void *user), void *user)
+{
+    if (!runner->is_empty) {
+        lull_model_run(runner->model, progress, user);
+    }
+}

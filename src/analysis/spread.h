@@ -1,0 +1,30 @@
+/* How a set of durations is kept and shown by the analyses that have one for each of many things:
+ * exact values while they are few, buckets when they are many, so that memory stays bounded; and
+ * the cells that all their tables share. */
+#ifndef LULL_ANALYSIS_SPREAD_H
+#define LULL_ANALYSIS_SPREAD_H
+
+#include "analysis/result.h"
+#include "base/distribution.h"
+
+/* Adds to a distribution that was zeroed before the first value. */
+void lull_spread_add(struct lull_distribution *spread, int64_t duration_ns);
+
+/* Lull's own columns behind those of LAMI. */
+#define LULL_SPREAD_PERCENTILES                                                                    \
+    {"50th percentile", "P50", "p50_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},                  \
+        {"90th percentile", "P90", "p90_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},              \
+        {"99th percentile", "P99", "p99_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},              \
+    {                                                                                              \
+        "99.9th percentile", "P99.9", "p99_9_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN           \
+    }
+
+/* Minimum, average, maximum and deviation; without a value all are UNKNOWN. Returns the cell behind
+ * the last one. */
+struct lull_cell *lull_spread_cells(const struct lull_distribution *spread,
+                                    struct lull_cell *cells);
+/* The cells of LULL_SPREAD_PERCENTILES; without a value UNKNOWN. */
+struct lull_cell *lull_spread_percentiles(const struct lull_distribution *spread,
+                                          struct lull_cell *cells);
+
+#endif

@@ -1,0 +1,162 @@
+/* Runs the verb of an analysis: opens the traces, puts the question to the runner, and has the
+ * results shown as text, JSON or LAMI. */
+#include "cmd/analysis_verb.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "analysis/questions.h"
+#include "base/time.h"
+#include "cmd/analysis_args.h"
+#include "cmd/join_args.h"
+#include "cmd/lami_args.h"
+#include "cmd/options.h"
+#include "view/result_view.h"
+
+/* More slices than this are a slip in the duration. */
+#define MAX_SLICES 1000000
+
+const char *const lull_analysis_common[] = {"intersection", "begin", "end",    "timerange",
+                                            "local",        "host",  "filter", "no-sync",
+                                            "json",         NULL};
+
+static struct lull_result_view *open_view(const struct lull_args *args,
+                                          const struct lull_session *session,
+                                          const struct lull_question_params *params)
+{
+    struct lull_result_options options = {
+        .file = stdout,
+        .has_hosts = lull_session_host_count(session) > 1 && params->host < 0,
+        .analysis = lull_args_verb(args)->ask->analysis,
+    };
+    lull_view_style_init(&options.style, stdout, lull_lami_color(args));
+    options.style.local_time = lull_args_flag(args, "local");
+    if (params->is_lami) {
+        return lull_result_lami_new(&options);
+    }
+    return lull_args_flag(args, "json") ? lull_result_json_new(&options)
+                                        : lull_result_text_new(&options);
+}
+
+/* Which windows there are: the time range that was asked for, whole or in slices. */
+static bool set_windows(const struct lull_args *args, const struct lull_session *session,
+                        const struct lull_analysis_question *question, struct lull_runner *runner,
+                        GError **error)
+{
+    int64_t begin_ns, end_ns, first_ns, last_ns;
+    if (!lull_args_range(args, session, &begin_ns, &end_ns, error)) {
+        return false;
+    }
+    /* The end of lttng-analyses is within the range. */
+    if (lull_args_is_dropin(args) && end_ns < INT64_MAX) {
+        end_ns++;
+    }
+    if (question->slice_ns > 0 && lull_runner_coverage(runner, &first_ns, &last_ns) &&
+        (MIN(end_ns, last_ns) - MAX(begin_ns, first_ns)) / question->slice_ns >= MAX_SLICES) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "--refresh: that would be more than %d slices of the time range", MAX_SLICES);
+        return false;
+    }
+    lull_runner_range(runner, begin_ns, end_ns, question->slice_ns);
+    return true;
+}
+
+static void read_traces(const struct lull_args *args, struct lull_session *session,
+                        struct lull_runner *runner)
+{
+    if (lull_lami_wants_progress(args)) {
+        struct lull_lami_progress lines;
+        lull_lami_progress_begin(&lines, session);
+        lull_runner_run(runner, lull_lami_progress_update, &lines);
+        lull_lami_progress_end(&lines);
+        return;
+    }
+    struct lull_progress progress;
+    lull_progress_begin(&progress, args, session, "reading", false);
+    lull_runner_run(runner, lull_args_progress, &progress);
+    lull_progress_end(&progress);
+}
+
+static int answer(const struct lull_args *args, struct lull_session *session,
+                  const struct lull_analysis_question *question, GError **error)
+{
+    const struct lull_analysis_class *analysis = lull_args_verb(args)->ask->analysis;
+    struct lull_result_view *view = open_view(args, session, &question->params);
+    struct lull_runner *runner =
+        lull_runner_new(session, &analysis, &question->params, 1, lull_result_sink(view));
+    bool is_done = set_windows(args, session, question, runner, error);
+    if (is_done) {
+        read_traces(args, session, runner);
+        is_done = lull_result_finish(view, error);
+    } else {
+        lull_result_drop(view);
+    }
+    lull_runner_free(runner);
+    const int status = lull_args_report_damage(session);
+    return question->params.is_lami ? !is_done : status | !is_done;
+}
+
+static int run_session(const struct lull_args *args, struct lull_session *session, GError **error)
+{
+    struct lull_analysis_question question = {0};
+    int status = 1;
+    if (lull_analysis_question_parse(&question, args, session, error)) {
+        lull_session_select(session, question.params.host, -1);
+        status = lull_lami_wants_test(args)
+                     ? !lull_lami_test(lull_args_verb(args)->ask->analysis, session, error)
+                     : answer(args, session, &question, error);
+    }
+    lull_analysis_question_clear(&question);
+    return status;
+}
+
+int lull_analysis_verb_run(const struct lull_args *args, GError **error)
+{
+    if (lull_lami_answers(args)) {
+        return !lull_lami_answer(args, error);
+    }
+    struct lull_session *session = lull_args_open_traces(args, error);
+    if (!session) {
+        return lull_args_is_dropin(args) ? LULL_DROPIN_NOT_OPENED : 1;
+    }
+    lull_sync_free(lull_args_join(args, session));
+    const int status = run_session(args, session, error);
+    lull_session_free(session);
+    return status;
+}
+
+/* ---- what is printed, for the man page ---- */
+
+static void describe_table(GString *text, const struct lull_result_class *class)
+{
+    g_string_append_printf(text, "\n\n%s (%s%s):\n\n", class->title, class->name,
+                           class->is_own ? ", not in LAMI" : "");
+    for (const struct lull_result_column *c = class->columns; c->title; c++) {
+        if (!(c->use & LULL_USE_LAMI)) {
+            g_string_append_printf(text, " %-16s %-16s %s\n", c->heading ? c->heading : "", c->key,
+                                   c->title);
+        }
+    }
+}
+
+char *lull_analysis_verb_output(const struct lull_analysis_ask *ask)
+{
+    GString *text = g_string_new(
+        "For each window of time (one, unless --refresh cuts it) a line says what it covers and "
+        "what was lost in it, notes what the trace lacks for this; then come the tables. ? "
+        "stands for what the trace does not tell. With --json:\n"
+        "\n"
+        " {\"version\":1,\"analysis\",\"windows\":[{\"begin_ns\",\"end_ns\",\"number\",\n"
+        "  \"period\",\"captures\",\"is_complete\",\"lost_events\",\"lost_packets\",\n"
+        "  \"notes\":[…],\"tables\":{NAME:[{KEY:VALUE,…},…],…}}]}\n"
+        "\n"
+        "Of several tables of one name, such as histograms, the rows are in one array and say "
+        "under \"of\" which they belong to. What is not known is null. Processes are "
+        "{\"comm\",\"tid\"}, interrupts {\"hard\",\"number\",\"name\"}, times and durations are in "
+        "ns, sizes in bytes, shares from 0 to 1. The tables this analysis can give (heading, key, "
+        "meaning; host only if there are several):");
+    for (uint32_t i = 0; ask->analysis->tables[i]; i++) {
+        describe_table(text, ask->analysis->tables[i]);
+    }
+    return g_string_free(text, FALSE);
+}

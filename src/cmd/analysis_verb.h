@@ -1,0 +1,127 @@
+/* The verbs of analyses are data: each names an analysis, the section of it that is meant, and its
+ * options; one function runs them all. The tables are in verbs_*.c. */
+#ifndef LULL_CMD_ANALYSIS_VERB_H
+#define LULL_CMD_ANALYSIS_VERB_H
+
+#include "analysis/analysis.h"
+#include "cmd/verb.h"
+
+struct lull_analysis_ask {
+    const struct lull_analysis_class *analysis;
+    unsigned sections; /* enum lull_section: always asked for; options add others */
+};
+
+/* verb->run of all of them. */
+int lull_analysis_verb_run(const struct lull_args *args, GError **error);
+
+/* What a verb prints, as text in the markup of lull_verb.description, from the table classes of its
+ * analysis. Free with g_free(). */
+char *lull_analysis_verb_output(const struct lull_analysis_ask *ask);
+
+/* Its common options. */
+extern const char *const lull_analysis_common[];
+
+/* Options by group, for tables of options; each verb takes WHOM and WHEN. */
+
+#define LULL_OPTIONS_WHOM                                                                            \
+    {.name = "tid",                                                                                  \
+     .kind = LULL_OPTION_TEXT,                                                                       \
+     .argument = "LIST",                                                                             \
+     .help = "only tasks with one of these thread ids (N,N,…)"},                                     \
+        {.name = "comm",                                                                             \
+         .kind = LULL_OPTION_TEXT,                                                                   \
+         .argument = "LIST",                                                                         \
+         .help = "only tasks with one of these names (NAME,NAME,…; the kernel keeps the first 15 " \
+                 "bytes of a name)"},                                                                \
+        {.name = "procname",                                                                         \
+         .kind = LULL_OPTION_TEXT,                                                                   \
+         .argument = "LIST",                                                                         \
+         .help = "the same as --comm, as in lttng-analyses"},                                        \
+    {                                                                                                \
+        .name = "cpu", .kind = LULL_OPTION_TEXT, .argument = "LIST",                                 \
+        .help = "only what happened on one of these CPUs (N,N,…)"                                  \
+    }
+
+#define LULL_OPTIONS_WHEN                                                                          \
+    {.name = "refresh",                                                                            \
+     .letter = 'r',                                                                                \
+     .kind = LULL_OPTION_TEXT,                                                                     \
+     .argument = "DURATION",                                                                       \
+     .help = "one result for each slice of this length (500ms, 2s, …; a bare number is seconds)"}, \
+        {.name = "gmt",                                                                            \
+         .kind = LULL_OPTION_FLAG,                                                                 \
+         .help = "times are UTC, as they are without this option (lttng-analyses has it)"},        \
+        {.name = "no-intersection",                                                                \
+         .kind = LULL_OPTION_FLAG,                                                                 \
+         .help = "read everything, as is done without this option (lttng-analyses has it)"},       \
+    {                                                                                              \
+        .name = "lami", .kind = LULL_OPTION_FLAG,                                                  \
+        .help = "print the LTTng analyses machine interface, LAMI 1.0, for programs that read "    \
+                "lttng-analyses"                                                                   \
+    }
+
+#define LULL_OPTION_LIMIT                                                                          \
+    {                                                                                              \
+        .name = "limit", .letter = 'n', .kind = LULL_OPTION_TEXT, .argument = "N",                 \
+        .help = "at most N rows of a top, 10 if not given; 0 or unlimited: all"                    \
+    }
+
+#define LULL_OPTIONS_DURATION                                                                      \
+    {.name = "min",                                                                                \
+     .kind = LULL_OPTION_TEXT,                                                                     \
+     .argument = "D",                                                                              \
+     .help = "leave out what took less than D: a number is microseconds, else with unit (3ms)"},   \
+    {                                                                                              \
+        .name = "max", .kind = LULL_OPTION_TEXT, .argument = "D",                                  \
+        .help = "leave out what took more than D"                                                  \
+    }
+
+#define LULL_OPTIONS_SIZE                                                                          \
+    {.name = "minsize",                                                                            \
+     .kind = LULL_OPTION_TEXT,                                                                     \
+     .argument = "BYTES",                                                                          \
+     .help = "leave out calls that moved less"},                                                   \
+    {                                                                                              \
+        .name = "maxsize", .kind = LULL_OPTION_TEXT, .argument = "BYTES",                          \
+        .help = "leave out calls that moved more"                                                  \
+    }
+
+#define LULL_OPTIONS_FREQ                                                                          \
+    {.name = "freq-resolution",                                                                    \
+     .kind = LULL_OPTION_NUMBER,                                                                   \
+     .argument = "N",                                                                              \
+     .help = "bins of a histogram, 20 if not given"},                                              \
+        {.name = "freq-uniform",                                                                   \
+         .kind = LULL_OPTION_FLAG,                                                                 \
+         .help = "the same bins for all histograms"},                                              \
+        {.name = "freq-series",                                                                    \
+         .kind = LULL_OPTION_FLAG,                                                                 \
+         .help = "all histograms in one table, a column each (implies --freq-uniform)"},           \
+    {                                                                                              \
+        .name = "freq-log", .kind = LULL_OPTION_FLAG,                                              \
+        .help = "bins that double in width, from the smallest value to the largest"                \
+    }
+
+/* Sections that add up with the one the verb is named after. */
+#define LULL_OPTION_STATS                                                                          \
+    {                                                                                              \
+        .name = "stats", .kind = LULL_OPTION_FLAG, .help = "print statistics as well"              \
+    }
+#define LULL_OPTION_FREQ                                                                           \
+    {                                                                                              \
+        .name = "freq", .kind = LULL_OPTION_FLAG, .help = "print histograms as well"               \
+    }
+#define LULL_OPTION_LOG                                                                            \
+    {                                                                                              \
+        .name = "log", .kind = LULL_OPTION_FLAG, .help = "print the log as well"                   \
+    }
+#define LULL_OPTION_TOP                                                                            \
+    {                                                                                              \
+        .name = "top", .kind = LULL_OPTION_FLAG, .help = "print the top as well"                   \
+    }
+#define LULL_OPTION_USAGE                                                                          \
+    {                                                                                              \
+        .name = "usage", .kind = LULL_OPTION_FLAG, .help = "print the usage as well"               \
+    }
+
+#endif

@@ -1,0 +1,66 @@
+/* Makes the verb of an analysis behave as the program of that name in lttng-analyses: same name,
+ * same options, same protocol. */
+#include "cmd/dropin.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/lami_args.h"
+#include "cmd/options.h"
+#include "view/line.h"
+
+#define PREFIX "lttng-"
+#define MI_SUFFIX "-mi"
+
+static void add_options(GArray *options, const struct lull_option *more)
+{
+    for (; more && more->name; more++) {
+        g_array_append_val(options, *more);
+    }
+}
+
+struct lull_verb *lull_dropin_verb(const char *program)
+{
+    g_autofree char *base = g_path_get_basename(program);
+    if (!g_str_has_prefix(base, PREFIX)) {
+        return NULL;
+    }
+    g_autofree char *name = g_strdup(base + strlen(PREFIX));
+    const bool is_mi = g_str_has_suffix(name, MI_SUFFIX);
+    if (is_mi) {
+        name[strlen(name) - strlen(MI_SUFFIX)] = '\0';
+    }
+    const struct lull_verb *verb = lull_verb_find(name);
+    if (!verb || !verb->ask) {
+        return NULL;
+    }
+    GArray *options = g_array_new(TRUE, TRUE, sizeof(struct lull_option));
+    add_options(options, verb->options);
+    add_options(options, lull_dropin_options);
+    if (is_mi) {
+        add_options(options, lull_lami_options);
+    }
+    struct lull_verb *dropin = g_memdup2(verb, sizeof *verb);
+    dropin->name = g_steal_pointer(&base);
+    dropin->options = (const struct lull_option *)(void *)g_array_free(options, FALSE);
+    dropin->is_dropin = true;
+    dropin->is_mi = is_mi;
+    return dropin;
+}
+
+void lull_dropin_free(struct lull_verb *verb)
+{
+    g_free((void *)verb->name);
+    g_free((void *)verb->options);
+    g_free(verb);
+}
+
+void lull_dropin_print_error(const char *message)
+{
+    struct lull_line line = {0};
+    lull_line_literal(&line, "{\"error-message\":");
+    lull_line_json(&line, message, strlen(message));
+    lull_line_literal(&line, "}\n");
+    fwrite(line.data, 1, line.length, stdout);
+    lull_line_free(&line);
+}

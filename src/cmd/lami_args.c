@@ -1,0 +1,133 @@
+/* LAMI 1.0.1, sections "Input format" and "Progress indication". */
+#include "cmd/lami_args.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/questions.h"
+#include "cmd/options.h"
+#include "view/out.h"
+#include "view/result_view.h"
+
+#define NEXT_AFTER_US 100000
+
+const struct lull_option lull_lami_options[] = {
+    {.name = "mi-version", .kind = LULL_OPTION_FLAG, .help = "print the version of LAMI"},
+    {.name = "metadata", .kind = LULL_OPTION_FLAG, .help = "print what the tables are"},
+    {.name = "test-compatibility",
+     .kind = LULL_OPTION_FLAG,
+     .help = "only say, by the exit status, whether the trace can be analysed"},
+    {.name = "output-progress", .kind = LULL_OPTION_FLAG, .help = "print lines of progress first"},
+    {.name = NULL},
+};
+
+const struct lull_option lull_dropin_options[] = {
+    {.name = "version", .letter = 'V', .kind = LULL_OPTION_FLAG, .help = "print the version"},
+    {.name = "skip-validation",
+     .kind = LULL_OPTION_FLAG,
+     .help = "nothing: lost events are found without reading the trace twice"},
+    {.name = "progress-use-size",
+     .kind = LULL_OPTION_FLAG,
+     .help = "nothing: progress is told by size always"},
+    {.name = "no-color", .kind = LULL_OPTION_FLAG, .help = "the same as --color=never"},
+    {.name = "debug", .kind = LULL_OPTION_FLAG, .help = "nothing"},
+    {.name = NULL},
+};
+
+/* False also for verbs that lack the option. */
+static bool has_flag(const struct lull_args *args, const char *name)
+{
+    for (const struct lull_option *o = lull_args_verb(args)->options; o->name; o++) {
+        if (strcmp(o->name, name) == 0) {
+            return lull_args_flag(args, name);
+        }
+    }
+    return false;
+}
+
+bool lull_lami_answers(const struct lull_args *args)
+{
+    return has_flag(args, "mi-version") || has_flag(args, "metadata");
+}
+
+bool lull_lami_answer(const struct lull_args *args, GError **error)
+{
+    if (has_flag(args, "mi-version")) {
+        puts("1.0");
+        return true;
+    }
+    return lull_lami_metadata(lull_args_verb(args)->ask->analysis, stdout, error);
+}
+
+const char *lull_lami_color(const struct lull_args *args)
+{
+    return has_flag(args, "no-color") ? "never" : lull_args_text(args, "color");
+}
+
+bool lull_lami_wants_test(const struct lull_args *args)
+{
+    return has_flag(args, "test-compatibility");
+}
+
+static const struct lull_question *find_question(const char *id)
+{
+    for (const struct lull_question *q = lull_questions; id && q->id; q++) {
+        if (strcmp(q->id, id) == 0) {
+            return q;
+        }
+    }
+    return NULL;
+}
+
+bool lull_lami_test(const struct lull_analysis_class *analysis, const struct lull_session *session,
+                    GError **error)
+{
+    const struct lull_question *question = find_question(analysis->question);
+    for (uint32_t host = 0; question && host < lull_session_host_count(session); host++) {
+        struct lull_declared *declared = lull_declared_new(session, host);
+        const enum lull_answer answer = lull_question_judge(declared, question);
+        lull_declared_free(declared);
+        if (answer != LULL_ANSWER_NO) {
+            return true;
+        }
+    }
+    if (question) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "the events that tell this were not recorded: %s", question->text);
+    }
+    return !question;
+}
+
+bool lull_lami_wants_progress(const struct lull_args *args)
+{
+    return has_flag(args, "output-progress");
+}
+
+static void print_progress(double share, const char *message)
+{
+    char number[LULL_DECIMAL_SIZE];
+    printf("%s %s\n", lull_decimal_format_short(share, 4, number), message);
+    fflush(stdout);
+}
+
+void lull_lami_progress_begin(struct lull_lami_progress *progress,
+                              const struct lull_session *session)
+{
+    *progress = (struct lull_lami_progress){session, g_get_monotonic_time() + NEXT_AFTER_US};
+    print_progress(0, "Starting analysis");
+}
+
+void lull_lami_progress_update(void *user)
+{
+    struct lull_lami_progress *progress = user;
+    const int64_t now_us = g_get_monotonic_time();
+    if (now_us >= progress->next_us) {
+        progress->next_us = now_us + NEXT_AFTER_US;
+        print_progress(lull_session_progress(progress->session), "Reading the trace");
+    }
+}
+
+void lull_lami_progress_end(struct lull_lami_progress *progress)
+{
+    print_progress(1, "Done!");
+}

@@ -1,0 +1,126 @@
+/* The verbs that tell who used the CPUs and who waited for them: lull cputop, lull sched*. */
+#include <stddef.h>
+
+#include "cmd/analysis_verb.h"
+
+/* ---- cputop ---- */
+
+static const struct lull_option cputop_options[] = {
+    LULL_OPTION_LIMIT,
+    LULL_OPTIONS_WHOM,
+    LULL_OPTIONS_WHEN,
+    {.name = "top",
+     .kind = LULL_OPTION_FLAG,
+     .help = "nothing: it is always printed (lttng-analyses has the option)"},
+    {.name = NULL},
+};
+
+static const struct lull_example cputop_examples[] = {
+    {"lull cputop my-trace", "Who used the CPUs."},
+    {"lull cputop --refresh 1s --limit 3 my-trace", "The three that used most in each second."},
+    {"lull cputop --begin +2s --end +2.5s my-trace", "Half a second of it."},
+    {"lull cputop --comm httpd,php-fpm --json my-trace", "Two programs only, for another program."},
+    {NULL, NULL},
+};
+
+const struct lull_verb lull_verb_cputop = {
+    .name = "cputop",
+    .summary = "show which tasks used the CPUs",
+    .usage = "TRACE…",
+    .description =
+        "Time on a CPU by task, by CPU, and in all. What ran into the time range or out of it "
+        "counts with its part inside, so the times of all tasks sum to the busy time of the CPUs, "
+        "and busy, idle and unknown time of each CPU to the range. Unknown is what a CPU did "
+        "while its events were lost, or before its recording began.\n"
+        "\n"
+        "CPU is the share of one CPU's time in the range. Time in interrupt handlers counts for "
+        "the task they interrupt. MIGRATIONS is how often a task was moved to another CPU. "
+        "PRIORITIES are those it had, as top and LTTng show them (20 is nice 0, real-time ones are "
+        "negative), with how often each was told.\n"
+        "\n"
+        "With --tid or --comm, busy is the time with those tasks alone.",
+    .options = cputop_options,
+    .common = lull_analysis_common,
+    .examples = cputop_examples,
+    .run = lull_analysis_verb_run,
+    .ask = &(const struct lull_analysis_ask){&lull_analysis_cputop, LULL_SECTION_TOP},
+};
+
+/* ---- sched ---- */
+
+static const struct lull_option sched_options[] = {
+    LULL_OPTION_LOG,
+    LULL_OPTION_TOP,
+    LULL_OPTION_STATS,
+    LULL_OPTION_FREQ,
+    {.name = "total", .kind = LULL_OPTION_FLAG, .help = "statistics and histograms over all tasks"},
+    {.name = "per-tid",
+     .kind = LULL_OPTION_FLAG,
+     .help = "statistics and histograms by task, as without --total and --per-prio"},
+    {.name = "per-prio", .kind = LULL_OPTION_FLAG, .help = "statistics and histograms by priority"},
+    LULL_OPTION_LIMIT,
+    LULL_OPTIONS_DURATION,
+    LULL_OPTIONS_FREQ,
+    LULL_OPTIONS_WHOM,
+    LULL_OPTIONS_WHEN,
+    {.name = NULL},
+};
+
+#define SCHED_DESCRIPTION                                                                          \
+    "The scheduling latency of a task is the time from its wake-up (the first since it stopped "   \
+    "running, sched_waking if that was recorded) to its switch onto a CPU. A task that was "       \
+    "preempted was not woken, and has none. It counts where the switch is, with its whole "        \
+    "length.\n"                                                                                    \
+    "\n"                                                                                           \
+    "The waker is the task that ran where the wake-up happened; if that was in an interrupt, the " \
+    "task was only interrupted. Priorities are shown as top and LTTng do: 20 is nice 0, "          \
+    "real-time ones are negative. --tid and --comm choose the tasks that were woken."
+
+#define SCHED_VERB(verb_name, section_, summary_, first, examples_)                                \
+    const struct lull_verb lull_verb_##verb_name = {                                               \
+        .name = #verb_name,                                                                        \
+        .summary = summary_,                                                                       \
+        .usage = "TRACE…",                                                                         \
+        .description = first "\n\n" SCHED_DESCRIPTION,                                             \
+        .options = sched_options,                                                                  \
+        .common = lull_analysis_common,                                                            \
+        .examples = examples_,                                                                     \
+        .run = lull_analysis_verb_run,                                                             \
+        .ask = &(const struct lull_analysis_ask){&lull_analysis_sched, section_},                  \
+    }
+
+static const struct lull_example schedlog_examples[] = {
+    {"lull schedlog --comm httpd my-trace", "Every wait of a program for a CPU."},
+    {"lull schedlog --min 500us my-trace", "Those of half a millisecond and more."},
+    {NULL, NULL},
+};
+SCHED_VERB(schedlog, LULL_SECTION_LOG, "list every wait of a woken task for a CPU",
+           "Lists each switch to a task that was woken, in order of time.", schedlog_examples);
+
+static const struct lull_example schedtop_examples[] = {
+    {"lull schedtop my-trace", "The ten longest waits for a CPU."},
+    {"lull schedtop --limit 3 --stats --total my-trace",
+     "The three longest, and statistics over all."},
+    {NULL, NULL},
+};
+SCHED_VERB(schedtop, LULL_SECTION_TOP, "list the longest waits of woken tasks for a CPU",
+           "Lists the longest waits for a CPU, the longest first.", schedtop_examples);
+
+static const struct lull_example schedstats_examples[] = {
+    {"lull schedstats my-trace", "Statistics for each task."},
+    {"lull schedstats --total --per-prio my-trace", "Over all tasks, and by priority."},
+    {NULL, NULL},
+};
+SCHED_VERB(schedstats, LULL_SECTION_STATS,
+           "show statistics of how long woken tasks waited for a CPU",
+           "Shows how many waits for a CPU there were and how long they took: extremes, average, "
+           "standard deviation, percentiles.",
+           schedstats_examples);
+
+static const struct lull_example schedfreq_examples[] = {
+    {"lull schedfreq --total my-trace", "One histogram of all waits for a CPU."},
+    {"lull schedfreq --comm httpd --freq-log my-trace", "One for each task of a program."},
+    {NULL, NULL},
+};
+SCHED_VERB(schedfreq, LULL_SECTION_FREQ, "show histograms of how long woken tasks waited for a CPU",
+           "Shows how often a wait for a CPU took how long.", schedfreq_examples);

@@ -1,0 +1,78 @@
+/* The tables of system calls: kinds (calls.def), numbers (syscalls.def), architectures. */
+#include "kernel/calls.h"
+
+#include <glib.h>
+#include <string.h>
+
+#include "kernel/facts.h"
+
+#define LULL_IO_NONE CALL_IO_NONE
+#define PATH ""
+static const struct call_kind kinds[] = {
+#define CALL(name, io, effect, type, cloexec, file_name, arguments)                                \
+    {name,      LULL_IO_##io, CALL_##effect, LULL_FILE_##type, CALL_CLOEXEC_##cloexec,             \
+     file_name, arguments},
+#define CALL_CLOEXEC_1 1
+#define CALL_CLOEXEC_8 8
+#include "kernel/calls.def"
+};
+
+static const struct call_kind other = {"", LULL_IO_OTHER, CALL_USE, LULL_FILE_UNKNOWN, 0, NULL, ""};
+
+const struct call_kind *call_kind_find(const char *name)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
+        if (strcmp(kinds[i].name, name) == 0)
+            return &kinds[i];
+    return &other;
+}
+
+static const struct {
+    const char *name;
+    int16_t numbers[CALL_NUMBERS];
+} names[] = {
+#define NUMBER(name, x86_64, i386, generic) {#name, {x86_64, i386, generic}},
+#include "kernel/syscalls.def"
+};
+
+const char *call_name_of_number(enum call_numbers numbers, int64_t number)
+{
+    if (numbers >= CALL_NUMBERS || number < 0)
+        return NULL;
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+        if (names[i].numbers[numbers] == number)
+            return names[i].name;
+    return NULL;
+}
+
+const struct call_arch *call_arch_find(const char *release)
+{
+    static const struct call_arch archs[] = {
+        {"arm64", CALL_NUMBERS_GENERIC, CALL_NUMBERS, 02000000, 115},
+        {"aarch64", CALL_NUMBERS_GENERIC, CALL_NUMBERS, 02000000, 115},
+        {"riscv64", CALL_NUMBERS_GENERIC, CALL_NUMBERS, 02000000, 115},
+        {"loong64", CALL_NUMBERS_GENERIC, CALL_NUMBERS, 02000000, 115},
+        {"loongarch64", CALL_NUMBERS_GENERIC, CALL_NUMBERS, 02000000, 115},
+        {"i386", CALL_NUMBERS_I386, CALL_NUMBERS_I386, 02000000, 115},
+        {"i586", CALL_NUMBERS_I386, CALL_NUMBERS_I386, 02000000, 115},
+        {"686", CALL_NUMBERS_I386, CALL_NUMBERS_I386, 02000000, 115},
+        {"arm", CALL_NUMBERS, CALL_NUMBERS, 02000000, 115},
+        {"ppc", CALL_NUMBERS, CALL_NUMBERS, 02000000, 115},
+        {"powerpc", CALL_NUMBERS, CALL_NUMBERS, 02000000, 115},
+        {"s390", CALL_NUMBERS, CALL_NUMBERS, 02000000, 115},
+        {"mips", CALL_NUMBERS, CALL_NUMBERS, 02000000, 150},
+        {"loongson", CALL_NUMBERS, CALL_NUMBERS, 02000000, 150},
+        {"octeon", CALL_NUMBERS, CALL_NUMBERS, 02000000, 150},
+        {"alpha", CALL_NUMBERS, CALL_NUMBERS, 010000000, 36},
+        {"parisc", CALL_NUMBERS, CALL_NUMBERS, 010000000, 245},
+        {"sparc", CALL_NUMBERS, CALL_NUMBERS, 0x400000, 36},
+    };
+    static const struct call_arch x86_64 = {"", CALL_NUMBERS_X86_64, CALL_NUMBERS_I386, 02000000,
+                                            115};
+    if (strstr(release, "amd64") || strstr(release, "x86_64"))
+        return &x86_64;
+    for (size_t i = 0; i < G_N_ELEMENTS(archs); i++)
+        if (strstr(release, archs[i].release))
+            return &archs[i];
+    return &x86_64;
+}

@@ -1,0 +1,73 @@
+/* What is known of system calls before any trace is read: names of numbers, what a call does with
+ * descriptors, constants that differ between architectures. */
+#ifndef LULL_KERNEL_CALLS_H
+#define LULL_KERNEL_CALLS_H
+
+#include <stdint.h>
+
+/* What a call does to the descriptors of its task; each is a function of machine_calls_io.c. */
+enum call_effect {
+    CALL_NOTHING,
+    CALL_USE,               /* names the descriptor */
+    CALL_MAKE,              /* returns a new descriptor */
+    CALL_MAKE_OR_CHANGE,    /* the same, if it was given -1 */
+    CALL_MAKE_UNLESS_FLAGS, /* the same, if flags are 0 */
+    CALL_BPF,               /* the same, for some commands */
+    CALL_SOCKET,            /* returns a socket of a family */
+    CALL_PAIR,              /* makes two descriptors */
+    CALL_ACCEPT,
+    CALL_CONNECT,
+    CALL_BIND,
+    CALL_DUP,
+    CALL_FCNTL,
+    CALL_CLOSE,
+    CALL_CLOSE_RANGE,
+    CALL_MOVE,          /* returns the bytes moved */
+    CALL_MOVE_MESSAGES, /* returns something else */
+    CALL_UNSHARE,
+    CALL_FORK,
+    CALL_FUTEX,
+    CALL_NO_RETURN,
+    CALL_EFFECT_COUNT
+};
+
+#define CALL_IO_NONE UINT8_MAX
+
+/* Values of call_kind.cloexec besides bits of the flags. */
+#define CALL_CLOEXEC_NEVER 0
+#define CALL_CLOEXEC_ALWAYS UINT32_MAX
+#define CALL_CLOEXEC_O_CLOEXEC (UINT32_MAX - 1)
+
+/* One line of calls.def, which says what the members mean. */
+struct call_kind {
+    const char *name;
+    uint8_t io;        /* enum lull_io_kind or CALL_IO_NONE */
+    uint8_t effect;    /* enum call_effect */
+    uint8_t file_type; /* enum lull_file_type */
+    uint32_t cloexec;
+    const char *file_name; /* NULL: not known; "": the call's path */
+    const char *arguments;
+};
+
+/* Never NULL: calls that calls.def does not know are of one kind. */
+const struct call_kind *call_kind_find(const char *name);
+
+enum call_numbers { CALL_NUMBERS_X86_64, CALL_NUMBERS_I386, CALL_NUMBERS_GENERIC, CALL_NUMBERS };
+
+/* What system calls of a kernel look like. */
+struct call_arch {
+    const char *release; /* part of the names of such kernels' releases */
+    uint8_t numbers;     /* enum call_numbers; CALL_NUMBERS: not known */
+    uint8_t compat;      /* the same for 32-bit calls */
+    uint32_t o_cloexec;  /* O_CLOEXEC, SOCK_CLOEXEC, EFD_CLOEXEC, … */
+    int32_t einprogress; /* the error EINPROGRESS */
+};
+
+/* By the name of a kernel's release ("6.1.0-50-arm64"), which is all that LTTng tells of it; x86-64
+ * if it says nothing. */
+const struct call_arch *call_arch_find(const char *release);
+
+/* The name of a number, or NULL. */
+const char *call_name_of_number(enum call_numbers numbers, int64_t number);
+
+#endif

@@ -1,0 +1,374 @@
+/* System calls of tasks from begin to end, under all the names tracers give them. A call belongs to
+ * the task that is on the CPU, lasts while the task does not run, and ends on whatever CPU the task
+ * is then. Begin and end belong together only if they name the same call: else one was lost. */
+#include "kernel/model_private.h"
+
+#include <string.h>
+
+/* What all events of system calls begin with is read as one. */
+#define SAME_COMMON(event)                                                                         \
+    _Static_assert(                                                                                \
+        offsetof(struct lull_ev_##event, ret) == offsetof(struct lull_ev_syscall_exit, ret) &&     \
+            offsetof(struct lull_ev_##event, context_tid) ==                                       \
+                offsetof(struct lull_ev_syscall_exit, context_tid) &&                              \
+            LULL_FIELD_##event##_context_tid == (int)LULL_FIELD_syscall_exit_context_tid,          \
+        "events of calls begin with the same fields")
+SAME_COMMON(syscall_entry);
+SAME_COMMON(raw_entry);
+SAME_COMMON(futex_entry);
+SAME_COMMON(io_entry);
+SAME_COMMON(io_exit);
+#define SAME_PID(event)                                                                            \
+    _Static_assert(offsetof(struct lull_ev_##event, context_pid) ==                                \
+                           offsetof(struct lull_ev_io_exit, context_pid) &&                        \
+                       LULL_FIELD_##event##_context_pid == (int)LULL_FIELD_io_exit_context_pid,    \
+                   "events of descriptors' calls begin with the same fields")
+SAME_PID(raw_entry);
+SAME_PID(io_entry);
+
+#define HAS(field) LULL_HAS(ev, syscall_exit, field)
+
+/* Numbers above are not the kernel's. */
+#define MAX_NUMBER 0xfffff
+
+/* ---- names ---- */
+
+const struct call_arch *calls_arch(const struct lull_model *model, uint32_t host)
+{
+    const struct lull_session *session = model->session;
+    for (uint32_t i = 0; session && i < lull_session_trace_count(session); i++) {
+        const struct lull_trace *trace = lull_session_trace(session, i);
+        if (trace->host == host && *trace->kernel)
+            return call_arch_find(trace->kernel);
+    }
+    return call_arch_find("");
+}
+
+struct array_search {
+    struct call_class *call_class;
+    bool has_error_code;
+};
+
+static void look_at_field(void *user, const struct lull_field_info *field)
+{
+    struct array_search *search = user;
+    search->has_error_code |= strcmp(field->path, "error_code") == 0;
+    if (field->kind != LULL_INFO_BYTES)
+        return;
+    if (strcmp(field->path, "args") == 0 || strcmp(field->path, "fildes") == 0 ||
+        strcmp(field->path, "socket") == 0 || strcmp(field->path, "usockvec") == 0) {
+        search->call_class->is_big_endian = field->is_big_endian;
+        search->call_class->word_bytes = field->size_bits / 8;
+    }
+}
+
+static struct call_class look_at_class(struct lull_model *model,
+                                       const struct lull_event_class *event_class)
+{
+    struct call_class result = {LULL_NONE, NULL, .is_known = true, .word_bytes = 8};
+    struct array_search search = {&result, false};
+    if (!event_class)
+        return result;
+    const char *event_name = lull_event_class_name(event_class);
+    const char *name = lull_vocabulary_syscall_name(event_name);
+    lull_event_class_each_field(event_class, look_at_field, &search);
+    result.is_compat = g_str_has_prefix(event_name, "compat_");
+    /* LTTng before 2.6 calls the begins of exit and exit_group what ftrace calls ends. */
+    if (strcmp(event_name, "sys_exit_group") == 0 ||
+        (strcmp(event_name, "sys_exit") == 0 && search.has_error_code)) {
+        result.is_entry = true;
+        name = event_name + strlen("sys_");
+    }
+    if (*name) {
+        result.name = model_label(model, name);
+        result.kind = call_kind_find(name);
+    }
+    return result;
+}
+
+static struct call_class *class_of(struct lull_model *model,
+                                   const struct lull_event_class *event_class)
+{
+    /* Without a class: events that a test feeds, which tell numbers. */
+    uint32_t number = event_class ? lull_event_class_number(event_class) + 1 : 0;
+    while (model->call_classes.count <= number)
+        lull_vec_push(&model->call_classes, (struct call_class){.is_known = false});
+    struct call_class *found = &model->call_classes.items[number];
+    if (!found->is_known)
+        *found = look_at_class(model, event_class);
+    return found;
+}
+
+static struct call_name name_of_number(struct lull_model *model, const struct machine *machine,
+                                       bool is_compat, int64_t number)
+{
+    enum call_numbers numbers = is_compat ? machine->arch->compat : machine->arch->numbers;
+    uint64_t key = (uint64_t)numbers << 32 | (uint32_t)number;
+    if (number < 0 || number > MAX_NUMBER)
+        return (struct call_name){LULL_NONE, NULL};
+    uint32_t known = lull_map_find(&model->call_numbers, key);
+    if (known != LULL_MAP_NONE)
+        return model->numbered_calls.items[known];
+    char text[32];
+    const char *name = call_name_of_number(numbers, number);
+    g_snprintf(text, sizeof text, "syscall %d", (int)number);
+    struct call_name made = {model_label(model, name ? name : text),
+                             call_kind_find(name ? name : text)};
+    lull_map_insert(&model->call_numbers, key, model->numbered_calls.count);
+    lull_vec_push(&model->numbered_calls, made);
+    return made;
+}
+
+static struct call_name name_of(struct lull_model *model, const struct machine *machine,
+                                const struct call_class *call_class,
+                                const struct lull_ev_syscall_exit *ev)
+{
+    if (call_class->name != LULL_NONE)
+        return (struct call_name){call_class->name, call_class->kind};
+    if (HAS(number))
+        return name_of_number(model, machine, call_class->is_compat, ev->number);
+    return (struct call_name){LULL_NONE, NULL};
+}
+
+/* ---- calls in progress ---- */
+
+static struct call *begin_call(struct lull_model *model, uint32_t task)
+{
+    uint32_t number = model->free_call;
+    if (number == LULL_NONE) {
+        number = model->calls.count;
+        lull_vec_push(&model->calls, (struct call){.path = g_string_new(NULL)});
+    } else {
+        model->free_call = model->calls.items[number].next_free;
+    }
+    model->tasks.items[task].call = number;
+    struct call *call = &model->calls.items[number];
+    *call =
+        (struct call){.task = task, .path = g_string_truncate(call->path, 0), .file = LULL_NONE};
+    return call;
+}
+
+static void free_call(struct lull_model *model, uint32_t task)
+{
+    uint32_t number = model->tasks.items[task].call;
+    model->tasks.items[task].call = LULL_NONE;
+    model->calls.items[number].task = LULL_NONE;
+    model->calls.items[number].next_free = model->free_call;
+    model->free_call = number;
+}
+
+/* The fact of a call that lasts at `end_ns`. */
+static struct lull_syscall_fact open_fact(const struct lull_model *model, const struct call *call,
+                                          int64_t end_ns, struct lull_io *io)
+{
+    bool has_io = call_open_io(model, call, io);
+    return (struct lull_syscall_fact){
+        .task = call->task,
+        .name = call->name.label,
+        .cpu = model->tasks.items[call->task].cpu,
+        .begin_ns = call->begin_ns,
+        .end_ns = MAX(end_ns, call->begin_ns),
+        .is_open = true,
+        .is_compat = call->is_compat,
+        .io = has_io ? io : NULL,
+        .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,
+    };
+}
+
+/* Its end will not be seen: it lasted until end_ns at least. */
+static void give_up(struct lull_model *model, uint32_t task, int64_t end_ns)
+{
+    uint32_t number = model->tasks.items[task].call;
+    if (number == LULL_NONE)
+        return;
+    struct lull_io io;
+    struct lull_syscall_fact fact = open_fact(model, &model->calls.items[number], end_ns, &io);
+    REPORT(model, syscall, &fact);
+    free_call(model, task);
+}
+
+static struct call_name name_of_begin(struct lull_model *model, const struct machine *machine,
+                                      const struct call_class *call_class, const void *event)
+{
+    struct call_name name = name_of(model, machine, call_class, event);
+    return name.label != LULL_NONE
+               ? name
+               : (struct call_name){model_label(model, "a system call"), call_kind_find("")};
+}
+
+static void begin(struct lull_model *model, struct machine *machine, uint32_t task, int64_t t,
+                  const struct call_class *call_class, enum lull_event_id id, const void *event)
+{
+    struct call_name name = name_of_begin(model, machine, call_class, event);
+    model->tasks.items[task].syscall = name.label;
+    give_up(model, task, INT64_MIN);
+    struct call *call = begin_call(model, task);
+    call->name = name;
+    call->is_compat = call_class->is_compat;
+    call->begin_ns = t;
+    call_take(model, call_class, call, id, event);
+    if (name.kind->effect == CALL_NO_RETURN)
+        give_up(model, task, t);
+}
+
+static void end(struct lull_model *model, struct machine *machine, uint32_t task, int32_t c,
+                int64_t t, const struct call_class *call_class, enum lull_event_id id,
+                const void *event)
+{
+    const struct lull_ev_syscall_exit *ev = event;
+    model->tasks.items[task].syscall = LULL_NONE;
+    struct call_name name = name_of(model, machine, call_class, event);
+    uint32_t number = model->tasks.items[task].call;
+    if (number != LULL_NONE && name.label != LULL_NONE &&
+        name.label != model->calls.items[number].name.label) {
+        give_up(model, task, INT64_MIN);
+        number = LULL_NONE;
+    }
+    struct call unseen = {.task = task,
+                          .name = name,
+                          .is_compat = call_class->is_compat,
+                          .begin_ns = INT64_MIN,
+                          .file = LULL_NONE};
+    const struct call *call = number == LULL_NONE ? &unseen : &model->calls.items[number];
+    if (call->name.label == LULL_NONE)
+        return; /* began before the trace, and nothing says what it was */
+    if (number == LULL_NONE && call->name.kind->effect == CALL_FORK && HAS(ret) && ev->ret == 0)
+        return; /* a child comes back from a call that it did not make */
+    struct lull_io io;
+    struct lull_syscall_fact fact = {
+        .task = task,
+        .name = call->name.label,
+        .cpu = c,
+        .begin_ns = call->begin_ns,
+        .end_ns = t,
+        .ret = HAS(ret) ? ev->ret : 0,
+        .has_ret = HAS(ret),
+        .is_compat = call->is_compat,
+        .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,
+    };
+    if (model->follows_files && call_end_io(model, call_class, call, t, HAS(ret) ? &ev->ret : NULL,
+                                            id == LULL_EVENT_io_exit ? event : NULL, &io))
+        fact.io = &io;
+    REPORT(model, syscall, &fact);
+    if (number != LULL_NONE)
+        free_call(model, task);
+}
+
+/* ---- events ---- */
+
+/* Whose call it is: the CPU's task; if no switch has told it yet, the one that the event names. */
+static uint32_t task_of(struct lull_model *model, struct machine *machine, int32_t c,
+                        const struct lull_ev_syscall_exit *ev)
+{
+    uint32_t task = machine->cpus.items[c].task;
+    if (task == LULL_NONE && HAS(context_tid) && ev->context_tid > 0 &&
+        ev->context_tid <= INT32_MAX)
+        return model_task(model, machine, ev->context_tid, c);
+    return task;
+}
+
+static bool is_exit(enum lull_event_id id)
+{
+    return id == LULL_EVENT_named_exit || id == LULL_EVENT_syscall_exit || id == LULL_EVENT_io_exit;
+}
+
+/* All that states of tasks need: the name of the call that a task is in. */
+static void name_only(struct lull_model *model, const struct machine *machine, int32_t c,
+                      enum lull_event_id id, const void *event,
+                      const struct lull_event_class *event_class)
+{
+    uint32_t task = machine->cpus.items[c].task;
+    if (task == LULL_NONE)
+        return;
+    uint32_t name = LULL_NONE;
+    if (!is_exit(id))
+        name = name_of_begin(model, machine, class_of(model, event_class), event).label;
+    model->tasks.items[task].syscall = name;
+}
+
+static void learn_pid(struct task *task, const struct lull_ev_io_exit *ev)
+{
+    if (LULL_HAS(ev, io_exit, context_pid) && task->public.pid < 0 && ev->context_pid > 0 &&
+        ev->context_pid <= INT32_MAX)
+        task->public.pid = ev->context_pid;
+}
+
+void calls_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                 enum lull_event_id id, const void *event,
+                 const struct lull_event_class *event_class)
+{
+    if (!model->wanted.syscall) {
+        name_only(model, machine, c, id, event, event_class);
+        return;
+    }
+    uint32_t task = task_of(model, machine, c, event);
+    if (task == LULL_NONE || model->tasks.items[task].is_idle)
+        return;
+    const struct call_class *call_class = class_of(model, event_class);
+    if (id == LULL_EVENT_io_entry || id == LULL_EVENT_io_exit || id == LULL_EVENT_raw_entry)
+        learn_pid(&model->tasks.items[task], event);
+    if (is_exit(id) && !call_class->is_entry)
+        end(model, machine, task, c, t, call_class, id, event);
+    else
+        begin(model, machine, task, t, call_class, id, event);
+}
+
+void calls_forked(struct lull_model *model, uint32_t parent, uint32_t child, int64_t t)
+{
+    enum { FLAG_FILES = 0x400 }; /* CLONE_FILES */
+    if (!model->follows_files)
+        return;
+    const struct task *from = &model->tasks.items[parent], *to = &model->tasks.items[child];
+    /* Without the flags: threads share, processes copy. */
+    int32_t pid = from->public.pid > 0 ? from->public.pid : from->public.tid;
+    bool is_shared = to->public.pid == pid;
+    if (from->call != LULL_NONE) {
+        const struct call *call = &model->calls.items[from->call];
+        if (call->name.kind->effect == CALL_FORK && (call->args.have & CALL_ARG_FLAGS))
+            is_shared = call->args.flags & FLAG_FILES;
+    }
+    files_forked(model, parent, child, t, is_shared);
+}
+
+void calls_lost(struct lull_model *model, uint32_t task, int64_t begin_ns)
+{
+    give_up(model, task, begin_ns);
+}
+
+void calls_died(struct lull_model *model, struct machine *machine, uint32_t task)
+{
+    if (model->wanted.syscall)
+        give_up(model, task, machine->last_ns);
+    if (model->follows_files)
+        files_died(model, task, machine->last_ns);
+}
+
+void calls_finish(struct lull_model *model)
+{
+    for (uint32_t i = 0; i < model->tasks.count; i++)
+        give_up(model, i, model->machines.items[model->tasks.items[i].public.host].last_ns);
+}
+
+void lull_model_each_syscall(const struct lull_model *model, int64_t now_ns,
+                             void (*visit)(void *user, const struct lull_syscall_fact *fact),
+                             void *user)
+{
+    for (size_t i = 0; i < model->calls.count; i++) {
+        const struct call *call = &model->calls.items[i];
+        struct lull_io io;
+        if (call->task == LULL_NONE)
+            continue;
+        struct lull_syscall_fact fact = open_fact(model, call, now_ns, &io);
+        visit(user, &fact);
+    }
+}
+
+void calls_free(struct lull_model *model)
+{
+    for (size_t i = 0; i < model->calls.count; i++)
+        g_string_free(model->calls.items[i].path, TRUE);
+    lull_vec_free(&model->calls);
+    lull_vec_free(&model->call_classes);
+    lull_vec_free(&model->numbered_calls);
+    lull_map_free(&model->call_numbers);
+}

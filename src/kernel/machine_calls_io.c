@@ -1,0 +1,508 @@
+/* What system calls do with descriptors: their arguments as the tracers tell them, and the effect
+ * of each kind of call (calls.def) on the table of its process when it has ended. */
+#include "kernel/model_private.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+enum { FAMILY_INET = 2, FAMILY_INET6 = 10 };
+
+/* ---- arguments ---- */
+
+#define HAS(field) LULL_HAS(ev, io_entry, field)
+
+/* An address of either family, in network order. */
+static bool take_ip(uint8_t ip[static 16], struct lull_text ip4, struct lull_text ip6)
+{
+    if (ip4.length == 4)
+        memcpy(ip, ip4.data, 4);
+    else if (ip6.length == 16)
+        memcpy(ip, ip6.data, 16);
+    else
+        return false;
+    return true;
+}
+
+static void take_fields(struct call *call, const struct lull_ev_io_entry *ev)
+{
+    struct call_args *args = &call->args;
+    static const struct {
+        int field;
+        enum call_arg arg;
+    } told[] = {
+        {LULL_FIELD_io_entry_fd, CALL_ARG_FD},
+        {LULL_FIELD_io_entry_to_fd, CALL_ARG_TO_FD},
+        {LULL_FIELD_io_entry_new_fd, CALL_ARG_NEW_FD},
+        {LULL_FIELD_io_entry_bytes, CALL_ARG_BYTES},
+        {LULL_FIELD_io_entry_flags, CALL_ARG_FLAGS},
+        {LULL_FIELD_io_entry_command, CALL_ARG_COMMAND},
+        {LULL_FIELD_io_entry_argument, CALL_ARG_ARGUMENT},
+        {LULL_FIELD_io_entry_family, CALL_ARG_FAMILY},
+        {LULL_FIELD_io_entry_path, CALL_ARG_PATH},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(told); i++)
+        if (ev->have >> told[i].field & 1)
+            args->have |= told[i].arg;
+    args->fd = (int32_t)ev->fd;
+    args->to_fd = (int32_t)ev->to_fd;
+    args->new_fd = (int32_t)ev->new_fd;
+    args->bytes = ev->bytes;
+    args->flags = (uint32_t)ev->flags;
+    args->command = (uint32_t)ev->command;
+    args->argument = (uint64_t)ev->argument;
+    args->family = (int32_t)ev->family;
+    args->port = (uint16_t)ev->port;
+    args->has_ip = take_ip(args->ip, ev->ip4, ev->ip6);
+    if (HAS(path))
+        g_string_append_len(call->path, ev->path.data, ev->path.length);
+}
+
+/* Number `index` of an array in the byte order of the trace. */
+static uint64_t number_at(struct lull_text array, uint32_t index, uint32_t width,
+                          bool is_big_endian)
+{
+    uint64_t value = 0;
+    if (((uint64_t)index + 1) * width > array.length)
+        return 0;
+    const uint8_t *bytes = (const uint8_t *)array.data + (size_t)index * width;
+    for (uint32_t i = 0; i < width; i++)
+        value = value << 8 | bytes[is_big_endian ? i : width - 1 - i];
+    return value;
+}
+
+/* Numbers of which calls.def says what they mean. */
+static void take_raw(const struct call_class *call_class, struct call *call, struct lull_text array)
+{
+    static const struct {
+        char letter;
+        bool is_wide;
+        uint16_t offset;
+        enum call_arg arg;
+    } meanings[] = {
+        {'f', false, offsetof(struct call_args, fd), CALL_ARG_FD},
+        {'t', false, offsetof(struct call_args, to_fd), CALL_ARG_TO_FD},
+        {'n', false, offsetof(struct call_args, new_fd), CALL_ARG_NEW_FD},
+        {'c', true, offsetof(struct call_args, bytes), CALL_ARG_BYTES},
+        {'o', false, offsetof(struct call_args, flags), CALL_ARG_FLAGS},
+        {'m', false, offsetof(struct call_args, command), CALL_ARG_COMMAND},
+        {'a', true, offsetof(struct call_args, argument), CALL_ARG_ARGUMENT},
+        {'y', false, offsetof(struct call_args, family), CALL_ARG_FAMILY},
+        {'u', true, offsetof(struct call_args, futex.address), CALL_ARG_FUTEX},
+        {'p', false, offsetof(struct call_args, futex.operation), CALL_ARG_FUTEX},
+        {'v', false, offsetof(struct call_args, futex.value), CALL_ARG_FUTEX},
+    };
+    const char *letters = call->name.kind->arguments;
+    uint32_t width = call_class->word_bytes;
+    for (uint32_t i = 0; letters[i] && (i + 1) * width <= array.length; i++) {
+        uint64_t value = number_at(array, i, width, call_class->is_big_endian);
+        for (size_t k = 0; k < G_N_ELEMENTS(meanings); k++) {
+            void *place = (char *)&call->args + meanings[k].offset;
+            if (meanings[k].letter != letters[i])
+                continue;
+            if (meanings[k].is_wide)
+                *(uint64_t *)place = value;
+            else
+                *(uint32_t *)place = (uint32_t)value;
+            call->args.have |= meanings[k].arg;
+        }
+    }
+}
+
+static void take_futex_operation(struct lull_futex *futex, uint32_t operation)
+{
+    enum { FUTEX_PRIVATE = 128, FUTEX_CLOCK_REALTIME = 256 };
+    futex->operation = (int32_t)(operation & ~(uint32_t)(FUTEX_PRIVATE | FUTEX_CLOCK_REALTIME));
+    futex->is_private = operation & FUTEX_PRIVATE;
+}
+
+void call_take(struct lull_model *model, const struct call_class *call_class, struct call *call,
+               enum lull_event_id id, const void *event)
+{
+    if (id == LULL_EVENT_io_entry) {
+        take_fields(call, event);
+    } else if (id == LULL_EVENT_raw_entry) {
+        take_raw(call_class, call, ((const struct lull_ev_raw_entry *)event)->args);
+        take_futex_operation(&call->args.futex, (uint32_t)call->args.futex.operation);
+    } else if (id == LULL_EVENT_futex_entry) {
+        const struct lull_ev_futex_entry *ev = event;
+        if (!LULL_HAS(ev, futex_entry, address) || !LULL_HAS(ev, futex_entry, operation))
+            return;
+        call->args.have |= CALL_ARG_FUTEX;
+        call->args.futex.address = (uint64_t)ev->address;
+        call->args.futex.value = (uint32_t)ev->value;
+        take_futex_operation(&call->args.futex, (uint32_t)ev->operation);
+    }
+    if (model->follows_files && (call->args.have & CALL_ARG_FD))
+        call->file = files_find(model, call->task, call->args.fd);
+}
+#undef HAS
+
+/* ---- effects ---- */
+
+/* A call that ended, and what is made of it. */
+struct ended {
+    struct lull_model *model;
+    const struct call_class *call_class;
+    const struct call *call;
+    const struct call_kind *kind;
+    const struct call_arch *arch;
+    const struct lull_ev_io_exit *event; /* or NULL */
+    uint32_t task;
+    int64_t t;
+    bool has_ret;
+    int64_t ret;
+    struct lull_io *io;
+};
+
+static bool has(const struct ended *e, enum call_arg arg)
+{
+    return e->call->args.have & arg;
+}
+
+static bool succeeded(const struct ended *e)
+{
+    return e->has_ret && e->ret >= 0;
+}
+
+/* The descriptor that the call returned; -1 if it failed. */
+static int32_t returned_fd(const struct ended *e)
+{
+    return succeeded(e) && e->ret <= INT32_MAX ? (int32_t)e->ret : -1;
+}
+
+static bool wants_cloexec(const struct ended *e)
+{
+    uint32_t bits = e->kind->cloexec;
+    if (bits == CALL_CLOEXEC_ALWAYS)
+        return true;
+    if (bits == CALL_CLOEXEC_O_CLOEXEC)
+        bits = e->arch->o_cloexec;
+    return has(e, CALL_ARG_FLAGS) && (e->call->args.flags & bits);
+}
+
+/* The call was given a descriptor: its file, unless the call says that it is none. The kernel looks
+ * it up when the call begins, so other threads may close it in the meantime. Some calls tell what a
+ * file is that was open before the trace. */
+static void use(struct ended *e)
+{
+    enum { EBADF_ = 9 };
+    if (!has(e, CALL_ARG_FD))
+        return;
+    e->io->fd = e->call->args.fd;
+    if (e->has_ret && e->ret == -EBADF_)
+        return;
+    e->io->file =
+        e->call->file != LULL_NONE ? e->call->file : files_use(e->model, e->task, e->io->fd);
+    if (e->io->file == LULL_NONE)
+        return;
+    struct lull_file *file = &e->model->files.items[e->io->file];
+    if (file->type == LULL_FILE_UNKNOWN && succeeded(e))
+        file->type = e->kind->file_type;
+}
+
+/* "10.9.0.2:80", "[fe80::1]:80"; what IPv6 carries for IPv4 is shown as that. */
+static uint32_t label_of_address(struct lull_model *model, int32_t family, const uint8_t ip[16],
+                                 uint32_t port)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    char address[INET6_ADDRSTRLEN] = "?", text[INET6_ADDRSTRLEN + 16];
+    if (family == FAMILY_INET6 && memcmp(ip, mapped, sizeof mapped) == 0) {
+        family = FAMILY_INET;
+        ip += sizeof mapped;
+    }
+    inet_ntop(family == FAMILY_INET6 ? AF_INET6 : AF_INET, ip, address, sizeof address);
+    g_snprintf(text, sizeof text, family == FAMILY_INET6 ? "[%s]:%u" : "%s:%u", address, port);
+    return model_label(model, text);
+}
+
+static void name_by_address(struct ended *e, uint32_t file, int32_t family, const uint8_t ip[16],
+                            uint32_t port)
+{
+    if (file == LULL_NONE || (family != FAMILY_INET && family != FAMILY_INET6))
+        return;
+    uint32_t label = label_of_address(e->model, family, ip, port);
+    e->model->files.items[file].path = label;
+    e->model->files.items[file].type = LULL_FILE_NET;
+}
+
+static void make(struct ended *e)
+{
+    int32_t fd = returned_fd(e);
+    uint32_t path = LULL_NONE;
+    if (fd < 0)
+        return;
+    if (e->kind->file_name && *e->kind->file_name)
+        path = model_label(e->model, e->kind->file_name);
+    else if (e->kind->file_name && has(e, CALL_ARG_PATH))
+        path = model_label(e->model, e->call->path->str);
+    e->io->fd = fd;
+    e->io->file =
+        files_open(e->model, e->task, e->t, fd, path, e->kind->file_type, wants_cloexec(e));
+}
+
+static void make_or_change(struct ended *e)
+{
+    if (has(e, CALL_ARG_FD) && e->call->args.fd >= 0) {
+        e->io->kind = LULL_IO_OTHER;
+        use(e);
+    } else {
+        make(e);
+    }
+}
+
+static void make_unless_flags(struct ended *e)
+{
+    if (has(e, CALL_ARG_FLAGS) && e->call->args.flags != 0)
+        e->io->kind = LULL_IO_OTHER;
+    else
+        make(e);
+}
+
+/* Commands of bpf() that return a descriptor (linux/bpf.h). */
+static void bpf(struct ended *e)
+{
+    const uint64_t makers = UINT64_C(1) << 0 | UINT64_C(1) << 5 | UINT64_C(1) << 7 |
+                            UINT64_C(1) << 13 | UINT64_C(1) << 14 | UINT64_C(1) << 17 |
+                            UINT64_C(1) << 18 | UINT64_C(1) << 19 | UINT64_C(1) << 28 |
+                            UINT64_C(1) << 30 | UINT64_C(1) << 32 | UINT64_C(1) << 33;
+    uint32_t command = e->call->args.command;
+    if (!has(e, CALL_ARG_COMMAND) || command > 63 || !(makers >> command & 1))
+        return;
+    e->io->kind = LULL_IO_OPEN;
+    make(e);
+}
+
+static enum lull_file_type type_of_family(int32_t family)
+{
+    return family == FAMILY_INET || family == FAMILY_INET6 ? LULL_FILE_NET : LULL_FILE_SOCKET;
+}
+
+static void make_socket(struct ended *e)
+{
+    make(e);
+    if (e->io->file != LULL_NONE && has(e, CALL_ARG_FAMILY))
+        e->model->files.items[e->io->file].type = type_of_family(e->call->args.family);
+}
+
+static void make_pair(struct ended *e)
+{
+    if (!succeeded(e) || !e->event || e->event->pair.length != 2 * sizeof(int32_t))
+        return;
+    uint32_t path = model_label(e->model, e->kind->file_name);
+    int32_t fds[2];
+    uint32_t files[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        fds[i] = (int32_t)(uint32_t)number_at(e->event->pair, i, sizeof(int32_t),
+                                              e->call_class->is_big_endian);
+        files[i] =
+            files_open(e->model, e->task, e->t, fds[i], path, e->kind->file_type, wants_cloexec(e));
+    }
+    e->io->fd = fds[0], e->io->to_fd = fds[1];
+    e->io->file = files[0], e->io->to_file = files[1];
+}
+
+/* What is accepted is of the family that its address has, or else of the listening socket's. */
+static void accept_peer(struct ended *e)
+{
+    const struct lull_ev_io_exit *ev = e->event;
+    enum lull_file_type type = LULL_FILE_SOCKET;
+    if (has(e, CALL_ARG_FD)) {
+        use(e);
+        if (e->io->file != LULL_NONE && e->model->files.items[e->io->file].type == LULL_FILE_NET)
+            type = LULL_FILE_NET;
+        e->io->fd = -1;
+        e->io->file = LULL_NONE;
+    }
+    make(e);
+    if (e->io->file == LULL_NONE)
+        return;
+    e->model->files.items[e->io->file].type = type;
+    uint8_t ip[16] = {0};
+    if (ev && LULL_HAS(ev, io_exit, family) && LULL_HAS(ev, io_exit, port) &&
+        take_ip(ip, ev->ip4, ev->ip6))
+        name_by_address(e, e->io->file, (int32_t)ev->family, ip, (uint16_t)ev->port);
+}
+
+/* A socket is named by its peer; until there is one, by the address it is bound to. */
+static void name_socket(struct ended *e, bool is_done)
+{
+    const struct call_args *args = &e->call->args;
+    use(e);
+    if (e->io->file == LULL_NONE)
+        return;
+    if (e->model->files.items[e->io->file].path == LULL_NONE && has(e, CALL_ARG_FAMILY))
+        e->model->files.items[e->io->file].type = type_of_family(args->family);
+    if (is_done && args->has_ip && has(e, CALL_ARG_FAMILY))
+        name_by_address(e, e->io->file, args->family, args->ip, args->port);
+}
+
+static void connect_peer(struct ended *e)
+{
+    name_socket(e, e->has_ret && (e->ret == 0 || e->ret == -e->arch->einprogress));
+}
+
+static void bind_address(struct ended *e)
+{
+    name_socket(e, e->has_ret && e->ret == 0);
+}
+
+static void duplicate(struct ended *e)
+{
+    int32_t fd = returned_fd(e);
+    use(e);
+    if (fd < 0 || (fd == e->io->fd && e->io->file != LULL_NONE)) /* dup2() of a number to itself */
+        return;
+    uint32_t path = LULL_NONE;
+    enum lull_file_type type = LULL_FILE_UNKNOWN;
+    if (e->io->file != LULL_NONE) {
+        path = e->model->files.items[e->io->file].path;
+        type = e->model->files.items[e->io->file].type;
+    }
+    e->io->to_fd = fd;
+    e->io->to_file = files_open(e->model, e->task, e->t, fd, path, type, wants_cloexec(e));
+}
+
+static void control(struct ended *e)
+{
+    enum { DUPFD = 0, SETFD = 2, DUPFD_CLOEXEC = 1030, FLAG_CLOEXEC = 1 };
+    uint32_t command = e->call->args.command;
+    if (has(e, CALL_ARG_COMMAND) && (command == DUPFD || command == DUPFD_CLOEXEC)) {
+        e->io->kind = LULL_IO_DUP;
+        duplicate(e);
+        if (command == DUPFD_CLOEXEC)
+            files_set_cloexec(e->model, e->task, e->io->to_fd, true);
+        return;
+    }
+    use(e);
+    if (has(e, CALL_ARG_COMMAND) && command == SETFD && succeeded(e))
+        files_set_cloexec(e->model, e->task, e->io->fd, e->call->args.argument & FLAG_CLOEXEC);
+}
+
+/* Linux frees the number early in close(), whatever it returns: another thread may have got it
+ * again before this call ended. */
+static void close_one(struct ended *e)
+{
+    if (!has(e, CALL_ARG_FD))
+        return;
+    use(e);
+    if (e->call->file == LULL_NONE || e->call->file == files_find(e->model, e->task, e->io->fd))
+        files_close(e->model, e->task, e->t, e->io->fd);
+}
+
+static void close_many(struct ended *e)
+{
+    enum { RANGE_UNSHARE = 2, RANGE_CLOEXEC = 4 };
+    const struct call_args *args = &e->call->args;
+    if (!succeeded(e) || !has(e, CALL_ARG_FD) || !has(e, CALL_ARG_NEW_FD))
+        return;
+    uint32_t flags = has(e, CALL_ARG_FLAGS) ? args->flags : 0;
+    if (flags & RANGE_UNSHARE)
+        files_unshare(e->model, e->task, e->t);
+    /* They are unsigned: ~0 is the usual end, and there are no descriptors above INT32_MAX. */
+    if (args->fd >= 0)
+        files_close_range(e->model, e->task, e->t, args->fd,
+                          args->new_fd < 0 ? INT32_MAX : args->new_fd, flags & RANGE_CLOEXEC);
+}
+
+/* Reads, writes, and copies from one file to another. */
+static void move(struct ended *e)
+{
+    use(e);
+    if (has(e, CALL_ARG_TO_FD)) {
+        e->io->to_fd = e->call->args.to_fd;
+        e->io->to_file = files_use(e->model, e->task, e->io->to_fd);
+    }
+    if (has(e, CALL_ARG_BYTES) && e->call->args.bytes >= 0)
+        e->io->requested_bytes = e->call->args.bytes;
+    if (e->has_ret)
+        e->io->bytes = MAX(e->ret, 0);
+}
+
+/* They return how many messages there were. */
+static void move_messages(struct ended *e)
+{
+    use(e);
+    if (e->has_ret && e->ret <= 0)
+        e->io->bytes = 0;
+}
+
+static void unshare_files(struct ended *e)
+{
+    enum { FLAG_FILES = 0x400 }; /* CLONE_FILES */
+    if (succeeded(e) && has(e, CALL_ARG_FLAGS) && (e->call->args.flags & FLAG_FILES))
+        files_unshare(e->model, e->task, e->t);
+}
+
+static void (*const effects[CALL_EFFECT_COUNT])(struct ended *) = {
+    [CALL_USE] = use,
+    [CALL_MAKE] = make,
+    [CALL_MAKE_OR_CHANGE] = make_or_change,
+    [CALL_MAKE_UNLESS_FLAGS] = make_unless_flags,
+    [CALL_BPF] = bpf,
+    [CALL_SOCKET] = make_socket,
+    [CALL_PAIR] = make_pair,
+    [CALL_ACCEPT] = accept_peer,
+    [CALL_CONNECT] = connect_peer,
+    [CALL_BIND] = bind_address,
+    [CALL_DUP] = duplicate,
+    [CALL_FCNTL] = control,
+    [CALL_CLOSE] = close_one,
+    [CALL_CLOSE_RANGE] = close_many,
+    [CALL_MOVE] = move,
+    [CALL_MOVE_MESSAGES] = move_messages,
+    [CALL_UNSHARE] = unshare_files,
+};
+
+/* A call of no line in calls.def is about a descriptor if it is given one. */
+static bool is_io(const struct call *call)
+{
+    const struct call_kind *kind = call->name.kind;
+    return kind->io != CALL_IO_NONE && (*kind->name || (call->args.have & CALL_ARG_FD));
+}
+
+static struct lull_io empty_io(const struct call_kind *kind)
+{
+    return (struct lull_io){.kind = kind->io,
+                            .fd = -1,
+                            .to_fd = -1,
+                            .file = LULL_NONE,
+                            .to_file = LULL_NONE,
+                            .requested_bytes = -1,
+                            .bytes = -1};
+}
+
+bool call_end_io(struct lull_model *model, const struct call_class *call_class,
+                 const struct call *call, int64_t t, const int64_t *ret,
+                 const struct lull_ev_io_exit *event, struct lull_io *io)
+{
+    const struct call_kind *kind = call->name.kind;
+    *io = empty_io(kind);
+    struct ended e = {
+        .model = model,
+        .call_class = call_class,
+        .call = call,
+        .kind = kind,
+        .arch = model->machines.items[model->tasks.items[call->task].public.host].arch,
+        .event = event,
+        .task = call->task,
+        .t = t,
+        .has_ret = ret != NULL,
+        .ret = ret ? *ret : 0,
+        .io = io,
+    };
+    if (effects[kind->effect])
+        effects[kind->effect](&e);
+    return is_io(call);
+}
+
+bool call_open_io(const struct lull_model *model, const struct call *call, struct lull_io *io)
+{
+    if (!model->follows_files || !is_io(call))
+        return false;
+    *io = empty_io(call->name.kind);
+    if (call->args.have & CALL_ARG_FD && call->name.kind->io != LULL_IO_OPEN) {
+        io->fd = call->args.fd;
+        io->file = call->file;
+    }
+    return true;
+}

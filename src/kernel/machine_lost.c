@@ -1,0 +1,155 @@
+/* What was lost: after a loss nothing is known of a CPU until the next event tells who is on it,
+ * and nothing before its stream began.
+ *
+ * Where whole packets are missing, their begin and end bound the loss. Events that the tracer
+ * discarded are counted in the packet after whose last event they should have come (CTF 1.8.3,
+ * section 5.2), so they are missing between the last event of that packet and the next event of the
+ * stream; likewise what a damaged packet no longer tells. */
+#include "kernel/model_private.h"
+
+#include <stdlib.h>
+
+#include "source/session_streams.h"
+
+struct lost {
+    struct lull_lost_fact fact;
+    uint32_t stream;
+    int64_t tell_ns; /* it is told before the first event behind this time */
+    bool is_told;
+};
+
+/* The next one is the last; those that are over are gone. */
+struct losses {
+    LULL_VEC(struct lost) open;
+    uint32_t n_found; /* of the session's, how many were taken in */
+};
+
+struct losses *lost_new(void)
+{
+    return g_new0(struct losses, 1);
+}
+
+void lost_free(struct losses *losses)
+{
+    lull_vec_free(&losses->open);
+    g_free(losses);
+}
+
+static int64_t next_time(const struct losses *losses)
+{
+    return losses->open.count ? losses->open.items[losses->open.count - 1].tell_ns : INT64_MAX;
+}
+
+/* Behind all that are told later: few as a rule. */
+static void keep(struct losses *losses, struct lost lost)
+{
+    size_t i = losses->open.count;
+    lull_vec_push(&losses->open, lost);
+    for (; i > 0 && losses->open.items[i - 1].tell_ns <= lost.tell_ns; i--)
+        losses->open.items[i] = losses->open.items[i - 1];
+    losses->open.items[i] = lost;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct lost *x = a, *y = b;
+    if (x->tell_ns != y->tell_ns)
+        return x->tell_ns > y->tell_ns ? -1 : 1;
+    return (x->stream < y->stream) - (x->stream > y->stream);
+}
+
+static struct lost lost_of(const struct lull_model *model, const struct lull_loss *loss)
+{
+    return (struct lost){
+        .fact = {.begin_ns = loss->begin_ns,
+                 .end_ns = loss->end_ns,
+                 .host = loss->host,
+                 .cpu = lull_session_stream(model->session, loss->stream).cpu,
+                 .events = loss->events,
+                 .packets = loss->packets},
+        .stream = loss->stream,
+        /* A missing packet leaves a hole, at whose begin it can be told. */
+        .tell_ns = loss->events ? loss->end_ns : loss->begin_ns,
+    };
+}
+
+void lost_find(struct lull_model *model)
+{
+    struct losses *losses = model->losses;
+    uint32_t n = lull_session_loss_count(model->session);
+    bool is_first = losses->n_found == 0;
+    for (; losses->n_found < n; losses->n_found++) {
+        struct lull_loss loss = lull_session_found_loss(model->session, losses->n_found);
+        if (model->is_user[loss.trace])
+            continue;
+        if (is_first)
+            lull_vec_push(&losses->open, lost_of(model, &loss));
+        else
+            keep(losses, lost_of(model, &loss));
+    }
+    if (is_first && losses->open.count > 1)
+        qsort(losses->open.items, losses->open.count, sizeof *losses->open.items, compare);
+    model->loss_ns = next_time(losses);
+}
+
+/* Only the stream that tells of a CPU's switches matters for who is on it. */
+static void lose_cpu(struct lull_model *model, struct machine *machine, int32_t c,
+                     const struct lost *lost, int64_t begin_ns, int64_t since_ns)
+{
+    struct cpu *cpu = &machine->cpus.items[c];
+    if (cpu->switch_stream != LULL_NONE && cpu->switch_stream != lost->stream)
+        return;
+    irq_reset(cpu);
+    for (uint32_t i = 0; i < LULL_SOFTIRQS; i++)
+        cpu->raised_ns[i] = INT64_MIN;
+    cpu->lost_stream = lost->stream;
+    sched_lost(model, machine, c, begin_ns, since_ns);
+}
+
+/* True if it is over and done with. */
+static bool tell(struct lull_model *model, struct lost *lost)
+{
+    const struct lull_lost_fact *fact = &lost->fact;
+    struct machine *machine = model_machine(model, fact->host);
+    bool is_end = lost->tell_ns == fact->end_ns;
+    if (!lost->is_told)
+        REPORT(model, lost, fact);
+    int32_t n = (int32_t)machine->cpus.count;
+    for (int32_t c = MAX(fact->cpu, 0); c < (fact->cpu < 0 ? n : MIN(n, fact->cpu + 1)); c++) {
+        const struct cpu *cpu = &machine->cpus.items[c];
+        if (!lost->is_told && fact->events == 0)
+            lose_cpu(model, machine, c, lost, fact->begin_ns, fact->end_ns);
+        else if (fact->events || (cpu->last_ns > fact->begin_ns && cpu->last_ns < fact->end_ns))
+            lose_cpu(model, machine, c, lost, cpu->last_ns, INT64_MAX);
+    }
+    lost->is_told = true;
+    lost->tell_ns = fact->end_ns;
+    return is_end;
+}
+
+void lost_tell(struct lull_model *model)
+{
+    struct losses *losses = model->losses;
+    if (losses->open.count) {
+        struct lost lost = lull_vec_pop(&losses->open);
+        if (!tell(model, &lost))
+            keep(losses, lost);
+    }
+    model->loss_ns = next_time(losses);
+}
+
+void lost_find_recorded(const struct lull_model *model, struct machine *machine, int32_t c)
+{
+    struct cpu *cpu = &machine->cpus.items[c];
+    uint32_t n = model->session ? lull_session_stream_count(model->session) : 0;
+    cpu->told_ns = cpu->since_ns = INT64_MIN;
+    for (uint32_t i = 0; i < n; i++) {
+        struct lull_stream_info stream = lull_session_stream(model->session, i);
+        if (stream.host != machine->host || stream.cpu != c || stream.begin_ns == INT64_MAX ||
+            model->is_user[stream.trace])
+            continue;
+        cpu->since_ns = MAX(cpu->since_ns, stream.begin_ns);
+    }
+    cpu->told_ns = machine->first_ns;
+    cpu->since_ns = MAX(cpu->since_ns, cpu->told_ns);
+}

@@ -1,0 +1,129 @@
+/* What tasks use besides CPUs and disks: pages of memory and network devices; and the idle states
+ * and frequencies of CPUs. */
+#include "kernel/model_private.h"
+
+#include <string.h>
+
+static void use_pages(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                      bool is_free, bool has_order, int64_t order)
+{
+    enum { MAX_ORDER = 63 };
+    const struct cpu *cpu = &machine->cpus.items[c];
+    struct lull_page_fact fact = {
+        .time_ns = t,
+        .host = machine->host,
+        .cpu = c,
+        .task = model_on_cpu(model, cpu),
+        .order = has_order ? (uint8_t)CLAMP(order, 0, MAX_ORDER) : 0,
+        .has_order = has_order,
+        .is_free = is_free,
+        .in_interrupt = irq_is_active(cpu),
+    };
+    REPORT(model, page, &fact);
+}
+
+/* Told also when no page was found. */
+static bool is_failed(const struct lull_ev_page_alloc *ev)
+{
+    return (LULL_HAS(ev, page_alloc, page) && ev->page == 0) ||
+           (LULL_HAS(ev, page_alloc, pfn) && ev->pfn == -1);
+}
+
+/* Devices come in runs: most names are the one before. */
+static uint32_t device_label(struct lull_model *model, struct cpu *cpu, struct lull_text name)
+{
+    const char *last = cpu->device == LULL_NONE ? "" : model->labels.items[cpu->device];
+    if (name.length == 0)
+        return LULL_NONE;
+    if (strncmp(last, name.data, name.length) != 0 || last[name.length] != '\0')
+        cpu->device = model_label_of(model, name);
+    return cpu->device;
+}
+
+static void use_device(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                       bool is_send, int64_t length, struct lull_text device)
+{
+    struct cpu *cpu = &machine->cpus.items[c];
+    struct lull_netif_fact fact = {
+        .time_ns = t,
+        .host = machine->host,
+        .cpu = c,
+        .task = model_on_cpu(model, cpu),
+        .device = device_label(model, cpu, device),
+        .length = (uint32_t)CLAMP(length, 0, UINT32_MAX),
+        .is_send = is_send,
+        .in_interrupt = irq_is_active(cpu),
+    };
+    REPORT(model, netif, &fact);
+}
+
+void use_received(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                  int64_t length, struct lull_text device)
+{
+    if (model->wanted.netif)
+        use_device(model, machine, c, t, false, length, device);
+}
+
+static void use_power(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                      enum lull_power_kind kind, int64_t value)
+{
+    if (c < 0 || c >= LULL_MAX_CPUS)
+        return;
+    struct cpu *cpu = model_cpu(model, machine, c);
+    *(kind == LULL_POWER_IDLE ? &cpu->idle_state : &cpu->frequency_khz) = value;
+    struct lull_power_fact fact = {t, machine->host, c, kind, value};
+    REPORT(model, power, &fact);
+}
+
+bool use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+               enum lull_event_id id, const void *event)
+{
+    enum { BUSY = 0x10 }; /* NETDEV_TX_BUSY: the device did not take the packet, it comes again */
+    switch (id) {
+    case LULL_EVENT_page_alloc: {
+        const struct lull_ev_page_alloc *ev = event;
+        if (LULL_HAS(ev, page_alloc, context_tid))
+            sched_current(model, machine, c, t, ev->context_tid);
+        if (!is_failed(ev))
+            use_pages(model, machine, c, t, false, LULL_HAS(ev, page_alloc, order), ev->order);
+        return true;
+    }
+    case LULL_EVENT_page_free: {
+        const struct lull_ev_page_free *ev = event;
+        if (LULL_HAS(ev, page_free, context_tid))
+            sched_current(model, machine, c, t, ev->context_tid);
+        use_pages(model, machine, c, t, true, LULL_HAS(ev, page_free, order), ev->order);
+        return true;
+    }
+    case LULL_EVENT_netif_sent: {
+        const struct lull_ev_netif_sent *ev = event;
+        if (LULL_HAS(ev, netif_sent, context_tid))
+            sched_current(model, machine, c, t, ev->context_tid);
+        if (!LULL_HAS(ev, netif_sent, rc) || ev->rc != BUSY)
+            use_device(model, machine, c, t, true, ev->len, ev->device);
+        return true;
+    }
+    case LULL_EVENT_netif_received: {
+        const struct lull_ev_netif_received *ev = event;
+        if (LULL_HAS(ev, netif_received, context_tid))
+            sched_current(model, machine, c, t, ev->context_tid);
+        use_device(model, machine, c, t, false, ev->len, ev->device);
+        return true;
+    }
+    case LULL_EVENT_cpu_idle: {
+        const struct lull_ev_cpu_idle *ev = event;
+        /* PWR_EVENT_EXIT is -1 in 32 bits, which some tracers record without a sign. */
+        use_power(model, machine, LULL_HAS(ev, cpu_idle, cpu) ? (int32_t)ev->cpu : c, t,
+                  LULL_POWER_IDLE, (int32_t)ev->state);
+        return true;
+    }
+    case LULL_EVENT_cpu_frequency: {
+        const struct lull_ev_cpu_frequency *ev = event;
+        use_power(model, machine, LULL_HAS(ev, cpu_frequency, cpu) ? (int32_t)ev->cpu : c, t,
+                  LULL_POWER_FREQUENCY, CLAMP(ev->state, 0, UINT32_MAX));
+        return true;
+    }
+    default:
+        return false;
+    }
+}

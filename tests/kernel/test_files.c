@@ -1,0 +1,507 @@
+/* Descriptors of processes: what each call does to them, as the manual pages of the calls say
+ * (open(2), dup(2), fcntl(2), close(2), close_range(2), fork(2), clone(2), execve(2), unshare(2),
+ * accept(2), connect(2) …). One CPU unless said; expected lines are derived from there by hand. */
+#include "kernel/feed_calls.h"
+
+struct fixture {
+    struct lull_model *model;
+    GString *seen;
+};
+
+static void note(void *user, const struct lull_syscall_fact *fact)
+{
+    struct fixture *f = user;
+    append_call(f->seen, f->model, fact);
+}
+
+static void set_up(struct fixture *f, gconstpointer data)
+{
+    const struct lull_facts facts = {.syscall = note};
+    f->model = lull_model_new(NULL, LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_SYSCALL |
+                                        LULL_GROUP_IO | LULL_GROUP_FUTEX);
+    f->seen = g_string_new(NULL);
+    lull_model_subscribe(f->model, &facts, f);
+    feed_switch(f->model, 0, 0, 1, 0, 10, 0);
+}
+
+static void tear_down(struct fixture *f, gconstpointer data)
+{
+    lull_model_free(f->model);
+    g_string_free(f->seen, TRUE);
+}
+
+static void expect(struct fixture *f, const char *lines)
+{
+    g_assert_cmpstr(f->seen->str, ==, lines);
+    g_string_truncate(f->seen, 0);
+}
+
+#define CALL(t, name, ret, given, ...) FEED_CALL(f->model, 0, t, name, ret, given, ##__VA_ARGS__)
+#define O_CLOEXEC_X86 02000000
+
+static void open_file(struct fixture *f, int64_t t, int fd, const char *path, int flags)
+{
+    CALL(t, openat, fd, ARG(path) | ARG(flags), .path = path, .flags = flags);
+}
+
+static void read_file(struct fixture *f, int64_t t, int fd, int64_t ret)
+{
+    CALL(t, read, ret, ARG(fd) | ARG(bytes), .fd = fd, .bytes = 100);
+}
+
+static void test_open(struct fixture *f, gconstpointer data)
+{
+    open_file(f, 100, 4, "/tmp/a", 0);
+    read_file(f, 200, 4, 77);
+    read_file(f, 220, 4, -11);
+    read_file(f, 240, 3, 5);
+    open_file(f, 300, -2, "/none", 0);
+    CALL(320, open, 5, ARG(path) | ARG(flags), .path = "/b", .flags = O_CLOEXEC_X86 | 1);
+    CALL(340, creat, 6, ARG(path), .path = "/c");
+    CALL(360, openat2, 7, ARG(path), .path = "/d");
+    CALL(380, memfd_create, 8, ARG(path) | ARG(flags), .path = "mem", .flags = 1);
+    expect(f, "10: openat 100..110 = 4 open fd 4=disk,/tmp/a,110\n"
+              "10: read 200..210 = 77 read fd 4=disk,/tmp/a,110 wants 100 moved 77\n"
+              "10: read 220..230 = -11 read fd 4=disk,/tmp/a,110 wants 100 moved 0\n"
+              "10: read 240..250 = 5 read fd 3=unknown,?,before wants 100 moved 5\n"
+              "10: openat 300..310 = -2 open\n"
+              "10: open 320..330 = 5 open fd 5=disk,/b,cloexec,330\n"
+              "10: creat 340..350 = 6 open fd 6=disk,/c,350\n"
+              "10: openat2 360..370 = 7 open fd 7=disk,/d,370\n"
+              "10: memfd_create 380..390 = 8 open fd 8=other,mem,cloexec,390\n");
+}
+
+/* Calls that make a descriptor without a path. */
+static void test_make(struct fixture *f, gconstpointer data)
+{
+    CALL(100, epoll_create1, 4, ARG(flags), .flags = O_CLOEXEC_X86);
+    CALL(120, eventfd2, 5, ARG(flags) | ARG(bytes), .flags = 0, .bytes = 1);
+    CALL(140, io_uring_setup, 6, 0);
+    CALL(160, bpf, 7, ARG(command), .command = 5); /* BPF_PROG_LOAD */
+    CALL(180, bpf, 0, ARG(command), .command = 2); /* BPF_MAP_UPDATE_ELEM */
+    CALL(200, signalfd4, 8, ARG(fd) | ARG(flags), .fd = -1, .flags = 0);
+    CALL(220, signalfd4, 8, ARG(fd) | ARG(flags), .fd = 8, .flags = O_CLOEXEC_X86);
+    expect(f, "10: epoll_create1 100..110 = 4 open fd 4=other,eventpoll,cloexec,110\n"
+              "10: eventfd2 120..130 = 5 open fd 5=other,eventfd,130\n"
+              "10: io_uring_setup 140..150 = 6 open fd 6=other,io_uring,cloexec,150\n"
+              "10: bpf 160..170 = 7 open fd 7=other,bpf,cloexec,170\n"
+              "10: bpf 180..190 = 0 other\n"
+              "10: signalfd4 200..210 = 8 open fd 8=other,signalfd,210\n"
+              "10: signalfd4 220..230 = 8 other fd 8=other,signalfd,210\n");
+}
+
+static void test_pairs(struct fixture *f, gconstpointer data)
+{
+    feed_pair(f->model, 0, 100, NR_pipe2, O_CLOEXEC_X86, 3, 4);
+    feed_pair(f->model, 0, 120, NR_socketpair, 0, 5, 6);
+    CALL(140, write, 10, ARG(fd) | ARG(bytes), .fd = 4, .bytes = 10);
+    /* What the exit does not tell is not known. */
+    CALL(160, pipe, 0, 0);
+    read_file(f, 180, 7, 1);
+    expect(f, "10: pipe2 100..110 = 0 open fd 3=pipe,pipe,cloexec,110 to 4=pipe,pipe,cloexec,110\n"
+              "10: socketpair 120..130 = 0 open fd 5=socket,socket,130 to 6=socket,socket,130\n"
+              "10: write 140..150 = 10 write fd 4=pipe,pipe,cloexec,110 wants 10 moved 10\n"
+              "10: pipe 160..170 = 0 open\n"
+              "10: read 180..190 = 1 read fd 7=unknown,?,before wants 100 moved 1\n");
+}
+
+static const uint8_t ip4[] = {10, 9, 0, 2}, ip6[16] = {0xfe, 0x80, [15] = 1},
+                     mapped[16] = {[10] = 0xff, 0xff, 10, 9, 0, 1};
+
+static void accept_from(struct fixture *f, int64_t t, int fd, int family, const uint8_t *ip,
+                        int port)
+{
+    FEED_ENTER(f->model, 0, t, accept4, ARG(fd) | ARG(flags), .fd = 3, .flags = O_CLOEXEC_X86);
+    struct lull_ev_io_exit ev = {
+        .have = UINT64_C(1) << LULL_FIELD_io_exit_number | UINT64_C(1) << LULL_FIELD_io_exit_ret |
+                UINT64_C(1) << LULL_FIELD_io_exit_family | UINT64_C(1) << LULL_FIELD_io_exit_port,
+        .number = NR_accept4,
+        .ret = fd,
+        .family = family,
+        .port = port};
+    if (ip && family == 2)
+        ev.ip4 = (struct lull_text){(const char *)ip, 4};
+    else if (ip)
+        ev.ip6 = (struct lull_text){(const char *)ip, 16};
+    lull_model_feed(f->model, LULL_EVENT_io_exit, &ev, 0, 0, t + 10);
+}
+
+static void test_sockets(struct fixture *f, gconstpointer data)
+{
+    CALL(100, socket, 5, ARG(family) | ARG(flags), .family = 2, .flags = O_CLOEXEC_X86 | 1);
+    CALL(120, connect, -111, ARG(fd) | ARG(family) | ARG(port), .fd = 5, .family = 2, .port = 81,
+         .ip4 = ip4); /* ECONNREFUSED */
+    CALL(140, connect, -115, ARG(fd) | ARG(family) | ARG(port), .fd = 5, .family = 2, .port = 80,
+         .ip4 = ip4); /* EINPROGRESS */
+    CALL(160, sendto, 300, ARG(fd) | ARG(bytes), .fd = 5, .bytes = 300);
+    CALL(180, socket, 6, ARG(family), .family = 1);
+    CALL(200, connect, 0, ARG(fd) | ARG(family), .fd = 6, .family = 1);
+    CALL(220, connect, 0, ARG(fd) | ARG(family) | ARG(port), .fd = 7, .family = 10, .port = 443,
+         .ip6 = ip6);
+    CALL(240, recvmmsg, 3, ARG(fd), .fd = 8);
+    expect(f,
+           "10: socket 100..110 = 5 open fd 5=net,socket,cloexec,110\n"
+           "10: connect 120..130 = -111 other fd 5=net,socket,cloexec,110\n"
+           "10: connect 140..150 = -115 other fd 5=net,10.9.0.2:80,cloexec,110\n"
+           "10: sendto 160..170 = 300 write fd 5=net,10.9.0.2:80,cloexec,110 wants 300 moved 300\n"
+           "10: socket 180..190 = 6 open fd 6=socket,socket,190\n"
+           "10: connect 200..210 = 0 other fd 6=socket,socket,190\n"
+           "10: connect 220..230 = 0 other fd 7=net,[fe80::1]:443,before\n"
+           "10: recvmmsg 240..250 = 3 read fd 8=socket,?,before\n");
+}
+
+static void test_accept(struct fixture *f, gconstpointer data)
+{
+    accept_from(f, 100, 6, 2, ip4, 1234);
+    accept_from(f, 120, 7, 10, mapped, 1235);
+    accept_from(f, 140, 8, 1, NULL, 0);
+    /* The caller did not want the address; the listening socket tells the family. */
+    CALL(160, socket, 3, ARG(family), .family = 10);
+    accept_from(f, 180, 9, 0, NULL, 0);
+    accept_from(f, 200, -11, 0, NULL, 0);
+    expect(f, "10: accept4 100..110 = 6 open fd 6=net,10.9.0.2:1234,cloexec,110\n"
+              "10: accept4 120..130 = 7 open fd 7=net,10.9.0.1:1235,cloexec,130\n"
+              "10: accept4 140..150 = 8 open fd 8=socket,socket,cloexec,150\n"
+              "10: socket 160..170 = 3 open fd 3=net,socket,170\n"
+              "10: accept4 180..190 = 9 open fd 9=net,socket,cloexec,190\n"
+              "10: accept4 200..210 = -11 open\n");
+}
+
+static void test_dup(struct fixture *f, gconstpointer data)
+{
+    open_file(f, 100, 4, "/a", O_CLOEXEC_X86);
+    open_file(f, 120, 5, "/b", 0);
+    g_string_truncate(f->seen, 0);
+    CALL(140, dup, 6, ARG(fd), .fd = 4);                               /* without close-on-exec */
+    CALL(160, dup2, 5, ARG(fd) | ARG(new_fd), .fd = 4, .new_fd = 5);   /* /b is closed */
+    CALL(180, dup2, 5, ARG(fd) | ARG(new_fd), .fd = 5, .new_fd = 5);   /* nothing happens */
+    CALL(200, dup2, -9, ARG(fd) | ARG(new_fd), .fd = 40, .new_fd = 5); /* EBADF: nothing */
+    CALL(220, dup3, 7, ARG(fd) | ARG(new_fd) | ARG(flags), .fd = 5, .new_fd = 7,
+         .flags = O_CLOEXEC_X86);
+    CALL(240, fcntl, 8, ARG(fd) | ARG(command), .fd = 4, .command = 0);    /* F_DUPFD */
+    CALL(260, fcntl, 9, ARG(fd) | ARG(command), .fd = 4, .command = 1030); /* …_CLOEXEC */
+    CALL(280, fcntl, 0, ARG(fd) | ARG(command) | ARG(argument), .fd = 8, .command = 2,
+         .argument = 1);                                                     /* F_SETFD */
+    CALL(300, fcntl, 0x8000, ARG(fd) | ARG(command), .fd = 8, .command = 3); /* F_GETFL */
+    read_file(f, 320, 5, 1);
+    expect(f, "10: dup 140..150 = 6 dup fd 4=disk,/a,cloexec,110 to 6=disk,/a,150\n"
+              "10: dup2 160..170 = 5 dup fd 4=disk,/a,cloexec,110 to 5=disk,/a,170\n"
+              "10: dup2 180..190 = 5 dup fd 5=disk,/a,170\n"
+              "10: dup2 200..210 = -9 dup fd 40\n"
+              "10: dup3 220..230 = 7 dup fd 5=disk,/a,170 to 7=disk,/a,cloexec,230\n"
+              "10: fcntl 240..250 = 8 dup fd 4=disk,/a,cloexec,110 to 8=disk,/a,250\n"
+              "10: fcntl 260..270 = 9 dup fd 4=disk,/a,cloexec,110 to 9=disk,/a,cloexec,270\n"
+              "10: fcntl 280..290 = 0 other fd 8=disk,/a,cloexec,250\n"
+              "10: fcntl 300..310 = 32768 other fd 8=disk,/a,cloexec,250\n"
+              "10: read 320..330 = 1 read fd 5=disk,/a,170 wants 100 moved 1\n");
+    /* Number 1 was the second file made. */
+    g_assert_cmpint(lull_model_file(f->model, 1)->close_ns, ==, 170);
+    g_assert_cmpint(lull_model_file(f->model, 0)->close_ns, ==, INT64_MAX);
+}
+
+static void test_close(struct fixture *f, gconstpointer data)
+{
+    open_file(f, 100, 4, "/a", 0);
+    g_string_truncate(f->seen, 0);
+    CALL(120, close, 0, ARG(fd), .fd = 4);
+    g_assert_cmpint(lull_model_file(f->model, 0)->close_ns, ==, 130);
+    CALL(140, close, -9, ARG(fd), .fd = 4);
+    open_file(f, 160, 4, "/b", 0);
+    open_file(f, 180, 4, "/c", 0); /* the close of /b was not seen */
+    g_assert_cmpint(lull_model_file(f->model, 1)->close_ns, ==, 190);
+    CALL(200, close, -4, ARG(fd), .fd = 4); /* EINTR: closed all the same on Linux */
+    read_file(f, 220, 4, -9);
+    CALL(240, close, 0, ARG(fd), .fd = 41);
+    expect(f, "10: close 120..130 = 0 close fd 4=disk,/a,110\n"
+              "10: close 140..150 = -9 close fd 4\n"
+              "10: openat 160..170 = 4 open fd 4=disk,/b,170\n"
+              "10: openat 180..190 = 4 open fd 4=disk,/c,190\n"
+              "10: close 200..210 = -4 close fd 4=disk,/c,190\n"
+              "10: read 220..230 = -9 read fd 4 wants 100 moved 0\n"
+              "10: close 240..250 = 0 close fd 41=unknown,?,before\n");
+}
+
+static void test_close_range(struct fixture *f, gconstpointer data)
+{
+    for (int fd = 3; fd < 8; fd++)
+        open_file(f, 100 + fd, fd, "/a", 0);
+    CALL(200, close_range, 0, ARG(fd) | ARG(new_fd) | ARG(flags), .fd = 4, .new_fd = 5);
+    g_string_truncate(f->seen, 0);
+    for (int fd = 3; fd < 8; fd++)
+        read_file(f, 300 + fd * 20, fd, fd == 4 || fd == 5 ? -9 : 1);
+    /* CLOSE_RANGE_CLOEXEC to the end, which is ~0U */
+    CALL(500, close_range, 0, ARG(fd) | ARG(new_fd) | ARG(flags), .fd = 6, .new_fd = UINT32_MAX,
+         .flags = 4);
+    read_file(f, 520, 3, 1);
+    read_file(f, 540, 7, 1);
+    expect(f, "10: read 360..370 = 1 read fd 3=disk,/a,113 wants 100 moved 1\n"
+              "10: read 380..390 = -9 read fd 4 wants 100 moved 0\n"
+              "10: read 400..410 = -9 read fd 5 wants 100 moved 0\n"
+              "10: read 420..430 = 1 read fd 6=disk,/a,116 wants 100 moved 1\n"
+              "10: read 440..450 = 1 read fd 7=disk,/a,117 wants 100 moved 1\n"
+              "10: close_range 500..510 = 0 close\n"
+              "10: read 520..530 = 1 read fd 3=disk,/a,113 wants 100 moved 1\n"
+              "10: read 540..550 = 1 read fd 7=disk,/a,cloexec,117 wants 100 moved 1\n");
+}
+
+/* The kernel looks descriptors up when calls begin and frees them when close() begins. CPU 0 runs
+ * thread 10, CPU 1 thread 11 of the same process. */
+static void test_threads_race(struct fixture *f, gconstpointer data)
+{
+    feed_fork(f->model, 0, 50, 10, 11, 10);
+    feed_switch(f->model, 0, 1, 60, 0, 11, 0);
+    open_file(f, 100, 4, "/a", 0);
+    open_file(f, 120, 5, "/b", 0);
+    g_string_truncate(f->seen, 0);
+    FEED_ENTER(f->model, 1, 200, read, ARG(fd) | ARG(bytes), .fd = 5, .bytes = 9);
+    FEED_ENTER(f->model, 0, 210, close, ARG(fd), .fd = 5);
+    feed_leave(f->model, 0, 220, NR_close, 0);
+    feed_leave(f->model, 1, 230, NR_read, 9); /* of the file that it began with */
+    FEED_ENTER(f->model, 0, 240, close, ARG(fd), .fd = 4);
+    FEED_ENTER(f->model, 1, 245, openat, ARG(path), .path = "/c");
+    feed_leave(f->model, 1, 250, NR_openat, 4); /* gets the number that close() has freed */
+    feed_leave(f->model, 0, 260, NR_close, 0);
+    read_file(f, 270, 4, 1);
+    expect(f, "10: close 210..220 = 0 close fd 5=disk,/b,130\n"
+              "11: read 200..230 = 9 read fd 5=disk,/b,130 wants 9 moved 9\n"
+              "11: openat 245..250 = 4 open fd 4=disk,/c,250\n"
+              "10: close 240..260 = 0 close fd 4=disk,/a,110\n"
+              "10: read 270..280 = 1 read fd 4=disk,/c,250 wants 100 moved 1\n");
+    g_assert_cmpint(lull_model_file(f->model, 0)->close_ns, ==, 250);
+}
+
+static void test_fork(struct fixture *f, gconstpointer data)
+{
+    open_file(f, 100, 4, "/a", 0);
+    open_file(f, 120, 5, "/b", O_CLOEXEC_X86);
+    open_file(f, 130, 6, "/c", O_CLOEXEC_X86);
+    FEED_ENTER(f->model, 0, 140, clone, ARG(flags), .flags = 0x1200011); /* fork() of glibc */
+    feed_fork(f->model, 0, 150, 10, 20, 20);
+    feed_leave(f->model, 0, 160, NR_clone, 20);
+    CALL(170, close, 0, ARG(fd), .fd = 4); /* the parent's, not the child's */
+    open_file(f, 180, 4, "/parent", 0);
+    g_string_truncate(f->seen, 0);
+    feed_switch(f->model, 0, 0, 200, 10, 20, 0);
+    feed_leave(f->model, 0, 205, NR_clone, 0); /* comes back from a call it did not make */
+    read_file(f, 210, 4, 1);
+    CALL(230, fcntl, 0, ARG(fd) | ARG(command) | ARG(argument), .fd = 6, .command = 2,
+         .argument = 0);
+    feed_exec(f->model, 0, 250, 20);
+    read_file(f, 260, 4, 1);
+    read_file(f, 280, 5, -9); /* closed by exec */
+    read_file(f, 300, 6, 1);
+    open_file(f, 320, 5, "/child", 0);
+    feed_switch(f->model, 0, 0, 340, 20, 10, 0);
+    read_file(f, 350, 4, 1);
+    read_file(f, 370, 5, 1);
+    read_file(f, 390, 6, 1);
+    expect(f, "20: read 210..220 = 1 read fd 4=disk,/a,150 wants 100 moved 1\n"
+              "20: fcntl 230..240 = 0 other fd 6=disk,/c,150\n"
+              "20: read 260..270 = 1 read fd 4=disk,/a,150 wants 100 moved 1\n"
+              "20: read 280..290 = -9 read fd 5 wants 100 moved 0\n"
+              "20: read 300..310 = 1 read fd 6=disk,/c,150 wants 100 moved 1\n"
+              "20: openat 320..330 = 5 open fd 5=disk,/child,330\n"
+              "10: read 350..360 = 1 read fd 4=disk,/parent,190 wants 100 moved 1\n"
+              "10: read 370..380 = 1 read fd 5=disk,/b,cloexec,130 wants 100 moved 1\n"
+              "10: read 390..400 = 1 read fd 6=disk,/c,cloexec,140 wants 100 moved 1\n");
+}
+
+/* Threads share: by clone's flags, and by the process if the flags are not told. */
+static void test_threads(struct fixture *f, gconstpointer data)
+{
+    open_file(f, 100, 4, "/a", 0);
+    FEED_ENTER(f->model, 0, 120, clone3, 0);
+    feed_fork(f->model, 0, 130, 10, 11, 10);
+    feed_leave(f->model, 0, 140, NR_clone3, 11);
+    FEED_ENTER(f->model, 0, 150, clone, ARG(flags), .flags = 0x400); /* CLONE_FILES alone */
+    feed_fork(f->model, 0, 155, 10, 12, 12);
+    feed_leave(f->model, 0, 160, NR_clone, 12);
+    open_file(f, 170, 5, "/b", 0);
+    g_string_truncate(f->seen, 0);
+    feed_switch(f->model, 0, 0, 200, 10, 11, 0);
+    read_file(f, 210, 5, 1);
+    feed_switch(f->model, 0, 0, 230, 11, 12, 0);
+    read_file(f, 240, 5, 1);
+    CALL(260, unshare, 0, ARG(flags), .flags = 0x400);
+    open_file(f, 280, 6, "/mine", 0);
+    CALL(300, close, 0, ARG(fd), .fd = 4);
+    feed_switch(f->model, 0, 0, 320, 12, 11, 0);
+    read_file(f, 330, 4, 1);
+    read_file(f, 350, 6, -9);
+    expect(f, "11: read 210..220 = 1 read fd 5=disk,/b,180 wants 100 moved 1\n"
+              "12: read 240..250 = 1 read fd 5=disk,/b,180 wants 100 moved 1\n"
+              "12: unshare 260..270 = 0\n"
+              "12: openat 280..290 = 6 open fd 6=disk,/mine,290\n"
+              "12: close 300..310 = 0 close fd 4=disk,/a,270\n"
+              "11: read 330..340 = 1 read fd 4=disk,/a,110 wants 100 moved 1\n"
+              "11: read 350..360 = -9 read fd 6 wants 100 moved 0\n");
+}
+
+/* Files are closed when the last thread of their process is dead. */
+static void test_death(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    feed_fork(f->model, 0, 50, 10, 11, 10);
+    open_file(f, 100, 4, "/a", 0);
+    FEED(sched_process_exit, 0, 0, 150, .have = ALL, .tid = 10);
+    feed_switch(f->model, 0, 0, 200, 10, 11, 32);
+    g_assert_cmpint(lull_model_file(f->model, 0)->close_ns, ==, INT64_MAX);
+    read_file(f, 210, 4, 1);
+    FEED(sched_process_exit, 0, 0, 250, .have = ALL, .tid = 11);
+    feed_switch(f->model, 0, 0, 300, 11, 0, 32);
+    g_assert_cmpint(lull_model_file(f->model, 0)->close_ns, ==, 300);
+    /* The same pid again is another process. */
+    feed_switch(f->model, 0, 0, 310, 0, 10, 0);
+    read_file(f, 320, 4, 1);
+    expect(f, "10: openat 100..110 = 4 open fd 4=disk,/a,110\n"
+              "11: read 210..220 = 1 read fd 4=disk,/a,110 wants 100 moved 1\n"
+              "10: read 320..330 = 1 read fd 4=unknown,?,before wants 100 moved 1\n");
+}
+
+static void test_bytes(struct fixture *f, gconstpointer data)
+{
+    open_file(f, 100, 4, "/a", 0);
+    open_file(f, 120, 5, "/b", 0);
+    g_string_truncate(f->seen, 0);
+    CALL(140, readv, 50, ARG(fd), .fd = 4); /* how much was asked for is not told */
+    CALL(160, writev, 5000, ARG(fd), .fd = 5);
+    CALL(180, splice, 64, ARG(fd) | ARG(to_fd) | ARG(bytes), .fd = 4, .to_fd = 5, .bytes = 128);
+    CALL(200, sendfile, -11, ARG(fd) | ARG(to_fd) | ARG(bytes), .fd = 4, .to_fd = 5, .bytes = 64);
+    CALL(220, copy_file_range, 0, ARG(fd) | ARG(to_fd) | ARG(bytes), .fd = 4, .to_fd = 5,
+         .bytes = 64);
+    CALL(240, fsync, 0, ARG(fd), .fd = 5);
+    CALL(260, sync, 0, 0);
+    CALL(280, getpid, 10, 0);
+    expect(f,
+           "10: readv 140..150 = 50 read fd 4=disk,/a,110 moved 50\n"
+           "10: writev 160..170 = 5000 write fd 5=disk,/b,130 moved 5000\n"
+           "10: splice 180..190 = 64 copy fd 4=disk,/a,110 to 5=disk,/b,130 wants 128 moved 64\n"
+           "10: sendfile 200..210 = -11 copy fd 4=disk,/a,110 to 5=disk,/b,130 wants 64 moved 0\n"
+           "10: copy_file_range 220..230 = 0 copy fd 4=disk,/a,110 to 5=disk,/b,130 wants 64 "
+           "moved 0\n"
+           "10: fsync 240..250 = 0 sync fd 5=disk,/b,130\n"
+           "10: sync 260..270 = 0 sync\n"
+           "10: getpid 280..290 = 10\n");
+}
+
+/* ---- state dump ---- */
+
+static void dump_process(struct fixture *f, int64_t t, int tid, int pid, uint64_t table)
+{
+    struct lull_model *model = f->model;
+    FEED(statedump_process, 0, 0, t,
+         .have = UINT64_C(1) << LULL_FIELD_statedump_process_tid |
+                 UINT64_C(1) << LULL_FIELD_statedump_process_pid |
+                 (uint64_t)(table != 0) << LULL_FIELD_statedump_process_table,
+         .tid = tid, .pid = pid, .table = (int64_t)table, .name = feed_text("p"));
+}
+
+static void dump_file(struct fixture *f, int64_t t, int pid, uint64_t table, int fd,
+                      const char *path, int flags)
+{
+    struct lull_model *model = f->model;
+    FEED(statedump_file, 0, 0, t,
+         .have = UINT64_C(1) << (table ? (int)LULL_FIELD_statedump_file_table
+                                       : (int)LULL_FIELD_statedump_file_pid),
+         .pid = pid, .table = (int64_t)table, .fd = fd, .flags = flags, .path = feed_text(path));
+}
+
+static void check_dump(struct fixture *f, uint64_t table)
+{
+    read_file(f, 20, 3, 1); /* in use before the dump tells what it is */
+    open_file(f, 40, 5, "/new", 0);
+    dump_process(f, 60, 10, 10, table);
+    dump_file(f, 61, 10, table, 3, "/etc/passwd", O_CLOEXEC_X86);
+    dump_file(f, 62, 10, table, 4, "socket:[123]", 0);
+    dump_file(f, 63, 10, table, 5, "/stale", 0);
+    dump_file(f, 64, 10, table, 6, "pipe:[9]", 0);
+    dump_file(f, 65, 10, table, 7, "anon_inode:[eventfd]", 0);
+    dump_process(f, 66, 11, 10, table);
+    feed_switch(f->model, 0, 0, 100, 10, 11, 0);
+    for (int fd = 3; fd < 9; fd++)
+        read_file(f, 40 + fd * 20, fd, 1);
+    expect(f,
+           "10: read 20..30 = 1 read fd 3=unknown,?,before wants 100 moved 1\n"
+           "10: openat 40..50 = 5 open fd 5=disk,/new,50\n"
+           "11: read 100..110 = 1 read fd 3=disk,/etc/passwd,cloexec,before wants 100 moved 1\n"
+           "11: read 120..130 = 1 read fd 4=socket,socket:[123],before wants 100 moved 1\n"
+           "11: read 140..150 = 1 read fd 5=disk,/new,50 wants 100 moved 1\n"
+           "11: read 160..170 = 1 read fd 6=pipe,pipe:[9],before wants 100 moved 1\n"
+           "11: read 180..190 = 1 read fd 7=other,anon_inode:[eventfd],before wants 100 moved 1\n"
+           "11: read 200..210 = 1 read fd 8=unknown,?,before wants 100 moved 1\n");
+}
+
+static void test_dump_by_table(struct fixture *f, gconstpointer data)
+{
+    check_dump(f, UINT64_C(0xff110000049f9600));
+}
+
+static void test_dump_by_pid(struct fixture *f, gconstpointer data)
+{
+    check_dump(f, 0);
+}
+
+/* A thread used descriptors before its process was known: they are the process's. */
+static void test_late_pid(struct fixture *f, gconstpointer data)
+{
+    feed_switch(f->model, 0, 0, 100, 10, 11, 0);
+    open_file(f, 110, 4, "/a", 0);
+    dump_process(f, 130, 11, 10, 0);
+    read_file(f, 140, 4, 1);
+    feed_switch(f->model, 0, 0, 160, 11, 10, 0);
+    read_file(f, 170, 4, 1);
+    /* A context tells it as well. */
+    feed_switch(f->model, 0, 0, 190, 10, 12, 0);
+    CALL(200, read, 1, ARG(fd), .fd = 4, .pid = 10);
+    expect(f, "11: openat 110..120 = 4 open fd 4=disk,/a,120\n"
+              "11: read 140..150 = 1 read fd 4=disk,/a,120 wants 100 moved 1\n"
+              "10: read 170..180 = 1 read fd 4=disk,/a,120 wants 100 moved 1\n"
+              "12: read 200..210 = 1 read fd 4=disk,/a,120 moved 1\n");
+    g_assert_cmpint(lull_model_task(f->model, lull_model_file(f->model, 0)->owner)->tid, ==, 10);
+}
+
+/* Many descriptors, in no order. */
+static void test_many(struct fixture *f, gconstpointer data)
+{
+    enum { N = 5000, STEP = 1237 }; /* no common divisor: all numbers come once */
+    for (int i = 0; i < N; i++) {
+        char path[16];
+        int fd = (int)((int64_t)i * STEP % N);
+        g_snprintf(path, sizeof path, "/%d", fd);
+        open_file(f, 1000 + i * 20, fd * 3, path, 0);
+    }
+    for (int fd = 0; fd < N; fd++) {
+        char line[96];
+        g_string_truncate(f->seen, 0);
+        int64_t t = 1000000 + (int64_t)fd * 20;
+        CALL(t, close, 0, ARG(fd), .fd = fd * 3);
+        g_snprintf(line, sizeof line, "10: close %d..%d = 0 close fd %d=disk,/%d,", (int)t,
+                   (int)t + 10, fd * 3, fd);
+        g_assert_true(g_str_has_prefix(f->seen->str, line));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+#define TEST(name, function)                                                                       \
+    g_test_add("/kernel/files/" name, struct fixture, NULL, set_up, function, tear_down)
+    TEST("open", test_open);
+    TEST("make", test_make);
+    TEST("pairs", test_pairs);
+    TEST("sockets", test_sockets);
+    TEST("accept", test_accept);
+    TEST("dup", test_dup);
+    TEST("close", test_close);
+    TEST("close-range", test_close_range);
+    TEST("threads-race", test_threads_race);
+    TEST("fork", test_fork);
+    TEST("threads", test_threads);
+    TEST("death", test_death);
+    TEST("bytes", test_bytes);
+    TEST("dump-by-table", test_dump_by_table);
+    TEST("dump-by-pid", test_dump_by_pid);
+    TEST("late-pid", test_late_pid);
+    TEST("many", test_many);
+    return g_test_run();
+}

@@ -92,11 +92,14 @@ struct lull_analysis_class {
 
 /* All analyses, NULL-terminated: one line each in analyses.c. */
 extern const struct lull_analysis_class lull_analysis_cputop;
+extern const struct lull_analysis_class lull_analysis_futex;
+extern const struct lull_analysis_class lull_analysis_io;
 extern const struct lull_analysis_class lull_analysis_sched;
+extern const struct lull_analysis_class lull_analysis_freq;
 extern const struct lull_analysis_class lull_analysis_irq;
 extern const struct lull_analysis_class lull_analysis_memtop;
 extern const struct lull_analysis_class lull_analysis_nettop;
-extern const struct lull_analysis_class lull_analysis_freq;
+extern const struct lull_analysis_class lull_analysis_syscallstats;
 extern const struct lull_analysis_class *const lull_analyses[];
 const struct lull_analysis_class *lull_analysis_find(const char *name);
 

@@ -13,6 +13,7 @@ struct cpu_use {
     int64_t busy_ns;  /* with tasks that are asked for */
     int64_t other_ns; /* with others */
     int64_t idle_ns;
+    int64_t begin_ns; /* nothing before that counts */
     uint32_t host;
     int32_t cpu;
 };
@@ -54,7 +55,11 @@ static struct cpu_use *use_of_cpu(struct cputop *top, uint32_t host, int32_t cpu
     }
     uint32_t *slot = lull_slots_at(&top->cpu_numbers.items[host], (uint32_t)cpu);
     if (G_UNLIKELY(*slot == 0)) {
-        lull_vec_push(&top->cpus, (struct cpu_use){.host = host, .cpu = cpu});
+        /* Before the first event of its host nothing was recorded. */
+        const int64_t begin_ns = top->head.coverage
+                                     ? MAX(top->head.begin_ns, top->head.coverage[host].first_ns)
+                                     : top->head.begin_ns;
+        lull_vec_push(&top->cpus, (struct cpu_use){.host = host, .cpu = cpu, .begin_ns = begin_ns});
         *slot = (uint32_t)top->cpus.count;
     }
     return &top->cpus.items[*slot - 1];
@@ -70,7 +75,7 @@ static void account(struct cputop *top, uint32_t host, int32_t cpu, uint32_t tas
                     int64_t until_ns)
 {
     struct cpu_use *use = use_of_cpu(top, host, cpu);
-    const int64_t ran_ns = until_ns - MAX(since_ns, top->head.begin_ns);
+    const int64_t ran_ns = until_ns - MAX(since_ns, use->begin_ns);
     if (ran_ns < 0) {
         return;
     }

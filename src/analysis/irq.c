@@ -25,6 +25,7 @@ struct source {
 struct log_entry {
     int64_t begin_ns, end_ns, own_ns, raise_ns;
     uint32_t source, task;
+    uint32_t name; /* label, or LULL_NONE: of this handler of a shared line */
     int32_t cpu;
 };
 
@@ -107,10 +108,15 @@ static void irq_handler(void *user, const struct lull_handler_fact *fact)
     source->own_ns += duration_ns - fact->nested_ns;
     irq->count++;
     if (params->sections & LULL_SECTION_LOG)
-        lull_vec_push(&irq->log, (struct log_entry){fact->begin_ns, fact->end_ns,
-                                                    duration_ns - fact->nested_ns, fact->raise_ns,
-                                                    (uint32_t)(source - irq->sources.items),
-                                                    fact->task, fact->cpu});
+        lull_vec_push(&irq->log,
+                      (struct log_entry){.begin_ns = fact->begin_ns,
+                                         .end_ns = fact->end_ns,
+                                         .own_ns = duration_ns - fact->nested_ns,
+                                         .raise_ns = fact->raise_ns,
+                                         .source = (uint32_t)(source - irq->sources.items),
+                                         .task = fact->task,
+                                         .name = fact->name,
+                                         .cpu = fact->cpu});
 }
 
 /* ---- cells ---- */
@@ -344,7 +350,10 @@ static void log_row(const void *user, uint64_t row, struct lull_cell *cells)
     if (source->kind <= LULL_HANDLER_SOFTIRQ)
         cells++;
     *cells++ = lull_cell_integer(LULL_CELL_CPU, entry->cpu);
-    *cells++ = source_cell(irq, source);
+    *cells = source_cell(irq, source);
+    if (!irq->head.params->is_lami && entry->name != LULL_NONE)
+        cells->text = lull_model_label(irq->head.model, entry->name);
+    cells++;
     if (entry->task != LULL_NONE)
         *cells = lull_cell_task(irq->head.model, entry->task, entry->end_ns, false);
 }

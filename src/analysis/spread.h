@@ -19,11 +19,11 @@ void lull_spread_add(struct lull_distribution *spread, int64_t duration_ns);
         "99.9th percentile", "P99.9", "p99_9_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN           \
     }
 
-/* Minimum, average, maximum and deviation; without a value all are UNKNOWN. Returns the cell behind
- * the last one. */
+/* `cells` were cleared. Minimum, average, maximum and deviation; without a value all are EMPTY, the
+ * deviation of one is UNKNOWN. Returns the cell behind the last one. */
 struct lull_cell *lull_spread_cells(const struct lull_distribution *spread,
                                     struct lull_cell *cells);
-/* The cells of LULL_SPREAD_PERCENTILES; without a value UNKNOWN. */
+/* The cells of LULL_SPREAD_PERCENTILES; without a value EMPTY. */
 struct lull_cell *lull_spread_percentiles(const struct lull_distribution *spread,
                                           struct lull_cell *cells);
 

@@ -40,6 +40,7 @@ struct open_call {
 struct syscallstats {
     struct lull_analysis head;
     bool is_filtered;
+    int64_t end_ns;        /* of the window */
     uint64_t n_unmeasured; /* calls whose begin was not seen */
     struct lull_slots callers_by_task;
     struct lull_slots names; /* label → small number of a name, from 1 */
@@ -137,17 +138,6 @@ static void count_outcome(struct call_row *row, int64_t code)
     lull_vec_push(&row->outcomes, (struct outcome){code, 1});
 }
 
-static void add_open(void *user, const struct lull_syscall_fact *fact)
-{
-    struct syscallstats *stats = user;
-    for (size_t i = 0; i < stats->open.count; i++) {
-        if (stats->open.items[i].task == fact->task)
-            return; /* a task is in one call at a time */
-    }
-    lull_vec_push(&stats->open,
-                  (struct open_call){fact->task, fact->name, fact->begin_ns, fact->end_ns});
-}
-
 static void syscallstats_syscall(void *user, const struct lull_syscall_fact *fact)
 {
     struct syscallstats *stats = user;
@@ -164,3 +154,285 @@ static void syscallstats_syscall(void *user, const struct lull_syscall_fact *fac
     lull_spread_add(&row->durations, fact->end_ns - fact->begin_ns);
     count_outcome(row, code_of(fact));
 }
+
+static int compare_callers(const void *a, const void *b)
+{
+    const struct caller *x = a, *y = b;
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    return (x->task > y->task) - (x->task < y->task);
+}
+
+static int compare_rows(const void *a, const void *b, void *user)
+{
+    const struct syscallstats *stats = user;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    uint64_t x_count = stats->rows.items[x].durations.count;
+    uint64_t y_count = stats->rows.items[y].durations.count;
+    if (x_count != y_count)
+        return x_count > y_count ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+static int compare_open(const void *a, const void *b)
+{
+    const struct open_call *x = a, *y = b;
+    if (x->begin_ns != y->begin_ns)
+        return x->begin_ns < y->begin_ns ? -1 : 1;
+    return (x->task > y->task) - (x->task < y->task);
+}
+
+static void add_open(void *user, const struct lull_syscall_fact *fact)
+{
+    struct syscallstats *stats = user;
+    if (lull_model_task(stats->head.model, fact->task)->is_dead || !is_wanted(stats, fact))
+        return;
+    lull_vec_push(&stats->open,
+                  (struct open_call){fact->task, fact->name, fact->begin_ns, fact->end_ns});
+}
+
+/* Rows are shown by count, equal ones as they came. */
+static void syscallstats_close(struct lull_analysis *analysis, int64_t end_ns)
+{
+    struct syscallstats *stats = (struct syscallstats *)analysis;
+    stats->end_ns = end_ns;
+    for (size_t i = 0; i < stats->callers.count; i++) {
+        struct caller *caller = &stats->callers.items[i];
+        g_qsort_with_data(caller->rows.items, (int)caller->rows.count, sizeof *caller->rows.items,
+                          compare_rows, stats);
+    }
+    if (stats->callers.count)
+        qsort(stats->callers.items, stats->callers.count, sizeof *stats->callers.items,
+              compare_callers);
+    lull_slots_free(&stats->callers_by_task); /* its indices are those of before */
+    lull_model_each_syscall(analysis->model, end_ns, add_open, stats);
+    if (stats->open.count)
+        qsort(stats->open.items, stats->open.count, sizeof *stats->open.items, compare_open);
+}
+
+/* {'success': 2883, 'ENOENT': 2} */
+static const char *outcomes_text(GString *text, const struct call_row *row)
+{
+    g_string_assign(text, "{");
+    for (size_t i = 0; i < row->outcomes.count; i++) {
+        const struct outcome *outcome = &row->outcomes.items[i];
+        const char *name = outcome->code == 0          ? "success"
+                           : outcome->code == NOT_TOLD ? "unknown"
+                                                       : lull_errno_name(outcome->code);
+        g_string_append(text, i ? ", '" : "'");
+        if (name)
+            g_string_append(text, name);
+        else
+            g_string_append_printf(text, "-%" G_GINT64_FORMAT, outcome->code);
+        g_string_append_printf(text, "': %" G_GUINT64_FORMAT, outcome->count);
+    }
+    g_string_append_c(text, '}');
+    return text->str;
+}
+
+static uint64_t errors_of(const struct call_row *row)
+{
+    uint64_t errors = 0;
+    for (size_t i = 0; i < row->outcomes.count; i++) {
+        if (row->outcomes.items[i].code > 0)
+            errors += row->outcomes.items[i].count;
+    }
+    return errors;
+}
+
+static struct lull_cell total_cell(unsigned __int128 sum)
+{
+    return lull_cell_integer(LULL_CELL_DURATION, (int64_t)MIN(sum, (unsigned __int128)INT64_MAX));
+}
+
+static const struct lull_result_column per_tid_columns[] = {
+    {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST},
+    {"System call", "SYSCALL", "syscall", LULL_CELL_SYSCALL, NULL, 0},
+    {"Call count", "COUNT", "count", LULL_CELL_NUMBER, "calls", 0},
+    {"Minimum call duration", "MIN", "min_ns", LULL_CELL_DURATION, NULL, 0},
+    {"Average call duration", "AVG", "avg_ns", LULL_CELL_DURATION, NULL, 0},
+    {"Maximum call duration", "MAX", "max_ns", LULL_CELL_DURATION, NULL, 0},
+    {"Call duration standard deviation", "STDEV", "stdev_ns", LULL_CELL_DURATION, NULL, 0},
+    LULL_SPREAD_PERCENTILES,
+    {"Total call duration", "TOTAL", "total_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},
+    {"Failed calls", "ERRORS", "errors", LULL_CELL_NUMBER, "calls", LULL_USE_OWN},
+    {"Return values count", "RETURNED", "return_values", LULL_CELL_STRING, NULL, 0},
+    {0},
+};
+
+static const struct lull_result_class per_tid_class = {
+    .name = "per-tid", .title = "System call statistics", .columns = per_tid_columns};
+
+struct caller_table {
+    const struct syscallstats *stats;
+    const struct caller *caller;
+};
+
+static void per_tid_row(const void *user, uint64_t index, struct lull_cell *cells)
+{
+    const struct caller_table *table = user;
+    const struct syscallstats *stats = table->stats;
+    const struct call_row *row = &stats->rows.items[table->caller->rows.items[index]];
+    const struct lull_model *model = stats->head.model;
+    *cells++ = lull_cell_host_of(&stats->head, lull_model_task(model, table->caller->task)->host);
+    *cells++ = lull_cell_text(LULL_CELL_SYSCALL, lull_model_label(model, row->name));
+    *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)row->durations.count);
+    cells = lull_spread_cells(&row->durations, cells);
+    cells = lull_spread_percentiles(&row->durations, cells);
+    *cells++ = total_cell(row->durations.sum);
+    *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)errors_of(row));
+    *cells = lull_cell_text(LULL_CELL_STRING, outcomes_text(stats->text, row));
+}
+
+static const struct lull_result_column total_columns[] = {
+    {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST},
+    {"Process", "PROCESS", "process", LULL_CELL_PROCESS, NULL, 0},
+    {"Total system call count", "CALLS", "calls", LULL_CELL_NUMBER, "calls", LULL_USE_BAR},
+    {"Total call duration", "TIME", "total_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},
+    {"Failed calls", "ERRORS", "errors", LULL_CELL_NUMBER, "calls", LULL_USE_OWN},
+    {0},
+};
+
+static const struct lull_result_class total_class = {
+    .name = "total", .title = "Per-TID system call statistics", .columns = total_columns};
+
+static void total_row(const void *user, uint64_t index, struct lull_cell *cells)
+{
+    const struct syscallstats *stats = user;
+    const struct caller *caller = &stats->callers.items[index];
+    const struct lull_model *model = stats->head.model;
+    unsigned __int128 sum = 0;
+    uint64_t errors = 0;
+    for (size_t i = 0; i < caller->rows.count; i++) {
+        const struct call_row *row = &stats->rows.items[caller->rows.items[i]];
+        sum += row->durations.sum;
+        errors += errors_of(row);
+    }
+    *cells++ = lull_cell_host_of(&stats->head, lull_model_task(model, caller->task)->host);
+    *cells++ = lull_cell_task(model, caller->task, caller->last_ns, true);
+    *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)caller->count);
+    *cells++ = total_cell(sum);
+    *cells = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)errors);
+}
+
+/* LAMI tells one row for each window and task, if there are several windows. */
+static const struct lull_result_column summary_columns[] = {
+    {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST},
+    {"Time range", "TIME RANGE", "time_range", LULL_CELL_TIME_RANGE, NULL, 0},
+    {"Process", "PROCESS", "process", LULL_CELL_PROCESS, NULL, 0},
+    {"Total system call count", "CALLS", "calls", LULL_CELL_NUMBER, "calls", 0},
+    {0},
+};
+
+static const struct lull_result_class summary_class = {.name = "summary",
+                                                       .title = "System call statistics - summary",
+                                                       .columns = summary_columns,
+                                                       .is_summary = true};
+
+static void summary_row(const void *user, uint64_t index, struct lull_cell *cells)
+{
+    const struct syscallstats *stats = user;
+    const struct caller *caller = &stats->callers.items[index];
+    const struct lull_model *model = stats->head.model;
+    *cells++ = lull_cell_host_of(&stats->head, lull_model_task(model, caller->task)->host);
+    *cells = lull_cell_integer(LULL_CELL_TIME_RANGE, stats->head.begin_ns);
+    cells++->end = stats->end_ns;
+    *cells++ = lull_cell_task(model, caller->task, caller->last_ns, true);
+    *cells = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)caller->count);
+}
+
+static const struct lull_result_column open_columns[] = {
+    {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST},
+    {"Process", "PROCESS", "process", LULL_CELL_PROCESS, NULL, 0},
+    {"System call", "SYSCALL", "syscall", LULL_CELL_SYSCALL, NULL, 0},
+    {"Call begin", "SINCE", "begin_ns", LULL_CELL_TIMESTAMP, NULL, 0},
+    {"Duration so far", "DURATION", "duration_ns", LULL_CELL_DURATION, NULL, 0},
+    {0},
+};
+
+static const struct lull_result_class open_class = {.name = "open",
+                                                    .title = "System calls that have not returned",
+                                                    .columns = open_columns,
+                                                    .is_own = true};
+
+static void open_row(const void *user, uint64_t index, struct lull_cell *cells)
+{
+    const struct syscallstats *stats = user;
+    const struct open_call *call = &stats->open.items[index];
+    const struct lull_model *model = stats->head.model;
+    *cells++ = lull_cell_host_of(&stats->head, lull_model_task(model, call->task)->host);
+    *cells++ = lull_cell_task(model, call->task, call->end_ns, true);
+    *cells++ = lull_cell_text(LULL_CELL_SYSCALL, lull_model_label(model, call->name));
+    if (call->begin_ns == INT64_MIN) {
+        cells[0].class = cells[1].class = LULL_CELL_UNKNOWN;
+        return;
+    }
+    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, call->begin_ns);
+    *cells = lull_cell_integer(LULL_CELL_DURATION, call->end_ns - call->begin_ns);
+}
+
+static void emit_caller(const struct syscallstats *stats, const struct caller *caller,
+                        struct lull_sink *sink)
+{
+    const struct lull_model *model = stats->head.model;
+    const struct lull_task *task = lull_model_task(model, caller->task);
+    const struct caller_table table = {stats, caller};
+    const char *comm = lull_model_comm(model, caller->task, caller->last_ns);
+    g_autofree char *subtitle =
+        task->pid >= 0 ? g_strdup_printf("%s (%d, TID: %d)", comm, task->pid, task->tid)
+                       : g_strdup_printf("%s (?, TID: %d)", comm, task->tid);
+    sink->table(sink, &(struct lull_result_table){.class = &per_tid_class,
+                                                  .subtitle = subtitle,
+                                                  .n_rows = caller->rows.count,
+                                                  .row = per_tid_row,
+                                                  .user = &table});
+}
+
+static void syscallstats_emit(struct lull_analysis *analysis, const struct lull_window *window,
+                              struct lull_sink *sink)
+{
+    struct syscallstats *stats = (struct syscallstats *)analysis;
+    (void)window;
+    if (stats->n_unmeasured) {
+        g_autofree char *note =
+            g_strdup_printf("%" G_GUINT64_FORMAT " calls are not counted, as their begin was not "
+                            "seen: how long they took is not known",
+                            stats->n_unmeasured);
+        sink->note(sink, note);
+    }
+    for (size_t i = 0; i < stats->callers.count; i++)
+        emit_caller(stats, &stats->callers.items[i], sink);
+    sink->table(sink, &(struct lull_result_table){.class = &total_class,
+                                                  .n_rows = stats->callers.count,
+                                                  .row = total_row,
+                                                  .user = stats});
+    if (analysis->params->is_lami && analysis->params->has_windows)
+        sink->table(sink, &(struct lull_result_table){.class = &summary_class,
+                                                      .n_rows = stats->callers.count,
+                                                      .row = summary_row,
+                                                      .user = stats});
+    sink->table(sink, &(struct lull_result_table){.class = &open_class,
+                                                  .n_rows = stats->open.count,
+                                                  .row = open_row,
+                                                  .user = stats});
+}
+
+static const char *const tags[] = {"syscall", "stats", NULL};
+static const struct lull_result_class *const tables[] = {&per_tid_class, &total_class,
+                                                         &summary_class, &open_class, NULL};
+
+const struct lull_analysis_class lull_analysis_syscallstats = {
+    .name = "syscallstats",
+    .title = "System call statistics",
+    .description = "Per-TID and global system call statistics",
+    .tags = tags,
+    .tables = tables,
+    .question = "syscalls",
+    .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_SYSCALL,
+    .size = sizeof(struct syscallstats),
+    .facts = {.syscall = syscallstats_syscall},
+    .open = syscallstats_open,
+    .close = syscallstats_close,
+    .emit = syscallstats_emit,
+    .free = syscallstats_free,
+};

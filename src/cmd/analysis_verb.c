@@ -26,6 +26,7 @@ static struct lull_result_view *open_view(const struct lull_args *args,
 {
     struct lull_result_options options = {
         .file = stdout,
+        .is_held = lull_lami_wants_progress(args),
         .has_hosts = lull_session_host_count(session) > 1 && params->host < 0,
         .analysis = lull_args_verb(args)->ask->analysis,
     };

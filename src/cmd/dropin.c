@@ -12,10 +12,23 @@
 #define PREFIX "lttng-"
 #define MI_SUFFIX "-mi"
 
+static bool has_option(const GArray *options, const char *name)
+{
+    for (guint i = 0; i < options->len; i++) {
+        if (strcmp(g_array_index(options, struct lull_option, i).name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Those that are not there yet. */
 static void add_options(GArray *options, const struct lull_option *more)
 {
     for (; more && more->name; more++) {
-        g_array_append_val(options, *more);
+        if (!has_option(options, more->name)) {
+            g_array_append_val(options, *more);
+        }
     }
 }
 

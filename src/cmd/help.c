@@ -190,7 +190,7 @@ void lull_help_program(FILE *file, const struct lull_view_style *style)
     print_heading(file, "Verbs", style);
     for (uint32_t i = 0; lull_verbs[i]; i++) {
         uint32_t at = (uint32_t)fprintf(file, "  %s", lull_verbs[i]->name);
-        wrap(file, lull_verbs[i]->summary, at, 14, width);
+        wrap(file, lull_verbs[i]->summary, at, 18, width);
     }
     fputs("\n'lull VERB --help' or 'lull help VERB' explains a verb, with examples; 'lull help "
           "filter' "

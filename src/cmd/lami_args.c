@@ -17,6 +17,10 @@ const struct lull_option lull_lami_options[] = {
     {.name = "test-compatibility",
      .kind = LULL_OPTION_FLAG,
      .help = "only say, by the exit status, whether the trace can be analysed"},
+    {.name = "limit",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "N",
+     .help = "at most N rows of a top; 0 or unlimited: all"},
     {.name = "output-progress", .kind = LULL_OPTION_FLAG, .help = "print lines of progress first"},
     {.name = NULL},
 };

@@ -7,7 +7,19 @@
 extern const struct lull_verb lull_verb_cputop;
 extern const struct lull_verb lull_verb_critpath;
 extern const struct lull_verb lull_verb_export;
+extern const struct lull_verb lull_verb_freq;
+extern const struct lull_verb lull_verb_futex;
 extern const struct lull_verb lull_verb_info;
+extern const struct lull_verb lull_verb_iolatencyfreq;
+extern const struct lull_verb lull_verb_iolatencystats;
+extern const struct lull_verb lull_verb_iolatencytop;
+extern const struct lull_verb lull_verb_iolog;
+extern const struct lull_verb lull_verb_iousagetop;
+extern const struct lull_verb lull_verb_irqfreq;
+extern const struct lull_verb lull_verb_irqlog;
+extern const struct lull_verb lull_verb_irqstats;
+extern const struct lull_verb lull_verb_memtop;
+extern const struct lull_verb lull_verb_nettop;
 extern const struct lull_verb lull_verb_print;
 extern const struct lull_verb lull_verb_requests;
 extern const struct lull_verb lull_verb_schedfreq;
@@ -15,12 +27,37 @@ extern const struct lull_verb lull_verb_schedlog;
 extern const struct lull_verb lull_verb_schedstats;
 extern const struct lull_verb lull_verb_schedtop;
 extern const struct lull_verb lull_verb_sync;
+extern const struct lull_verb lull_verb_syscallstats;
 
+/* clang-format off */
 const struct lull_verb *const lull_verbs[] = {
-    &lull_verb_critpath, &lull_verb_requests,   &lull_verb_info,     &lull_verb_print,
-    &lull_verb_sync,     &lull_verb_export,     &lull_verb_cputop,   &lull_verb_schedfreq,
-    &lull_verb_schedlog, &lull_verb_schedstats, &lull_verb_schedtop, NULL,
+    &lull_verb_critpath,
+    &lull_verb_requests,
+    &lull_verb_info,
+    &lull_verb_print,
+    &lull_verb_sync,
+    &lull_verb_export,
+    &lull_verb_cputop,
+    &lull_verb_schedtop,
+    &lull_verb_schedlog,
+    &lull_verb_schedstats,
+    &lull_verb_schedfreq,
+    &lull_verb_iousagetop,
+    &lull_verb_iolatencytop,
+    &lull_verb_iolatencystats,
+    &lull_verb_iolatencyfreq,
+    &lull_verb_iolog,
+    &lull_verb_syscallstats,
+    &lull_verb_futex,
+    &lull_verb_irqstats,
+    &lull_verb_irqlog,
+    &lull_verb_irqfreq,
+    &lull_verb_memtop,
+    &lull_verb_nettop,
+    &lull_verb_freq,
+    NULL,
 };
+/* clang-format on */
 
 extern const struct lull_topic lull_topic_filter;
 

@@ -258,12 +258,6 @@ uint32_t model_label(struct lull_model *model, const char *text)
     return model->labels.count - 1;
 }
 
-void lull_model_set_begin(struct lull_model *model, uint32_t host, int64_t begin_ns)
-{
-    struct machine *machine = model_machine(model, host);
-    machine->first_ns = MIN(machine->first_ns, begin_ns);
-}
-
 void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
                           void (*alarm)(void *user, int64_t time_ns), void *user)
 {

@@ -289,7 +289,7 @@ static void lami_table(struct lull_sink *sink, const struct lull_result_table *t
     }
     struct group *group = find_group(lami, table->class->name);
     const bool is_summary = table->class->is_summary;
-    const bool is_first = group == lami->groups.items && !is_summary;
+    const bool is_first = group == lami->groups.items && !is_summary && !lami->view.options.is_held;
     struct lull_line *line = is_first ? &lami->view.line : &group->text;
     struct lull_result_rows rows;
     if (is_summary) {

@@ -15,6 +15,7 @@
 struct lull_result_options {
     FILE *file;                   /* stays open */
     struct lull_view_style style; /* text only: colours, character set, width, local time */
+    bool is_held;                 /* LAMI: nothing is written before lull_result_finish() */
     bool has_hosts;               /* the session has several hosts: columns of LULL_USE_HOST */
     /* The only analysis that is told; NULL: several are, and JSON says so in each window. */
     const struct lull_analysis_class *analysis;

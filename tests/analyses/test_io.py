@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# lull syscallstats, io* and futex on recorded traces: against what lttng-analyses prints for them (differences_io.py says where
+# and why they differ), and sums that must hold on every trace. LULL is the program, LULL_SAMPLES the directory of the
+# unpacked samples.
+import json
+import os
+import subprocess
+import sys
+import tarfile
+
+import differences_io
+from tap import Tap
+
+lull = os.environ['LULL']
+samples = os.environ['LULL_SAMPLES']
+peer_file = os.path.join(os.environ['LULL_SOURCE'], 'tests', 'data', 'peer.tar.xz')
+tap = Tap()
+
+PEER_TRACES = {'django-client': 'django/client', 'django-httpd': 'django/httpd', 'django-db': 'django/db'}
+TRACES = [*PEER_TRACES.values(), 'truth/truth-disk-sync', 'truth/truth-disk-direct', 'truth/truth-tcp', 'truth/truth-chain',
+          'truth/truth-chain-nosys']
+
+
+def run(verb, *args):
+    done = subprocess.run([lull, verb, *args], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def compare_with_peer(archive, name, trace):
+    path = os.path.join(samples, trace)
+    peer, ours = {}, {}
+    for command in differences_io.COMMANDS:
+        peer[command] = json.load(archive.extractfile(f'./lami/{name}/{command}.json'))
+        ours[command] = run(command, '--lami', path)
+    found = differences_io.check(peer, ours)
+    tap.ok(not found.unexplained, f'{name}: all that differs from lttng-analyses is explained',
+           *map(str, found.unexplained[:10]))
+    # What is compared must be there at all: the peer found these in every one of the traces.
+    for difference in ('return-counts', 'out-of-range', 'added-calls', 'unknown-calls'):
+        tap.ok(found.explained[difference] > 0, f'{name}: {difference} was met')
+
+
+def window(verb, *args):
+    return run(verb, '--json', *args)['windows'][0]['tables']
+
+
+def total(rows, direction, key):
+    return sum(row[key] for row in rows if row['of'] == direction)
+
+
+def check_sums(trace):
+    path = os.path.join(samples, trace)
+    usage = window('iousagetop', '--limit', '0', path)
+    for direction in ('read', 'written'):
+        processes = total(usage.get('per-process-top', []), direction, 'total_bytes')
+        files = total(usage.get('per-file-top', []), direction, 'bytes')
+        tap.ok(processes == files, f'{trace}: bytes {direction} by processes are those of the files and the unknown',
+               processes, files)
+        parts = sum(total(usage.get('per-process-top', []), direction, f'{kind}_bytes')
+                    for kind in ('disk', 'net', 'socket', 'pipe', 'other', 'unknown'))
+        tap.ok(parts == processes, f'{trace}: bytes {direction} by kind of file sum up', parts, processes)
+    stats = window('iolatencystats', path)
+    counts = {row['category'].lower(): row['count'] for row in stats['syscall-latency-stats']}
+    for row in stats.get('disk-latency-stats', []):
+        counts['disk: ' + row['disk'] + ('' if row['requests'] == 'data' else ' (flush)')] = row['count']
+    for kind in ([], ['--freq-log'], ['--freq-uniform']):
+        bins = window('iolatencyfreq', *kind, path).get('freq', [])
+        sums = {name: 0 for name in counts}
+        for row in bins:
+            sums[row['of']] += row['count']
+        tap.ok(sums == counts, f'{trace}: histograms {kind} sum to the counts', sums, counts)
+    log = window('iolog', path).get('log', [])
+    tap.ok(len([row for row in log if row['category'] != 'close']) ==
+           sum(row['count'] for row in stats['syscall-latency-stats']), f'{trace}: the log has the calls of the statistics')
+
+
+def check_futexes(trace):
+    """The waits by waiter and waker are the waits on the futexes."""
+    found = window('futex', '--limit', '0', os.path.join(samples, trace))
+    for key in ('waits', 'wait_ns'):
+        futexes = sum(row[key] for row in found.get('futex', []))
+        pairs = sum(row[key] for row in found.get('wakers', []))
+        tap.ok(futexes == pairs, f'{trace}: futexes: {key} by waker sum up', futexes, pairs)
+    return sum(row['waits'] for row in found.get('futex', []))
+
+
+with tarfile.open(peer_file) as peer_archive:
+    for peer_name, peer_trace in PEER_TRACES.items():
+        tap.run(peer_name, compare_with_peer, peer_archive, peer_name, peer_trace)
+for one in TRACES:
+    tap.run(one, check_sums, one)
+tap.ok(sum(map(check_futexes, TRACES)) > 0, 'there were waits on futexes')
+sys.exit(tap.done())

@@ -1,0 +1,299 @@
+/* Analyses of what a machine did: interrupts, memory, network, frequencies. A few events at small
+ * times go through the model; what is expected is worked out by hand. */
+#include "lib/feed.h"
+#include "lib/table_sink.h"
+
+struct fixture {
+    struct lull_model *model;
+    struct lull_question_params params;
+    const struct lull_analysis_class *class;
+    struct lull_analysis *analysis;
+    struct table_sink sink;
+};
+
+/* The window begins at 0. */
+static void begin(struct fixture *f, const struct lull_analysis_class *class)
+{
+    f->class = class;
+    f->model = lull_model_new(NULL, class->groups);
+    lull_model_set_begin(f->model, 0, 0);
+    f->sink = table_sink_new();
+    f->analysis = g_malloc0(class->size);
+    *f->analysis = (struct lull_analysis){.class = class, .model = f->model, .params = &f->params};
+    if (class->open)
+        class->open(f->analysis);
+    lull_model_subscribe(f->model, &class->facts, f->analysis);
+}
+
+static void end(struct fixture *f, int64_t end_ns)
+{
+    const struct lull_window window = {.end_ns = end_ns};
+    f->class->close(f->analysis, end_ns);
+    f->class->emit(f->analysis, &window, &f->sink.sink);
+}
+
+static void set_up(struct fixture *f, gconstpointer data)
+{
+    f->params = (struct lull_question_params){.host = -1,
+                                              .sections = ~0u,
+                                              .min_ns = INT64_MIN,
+                                              .max_ns = INT64_MAX,
+                                              .min_bytes = INT64_MIN,
+                                              .max_bytes = INT64_MAX,
+                                              .freq_resolution = 2};
+}
+
+static void tear_down(struct fixture *f, gconstpointer data)
+{
+    f->class->free(f->analysis);
+    g_free(f->analysis);
+    lull_model_free(f->model);
+    g_string_free(f->sink.text, TRUE);
+}
+
+static void expect(const struct fixture *f, const char *text)
+{
+    g_assert_cmpstr(f->sink.text->str, ==, text);
+}
+
+/* ---- interrupts ---- */
+
+static void feed_interrupts(struct lull_model *model)
+{
+    feed_switch(model, 0, 0, 5, 0, 7, 0);
+    feed_irq(model, 0, 0, 10, 41, "ahci", true);
+    feed_irq(model, 0, 0, 11, 41, "ahci", false);
+    feed_irq(model, 0, 0, 20, 41, "usb", true); /* the line is shared */
+    feed_irq(model, 0, 0, 23, 41, "usb", false);
+    FEED(softirq_raise, 0, 0, 45, .have = ALL, .vec = 3);
+    feed_softirq(model, 0, 0, 50, 3, true);
+    feed_irq(model, 0, 0, 52, 42, "eth0", true);
+    feed_irq(model, 0, 0, 54, 42, "eth0", false);
+    feed_softirq(model, 0, 0, 60, 3, false);
+    feed_switch(model, 0, 0, 65, 7, 0, 1);
+    FEED(local_timer_entry, 0, 0, 70, 0);
+    FEED(hrtimer_entry, 0, 0, 71, 0);
+    FEED(hrtimer_exit, 0, 0, 72, 0);
+    FEED(local_timer_exit, 0, 0, 75, 0);
+    feed_softirq(model, 0, 0, 80, 9, true); /* does not end */
+}
+
+/* Deviation of 1 and 3: both are 1 off, squares 1 + 1 by n - 1 = 1: root of 2. */
+static void test_irq_stats(struct fixture *f, gconstpointer data)
+{
+    f->params.sections = LULL_SECTION_STATS;
+    begin(f, &lull_analysis_irq);
+    feed_interrupts(f->model);
+    end(f, 100);
+    expect(f, "hard-stats\nahci, usb 2 1 2.000 3 1.414 1 3 3 3 4 4\n"
+              "eth0 1 2 2.000 2 ? 2 2 2 2 2 2\n"
+              "soft-stats\nNET_RX 1 10 10.000 10 ? 10 10 10 10 10 8 1 5 5.000 5 ? 5 5 5 5\n"
+              "vector-stats\nhrtimer 1 1 1.000 1 ? 1 1 1 1 1 1\n"
+              "local timer 1 5 5.000 5 ? 5 5 5 5 5 4\n");
+}
+
+static void test_irq_log(struct fixture *f, gconstpointer data)
+{
+    f->params.sections = LULL_SECTION_LOG;
+    f->params.min_ns = 2;
+    begin(f, &lull_analysis_irq);
+    feed_interrupts(f->model);
+    end(f, 100);
+    expect(f, "log\n20..23 3 3 - 0 usb t7/-1/7\n52..54 2 2 - 0 eth0 t7/-1/7\n"
+              "50..60 10 8 45 0 NET_RX t7/-1/7\nvector-log\n70..75 5 4 0 local timer -\n");
+}
+
+static void test_irq_freq(struct fixture *f, gconstpointer data)
+{
+    f->params.sections = LULL_SECTION_FREQ;
+    f->params.irqs = (struct lull_numbers){(const int64_t[]){41}, 1};
+    begin(f, &lull_analysis_irq);
+    feed_interrupts(f->model);
+    end(f, 100);
+    expect(f, "freq [ahci, usb (41)]\n1.000 2.000 1\n2.000 3.000 1\n");
+}
+
+static void test_irq_choice(struct fixture *f, gconstpointer data)
+{
+    f->params.sections = LULL_SECTION_STATS;
+    f->params.softirqs = (struct lull_numbers){(const int64_t[]){3, 9}, 2};
+    f->params.is_lami = true;
+    begin(f, &lull_analysis_irq);
+    feed_interrupts(f->model);
+    end(f, 100);
+    expect(f, "soft-stats\n"
+              "NET_RX_SOFTIRQ 1 10 10.000 10 ? 10 10 10 10 10 8 1 5 5.000 5 ? 5 5 5 5\n");
+}
+
+static void test_irq_of_task(struct fixture *f, gconstpointer data)
+{
+    f->params.sections = LULL_SECTION_STATS;
+    f->params.tids = (struct lull_numbers){(const int64_t[]){8}, 1};
+    begin(f, &lull_analysis_irq);
+    feed_interrupts(f->model);
+    end(f, 100);
+    expect(f, "");
+}
+
+/* ---- memory ---- */
+
+#define PAGE(event, t, n)                                                                          \
+    FEED(page_##event, 0, 0, t, .have = UINT64_C(1) << LULL_FIELD_page_##event##_order,            \
+         .order = (n))
+
+static void feed_pages(struct lull_model *model)
+{
+    PAGE(alloc, 1, 0); /* it is not known yet who is there */
+    feed_switch(model, 0, 0, 5, 0, 7, 0);
+    PAGE(alloc, 10, 3);
+    PAGE(alloc, 11, 0);
+    PAGE(free, 12, 1);
+    feed_softirq(model, 0, 0, 13, 3, true);
+    PAGE(alloc, 14, 1);
+    feed_softirq(model, 0, 0, 15, 3, false);
+    feed_switch(model, 0, 0, 20, 7, 8, 1);
+    PAGE(free, 21, 3);
+    feed_switch(model, 0, 0, 30, 8, 0, 1);
+    FEED(page_free, 0, 0, 31, 0); /* without order */
+}
+
+static void test_memory(struct fixture *f, gconstpointer data)
+{
+    f->params.by_order = true;
+    begin(f, &lull_analysis_memtop);
+    feed_pages(f->model);
+    end(f, 100);
+    expect(f, "note: 1 events do not tell of how many pages they are: each counts as one\n"
+              "allocd\nt7/-1/7 2 9\ninterrupts/-1/-1 1 2\nunknown/-1/-1 1 1\nt8/-1/8 0 0\n"
+              "idle/-1/-1 0 0\n"
+              "freed\nt8/-1/8 1 8\nt7/-1/7 1 2\nidle/-1/-1 1 1\nunknown/-1/-1 0 0\n"
+              "interrupts/-1/-1 0 0\n"
+              "total\n12 11 1\n"
+              "by-order\n0 2 2 1 1\n1 1 2 1 2\n3 1 8 1 8\n");
+}
+
+static void test_memory_of_task(struct fixture *f, gconstpointer data)
+{
+    f->params.tids = (struct lull_numbers){(const int64_t[]){7}, 1};
+    begin(f, &lull_analysis_memtop);
+    feed_pages(f->model);
+    end(f, 100);
+    expect(f, "allocd\nt7/-1/7 2 9\nfreed\nt7/-1/7 1 2\ntotal\n9 2 7\n");
+}
+
+/* ---- network ---- */
+
+static void feed_segment(struct lull_model *model, int64_t t, bool is_send, uint32_t seq,
+                         uint32_t payload)
+{
+    struct feed_segment segment = {
+        .from = 1, .to = 2, .from_port = 4000, .to_port = 80, .seq = seq, .payload = payload};
+    if (!is_send) {
+        segment.from = 2, segment.to = 1;
+        segment.from_port = 80, segment.to_port = 4000;
+    }
+    feed_tcp(model, 0, 0, t, is_send, &segment);
+}
+
+/* Sequence numbers pass 2^32: 10 bytes before it, 20 in all; then the last 15 and 5 new ones; what
+ * comes after a gap is new. */
+static void test_connections(struct fixture *f, gconstpointer data)
+{
+    begin(f, &lull_analysis_nettop);
+    struct lull_model *model = f->model;
+    feed_switch(model, 0, 0, 5, 0, 7, 0);
+    feed_segment(model, 10, true, UINT32_MAX - 9, 20);
+    feed_segment(model, 11, true, UINT32_MAX - 4, 20);
+    feed_segment(model, 12, true, 100, 7);
+    feed_segment(model, 13, true, 107, 0);
+    feed_switch(model, 0, 0, 15, 7, 0, 1);
+    feed_softirq(model, 0, 0, 20, 3, true);
+    feed_segment(model, 21, false, 1, 1000);
+    feed_softirq(model, 0, 0, 22, 3, false);
+    FEED(netif_sent, 0, 0, 25, .have = WITHOUT(netif_sent, context_tid), .len = 74,
+         .device = feed_text("eth0"));
+    FEED(netif_received, 0, 0, 26, .have = WITHOUT(netif_received, context_tid), .len = 1040,
+         .device = feed_text("eth0"));
+    end(f, 100);
+    expect(f, "per-interface\neth0 1 74 2 1040\n" /* the packet above told no length */
+              "per-connection\ntcp 10.0.0.1:4000 10.0.0.2:80 t7/-1/7 4 47 15 1 1000\n");
+}
+
+/* On the loopback device each packet is seen twice. */
+static void test_loopback(struct fixture *f, gconstpointer data)
+{
+    begin(f, &lull_analysis_nettop);
+    struct lull_model *model = f->model;
+    for (int i = 0; i < 2; i++) {
+        feed_segment(model, 10 + i, i == 0, 1, 30);
+        feed_tcp(model, 0, 0, 10 + i, i == 1,
+                 &(struct feed_segment){1, 2, 4000, 80, 1, 0, 0, 30, 0});
+    }
+    end(f, 100);
+    expect(f, "per-interface\neth0 0 0 2 0\n"
+              "per-connection\ntcp 10.0.0.1:4000 10.0.0.2:80 ? 2 60 30 1 30\n");
+}
+
+/* ---- frequencies ---- */
+
+#define POWER(event, t, c, value)                                                                  \
+    FEED(cpu_##event, 0, c, t, .have = ALL, .state = (value), .cpu = (c))
+
+/* CPU 0: unknown to 10, 2 GHz to 40, 1 GHz to 100. Task 7 runs 5..50: 5 unknown, 30 at 2 GHz = 60
+ * cycles, 10 at 1 GHz = 10 cycles; task 8 from 50 on: 50 cycles. */
+static void test_cycles(struct fixture *f, gconstpointer data)
+{
+    f->params.sections = 0;
+    begin(f, &lull_analysis_freq);
+    struct lull_model *model = f->model;
+    feed_switch(model, 0, 0, 5, 0, 7, 0);
+    POWER(frequency, 10, 0, 2000000);
+    POWER(frequency, 20, 0, 2000000); /* nothing new */
+    POWER(frequency, 40, 0, 1000000);
+    feed_switch(model, 0, 0, 50, 7, 8, 0);
+    end(f, 100);
+    expect(f, "note: the frequency of a CPU is not known before the first event that tells it: "
+              "5.26 % of the time of tasks is not in their cycles\n" /* 5 of 95 */
+              "per-cpu-frequency\n0 2000000 30 0.300 30 60\n0 1000000 60 0.600 60 60\n"
+              "0 ? 10 0.100 5 ?\n"
+              "per-cpu-idle\n0 ? 1 100 1.000\n"
+              "per-task\nt7/-1/7 45 5 70 1750000\nt8/-1/8 50 0 50 1000000\n"
+              "per-task-frequency\nt7/-1/7 2000000 30 60\nt7/-1/7 1000000 10 10\nt7/-1/7 ? 5 ?\n"
+              "t8/-1/8 1000000 50 50\n");
+}
+
+/* Idle in state 2 from 20 to 50 and, once more, from 60 to the end. */
+static void test_idle_states(struct fixture *f, gconstpointer data)
+{
+    f->params.sections = LULL_SECTION_LOG;
+    begin(f, &lull_analysis_freq);
+    struct lull_model *model = f->model;
+    POWER(idle, 20, 0, 2);
+    POWER(idle, 50, 0, 0xffffffff);
+    POWER(idle, 60, 0, 2);
+    POWER(frequency, 60, 0, 800000);
+    end(f, 100);
+    expect(f, "per-cpu-frequency\n0 800000 40 0.400 0 0\n0 ? 60 0.600 0 ?\n"
+              "per-cpu-idle\n0 state 2 2 70 0.700\n0 not idle 1 10 0.100\n0 ? 1 20 0.200\n"
+              "log\n0..20 0 - ?\n20..50 0 - state 2\n50..60 0 - not idle\n0..60 0 ? -\n"
+              "60..100 0 800000 -\n60..100 0 - state 2\n");
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+#define CASE(name, function)                                                                       \
+    g_test_add("/analysis/machine/" name, struct fixture, NULL, set_up, function, tear_down)
+    CASE("irq-stats", test_irq_stats);
+    CASE("irq-log", test_irq_log);
+    CASE("irq-freq", test_irq_freq);
+    CASE("irq-choice", test_irq_choice);
+    CASE("irq-of-task", test_irq_of_task);
+    CASE("memory", test_memory);
+    CASE("memory-of-task", test_memory_of_task);
+    CASE("connections", test_connections);
+    CASE("loopback", test_loopback);
+    CASE("cycles", test_cycles);
+    CASE("idle-states", test_idle_states);
+    return g_test_run();
+}

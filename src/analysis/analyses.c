@@ -13,6 +13,7 @@ const struct lull_analysis_class *const lull_analyses[] = {
     &lull_analysis_memtop,
     &lull_analysis_nettop,
     &lull_analysis_freq,
+    &lull_analysis_timeline,
     NULL,
 };
 

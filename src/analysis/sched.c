@@ -342,6 +342,16 @@ static int compare_by_tid(const void *a, const void *b, void *user)
                                  : (left > right) - (left < right);
 }
 
+/* Longest in all first. */
+static int compare_by_sum(const void *a, const void *b, void *user)
+{
+    const struct wakee *left = a, *right = b;
+    if (left->latency.sum != right->latency.sum) {
+        return left->latency.sum > right->latency.sum ? -1 : 1;
+    }
+    return compare_by_tid(a, b, user);
+}
+
 static void sort_wakees(struct sched *sched, int (*compare)(const void *, const void *, void *))
 {
     if (sched->wakees.count) {
@@ -357,9 +367,13 @@ static void emit_stats(struct sched *sched, struct lull_sink *sink)
                               .class = &total_class, .n_rows = 1, .row = total_row, .user = sched});
     }
     if (sched->groupings & LULL_GROUPING_TID) {
-        sort_wakees(sched, compare_by_name);
+        const struct lull_question_params *params = sched->head.params;
+        const uint64_t n = sched->wakees.count;
+        sort_wakees(sched, params->is_report ? compare_by_sum : compare_by_name);
         sink->table(sink, &(struct lull_result_table){.class = &tid_class,
-                                                      .n_rows = sched->wakees.count,
+                                                      .n_rows = params->is_report && params->limit
+                                                                    ? MIN(n, params->limit)
+                                                                    : n,
                                                       .row = tid_row,
                                                       .user = sched});
     }
@@ -411,7 +425,7 @@ static void emit_freq(struct sched *sched, struct lull_sink *sink)
         lull_histograms_emit(&list, params, &freq_class, series, sink);
         lull_histograms_clear(&list);
     }
-    if (sched->groupings & LULL_GROUPING_TID) {
+    if ((sched->groupings & LULL_GROUPING_TID) && !params->is_report) {
         add_wakees(sched, &list);
         lull_histograms_emit(&list, params, &freq_class, series, sink);
         lull_histograms_clear(&list);

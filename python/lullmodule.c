@@ -66,6 +66,7 @@ static PyObject *module_open(PyObject *module, PyObject *args)
     self->reading = (struct reading){0};
     self->generation = 0;
     self->is_busy = false;
+    self->is_filtered = false;
     self->names = g_hash_table_new(NULL, NULL);
     self->session = lull_session_new();
     g_autoptr(GError) error = NULL;

@@ -32,6 +32,7 @@ struct session {
     struct reading reading;
     uint64_t generation; /* counts readings */
     bool is_busy;        /* some thread reads without the GIL */
+    bool is_filtered;    /* events that a filter rejects are left out */
     GHashTable *names;   /* of the library's strings, by address: their str objects */
 };
 

@@ -72,6 +72,22 @@ PyObject *session_name(struct session *self, const char *name)
     return str;
 }
 
+static PyObject *session_filter(PyObject *object, PyObject *args)
+{
+    struct session *self = (struct session *)object;
+    const char *text;
+    g_autoptr(GError) error = NULL;
+    if (!PyArg_ParseTuple(args, "z", &text) || !session_is_free(self))
+        return NULL;
+    if (text == NULL && !self->is_filtered)
+        Py_RETURN_NONE;
+    if (!lull_session_filter(self->session, text, false, &error))
+        return raise_error(self->state, error->message);
+    self->generation++;
+    self->is_filtered = text != NULL;
+    Py_RETURN_NONE;
+}
+
 /* ---- what there is ---- */
 
 /* Appends and releases `item`, which may be NULL. Releases the list if that fails. */
@@ -296,6 +312,7 @@ static PyMethodDef methods[] = {
     {"losses", session_losses, METH_NOARGS, NULL},
     {"range", session_range, METH_NOARGS, NULL},
     {"classes", session_classes, METH_NOARGS, NULL},
+    {"filter", session_filter, METH_VARARGS, NULL},
     {"count", session_count, METH_VARARGS, NULL},
     {"join", session_join, METH_NOARGS, NULL},
     {"events", session_events, METH_VARARGS, NULL},

@@ -14,8 +14,10 @@ enum mark {
     MARK_ENUM_UNSIGNED,
     MARK_ENUM_NONE_SIGNED, /* no label covers the value */
     MARK_ENUM_NONE_UNSIGNED,
+    MARK_BOOLEAN,
     MARK_REAL,
-    MARK_TEXT, /* the bytes stand behind */
+    MARK_TEXT,  /* the bytes stand behind */
+    MARK_BYTES, /* the same */
 };
 
 struct entry {
@@ -57,7 +59,9 @@ static void on_end(void *user, enum lull_visit_kind kind)
 
 static void on_integer(void *user, const char *name, const struct lull_visit_int *value)
 {
-    if (!value->is_enum) {
+    if (value->is_boolean) {
+        add(user, MARK_BOOLEAN, name, value->bits, 0);
+    } else if (!value->is_enum) {
         add(user, value->is_signed ? MARK_SIGNED : MARK_UNSIGNED, name, value->bits, 0);
     } else if (value->label == NULL) {
         add(user, value->is_signed ? MARK_ENUM_NONE_SIGNED : MARK_ENUM_NONE_UNSIGNED, name,
@@ -76,17 +80,31 @@ static void on_real(void *user, const char *name, double value)
     add(user, MARK_REAL, name, bits, 0);
 }
 
-static void on_text(void *user, const char *name, struct lull_text value)
+static void add_bytes(void *user, enum mark mark, const char *name, struct lull_text value)
 {
-    struct entry *entry = add(user, MARK_TEXT, name, 0, value.length);
+    struct entry *entry = add(user, mark, name, 0, value.length);
     if (value.length > 0)
         memcpy(entry + 1, value.data, value.length);
 }
 
+static void on_text(void *user, const char *name, struct lull_text value)
+{
+    add_bytes(user, MARK_TEXT, name, value);
+}
+
+static void on_blob(void *user, const char *name, struct lull_text bytes, const char *media_type)
+{
+    add_bytes(user, MARK_BYTES, name, bytes);
+}
+
 bool tape_record(struct tape *tape, const struct lull_event *event, char **damage)
 {
-    static const struct lull_visitor visitor = {
-        .begin = on_begin, .end = on_end, .integer = on_integer, .real = on_real, .text = on_text};
+    static const struct lull_visitor visitor = {.begin = on_begin,
+                                                .end = on_end,
+                                                .integer = on_integer,
+                                                .real = on_real,
+                                                .text = on_text,
+                                                .blob = on_blob};
     g_autoptr(GError) error = NULL;
     tape->length = 0;
     if (lull_event_visit(event, &visitor, tape, &error))
@@ -140,11 +158,15 @@ static PyObject *value_of(const struct entry *entry, struct session *session)
         return enum_value(entry, session, true, false);
     case MARK_ENUM_NONE_UNSIGNED:
         return enum_value(entry, session, false, false);
+    case MARK_BOOLEAN:
+        return PyBool_FromLong(entry->bits != 0);
     case MARK_REAL:
         memcpy(&real, &entry->bits, sizeof real);
         return PyFloat_FromDouble(real);
     case MARK_TEXT:
         return text_to_str((const char *)(entry + 1), entry->length);
+    case MARK_BYTES:
+        return PyBytes_FromStringAndSize((const char *)(entry + 1), (Py_ssize_t)entry->length);
     case MARK_CONTEXT:
     case MARK_PAYLOAD:
     case MARK_END:

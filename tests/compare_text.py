@@ -62,18 +62,29 @@ def lines(command, zone):
         child.wait()
 
 
-def compare(tap, lull, options, path, zone="UTC"):
+def first_difference(lull, options, path, zone="UTC", limit=None, is_part=False):
+    """(lines compared, those with stale strings, lines that tell of the first difference); with is_part babeltrace2 may
+    have given up before the end."""
     stale, count = Stale(), 0
     ours = lines([lull, "print", "--format=babeltrace", *options, path], zone)
     theirs = lines(["babeltrace2", *options, path], zone)
-    name = f"{os.path.basename(path)} {' '.join(options)} TZ={zone}"
-    for mine, other in itertools.zip_longest(ours, theirs, fillvalue=b""):
+    for mine, other in itertools.islice(itertools.zip_longest(ours, theirs, fillvalue=b""), limit):
+        if is_part and other == b"":
+            break
         count += 1
         if mine != other and not stale.explains(mine, other):
-            tap.ok(False, name, f"line {count}", f"lull:        {mine[:500]!r}", f"babeltrace2: {other[:500]!r}")
-            return
+            return count, stale.count, [f"line {count}", f"lull:        {mine[:500]!r}", f"babeltrace2: {other[:500]!r}"]
         stale.remember(other)
-    tap.ok(count > 0, f"{name} ({count} lines, {stale.count} with a stale string)", "no line was printed")
+    return count, stale.count, []
+
+
+def compare(tap, lull, options, path, zone="UTC"):
+    name = f"{os.path.basename(path)} {' '.join(options)} TZ={zone}"
+    count, stale, difference = first_difference(lull, options, path, zone)
+    if difference:
+        tap.ok(False, name, *difference)
+    else:
+        tap.ok(count > 0, f"{name} ({count} lines, {stale} with a stale string)", "no line was printed")
 
 
 def traces_in(folder):

@@ -5,7 +5,7 @@
 
 FOLDER (or LULL_CONFORMANCE) holds traces at any depth: `tests/data/ctf-traces` of efficios/babeltrace, `ctf/src/main/resources` of
 eclipse-tracecompass/tracecompass-test-traces. None of them is part of this project. What babeltrace2 reads, lull
-must read to the same events, times and values; what it refuses, lull must refuse with a message, or REASONS
+must read to the same events, times and values, and print to the same text; what it refuses, lull must refuse with a message, or REASONS
 must say why lull is right. A trace of CTF 2 (babeltrace2 2.0 has none) is compared with babeltrace2's reading of the
 trace that it was converted from, if that is in one of the folders too.
 Exit status: 0 all as it should be, 1 something is not, 77 (skipped) without babeltrace2 or a folder.
@@ -20,6 +20,7 @@ import subprocess
 import sys
 
 import compare_babeltrace as peer
+import compare_text
 
 # Where lull and babeltrace2 2.0 do not agree and lull is right: end of the trace's path, and why.
 REASONS = {
@@ -83,6 +84,15 @@ def counts_nanoseconds(lull, path):
     return all(trace["clock"]["frequency_hz"] == 10**9 for trace in json.loads(out)["traces"])
 
 
+def compare_texts(row, lull, limit, is_part=False):
+    """What `--format=babeltrace` prints; with is_part only what babeltrace2 printed before it gave up."""
+    for options in ([], ["--names=all", "--fields=all", "--clock-cycles"]):
+        _, _, difference = compare_text.first_difference(lull, options, row.path, limit=limit or None, is_part=is_part)
+        if difference:
+            row.details.append("\n".join([" ".join(["text", *options]), *difference]))
+            row.is_right, row.verdict = False, f"{row.verdict}; the text differs"
+
+
 def compare_readable(row, lull, reference, limit):
     compare = peer.compare if counts_nanoseconds(lull, row.path) else peer.compare_rounded
     try:
@@ -93,6 +103,8 @@ def compare_readable(row, lull, reference, limit):
     row.verdict = "same" if row.is_right else f"{len(row.details)} differ"
     if row.is_right and stale:
         row.verdict += f" ({stale} stale texts of babeltrace2)"
+    if reference == row.path:
+        compare_texts(row, lull, limit)
 
 
 def examine(row, lull, folders, limit):
@@ -112,9 +124,11 @@ def examine(row, lull, folders, limit):
         row.verdict = f"only babeltrace2 reads it: {message}"
     elif own_status == 0:
         row.verdict = f"only lull reads it; babeltrace2: {peer_message(peer_text)}"
+        compare_texts(row, lull, limit, is_part=True)
     else:
         row.is_right = bool(message)
         row.verdict = f"both find it damaged: {message or 'without a message'}"
+        compare_texts(row, lull, limit, is_part=True)
 
 
 def main():

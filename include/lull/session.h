@@ -113,6 +113,13 @@ void lull_session_limit(struct lull_session *session, int64_t begin_ns, int64_t 
 /** Leaves out streams of other hosts (host < 0: all hosts) and other CPUs (cpu < 0: all CPUs).
  * Rewinds. */
 void lull_session_select(struct lull_session *session, int32_t host, int32_t cpu);
+/** From now on only events for which `expression` is true are handed out and counted; NULL: all.
+ * The language is that of --filter (docs/FILTER.md). Times in it that have no zone are UTC, or
+ * local ones if `is_local`. What it rejects by name, host, CPU or time is not decoded. False and
+ * LULL_ERROR_USAGE if it is wrong: the message gives column and reason; nothing has changed then.
+ * Rewinds. */
+bool lull_session_filter(struct lull_session *session, const char *expression, bool is_local,
+                         GError **error);
 
 /** Leaves out of each trace what lies outside of the time in which all its streams have packets.
  * False and an error if there is no such time for a trace; nothing has changed then. Rewinds. */
@@ -123,7 +130,8 @@ enum lull_order {
     LULL_ORDER_ADDED,      /**< by trace and stream, as they were added; one clock for a host */
     LULL_ORDER_BABELTRACE, /**< as Babeltrace 2 does: by the traces' UUIDs, names, the ids of stream
                                 class and stream; each trace's clock is what its metadata says, even
-                                if traces of one host disagree */
+                                if traces of one host disagree, and clocks that do not count
+                                nanoseconds are rounded as doubles are */
 };
 
 /** Sets the order for what is read from now on, and rewinds. */

@@ -194,28 +194,36 @@ class Session:
 
         Returns a dict of host name to lull.HostClock. Hosts that exchanged nothing keep their own clock.
         """
+        self._session.filter(None)  # all packets count
         return {host: HostClock(is_joined, bound_ns if bound_ns >= 0 else None)
                 for host, (is_joined, bound_ns) in zip(self._hosts, self._session.join())}
 
-    def events(self, *names, begin=None, end=None, host=None, cpu=None):
+    def events(self, *names, begin=None, end=None, host=None, cpu=None, filter=None):
         """An iterator over the events with one of these names, in order of time.
 
         A name that ends with * stands for all with that beginning; without names, all events. Only events with
         begin <= time < end are read (nanoseconds, or a datetime with time zone), only those of one host (name or index)
-        and of one CPU, if these are given. Each is a lull.Event, which may be kept.
+        and of one CPU, if these are given. `filter` is an expression in the language of --filter, such as
+        'next_comm =~ "postgres*" && prev_prio < 20'; times in it are UTC if they name no zone. Each event is a lull.Event,
+        which may be kept.
         """
-        return self._session.events(names or ("*",), *self._window(begin, end, host, cpu))
+        window = self._window(begin, end, host, cpu)
+        self._session.filter(filter)
+        return self._session.events(names or ("*",), *window)
 
-    def count(self, *names, begin=None, end=None, host=None, cpu=None):
-        """How many events of each name there are: a collections.Counter. Arguments as for events(); nothing is decoded."""
+    def count(self, *names, begin=None, end=None, host=None, cpu=None, filter=None):
+        """How many events of each name there are: a collections.Counter. Arguments as for events(); nothing is decoded but
+        what a filter looks at."""
         counts = collections.Counter()
         classes = self.classes()
-        for number, count in self._session.count(*self._window(begin, end, host, cpu)):
+        window = self._window(begin, end, host, cpu)
+        self._session.filter(filter)
+        for number, count in self._session.count(*window):
             if _matches(classes[number].name, names or ("*",)):
                 counts[classes[number].name] += count
         return counts
 
-    def columns(self, names, fields=None, *, begin=None, end=None, host=None, cpu=None, text="fixed"):
+    def columns(self, names, fields=None, *, begin=None, end=None, host=None, cpu=None, filter=None, text="fixed"):
         """The fields of all events of these names (one str or several), each as one array: a lull.Columns, which is a dict.
 
         `fields` are paths as Event takes them ("prev_tid", "context.tid", "network_header.ipv4.saddr"), and "event.cpu"
@@ -250,6 +258,7 @@ class Session:
         # 64 bindings are what one reading can have.
         if len(plans) > 64:
             raise Error(f"columns() gives at most 64 fields at a time, not {len(plans)}")
+        self._session.filter(filter)
         count, times, data = self._session.columns(names, [plan.wish() for plan in plans], *window)
         columns = Columns()
         columns["time_ns"] = _numbers(numpy, times, "q")

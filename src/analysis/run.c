@@ -405,6 +405,9 @@ struct lull_runner *lull_runner_new(struct lull_session *session,
         find_coverage(runner);
     }
     runner->model = lull_model_new(session, groups);
+    for (uint32_t host = 0; session && host < lull_session_host_count(session); host++) {
+        lull_model_set_begin(runner->model, host, runner->coverage[host].first_ns);
+    }
     subscribe(runner);
     return runner;
 }

@@ -11,13 +11,16 @@ struct lull_clock_map {
     uint64_t offset_cycles;
     int64_t delta_ns; /* to the clock of the host's first trace */
     struct lull_clock_transform transform;
-    bool is_linear; /* joined = value + base, with wrapping */
+    bool in_doubles; /* computed with doubles, to the nanosecond that babeltrace2 gives */
+    bool is_linear;  /* joined = value + base, with wrapping */
     uint64_t base;
 };
 
 void lull_clock_map_init(struct lull_clock_map *map, uint64_t frequency, int64_t offset_s,
                          uint64_t offset_cycles, int64_t delta_ns,
                          const struct lull_clock_transform *transform);
+/* Computes as babeltrace2 does from now on. Clocks of 1 GHz come out the same. */
+void lull_clock_map_use_doubles(struct lull_clock_map *map);
 
 /* The general cases of the functions below. */
 int64_t lull_clock_map_slow(const struct lull_clock_map *map, uint64_t value);

@@ -1,20 +1,19 @@
 /* lull export: what was selected, as a new trace. */
+#include <stdio.h>
 #include <string.h>
 
 #include <lull/error.h>
 
 #include "cmd/event_args.h"
+#include "cmd/interrupt.h"
 #include "cmd/join_args.h"
 #include "kernel/running_filter.h"
 #include "source/export.h"
 
-static bool write_events(struct lull_session *session, struct lull_running_filter *filter,
-                         const struct lull_args *args, GError **error)
+static bool write_events(struct lull_export *export, struct lull_session *session,
+                         struct lull_running_filter *filter, const struct lull_args *args,
+                         GError **error)
 {
-    struct lull_export *export = lull_export_new(session, lull_args_text(args, "ctf2"), error);
-    if (!export) {
-        return false;
-    }
     const struct lull_event *event;
     struct lull_progress progress;
     lull_progress_begin(&progress, args, session, "exporting", false);
@@ -27,8 +26,42 @@ static bool write_events(struct lull_session *session, struct lull_running_filte
     }
     is_written = is_written && lull_export_finish(export, error);
     lull_progress_end(&progress);
-    lull_export_free(export);
     return is_written;
+}
+
+static void remove_part(void *path)
+{
+    lull_export_remove_part(path);
+}
+
+/* A program that is broken off leaves nothing half-written either. */
+static bool write_traces(struct lull_session *session, struct lull_running_filter *filter,
+                         const struct lull_args *args, GError **error)
+{
+    struct lull_interrupt interrupt;
+    const char *path = lull_args_text(args, "ctf2");
+    bool is_written = false;
+    lull_interrupt_begin(&interrupt);
+    struct lull_export *export = lull_export_new(session, path, error);
+    if (export) {
+        lull_interrupt_watch(&interrupt, remove_part, (void *)path);
+        is_written = write_events(export, session, filter, args, error);
+        lull_export_free(export);
+    }
+    lull_interrupt_end(&interrupt);
+    return is_written;
+}
+
+/* What was damaged is not in the new traces; they say so. */
+static int report(struct lull_session *session, bool is_written)
+{
+    const int status = lull_args_report_problems(session);
+    if (is_written && status != 0) {
+        fputs("lull: what could not be read is not in the new traces; they count it as lost "
+              "packets\n",
+              stderr);
+    }
+    return is_written ? status : 1;
 }
 
 static int export_session(const struct lull_args *args, struct lull_session *session,
@@ -38,10 +71,9 @@ static int export_session(const struct lull_args *args, struct lull_session *ses
     if (!filter) {
         return 1;
     }
-    bool is_written = write_events(session, filter, args, error);
-    int status = lull_args_report_problems(session);
+    int status = report(session, write_traces(session, filter, args, error));
     lull_running_filter_free(filter);
-    return is_written ? status : 1;
+    return status;
 }
 
 static int run(const struct lull_args *args, GError **error)
@@ -115,7 +147,8 @@ const struct lull_verb lull_verb_export = {
         "together. With --no-sync each machine keeps its own clock.\n"
         "\n"
         "DIR must not exist. It appears when it is whole: until then it is called DIR.part, which "
-        "is removed if something goes wrong.\n"
+        "is removed if something goes wrong, or if you break the export off. What is damaged in "
+        "the input is left out, and counted as a lost packet in the new trace.\n"
         "\n"
         "--tid and --comm keep the events that happened while that task ran on the CPU, as in "
         "'lull print'.",

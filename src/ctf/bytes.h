@@ -16,6 +16,9 @@ struct lull_bytes_ops {
                      const char **why);
     void (*close)(struct lull_bytes *bytes);
     void (*free)(struct lull_bytes *bytes);
+    /* May be NULL. The same bytes to be read by another thread, not open; not itself thread-safe.
+     */
+    struct lull_bytes *(*share)(const struct lull_bytes *bytes);
     /* May be NULL. The file that a byte lies in, and at which of its bytes, for messages. */
     const char *(*where)(const struct lull_bytes *bytes, uint64_t *offset);
 };

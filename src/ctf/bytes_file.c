@@ -49,10 +49,18 @@ static void file_free(struct lull_bytes *base)
     g_free(file);
 }
 
+static struct lull_bytes *file_share(const struct lull_bytes *base)
+{
+    return lull_bytes_of_file(((const struct file_bytes *)base)->path);
+}
+
 struct lull_bytes *lull_bytes_of_file(const char *path)
 {
-    static const struct lull_bytes_ops ops = {
-        .open = file_open, .read = file_read, .close = file_close, .free = file_free};
+    static const struct lull_bytes_ops ops = {.open = file_open,
+                                              .read = file_read,
+                                              .close = file_close,
+                                              .free = file_free,
+                                              .share = file_share};
     struct file_bytes *file = g_new0(struct file_bytes, 1);
     file->base.ops = &ops;
     file->path = g_strdup(path);

@@ -15,6 +15,7 @@ enum lull_packet_flags {
     LULL_PACKET_CUT = 1 << 4,      /* the file ends before the packet does */
     LULL_PACKET_GAP = 1 << 5,      /* damaged bytes lie before it */
     LULL_PACKET_REPORTED = 1 << 6, /* its damage has been told */
+    LULL_PACKET_DAMAGED = 1 << 8,  /* reading it came to an end before its content did */
     LULL_PACKET_OPEN_END = 1 << 7, /* the tracer died before it wrote the end; that is the last
                                       event's time */
 };

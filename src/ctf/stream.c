@@ -25,6 +25,7 @@ const char *lull_ctf_stream_where(const struct lull_ctf_stream *s, uint64_t *off
 void lull_ctf_stream_damaged(struct lull_ctf_stream *s, uint64_t pos, const char *why)
 {
     struct lull_packet *packet = lull_ctf_stream_packet_at(s, s->packet);
+    packet->flags |= LULL_PACKET_DAMAGED;
     if (packet->flags & (LULL_PACKET_REPORTED | LULL_PACKET_CUT))
         return;
     packet->flags |= LULL_PACKET_REPORTED;
@@ -201,7 +202,7 @@ bool lull_ctf_stream_next_packet(struct lull_ctf_stream *s)
         lull_ctf_stream_finish(s);
     while (!s->is_done) {
         s->packet++;
-        if (s->packet >= s->list.packets->len) {
+        if (s->packet >= s->end_packet) {
             lull_ctf_stream_finish(s);
             break;
         }
@@ -293,6 +294,7 @@ void lull_ctf_stream_start(struct lull_ctf_stream *s, const struct lull_clock_ma
     make_memory(s, fields_size);
     s->last_ns = INT64_MIN;
     s->packet = first_packet(s) - 1;
+    s->end_packet = s->list.packets->len;
     if (s->packet + 1 >= s->list.packets->len)
         lull_ctf_stream_finish(s);
     else if (s->list.in_order)
@@ -315,6 +317,7 @@ void lull_ctf_stream_feed(struct lull_ctf_stream *s, const struct lull_ctf_plan 
     s->list.file_size = packet->offset + packet->bits / 8;
     s->is_done = false;
     s->packet = -1;
+    s->end_packet = 1;
 }
 
 uint64_t lull_ctf_stream_progress(const struct lull_ctf_stream *s)

@@ -26,7 +26,8 @@ struct lull_ctf_stream {
     uint64_t header_bits;  /* of its header and context */
     bool at_end;           /* the content ends at `limit` */
     bool is_done, is_open, has_warned_order;
-    int64_t packet; /* index of the current one */
+    int64_t packet;     /* index of the current one */
+    int64_t end_packet; /* of those that are read: behind the last */
     int32_t cpu;
     uint8_t *memory;
     struct lull_tally tally;
@@ -79,6 +80,18 @@ void lull_ctf_stream_sum(struct lull_ctf_stream *stream, uint64_t *counts,
                          struct lull_tally *tally);
 /* Finds the times of packets whose context has none, by reading all of the stream. */
 void lull_ctf_stream_measure(struct lull_ctf_stream *stream);
+
+/* Several threads may count or sum one stream, each with a twin of it and packets of its own:
+ * packets first … end - 1, where end is what this returns for a part of at least `bytes`, if there
+ * are so many. 0 if `stream`, which has been started, is read as a whole only: because something is
+ * carried over from packet to packet, or its bytes cannot be shared. */
+uint32_t lull_ctf_stream_part_end(const struct lull_ctf_stream *stream, uint32_t first,
+                                  uint64_t bytes);
+/* A twin has the packets of `stream`, which must outlive it, but state and bytes of its own. It is
+ * freed like any other. Not thread-safe; to start, limit and read it is. */
+struct lull_ctf_stream *lull_ctf_stream_twin(const struct lull_ctf_stream *stream);
+/* After its start: limits the twin to these packets. */
+void lull_ctf_stream_limit(struct lull_ctf_stream *twin, uint32_t first, uint32_t end);
 
 /* Bytes read since the begin of the file. */
 uint64_t lull_ctf_stream_progress(const struct lull_ctf_stream *stream);

@@ -262,6 +262,23 @@ static void reach(struct lull_ctf_out_stream *out, uint64_t value)
 
 /* ---- losses ---- */
 
+/* What could not be read of it counts as a lost packet behind it: how many events that were, nobody
+ * knows. */
+static bool is_damaged(const struct lull_packet *packet)
+{
+    return (packet->flags & (LULL_PACKET_CUT | LULL_PACKET_DAMAGED)) != 0;
+}
+
+/* Packets that are lost behind the last one that is written. */
+static uint64_t lost_at_end(const struct lull_ctf_out_stream *out)
+{
+    const struct lull_packet_list *list = &out->in->list;
+    uint64_t lost = is_damaged(packet_at(out, out->end - 1));
+    if (out->end == list->packets->len && (list->missing > 0 || list->damaged_tail))
+        lost += MAX(list->missing, 1);
+    return lost;
+}
+
 /* Steps over one packet of the input: what was lost with it gets packets of its own in the output,
  * so that the times between which it was lost are kept. */
 static bool account(struct lull_ctf_out_stream *out, int64_t index, GError **error)
@@ -272,7 +289,7 @@ static bool account(struct lull_ctf_out_stream *out, int64_t index, GError **err
     lull_packet_lost(out->layout->stream, before, packet, &events, &packets);
     if (index == out->first)
         packets = 0; /* they are before the begin of what is written */
-    if (before != NULL && (before->flags & LULL_PACKET_CUT) && index > out->first)
+    if (before != NULL && index > out->first && is_damaged(before))
         packets++;
     bool is_first = index == out->first;
     bool has_news = out->n_events > 0 || !out->is_told || packets > 0;
@@ -433,8 +450,7 @@ bool lull_ctf_out_stream_finish(struct lull_ctf_out_stream *out, GError **error)
         reach(out, last->end);
     if ((out->n_events > 0 || !out->is_told || out->has_begin) && !flush(out, error))
         return false;
-    if (!(last->flags & LULL_PACKET_CUT))
-        return true;
-    out->sequence++;
-    return flush(out, error);
+    uint64_t lost = lost_at_end(out);
+    out->sequence += lost;
+    return lost == 0 || flush(out, error);
 }

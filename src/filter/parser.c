@@ -516,3 +516,18 @@ void lull_filter_attach(struct lull_filter *filter, struct lull_session *session
 {
     lull_session_set_filter(session, &filter->base);
 }
+
+bool lull_session_filter(struct lull_session *session, const char *expression, bool is_local,
+                         GError **error)
+{
+    struct lull_filter *filter = NULL;
+    if (expression != NULL)
+        filter = lull_filter_parse(expression, is_local, error);
+    if (expression != NULL && filter == NULL)
+        return false;
+    if (filter != NULL)
+        lull_filter_attach(filter, session);
+    else
+        lull_session_set_filter(session, NULL);
+    return true;
+}

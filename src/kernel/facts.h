@@ -39,8 +39,9 @@ struct lull_state_fact {
  * At a loss of events it is told, with is_unknown, who was on the CPU until then; the time may be
  * before that of other facts told already.
  * The facts of a CPU have no hole: each speaks of the time from the one before it (the first: from
- * the begin of the host's recording: lull_model_set_begin(), else the first event that was read) to
- * time_ns; unknown_ns of that, then `previous`. */
+ * the begin of the host's recording) to time_ns; unknown_ns of that, then `previous`. A recording
+ * may begin somewhat before its first event, with nothing recorded yet: who sums up begins with the
+ * first event of the host. */
 struct lull_switch_fact {
     int64_t time_ns;
     uint32_t host;

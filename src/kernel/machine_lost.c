@@ -142,13 +142,15 @@ void lost_find_recorded(const struct lull_model *model, struct machine *machine,
 {
     struct cpu *cpu = &machine->cpus.items[c];
     uint32_t n = model->session ? lull_session_stream_count(model->session) : 0;
-    cpu->told_ns = cpu->since_ns = INT64_MIN;
+    cpu->since_ns = INT64_MIN;
     for (uint32_t i = 0; i < n; i++) {
         struct lull_stream_info stream = lull_session_stream(model->session, i);
-        if (stream.host != machine->host || stream.cpu != c || stream.begin_ns == INT64_MAX ||
+        if (stream.host != machine->host || stream.begin_ns == INT64_MAX ||
             model->is_user[stream.trace])
             continue;
-        cpu->since_ns = MAX(cpu->since_ns, stream.begin_ns);
+        machine->first_ns = MIN(machine->first_ns, stream.begin_ns);
+        if (stream.cpu == c)
+            cpu->since_ns = MAX(cpu->since_ns, stream.begin_ns);
     }
     cpu->told_ns = machine->first_ns;
     cpu->since_ns = MAX(cpu->since_ns, cpu->told_ns);

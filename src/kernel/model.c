@@ -1,6 +1,7 @@
 /* Hosts, tasks and their names, and the loop that reads a session and hands each event to the part
  * of the machine that understands it. */
 #include "kernel/model_private.h"
+#include "source/session_streams.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -258,6 +259,12 @@ uint32_t model_label(struct lull_model *model, const char *text)
     return model->labels.count - 1;
 }
 
+void lull_model_set_begin(struct lull_model *model, uint32_t host, int64_t begin_ns)
+{
+    struct machine *machine = model_machine(model, host);
+    machine->first_ns = MIN(machine->first_ns, begin_ns);
+}
+
 void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
                           void (*alarm)(void *user, int64_t time_ns), void *user)
 {
@@ -395,15 +402,16 @@ void lull_model_feed(struct lull_model *model, unsigned id, const void *event, u
 void lull_model_run(struct lull_model *model, void (*progress)(void *user), void *user)
 {
     const struct lull_event *event;
-    uint32_t n = 0, n_losses = lull_session_loss_count(model->session);
+    const unsigned *found_losses = lull_session_loss_counter(model->session);
+    uint32_t n = 0, n_losses = *found_losses;
     lost_find(model);
     while ((event = lull_session_read(model->session))) {
         if (G_UNLIKELY(model->is_user[event->trace]))
             continue;
         model->stream = event->stream;
-        if (G_UNLIKELY(lull_session_loss_count(model->session) != n_losses)) {
+        if (G_UNLIKELY(*found_losses != n_losses)) {
             lost_find(model);
-            n_losses = lull_session_loss_count(model->session);
+            n_losses = *found_losses;
         }
         dispatch(model, model->ids[event->subscription], event->fields, event->event_class,
                  event->host, event->cpu, event->time_ns);

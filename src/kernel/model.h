@@ -28,6 +28,10 @@ void lull_model_free(struct lull_model *model);
 /* At most 8 subscribers, before lull_model_run(). `facts` is copied. */
 void lull_model_subscribe(struct lull_model *model, const struct lull_facts *facts, void *user);
 
+/* Says that the recording of a host began at begin_ns, with an event that the model need not have
+ * asked for; INT64_MAX: not known. Before reading. */
+void lull_model_set_begin(struct lull_model *model, uint32_t host, int64_t begin_ns);
+
 /* Reads the session from begin to end; calls `progress` (may be NULL) every some thousand events.
  */
 void lull_model_run(struct lull_model *model, void (*progress)(void *user), void *user);

@@ -155,8 +155,8 @@ struct machine {
     bool has_softirqs; /* the host's traces tell when softirqs run */
     /* From the priorities in events to the kernel's; those of wake-ups may differ. */
     int32_t prio_offset, wakeup_prio_offset;
-    int64_t
-        first_ns;    /* its recording began, at its first event at the latest; INT64_MAX: not yet */
+    /* Begin of its recording, at its first event at the latest; INT64_MAX: not known yet. */
+    int64_t first_ns;
     int64_t last_ns; /* its last event, INT64_MIN: none */
     LULL_VEC(struct cpu) cpus;
     struct lull_map by_tid;    /* tid → task */
@@ -337,7 +337,7 @@ void lost_free(struct losses *losses);
 void lost_find(struct lull_model *model);
 /* Tells the next loss. */
 void lost_tell(struct lull_model *model);
-/* Sets since when a CPU of which nothing was heard yet is recorded: not before the host. */
+/* Sets since when the host and a CPU of which nothing was heard yet are recorded. */
 void lost_find_recorded(const struct lull_model *model, struct machine *machine, int32_t c);
 
 /* machine_use.c: memory, network devices, power */

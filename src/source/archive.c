@@ -118,11 +118,20 @@ static void member_free(struct lull_bytes *base)
     g_free(bytes);
 }
 
+static struct lull_bytes *member_share(const struct lull_bytes *base)
+{
+    const struct member_bytes *bytes = (const struct member_bytes *)base;
+    return lull_archive_bytes(bytes->archive, bytes->member);
+}
+
 struct lull_bytes *lull_archive_bytes(struct lull_archive *archive,
                                       const struct lull_archive_member *member)
 {
-    static const struct lull_bytes_ops ops = {
-        .open = member_open, .read = member_read, .close = member_close, .free = member_free};
+    static const struct lull_bytes_ops ops = {.open = member_open,
+                                              .read = member_read,
+                                              .close = member_close,
+                                              .free = member_free,
+                                              .share = member_share};
     struct member_bytes *bytes = g_new0(struct member_bytes, 1);
     bytes->base.ops = &ops;
     bytes->archive = lull_archive_ref(archive);

@@ -37,6 +37,8 @@ static void stream_start(struct lull_source_stream *base, const struct lull_sour
     struct ctf_stream *stream = (struct ctf_stream *)base;
     struct lull_clock_map map;
     lull_ctf_clock_map(stream->cursor->stream, window->delta_ns, &window->transform, &map);
+    if (window->in_doubles)
+        lull_clock_map_use_doubles(&map);
     lull_ctf_stream_start(stream->cursor, &map, window->begin_ns, window->end_ns,
                           stream->source->fields_size);
     base->has_event = false;
@@ -68,6 +70,38 @@ static void stream_set_report(struct lull_source_stream *base, const struct lull
 {
     struct ctf_stream *stream = (struct ctf_stream *)base;
     stream->cursor->report = report != NULL ? report : stream->source->report;
+}
+
+static uint32_t stream_part_end(const struct lull_source_stream *base, uint32_t first,
+                                uint64_t bytes)
+{
+    return lull_ctf_stream_part_end(((const struct ctf_stream *)base)->cursor, first, bytes);
+}
+
+static struct lull_source_stream *stream_twin(const struct lull_source_stream *base)
+{
+    const struct ctf_stream *stream = (const struct ctf_stream *)base;
+    struct ctf_stream *twin = g_memdup2(stream, sizeof *stream);
+    twin->base.event.impl = &twin->base;
+    twin->cursor = lull_ctf_stream_twin(stream->cursor);
+    return &twin->base;
+}
+
+static void stream_limit(struct lull_source_stream *base, uint32_t first, uint32_t end)
+{
+    lull_ctf_stream_limit(((struct ctf_stream *)base)->cursor, first, end);
+}
+
+static void stream_free(gpointer data)
+{
+    struct ctf_stream *stream = data;
+    lull_ctf_stream_free(stream->cursor);
+    g_free(stream);
+}
+
+static void stream_free_twin(struct lull_source_stream *base)
+{
+    stream_free(base);
 }
 
 static uint64_t stream_progress(const struct lull_source_stream *base)
@@ -113,6 +147,10 @@ static const struct lull_source_stream_ops stream_ops = {
     .count = stream_count,
     .sum = stream_sum,
     .set_report = stream_set_report,
+    .part_end = stream_part_end,
+    .twin = stream_twin,
+    .limit = stream_limit,
+    .free_twin = stream_free_twin,
     .progress = stream_progress,
     .visit = stream_visit,
     .visit_packet = stream_visit_packet,
@@ -120,13 +158,6 @@ static const struct lull_source_stream_ops stream_ops = {
     .layout = stream_layout,
     .bytes = stream_bytes,
 };
-
-static void stream_free(gpointer data)
-{
-    struct ctf_stream *stream = data;
-    lull_ctf_stream_free(stream->cursor);
-    g_free(stream);
-}
 
 /* ---- losses ---- */
 
@@ -218,15 +249,20 @@ static void add_stream(void *user, struct lull_stitched *found)
     note_losses(source, stream->cursor);
 }
 
-/* A tracer that had nothing to write for a CPU leaves an empty file and an index without entries.
- * Without such an index the file has lost what it held. */
-static void check_empty(const struct ctf_source *source, const struct lull_packet_file *file)
+/* A tracer that had nothing to write for a CPU leaves an empty file; one that writes indexes also
+ * an index without entries. Else the file has lost what it held. */
+static void check_empty(const struct ctf_source *source, const struct lull_place *place,
+                        const struct lull_packet_file *file)
 {
     const size_t index_header = 16;
-    bool has_index = file->index != NULL;
-    if (!has_index || file->index_size > index_header)
+    const char *why = ", its index tells of packets";
+    if (file->index == NULL)
+        why = lull_place_has_indexes(place) ? " and has no index, which others have" : NULL;
+    else if (file->index_size <= index_header)
+        why = NULL;
+    if (why != NULL)
         lull_report_problem(source->report, "%s: byte 0: the stream file is empty%s", file->path,
-                            has_index ? ", its index tells of packets" : "");
+                            why);
 }
 
 /* Finds the packets of one file; what is wrong with it is a problem of that file only. */
@@ -243,7 +279,7 @@ static bool open_piece(struct ctf_source *source, const struct lull_place *place
         file.index_size = 0;
     file.index = index;
     if (size == 0) {
-        check_empty(source, &file);
+        check_empty(source, place, &file);
         return false;
     }
     const char *why = piece->bytes->ops->open(piece->bytes);

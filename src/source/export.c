@@ -221,6 +221,16 @@ void lull_export_free(struct lull_export *e)
     g_free(e);
 }
 
+void lull_export_remove_part(const char *path)
+{
+    g_autofree char *whole = g_canonicalize_filename(path, NULL);
+    g_autofree char *part = g_strconcat(whole, ".part", NULL);
+    struct stat st;
+    /* The export may have made another file meanwhile. */
+    for (unsigned i = 0; i < 100 && lstat(part, &st) == 0; i++)
+        remove_tree(part, 3);
+}
+
 /* ---- writing ---- */
 
 /* When reading has begun, so that streams know their limits. */

@@ -19,5 +19,8 @@ bool lull_export_event(struct lull_export *e, const struct lull_event *event, GE
 bool lull_export_finish(struct lull_export *e, GError **error);
 /* Removes what was written unless it was finished. */
 void lull_export_free(struct lull_export *e);
+/* Removes what an export to `path` has written so far, which then fails: for another thread that is
+ * about to end the program. */
+void lull_export_remove_part(const char *path);
 
 #endif

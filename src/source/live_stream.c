@@ -98,6 +98,8 @@ static void clock_of(const struct live_stream *stream, uint64_t class_id,
         if (live->schema->streams[i].id == class_id)
             plan = &live->plan->streams[i];
     lull_ctf_clock_map(plan, stream->window.delta_ns, &stream->window.transform, map);
+    if (stream->window.in_doubles)
+        lull_clock_map_use_doubles(map);
 }
 
 /* Time of a clock value on the joined clock. */

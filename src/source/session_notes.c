@@ -122,6 +122,11 @@ struct lull_stream_info lull_session_stream(const struct lull_session *session, 
     return info;
 }
 
+const unsigned *lull_session_loss_counter(const struct lull_session *session)
+{
+    return &session->notes->raw->len;
+}
+
 uint32_t lull_session_loss_count(const struct lull_session *session)
 {
     return session->notes->raw->len;

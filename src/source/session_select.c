@@ -280,6 +280,7 @@ struct lull_source_window lull_session_window(const struct lull_session *session
         .delta_ns = session->order == LULL_ORDER_BABELTRACE ? 0 : trace->delta_ns,
         .only_cpu = session->only_cpu,
         .transform = lull_session_host_at(session, stream->event.host)->transform,
+        .in_doubles = session->order == LULL_ORDER_BABELTRACE,
     };
     if (session->is_intersected)
         intersect(trace, &window);

@@ -20,4 +20,8 @@ struct lull_stream_info lull_session_stream(const struct lull_session *session, 
  * lull_session_loss_count(). */
 struct lull_loss lull_session_found_loss(const struct lull_session *session, uint32_t index);
 
+/* Where lull_session_loss_count() is kept, to look at between events; lives as long as the session.
+ */
+const unsigned *lull_session_loss_counter(const struct lull_session *session);
+
 #endif

@@ -41,6 +41,7 @@ struct lull_source_window {
     int64_t delta_ns;         /* from the trace's clock to that of the host's first trace */
     int32_t only_cpu;         /* or -1; for streams that cannot say theirs before they are read */
     struct lull_clock_transform transform;
+    bool in_doubles; /* times are computed as babeltrace2 does, see lull_clock_map */
 };
 
 #define LULL_CPU_LATER (-2)
@@ -71,6 +72,12 @@ struct lull_source_stream_ops {
     void (*set_report)(struct lull_source_stream *stream, const struct lull_report *report);
     /* Instead of start(): nothing of the stream is wanted. May be NULL. */
     void (*leave)(struct lull_source_stream *stream);
+    /* For counting and summing one stream by several threads; all NULL if it cannot be. See
+     * lull_ctf_stream_part_end() and what follows it. */
+    uint32_t (*part_end)(const struct lull_source_stream *stream, uint32_t first, uint64_t bytes);
+    struct lull_source_stream *(*twin)(const struct lull_source_stream *stream);
+    void (*limit)(struct lull_source_stream *twin, uint32_t first, uint32_t end);
+    void (*free_twin)(struct lull_source_stream *twin);
     uint64_t (*progress)(const struct lull_source_stream *stream); /* bytes */
     bool (*visit)(const struct lull_source_stream *stream, const struct lull_visitor *visitor,
                   void *user, GError **error);

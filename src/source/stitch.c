@@ -114,12 +114,27 @@ static void chain_free(struct lull_bytes *base)
     g_free(chain);
 }
 
+static struct lull_bytes *chain_share(const struct lull_bytes *base)
+{
+    const struct chain_bytes *chain = (const struct chain_bytes *)base;
+    struct chain_bytes *shared = g_memdup2(chain, sizeof *chain);
+    shared->is_open = false;
+    shared->files = g_memdup2(chain->files, chain->n_files * sizeof *chain->files);
+    for (uint32_t i = 0; i < chain->n_files; i++) {
+        const struct lull_bytes *bytes = chain->files[i].bytes;
+        shared->files[i].path = g_strdup(chain->files[i].path);
+        shared->files[i].bytes = bytes->ops->share(bytes);
+    }
+    return &shared->base;
+}
+
 static struct lull_bytes *chain_new(GPtrArray *pieces)
 {
     static const struct lull_bytes_ops ops = {.open = chain_open,
                                               .read = chain_read,
                                               .close = chain_close,
                                               .free = chain_free,
+                                              .share = chain_share,
                                               .where = chain_where};
     struct chain_bytes *chain = g_new0(struct chain_bytes, 1);
     uint64_t begin = 0;

@@ -290,18 +290,19 @@ static void learn(struct lull_event_babeltrace *text, struct lull_event_head *he
 
 /* ---- times ---- */
 
-/* "(+0.000001234) ", or as many question marks for the first event. */
+/* "(+0.000001234) ", or as many question marks for the first event; and for a cycle backwards,
+ * which babeltrace2 does not tell from it. */
 static void add_delta(struct lull_event_babeltrace *text, uint64_t now, bool with_names)
 {
     struct lull_line *line = &text->line;
     const bool is_cycles = text->clock.style == LULL_TIME_CYCLES;
+    const uint64_t delta = now - text->last;
     lull_line_string(line, with_names ? ", delta = +" : "(+");
-    if (!text->has_last) {
+    if (!text->has_last || delta == UINT64_MAX) {
         lull_line_string(line, is_cycles ? "????????????" : "?.?????????");
     } else if (is_cycles) {
-        lull_event_clock_add_cycles(line, now - text->last, 12);
+        lull_event_clock_add_cycles(line, delta, 12);
     } else {
-        const uint64_t delta = now - text->last;
         char *begin = lull_line_reserve(line, 64);
         char *out = lull_put_unsigned(begin, delta / LULL_NS_PER_S);
         *out++ = '.';

@@ -7,10 +7,12 @@ import json
 import os
 import resource
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 from tap import Tap
 
@@ -501,6 +503,46 @@ def test_errors():
         tap.ok(events_of(out)[1] == events_of(bad)[1] != "", "what could be read was exported")
 
 
-for test in (test_samples, test_selections, test_twice, test_metadata, test_scripted, test_errors):
+def test_interrupted():
+    """Ctrl-C, kill, a closed terminal: nothing half-written stays, and the signal shows in the status."""
+    big = os.path.join(samples, "django")
+    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+        with scratch() as scratch_dir:
+            out = os.path.join(scratch_dir, "out")
+            done, seen = None, False
+            for _ in range(20):  # a fast machine may be done before it is seen
+                child = subprocess.Popen([lull, "export", "--ctf2", out, big], stderr=subprocess.DEVNULL)
+                while child.poll() is None and not os.path.isdir(out + ".part"):
+                    time.sleep(0.0001)
+                child.send_signal(number)
+                done = child.wait(timeout=60)
+                seen = done == -number
+                if seen:
+                    break
+                shutil.rmtree(out, ignore_errors=True)
+            tap.ok(seen, f"{number.name} ends the export", done)
+            tap.ok(os.listdir(scratch_dir) == [], f"{number.name}: nothing stays", os.listdir(scratch_dir))
+
+
+def test_damage():
+    """A packet that is damaged in the middle is a lost packet in the export, between the times that info says."""
+    with scratch() as scratch_dir:
+        bad, out = os.path.join(scratch_dir, "bad"), os.path.join(scratch_dir, "out")
+        shutil.copytree(chain, bad)
+        stream = max(glob.glob(os.path.join(bad, "**", "*_0"), recursive=True), key=os.path.getsize)
+        os.chmod(stream, 0o644)
+        with open(stream, "r+b") as file:
+            file.seek(1000)
+            file.write(b"\xf0\x77" * 500)
+        done = run("export", "--ctf2", out, bad)
+        tap.ok(done.returncode == 1 and "count it as lost packets" in done.stderr, "damage is told", done.stderr)
+        tap.ok(events_of(out)[1] == events_of(bad)[1] != "", "what could be read was exported")
+        wanted, got = (json.loads(run("info", "--events", "--json", t).stdout)["lost"] for t in (bad, out))
+        tap.ok(got["packets"] == wanted["packets"] > 0, "it is a lost packet", wanted, got)
+        tap.ok(run("print", out).returncode == 0, "the export itself is whole")
+        check_rules(out)
+
+
+for test in (test_interrupted, test_damage, test_samples, test_selections, test_twice, test_metadata, test_scripted, test_errors):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

@@ -5,14 +5,13 @@
 
 With --make the traces are only written, into FOLDER/ctf2-FEATURE and FOLDER/ctf2-FEATURE_nok."""
 
-import json
 import os
-import subprocess
 import sys
 import tempfile
 
 from ctf2_writer import (BE, FTL, LE, LTF, PacketWriter, dynamic, fixed, location, members, option, optional, shown,
                          sint, string, uint, varint, variant, write_trace)
+from reading import check_case, read
 from tap import Tap
 
 CASES = {}      # name: (fragments, streams, events)
@@ -215,6 +214,60 @@ def roles():
     CASES["roles"] = role_fragments(), streams, sorted(events, key=lambda event: event["time_ns"])
 
 
+def clocks():
+    """An origin of its own or none, precision, accuracy, any frequency; attributes, namespaces and UIDs that are nobody's
+    business."""
+    mine = {"attributes": {"me.example": {"colour": [1, {"x": None}]}, "other": 5}}
+    record = members(("t", uint(64, roles=["default-clock-timestamp"])), ("id", uint(8, roles=["event-record-class-id"])))
+    fragments = [{**PREAMBLE, **mine},
+                 {"type": "trace-class", "namespace": "me.example", "name": "n", "uid": "u1", **mine}]
+    streams, events = [], []
+    for number, (frequency, origin, seconds, cycles) in enumerate([
+            (3, "unix-epoch", -2, 1), (2500000000, {"name": "boot", "uid": "b", "namespace": "me"}, 7, 0), (10**9, None, 1, 5)]):
+        clock = {"type": "clock-class", "id": f"c{number}", "frequency": frequency, "precision": 100, "accuracy": 7,
+                 "description": "ticks", "namespace": "me", "name": f"n{number}", "uid": "c",
+                 "offset-from-origin": {"seconds": seconds, "cycles": cycles}, **mine}
+        if origin:
+            clock["origin"] = origin
+        fragments += [clock,
+                      {"type": "data-stream-class", "id": number, "namespace": "me", "name": f"s{number}", "uid": "d",
+                       "default-clock-class-id": f"c{number}", "event-record-header-field-class": record, **mine},
+                      {"type": "event-record-class", "id": 5, "data-stream-class-id": number, "namespace": "me", "uid": "e",
+                       "name": f"e{number}", "payload-field-class": members(("n", uint(8)), **mine), **mine}]
+        writer = PacketWriter().put(uint(8), number)
+        for value in 0, 1, 4:
+            writer.put(record, {"t": value, "id": 5}).put(uint(8), value)
+            events.append({"name": f"e{number}", "fields": {"n": value},
+                           "time_ns": seconds * 10**9 + (cycles + value) * 10**9 // frequency})
+        streams.append([writer.data()])
+    fragments[1]["packet-header-field-class"] = members(("s", uint(8, roles=["data-stream-class-id"])))
+    CASES["clocks"] = fragments, streams, sorted(events, key=lambda event: event["time_ns"])
+
+
+def bad_metadata():
+    """Rules of the metadata that are broken."""
+    def fragment(name, words, *fragments):
+        REFUSED[name] = list(fragments), [[b"\0"]], words
+
+    stream, record = {"type": "data-stream-class"}, {"type": "event-record-class"}
+    fragment("extension", "extension", {"type": "preamble", "version": 2, "extensions": {"me.example": {"x": True}}}, stream)
+    fragment("version", "version", {"type": "preamble", "version": 3}, stream)
+    fragment("fragment", "no-such-class", stream, {"type": "no-such-class"})
+    fragment("alias", "nothing", stream, {**record, "payload-field-class": members(("a", "nothing"))})
+    fragment("field-class", "no-such-field", stream, {**record, "payload-field-class": members(("a", {"type": "no-such-field"}))})
+    fragment("location", "later", stream, {**record, "payload-field-class": members(
+        ("a", dynamic("array", location("later"), element_field_class=uint(8))), ("later", uint(8)))})
+    fragment("twice", "'a'", stream, {**record, "payload-field-class": members(("a", uint(8)), ("a", uint(8)))})
+    fragment("length", "length", stream, {**record, "payload-field-class": members(("a", uint(0)))})
+    fragment("alignment", "alignment", stream, {**record, "payload-field-class": members(("a", uint(8, alignment=3)))})
+    fragment("mappings", "mappings", stream, {**record, "payload-field-class": members(("a", uint(8, mappings={"x": [[5, 2]]})))})
+    fragment("clock", "none", {**stream, "default-clock-class-id": "none"})
+    fragment("role", "role", {**stream, "event-record-header-field-class": members(
+        ("a", uint(8, roles=["default-clock-timestamp"])))}, record)
+    fragment("frequency", "frequency", {"type": "clock-class", "id": "c", "frequency": 0}, stream)
+    fragment("stream-id", "data stream class 3 already", {**stream, "id": 3}, {**stream, "id": 3})
+
+
 def refused():
     good = role_packet(4, 0, 1000, [1000])
     fragments = role_fragments()
@@ -237,28 +290,8 @@ def refused():
             "the length or tag of a field is not there")
 
 
-def read(folder):
-    done = subprocess.run([os.environ["LULL"], "print", "--json", folder], capture_output=True, text=True, check=False,
-                          timeout=60)
-    return done, [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def check_case(tap, folder, name, events):
-    done, found = read(folder)
-    tap.ok(done.returncode == 0 and not done.stderr, f"{name} is read", done.stderr)
-    tap.ok(len(found) == len(events), f"{name} has {len(events)} events", found)
-    for i, (one, other) in enumerate(zip(events, found)):
-        for key, value in one.items():
-            if isinstance(value, dict):
-                for field in value.keys() | other[key].keys():
-                    tap.ok(value.get(field) == other[key].get(field), f"{name}: event {i}, {key}.{field}",
-                           f"wanted {value.get(field)!r}", f"found {other[key].get(field)!r}")
-            else:
-                tap.ok(other[key] == value, f"{name}: {key} of event {i}", f"wanted {value!r}", f"found {other[key]!r}")
-
-
 def main():
-    for make in bits, numbers, varints, texts, blobs, optionals, variants, arrays, structures, roles, refused:
+    for make in bits, numbers, varints, texts, blobs, optionals, variants, arrays, structures, roles, clocks, refused, bad_metadata:
         make()
     tap = Tap()
     with tempfile.TemporaryDirectory() as scratch:

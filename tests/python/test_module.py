@@ -14,6 +14,8 @@ import threading
 import tracemalloc
 import unittest
 
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "corpus"))
+import ctf2_writer as ctf2  # noqa: E402
 from tap import Tap
 
 if len(sys.argv) > 1:
@@ -131,6 +133,43 @@ class OnWrittenTrace(unittest.TestCase):
             third[1]
         self.assertIsNone(first.damage)
         self.assertEqual(repr(third), "<lull.Event all_but at 1002 ns>")
+
+    def test_filter(self):
+        def times(*names, **limits):
+            return [one.time_ns for one in self.session.events(*names, **limits)]
+        self.assertEqual(times(filter="small > 0"), [1001, 1002])
+        self.assertEqual(times("all", filter="small > 0"), [1001])
+        self.assertEqual(times(filter='comm =~ "ab*" || context.tid == 5 || small == 9'), [1000, 1002])
+        self.assertEqual(times(), [1000, 1001, 1002])
+        self.assertEqual(self.session.count(filter="small > 0"), {"all": 1, "all_but": 1})
+        self.assertEqual(self.session.count(), {"all": 2, "all_but": 1})
+        self.assertEqual(list(self.session.columns("all*", ["small"], filter="small < 8")["time_ns"]), [1000, 1001])
+        before = self.session.events()
+        with self.assertRaisesRegex(lull.Error, r"(?s)column 7.*\^"):
+            self.session.events(filter="small ! 3")
+        self.assertEqual(next(before).time_ns, 1000)
+        self.assertEqual(self.session.count(filter="small == 9"), {"all_but": 1})
+        with self.assertRaisesRegex(lull.Error, "another reading"):
+            next(before)
+
+    def test_booleans_and_blobs(self):
+        payload = ctf2.members(("is_on", ctf2.fixed("boolean", 8)), ("n", ctf2.uint(8)),
+                               ("blob", {"type": "static-length-blob", "length": 3}),
+                               ("more", ctf2.dynamic("blob", ctf2.location("n"))),
+                               ("flags", {"type": "static-length-array", "length": 2,
+                                          "element-field-class": ctf2.fixed("boolean", 8)}))
+        writer = ctf2.PacketWriter()
+        rows = [{"is_on": 1, "n": 2, "blob": b"\0\xff\n", "more": b"ab", "flags": [0, 255]},
+                {"is_on": 0, "n": 0, "blob": b"xyz", "more": b"", "flags": [1, 0]}]
+        for row in rows:
+            writer.put(payload, row)
+        with tempfile.TemporaryDirectory() as folder:
+            ctf2.write_trace(folder, [{"type": "data-stream-class"}, {"type": "event-record-class", "name": "e",
+                                                                      "payload-field-class": payload}], [[writer.data()]])
+            first, second = lull.Session(folder).events()
+        self.assertEqual(first.payload, {"is_on": True, "n": 2, "blob": b"\0\xff\n", "more": b"ab", "flags": [False, True]})
+        self.assertEqual(second.payload, {"is_on": False, "n": 0, "blob": b"xyz", "more": b"", "flags": [True, False]})
+        self.assertEqual((type(first["is_on"]), type(first["n"]), type(first["blob"])), (bool, int, bytes))
 
     def test_selection(self):
         def times(*names, **limits):

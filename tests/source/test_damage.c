@@ -231,6 +231,21 @@ static void test_bad_index(void)
     }
 }
 
+/* Without indexes nothing says that an empty stream ever held anything; that tracers leave such is
+ * usual. */
+static void test_empty_file(void)
+{
+    g_autofree char *dir = new_trace();
+    g_autoptr(GByteArray) good = ticks(2);
+    write_file(dir, "idle", "", 0);
+    write_file(dir, "s0", good->data, good->len);
+    struct outcome outcome = read_trace(dir);
+    g_assert_cmpuint(outcome.events, ==, 20);
+    g_assert_cmpuint(outcome.problems, ==, 0);
+    g_free(outcome.text);
+    remove_tree(dir);
+}
+
 /* One stream of another trace, one empty, one that is no stream: the good one is read. */
 static void test_odd_files(void)
 {
@@ -389,6 +404,7 @@ int main(int argc, char **argv)
     g_test_add_func("/damage/fields", test_bad_fields);
     g_test_add_func("/damage/index", test_bad_index);
     g_test_add_func("/damage/files", test_odd_files);
+    g_test_add_func("/damage/empty-file", test_empty_file);
     g_test_add_func("/damage/counters", test_counters);
     g_test_add_func("/damage/counter-wraps", test_counter_wraps);
     g_test_add_func("/damage/time", test_time_goes_back);

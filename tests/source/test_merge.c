@@ -79,6 +79,35 @@ static void test_clock(void)
     g_assert_cmpint(lull_clock_map_joined(&map, UINT64_MAX), ==, INT64_MAX - 1);
 }
 
+/* What babeltrace2 2.0.4 prints of clocks that do not count nanoseconds; the cycles are from real
+ * traces, the clocks of their metadata. */
+static void test_clock_in_doubles(void)
+{
+    static const struct {
+        uint64_t frequency;
+        int64_t offset_s;
+        uint64_t offset_cycles, value;
+        int64_t ns;
+    } cases[] = {
+        {2100000000, 1679921155, 1697611796, 232817291917952, 1680032021185490355},
+        {2100000000, 1679921155, 1697611796, 232868022881895, 1680032045343092233},
+        {3293832152, 1641387136, 958208807, 31201858439297, 1641396609104641703},
+        {2800130166, 1651437635, 370127861, 4536688456365976, 1653057805691198444},
+        {3293841647, 1641387136, 958208802, 30394570329221, 1641396363987194133},
+    };
+    struct lull_clock_transform identity = {0};
+    unsigned others = 0;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct lull_clock_map map;
+        lull_clock_map_init(&map, cases[i].frequency, cases[i].offset_s, cases[i].offset_cycles, 0,
+                            &identity);
+        others += lull_clock_map_joined(&map, cases[i].value) != cases[i].ns;
+        lull_clock_map_use_doubles(&map);
+        g_assert_cmpint(lull_clock_map_joined(&map, cases[i].value), ==, cases[i].ns);
+    }
+    g_assert_cmpuint(others, >, 0); /* else doubles are not tested */
+}
+
 static void test_transform(void)
 {
     /* 2^-20 fast from 1000 s on, and 5 ns ahead */
@@ -106,6 +135,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/merge/random", test_merge);
     g_test_add_func("/clock/map", test_clock);
+    g_test_add_func("/clock/map-in-doubles", test_clock_in_doubles);
     g_test_add_func("/clock/transform", test_transform);
     return g_test_run();
 }

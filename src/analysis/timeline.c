@@ -232,7 +232,7 @@ static const struct lull_result_class wait_class = {
 
 #define RATE(title, heading, key)                                                                  \
     {                                                                                              \
-        title, heading, key, LULL_CELL_SIZE, NULL, LULL_USE_OWN                                    \
+        title, heading, key, LULL_CELL_SIZE, "/s", LULL_USE_OWN                                    \
     }
 static const struct lull_result_column disk_columns[] = {
     FROM,
@@ -262,7 +262,7 @@ static const struct lull_result_class net_class = {
 
 static const struct lull_result_column call_columns[] = {
     FROM,
-    {"System calls per second", "CALLS/S", "calls_per_s", LULL_CELL_NUMBER, "calls/s",
+    {"System calls per second", "CALLS/S", "calls_per_s", LULL_CELL_NUMBER, "/s",
      LULL_USE_OWN},
     {0},
 };

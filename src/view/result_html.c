@@ -55,10 +55,8 @@ const char *lull_html_cell(struct lull_html_view *html, const struct lull_cell *
 const char *lull_html_value(struct lull_html_view *html, const struct lull_result_column *column,
                             double value)
 {
-    const struct lull_cell cell = lull_cell_real(column->class, value);
-    lull_html_cell(html, &cell);
-    if (column->unit)
-        g_string_append_printf(html->text, " %s", column->unit);
+    g_string_truncate(html->text, 0);
+    lull_result_value_append(html->text, column, value, &html->view.options.style);
     return html->text->str;
 }
 

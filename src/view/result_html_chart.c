@@ -146,10 +146,16 @@ void lull_html_histogram(struct lull_html_view *html, const struct lull_result_t
     }
     lull_html_put(html, "<figure>\n<figcaption>");
     lull_html_title(html, table);
+    if (rows.n_columns > COUNT && rows.columns[COUNT].unit) {
+        lull_html_put(html, " <span class=\"key\">");
+        lull_html_text(html, rows.columns[COUNT].unit);
+        lull_html_put(html, " in each bin</span>");
+    }
     lull_html_put(html, "</figcaption>\n");
     if (largest > 0) {
         lull_html_put(html, "<div class=\"plot\">");
-        put_scale(html, &rows.columns[COUNT], largest);
+        const struct lull_result_column count = {.class = rows.columns[COUNT].class};
+        put_scale(html, &count, largest); /* its unit is in the caption */
         begin_svg(html, table, n, CHART_HEIGHT, 150);
         put_rule(html, n, 0);
         put_rule(html, n, CHART_HEIGHT / 2.0);
@@ -275,7 +281,7 @@ static void put_times(const struct chart *chart)
     struct lull_html_view *html = chart->html;
     const double whole_ns = (double)chart->n * (double)chart->width_ns;
     double step_ns = 1;
-    for (uint32_t i = 0; whole_ns / step_ns > 5; i++)
+    for (uint32_t i = 0; whole_ns / step_ns > 8; i++)
         step_ns *= i % 3 == 1 ? 2.5 : 2;
     uint32_t unit = 0;
     while (unit + 1 < G_N_ELEMENTS(units) && units[unit].ns > step_ns)

@@ -109,6 +109,11 @@ static void put_rows(struct lull_html_view *html, struct lull_result_rows *rows,
         for (uint32_t i = 0; i < rows->n_columns; i++)
             largest[i] = MAX(largest[i], lull_cell_value(&rows->cells[i]));
     }
+    /* Bars of shares are shares where they can be seen. */
+    for (uint32_t i = 0; i < rows->n_columns; i++) {
+        if (rows->columns[i].class == LULL_CELL_RATIO && largest[i] > 0.5)
+            largest[i] = MAX(largest[i], 1);
+    }
     lull_html_put(html, "<tbody>\n");
     for (uint64_t row = 0; row < n_rows; row++) {
         lull_result_rows_read(rows, row);

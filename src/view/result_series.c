@@ -38,15 +38,6 @@ static void put_level(struct lull_line *line, const struct reading *reading, dou
     lull_line_string(line, (unicode ? blocks : marks)[level == 0 && share > 0 ? 1 : level]);
 }
 
-static void append_value(GString *text, const struct lull_result_column *column, double value,
-                         const struct lull_view_style *style)
-{
-    const struct lull_cell cell = lull_cell_real(column->class, value);
-    lull_cell_append(text, &cell, style, false);
-    if (column->unit)
-        g_string_append_printf(text, " %s", column->unit);
-}
-
 static void read_column(struct lull_result_rows *rows, uint32_t column, uint32_t n_cells,
                         struct reading *cells, struct reading *all)
 {
@@ -83,7 +74,7 @@ void lull_result_series_print(struct lull_result_view *view, const struct lull_r
         for (uint32_t c = 0; c < n_cells; c++)
             put_level(&view->line, &cells[c], scale, style->unicode);
         g_string_assign(text, "  up to ");
-        append_value(text, &rows.columns[i], all.largest, style);
+        lull_result_value_append(text, &rows.columns[i], all.largest, style);
         g_string_append_c(text, '\n');
         lull_line_bytes(&view->line, text->str, text->len);
         lull_result_flush(view);

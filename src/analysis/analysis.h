@@ -56,9 +56,10 @@ struct lull_question_params {
     bool is_joint_irq_choice; /* irqs and softirqs were both given; else giving one excludes the
                                  other */
     bool has_windows;         /* several windows are told: LAMI's summaries of them are wanted */
-    bool is_lami;             /* the peer's exact choice of rows, where it differs */
-    bool is_report;           /* one of many analyses: of statistics by task or call only `limit`
-                                 rows, those that took most; histograms over all tasks alone */
+    const struct lull_periods_question *periods; /* of the analysis of periods; periods.h */
+    bool is_lami;   /* the peer's exact choice of rows, where it differs */
+    bool is_report; /* one of many analyses: of statistics by task or call only `limit`
+                       rows, those that took most; histograms over all tasks alone */
 };
 
 struct lull_runner;

@@ -99,7 +99,8 @@ static struct wakee *wakee_of(struct sched *sched, uint32_t task)
 /* A histogram with linear bins needs all values; statistics do with less. */
 static void add_latency(const struct sched *sched, struct lull_distribution *to, int64_t latency_ns)
 {
-    if (sched->head.params->sections & LULL_SECTION_FREQ) {
+    const struct lull_question_params *params = sched->head.params;
+    if ((params->sections & LULL_SECTION_FREQ) && !params->freq_logarithmic) {
         to->keep_values = true;
         lull_distribution_add(to, latency_ns);
     } else {
@@ -488,7 +489,8 @@ const struct lull_analysis_class lull_analysis_sched = {
     .tables = (const struct lull_result_class *const[]){&log_class, &top_class, &total_class,
                                                         &tid_class, &prio_class, &freq_class, NULL},
     .question = "cpu",
-    .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE,
+    /* Interrupts, as a waker in one is not a waker. */
+    .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ,
     .size = sizeof(struct sched),
     .facts = {.switched = sched_switched, .prio = sched_prio},
     .open = sched_open,

@@ -400,8 +400,10 @@ static const struct lull_result_column per_call_columns[] = {
     {0},
 };
 
-static const struct lull_result_class per_call_class = {
-    .name = "per-call", .title = "System calls of all tasks", .columns = per_call_columns, .is_own = true};
+static const struct lull_result_class per_call_class = {.name = "per-call",
+                                                        .title = "System calls of all tasks",
+                                                        .columns = per_call_columns,
+                                                        .is_own = true};
 
 static const struct lull_result_column freq_columns[] = {
     {"Duration (lower bound)", "FROM", "lower_ns", LULL_CELL_DURATION, NULL, 0},

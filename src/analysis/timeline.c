@@ -262,8 +262,7 @@ static const struct lull_result_class net_class = {
 
 static const struct lull_result_column call_columns[] = {
     FROM,
-    {"System calls per second", "CALLS/S", "calls_per_s", LULL_CELL_NUMBER, "/s",
-     LULL_USE_OWN},
+    {"System calls per second", "CALLS/S", "calls_per_s", LULL_CELL_NUMBER, "/s", LULL_USE_OWN},
     {0},
 };
 static const struct lull_result_class call_class = {
@@ -346,45 +345,47 @@ static void emit_cpus(struct series *series, struct lull_result_table *table,
         columns[i + 1].title = columns[i + 1].heading = names[i][0];
         columns[i + 1].key = names[i][1];
     }
-    table->class = &cpu_class;
     table->columns = columns;
-    table->row = cpu_row;
     if (n)
         sink->table(sink, table);
     table->columns = NULL;
     lull_vec_free(&series->cpus);
 }
 
-static void emit_host(const struct timeline *line, uint32_t host, struct lull_sink *sink)
+/* Values per host of one class: all tables of a class stand together. */
+static const struct kind {
+    const struct lull_result_class *class;
+    enum sum first;
+    uint32_t n; /* columns */
+    void (*row)(const void *user, uint64_t row, struct lull_cell *cells);
+} kinds[] = {
+    {&cpu_class, 0, 0, cpu_row},
+    {&wait_class, WAITS, 1, wait_row},
+    {&call_class, CALLS, 1, rate_row},
+    {&disk_class, READ_BYTES, 2, rate_row},
+    {&net_class, RECEIVED_BYTES, 2, rate_row},
+};
+
+static void emit_kind(const struct timeline *line, uint32_t host, const struct kind *kind,
+                      struct lull_sink *sink)
 {
-    static const struct {
-        const struct lull_result_class *class;
-        enum sum first;
-        uint32_t n;
-        void (*row)(const void *user, uint64_t row, struct lull_cell *cells);
-    } kinds[] = {
-        {&wait_class, WAITS, 1, wait_row},
-        {&call_class, CALLS, 1, rate_row},
-        {&disk_class, READ_BYTES, 2, rate_row},
-        {&net_class, RECEIVED_BYTES, 2, rate_row},
-    };
-    struct series series = {.line = line, .host = line->hosts.items[host]};
-    bool has_hosts = line->head.session && lull_session_host_count(line->head.session) > 1;
+    struct series series = {
+        .line = line, .host = line->hosts.items[host], .first = kind->first, .n = kind->n};
+    const bool has_hosts = line->head.session && lull_session_host_count(line->head.session) > 1;
     struct lull_result_table table = {
+        .class = kind->class,
         .subtitle = has_hosts ? lull_session_host(line->head.session, host)->name : NULL,
         .n_rows = line->n_bins,
+        .row = kind->row,
         .user = &series,
     };
-    emit_cpus(&series, &table, sink);
-    for (uint32_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
-        series.first = kinds[i].first;
-        series.n = kinds[i].n;
-        table.class = kinds[i].class;
-        table.row = kinds[i].row;
-        if (series.host->is_used[series.first] ||
-            (series.n > 1 && series.host->is_used[series.first + 1]))
-            sink->table(sink, &table);
-    }
+    bool is_used = false;
+    for (uint32_t i = 0; i < kind->n; i++)
+        is_used |= series.host->is_used[kind->first + i];
+    if (kind->class == &cpu_class)
+        emit_cpus(&series, &table, sink);
+    else if (is_used)
+        sink->table(sink, &table);
 }
 
 static void timeline_open(struct lull_analysis *analysis)
@@ -397,9 +398,11 @@ static void timeline_emit(struct lull_analysis *analysis, const struct lull_wind
 {
     const struct timeline *line = (const struct timeline *)analysis;
     (void)window;
-    for (size_t host = 0; host < line->hosts.count; host++) {
-        if (line->hosts.items[host])
-            emit_host(line, (uint32_t)host, sink);
+    for (uint32_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        for (size_t host = 0; host < line->hosts.count; host++) {
+            if (line->hosts.items[host])
+                emit_kind(line, (uint32_t)host, &kinds[i], sink);
+        }
     }
 }
 

@@ -34,8 +34,8 @@ struct lull_result_view *lull_result_json_new(const struct lull_result_options *
 /* The result document of LAMI 1.0.1. Tables are grouped by class, groups in order of first use:
  * those of the first class are written at once, those of others wait in memory. */
 struct lull_result_view *lull_result_lami_new(const struct lull_result_options *options);
-/* A page of HTML for a report (options->report) that needs nothing but itself: charts as SVG, tables
- * that sort. At most LULL_HTML_ROWS rows of a table are in it, and a log not at all. */
+/* A page of HTML for a report (options->report) that needs nothing but itself: charts as SVG,
+ * tables that sort. At most LULL_HTML_ROWS rows of a table are in it, and a log not at all. */
 struct lull_result_view *lull_result_html_new(const struct lull_result_options *options);
 enum { LULL_HTML_ROWS = 1000 };
 

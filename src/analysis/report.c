@@ -17,7 +17,7 @@ const struct lull_report_part lull_report_parts[] = {
     {"System calls", &lull_analysis_syscallstats, STATS, 0, false},
     {"System calls", &lull_analysis_futex, TOP, 0, false},
     {"Input and output", &lull_analysis_io, LULL_SECTION_USAGE | STATS | TOP, 0, true},
-    {"Network", &lull_analysis_nettop, TOP, 0, false},
+    {"Network", &lull_analysis_nettop, TOP, 0, true},
     {"Interrupts", &lull_analysis_irq, STATS, 0, true},
     {"Memory", &lull_analysis_memtop, TOP, 0, false},
     {NULL, NULL, 0, 0, false},

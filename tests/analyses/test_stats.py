@@ -231,6 +231,8 @@ def any_name_is_harmless(folder):
     done = run("stats", "--json", trace)
     missing = {gap["analysis"]: gap["missing"] for gap in json.loads(done.stdout)["unanswered"]}
     tap.ok(missing.get("memtop") == "kmem_mm_page_alloc, kmem_mm_page_free", "what was not recorded is named", missing)
+    tap.ok(missing.get("io") == "syscall_entry_write", "of several needs, the one that is not met", missing)
+    tap.ok(set(missing) == {"freq", "io", "nettop", "irq", "memtop"}, "and nothing else", *missing)
     tap.ok("kmem_mm_page_alloc, kmem_mm_page_free" in run("stats", trace).stdout, "and in the text")
 
 

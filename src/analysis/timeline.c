@@ -53,6 +53,29 @@ static void widen(struct timeline *line)
     }
 }
 
+/* The last bin goes into the one before it if the window holds less than half of it: a rate over a
+ * moment would say nothing. */
+static void fold_last(struct timeline *line)
+{
+    uint32_t last = line->n_bins - 1;
+    if (last == 0 ||
+        line->end_ns - (line->head.begin_ns + last * line->width_ns) >= line->width_ns / 2)
+        return;
+    line->n_bins = last;
+    for (size_t h = 0; h < line->hosts.count; h++) {
+        struct host_line *host = line->hosts.items[h];
+        for (uint32_t i = 0; host && i < SUMS; i++)
+            host->sums[i][last - 1] += host->sums[i][last];
+        for (size_t c = 0; host && c < host->cpus.count; c++) {
+            struct cpu_line *cpu = host->cpus.items[c];
+            if (cpu) {
+                cpu->busy_ns[last - 1] += cpu->busy_ns[last];
+                cpu->known_ns[last - 1] += cpu->known_ns[last];
+            }
+        }
+    }
+}
+
 /* The bin of a time; LULL_NONE if it is before the window. */
 static uint32_t bin_of(struct timeline *line, int64_t time_ns)
 {
@@ -193,7 +216,10 @@ static void timeline_close(struct lull_analysis *analysis, int64_t end_ns)
         }
     }
     line->end_ns = end_ns;
-    line->n_bins = end_ns > analysis->begin_ns ? bin_of(line, end_ns - 1) + 1 : 0;
+    if (end_ns > analysis->begin_ns) {
+        line->n_bins = bin_of(line, end_ns - 1) + 1;
+        fold_last(line);
+    }
 }
 
 /* ---- tables ---- */
@@ -277,7 +303,8 @@ static const struct lull_result_class call_class = {
 struct series {
     const struct timeline *line;
     const struct host_line *host;
-    enum sum first; /* of two, or of one */
+    uint32_t number; /* of the host */
+    enum sum first;  /* of two, or of one */
     uint32_t n;
     LULL_VEC(int32_t) cpus; /* those with a column */
 };
@@ -287,10 +314,19 @@ static int64_t begin_of(const struct timeline *line, uint64_t bin)
     return line->head.begin_ns + (int64_t)bin * line->width_ns;
 }
 
-/* The last bin may be cut by the end of the window. */
 static int64_t length_of(const struct timeline *line, uint64_t bin)
 {
-    return MIN(line->width_ns, line->end_ns - begin_of(line, bin));
+    return (bin + 1 < line->n_bins ? begin_of(line, bin + 1) : line->end_ns) - begin_of(line, bin);
+}
+
+/* Whether the host was recorded in some of the bin. */
+static bool is_covered(const struct series *series, uint64_t bin)
+{
+    const struct lull_coverage *coverage = series->line->head.coverage;
+    int64_t begin_ns = begin_of(series->line, bin);
+    return !coverage ||
+           (coverage[series->number].last_ns >= begin_ns &&
+            coverage[series->number].first_ns - length_of(series->line, bin) <= begin_ns);
 }
 
 static void cpu_row(const void *user, uint64_t bin, struct lull_cell *cells)
@@ -322,9 +358,13 @@ static void rate_row(const void *user, uint64_t bin, struct lull_cell *cells)
     const struct series *series = user;
     double seconds = (double)length_of(series->line, bin) / 1e9;
     *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, begin_of(series->line, bin));
-    for (uint32_t i = 0; i < series->n; i++)
-        *cells++ = lull_cell_real(series->first == CALLS ? LULL_CELL_NUMBER : LULL_CELL_SIZE,
-                                  (double)series->host->sums[series->first + i][bin] / seconds);
+    for (uint32_t i = 0; i < series->n; i++, cells++) {
+        if (is_covered(series, bin))
+            *cells = lull_cell_real(series->first == CALLS ? LULL_CELL_NUMBER : LULL_CELL_SIZE,
+                                    (double)series->host->sums[series->first + i][bin] / seconds);
+        else
+            cells->class = LULL_CELL_UNKNOWN;
+    }
 }
 
 static void emit_cpus(struct series *series, struct lull_result_table *table,

@@ -85,6 +85,18 @@ static void test_widened(void)
     g_strfreev(lines);
 }
 
+/* 400 ns are less than half a bin: they belong to the last whole one, which is 1400 ns long. */
+static void test_folded(void)
+{
+    struct fixture f;
+    begin(&f, 0);
+    feed_switch(f.model, 0, 0, 1700, 0, 7, 0);
+    char **lines = end(&f, 2400);
+    const char *const expected[] = {"cpu-over-time", "0 0.000", "1000 0.500", "", NULL};
+    expect(lines, 0, expected);
+    g_strfreev(lines);
+}
+
 /* What ran into the window counts from its begin, and twenty doublings later still: 1000 ns · 2^20
  * is the first width of which 240 are 200 s and more. */
 static void test_cut(void)
@@ -127,6 +139,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/timeline/bins", test_bins);
     g_test_add_func("/timeline/widened", test_widened);
+    g_test_add_func("/timeline/folded", test_folded);
     g_test_add_func("/timeline/cut", test_cut);
     g_test_add_func("/timeline/transfer", test_transfer);
     return g_test_run();

@@ -19,11 +19,8 @@ static const struct lull_option options[] = {
     LULL_OPTIONS_DURATION,
     LULL_OPTIONS_SIZE,
     LULL_OPTIONS_WHOM,
-    {.name = "refresh",
-     .letter = 'r',
-     .kind = LULL_OPTION_TEXT,
-     .argument = "DURATION",
-     .help = "one report for each slice of this length (500ms, 2s, …; a bare number is seconds)"},
+    LULL_OPTION_REFRESH,
+    LULL_OPTIONS_PERIOD("one report for each instance of this period"),
     {.name = NULL},
 };
 
@@ -118,16 +115,25 @@ static int tell_in_file(const struct lull_args *args, struct lull_session *sessi
     return 1;
 }
 
-static int run_session(const struct lull_args *args, struct lull_session *session, GError **error)
+static int run_session(const struct lull_args *args, struct lull_session *session,
+                       struct lull_analysis_question *question, GError **error)
 {
-    struct lull_analysis_question question = {0};
-    int status = 1;
-    if (lull_analysis_question_parse(&question, args, session, error)) {
-        lull_session_select(session, question.params.host, -1);
-        status = lull_args_text(args, "html") ? tell_in_file(args, session, &question, error)
-                                              : tell(args, session, &question, stdout, error);
-    }
-    lull_analysis_question_clear(&question);
+    if (!lull_analysis_question_parse(question, args, session, error))
+        return 1;
+    lull_session_select(session, question->params.host, -1);
+    return lull_args_text(args, "html") ? tell_in_file(args, session, question, error)
+                                        : tell(args, session, question, stdout, error);
+}
+
+static int open_and_run(const struct lull_args *args, struct lull_analysis_question *question,
+                        GError **error)
+{
+    struct lull_session *session = lull_args_open_traces(args, error);
+    if (!session)
+        return 1;
+    lull_sync_free(lull_args_join(args, session));
+    const int status = run_session(args, session, question, error);
+    lull_session_free(session);
     return status;
 }
 
@@ -138,12 +144,11 @@ static int run(const struct lull_args *args, GError **error)
                             "--html and --json exclude each other");
         return 2;
     }
-    struct lull_session *session = lull_args_open_traces(args, error);
-    if (!session)
-        return 1;
-    lull_sync_free(lull_args_join(args, session));
-    const int status = run_session(args, session, error);
-    lull_session_free(session);
+    struct lull_analysis_question question = {0};
+    const int status = lull_analysis_question_periods(&question, args, error)
+                           ? open_and_run(args, &question, error)
+                           : 1;
+    lull_analysis_question_clear(&question);
     return status;
 }
 

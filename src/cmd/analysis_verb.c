@@ -40,7 +40,7 @@ static struct lull_result_view *open_view(const struct lull_args *args,
 }
 
 /* Which windows there are: the time range that was asked for, whole or in slices. */
-static bool set_windows(const struct lull_args *args, const struct lull_session *session,
+static bool set_windows(const struct lull_args *args, struct lull_session *session,
                         const struct lull_analysis_question *question, struct lull_runner *runner,
                         GError **error)
 {

@@ -84,14 +84,19 @@ static void cut(struct random *random, struct image_file *file, struct mutation 
     describe(m, "%s cut to %u bytes; ", file->name, length);
 }
 
+static bool has_index(const struct image *image, const struct image_file *file)
+{
+    g_autofree char *index = g_strdup_printf("index/%s.idx", file->name);
+    return image_find(image, index) != NULL;
+}
+
 /* Whether the cut leaves a trace of itself: in the middle of a packet it must. Sizes of packets are
  * 512 or 4096 in the written traces; an index, where there is one, tells even of whole packets. */
 static void cut_stream(struct random *random, struct image *image, struct mutation *m)
 {
     struct image_file *file = pick(random, image, "c");
-    g_autofree char *index = g_strdup_printf("index/%s.idx", file->name);
     cut(random, file, m);
-    m->must_report = file->bytes->len % 512 != 0 || image_find(image, index) != NULL;
+    m->must_report = file->bytes->len % 512 != 0 || has_index(image, file);
 }
 
 static void flip_stream(struct random *random, struct image *image, struct mutation *m)
@@ -99,12 +104,13 @@ static void flip_stream(struct random *random, struct image *image, struct mutat
     flip(random, pick(random, image, "c"), m);
 }
 
+/* Without an index it looks like an idle stream. */
 static void empty_stream(struct random *random, struct image *image, struct mutation *m)
 {
     struct image_file *file = pick(random, image, "c");
     g_byte_array_set_size(file->bytes, 0);
     describe(m, "%s emptied; ", file->name);
-    m->must_report = true;
+    m->must_report = has_index(image, file);
 }
 
 /* A number of 32 or 64 bits somewhere in a packet's header or context. */

@@ -84,19 +84,14 @@ static void cut(struct random *random, struct image_file *file, struct mutation 
     describe(m, "%s cut to %u bytes; ", file->name, length);
 }
 
-static bool has_index(const struct image *image, const struct image_file *file)
-{
-    g_autofree char *index = g_strdup_printf("index/%s.idx", file->name);
-    return image_find(image, index) != NULL;
-}
-
 /* Whether the cut leaves a trace of itself: in the middle of a packet it must. Sizes of packets are
  * 512 or 4096 in the written traces; an index, where there is one, tells even of whole packets. */
 static void cut_stream(struct random *random, struct image *image, struct mutation *m)
 {
     struct image_file *file = pick(random, image, "c");
+    g_autofree char *index = g_strdup_printf("index/%s.idx", file->name);
     cut(random, file, m);
-    m->must_report = file->bytes->len % 512 != 0 || has_index(image, file);
+    m->must_report = file->bytes->len % 512 != 0 || image_find(image, index) != NULL;
 }
 
 static void flip_stream(struct random *random, struct image *image, struct mutation *m)
@@ -104,13 +99,15 @@ static void flip_stream(struct random *random, struct image *image, struct mutat
     flip(random, pick(random, image, "c"), m);
 }
 
-/* Without an index it looks like an idle stream. */
+/* An empty file is what an idle stream looks like: only its index can tell that it held anything.
+ */
 static void empty_stream(struct random *random, struct image *image, struct mutation *m)
 {
     struct image_file *file = pick(random, image, "c");
+    g_autofree char *index = g_strdup_printf("index/%s.idx", file->name);
     g_byte_array_set_size(file->bytes, 0);
     describe(m, "%s emptied; ", file->name);
-    m->must_report = has_index(image, file);
+    m->must_report = image_find(image, index) != NULL;
 }
 
 /* A number of 32 or 64 bits somewhere in a packet's header or context. */

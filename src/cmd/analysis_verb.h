@@ -4,7 +4,7 @@
 #define LULL_CMD_ANALYSIS_VERB_H
 
 #include "analysis/analysis.h"
-#include "cmd/verb.h"
+#include "cmd/period_args.h"
 
 struct lull_analysis_ask {
     const struct lull_analysis_class *analysis;
@@ -47,17 +47,6 @@ extern const char *const lull_analysis_common[];
         .name = "refresh", .letter = 'r', .kind = LULL_OPTION_TEXT, .argument = "DURATION",        \
         .help = "one result for each slice of this length (500ms, 2s, …; a bare number is "      \
                 "seconds)"                                                                         \
-    }
-
-#define LULL_OPTIONS_PERIOD(period_help)                                                           \
-    {.name = "period",                                                                             \
-     .kind = LULL_OPTION_TEXTS,                                                                    \
-     .argument = "DEFINITION",                                                                     \
-     .help = period_help "; 'lull help periods' describes the language"},                          \
-    {                                                                                              \
-        .name = "period-captures", .kind = LULL_OPTION_TEXTS, .argument = "CAPTURES",              \
-        .help = "values of the events that open and close a period, as in 'req : id = $evt.id : "  \
-                "$evt.ret'"                                                                        \
     }
 
 /* What lttng-analyses had before --period. */

@@ -507,16 +507,16 @@ static void freq_emit(struct lull_analysis *analysis, const struct lull_window *
     const uint32_t n_tasks =
         limit ? MIN((uint32_t)freq->tasks.count, limit) : (uint32_t)freq->tasks.count;
     note_unknown(freq, sink);
+    const uint64_t n_log =
+        lull_params_listed(analysis->params, freq->log.count, "rows of the log", sink);
     emit_levels(freq, &freq->frequencies, 0, &frequency_class, frequency_row, sink);
     emit_levels(freq, &freq->states, 0, &state_class, state_row, sink);
     sink->table(sink, &(struct lull_result_table){
                           .class = &task_class, .n_rows = n_tasks, .row = task_row, .user = freq});
     emit_levels(freq, &freq->task_levels, n_tasks, &task_level_class, task_level_row, sink);
     if (analysis->params->sections & LULL_SECTION_LOG)
-        sink->table(sink, &(struct lull_result_table){.class = &log_class,
-                                                      .n_rows = freq->log.count,
-                                                      .row = log_row,
-                                                      .user = &freq});
+        sink->table(sink, &(struct lull_result_table){
+                              .class = &log_class, .n_rows = n_log, .row = log_row, .user = &freq});
 }
 
 static void freq_free(struct lull_analysis *analysis)

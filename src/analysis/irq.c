@@ -358,10 +358,12 @@ static void log_row(const void *user, uint64_t row, struct lull_cell *cells)
         *cells = lull_cell_task(irq->head.model, entry->task, entry->end_ns, false);
 }
 
-static void emit_log(const struct irq_analysis *irq, bool of_vectors, struct lull_sink *sink)
+/* The first n handlers, as far as they are of vectors, or are not. */
+static void emit_log(const struct irq_analysis *irq, uint64_t n, bool of_vectors,
+                     struct lull_sink *sink)
 {
     struct log log = {.irq = irq};
-    for (uint32_t i = 0; i < irq->log.count; i++)
+    for (uint32_t i = 0; i < n; i++)
         if ((irq->sources.items[irq->log.items[i].source].kind > LULL_HANDLER_SOFTIRQ) ==
             of_vectors)
             lull_vec_push(&log.rows, i);
@@ -446,13 +448,14 @@ static void irq_emit(struct lull_analysis *analysis, const struct lull_window *w
 {
     const struct irq_analysis *irq = (const struct irq_analysis *)analysis;
     const struct lull_question_params *params = analysis->params;
+    const uint64_t n_log = lull_params_listed(params, irq->log.count, "handlers of the log", sink);
     if (params->sections & LULL_SECTION_STATS)
         emit_stats(irq, sink);
     if (params->sections & LULL_SECTION_FREQ)
         emit_freq(irq, sink);
     if (params->sections & LULL_SECTION_LOG) {
-        emit_log(irq, false, sink);
-        emit_log(irq, true, sink);
+        emit_log(irq, n_log, false, sink);
+        emit_log(irq, n_log, true, sink);
     }
     if (params->is_lami && params->has_windows)
         sink->table(sink,

@@ -400,12 +400,13 @@ static void syscallstats_emit(struct lull_analysis *analysis, const struct lull_
                             stats->n_unmeasured);
         sink->note(sink, note);
     }
-    for (size_t i = 0; i < stats->callers.count; i++)
+    const uint64_t n_callers =
+        lull_params_listed(analysis->params, stats->callers.count, "tasks", sink);
+    for (size_t i = 0; i < n_callers; i++)
         emit_caller(stats, &stats->callers.items[i], sink);
-    sink->table(sink, &(struct lull_result_table){.class = &total_class,
-                                                  .n_rows = stats->callers.count,
-                                                  .row = total_row,
-                                                  .user = stats});
+    sink->table(sink,
+                &(struct lull_result_table){
+                    .class = &total_class, .n_rows = n_callers, .row = total_row, .user = stats});
     if (analysis->params->is_lami && analysis->params->has_windows)
         sink->table(sink, &(struct lull_result_table){.class = &summary_class,
                                                       .n_rows = stats->callers.count,

@@ -90,11 +90,14 @@ extern const char *const lull_analysis_common[];
     LULL_OPTION_REFRESH, LULL_OPTIONS_PERIOD("one result for each instance of this period"),       \
         LULL_OPTIONS_PEER
 
-#define LULL_OPTION_LIMIT                                                                          \
+#define LULL_OPTION_LIMIT_TO(limited)                                                              \
     {                                                                                              \
         .name = "limit", .letter = 'n', .kind = LULL_OPTION_TEXT, .argument = "N",                 \
-        .help = "at most N rows of a top, 10 if not given; 0 or unlimited: all"                    \
+        .help = "at most N " limited "; 0 or unlimited: all"                                       \
     }
+#define LULL_OPTION_LIMIT LULL_OPTION_LIMIT_TO("rows of a top, 10 if not given")
+#define LULL_OPTION_LIMIT_LOG                                                                      \
+    LULL_OPTION_LIMIT_TO("rows of a top, 10 if not given, and of the log, all if not given")
 
 #define LULL_OPTIONS_DURATION                                                                      \
     {.name = "min",                                                                                \

@@ -138,6 +138,10 @@ struct lull_model *lull_runner_model(struct lull_runner *runner);
 void lull_runner_range(struct lull_runner *runner, int64_t begin_ns, int64_t end_ns,
                        int64_t slice_ns);
 
+/* Before lull_runner_range(): its end_ns, not INT64_MAX, is the last moment in the range, as that
+ * of lttng-analyses, not the first behind it. */
+void lull_runner_include_end(struct lull_runner *runner);
+
 /* Windows that others open and close while reading, such as the period engine: any number at once.
  * open: the event at begin_ns is the first in it. close: the event at end_ns is not in it; `window`
  * says the rest (begin_ns, end_ns, number and losses are filled by the runner). */

@@ -85,6 +85,9 @@ void lull_tracedat_skip(struct lull_tracedat_in *in, uint64_t size);
 
 /* ---- pages ---- */
 
+/* Whether the buffer's pages have a size that can be. */
+bool lull_tracedat_is_readable(const struct lull_tracedat_buffer *buffer);
+
 /* The pages of one CPU, in order, read through a window. */
 struct lull_tracedat_pages;
 
@@ -98,6 +101,9 @@ uint32_t lull_tracedat_pages_bytes(const struct lull_tracedat_pages *pages); /* 
  * NULL with *why set if it cannot be read. */
 const uint8_t *lull_tracedat_pages_get(struct lull_tracedat_pages *pages, uint64_t index,
                                        const char **why);
+/* The same of the first `size` bytes alone, which for pages that are not packed takes less. */
+bool lull_tracedat_pages_peek(struct lull_tracedat_pages *pages, uint64_t index, uint8_t *out,
+                              uint32_t size);
 /* Byte of the file where a page, or what it is packed in, begins. */
 uint64_t lull_tracedat_pages_where(const struct lull_tracedat_pages *pages, uint64_t index);
 /* Gives the file back until a page is wanted again. */

@@ -28,6 +28,12 @@ struct lull_tracedat_pages {
     uint64_t capacity, packed_capacity;
 };
 
+bool lull_tracedat_is_readable(const struct lull_tracedat_buffer *buffer)
+{
+    return buffer->page_bytes >= 512 && buffer->page_bytes <= UINT32_C(1) << 26 &&
+           (buffer->page_bytes & (buffer->page_bytes - 1)) == 0;
+}
+
 static bool open_bytes(struct lull_tracedat_pages *pages, const char **why)
 {
     if (!pages->is_open) {
@@ -203,4 +209,17 @@ const uint8_t *lull_tracedat_pages_get(struct lull_tracedat_pages *pages, uint64
             return NULL;
     }
     return pages->buf + (index - pages->current) * pages->page_bytes;
+}
+
+bool lull_tracedat_pages_peek(struct lull_tracedat_pages *pages, uint64_t index, uint8_t *out,
+                              uint32_t size)
+{
+    const char *why;
+    if (!pages->is_packed)
+        return open_bytes(pages, &why) &&
+               lull_tracedat_read(pages->bytes, lull_tracedat_pages_where(pages, index), out, size);
+    const uint8_t *page = lull_tracedat_pages_get(pages, index, &why);
+    if (page != NULL)
+        memcpy(out, page, size);
+    return page != NULL;
 }

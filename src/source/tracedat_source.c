@@ -158,12 +158,6 @@ static void add_stream(struct dat_source *source, const struct lull_tracedat_buf
     g_ptr_array_add(source->streams, stream);
 }
 
-static bool is_page_size(const struct lull_tracedat_buffer *buffer)
-{
-    return buffer->page_bytes >= 512 && buffer->page_bytes <= UINT32_C(1) << 26 &&
-           (buffer->page_bytes & (buffer->page_bytes - 1)) == 0;
-}
-
 static void add_streams(struct dat_source *source)
 {
     const struct lull_tracedat *file = source->file;
@@ -171,7 +165,7 @@ static void add_streams(struct dat_source *source)
     for (guint i = 0; i < file->buffers->len; i++) {
         const struct lull_tracedat_buffer *buffer = file->buffers->pdata[i];
         guint before = source->streams->len;
-        if (!is_page_size(buffer)) {
+        if (!lull_tracedat_is_readable(buffer)) {
             lull_report_problem(file->report,
                                 "%s: buffer '%s' has pages of %u bytes, which cannot be; it is "
                                 "left out",

@@ -51,7 +51,7 @@ static void make_map(const struct lull_tracedat *file, int64_t delta_ns,
 
 static void damaged(struct lull_tracedat_stream *s, uint64_t page, uint64_t byte, const char *why)
 {
-    if ((s->told[page / 8] >> page % 8 & 1) != 0)
+    if (s->is_opening || (s->told[page / 8] >> page % 8 & 1) != 0)
         return;
     s->told[page / 8] |= (uint8_t)(1u << page % 8);
     int64_t t = own_time(s, s->clock);
@@ -64,14 +64,12 @@ static void damaged(struct lull_tracedat_stream *s, uint64_t page, uint64_t byte
 }
 
 /* What the head of a page says was lost before it; a number only if there was room for it. */
-static void tell_lost(struct lull_tracedat_stream *s, uint64_t page, uint64_t commit,
-                      uint64_t before)
+static void tell_lost(const struct lull_tracedat_stream *s, uint64_t commit, uint64_t before)
 {
     const struct lull_tracedat *file = s->file;
     uint64_t missed = 0;
-    if ((commit & MISSED_EVENTS) == 0 || (s->told[page / 8] >> page % 8 & 1) != 0)
+    if ((commit & MISSED_EVENTS) == 0 || !s->tells_losses)
         return;
-    s->told[page / 8] |= (uint8_t)(1u << page % 8);
     if ((commit & MISSED_STORED) != 0)
         missed = lull_format_integer(s->data + s->end, (uint8_t)file->commit_bytes, false,
                                      file->is_big_endian);
@@ -105,7 +103,7 @@ static bool begin_page(struct lull_tracedat_stream *s)
     s->clock = clock;
     s->pos = file->data_offset;
     s->end = file->data_offset + (uint32_t)need;
-    tell_lost(s, page, commit, before);
+    tell_lost(s, commit, before);
     return true;
 }
 
@@ -422,40 +420,54 @@ static const struct lull_source_stream_ops stream_ops = {
 
 /* ---- opening ---- */
 
-static void ignore_problem(void *user, const char *text)
+/* Goes through a page, so that s->clock is the time of its last event. False if it has none. */
+static bool walk_page(struct lull_tracedat_stream *s, uint64_t page)
 {
+    const char *why = NULL;
+    bool found = false;
+    s->page = page;
+    if (!begin_page(s))
+        return false;
+    while (next_record(s, s->file->is_big_endian, &why))
+        found = true;
+    return found;
 }
 
-static void ignore_loss(void *user, uint32_t stream, int64_t begin_ns, int64_t end_ns,
-                        uint64_t events, uint64_t packets)
-{
-}
-
-/* From the begin of the first page to the last event of the last page that has one. What is wrong
- * on the way is told when it is read. */
+/* From the begin of the first page to the last event of the last page that has one. */
 static void find_range(struct lull_tracedat_stream *s)
 {
-    static const struct lull_report silent = {ignore_problem, ignore_loss, NULL};
-    uint64_t n = lull_tracedat_pages_count(s->pages);
-    const char *why;
+    uint64_t page = lull_tracedat_pages_count(s->pages);
     s->base.begin_ns = INT64_MAX;
     s->base.end_ns = INT64_MIN;
-    s->report = &silent;
     s->page = 0;
-    if (n > 0 && begin_page(s))
+    if (page > 0 && begin_page(s))
         s->base.begin_ns = s->base.end_ns = own_time(s, s->clock);
-    for (uint64_t page = n, found = 0; page > 0 && found == 0; page--) {
-        s->page = page - 1;
-        if (!begin_page(s))
+    while (page > 0 && !walk_page(s, page - 1))
+        page--;
+    if (page > 0)
+        s->base.end_ns = MAX(s->base.end_ns, own_time(s, s->clock));
+}
+
+/* Tells what was lost before each page; damage is told when it is read. */
+static void find_losses(struct lull_tracedat_stream *s)
+{
+    const struct lull_tracedat *file = s->file;
+    uint8_t head[128];
+    uint32_t size = file->commit_offset + file->commit_bytes;
+    for (uint64_t page = 0; page < lull_tracedat_pages_count(s->pages); page++) {
+        if (!lull_tracedat_pages_peek(s->pages, page, head, size) ||
+            (lull_format_integer(head + file->commit_offset, (uint8_t)file->commit_bytes, false,
+                                 file->is_big_endian) &
+             MISSED_EVENTS) == 0)
             continue;
-        while (next_record(s, s->file->is_big_endian, &why))
-            found++;
-        if (found > 0)
-            s->base.end_ns = MAX(s->base.end_ns, own_time(s, s->clock));
+        s->clock = 0;
+        if (page > 0)
+            walk_page(s, page - 1);
+        s->page = page;
+        s->tells_losses = true;
+        begin_page(s);
+        s->tells_losses = false;
     }
-    memset(s->told, 0, n / 8 + 1);
-    s->report = s->file->report;
-    lull_tracedat_pages_close(s->pages);
 }
 
 struct lull_tracedat_stream *lull_tracedat_stream_new(const struct lull_tracedat *file,
@@ -476,7 +488,11 @@ struct lull_tracedat_stream *lull_tracedat_stream_new(const struct lull_tracedat
     s->base.size_bytes = cpu->size;
     s->told = g_new0(uint8_t, lull_tracedat_pages_count(s->pages) / 8 + 1);
     make_map(file, 0, &identity, &s->own);
+    s->is_opening = true;
     find_range(s);
+    find_losses(s);
+    s->is_opening = false;
+    lull_tracedat_pages_close(s->pages);
     return s;
 }
 

@@ -10,8 +10,10 @@ struct lull_tracedat_stream {
     const struct lull_tracedat *file;
     const struct lull_report *report;
     struct lull_tracedat_pages *pages;
-    uint32_t number; /* within the trace */
-    uint8_t *told;   /* bit by page: what it says was lost has been reported */
+    uint32_t number;   /* within the trace */
+    uint8_t *told;     /* bit by page: that it is damaged has been told */
+    bool is_opening;   /* damage is not told yet */
+    bool tells_losses; /* of the page that is begun; only then */
     bool has_told_unknown, has_told_order;
 
     struct lull_clock_map map, own;

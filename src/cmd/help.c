@@ -117,6 +117,9 @@ char *lull_help_option_label(const struct lull_option *option)
 
 char *lull_help_option_text(const struct lull_option *option)
 {
+    if (option->kind == LULL_OPTION_TEXTS) {
+        return g_strdup_printf("%s; may be given several times", option->help);
+    }
     if (option->kind != LULL_OPTION_CHOICE) {
         return g_strdup(option->help);
     }
@@ -173,7 +176,8 @@ void lull_help_verb(FILE *file, const struct lull_verb *verb, const struct lull_
 
 char *lull_help_output(const struct lull_verb *verb)
 {
-    return verb->ask ? lull_analysis_verb_output(verb->ask) : g_strdup(verb->output);
+    return verb->output || !verb->ask ? g_strdup(verb->output)
+                                      : lull_analysis_verb_output(verb->ask);
 }
 
 void lull_help_topic(FILE *file, const struct lull_topic *topic,
@@ -194,6 +198,8 @@ void lull_help_program(FILE *file, const struct lull_view_style *style)
     }
     fputs("\n'lull VERB --help' or 'lull help VERB' explains a verb, with examples; 'lull help "
           "filter' "
-          "the\nlanguage of --filter; 'lull --version' says what is built in.\n",
+          "the\nlanguage of --filter, 'lull help periods' that of --period; 'lull --version' says "
+          "what "
+          "is built\nin.\n",
           file);
 }

@@ -12,6 +12,7 @@
 enum lull_option_kind {
     LULL_OPTION_FLAG,   /* bool */
     LULL_OPTION_TEXT,   /* const char *  */
+    LULL_OPTION_TEXTS,  /* the same, several times: const char *const * */
     LULL_OPTION_NUMBER, /* int64_t, >= 0; -1 if not given */
     LULL_OPTION_FILE,   /* const char *, completed as a file name */
     LULL_OPTION_CHOICE, /* const char *, one of `choices` */
@@ -32,7 +33,11 @@ struct lull_analysis_ask; /* cmd/analysis_verb.h */
 /* By name of the option; the name must be in the verb's or the common table (checked). */
 bool lull_args_flag(const struct lull_args *args, const char *name);
 const char *lull_args_text(const struct lull_args *args, const char *name); /* NULL: not given */
-int64_t lull_args_number(const struct lull_args *args, const char *name);   /* -1: not given */
+/* Of a TEXTS: all, as they were given, NULL-terminated; NULL: not given. */
+const char *const *lull_args_texts(const struct lull_args *args, const char *name);
+int64_t lull_args_number(const struct lull_args *args, const char *name); /* -1: not given */
+/* Whether it is an option of this verb. */
+bool lull_args_takes(const struct lull_args *args, const char *name);
 /* True if the program was called by a name of lttng-analyses. */
 bool lull_args_is_dropin(const struct lull_args *args);
 /* What stands on the line besides options: the traces. */
@@ -104,9 +109,9 @@ struct lull_session *lull_args_open_session(const struct lull_args *args, GError
 bool lull_args_host(const struct lull_args *args, const struct lull_session *session, int32_t *host,
                     GError **error);
 /* What --begin, --end and --timerange ask for, on the joined clock; INT64_MIN and INT64_MAX where
- * nothing was asked. */
-bool lull_args_range(const struct lull_args *args, const struct lull_session *session,
-                     int64_t *begin_ns, int64_t *end_ns, GError **error);
+ * nothing was asked. Leaves the session without limits if it had to look for events there. */
+bool lull_args_range(const struct lull_args *args, struct lull_session *session, int64_t *begin_ns,
+                     int64_t *end_ns, GError **error);
 /* Prints on stderr what was damaged or lost; returns 1 if anything was damaged, else 0. */
 int lull_args_report_problems(struct lull_session *session);
 /* The same for damage alone. */

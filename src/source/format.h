@@ -62,6 +62,7 @@ struct lull_formats {
     struct lull_format **by_id;
     struct lull_event_class **classes; /* after lull_formats_finish() */
     void *parser;                      /* struct tep_handle */
+    GRegex *head, *field;              /* what a text may look like */
     GPtrArray *owned;
 };
 

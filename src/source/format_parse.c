@@ -10,6 +10,17 @@
 /* Records are smaller than this. */
 #define MAX_RECORD (UINT32_C(1) << 24)
 
+/* libtraceevent expects texts of a kernel and falls over others, so it is shown nothing but what
+ * has this form, with a field a line. What tells how the kernel would print the event is left out:
+ * nobody here wants it. Repetitions do not give back, so that matching takes linear time. */
+#define WORD "[A-Za-z_]\\w*+"
+#define ATTRIBUTE "__attribute__\\(\\(\\w++(?:\\(\"\\w++\"\\))?+\\)\\)"
+static const char head_pattern[] = "\\Aname: [\\w.:-]++\nID: \\d{1,9}+\nformat:\n";
+static const char field_pattern[] =
+    "\\A\tfield:(?:(?:" ATTRIBUTE "|" WORD "|\\*) ?+)+(?:\\[\\w*+\\] )?" WORD
+    "(?:\\[\\w*+\\])?;\toffset:\\d{1,9};\tsize:\\d{1,9};"
+    "(?:\tsigned:[01];)?\n";
+
 struct lull_formats *lull_formats_new(bool is_big_endian, uint32_t long_bytes)
 {
     struct lull_formats *formats = g_new0(struct lull_formats, 1);
@@ -20,6 +31,8 @@ struct lull_formats *lull_formats_new(bool is_big_endian, uint32_t long_bytes)
     formats->owned = g_ptr_array_new_with_free_func(g_free);
     formats->by_id = g_new0(struct lull_format *, LULL_FORMAT_IDS);
     formats->parser = parser;
+    formats->head = g_regex_new(head_pattern, G_REGEX_RAW | G_REGEX_OPTIMIZE, 0, NULL);
+    formats->field = g_regex_new(field_pattern, G_REGEX_RAW | G_REGEX_OPTIMIZE, 0, NULL);
     if (parser != NULL) {
         tep_set_loglevel(TEP_LOG_NONE);
         tep_set_file_bigendian(parser, is_big_endian ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
@@ -40,6 +53,8 @@ void lull_formats_free(struct lull_formats *formats)
     g_ptr_array_unref(formats->owned);
     if (formats->parser != NULL)
         tep_free(formats->parser);
+    g_regex_unref(formats->head);
+    g_regex_unref(formats->field);
     g_free(formats->by_id);
     g_free(formats->classes);
     g_free(formats);
@@ -180,14 +195,41 @@ struct lull_format *lull_formats_declare(struct lull_formats *formats, const cha
     return add_class(formats, system, name, fields, n_fields);
 }
 
-/* The text without what tells how the kernel would print the event, which nobody here wants. */
-static char *cut_text(const char *text, size_t size)
+/* The pattern's match at the begin of `text`, in bytes; 0: none. */
+static size_t match(const GRegex *regex, const char *text)
 {
-    GString *cut = g_string_new_len(text, (gssize)size);
-    char *print = strstr(cut->str, "\nprint fmt:");
-    g_string_truncate(cut, print != NULL ? (size_t)(print - cut->str) + 1 : strlen(cut->str));
-    g_string_append(cut, "print fmt: \"\"\n");
-    return g_string_free(cut, FALSE);
+    g_autoptr(GMatchInfo) found = NULL;
+    int begin, end = 0;
+    if (!g_regex_match(regex, text, G_REGEX_MATCH_ANCHORED, &found) ||
+        !g_match_info_fetch_pos(found, 0, &begin, &end))
+        return 0;
+    return (size_t)end;
+}
+
+/* The part of the text that describes fields, or NULL if it has not the form. */
+static char *cut_text(const struct lull_formats *formats, const char *text, size_t size)
+{
+    g_autofree char *copy = g_strndup(text, size);
+    size_t at = match(formats->head, copy), length;
+    if (at == 0)
+        return NULL;
+    while (copy[at] == '\n' || copy[at] == '\t') {
+        const char *end = strchr(copy + at, '\n');
+        if (end == NULL)
+            return NULL;
+        if (copy[at] == '\n') { /* one line for each match: a long text is not looked at again */
+            at++;
+            continue;
+        }
+        g_autofree char *line = g_strndup(copy + at, (size_t)(end + 1 - (copy + at)));
+        if ((length = match(formats->field, line)) == 0)
+            return NULL;
+        at += length;
+    }
+    if (!g_str_has_prefix(copy + at, "print fmt:"))
+        return NULL;
+    copy[at] = '\0';
+    return g_strconcat(copy, "print fmt: \"\"\n", NULL);
 }
 
 static bool add_parsed(struct lull_formats *formats, const char *system,
@@ -234,8 +276,10 @@ bool lull_formats_add(struct lull_formats *formats, const char *system, const ch
                     "an event of '%s': its format of %zu bytes is too large", system, size);
         return false;
     }
-    g_autofree char *cut = cut_text(text, size);
-    enum tep_errno why = tep_parse_format(formats->parser, &event, cut, strlen(cut), system);
+    g_autofree char *cut = cut_text(formats, text, size);
+    enum tep_errno why = TEP_ERRNO__READ_FORMAT_FAILED;
+    if (cut != NULL)
+        why = tep_parse_format(formats->parser, &event, cut, strlen(cut), system);
     if (event == NULL || event->name == NULL || (event->flags & (int)TEP_EVENT_FL_FAILED)) {
         char reason[128] = "";
         tep_strerror(formats->parser, why, reason, sizeof reason);

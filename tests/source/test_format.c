@@ -239,6 +239,18 @@ static void test_refused(void)
                     "\tfield:int other;\toffset:0;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n");
     refuse(formats, "name: x\nID: 9\nformat:\n" COMMON
                     "\tfield:int far;\toffset:99999999;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n");
+    /* Parts of lines are missing, which libtraceevent must not be shown. */
+    for (size_t size = 1; size < strlen(mixed) - strlen("print fmt: \"%s\", REC->comm\n"); size++) {
+        g_autofree char *text = g_strdup(mixed);
+        memmove(text + size, text + size + 1, strlen(text + size));
+        g_autoptr(GError) error = NULL;
+        struct lull_formats *other = lull_formats_new(false, 8);
+        if (!lull_formats_add(other, "test", text, strlen(text), NULL, 0, &error))
+            g_assert_error(error, LULL_ERROR, LULL_ERROR_FORMAT);
+        lull_formats_free(other);
+        g_autofree char *cut = g_strndup(mixed, size);
+        refuse(formats, cut);
+    }
     lull_formats_free(formats);
 }
 

@@ -16,10 +16,11 @@
 #define WORD "[A-Za-z_]\\w*+"
 #define ATTRIBUTE "__attribute__\\(\\(\\w++(?:\\(\"\\w++\"\\))?+\\)\\)"
 static const char head_pattern[] = "\\Aname: [\\w.:-]++\nID: \\d{1,9}+\nformat:\n";
+#define TYPE "(?:(?:" ATTRIBUTE "|" WORD "|\\*) ?+)+"
 static const char field_pattern[] =
-    "\\A\tfield:(?:(?:" ATTRIBUTE "|" WORD "|\\*) ?+)+(?:\\[\\w*+\\] )?" WORD
-    "(?:\\[\\w*+\\])?;\toffset:\\d{1,9};\tsize:\\d{1,9};"
-    "(?:\tsigned:[01];)?\n";
+    "\\A\tfield:(?:(?:__data_loc|__rel_loc) " TYPE "(?:\\[\\w*+\\] )?" WORD
+    "|(?!__data_loc|__rel_loc)" TYPE WORD
+    "(?:\\[\\w*+\\])?);\toffset:\\d{1,9};\tsize:\\d{1,9};(?:\tsigned:[01];)?\n";
 
 struct lull_formats *lull_formats_new(bool is_big_endian, uint32_t long_bytes)
 {

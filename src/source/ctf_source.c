@@ -10,6 +10,7 @@
 #include "ctf/stream.h"
 #include "source/ctf_trace.h"
 #include "source/place.h"
+#include "source/spool.h"
 #include "source/stitch.h"
 
 struct ctf_stream {
@@ -438,6 +439,43 @@ const struct lull_ctf_stream *lull_ctf_source_cursor(const struct lull_source_st
     return stream->ops == &stream_ops ? ((const struct ctf_stream *)stream)->cursor : NULL;
 }
 
+/* A source without streams; NULL and an error if the metadata cannot be read. */
+static struct ctf_source *source_new(const char *path, const char *metadata_path,
+                                     const char *metadata, size_t size,
+                                     const struct lull_report *report, GError **error)
+{
+    struct ctf_source *source = g_new0(struct ctf_source, 1);
+    source->base.ops = &source_ops;
+    source->base.info.path = g_strdup(path);
+    source->base.info.below = "";
+    source->base.info.directory_count = 1;
+    source->base.info.begin_ns = INT64_MAX;
+    source->base.info.end_ns = INT64_MIN;
+    source->report = report;
+    source->texts = g_ptr_array_new_with_free_func(g_free);
+    source->streams = g_ptr_array_new_with_free_func(stream_free);
+    source->schema = lull_metadata_parse(metadata_path, (const uint8_t *)metadata, size, error);
+    if (source->schema != NULL)
+        source->plan = lull_ctf_plan_new(source->schema, error);
+    if (source->plan == NULL) {
+        if (source->schema != NULL)
+            g_prefix_error(error, "%s: ", metadata_path);
+        source_free(&source->base);
+        return NULL;
+    }
+    lull_ctf_describe_trace(&source->base, source->schema, source->plan, report, source->texts);
+    declare_classes(source);
+    return source;
+}
+
+static struct lull_source *finish(struct ctf_source *source)
+{
+    source->base.streams = (struct lull_source_stream **)source->streams->pdata;
+    source->base.n_streams = source->streams->len;
+    source->base.info.stream_count = source->base.n_streams;
+    return &source->base;
+}
+
 struct lull_source *lull_ctf_source_open(struct lull_place *const *places, uint32_t n_places,
                                          const struct lull_report *report, GError **error)
 {
@@ -445,35 +483,47 @@ struct lull_source *lull_ctf_source_open(struct lull_place *const *places, uint3
     for (uint32_t i = 1; i < n_places; i++)
         if (places[i]->metadata_size > newest->metadata_size)
             newest = places[i];
-    struct ctf_source *source = g_new0(struct ctf_source, 1);
-    source->base.ops = &source_ops;
-    source->base.info.path = g_strdup(places[0]->path);
-    source->base.info.below = "";
-    source->base.info.directory_count = n_places;
-    source->base.info.begin_ns = INT64_MAX;
-    source->base.info.end_ns = INT64_MIN;
-    source->report = report;
-    source->texts = g_ptr_array_new_with_free_func(g_free);
-    source->streams = g_ptr_array_new_with_free_func(stream_free);
     g_autofree char *metadata = g_build_filename(newest->path, "metadata", NULL);
-    source->schema = lull_metadata_parse(metadata, (const uint8_t *)newest->metadata,
-                                         newest->metadata_size, error);
-    if (source->schema != NULL)
-        source->plan = lull_ctf_plan_new(source->schema, error);
-    if (source->plan == NULL) {
-        if (source->schema != NULL)
-            g_prefix_error(error, "%s: ", metadata);
-        source_free(&source->base);
+    struct ctf_source *source = source_new(places[0]->path, metadata, newest->metadata,
+                                           newest->metadata_size, report, error);
+    if (source == NULL)
         return NULL;
-    }
-    lull_ctf_describe_trace(&source->base, source->schema, source->plan, report, source->texts);
-    declare_classes(source);
+    source->base.info.directory_count = n_places;
     if (!open_streams(source, places, n_places, error)) {
         source_free(&source->base);
         return NULL;
     }
-    source->base.streams = (struct lull_source_stream **)source->streams->pdata;
-    source->base.n_streams = source->streams->len;
-    source->base.info.stream_count = source->base.n_streams;
-    return &source->base;
+    return finish(source);
+}
+
+/* Adds stream `index` of the spool. */
+static bool add_spooled(struct ctf_source *source, const char *path, struct lull_spool *spool,
+                        uint32_t index, GError **error)
+{
+    struct lull_stitched stream = {.path = g_strdup(path), .bytes = lull_spool_bytes(spool, index)};
+    struct lull_packet_file file = {.bytes = stream.bytes,
+                                    .size = lull_spool_stream_at(spool, index)->size,
+                                    .path = path,
+                                    .index_path = path};
+    if (file.size > 0 &&
+        lull_packet_list_find(&stream.list, source->plan, &file, source->report, error)) {
+        add_stream(source, &stream);
+        return true;
+    }
+    stream.bytes->ops->free(stream.bytes);
+    g_free(stream.path);
+    return file.size == 0;
+}
+
+struct lull_source *lull_ctf_source_of(const char *path, const char *metadata,
+                                       struct lull_spool *spool, const struct lull_report *report,
+                                       GError **error)
+{
+    struct ctf_source *source = source_new(path, path, metadata, strlen(metadata), report, error);
+    for (uint32_t i = 0; source != NULL && i < lull_spool_count(spool); i++)
+        if (!add_spooled(source, path, spool, i, error)) {
+            source_free(&source->base);
+            return NULL;
+        }
+    return source != NULL ? finish(source) : NULL;
 }

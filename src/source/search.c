@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "source/recording.h"
+
 /* A trace lies at most this deep below the directory that was given. */
 #define MAX_DEPTH 8
 
@@ -51,6 +53,21 @@ static void add_error(struct lull_search *search, const char *path, int reason)
 static char *file_key(const struct stat *st, const char *prefix)
 {
     return g_strdup_printf("%ju:%ju:%s", (uintmax_t)st->st_dev, (uintmax_t)st->st_ino, prefix);
+}
+
+/* ---- files ---- */
+
+/* A file that is a trace by itself; false if it is none. */
+static bool add_recording(struct lull_search *search, const char *path, const struct stat *st,
+                          uint32_t root)
+{
+    const struct lull_recording_kind *kind = lull_recording_kind_of(path);
+    if (kind == NULL)
+        return false;
+    struct lull_place *place = lull_place_new(path, NULL, "");
+    place->kind = kind;
+    add_place(search, place, file_key(st, ""), root);
+    return true;
 }
 
 /* ---- directories ---- */
@@ -110,6 +127,9 @@ static void search_directory(struct lull_search *search, GHashTable *seen, const
         /* A name that cannot even be looked at is no directory that anybody meant. */
         if (depth < MAX_DEPTH && stat(child, &st) == 0 && S_ISDIR(st.st_mode))
             search_directory(search, seen, child, root, depth + 1);
+        else if (lull_recording_is_name(names->pdata[i]) && stat(child, &st) == 0 &&
+                 S_ISREG(st.st_mode))
+            add_recording(search, child, &st, root);
     }
 }
 
@@ -180,7 +200,8 @@ void lull_search_path(struct lull_search *search, const char *path, uint32_t roo
     if (stat(path, &st) != 0) {
         add_error(search, path, errno);
     } else if (S_ISREG(st.st_mode)) {
-        search_archive(search, path, &st, root);
+        if (!add_recording(search, path, &st, root))
+            search_archive(search, path, &st, root);
     } else if (!S_ISDIR(st.st_mode)) {
         g_ptr_array_add(search->errors,
                         g_error_new(LULL_ERROR, LULL_ERROR_FORMAT,

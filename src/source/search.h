@@ -1,5 +1,5 @@
 /* Finds the traces below a path: directories with a file `metadata`, in the file system or in an
- * archive. */
+ * archive, and files that are traces by themselves. */
 #ifndef LULL_SOURCE_SEARCH_H
 #define LULL_SOURCE_SEARCH_H
 

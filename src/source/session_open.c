@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ctf/metadata.h"
+#include "source/recording.h"
 #include "source/search.h"
 #include "source/session_private.h"
 
@@ -145,8 +146,11 @@ static bool add_trace(struct lull_session *session, GPtrArray *places, const cha
                       GError **error)
 {
     struct session_trace *trace = lull_session_trace_new(session);
-    trace->source = lull_ctf_source_open((struct lull_place *const *)places->pdata, places->len,
-                                         &trace->report, error);
+    const struct lull_place *first = places->pdata[0];
+    trace->source = first->kind != NULL
+                        ? first->kind->open(first->path, &trace->report, error)
+                        : lull_ctf_source_open((struct lull_place *const *)places->pdata,
+                                               places->len, &trace->report, error);
     if (trace->source == NULL) {
         lull_session_trace_free(trace);
         return false;
@@ -231,8 +235,10 @@ static void group_place(GPtrArray *groups, GHashTable *by_key, struct lull_place
 {
     size_t size;
     struct trace_group *group = NULL;
-    g_autofree char *text = lull_metadata_text(place->path, (const uint8_t *)place->metadata,
-                                               place->metadata_size, &size, NULL);
+    g_autofree char *text = place->kind == NULL
+                                ? lull_metadata_text(place->path, (const uint8_t *)place->metadata,
+                                                     place->metadata_size, &size, NULL)
+                                : NULL;
     if (text != NULL) {
         char *key = group_key(place, text, size);
         group = g_hash_table_lookup(by_key, key);
@@ -243,7 +249,7 @@ static void group_place(GPtrArray *groups, GHashTable *by_key, struct lull_place
         }
         group = group_new(g_steal_pointer(&text), size);
         g_hash_table_replace(by_key, key, group);
-    } else { /* opening it will say what is wrong */
+    } else { /* opening it will say what is wrong; or it is a file, and alone */
         group = group_new(NULL, 0);
     }
     g_ptr_array_add(group->places, place);
@@ -271,7 +277,7 @@ static void note_error(struct adding *adding, uint32_t root, GError *error)
         g_error_free(error);
 }
 
-/* True if the place is new and its metadata could be read. */
+/* True if the place is new and its metadata, if it has any, could be read. */
 static bool read_metadata(struct adding *adding, struct lull_place *place, const char *key)
 {
     GError *cause = NULL;
@@ -279,7 +285,8 @@ static bool read_metadata(struct adding *adding, struct lull_place *place, const
         adding->found[place->root]++;
         return false;
     }
-    if (lull_place_read(place, "metadata", &place->metadata, &place->metadata_size, &cause)) {
+    if (place->kind != NULL ||
+        lull_place_read(place, "metadata", &place->metadata, &place->metadata_size, &cause)) {
         g_hash_table_add(adding->session->directories, g_strdup(key));
         return true;
     }

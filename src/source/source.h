@@ -160,6 +160,14 @@ struct lull_place;
 struct lull_source *lull_ctf_source_open(struct lull_place *const *places, uint32_t n_places,
                                          const struct lull_report *report, GError **error);
 
+struct lull_spool;
+
+/* The same of a trace that was made of a file of another format: `path`, of which messages tell.
+ * `metadata` is TSDL; the spool, which is finished, is referred to. */
+struct lull_source *lull_ctf_source_of(const char *path, const char *metadata,
+                                       struct lull_spool *spool, const struct lull_report *report,
+                                       GError **error);
+
 /* For writing what was read as CTF again: the plans of a trace, and the cursor of a stream. NULL if
  * the source is of another kind. */
 const struct lull_ctf_plan *lull_ctf_source_plan(const struct lull_source *source);

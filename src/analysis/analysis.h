@@ -56,7 +56,8 @@ struct lull_question_params {
     bool is_joint_irq_choice; /* irqs and softirqs were both given; else giving one excludes the
                                  other */
     bool has_windows;         /* several windows are told: LAMI's summaries of them are wanted */
-    bool is_lami;             /* the peer's exact choice of rows, where it differs */
+    const struct lull_periods_question *periods; /* of the analysis of periods; periods.h */
+    bool is_lami; /* the peer's exact choice of rows, where it differs */
 };
 
 struct lull_runner;

@@ -168,8 +168,12 @@ static void cputop_close(struct lull_analysis *analysis, int64_t end_ns)
             }
         }
     }
-    qsort(top->cpus.items, top->cpus.count, sizeof *top->cpus.items, compare_cpus);
-    qsort(top->tasks.items, top->tasks.count, sizeof *top->tasks.items, compare_tasks);
+    if (top->cpus.count) {
+        qsort(top->cpus.items, top->cpus.count, sizeof *top->cpus.items, compare_cpus);
+    }
+    if (top->tasks.count) {
+        qsort(top->tasks.items, top->tasks.count, sizeof *top->tasks.items, compare_tasks);
+    }
 }
 
 /* ---- tables ---- */

@@ -23,13 +23,23 @@ void lull_histograms_clear(struct lull_histograms *list)
 struct series {
     struct lull_bin *bins;
     uint32_t n_bins, n_sets;
+    enum lull_cell_class bounds;
+    double scale;
 };
+
+static struct series make_series(const struct lull_histograms *list,
+                                 const struct lull_result_class *class, uint32_t n_sets)
+{
+    return (struct series){.n_sets = n_sets,
+                           .bounds = class->columns[0].class,
+                           .scale = list->scale > 0 ? list->scale : 1};
+}
 
 static void series_row(const void *user, uint64_t row, struct lull_cell *cells)
 {
     const struct series *series = user;
-    *cells++ = lull_cell_real(LULL_CELL_DURATION, series->bins[row].lower);
-    *cells++ = lull_cell_real(LULL_CELL_DURATION, series->bins[row].upper);
+    *cells++ = lull_cell_real(series->bounds, series->bins[row].lower * series->scale);
+    *cells++ = lull_cell_real(series->bounds, series->bins[row].upper * series->scale);
     for (uint32_t set = 0; set < series->n_sets; set++) {
         *cells++ = lull_cell_integer(
             LULL_CELL_NUMBER, (int64_t)series->bins[(size_t)set * series->n_bins + row].count);
@@ -72,7 +82,7 @@ static void emit_each(const struct lull_histograms *list, const struct lull_ques
                       const struct lull_result_class *class, struct lull_sink *sink)
 {
     const struct range all = range_of_all(list);
-    struct series one = {.n_sets = 1};
+    struct series one = make_series(list, class, 1);
     one.bins = g_new(struct lull_bin, MAX(params->freq_resolution, LOGARITHMIC_BINS));
     for (size_t i = 0; i < list->items.count; i++) {
         const struct lull_titled_distribution *item = &list->items.items[i];
@@ -130,7 +140,7 @@ static void emit_series(const struct lull_histograms *list,
     struct lull_result_column *columns = g_new0(struct lull_result_column, n + 3);
     const struct lull_result_class series_class = {
         .name = "freq-series", .title = title, .columns = columns, .kind = LULL_TABLE_HISTOGRAM};
-    struct series series = {.n_sets = n};
+    struct series series = make_series(list, class, n);
     columns[0] = class->columns[0];
     columns[1] = class->columns[1];
     for (uint32_t i = 0; i < n; i++) {

@@ -12,6 +12,7 @@ struct lull_histograms {
         const struct lull_distribution *values;
     })
     items;
+    double scale; /* bounds are this much times the values; 0: as they are */
 };
 
 /* `title` is copied; `values` are borrowed. Nothing is added if there are no values. */
@@ -21,10 +22,10 @@ void lull_histograms_clear(struct lull_histograms *list);
 
 /* Gives the tables to the sink. Bins are linear over the values of each set, or over those of all
  * sets with freq_uniform, or powers of two with freq_logarithmic. The columns of `class` are lower
- * bound, upper bound and count, with LULL_USE_HOST in none. `series_title`: "Scheduling latencies
- * frequency distributions"; NULL if there is no such table. Linear bins need values that were kept.
- * Values that are all the same have no linear bins: they get one of no width, but not in LAMI,
- * where lttng-analyses leaves the table out. */
+ * bound, upper bound (whose class the cells have) and count, with LULL_USE_HOST in none.
+ * `series_title`: "Scheduling latencies frequency distributions"; NULL if there is no such table.
+ * Linear bins need values that were kept. Values that are all the same have no linear bins: they
+ * get one of no width, but not in LAMI, where lttng-analyses leaves the table out. */
 void lull_histograms_emit(const struct lull_histograms *list,
                           const struct lull_question_params *params,
                           const struct lull_result_class *class, const char *series_title,

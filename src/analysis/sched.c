@@ -65,7 +65,9 @@ static int compare_waits(const void *a, const void *b)
 
 static void cut_top(struct sched *sched, size_t limit)
 {
-    qsort(sched->top.items, sched->top.count, sizeof *sched->top.items, compare_waits);
+    if (sched->top.count) {
+        qsort(sched->top.items, sched->top.count, sizeof *sched->top.items, compare_waits);
+    }
     if (limit && sched->top.count >= limit) {
         sched->top.count = limit;
         sched->top_least_ns = length_of(&sched->top.items[limit - 1]);

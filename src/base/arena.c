@@ -53,7 +53,7 @@ void *lull_arena_alloc(struct lull_arena *arena, size_t size)
 {
     if (size > SIZE_MAX - sizeof(struct chunk) - GRAIN)
         g_error("lull_arena_alloc: %zu bytes", size);
-    size = (size + GRAIN - 1) & ~(GRAIN - 1);
+    size = (MAX(size, 1) + GRAIN - 1) & ~(GRAIN - 1); /* never NULL */
     if (size > arena->left) {
         /* A large piece gets its own chunk, so that it does not waste the rest of the current one.
          */

@@ -60,8 +60,9 @@ const struct lull_verb *const lull_verbs[] = {
 /* clang-format on */
 
 extern const struct lull_topic lull_topic_filter;
+extern const struct lull_topic lull_topic_periods;
 
-const struct lull_topic *const lull_topics[] = {&lull_topic_filter, NULL};
+const struct lull_topic *const lull_topics[] = {&lull_topic_filter, &lull_topic_periods, NULL};
 
 const char lull_program_description[] =
     "Lull answers one question: what was my program waiting for? It reads what the kernel "

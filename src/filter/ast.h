@@ -1,5 +1,5 @@
-/* A parsed filter: a tree of conditions over operands. Immutable but for the times, which are known
- * when reading begins; everything lies in one arena. */
+/* A parsed condition of a filter or a period: a tree of conditions over operands. Immutable but for
+ * the times, which are known when reading begins; everything lies in one arena. */
 #ifndef LULL_FILTER_AST_H
 #define LULL_FILTER_AST_H
 
@@ -74,12 +74,18 @@ enum lull_operand_kind {
     LULL_OPERAND_TIME,  /* of the event */
     LULL_OPERAND_POINT, /* a point in time written in the expression */
     LULL_OPERAND_FIELD,
+    LULL_OPERAND_RUNNING, /* of the task that runs: a field if there is one, else given */
+    LULL_OPERAND_GIVEN,   /* by whoever runs the program, such as what an earlier event held */
 };
 
 struct lull_operand {
     enum lull_operand_kind kind;
     struct lull_value value;
-    uint32_t index; /* of the field, or of the point in time */
+    uint32_t index;    /* of the field, of the first of `n_fields` fields (RUNNING), of the point in
+                          time; GIVEN: of the value in its group */
+    uint32_t n_fields; /* RUNNING: the first that the class has is taken */
+    uint32_t group;    /* GIVEN; RUNNING: value `given` of group 0 */
+    uint32_t given;
 };
 
 enum lull_node_kind {
@@ -110,13 +116,22 @@ struct lull_time_point {
     int64_t time_ns;
 };
 
-struct lull_filter {
-    struct lull_event_filter base;
+/* What conditions refer to. */
+struct lull_terms {
     struct lull_arena *arena;
-    const struct lull_node *root;
     struct lull_field_path fields[LULL_FILTER_FIELDS];
     uint32_t n_fields;
-    GArray *points; /* struct lull_time_point */
+    uint32_t n_reserved; /* of them, not from the text */
+    GArray *points;      /* struct lull_time_point; NULL: there are none */
+};
+
+/* The number of the field; each path has one. False if there is no room. */
+bool lull_terms_add(struct lull_terms *terms, const struct lull_field_path *path, uint32_t *index);
+
+struct lull_filter {
+    struct lull_event_filter base;
+    struct lull_terms terms;
+    const struct lull_node *root;
     bool is_local;
     struct lull_arena *programs; /* of the classes; forgotten together */
 };

@@ -1,4 +1,4 @@
-/* Splits a filter expression into words, and says where in it something is wrong. */
+/* Splits a filter or a period definition into words, and says where in it something is wrong. */
 #include "filter/lexer.h"
 
 #include <stdarg.h>
@@ -48,7 +48,7 @@ bool lull_lexer_complain(const struct lull_lexer *lexer, size_t at, GError **err
     const char *before = begin > 0 ? "…" : "";
     int indent = (int)count_characters(lexer->text, begin, at) + (begin > 0 ? 1 : 0);
     g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                "the filter, column %" G_GSIZE_FORMAT ": %s\n  %s%s%s\n  %*s^",
+                "%s, column %" G_GSIZE_FORMAT ": %s\n  %s%s%s\n  %*s^", lexer->what,
                 count_characters(lexer->text, 0, at) + 1, reason, before, shown,
                 end < lexer->length ? "…" : "", indent, "");
     return false;
@@ -225,19 +225,28 @@ static bool lex_number(struct lull_lexer *lexer, struct lull_token *token, GErro
     const char *reason = NULL;
     token->kind = LULL_TOKEN_NUMBER;
     token->end = lexer->pos = end;
-    if (lull_number_read(text + token->begin, end - token->begin, token, &reason))
+    size_t begin = token->begin;
+    if (lexer->is_period) {
+        while (begin + 1 < end && text[begin] == '0' && g_ascii_isdigit(text[begin + 1]))
+            begin++;
+        end -= end > begin + 1 && text[end - 1] == '.';
+    }
+    if (lull_number_read(text + begin, end - begin, token, &reason))
         return true;
     return lull_lexer_complain(lexer, token->begin, error, "%s", reason);
 }
 
-/* One escape, behind the backslash: \n \t \r \xHH, or a punctuation character for itself. */
+/* One escape, behind the backslash: \n \t \r \xHH, or a punctuation character for itself; in a
+ * period \n \t \r \f, or any other character for itself. */
 static bool lex_escape(struct lull_lexer *lexer, char *out, GError **error)
 {
     size_t at = lexer->pos;
     char c = at < lexer->length ? lexer->text[at] : '\0';
     lexer->pos++;
-    if (c == 'x' && at + 2 < lexer->length && g_ascii_isxdigit(lexer->text[at + 1]) &&
-        g_ascii_isxdigit(lexer->text[at + 2])) {
+    if (lexer->is_period && at < lexer->length) {
+        *out = c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c == 'f' ? '\f' : c;
+    } else if (c == 'x' && at + 2 < lexer->length && g_ascii_isxdigit(lexer->text[at + 1]) &&
+               g_ascii_isxdigit(lexer->text[at + 2])) {
         *out = (char)(g_ascii_xdigit_value(lexer->text[at + 1]) * 16 +
                       g_ascii_xdigit_value(lexer->text[at + 2]));
         lexer->pos += 2;
@@ -274,6 +283,7 @@ static bool lex_string(struct lull_lexer *lexer, struct lull_token *token, GErro
     return true;
 }
 
+/* Longer ones first. Those from `PERIOD_SIGNS` on are of periods only. */
 static const struct {
     const char text[3];
     enum lull_token_kind kind;
@@ -284,13 +294,16 @@ static const struct {
     {">", LULL_TOKEN_GT},    {"!", LULL_TOKEN_NOT},        {"(", LULL_TOKEN_OPEN},
     {")", LULL_TOKEN_CLOSE}, {"[", LULL_TOKEN_OPEN_INDEX}, {"]", LULL_TOKEN_CLOSE_INDEX},
     {".", LULL_TOKEN_DOT},   {",", LULL_TOKEN_COMMA},      {"+", LULL_TOKEN_PLUS},
-    {"-", LULL_TOKEN_MINUS},
+    {"-", LULL_TOKEN_MINUS}, {"=*", LULL_TOKEN_GLOB},      {":", LULL_TOKEN_COLON},
+    {"/", LULL_TOKEN_SLASH}, {"=", LULL_TOKEN_ASSIGN},
 };
+#define PERIOD_SIGNS (G_N_ELEMENTS(signs) - 4)
 
 static bool lex_sign(struct lull_lexer *lexer, struct lull_token *token, GError **error)
 {
     const char *at = lexer->text + lexer->pos;
-    for (size_t i = 0; i < G_N_ELEMENTS(signs); i++) {
+    const size_t n = lexer->is_period ? G_N_ELEMENTS(signs) : PERIOD_SIGNS;
+    for (size_t i = 0; i < n; i++) {
         size_t length = strlen(signs[i].text);
         if (length <= lexer->length - lexer->pos && memcmp(at, signs[i].text, length) == 0) {
             token->kind = signs[i].kind;

@@ -1,4 +1,4 @@
-/* Words of the filter language, with their places for error messages. */
+/* Words of the languages of filters and periods, with their places for error messages. */
 #ifndef LULL_FILTER_LEXER_H
 #define LULL_FILTER_LEXER_H
 
@@ -33,6 +33,11 @@ enum lull_token_kind {
     LULL_TOKEN_COMMA,
     LULL_TOKEN_PLUS,
     LULL_TOKEN_MINUS,
+    /* Of periods only. */
+    LULL_TOKEN_COLON,
+    LULL_TOKEN_SLASH,
+    LULL_TOKEN_ASSIGN,
+    LULL_TOKEN_GLOB,
 };
 
 struct lull_token {
@@ -49,6 +54,10 @@ struct lull_token {
 struct lull_lexer {
     const char *text;
     size_t length, pos;
+    const char *what; /* the text is, for messages: "the filter" */
+    /* As lttng-analyses has it: more signs, any character behind a backslash, numbers such as 007
+     * and 5. */
+    bool is_period;
     struct lull_arena *arena; /* of the strings */
 };
 

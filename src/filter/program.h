@@ -10,6 +10,7 @@ enum lull_load_kind {
     LULL_LOAD_CPU,
     LULL_LOAD_TIME,
     LULL_LOAD_POINT, /* a point in time */
+    LULL_LOAD_GIVEN, /* value `index` of group `group` of those given to the run */
     LULL_LOAD_INT,   /* bound; the rest likewise, but for VISITED */
     LULL_LOAD_TEXT,
     LULL_LOAD_ELEMENT, /* of an array that is bound as bytes */
@@ -22,8 +23,9 @@ struct lull_load {
     uint32_t field;  /* INT and what follows: of the filter */
     uint32_t offset; /* behind the filter's fields */
     uint64_t have;   /* bit of an optional field; 0: always there */
-    uint64_t index;  /* of the element */
-    uint8_t bytes;   /* of an element */
+    uint64_t index;  /* of the element; of the value that is given */
+    uint32_t group;
+    uint8_t bytes; /* of an element */
     bool is_signed, is_big_endian;
     const void *labels;                   /* or NULL */
     uint32_t visited;                     /* number of the path in lull_program.visited */
@@ -46,11 +48,33 @@ struct lull_test {
 
 struct lull_program {
     const struct lull_test *tests;
+    uint32_t n_tests;
     int32_t entry;
     const char *(*label)(const void *labels, uint64_t value);
     const struct lull_field_path *const *visited; /* with scope payload or context */
     uint32_t n_visited;
 };
+
+/* A program at work on one event. Begin with lull_run_begin(); `given` may change between tests. */
+struct lull_run {
+    const struct lull_program *program;
+    const struct lull_event *event;
+    const uint8_t *fields;
+    const struct lull_value *const *given; /* by group; NULL if the program needs none */
+    bool is_visited;
+    bool is_there[LULL_FILTER_FIELDS];
+    struct lull_value visited[LULL_FILTER_FIELDS];
+};
+
+void lull_run_begin(struct lull_run *run, const struct lull_program *program,
+                    const struct lull_event *event, const uint8_t *fields,
+                    const struct lull_value *const *given);
+/* Whether the event passes the tests from `entry` on. */
+bool lull_run_test(struct lull_run *run, int32_t entry);
+/* Whether the single test `number` is true. */
+bool lull_run_passes(struct lull_run *run, int32_t number);
+/* What a load gives; texts are borrowed from the event. */
+struct lull_value lull_run_value(struct lull_run *run, const struct lull_load *load);
 
 /* lull_event_filter_ops.test */
 bool lull_program_test(const void *program, const struct lull_event *event, const uint8_t *fields);

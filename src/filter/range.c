@@ -30,7 +30,7 @@ static struct range either(struct range a, struct range b)
 
 static int64_t point(const struct lull_filter *filter, const struct lull_operand *operand)
 {
-    return g_array_index(filter->points, struct lull_time_point, operand->index).time_ns;
+    return g_array_index(filter->terms.points, struct lull_time_point, operand->index).time_ns;
 }
 
 static struct range of_compare(const struct lull_filter *filter, const struct lull_node *node,

@@ -81,18 +81,10 @@ bool lull_value_compare(const struct lull_value *left, enum lull_relation relati
 
 /* ---- loading ---- */
 
-struct run {
-    const struct lull_program *program;
-    const struct lull_event *event;
-    const uint8_t *fields;
-    bool is_visited;
-    bool is_there[LULL_FILTER_FIELDS];
-    struct lull_value visited[LULL_FILTER_FIELDS];
-};
-
 static const struct lull_value nothing = {.kind = LULL_VALUE_NONE};
 
-static struct lull_value integer(const struct run *run, const struct lull_load *load, uint64_t bits)
+static struct lull_value integer(const struct lull_run *run, const struct lull_load *load,
+                                 uint64_t bits)
 {
     struct lull_value value = {.kind = LULL_VALUE_INT, .is_signed = load->is_signed, .bits = bits};
     if (load->labels != NULL) {
@@ -103,7 +95,7 @@ static struct lull_value integer(const struct run *run, const struct lull_load *
     return value;
 }
 
-static struct lull_value element(const struct run *run, const struct lull_load *load)
+static struct lull_value element(const struct lull_run *run, const struct lull_load *load)
 {
     struct lull_text array;
     memcpy(&array, run->fields + load->offset, sizeof array);
@@ -118,7 +110,7 @@ static struct lull_value element(const struct run *run, const struct lull_load *
     return integer(run, load, bits);
 }
 
-static void visit(struct run *run)
+static void visit(struct lull_run *run)
 {
     if (run->is_visited)
         return;
@@ -127,14 +119,14 @@ static void visit(struct run *run)
                       run->is_there);
 }
 
-static bool has(const struct run *run, const struct lull_load *load)
+static bool has(const struct lull_run *run, const struct lull_load *load)
 {
     uint64_t have;
     memcpy(&have, run->fields, sizeof have);
     return load->have == 0 || (have & load->have) != 0;
 }
 
-static struct lull_value load_value(struct run *run, const struct lull_load *load)
+struct lull_value lull_run_value(struct lull_run *run, const struct lull_load *load)
 {
     struct lull_value value;
     uint64_t bits;
@@ -147,6 +139,8 @@ static struct lull_value load_value(struct run *run, const struct lull_load *loa
         return lull_value_int(run->event->time_ns);
     case LULL_LOAD_POINT:
         return lull_value_int(load->points[load->index].time_ns);
+    case LULL_LOAD_GIVEN:
+        return run->given[load->group][load->index];
     case LULL_LOAD_INT:
         memcpy(&bits, run->fields + load->offset, sizeof bits);
         return has(run, load) ? integer(run, load, bits) : nothing;
@@ -165,37 +159,37 @@ static struct lull_value load_value(struct run *run, const struct lull_load *loa
 
 /* ---- testing ---- */
 
-static bool is_in(struct run *run, const struct lull_test *test)
+static bool is_in(struct lull_run *run, const struct lull_test *test)
 {
-    struct lull_value left = load_value(run, &test->left);
+    struct lull_value left = lull_run_value(run, &test->left);
     for (uint32_t i = 0; i < test->n; i++) {
-        struct lull_value right = load_value(run, &test->list[i]);
+        struct lull_value right = lull_run_value(run, &test->list[i]);
         if (lull_value_compare(&left, LULL_RELATION_EQ, &right))
             return true;
     }
     return false;
 }
 
-static bool matches(struct run *run, const struct lull_test *test)
+static bool matches(struct lull_run *run, const struct lull_test *test)
 {
-    struct lull_value left = load_value(run, &test->left);
+    struct lull_value left = lull_run_value(run, &test->left);
     return left.text.data != NULL &&
            lull_glob_matches(test->glob, left.text) == (test->relation == LULL_RELATION_EQ);
 }
 
-static bool exists(struct run *run, const struct lull_test *test)
+static bool exists(struct lull_run *run, const struct lull_test *test)
 {
     if (test->left.kind != LULL_LOAD_VISITED)
-        return load_value(run, &test->left).kind != LULL_VALUE_NONE;
+        return lull_run_value(run, &test->left).kind != LULL_VALUE_NONE;
     visit(run);
     return run->is_there[test->left.visited];
 }
 
-static bool passes(struct run *run, const struct lull_test *test)
+static bool passes(struct lull_run *run, const struct lull_test *test)
 {
     if (test->kind == LULL_NODE_COMPARE) {
-        struct lull_value left = load_value(run, &test->left);
-        struct lull_value right = load_value(run, &test->right);
+        struct lull_value left = lull_run_value(run, &test->left);
+        struct lull_value right = lull_run_value(run, &test->right);
         return lull_value_compare(&left, test->relation, &right);
     }
     if (test->kind == LULL_NODE_MATCH)
@@ -203,18 +197,37 @@ static bool passes(struct run *run, const struct lull_test *test)
     return test->kind == LULL_NODE_IN ? is_in(run, test) : exists(run, test);
 }
 
+void lull_run_begin(struct lull_run *run, const struct lull_program *program,
+                    const struct lull_event *event, const uint8_t *fields,
+                    const struct lull_value *const *given)
+{
+    /* Not cleared: `visited` is large and seldom used. */
+    run->program = program;
+    run->event = event;
+    run->fields = fields;
+    run->given = given;
+    run->is_visited = false;
+}
+
+bool lull_run_test(struct lull_run *run, int32_t entry)
+{
+    int32_t at = entry;
+    while (at >= 0) {
+        const struct lull_test *test = &run->program->tests[at];
+        at = passes(run, test) ? test->yes : test->no;
+    }
+    return at == LULL_ACCEPT;
+}
+
+bool lull_run_passes(struct lull_run *run, int32_t number)
+{
+    return passes(run, &run->program->tests[number]);
+}
+
 bool lull_program_test(const void *data, const struct lull_event *event, const uint8_t *fields)
 {
     const struct lull_program *program = data;
-    struct run run; /* not cleared: `visited` is large and seldom used */
-    run.program = program;
-    run.event = event;
-    run.fields = fields;
-    run.is_visited = false;
-    int32_t at = program->entry;
-    while (at >= 0) {
-        const struct lull_test *test = &program->tests[at];
-        at = passes(&run, test) ? test->yes : test->no;
-    }
-    return at == LULL_ACCEPT;
+    struct lull_run run;
+    lull_run_begin(&run, program, event, fields, NULL);
+    return lull_run_test(&run, program->entry);
 }

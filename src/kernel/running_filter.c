@@ -6,16 +6,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "kernel/running.h"
 #include "kernel/vocabulary.h"
 #include "source/event_filter.h"
-
-#define COMM_LENGTH 15
-
-struct running {
-    bool is_known;
-    int64_t tid;
-    char comm[COMM_LENGTH + 1];
-};
 
 /* Of all events; sched_switch has the rest too. */
 struct fields {
@@ -52,7 +45,7 @@ struct lull_running_filter {
     bool by_task;        /* tid or comm was asked for */
     bool wants_switches; /* the query's names cover sched_switch */
     uint32_t switches;   /* the subscription to sched_switch */
-    GPtrArray *cpus;     /* by host: GArray of struct running, by CPU */
+    struct lull_running_table running;
 };
 
 bool lull_running_filter_name_matches(const char *pattern, const char *name)
@@ -101,7 +94,7 @@ struct lull_running_filter *lull_running_filter_new(struct lull_session *session
     filter->session = session;
     filter->query = *query;
     filter->by_task = query->tid >= 0 || query->comm;
-    filter->cpus = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+    lull_running_table_init(&filter->running);
     lull_session_unsubscribe_all(session);
     lull_session_limit(session, query->begin_ns, query->end_ns);
     if (!filter->by_task) {
@@ -124,39 +117,9 @@ struct lull_running_filter *lull_running_filter_new(struct lull_session *session
 void lull_running_filter_free(struct lull_running_filter *filter)
 {
     if (filter) {
-        g_ptr_array_unref(filter->cpus);
+        lull_running_table_clear(&filter->running);
         g_free(filter);
     }
-}
-
-/* More CPUs than Linux can be built for are not believed. */
-#define MOST_CPUS 65536
-
-static struct running *running_on(struct lull_running_filter *filter,
-                                  const struct lull_event *event)
-{
-    if (event->cpu < 0 || event->cpu >= MOST_CPUS) {
-        return NULL;
-    }
-    while (event->host >= filter->cpus->len) { /* live sessions may get more hosts */
-        g_ptr_array_add(filter->cpus, g_array_new(FALSE, TRUE, sizeof(struct running)));
-    }
-    GArray *cpus = filter->cpus->pdata[event->host];
-    if (cpus->len <= (uint32_t)event->cpu) {
-        g_array_set_size(cpus, (uint32_t)event->cpu + 1);
-    }
-    return &g_array_index(cpus, struct running, event->cpu);
-}
-
-static void set_running(struct running *running, int64_t tid, struct lull_text comm)
-{
-    const uint32_t length = MIN(comm.length, COMM_LENGTH);
-    running->is_known = true;
-    running->tid = tid;
-    if (length) {
-        memcpy(running->comm, comm.data, length);
-    }
-    running->comm[length] = '\0';
 }
 
 static bool matches(const struct lull_running_query *query, int64_t tid, const char *comm,
@@ -168,13 +131,13 @@ static bool matches(const struct lull_running_query *query, int64_t tid, const c
     if (!query->comm) {
         return true;
     }
-    const size_t length = MIN(strlen(query->comm), COMM_LENGTH);
-    return MIN(comm_length, COMM_LENGTH) == length && memcmp(query->comm, comm, length) == 0;
+    const size_t length = MIN(strlen(query->comm), LULL_COMM_LENGTH);
+    return MIN(comm_length, LULL_COMM_LENGTH) == length && memcmp(query->comm, comm, length) == 0;
 }
 
 /* Whether the task that `event` happened in is wanted. */
 static bool task_matches(const struct lull_running_filter *filter, const struct fields *fields,
-                         const struct running *running)
+                         const struct lull_running *running)
 {
     const bool knows_tid = filter->query.tid < 0 || (fields->present & HAS_TID);
     const bool knows_comm = !filter->query.comm || (fields->present & HAS_COMM);
@@ -196,17 +159,17 @@ bool lull_running_filter_passes(struct lull_running_filter *filter, const struct
         return true;
     }
     const struct fields *fields = event->fields;
-    struct running *running = running_on(filter, event);
+    struct lull_running *running = lull_running_on(&filter->running, event);
     const bool is_switch = event->subscription == filter->switches;
     /* A sched_switch happens while the task that leaves still runs. */
     if (is_switch && running && (fields->present & HAS_PREV_TID)) {
-        set_running(running, fields->prev_tid, fields->prev_comm);
+        lull_running_set(running, fields->prev_tid, fields->prev_comm);
     }
     bool passes =
         (!is_switch || (filter->wants_switches && lull_session_passes(filter->session, event))) &&
         event->time_ns >= filter->query.begin_ns && task_matches(filter, fields, running);
     if (is_switch && running && (fields->present & HAS_NEXT_TID)) {
-        set_running(running, fields->next_tid, fields->next_comm);
+        lull_running_set(running, fields->next_tid, fields->next_comm);
     }
     return passes;
 }

@@ -120,10 +120,9 @@ void lull_formats_subscribe(struct lull_formats *formats,
 void lull_format_load(const struct lull_format *format, const struct lull_format_record *record,
                       uint8_t *fields);
 
-/* For lull_source_stream_ops.visit. `where` begins messages: file and byte. */
+/* For lull_source_stream_ops.visit. The error does not say where: that is put in front of it. */
 bool lull_format_visit(const struct lull_format *format, const struct lull_format_record *record,
-                       const struct lull_visitor *visitor, void *user, const char *where,
-                       GError **error);
+                       const struct lull_visitor *visitor, void *user, GError **error);
 /* Adds all fields of a record to *tally. */
 void lull_format_sum(const struct lull_format *format, const struct lull_format_record *record,
                      struct lull_source_tally *tally);

@@ -28,7 +28,6 @@ struct visit {
     const struct lull_format_record *record;
     const struct lull_visitor *visitor;
     void *user;
-    const char *where;
     GError **error;
 };
 
@@ -53,7 +52,7 @@ static bool visit_field(const struct visit *v, const struct lull_format_field *f
     }
     if (!lull_format_bytes(v->format, field, v->record, &bytes)) {
         g_set_error(v->error, LULL_ERROR, LULL_ERROR_FORMAT,
-                    "%s: event '%s': the bytes of field '%s' are not in the event", v->where,
+                    "event '%s': the bytes of field '%s' are not in the event",
                     v->format->event_class.name, field->name);
         return false;
     }
@@ -88,10 +87,9 @@ static uint32_t n_contexts(const struct lull_format *format)
 }
 
 bool lull_format_visit(const struct lull_format *format, const struct lull_format_record *record,
-                       const struct lull_visitor *visitor, void *user, const char *where,
-                       GError **error)
+                       const struct lull_visitor *visitor, void *user, GError **error)
 {
-    const struct visit v = {format, record, visitor, user, where, error};
+    const struct visit v = {format, record, visitor, user, error};
     uint32_t n = n_contexts(format);
     return (n == 0 || visit_scope(&v, "context", 0, n)) &&
            visit_scope(&v, "payload", n, format->n_fields);

@@ -126,7 +126,7 @@ struct perf_names;
 struct perf_file {
     const char *path;
     const struct lull_report *report;
-    int fd;
+    struct lull_bytes *bytes; /* open */
     uint64_t size;
     bool is_big_endian, is_pipe;
     GPtrArray *attrs;             /* struct perf_attr */

@@ -2,9 +2,7 @@
  * tools/perf/Documentation/perf.data-file-format.txt). */
 #include "source/perf.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 #include <zstd.h>
 
 #define BLOCK_BYTES (UINT32_C(1) << 20)
@@ -42,14 +40,13 @@ bool perf_file_bytes(const struct perf_file *file, uint64_t offset, void *to, ui
     if (offset > file->size || size > file->size - offset)
         return false;
     while (size > 0) {
-        ssize_t n = pread(file->fd, p, size, (off_t)offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
+        const char *why;
+        uint64_t n = file->bytes->ops->read(file->bytes, offset, p, size, &why);
+        if (n == 0)
             return false;
         p += n;
-        offset += (uint64_t)n;
-        size -= (uint64_t)n;
+        offset += n;
+        size -= n;
     }
     return true;
 }

@@ -1,12 +1,13 @@
-/* Stands in for the reader of perf.data in a build without it. */
-#include "source/perf_source.h"
+/* In place of the reader of perf.data in a build without libtraceevent, zlib or zstd. */
+#include "source/file_kinds.h"
 
-struct lull_source *lull_perf_source_open(const char *path, const struct lull_report *report,
-                                          GError **error)
+struct lull_source *lull_perf_source_open(struct lull_place *place,
+                                          const struct lull_report *report, GError **error)
 {
+    g_autofree char *path = g_build_filename(place->path, place->file, NULL);
     g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
-                "%s: it is a recording of perf, and this lull was built without support for them "
-                "(it needs libtraceevent and libzstd)",
+                "%s: a perf.data of perf, which this build of Lull cannot read (it was made "
+                "without libtraceevent, zlib or zstd)",
                 path);
     return NULL;
 }

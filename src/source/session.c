@@ -293,6 +293,9 @@ const struct lull_event *lull_session_read(struct lull_session *session)
             struct lull_source_stream *stream = session->merged[merge->winner];
             if (stream->has_event) {
                 stream->has_event = false;
+                if (G_UNLIKELY(session->watch != NULL) &&
+                    !lull_session_show_watch(session, &stream->event))
+                    continue;
                 return &stream->event;
             }
             /* The tree has held a lower bound, or the time of the event that was handed out. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "ctf/metadata.h"
-#include "source/recording.h"
+#include "source/file_kinds.h"
 #include "source/search.h"
 #include "source/session_private.h"
 
@@ -22,6 +22,7 @@ void lull_session_trace_free(gpointer data)
         trace->source->ops->free(trace->source);
     g_clear_pointer(&trace->class_names, g_hash_table_unref);
     g_clear_pointer(&trace->class_filters, g_ptr_array_unref);
+    g_clear_pointer(&trace->class_watches, g_ptr_array_unref);
     g_free(trace);
 }
 
@@ -141,14 +142,24 @@ void lull_session_trace_join(struct session_trace *trace)
     lull_session_trace_grow(trace);
 }
 
-/* `below` is the end of the first place's path. */
-static bool add_trace(struct lull_session *session, GPtrArray *places, const char *below,
+/* The end of a trace's path behind what was asked for. Nothing if the trace lies in several
+ * directories: none of them names it. */
+static const char *path_below(const char *path, const GPtrArray *places, const char *root)
+{
+    size_t length = places->len > 1 ? strlen(path) : strlen(root);
+    const char *below = places->len > 1 || strncmp(path, root, length) == 0 ? path + length : path;
+    while (*below == '/')
+        below++;
+    return below;
+}
+
+static bool add_trace(struct lull_session *session, GPtrArray *places, const char *root,
                       GError **error)
 {
     struct session_trace *trace = lull_session_trace_new(session);
-    const struct lull_place *first = places->pdata[0];
+    struct lull_place *first = places->pdata[0];
     trace->source = first->kind != NULL
-                        ? first->kind->open(first->path, &trace->report, error)
+                        ? first->kind->open(first, &trace->report, error)
                         : lull_ctf_source_open((struct lull_place *const *)places->pdata,
                                                places->len, &trace->report, error);
     if (trace->source == NULL) {
@@ -156,8 +167,7 @@ static bool add_trace(struct lull_session *session, GPtrArray *places, const cha
         return false;
     }
     struct lull_source *source = trace->source;
-    source->info.below =
-        source->info.path + (below - ((const struct lull_place *)places->pdata[0])->path);
+    source->info.below = path_below(source->info.path, places, root);
     lull_session_trace_join(trace);
     session->is_subscribed = false;
     session->is_started = false;
@@ -235,10 +245,14 @@ static void group_place(GPtrArray *groups, GHashTable *by_key, struct lull_place
 {
     size_t size;
     struct trace_group *group = NULL;
-    g_autofree char *text = place->kind == NULL
-                                ? lull_metadata_text(place->path, (const uint8_t *)place->metadata,
-                                                     place->metadata_size, &size, NULL)
-                                : NULL;
+    if (place->kind != NULL) { /* is a trace by itself */
+        group = group_new(NULL, 0);
+        g_ptr_array_add(group->places, place);
+        g_ptr_array_add(groups, group);
+        return;
+    }
+    g_autofree char *text = lull_metadata_text(place->path, (const uint8_t *)place->metadata,
+                                               place->metadata_size, &size, NULL);
     if (text != NULL) {
         char *key = group_key(place, text, size);
         group = g_hash_table_lookup(by_key, key);
@@ -249,7 +263,7 @@ static void group_place(GPtrArray *groups, GHashTable *by_key, struct lull_place
         }
         group = group_new(g_steal_pointer(&text), size);
         g_hash_table_replace(by_key, key, group);
-    } else { /* opening it will say what is wrong; or it is a file, and alone */
+    } else { /* opening it will say what is wrong */
         group = group_new(NULL, 0);
     }
     g_ptr_array_add(group->places, place);
@@ -277,7 +291,7 @@ static void note_error(struct adding *adding, uint32_t root, GError *error)
         g_error_free(error);
 }
 
-/* True if the place is new and its metadata, if it has any, could be read. */
+/* True if the place is new and its metadata could be read. */
 static bool read_metadata(struct adding *adding, struct lull_place *place, const char *key)
 {
     GError *cause = NULL;
@@ -298,18 +312,6 @@ static bool read_metadata(struct adding *adding, struct lull_place *place, const
     return false;
 }
 
-/* The end of the first place's path behind what was asked for. Nothing if the trace lies in several
- * directories: none of them names it. */
-static const char *path_below(const GPtrArray *places, const char *root)
-{
-    const char *path = ((const struct lull_place *)places->pdata[0])->path;
-    size_t length = places->len > 1 ? strlen(path) : strlen(root);
-    const char *below = places->len > 1 || strncmp(path, root, length) == 0 ? path + length : path;
-    while (*below == '/')
-        below++;
-    return below;
-}
-
 static void add_groups(struct adding *adding, const struct lull_search *search,
                        const char *const *paths)
 {
@@ -325,8 +327,7 @@ static void add_groups(struct adding *adding, const struct lull_search *search,
         GError *error = NULL;
         GPtrArray *places = ((struct trace_group *)groups->pdata[i])->places;
         const struct lull_place *first = places->pdata[0];
-        bool done =
-            add_trace(adding->session, places, path_below(places, paths[first->root]), &error);
+        bool done = add_trace(adding->session, places, paths[first->root], &error);
         if (!done)
             note_error(adding, first->root, error);
         for (uint32_t k = 0; k < places->len; k++) {
@@ -354,9 +355,11 @@ static bool conclude(struct adding *adding, const char *const *paths, GError **e
             if (cause != NULL)
                 g_propagate_error(error, g_error_copy(cause));
             else
-                g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
-                            "%s: there is no trace in it (no file 'metadata' here or below)",
-                            paths[i]);
+                g_set_error(
+                    error, LULL_ERROR, LULL_ERROR_FORMAT,
+                    "%s: there is no trace in it (no file 'metadata' and no trace.dat here or "
+                    "below)",
+                    paths[i]);
         }
         g_clear_error(&adding->errors[i]);
     }

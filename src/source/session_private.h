@@ -3,6 +3,7 @@
 #define LULL_SOURCE_SESSION_PRIVATE_H
 
 #include "source/event_filter.h"
+#include "source/event_watch.h"
 #include "source/live.h"
 #include "source/merge.h"
 #include "source/source.h"
@@ -29,6 +30,8 @@ struct session_trace {
         *class_filters; /* struct lull_class_filter, by class, while a filter is set; or NULL */
     bool is_wanted;     /* some class is subscribed to that the filter does not reject */
     bool is_exempt;     /* some class belongs to an exempt subscription */
+    GPtrArray *class_watches; /* struct lull_class_watch, by class, while a watch is set; or NULL */
+    bool is_watched;          /* the watch wants some class */
 };
 
 struct session_notes {
@@ -58,6 +61,7 @@ struct lull_session {
     struct lull_event_filter *filter; /* or NULL */
     uint32_t filter_offset;           /* of its fields behind lull_event.fields */
     bool has_exempt;
+    struct lull_event_watch *watch; /* or NULL; borrowed */
 
     bool is_subscribed; /* the sources know the subscriptions */
     bool is_started;
@@ -119,6 +123,8 @@ void lull_session_start_stream(const struct lull_session *session,
 /* The stream's next event that passes the filter; false at its end. */
 bool lull_session_next_passing(const struct lull_session *session,
                                struct lull_source_stream *stream);
+/* Whether the filter passes the event, or its subscription is exempt. */
+bool lull_session_hands_out(const struct lull_session *session, const struct lull_event *event);
 /* Tells the filter, if there is one, that reading begins. */
 void lull_session_start_filter(struct lull_session *session);
 void lull_session_forget_filter(struct lull_session *session);
@@ -132,6 +138,16 @@ void lull_session_count_stream(const struct lull_session *session,
                                struct lull_source_stream *stream, uint64_t *counts);
 void lull_session_drop_rejected(const struct lull_session *session,
                                 const struct session_trace *trace, uint64_t *counts);
+
+/* session_watch.c: before and after the sources are told the subscriptions. */
+void lull_session_begin_watch(struct lull_session *session, bool forgets);
+void lull_session_end_watch(struct lull_session *session);
+/* Puts the watch's wishes for the classes of a trace with the subscriber's and the filter's. */
+void lull_session_watch_classes(struct lull_session *session, struct session_trace *trace,
+                                int32_t *of_class, const struct lull_fields **extra,
+                                uint32_t *extra_size);
+/* Lets the watch see the event; false if nobody else wants it. */
+bool lull_session_show_watch(struct lull_session *session, const struct lull_event *event);
 
 /* session_live.c */
 bool lull_session_add_live(struct lull_session *session, const char *url, GError **error);

@@ -53,17 +53,21 @@ bool lull_session_passes(const struct lull_session *session, const struct lull_e
                                       (const uint8_t *)event->fields + session->filter_offset);
 }
 
+bool lull_session_hands_out(const struct lull_session *session, const struct lull_event *event)
+{
+    return lull_session_passes(session, event) ||
+           (session->has_exempt &&
+            g_array_index(session->subscriptions, struct lull_subscription, event->subscription)
+                .is_exempt);
+}
+
 bool lull_session_next_passing(const struct lull_session *session,
                                struct lull_source_stream *stream)
 {
-    while (stream->ops->next(stream)) {
-        if (!stream->has_event || lull_session_passes(session, &stream->event))
+    while (stream->ops->next(stream))
+        if (!stream->has_event || stream->event.event_class->watch != NULL ||
+            lull_session_hands_out(session, &stream->event))
             return true;
-        if (session->has_exempt && g_array_index(session->subscriptions, struct lull_subscription,
-                                                 stream->event.subscription)
-                                       .is_exempt)
-            return true;
-    }
     return false;
 }
 
@@ -177,6 +181,7 @@ static void subscribe_trace(struct lull_session *session, const struct wishes *w
     if (session->filter != NULL)
         filter_classes(session, trace, of_class);
     uint32_t extra_size = largest_extra(trace, extra);
+    lull_session_watch_classes(session, trace, of_class, extra, &extra_size);
     source->ops->subscribe(source,
                            (const struct lull_subscription *)(void *)session->subscriptions->data,
                            of_class, session->filter_offset, extra, extra_size);
@@ -186,6 +191,7 @@ static void subscribe_traces(struct lull_session *session, bool all)
 {
     struct wishes wishes;
     uint32_t max_size = 0;
+    lull_session_begin_watch(session, all);
     collect_wishes(session, &wishes);
     for (uint32_t i = 0; i < session->subscriptions->len; i++)
         max_size =
@@ -200,6 +206,7 @@ static void subscribe_traces(struct lull_session *session, bool all)
     }
     g_hash_table_unref(wishes.names);
     g_array_unref(wishes.prefixes);
+    lull_session_end_watch(session);
 }
 
 void lull_session_subscribe_sources(struct lull_session *session)
@@ -247,7 +254,8 @@ bool lull_session_is_selected(const struct lull_session *session,
     if (session->filter == NULL)
         return true;
     const struct session_trace *trace = lull_session_trace_at(session, stream->event.trace);
-    return trace->is_exempt || (trace->is_wanted && cpu_may_pass(session, trace, stream->cpu));
+    return trace->is_exempt || trace->is_watched ||
+           (trace->is_wanted && cpu_may_pass(session, trace, stream->cpu));
 }
 
 /* A time plus a difference; saturates. */
@@ -284,8 +292,8 @@ struct lull_source_window lull_session_window(const struct lull_session *session
     };
     if (session->is_intersected)
         intersect(trace, &window);
-    /* Those that are exempt may need what was before. */
-    if (session->filter != NULL && !session->has_exempt) {
+    /* Those that are exempt, and a watch, may need what was before. */
+    if (session->filter != NULL && !session->has_exempt && session->watch == NULL) {
         window.begin_ns = MAX(window.begin_ns, session->filter->begin_ns);
         window.end_ns = MIN(window.end_ns, session->filter->end_ns);
     }
@@ -320,10 +328,13 @@ GArray *lull_session_begin_count(struct lull_session *session)
         return NULL;
     static const struct lull_subscription all = {.names = all_names};
     GArray *subscriptions = session->subscriptions;
+    struct lull_event_watch *watch = session->watch;
+    lull_session_set_watch(session, NULL);
     session->subscriptions = g_array_new(FALSE, FALSE, sizeof(struct lull_subscription));
     g_array_append_val(session->subscriptions, all);
     lull_session_subscribe_sources(session);
     lull_session_start_filter(session);
+    session->watch = watch;
     return subscriptions;
 }
 

@@ -9,6 +9,7 @@
 #include "base/layout.h"
 
 struct lull_class_filter;
+struct lull_class_watch;
 struct lull_source;
 
 struct lull_event_class {
@@ -19,6 +20,7 @@ struct lull_event_class {
     uint32_t number;       /* within the session */
     const struct lull_source *source;
     const struct lull_class_filter *filter; /* of the session; NULL: none is set */
+    const struct lull_class_watch *watch;   /* of the session; NULL: it is not watched */
 };
 
 /* What is known of a field before reading. */

@@ -65,6 +65,15 @@ def language():
         return [line.rstrip("\n").split("\t")[-1].encode() for line in file if "\t" in line and line[0] != "#"]
 
 
+def periods():
+    """The texts of the periods' own tests, behind the definitions that they refer to."""
+    with open(os.path.join(HERE, "..", "period", "language.txt"), encoding="utf-8") as file:
+        texts = [line.rstrip("\n") for line in file if "\t" in line and line[0] != "#"]
+    texts = [text.split("\t")[2 if text[0] == "!" else 0] for text in texts]
+    before = "p : $evt.$name == \"sched_switch\"\nc(p) : $evt.tid == $parent.$begin.$evt.next_tid : $evt.y == 1\n"
+    return [(before + "d(c) : $evt.z == 1\n" + text).encode() for text in texts]
+
+
 def metadata(is_json):
     return [files["metadata"] for _, files in traces() if files["metadata"].startswith(b"\x1e") == is_json]
 
@@ -92,6 +101,7 @@ MADE = {
     "index": lambda: files_of(lambda name: name.startswith("index")),
     "metadata": lambda: metadata(False),
     "metadata2": lambda: metadata(True),
+    "period": periods,
     "stream": lambda: files_of(lambda name: "/" not in name and name != "metadata", b"\0"),
 }
 

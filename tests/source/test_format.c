@@ -181,7 +181,7 @@ static void test_visit(void)
     uint8_t data[96];
     make_record(data, true);
     const struct lull_format_record record = {data, 80, NULL};
-    g_assert_true(lull_format_visit(format, &record, &visitor, shown, "here", &error));
+    g_assert_true(lull_format_visit(format, &record, &visitor, shown, &error));
     g_assert_cmpstr(shown->str, ==,
                     "context{common_flags=0 common_preempt_count=0 common_pid=4711 }"
                     "payload{comm='task' small=-5 wide=4000000000 where=ffff888012345678 "
@@ -195,9 +195,9 @@ static void test_visit(void)
                     UINT64_C(4711) + 12u + 0x6b736174u + 0x30687465u + 0x7261656eu - 5u +
                         4000000000u + 0xffff888012345678u + 513u + 2u + 33u);
     put(data + 32, 79 | 5u << 16, 4, true);
-    g_assert_false(lull_format_visit(format, &record, &visitor, shown, "file: byte 5", &error));
+    g_assert_false(lull_format_visit(format, &record, &visitor, shown, &error));
     g_assert_cmpstr(error->message, ==,
-                    "file: byte 5: event 'mixed': the bytes of field 'name' are not in the event");
+                    "event 'mixed': the bytes of field 'name' are not in the event");
     lull_formats_free(formats);
 }
 
@@ -271,7 +271,7 @@ static void test_aside(void)
     g_assert_cmpstr(formats->classes[1]->name, ==, "b:fixed");
     g_autoptr(GString) shown = g_string_new("");
     const struct lull_format_record record = {NULL, 0, &aside};
-    g_assert_true(lull_format_visit(formats->all->pdata[1], &record, &visitor, shown, "", NULL));
+    g_assert_true(lull_format_visit(formats->all->pdata[1], &record, &visitor, shown, NULL));
     g_assert_cmpstr(shown->str, ==, "context{tid=-1 }payload{comm='worker' }");
     g_assert_nonnull(lull_format_find_field(formats->all->pdata[0], "context.tid"));
     g_assert_null(lull_format_find_field(formats->all->pdata[0], "tid"));

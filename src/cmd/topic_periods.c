@@ -1,0 +1,53 @@
+/* The language of --period for 'lull help periods' and lull-periods(7); docs/PERIODS.md says the
+ * same at length. */
+#include "cmd/verb.h"
+
+#include <stddef.h>
+
+const struct lull_topic lull_topic_periods = {
+    .name = "periods",
+    .summary = "the language of --period: intervals that one event opens and another closes",
+    .description =
+        "A period is an interval that one event opens and another closes. A definition is a name, "
+        "the condition that opens, and the condition that closes:\n"
+        "\n"
+        " request : $evt.$name == \"syscall_exit_accept4\" && $evt.$comm == \"apache2\" &&\n"
+        "           $evt.family == 10 && $evt.ret >= 0\n"
+        "         : $evt.$name == \"syscall_entry_close\" && $evt.fd == $begin.$evt.ret &&\n"
+        "           $evt.$ctx.pid == $begin.$evt.$ctx.pid\n"
+        "\n"
+        "$evt is the event at hand, $begin.$evt the one that opened the period. Without the second "
+        "condition the first also closes. Every event that opens makes one more instance; an event "
+        "closes all instances for which its condition is true, so a condition that ties the two, "
+        "such as the equality of a descriptor or a thread, keeps them apart. The event that opens "
+        "is in the period, the one that closes is not; closing comes first.\n"
+        "\n"
+        "NAME(PARENT) makes instances only inside an open instance of the parent, which stands "
+        "before it; $parent.$begin.$evt is the event that opened that one, "
+        "$parent.$parent.$begin.$evt "
+        "the one above. When a parent is closed, what is open inside ends with it, incomplete.\n"
+        "\n"
+        " send(request) : $evt.$name == \"syscall_entry_writev\" &&\n"
+        "                 $evt.fd == $parent.$begin.$evt.ret &&\n"
+        "                 $evt.$ctx.pid == $parent.$begin.$evt.$ctx.pid\n"
+        "               : $evt.$name == \"syscall_exit_writev\" && $evt.$tid == $begin.$evt.$tid\n"
+        "\n"
+        "Behind $evt. stands $name, $host, $cpu, $timestamp (nanoseconds since 1970), $tid or "
+        "$comm "
+        "(who runs, from contexts if the trace has them, else from sched_switch), or a field: "
+        "ret, $payload.ret, $ctx.pid, list[0].x. $ctx and $stream_ctx are the same, "
+        "$pkt_ctx.cpu_id is the CPU.\n"
+        "\n"
+        "== != < <= > >= compare exactly, fields, numbers and texts on either side; =* asks "
+        "whether "
+        "a text fits a pattern (* ? [a-z] [!a-z]). A comparison with a field that is missing is "
+        "false, also with !=. ! binds closer than &&, and that closer than ||; parentheses group.\n"
+        "\n"
+        "Captures keep values of the events that open and close:\n"
+        "\n"
+        " request : port = $evt.sport : $evt.$timestamp, fd = $begin.$evt.ret\n"
+        "\n"
+        "The value has the name in front, or is called as it is written; one that the event lacks "
+        "is unknown. At most 1000000 periods are open at once; more are not followed, and the "
+        "result says so.",
+};

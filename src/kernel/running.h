@@ -1,0 +1,29 @@
+/* Who runs on each CPU, as sched_switch events tell it, for those who read no more than that. */
+#ifndef LULL_KERNEL_RUNNING_H
+#define LULL_KERNEL_RUNNING_H
+
+#include <lull/event.h>
+
+/* The kernel keeps no more of a name. */
+#define LULL_COMM_LENGTH 15
+
+struct lull_running {
+    bool is_known;
+    int64_t tid;
+    char comm[LULL_COMM_LENGTH + 1];
+};
+
+struct lull_running_table {
+    GPtrArray *cpus; /* by host: an array of struct lull_running by CPU */
+};
+
+void lull_running_table_init(struct lull_running_table *table);
+void lull_running_table_clear(struct lull_running_table *table);
+
+/* The entry for where the event happened, or NULL if that is no CPU. Borrowed until the next call.
+ */
+struct lull_running *lull_running_on(struct lull_running_table *table,
+                                     const struct lull_event *event);
+void lull_running_set(struct lull_running *running, int64_t tid, struct lull_text comm);
+
+#endif

@@ -1,0 +1,66 @@
+/* Definitions of periods as the parser leaves them and the tracker takes them. */
+#ifndef LULL_PERIOD_DEFINITION_H
+#define LULL_PERIOD_DEFINITION_H
+
+#include "period/period.h"
+
+/* Periods nested deeper are refused. */
+#define LULL_PERIOD_MOST_DEEP 60
+
+/* Groups of given values (LULL_OPERAND_GIVEN): what is so now, then what the opening events of the
+ * instance itself, of its parent, its grandparent … held. */
+enum lull_period_group { LULL_PERIOD_NOW, LULL_PERIOD_OWN, LULL_PERIOD_PARENT };
+
+/* Values of group LULL_PERIOD_NOW. */
+enum lull_period_now {
+    LULL_NOW_TID,
+    LULL_NOW_COMM,
+    LULL_NOW_CPU,
+    LULL_NOW_COUNT,
+};
+
+struct lull_period_capture {
+    const char *name;
+    struct lull_operand operand;
+};
+
+struct lull_period_definition {
+    struct lull_period public;
+    const struct lull_node *begin, *end; /* end is never NULL */
+    GArray *kept; /* struct lull_operand: what of the opening event is needed later */
+    struct lull_period_capture *captures[2]; /* at begin and at end */
+};
+
+/* Fields that are needed for every definition. */
+enum lull_period_field {
+    LULL_PERIOD_TID, /* the first of two */
+    LULL_PERIOD_VTID,
+    LULL_PERIOD_COMM,
+    LULL_PERIOD_PREV_TID, /* of sched_switch, as the following; each with its other name */
+    LULL_PERIOD_PREV_PID,
+    LULL_PERIOD_NEXT_TID,
+    LULL_PERIOD_NEXT_PID,
+    LULL_PERIOD_PREV_COMM,
+    LULL_PERIOD_NEXT_COMM,
+    LULL_PERIOD_FIELDS,
+};
+
+struct lull_periods {
+    struct lull_terms terms;
+    GPtrArray *definitions; /* struct lull_period_definition */
+};
+
+static inline struct lull_period_definition *
+lull_period_definition(const struct lull_periods *periods, uint32_t number)
+{
+    return periods->definitions->pdata[number];
+}
+
+/* $evt.$tid and $evt.$comm. */
+struct lull_operand lull_period_running(enum lull_period_now what);
+
+/* Parse one text; false and an error. */
+bool lull_period_parse(struct lull_periods *periods, const char *text, GError **error);
+bool lull_period_parse_captures(struct lull_periods *periods, const char *text, GError **error);
+
+#endif

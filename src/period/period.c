@@ -1,0 +1,168 @@
+/* The list of definitions, and the deprecated options that stood for one. */
+#include "period/period.h"
+
+#include <lull/error.h>
+#include <string.h>
+
+#include "period/definition.h"
+
+/* ---- the list ---- */
+
+static void free_definition(gpointer data)
+{
+    struct lull_period_definition *definition = data;
+    g_array_unref(definition->kept);
+}
+
+static void reserve_fields(struct lull_terms *terms)
+{
+    static const struct {
+        enum lull_field_scope scope;
+        const char *name;
+    } fields[] = {
+        [LULL_PERIOD_TID] = {LULL_IN_CONTEXT, "tid"},
+        [LULL_PERIOD_VTID] = {LULL_IN_CONTEXT, "vtid"},
+        [LULL_PERIOD_COMM] = {LULL_IN_CONTEXT, "procname"},
+        [LULL_PERIOD_PREV_TID] = {LULL_IN_PAYLOAD, "prev_tid"},
+        [LULL_PERIOD_PREV_PID] = {LULL_IN_PAYLOAD, "prev_pid"},
+        [LULL_PERIOD_NEXT_TID] = {LULL_IN_PAYLOAD, "next_tid"},
+        [LULL_PERIOD_NEXT_PID] = {LULL_IN_PAYLOAD, "next_pid"},
+        [LULL_PERIOD_PREV_COMM] = {LULL_IN_PAYLOAD, "prev_comm"},
+        [LULL_PERIOD_NEXT_COMM] = {LULL_IN_PAYLOAD, "next_comm"},
+    };
+    for (uint32_t i = 0; i < LULL_PERIOD_FIELDS; i++) {
+        const struct lull_filter_step step = {.name = fields[i].name};
+        const struct lull_field_path path = {
+            .scope = fields[i].scope, .steps = &step, .n_steps = 1};
+        uint32_t index;
+        lull_terms_add(terms, &path, &index);
+        g_assert(index == i);
+    }
+    terms->n_reserved = LULL_PERIOD_FIELDS;
+}
+
+struct lull_operand lull_period_running(enum lull_period_now what)
+{
+    return (struct lull_operand){.kind = LULL_OPERAND_RUNNING,
+                                 .index = what == LULL_NOW_TID ? LULL_PERIOD_TID : LULL_PERIOD_COMM,
+                                 .n_fields = what == LULL_NOW_TID ? 2 : 1,
+                                 .given = what};
+}
+
+struct lull_periods *lull_periods_parse(const char *const *definitions, const char *const *captures,
+                                        GError **error)
+{
+    static const char *const none[] = {NULL};
+    struct lull_periods *periods = g_new0(struct lull_periods, 1);
+    periods->terms.arena = lull_arena_new();
+    periods->definitions = g_ptr_array_new_with_free_func(free_definition);
+    reserve_fields(&periods->terms);
+    bool is_right = true;
+    for (const char *const *text = definitions; *text != NULL && is_right; text++)
+        is_right = lull_period_parse(periods, *text, error);
+    for (const char *const *text = captures != NULL ? captures : none; *text != NULL && is_right;
+         text++)
+        is_right = lull_period_parse_captures(periods, *text, error);
+    if (is_right)
+        return periods;
+    lull_periods_free(periods);
+    return NULL;
+}
+
+void lull_periods_free(struct lull_periods *periods)
+{
+    if (periods == NULL)
+        return;
+    g_ptr_array_unref(periods->definitions);
+    lull_arena_free(periods->terms.arena);
+    g_free(periods);
+}
+
+uint32_t lull_periods_count(const struct lull_periods *periods)
+{
+    return periods->definitions->len;
+}
+
+const struct lull_period *lull_periods_at(const struct lull_periods *periods, uint32_t number)
+{
+    g_return_val_if_fail(number < periods->definitions->len, NULL);
+    return &lull_period_definition(periods, number)->public;
+}
+
+uint32_t lull_periods_find(const struct lull_periods *periods, const char *name, size_t length)
+{
+    for (uint32_t i = 0; i < periods->definitions->len; i++) {
+        const char *path = lull_periods_at(periods, i)->path;
+        size_t whole = strlen(path);
+        if (length > 0 && length <= whole && memcmp(path + whole - length, name, length) == 0 &&
+            (length == whole || path[whole - length - 1] == '/'))
+            return i;
+    }
+    return LULL_NO_PERIOD;
+}
+
+/* ---- deprecated options ---- */
+
+static void append_quoted(GString *out, const char *text)
+{
+    g_string_append_c(out, '"');
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\')
+            g_string_append_c(out, '\\');
+        g_string_append_c(out, *text);
+    }
+    g_string_append_c(out, '"');
+}
+
+/* What can be read as a number is one, as with lttng-analyses. */
+static bool is_number(const char *text)
+{
+    char *end = NULL;
+    g_ascii_strtod(text, &end);
+    return *text != '\0' && *end == '\0' && strspn(text, "+-.0123456789eE") == strlen(text);
+}
+
+static bool complain(GError **error, const char *what)
+{
+    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "%s", what);
+    return false;
+}
+
+static bool check_options(const char *begin, const char *const *begin_keys,
+                          const char *const *end_keys, const char *const *values, GError **error)
+{
+    uint32_t n = g_strv_length((char **)begin_keys);
+    if (begin == NULL)
+        return complain(error, "--period-end and the keys need --period-begin");
+    if (g_strv_length((char **)end_keys) != n)
+        return complain(error, "--period-begin-key and --period-end-key need as many fields");
+    if (values != NULL && g_strv_length((char **)values) != n)
+        return complain(error, "--period-key-value needs as many values as there are keys");
+    return true;
+}
+
+char *lull_periods_translate(const char *begin, const char *end, const char *begin_keys,
+                             const char *end_keys, const char *key_values, GError **error)
+{
+    const char *begin_list = begin_keys != NULL ? begin_keys : "cpu_id";
+    g_auto(GStrv) begins = g_strsplit(begin_list, ",", -1);
+    g_auto(GStrv) ends = g_strsplit(end_keys != NULL ? end_keys : begin_list, ",", -1);
+    g_auto(GStrv) values = key_values != NULL ? g_strsplit(key_values, ",", -1) : NULL;
+    if (!check_options(begin, (const char *const *)begins, (const char *const *)ends,
+                       (const char *const *)values, error))
+        return NULL;
+    GString *out = g_string_new(": $evt.$name == ");
+    append_quoted(out, begin);
+    for (uint32_t i = 0; values != NULL && values[i] != NULL; i++) {
+        g_string_append_printf(out, " && $evt.%s == ", begins[i]);
+        if (is_number(values[i]))
+            g_string_append(out, values[i]);
+        else
+            append_quoted(out, values[i]);
+    }
+    g_string_append(out, " : $evt.$name == ");
+    append_quoted(out, end != NULL ? end : begin);
+    for (uint32_t i = 0; begins[i] != NULL; i++)
+        g_string_append_printf(out, " && $evt.%s == $begin.$evt.%s", ends[i], begins[i]);
+    return g_string_free(out, FALSE);
+}

@@ -138,6 +138,9 @@ struct perf_file {
     struct perf_order *order;
     struct perf_names *names;
     uint64_t start_ns; /* of the first event with a time; UINT64_MAX: none yet */
+    uint64_t end_ns;   /* of the last */
+    /* Told where it happened; counted for the whole recording, which counts the same again. */
+    uint64_t n_lost, n_lost_counted;
     uint64_t n_unknown, n_unreadable, n_records;
     bool told[PERF_KERNEL_RECORDS + 64]; /* by kind of record: that one is damaged was told */
     uint32_t prefer; /* kinds of records (bits) whose meaning a recorded tracepoint has */

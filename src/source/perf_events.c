@@ -215,8 +215,12 @@ static void emit_lost(struct other *o)
 {
     bool is_samples = perf_u32(o->file, o->record) == PERF_LOST_SAMPLES;
     uint64_t n = perf_u64(o->file, o->record + (is_samples ? 8 : 16));
-    if (n > 0)
+    if (is_samples && o->trailer.time == 0) {
+        o->file->n_lost_counted += n; /* perf asked the kernel for its counters in the end */
+    } else if (n > 0) {
+        o->file->n_lost += n;
         lull_spool_lost(o->to, o->time, n);
+    }
 }
 
 /* By kind: the bytes that a record has at least, without its trailer. */

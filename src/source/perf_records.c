@@ -106,6 +106,7 @@ static void take_sample(struct perf_file *file, const uint8_t *record, uint32_t 
         return;
     }
     file->start_ns = MIN(file->start_ns, sample.time);
+    file->end_ns = MAX(file->end_ns, sample.time);
     perf_order_add(file->order, sample.cpu, sample.time, record, size);
 }
 
@@ -178,6 +179,11 @@ void perf_records_end(struct perf_file *file)
     if (!file->is_told_apart)
         tell_apart(file);
     perf_order_flush(file->order, file, true);
+    if (file->n_lost_counted > file->n_lost && file->start_ns <= file->end_ns) {
+        struct lull_spool_stream *stream = lull_spool_stream_of(file->spool, -1);
+        lull_spool_lost(stream, file->start_ns, 0);
+        lull_spool_lost(stream, file->end_ns, file->n_lost_counted - file->n_lost);
+    }
     for (guint i = 0; i < file->attrs->len; i++)
         tell_of_attr(file, file->attrs->pdata[i], i);
     if (file->n_unknown > 0)

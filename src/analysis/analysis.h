@@ -80,6 +80,7 @@ struct lull_analysis_class {
     const struct lull_result_class *const *tables; /* all it can give, NULL-terminated */
     const char *question;    /* id in lull_questions[]: says what the trace lacks for it; or NULL */
     unsigned groups;         /* enum lull_event_group that the model must read for it */
+    bool needs_periods;      /* is nothing without params->periods: not for running all of them */
     size_t size;             /* of an instance */
     struct lull_facts facts; /* called with the instance as `user` */
     /* All but emit may be NULL. The instance is zeroed, its head filled. */
@@ -100,6 +101,7 @@ extern const struct lull_analysis_class lull_analysis_freq;
 extern const struct lull_analysis_class lull_analysis_irq;
 extern const struct lull_analysis_class lull_analysis_memtop;
 extern const struct lull_analysis_class lull_analysis_nettop;
+extern const struct lull_analysis_class lull_analysis_periods;
 extern const struct lull_analysis_class lull_analysis_syscallstats;
 extern const struct lull_analysis_class *const lull_analyses[];
 const struct lull_analysis_class *lull_analysis_find(const char *name);

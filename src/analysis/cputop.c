@@ -115,7 +115,11 @@ static void cputop_migration(void *user, const struct lull_migration_fact *fact)
     struct cputop *top = user;
     if (lull_params_want_cpu(top->head.params, fact->host, fact->cpu) &&
         wants(top, fact->task, fact->time_ns)) {
-        use_of_task(top, fact->task)->migrations++;
+        struct task_use *use = use_of_task(top, fact->task);
+        use->migrations++;
+        if (use->priorities.items.count == 0) {
+            lull_priorities_add(&use->priorities, lull_model_prio(top->head.model, fact->task));
+        }
     }
 }
 

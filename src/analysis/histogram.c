@@ -60,6 +60,18 @@ static struct range range_of_all(const struct lull_histograms *list)
     return range;
 }
 
+static struct range bounded(const struct lull_histograms *list,
+                            const struct lull_question_params *params, struct range range)
+{
+    if (list->is_bounded && params->min_ns != INT64_MIN) {
+        range.min = params->min_ns;
+    }
+    if (list->is_bounded && params->max_ns != INT64_MAX) {
+        range.max = params->max_ns;
+    }
+    return range;
+}
+
 /* Returns how many; 0: nothing to show. */
 static uint32_t make_bins(const struct lull_question_params *params,
                           const struct lull_distribution *values, struct range range,
@@ -74,6 +86,9 @@ static uint32_t make_bins(const struct lull_question_params *params,
     if (params->is_lami) {
         return 0;
     }
+    if (range.min != values->min || range.max != values->max) {
+        return 0; /* no value can be within */
+    }
     bins[0] = (struct lull_bin){(double)range.min, (double)range.max, values->count};
     return 1;
 }
@@ -86,8 +101,9 @@ static void emit_each(const struct lull_histograms *list, const struct lull_ques
     one.bins = g_new(struct lull_bin, MAX(params->freq_resolution, LOGARITHMIC_BINS));
     for (size_t i = 0; i < list->items.count; i++) {
         const struct lull_titled_distribution *item = &list->items.items[i];
-        const struct range range = {item->values->min, item->values->max};
-        one.n_bins = make_bins(params, item->values, params->freq_uniform ? all : range, one.bins);
+        const struct range own = {item->values->min, item->values->max};
+        const struct range range = bounded(list, params, params->freq_uniform ? all : own);
+        one.n_bins = make_bins(params, item->values, range, one.bins);
         sink->table(sink, &(struct lull_result_table){.class = class,
                                                       .subtitle = item->title,
                                                       .n_rows = one.n_bins,
@@ -123,7 +139,7 @@ static uint32_t logarithmic_series(const struct lull_histograms *list, struct lu
 static uint32_t linear_series(const struct lull_histograms *list,
                               const struct lull_question_params *params, struct lull_bin *bins)
 {
-    const struct range all = range_of_all(list);
+    const struct range all = bounded(list, params, range_of_all(list));
     uint32_t n_bins = 0;
     for (size_t i = 0; i < list->items.count; i++) {
         n_bins = make_bins(params, list->items.items[i].values, all, bins + i * n_bins);

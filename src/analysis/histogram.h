@@ -12,7 +12,8 @@ struct lull_histograms {
         const struct lull_distribution *values;
     })
     items;
-    double scale; /* bounds are this much times the values; 0: as they are */
+    double scale;    /* bounds are this much times the values; 0: as they are */
+    bool is_bounded; /* linear bins reach from params->min_ns to max_ns, where they are given */
 };
 
 /* `title` is copied; `values` are borrowed. Nothing is added if there are no values. */

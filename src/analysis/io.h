@@ -6,6 +6,7 @@
 #define LULL_ANALYSIS_IO_H
 
 #include "analysis/analysis.h"
+#include "base/map.h"
 #include "base/slots.h"
 #include "base/vec.h"
 
@@ -38,6 +39,13 @@ struct io_file {
     uint64_t bytes[2];
 };
 
+/* What a task moved through a file whose type was not known then: a state dump may still tell it.
+ */
+struct io_untyped {
+    uint32_t task, file; /* task: index in usage.tasks */
+    uint64_t bytes[2];
+};
+
 struct io_netif {
     uint32_t host, device;
     uint64_t bytes[2], packets[2]; /* received, sent */
@@ -47,6 +55,8 @@ struct io_usage {
     struct lull_slots tasks_by_number, files_by_number;
     LULL_VEC(struct io_task) tasks;
     LULL_VEC(struct io_file) files;
+    LULL_VEC(struct io_untyped) untyped;
+    struct lull_map untyped_by_key;
     LULL_VEC(struct io_netif) netifs;
     uint64_t unknown_bytes[2]; /* moved by calls on descriptors of which nothing is known */
     uint64_t n_untold;         /* calls that moved something, but not told how much */

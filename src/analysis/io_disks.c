@@ -56,7 +56,8 @@ static struct io_disk *disk_of_request(struct io_analysis *io, uint32_t number)
     const struct lull_block_request *request = lull_model_request(io->head.model, number);
     const char *known = lull_model_device(io->head.model, number);
     char numbers[32];
-    g_snprintf(numbers, sizeof numbers, "(%u,%u)", request->dev >> 20, request->dev & 0xfffff);
+    g_snprintf(numbers, sizeof numbers, "(%u,%u)", request->mapped_dev >> 20,
+               request->mapped_dev & 0xfffff);
     return disk_of(io, request->host, known ? known : numbers);
 }
 

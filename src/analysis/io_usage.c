@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analysis/io.h"
-#include "base/map.h"
 
 enum { READ, WRITTEN };
 
@@ -37,17 +36,46 @@ static struct io_file *file_of(struct io_usage *usage, uint32_t file)
     return &usage->files.items[*slot - 1];
 }
 
+static uint64_t *untyped_bytes(struct io_usage *usage, const struct io_task *task, uint32_t file)
+{
+    uint32_t index = (uint32_t)(task - usage->tasks.items);
+    uint64_t key = (uint64_t)index << 32 | file;
+    uint32_t at = lull_map_find(&usage->untyped_by_key, key);
+    if (at == LULL_MAP_NONE) {
+        at = (uint32_t)usage->untyped.count;
+        lull_vec_push(&usage->untyped, (struct io_untyped){index, file, {0}});
+        lull_map_insert(&usage->untyped_by_key, key, at);
+    }
+    return usage->untyped.items[at].bytes;
+}
+
 static void count_side(struct io_analysis *io, struct io_task *task, uint32_t number, int direction,
                        uint64_t bytes)
 {
-    uint8_t type = LULL_FILE_UNKNOWN;
     if (number == LULL_NONE) {
         add_bytes(&io->usage.unknown_bytes[direction], bytes);
-    } else {
-        type = lull_model_file(io->head.model, number)->type;
-        add_bytes(&file_of(&io->usage, number)->bytes[direction], bytes);
+        add_bytes(&task->bytes[direction][LULL_FILE_UNKNOWN], bytes);
+        return;
     }
-    add_bytes(&task->bytes[direction][type], bytes);
+    add_bytes(&file_of(&io->usage, number)->bytes[direction], bytes);
+    uint8_t type = lull_model_file(io->head.model, number)->type;
+    add_bytes(type == LULL_FILE_UNKNOWN ? &untyped_bytes(&io->usage, task, number)[direction]
+                                        : &task->bytes[direction][type],
+              bytes);
+}
+
+/* The types of files as they are known at the end. */
+static void settle_untyped(struct io_analysis *io)
+{
+    for (size_t i = 0; i < io->usage.untyped.count; i++) {
+        struct io_untyped *moved = &io->usage.untyped.items[i];
+        uint8_t type = lull_model_file(io->head.model, moved->file)->type;
+        for (int direction = READ; direction <= WRITTEN; direction++) {
+            add_bytes(&io->usage.tasks.items[moved->task].bytes[direction][type],
+                      moved->bytes[direction]);
+            moved->bytes[direction] = 0;
+        }
+    }
 }
 
 void io_usage_call(struct io_analysis *io, const struct lull_syscall_fact *fact)
@@ -94,6 +122,8 @@ void io_usage_free(struct io_usage *usage)
     lull_slots_free(&usage->files_by_number);
     lull_vec_free(&usage->tasks);
     lull_vec_free(&usage->files);
+    lull_vec_free(&usage->untyped);
+    lull_map_free(&usage->untyped_by_key);
     lull_vec_free(&usage->netifs);
 }
 
@@ -336,6 +366,7 @@ void io_usage_emit(struct io_analysis *io, int64_t end_ns, struct lull_sink *sin
 {
     struct usage_table table = {.io = io, .end_ns = end_ns};
     file_groups groups = {0};
+    settle_untyped(io);
     group_files(io, end_ns, &groups);
     for (table.direction = READ; table.direction <= WRITTEN; table.direction++)
         emit_processes(&table, sink);

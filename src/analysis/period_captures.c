@@ -3,6 +3,16 @@
 
 #include "analysis/period_windows.h"
 
+const char *lull_period_label(const struct lull_periods *periods, uint32_t period,
+                              char unnamed[LULL_PERIOD_UNNAMED])
+{
+    const struct lull_period *definition = lull_periods_at(periods, period);
+    if (definition->name != NULL)
+        return definition->path;
+    g_snprintf(unnamed, LULL_PERIOD_UNNAMED, "(period %u)", period + 1);
+    return unnamed;
+}
+
 void lull_period_append_value(GString *text, const struct lull_value *value)
 {
     char real[G_ASCII_DTOSTR_BUF_SIZE];

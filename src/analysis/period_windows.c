@@ -23,8 +23,9 @@ static void on_closed(void *user, uint32_t instance)
     const struct lull_period_instance *at = lull_period_at(windows->tracker, instance);
     g_autofree char *captures =
         lull_period_captures_text(windows->periods, windows->tracker, instance);
+    char unnamed[LULL_PERIOD_UNNAMED];
     const struct lull_window window = {
-        .period = lull_periods_at(windows->periods, at->period)->path,
+        .period = lull_period_label(windows->periods, at->period, unnamed),
         .captures = *captures != '\0' ? captures : NULL,
         .is_complete = at->is_complete,
     };

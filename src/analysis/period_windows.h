@@ -21,6 +21,10 @@ void lull_period_windows_free(struct lull_period_windows *windows);
 const struct lull_period_tracker *
 lull_period_windows_tracker(const struct lull_period_windows *windows);
 
+/* What a definition is called: its path; "(period 2)", written to `unnamed`, if it has no name. */
+#define LULL_PERIOD_UNNAMED 24
+const char *lull_period_label(const struct lull_periods *periods, uint32_t period,
+                              char unnamed[LULL_PERIOD_UNNAMED]);
 /* "request.id = 42, request.ret = ?" of an instance, "" if its definition has no captures. Free
  * with g_free(). */
 char *lull_period_captures_text(const struct lull_periods *periods,

@@ -16,14 +16,11 @@ static const struct lull_result_class *const tables[] = {
     &period_pairs_top_class,     &period_aggregated_class,    &period_parent_durations_class,
     &period_parent_counts_class, &period_parent_ratios_class, NULL};
 
-const char *period_path(const struct period_report *report, uint32_t period, char *unnamed,
-                        size_t size)
+const char *period_path(const struct period_report *report, uint32_t period,
+                        char unnamed[LULL_PERIOD_UNNAMED])
 {
-    const struct lull_period *definition = period_definition(report, period);
-    if (definition->name != NULL || report->params->is_lami)
-        return definition->path;
-    g_snprintf(unnamed, size, "(period %u)", period + 1);
-    return unnamed;
+    return report->params->is_lami ? period_definition(report, period)->path
+                                   : lull_period_label(report->periods, period, unnamed);
 }
 
 const char *period_host(const struct period_report *report, uint32_t host)
@@ -146,6 +143,7 @@ const struct lull_analysis_class lull_analysis_periods = {
     .description = "Periods frequency distribution, statistics, top, and log",
     .tags = tags,
     .tables = tables,
+    .needs_periods = true,
     .size = sizeof(struct periods),
     .close = periods_close,
     .emit = periods_emit,

@@ -37,8 +37,7 @@ struct lull_periods_question *lull_periods_question_new(const struct lull_period
                                                         GError **error);
 void lull_periods_question_free(struct lull_periods_question *question);
 
-/* Its instances need params->periods, with a tracker that follows the session; sections STATS,
- * FREQ, LOG and TOP. */
-extern const struct lull_analysis_class lull_analysis_periods;
+/* lull_analysis_periods: its instances need params->periods, with a tracker that follows the
+ * session; sections STATS, FREQ, LOG and TOP. */
 
 #endif

@@ -35,7 +35,7 @@ struct rows {
     const struct period_report *report;
     const uint32_t *instances;
     char *texts[2];
-    char unnamed[PERIOD_UNNAMED];
+    char unnamed[LULL_PERIOD_UNNAMED];
     bool has_bare_names;
 };
 
@@ -70,10 +70,9 @@ static void make_row(const void *user, uint64_t row, struct lull_cell *cells)
     const uint32_t number = rows->instances[row];
     const struct lull_period_instance *instance = period_instance(report, number);
     const struct lull_period *period = period_definition(report, instance->period);
-    const char *name =
-        rows->has_bare_names && period->name != NULL
-            ? period->name
-            : period_path(report, instance->period, rows->unnamed, sizeof rows->unnamed);
+    const char *name = rows->has_bare_names && period->name != NULL
+                           ? period->name
+                           : period_path(report, instance->period, rows->unnamed);
     make_captures(rows, number);
     *cells++ = lull_cell_text(LULL_CELL_HOST, period_host(report, instance->host));
     *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, instance->begin_ns);

@@ -2,6 +2,7 @@
 #ifndef LULL_ANALYSIS_PERIODS_PRIVATE_H
 #define LULL_ANALYSIS_PERIODS_PRIVATE_H
 
+#include "analysis/period_windows.h"
 #include "analysis/periods.h"
 
 /* Instances whose statistics are told together: all of them, or a group. */
@@ -43,9 +44,8 @@ static inline const struct lull_period *period_definition(const struct period_re
 }
 
 /* "req/a"; something to call it by if it has no name. */
-const char *period_path(const struct period_report *report, uint32_t period, char *unnamed,
-                        size_t size);
-#define PERIOD_UNNAMED 24
+const char *period_path(const struct period_report *report, uint32_t period,
+                        char unnamed[LULL_PERIOD_UNNAMED]);
 
 /* Name of a host, or NULL. */
 const char *period_host(const struct period_report *report, uint32_t host);

@@ -33,12 +33,11 @@ static void add_below(struct tree *tree, uint32_t parent)
 static void tree_row(const void *user, uint64_t row, struct lull_cell *cells)
 {
     struct tree *tree = (struct tree *)user;
-    char unnamed[PERIOD_UNNAMED];
+    char unnamed[LULL_PERIOD_UNNAMED];
     const uint32_t number = tree->order[row];
     const struct lull_period *period = period_definition(tree->report, number);
-    const char *name = period->name != NULL
-                           ? period->name
-                           : period_path(tree->report, number, unnamed, sizeof unnamed);
+    const char *name =
+        period->name != NULL ? period->name : period_path(tree->report, number, unnamed);
     g_free(tree->text);
     tree->text = g_strdup_printf("%*s%s", (int)period->depth * 2, "", name);
     cells[0] = lull_cell_text(LULL_CELL_STRING, tree->text);
@@ -123,7 +122,7 @@ struct stats_rows {
     uint32_t *shown; /* definitions that occurred */
     bool is_global;
     enum period_measure measure;
-    char unnamed[PERIOD_UNNAMED];
+    char unnamed[LULL_PERIOD_UNNAMED];
 };
 
 static void stats_row(const void *user, uint64_t row, struct lull_cell *cells)
@@ -131,7 +130,7 @@ static void stats_row(const void *user, uint64_t row, struct lull_cell *cells)
     struct stats_rows *rows = (struct stats_rows *)user;
     const uint32_t period = rows->shown[row];
     const struct lull_distribution *durations = &rows->stats->durations[period];
-    const char *name = period_path(rows->report, period, rows->unnamed, sizeof rows->unnamed);
+    const char *name = period_path(rows->report, period, rows->unnamed);
     *cells++ = lull_cell_text(LULL_CELL_STRING, name);
     *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)durations->count);
     cells = lull_spread_cells(durations, cells);
@@ -214,23 +213,23 @@ void period_tell_stats(const struct period_report *report, const struct period_s
 
 /* ---- histograms ---- */
 
-#define FREQ_COLUMNS(noun, key, class, count, unit)                                                \
+#define FREQ_COLUMNS(noun, key, class, count, unit, count_unit)                                    \
     {noun " (lower bound)", "FROM", "lower" key, class, unit, 0},                                  \
         {noun " (upper bound)", "TO", "upper" key, class, unit, 0},                                \
     {                                                                                              \
-        count, "COUNT", "count", LULL_CELL_NUMBER, NULL, LULL_USE_BAR                              \
+        count, "COUNT", "count", LULL_CELL_NUMBER, count_unit, LULL_USE_BAR                        \
     }
 
 static const struct lull_result_column freq_columns[] = {
-    FREQ_COLUMNS("Duration", "_ns", LULL_CELL_DURATION, "Period duration", NULL),
+    FREQ_COLUMNS("Duration", "_ns", LULL_CELL_DURATION, "Period duration", NULL, NULL),
     {0},
 };
 static const struct lull_result_column freq_count_columns[] = {
-    FREQ_COLUMNS("Count", "", LULL_CELL_NUMBER, "Period count", NULL),
+    FREQ_COLUMNS("Count", "", LULL_CELL_NUMBER, "Period count", NULL, "count"),
     {0},
 };
 static const struct lull_result_column freq_ratio_columns[] = {
-    FREQ_COLUMNS("Ratio", "", LULL_CELL_NUMBER, "Period usage ratio", "%"),
+    FREQ_COLUMNS("Ratio", "", LULL_CELL_NUMBER, "Period usage ratio", "%", NULL),
     {0},
 };
 const struct lull_result_class period_freq_class = {.name = "freq_duration",
@@ -260,14 +259,13 @@ static void add_title(struct lull_histograms *list, const struct period_set *set
 static void tell_durations(const struct period_report *report, const struct period_set *set,
                            const struct period_stats *stats)
 {
-    struct lull_histograms list = {.scale = 1};
-    char unnamed[PERIOD_UNNAMED];
+    struct lull_histograms list = {.scale = 1, .is_bounded = true};
+    char unnamed[LULL_PERIOD_UNNAMED];
     for (uint32_t i = 0; i < stats->n_periods; i++) {
         const struct lull_period *period = period_definition(report, i);
         g_autofree char *text = g_strconcat(
             "Duration of period: ",
-            period->name != NULL ? period->name : period_path(report, i, unnamed, sizeof unnamed),
-            NULL);
+            period->name != NULL ? period->name : period_path(report, i, unnamed), NULL);
         add_title(&list, set, text, &stats->durations[i]);
     }
     lull_histograms_emit(&list, report->params, &period_freq_class, NULL, report->sink);
@@ -288,7 +286,8 @@ static void tell_measure(const struct period_report *report, const struct period
                           PERIOD_RATIO_SCALE},
         [PERIOD_COUNT] = {&period_freq_counts_class, "Number", "Global number", 1},
     };
-    struct lull_histograms list = {.scale = measures[measure].scale};
+    struct lull_histograms list = {.scale = measures[measure].scale,
+                                   .is_bounded = measure == PERIOD_DURATION};
     for (uint32_t i = 0; i < stats->n_pairs; i++) {
         const struct period_pair *pair = &stats->pairs[i];
         g_autofree char *text = g_strdup_printf(

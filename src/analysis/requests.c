@@ -65,6 +65,30 @@ static void end_answer(struct lull_requests *requests, const struct connection *
             blocked_until(watch_of(requests, request->task), t) - connection->blocked_before_ns;
 }
 
+/* A wait that a packet would not have ended. */
+static bool is_other_wait(const struct lull_state_fact *fact)
+{
+    if (fact->state != LULL_STATE_BLOCKED || !fact->wakeup)
+        return false;
+    const uint8_t cause = fact->wakeup->cause;
+    return cause == LULL_CAUSE_TASK || cause == LULL_CAUSE_TIMER || cause == LULL_CAUSE_DISK;
+}
+
+/* Nobody waits for those connections any more; the answers for `task` ended at `t`. */
+static void stop_waiting(struct lull_requests *requests, struct watch *watch, uint32_t task,
+                         int64_t t)
+{
+    for (uint32_t c = watch->waiting; c != LULL_NONE; c = requests->next_waiting.items[c]) {
+        struct connection *connection = &requests->connections.items[c];
+        connection->is_waiting = false;
+        if (connection->request == LULL_NONE || !connection->has_answer || task == LULL_NONE)
+            continue;
+        if (requests->list.items[connection->request].task == task)
+            end_answer(requests, connection, t);
+    }
+    watch->waiting = LULL_NONE;
+}
+
 static void on_state(void *user, const struct lull_state_fact *fact)
 {
     struct lull_requests *requests = user;
@@ -73,18 +97,12 @@ static void on_state(void *user, const struct lull_state_fact *fact)
         watch->blocked_ns += fact->end_ns - fact->begin_ns;
     watch->state = fact->next;
     watch->since_ns = fact->end_ns;
-    if (fact->next != LULL_STATE_RUNNING)
-        return;
-    /* The task runs again: it has what arrived for it meanwhile. */
-    for (uint32_t c = watch->waiting; c != LULL_NONE; c = requests->next_waiting.items[c]) {
-        struct connection *connection = &requests->connections.items[c];
-        connection->is_waiting = false;
-        if (connection->request == LULL_NONE || !connection->has_answer)
-            continue;
-        if (requests->list.items[connection->request].task == fact->task)
-            end_answer(requests, connection, fact->end_ns);
-    }
-    watch->waiting = LULL_NONE;
+    /* The task runs again: it has what arrived for it meanwhile. Unless it waited for something
+     * else all the time; then what arrived was none of its business. */
+    if (is_other_wait(fact))
+        stop_waiting(requests, watch, LULL_NONE, fact->end_ns);
+    else if (fact->next == LULL_STATE_RUNNING)
+        stop_waiting(requests, watch, fact->task, fact->end_ns);
 }
 
 /* The bytes of this packet that were not seen before. */

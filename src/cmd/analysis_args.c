@@ -10,24 +10,14 @@
 
 enum { DEFAULT_LIMIT = 10, DEFAULT_BINS = 20, MAX_BINS = 100000 };
 
-static bool has_option(const struct lull_args *args, const char *name)
-{
-    for (const struct lull_option *o = lull_args_verb(args)->options; o && o->name; o++) {
-        if (strcmp(o->name, name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool flag(const struct lull_args *args, const char *name)
 {
-    return has_option(args, name) && lull_args_flag(args, name);
+    return lull_args_takes(args, name) && lull_args_flag(args, name);
 }
 
 static const char *text(const struct lull_args *args, const char *name)
 {
-    return has_option(args, name) ? lull_args_text(args, name) : NULL;
+    return lull_args_takes(args, name) ? lull_args_text(args, name) : NULL;
 }
 
 /* "3,7,12" */
@@ -78,9 +68,8 @@ static bool parse_real(const char *given, double unit, int64_t *value)
     return true;
 }
 
-/* A number of `bare_unit_ns`, or with a unit. */
-static bool parse_duration(const struct lull_args *args, const char *name, double bare_unit_ns,
-                           int64_t *value_ns, GError **error)
+bool lull_args_duration(const struct lull_args *args, const char *name, double bare_unit_ns,
+                        int64_t *value_ns, GError **error)
 {
     const char *given = text(args, name);
     if (!given || parse_real(given, bare_unit_ns, value_ns)) {
@@ -158,7 +147,7 @@ static bool parse_freq(const struct lull_args *args, struct lull_question_params
                        GError **error)
 {
     const int64_t bins =
-        has_option(args, "freq-resolution") ? lull_args_number(args, "freq-resolution") : -1;
+        lull_args_takes(args, "freq-resolution") ? lull_args_number(args, "freq-resolution") : -1;
     if (bins == 0 || bins > MAX_BINS) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
                     "--freq-resolution takes a number from 1 to %d", MAX_BINS);
@@ -187,9 +176,9 @@ bool lull_analysis_question_parse(struct lull_analysis_question *question,
         !parse_list(args, "cpu", &question->numbers[1], &params->cpus, error) ||
         !parse_list(args, "irq", &question->numbers[2], &params->irqs, error) ||
         !parse_list(args, "softirq", &question->numbers[3], &params->softirqs, error) ||
-        !parse_duration(args, "min", 1e3, &params->min_ns, error) ||
-        !parse_duration(args, "max", 1e3, &params->max_ns, error) ||
-        !parse_duration(args, "refresh", 1e9, &question->slice_ns, error) ||
+        !lull_args_duration(args, "min", 1e3, &params->min_ns, error) ||
+        !lull_args_duration(args, "max", 1e3, &params->max_ns, error) ||
+        !lull_args_duration(args, "refresh", 1e9, &question->slice_ns, error) ||
         !parse_size(args, "minsize", &params->min_bytes, error) ||
         !parse_size(args, "maxsize", &params->max_bytes, error) ||
         !parse_limit(args, &params->limit, error) || !parse_freq(args, params, error)) {
@@ -201,12 +190,15 @@ bool lull_analysis_question_parse(struct lull_analysis_question *question,
         return false;
     }
     params->is_joint_irq_choice = params->irqs.count && params->softirqs.count;
-    params->has_windows = question->slice_ns > 0;
+    params->has_windows = question->slice_ns > 0 || (question->periods && !question->asked);
+    params->periods = question->asked;
     return true;
 }
 
 void lull_analysis_question_clear(struct lull_analysis_question *question)
 {
+    lull_periods_question_free(question->asked);
+    lull_periods_free(question->periods);
     for (uint32_t i = 0; i < G_N_ELEMENTS(question->numbers); i++) {
         g_clear_pointer(&question->numbers[i], g_array_unref);
     }

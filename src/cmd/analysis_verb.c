@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/period_windows.h"
 #include "analysis/questions.h"
 #include "base/time.h"
 #include "cmd/analysis_args.h"
@@ -39,10 +40,31 @@ static struct lull_result_view *open_view(const struct lull_args *args,
                                         : lull_result_text_new(&options);
 }
 
-/* Which windows there are: the time range that was asked for, whole or in slices. */
-static bool set_windows(const struct lull_args *args, const struct lull_session *session,
+/* Who follows the periods: one of them, or none. */
+struct followed {
+    struct lull_period_windows *windows;
+    struct lull_period_tracker *tracker;
+};
+
+static void set_periods(const struct lull_analysis_question *question, struct lull_session *session,
+                        struct lull_runner *runner, int64_t begin_ns, int64_t end_ns,
+                        struct followed *followed)
+{
+    if (!question->asked) {
+        followed->windows =
+            lull_period_windows_new(runner, session, question->periods, begin_ns, end_ns);
+        return;
+    }
+    followed->tracker = lull_period_tracker_new(question->periods, session, NULL, NULL);
+    lull_period_tracker_limit(followed->tracker, begin_ns, end_ns);
+    question->asked->tracker = followed->tracker;
+    lull_runner_range(runner, begin_ns, end_ns, 0);
+}
+
+/* Which windows there are: the time range that was asked for, whole or in slices, or periods. */
+static bool set_windows(const struct lull_args *args, struct lull_session *session,
                         const struct lull_analysis_question *question, struct lull_runner *runner,
-                        GError **error)
+                        struct followed *followed, GError **error)
 {
     int64_t begin_ns, end_ns, first_ns, last_ns;
     if (!lull_args_range(args, session, &begin_ns, &end_ns, error)) {
@@ -58,8 +80,34 @@ static bool set_windows(const struct lull_args *args, const struct lull_session 
                     "--refresh: that would be more than %d slices of the time range", MAX_SLICES);
         return false;
     }
-    lull_runner_range(runner, begin_ns, end_ns, question->slice_ns);
+    if (question->periods) {
+        set_periods(question, session, runner, begin_ns, end_ns, followed);
+    } else {
+        lull_runner_range(runner, begin_ns, end_ns, question->slice_ns);
+    }
     return true;
+}
+
+/* What the results do not say; those of the verbs of periods have a note, but not in LAMI. */
+static void report_periods(const struct followed *followed, bool is_lami)
+{
+    const struct lull_period_tracker *tracker = followed->tracker;
+    if (followed->windows) {
+        tracker = lull_period_windows_tracker(followed->windows);
+    }
+    if (!tracker || (followed->tracker && !is_lami)) {
+        return;
+    }
+    fflush(stdout);
+    if (lull_period_instance_count(tracker) == 0) {
+        fputs("lull: no event opened a period\n", stderr);
+    }
+    if (lull_period_refused(tracker)) {
+        fprintf(stderr,
+                "lull: too many periods: %" PRIu64 " more were not followed; an end condition that "
+                "is never true opens more and more\n",
+                lull_period_refused(tracker));
+    }
 }
 
 static void read_traces(const struct lull_args *args, struct lull_session *session,
@@ -85,29 +133,44 @@ static int answer(const struct lull_args *args, struct lull_session *session,
     struct lull_result_view *view = open_view(args, session, &question->params);
     struct lull_runner *runner =
         lull_runner_new(session, &analysis, &question->params, 1, lull_result_sink(view));
-    bool is_done = set_windows(args, session, question, runner, error);
+    struct followed followed = {0};
+    bool is_done = set_windows(args, session, question, runner, &followed, error);
     if (is_done) {
         read_traces(args, session, runner);
         is_done = lull_result_finish(view, error);
+        report_periods(&followed, question->params.is_lami);
     } else {
         lull_result_drop(view);
     }
+    lull_period_windows_free(followed.windows);
+    lull_period_tracker_free(followed.tracker);
     lull_runner_free(runner);
     const int status = lull_args_report_damage(session);
     return question->params.is_lami ? !is_done : status | !is_done;
 }
 
-static int run_session(const struct lull_args *args, struct lull_session *session, GError **error)
+static int run_session(const struct lull_args *args, struct lull_session *session,
+                       struct lull_analysis_question *question, GError **error)
 {
-    struct lull_analysis_question question = {0};
-    int status = 1;
-    if (lull_analysis_question_parse(&question, args, session, error)) {
-        lull_session_select(session, question.params.host, -1);
-        status = lull_lami_wants_test(args)
-                     ? !lull_lami_test(lull_args_verb(args)->ask->analysis, session, error)
-                     : answer(args, session, &question, error);
+    if (!lull_analysis_question_parse(question, args, session, error)) {
+        return 1;
     }
-    lull_analysis_question_clear(&question);
+    lull_session_select(session, question->params.host, -1);
+    return lull_lami_wants_test(args)
+               ? !lull_lami_test(lull_args_verb(args)->ask->analysis, session, error)
+               : answer(args, session, question, error);
+}
+
+static int open_and_run(const struct lull_args *args, struct lull_analysis_question *question,
+                        GError **error)
+{
+    struct lull_session *session = lull_args_open_traces(args, error);
+    if (!session) {
+        return lull_args_is_dropin(args) ? LULL_DROPIN_NOT_OPENED : 1;
+    }
+    lull_sync_free(lull_args_join(args, session));
+    const int status = run_session(args, session, question, error);
+    lull_session_free(session);
     return status;
 }
 
@@ -116,13 +179,11 @@ int lull_analysis_verb_run(const struct lull_args *args, GError **error)
     if (lull_lami_answers(args)) {
         return !lull_lami_answer(args, error);
     }
-    struct lull_session *session = lull_args_open_traces(args, error);
-    if (!session) {
-        return lull_args_is_dropin(args) ? LULL_DROPIN_NOT_OPENED : 1;
-    }
-    lull_sync_free(lull_args_join(args, session));
-    const int status = run_session(args, session, error);
-    lull_session_free(session);
+    struct lull_analysis_question question = {0};
+    const int status = lull_analysis_question_periods(&question, args, error)
+                           ? open_and_run(args, &question, error)
+                           : 1;
+    lull_analysis_question_clear(&question);
     return status;
 }
 
@@ -143,7 +204,8 @@ static void describe_table(GString *text, const struct lull_result_class *class)
 char *lull_analysis_verb_output(const struct lull_analysis_ask *ask)
 {
     GString *text = g_string_new(
-        "For each window of time (one, unless --refresh cuts it) a line says what it covers and "
+        "For each window of time (one, unless there is a --refresh or a --period) a line says what "
+        "it covers and "
         "what was lost in it, notes what the trace lacks for this; then come the tables. ? "
         "stands for what the trace does not tell. With --json:\n"
         "\n"

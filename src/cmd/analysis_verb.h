@@ -42,15 +42,52 @@ extern const char *const lull_analysis_common[];
         .help = "only what happened on one of these CPUs (N,N,…)"                                  \
     }
 
-#define LULL_OPTIONS_WHEN                                                                          \
-    {.name = "refresh",                                                                            \
-     .letter = 'r',                                                                                \
+#define LULL_OPTION_REFRESH                                                                        \
+    {                                                                                              \
+        .name = "refresh", .letter = 'r', .kind = LULL_OPTION_TEXT, .argument = "DURATION",        \
+        .help = "one result for each slice of this length (500ms, 2s, …; a bare number is "      \
+                "seconds)"                                                                         \
+    }
+
+#define LULL_OPTIONS_PERIOD(period_help)                                                           \
+    {.name = "period",                                                                             \
+     .kind = LULL_OPTION_TEXTS,                                                                    \
+     .argument = "DEFINITION",                                                                     \
+     .help = period_help "; 'lull help periods' describes the language"},                          \
+    {                                                                                              \
+        .name = "period-captures", .kind = LULL_OPTION_TEXTS, .argument = "CAPTURES",              \
+        .help = "values of the events that open and close a period, as in 'req : id = $evt.id : "  \
+                "$evt.ret'"                                                                        \
+    }
+
+/* What lttng-analyses had before --period. */
+#define LULL_OPTIONS_OLD_PERIOD                                                                    \
+    {.name = "period-begin",                                                                       \
      .kind = LULL_OPTION_TEXT,                                                                     \
-     .argument = "DURATION",                                                                       \
-     .help = "one result for each slice of this length (500ms, 2s, …; a bare number is seconds)"}, \
-        {.name = "gmt",                                                                            \
-         .kind = LULL_OPTION_FLAG,                                                                 \
-         .help = "times are UTC, as they are without this option (lttng-analyses has it)"},        \
+     .argument = "NAME",                                                                           \
+     .help = "deprecated: a period that an event of this name opens"},                             \
+        {.name = "period-end",                                                                     \
+         .kind = LULL_OPTION_TEXT,                                                                 \
+         .argument = "NAME",                                                                       \
+         .help = "deprecated: and that one of this name closes (the same, if not given)"},         \
+        {.name = "period-begin-key",                                                               \
+         .kind = LULL_OPTION_TEXT,                                                                 \
+         .argument = "FIELDS",                                                                     \
+         .help = "deprecated: fields of the opening event, with commas between (cpu_id)"},         \
+        {.name = "period-end-key",                                                                 \
+         .kind = LULL_OPTION_TEXT,                                                                 \
+         .argument = "FIELDS",                                                                     \
+         .help = "deprecated: fields of the closing event that are equal to them (the same)"},     \
+    {                                                                                              \
+        .name = "period-key-value", .kind = LULL_OPTION_TEXT, .argument = "VALUES",                \
+        .help = "deprecated: values that the fields of the opening event have"                     \
+    }
+
+/* Options of lttng-analyses that all verbs have. */
+#define LULL_OPTIONS_PEER                                                                          \
+    {.name = "gmt",                                                                                \
+     .kind = LULL_OPTION_FLAG,                                                                     \
+     .help = "times are UTC, as they are without this option (lttng-analyses has it)"},            \
         {.name = "no-intersection",                                                                \
          .kind = LULL_OPTION_FLAG,                                                                 \
          .help = "read everything, as is done without this option (lttng-analyses has it)"},       \
@@ -59,6 +96,10 @@ extern const char *const lull_analysis_common[];
         .help = "print the LTTng analyses machine interface, LAMI 1.0, for programs that read "    \
                 "lttng-analyses"                                                                   \
     }
+
+#define LULL_OPTIONS_WHEN                                                                          \
+    LULL_OPTION_REFRESH, LULL_OPTIONS_PERIOD("one result for each instance of this period"),       \
+        LULL_OPTIONS_PEER
 
 #define LULL_OPTION_LIMIT                                                                          \
     {                                                                                              \
@@ -86,21 +127,28 @@ extern const char *const lull_analysis_common[];
         .help = "leave out calls that moved more"                                                  \
     }
 
-#define LULL_OPTIONS_FREQ                                                                          \
+#define LULL_OPTIONS_BINS                                                                          \
     {.name = "freq-resolution",                                                                    \
      .kind = LULL_OPTION_NUMBER,                                                                   \
      .argument = "N",                                                                              \
      .help = "bins of a histogram, 20 if not given"},                                              \
-        {.name = "freq-uniform",                                                                   \
-         .kind = LULL_OPTION_FLAG,                                                                 \
-         .help = "the same bins for all histograms"},                                              \
-        {.name = "freq-series",                                                                    \
-         .kind = LULL_OPTION_FLAG,                                                                 \
-         .help = "all histograms in one table, a column each (implies --freq-uniform)"},           \
+    {                                                                                              \
+        .name = "freq-uniform", .kind = LULL_OPTION_FLAG,                                          \
+        .help = "the same bins for all histograms"                                                 \
+    }
+
+#define LULL_OPTION_FREQ_LOG                                                                       \
     {                                                                                              \
         .name = "freq-log", .kind = LULL_OPTION_FLAG,                                              \
         .help = "bins that double in width, from the smallest value to the largest"                \
     }
+
+#define LULL_OPTIONS_FREQ                                                                          \
+    LULL_OPTIONS_BINS,                                                                             \
+        {.name = "freq-series",                                                                    \
+         .kind = LULL_OPTION_FLAG,                                                                 \
+         .help = "all histograms in one table, a column each (implies --freq-uniform)"},           \
+        LULL_OPTION_FREQ_LOG
 
 /* Sections that add up with the one the verb is named after. */
 #define LULL_OPTION_STATS                                                                          \

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "analysis/requests.h"
-#include "cmd/join_args.h"
+#include "cmd/critpath_period.h"
+#include "cmd/instance_args.h"
 #include "graph/execgraph.h"
 #include "kernel/vocabulary.h"
 #include "view/view.h"
@@ -139,11 +140,8 @@ static bool choose(struct answer *answer, GError **error)
     return chosen && choose_range(answer, error);
 }
 
-typedef bool write_view(const struct lull_path *path, FILE *file,
-                        const struct lull_view_style *style, GError **error);
-
 /* Writes a view to a file of its own, whole or not at all. */
-static bool write_file(const char *name, write_view *view, const struct lull_path *path,
+static bool write_file(const char *name, lull_write_path *view, const struct lull_path *path,
                        const struct lull_view_style *style, GError **error)
 {
     g_autofree char *draft = g_strdup_printf("%s.part", name);
@@ -160,12 +158,12 @@ static bool write_file(const char *name, write_view *view, const struct lull_pat
     return false;
 }
 
-static bool write_files(const struct lull_args *args, const struct lull_path *path,
-                        const struct lull_view_style *style, GError **error)
+bool lull_critpath_write_files(const struct lull_args *args, const struct lull_path *path,
+                               const struct lull_view_style *style, GError **error)
 {
     static const struct {
         const char *option;
-        write_view *view;
+        lull_write_path *view;
     } files[] = {{"svg", lull_view_path_svg}, {"perfetto", lull_view_path_perfetto}};
     for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
         const char *name = lull_args_text(args, files[i].option);
@@ -179,55 +177,64 @@ static bool write_files(const struct lull_args *args, const struct lull_path *pa
  * away. */
 #define DEFAULT_LIMIT 100
 
+void lull_critpath_style(const struct lull_args *args, uint32_t most, struct lull_view_style *style)
+{
+    lull_view_style_init(style, stdout, lull_args_text(args, "color"));
+    style->local_time = lull_args_flag(args, "local");
+    style->full = lull_args_flag(args, "full");
+    int64_t limit = lull_args_number(args, "limit");
+    style->limit = limit >= 0 ? MIN(limit, UINT32_MAX) : style->full ? 0 : most;
+}
+
 static bool show(const struct lull_args *args, const struct lull_path *path, GError **error)
 {
     struct lull_view_style style;
-    lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
-    style.local_time = lull_args_flag(args, "local");
-    style.full = lull_args_flag(args, "full");
-    int64_t limit = lull_args_number(args, "limit");
-    style.limit = limit >= 0 ? MIN(limit, UINT32_MAX) : style.full ? 0 : DEFAULT_LIMIT;
-    if (!write_files(args, path, &style, error))
+    lull_critpath_style(args, DEFAULT_LIMIT, &style);
+    if (!lull_critpath_write_files(args, path, &style, error))
         return false;
-    write_view *view = lull_args_flag(args, "json")     ? lull_view_path_json
-                       : lull_args_flag(args, "folded") ? lull_view_path_folded
-                                                        : lull_view_path_text;
+    lull_write_path *view = lull_args_flag(args, "json")     ? lull_view_path_json
+                            : lull_args_flag(args, "folded") ? lull_view_path_folded
+                                                             : lull_view_path_text;
     return view(path, stdout, &style, error);
-}
-
-/* What the graph cannot do without. */
-static bool check_events(const struct lull_session *session, GError **error)
-{
-    for (uint32_t host = 0; host < lull_session_host_count(session); host++)
-        if (lull_session_declares(session, host, lull_vocabulary_names(LULL_EVENT_sched_switch)))
-            return true;
-    g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                "these traces have no sched_switch events: who ran and who waited is not in them "
-                "('lull info' says what they can answer)");
-    return false;
 }
 
 static bool check_usage(const struct lull_args *args, GError **error)
 {
+    static const char *const of_periods[] = {"period-captures", "select"};
+    for (size_t i = 0; i < G_N_ELEMENTS(of_periods); i++) {
+        if (lull_args_text(args, of_periods[i])) {
+            g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "--%s needs a --period",
+                        of_periods[i]);
+            return false;
+        }
+    }
+    if (lull_args_flag(args, "each") || lull_args_flag(args, "aggregate") ||
+        lull_args_number(args, "slowest") >= 0 || lull_args_number(args, "instance") >= 0) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                    "--slowest, --each, --instance and --aggregate need a --period");
+        return false;
+    }
     int given = (lull_args_number(args, "request") >= 0) + (lull_args_number(args, "tid") >= 0) +
                 (lull_args_text(args, "comm") != NULL);
     if (given == 1)
         return true;
     g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                "say whose path it is with one of --request, --tid and --comm%s",
+                "say whose path it is with one of --request, --tid, --comm and --period%s",
                 given ? ", not with several" : "");
     return false;
 }
 
 static int run(const struct lull_args *args, GError **error)
 {
+    if (lull_args_texts(args, "period"))
+        return lull_critpath_period_run(args, error);
     if (!check_usage(args, error))
         return 2;
     struct answer answer = {.args = args, .session = lull_args_open_traces(args, error)};
     if (!answer.session)
         return 1;
     int status = 1;
-    if (check_events(answer.session, error)) {
+    if (lull_asked_check_events(answer.session, error)) {
         answer.sync = lull_args_join(args, answer.session);
         read_traces(&answer);
         if (choose(&answer, error)) {
@@ -256,6 +263,19 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_NUMBER,
      .argument = "ID",
      .help = "the path of a request, by its id in 'lull requests'"},
+    LULL_OPTIONS_INSTANCES,
+    {.name = "slowest",
+     .kind = LULL_OPTION_NUMBER,
+     .argument = "N",
+     .help = "with --period: the paths of the N slowest instances"},
+    {.name = "each", .kind = LULL_OPTION_FLAG, .help = "with --period: the path of every instance"},
+    {.name = "instance",
+     .kind = LULL_OPTION_NUMBER,
+     .argument = "N",
+     .help = "with --period: the path of the instance of this number"},
+    {.name = "aggregate",
+     .kind = LULL_OPTION_FLAG,
+     .help = "with --period: no more than the sum of the paths"},
     {.name = "unbounded",
      .kind = LULL_OPTION_FLAG,
      .help = "follow the last cause all the way back, beyond the begin of each wait: what decided "
@@ -289,13 +309,16 @@ static const struct lull_example examples[] = {
      "The whole life of the longest-lived task named postgres."},
     {"lull critpath --tid 4711 --begin +1.5s --end +2s my-trace", "Half a second of one task."},
     {"lull critpath --request 17 --svg path.svg client httpd db", "The same with a picture."},
+    {"lull critpath my-trace --period 'read : $evt.$name == \"syscall_entry_read\" : $evt.$name == "
+     "\"syscall_exit_read\" && $evt.$tid == $begin.$evt.$tid'",
+     "What every read() in the trace waited for, and all of them together."},
     {NULL, NULL},
 };
 
 const struct lull_verb lull_verb_critpath = {
     .name = "critpath",
     .summary = "show what a task or a request waited for",
-    .usage = "TRACE… (--request ID | [--host H] (--tid N | --comm NAME))",
+    .usage = "TRACE… (--request ID | [--host H] (--tid N | --comm NAME) | --period DEF)",
     .description =
         "Follows a task backwards: wherever it was blocked, the path goes on with whoever woke it, "
         "into "
@@ -324,23 +347,45 @@ const struct lull_verb lull_verb_critpath = {
         "--limit 0; what is left out is counted in its place. --full shows every segment by "
         "itself.\n"
         "\n"
+        "With --period the question is asked for every instance of a period ('lull help "
+        "periods'): from its begin to its end, the path of the task that ran the closing event, "
+        "or, if that is not known, the opening one. Without more it is a table of the instances, "
+        "with what took most of each, and the sum of their paths: what each thing took, that is "
+        "host, name of the task, state, cause and what is the same each time of the detail. "
+        "--slowest, --each and --instance show paths in full before the sum; --svg and --perfetto "
+        "draw one. --begin "
+        "and --end choose instances that lie between, --host, --tid and --comm those of such "
+        "tasks. Instances that did not end are listed apart.\n"
+        "\n"
         "--filter hides events from the path as if they had not been recorded: without "
         "sched_switch nobody waits, without wake-ups waits have no cause.",
-    .output = "With --json:\n"
-              "\n"
-              " {\"version\":1,\n"
-              "  \"query\":{\"host\",\"tid\",\"comm\",\"begin_ns\",\"end_ns\"},\n"
-              "  \"segments\":[{\"host\",\"tid\",\"pid\",\"comm\",\"begin_ns\",\"end_ns\",\n"
-              "               \"state\",\"cause\",\"cpu\",\"detail\"}],\n"
-              "  \"summary\":{\"by_state\":[{\"state\",\"cause\",\"duration_ns\",\"share\"}],\n"
-              "             \"by_task\":[{\"host\",\"tid\",\"comm\",\"duration_ns\",\"share\"}],\n"
-              "             \"by_host\":[{\"host\",\"duration_ns\",\"share\"}]},\n"
-              "  \"sync\":[{\"host\",\"offset_ns\",\"drift_ppm\",\"bound_ns\"}],\n"
-              "  \"lost\":{\"events\",\"packets\"}}\n"
-              "\n"
-              "Times are integers in nanoseconds since 1970 on the joined clock; each segment "
-              "begins where the "
-              "one before ends. A negative tid stands for interrupt context of CPU -1-tid.",
+    .output =
+        "With --json:\n"
+        "\n"
+        " {\"version\":1,\n"
+        "  \"query\":{\"host\",\"tid\",\"comm\",\"begin_ns\",\"end_ns\"},\n"
+        "  \"segments\":[{\"host\",\"tid\",\"pid\",\"comm\",\"begin_ns\",\"end_ns\",\n"
+        "               \"state\",\"cause\",\"cpu\",\"detail\"}],\n"
+        "  \"summary\":{\"by_state\":[{\"state\",\"cause\",\"duration_ns\",\"share\"}],\n"
+        "             \"by_task\":[{\"host\",\"tid\",\"comm\",\"duration_ns\",\"share\"}],\n"
+        "             \"by_host\":[{\"host\",\"duration_ns\",\"share\"}]},\n"
+        "  \"sync\":[{\"host\",\"offset_ns\",\"drift_ppm\",\"bound_ns\"}],\n"
+        "  \"lost\":{\"events\",\"packets\"}}\n"
+        "\n"
+        "With --period:\n"
+        "\n"
+        " {\"version\":1,\"period\",\n"
+        "  \"instances\":[{\"number\",\"begin_ns\",\"duration_ns\",\"host\",\"tid\",\"comm\",\n"
+        "    \"captures\":{\"begin\":{…},\"end\":{…}},\"most\":{\"host\",\"comm\",\"state\",\n"
+        "    \"cause\",\"detail\",\"duration_ns\",\"share\"},\"lost_events\",\"lost_packets\"}],\n"
+        "  \"without_path\":[the same without most],\n"
+        "  \"sum\":[{\"host\",\"comm\",\"state\",\"cause\",\"detail\",\"duration_ns\",\"share\",\n"
+        "    \"instances\",\"mean_ns\",\"min_ns\",\"max_ns\"}],\n"
+        "  \"paths\":[{\"number\",\"path\":{as above}}]}\n"
+        "\n"
+        "Times are integers in nanoseconds since 1970 on the joined clock; each segment "
+        "begins where the "
+        "one before ends. A negative tid stands for interrupt context of CPU -1-tid.",
     .options = options,
     .common = common,
     .examples = examples,

@@ -117,6 +117,9 @@ char *lull_help_option_label(const struct lull_option *option)
 
 char *lull_help_option_text(const struct lull_option *option)
 {
+    if (option->kind == LULL_OPTION_TEXTS) {
+        return g_strdup_printf("%s; may be given several times", option->help);
+    }
     if (option->kind != LULL_OPTION_CHOICE) {
         return g_strdup(option->help);
     }
@@ -194,6 +197,8 @@ void lull_help_program(FILE *file, const struct lull_view_style *style)
     }
     fputs("\n'lull VERB --help' or 'lull help VERB' explains a verb, with examples; 'lull help "
           "filter' "
-          "the\nlanguage of --filter; 'lull --version' says what is built in.\n",
+          "the\nlanguage of --filter, 'lull help periods' that of --period; 'lull --version' says "
+          "what "
+          "is built\nin.\n",
           file);
 }

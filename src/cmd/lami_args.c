@@ -35,18 +35,17 @@ const struct lull_option lull_dropin_options[] = {
      .help = "nothing: progress is told by size always"},
     {.name = "no-color", .kind = LULL_OPTION_FLAG, .help = "the same as --color=never"},
     {.name = "debug", .kind = LULL_OPTION_FLAG, .help = "nothing"},
+    /* Of the programs of periods, which take what is common to all and have no use for it. */
+    {.name = "cpu", .kind = LULL_OPTION_TEXT, .argument = "LIST", .help = "nothing"},
+    LULL_OPTION_REFRESH,
+    LULL_OPTIONS_OLD_PERIOD,
     {.name = NULL},
 };
 
 /* False also for verbs that lack the option. */
 static bool has_flag(const struct lull_args *args, const char *name)
 {
-    for (const struct lull_option *o = lull_args_verb(args)->options; o->name; o++) {
-        if (strcmp(o->name, name) == 0) {
-            return lull_args_flag(args, name);
-        }
-    }
-    return false;
+    return lull_args_takes(args, name) && lull_args_flag(args, name);
 }
 
 bool lull_lami_answers(const struct lull_args *args)

@@ -10,7 +10,8 @@
 struct value {
     const struct lull_option *option;
     bool is_given;
-    const char *text;
+    const char *text; /* the last one */
+    GPtrArray *texts; /* of a TEXTS: all, and NULL at the end; or NULL */
     int64_t number;
 };
 
@@ -99,6 +100,15 @@ static bool check_choice(const struct lull_option *option, const char *shown, co
     return false;
 }
 
+static void add_text(struct value *value, const char *text)
+{
+    if (!value->texts) {
+        value->texts = g_ptr_array_new();
+        g_ptr_array_add(value->texts, NULL);
+    }
+    g_ptr_array_insert(value->texts, (int)value->texts->len - 1, (void *)text);
+}
+
 static bool set_value(struct value *value, const char *shown, const char *text, GError **error)
 {
     if (value->option->kind == LULL_OPTION_NUMBER && !parse_number(value, shown, text, error)) {
@@ -111,6 +121,9 @@ static bool set_value(struct value *value, const char *shown, const char *text, 
     if (value->option->kind == LULL_OPTION_FILE && !text[0]) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "%s takes the name of a file", shown);
         return false;
+    }
+    if (value->option->kind == LULL_OPTION_TEXTS) {
+        add_text(value, text);
     }
     value->is_given = true;
     value->text = text;
@@ -256,6 +269,9 @@ struct lull_args *lull_args_parse(const struct lull_verb *verb, int argc, char *
 void lull_args_free(struct lull_args *args)
 {
     if (args) {
+        for (uint32_t i = 0; i < args->n_values; i++) {
+            g_clear_pointer(&args->values[i].texts, g_ptr_array_unref);
+        }
         g_free(args->values);
         g_ptr_array_unref(args->rest);
         g_free(args);
@@ -267,13 +283,27 @@ const struct lull_verb *lull_args_verb(const struct lull_args *args)
     return args->verb;
 }
 
-/* NULL for a common option that the verb does not take: it was not given then. */
-static const struct value *find_value(const struct lull_args *args, const char *name)
+static const struct value *own_value(const struct lull_args *args, const char *name)
 {
     for (uint32_t i = 0; i < args->n_values; i++) {
         if (strcmp(args->values[i].option->name, name) == 0) {
             return &args->values[i];
         }
+    }
+    return NULL;
+}
+
+bool lull_args_takes(const struct lull_args *args, const char *name)
+{
+    return own_value(args, name) != NULL;
+}
+
+/* NULL for a common option that the verb does not take: it was not given then. */
+static const struct value *find_value(const struct lull_args *args, const char *name)
+{
+    const struct value *own = own_value(args, name);
+    if (own) {
+        return own;
     }
     for (const struct lull_option *o = lull_common_options; o->name; o++) {
         if (strcmp(o->name, name) == 0) {
@@ -293,6 +323,12 @@ const char *lull_args_text(const struct lull_args *args, const char *name)
 {
     const struct value *value = find_value(args, name);
     return value ? value->text : NULL;
+}
+
+const char *const *lull_args_texts(const struct lull_args *args, const char *name)
+{
+    const struct value *value = find_value(args, name);
+    return value && value->texts ? (const char *const *)value->texts->pdata : NULL;
 }
 
 int64_t lull_args_number(const struct lull_args *args, const char *name)

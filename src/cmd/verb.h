@@ -12,6 +12,7 @@
 enum lull_option_kind {
     LULL_OPTION_FLAG,   /* bool */
     LULL_OPTION_TEXT,   /* const char *  */
+    LULL_OPTION_TEXTS,  /* the same, several times: const char *const * */
     LULL_OPTION_NUMBER, /* int64_t, >= 0; -1 if not given */
     LULL_OPTION_FILE,   /* const char *, completed as a file name */
     LULL_OPTION_CHOICE, /* const char *, one of `choices` */
@@ -32,7 +33,11 @@ struct lull_analysis_ask; /* cmd/analysis_verb.h */
 /* By name of the option; the name must be in the verb's or the common table (checked). */
 bool lull_args_flag(const struct lull_args *args, const char *name);
 const char *lull_args_text(const struct lull_args *args, const char *name); /* NULL: not given */
-int64_t lull_args_number(const struct lull_args *args, const char *name);   /* -1: not given */
+/* Of a TEXTS: all, as they were given, NULL-terminated; NULL: not given. */
+const char *const *lull_args_texts(const struct lull_args *args, const char *name);
+int64_t lull_args_number(const struct lull_args *args, const char *name); /* -1: not given */
+/* Whether it is an option of this verb. */
+bool lull_args_takes(const struct lull_args *args, const char *name);
 /* True if the program was called by a name of lttng-analyses. */
 bool lull_args_is_dropin(const struct lull_args *args);
 /* What stands on the line besides options: the traces. */

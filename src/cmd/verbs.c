@@ -20,6 +20,10 @@ extern const struct lull_verb lull_verb_irqlog;
 extern const struct lull_verb lull_verb_irqstats;
 extern const struct lull_verb lull_verb_memtop;
 extern const struct lull_verb lull_verb_nettop;
+extern const struct lull_verb lull_verb_periodfreq;
+extern const struct lull_verb lull_verb_periodlog;
+extern const struct lull_verb lull_verb_periodstats;
+extern const struct lull_verb lull_verb_periodtop;
 extern const struct lull_verb lull_verb_print;
 extern const struct lull_verb lull_verb_requests;
 extern const struct lull_verb lull_verb_schedfreq;
@@ -28,11 +32,13 @@ extern const struct lull_verb lull_verb_schedstats;
 extern const struct lull_verb lull_verb_schedtop;
 extern const struct lull_verb lull_verb_sync;
 extern const struct lull_verb lull_verb_syscallstats;
+extern const struct lull_verb lull_verb_why;
 
 /* clang-format off */
 const struct lull_verb *const lull_verbs[] = {
     &lull_verb_critpath,
     &lull_verb_requests,
+    &lull_verb_why,
     &lull_verb_info,
     &lull_verb_print,
     &lull_verb_sync,
@@ -55,6 +61,10 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_memtop,
     &lull_verb_nettop,
     &lull_verb_freq,
+    &lull_verb_periodlog,
+    &lull_verb_periodtop,
+    &lull_verb_periodstats,
+    &lull_verb_periodfreq,
     NULL,
 };
 /* clang-format on */

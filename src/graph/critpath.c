@@ -15,6 +15,7 @@
 /* A wait under explanation: where to go on when the explanation has come down to its begin. */
 struct frame {
     uint32_t line, index;
+    uint32_t wait; /* that its line explains itself */
     int64_t bound_ns;
 };
 
@@ -28,7 +29,9 @@ struct frame {
  * most proportional to the number of points and links between begin and end. */
 struct walk {
     const struct lull_graph *graph;
-    GArray *hops; /* latest first */
+    GArray *hops;  /* latest first */
+    GArray *waits; /* or NULL */
+    uint32_t wait; /* under explanation; LULL_NONE on the line asked about */
     int64_t begin_ns, end_ns;
 
     uint32_t line, index;
@@ -45,6 +48,7 @@ struct walk {
 static void go_back(struct walk *walk, int64_t from_ns, struct lull_hop hop)
 {
     hop.line = walk->line;
+    hop.wait = walk->wait;
     hop.begin_ns = MAX(from_ns, walk->begin_ns);
     hop.end_ns = MIN(walk->time_ns, walk->end_ns);
     if (hop.begin_ns < hop.end_ns) {
@@ -170,6 +174,22 @@ static bool is_resolvable(const struct lull_graph_point *edge)
             edge->cause == LULL_CAUSE_NETWORK || edge->cause == LULL_CAUSE_UNKNOWN);
 }
 
+/* Leaves the line for the explanation of its wait, to come back when that is done. */
+static void enter_wait(struct walk *walk, const struct lull_graph_point *edge, int64_t wait_ns)
+{
+    lull_vec_push(&walk->frames, (struct frame){.line = walk->line,
+                                                .index = walk->index - 1,
+                                                .wait = walk->wait,
+                                                .bound_ns = walk->bound_ns});
+    if (walk->waits != NULL) {
+        const int64_t begin_ns = MAX(wait_ns, walk->begin_ns);
+        const struct lull_path_wait wait = {walk->wait, walk->line, edge->detail, begin_ns,
+                                            begin_ns > MAX(walk->bound_ns, walk->begin_ns)};
+        g_array_append_val(walk->waits, wait);
+        walk->wait = walk->waits->len - 1;
+    }
+}
+
 /* Explains the wait that ends at the present point by the link into that point. False if it leads
  * in a circle. */
 static bool resolve(struct walk *walk, const struct lull_graph_point *points)
@@ -192,9 +212,7 @@ static bool resolve(struct walk *walk, const struct lull_graph_point *points)
     if (!can_jump(walk, link)) {
         return false;
     }
-    lull_vec_push(
-        &walk->frames,
-        (struct frame){.line = walk->line, .index = walk->index - 1, .bound_ns = walk->bound_ns});
+    enter_wait(walk, edge, wait_ns);
     walk->bound_ns = wait_ns;
     jump(walk, edge->link);
     return true;
@@ -244,8 +262,16 @@ static void reverse(GArray *hops)
 GArray *lull_critpath_find(const struct lull_graph *graph, uint32_t line, int64_t begin_ns,
                            int64_t end_ns, enum lull_critpath_kind kind)
 {
+    return lull_critpath_find_waits(graph, line, begin_ns, end_ns, kind, NULL);
+}
+
+GArray *lull_critpath_find_waits(const struct lull_graph *graph, uint32_t line, int64_t begin_ns,
+                                 int64_t end_ns, enum lull_critpath_kind kind, GArray *waits)
+{
     struct walk walk = {.graph = graph,
                         .hops = g_array_new(FALSE, FALSE, sizeof(struct lull_hop)),
+                        .waits = waits,
+                        .wait = LULL_NONE,
                         .begin_ns = begin_ns,
                         .end_ns = end_ns,
                         .line = line,
@@ -270,6 +296,7 @@ GArray *lull_critpath_find(const struct lull_graph *graph, uint32_t line, int64_
             struct frame frame = lull_vec_pop(&walk.frames);
             walk.line = frame.line;
             walk.index = frame.index;
+            walk.wait = frame.wait;
             walk.bound_ns = frame.bound_ns;
         }
     }

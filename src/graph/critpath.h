@@ -5,8 +5,18 @@
 #define LULL_GRAPH_CRITPATH_H
 
 #include <glib.h>
+#include <stdbool.h>
 
 #include "graph/graph.h"
+
+/* A wait that the path went into, on the line that waited. */
+struct lull_path_wait {
+    uint32_t within; /* the wait in whose explanation this one lies, or LULL_NONE */
+    uint32_t line;
+    uint32_t detail;  /* of the edge */
+    int64_t begin_ns; /* from here on it is explained */
+    bool is_whole;    /* it also began there; else before what it is to explain: it was idle */
+};
 
 /* A piece of the path. */
 struct lull_hop {
@@ -14,6 +24,7 @@ struct lull_hop {
     uint32_t line;
     uint32_t detail; /* of the edge or link it comes from */
     uint32_t link;   /* the link whose transit this is, or LULL_NONE for an edge */
+    uint32_t wait;   /* the innermost wait that it explains, or LULL_NONE: the line asked about */
     uint8_t state;   /* never NONE: what is not known is BLOCKED with cause UNKNOWN */
     uint8_t cause;
     int16_t cpu;
@@ -34,5 +45,9 @@ enum lull_critpath_kind {
  * g_array_unref(). */
 GArray *lull_critpath_find(const struct lull_graph *graph, uint32_t line, int64_t begin_ns,
                            int64_t end_ns, enum lull_critpath_kind kind);
+/* The same; what hop.wait counts is appended to `waits`, of struct lull_path_wait. Without it
+ * (NULL) hop.wait is always LULL_NONE. */
+GArray *lull_critpath_find_waits(const struct lull_graph *graph, uint32_t line, int64_t begin_ns,
+                                 int64_t end_ns, enum lull_critpath_kind kind, GArray *waits);
 
 #endif

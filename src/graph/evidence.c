@@ -3,6 +3,8 @@
 #include "graph/critpath.h"
 #include "graph/execgraph_private.h"
 
+#include <string.h>
+
 #include "base/time.h"
 
 static const char *device_name(const struct lull_execgraph *eg, uint32_t index, char *out,
@@ -102,14 +104,9 @@ const char *lull_evidence_wait(const struct lull_execgraph *eg, const struct lul
     return out->len ? g_string_chunk_insert_const(strings, out->str) : NULL;
 }
 
-struct share {
-    uint32_t task;
-    int64_t ns;
-};
-
 static gint longest_first(gconstpointer a, gconstpointer b)
 {
-    const struct share *left = a, *right = b;
+    const struct cpu_share *left = a, *right = b;
     if (left->ns != right->ns)
         return left->ns < right->ns ? 1 : -1;
     return left->task < right->task ? -1 : left->task > right->task;
@@ -118,13 +115,13 @@ static gint longest_first(gconstpointer a, gconstpointer b)
 static void add_share(GArray *shares, uint32_t task, int64_t ns)
 {
     for (guint i = 0; i < shares->len; i++) {
-        struct share *share = &g_array_index(shares, struct share, i);
+        struct cpu_share *share = &g_array_index(shares, struct cpu_share, i);
         if (share->task == task) {
             share->ns += ns;
             return;
         }
     }
-    g_array_append_val(shares, ((struct share){task, ns}));
+    g_array_append_val(shares, ((struct cpu_share){task, ns}));
 }
 
 /* First switch after time_ns. */
@@ -141,16 +138,14 @@ static size_t switch_after(const struct cpu_notes *notes, int64_t time_ns)
     return low;
 }
 
-/* Who had the CPU meanwhile: the three that had it longest. */
-const char *lull_evidence_preempted(const struct lull_execgraph *eg, uint32_t host,
-                                    const struct lull_hop *hop, GStringChunk *strings)
+GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_hop *hop)
 {
-    enum { NAMED = 3 };
+    const uint32_t host = lull_model_task(eg->model, hop->line)->host;
+    GArray *shares = g_array_new(FALSE, FALSE, sizeof(struct cpu_share));
     if (hop->cpu < 0 || host >= eg->hosts.count ||
         (size_t)hop->cpu >= eg->hosts.items[host].cpus.count)
-        return NULL;
+        return shares;
     const struct cpu_notes *notes = &eg->hosts.items[host].cpus.items[hop->cpu];
-    g_autoptr(GArray) shares = g_array_new(FALSE, FALSE, sizeof(struct share));
     size_t i = switch_after(notes, hop->begin_ns);
     for (i = i ? i - 1 : 0; i < notes->switches.count; i++) {
         const struct switch_note *note = &notes->switches.items[i];
@@ -162,14 +157,23 @@ const char *lull_evidence_preempted(const struct lull_execgraph *eg, uint32_t ho
         if (ns > 0 && note->task != hop->line)
             add_share(shares, note->task, ns);
     }
+    g_array_sort(shares, longest_first);
+    return shares;
+}
+
+/* Who had the CPU meanwhile: the three that had it longest. */
+const char *lull_evidence_preempted(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                                    GStringChunk *strings)
+{
+    enum { NAMED = 3 };
+    g_autoptr(GArray) shares = lull_evidence_shares(eg, hop);
     if (shares->len == 0)
         return NULL;
-    g_array_sort(shares, longest_first);
     g_autoptr(GString) out = g_string_new(NULL);
-    bool is_idle = g_array_index(shares, struct share, 0).task == LULL_NONE;
+    bool is_idle = g_array_index(shares, struct cpu_share, 0).task == LULL_NONE;
     g_string_append_printf(out, is_idle ? "on CPU %d, which came out of idle" : "by ", hop->cpu);
     for (guint k = is_idle, named = 0; k < MIN(shares->len, NAMED); k++) {
-        const struct share *share = &g_array_index(shares, struct share, k);
+        const struct cpu_share *share = &g_array_index(shares, struct cpu_share, k);
         char ns[LULL_TIME_TEXT_SIZE];
         lull_duration_format(share->ns, ns);
         if (share->task == LULL_NONE)
@@ -181,4 +185,110 @@ const char *lull_evidence_preempted(const struct lull_execgraph *eg, uint32_t ho
     if (!is_idle)
         g_string_append_printf(out, " on CPU %d", hop->cpu);
     return g_string_chunk_insert_const(strings, out->str);
+}
+
+/* ---- what is the same each time ---- */
+
+void lull_evidence_append_kind(GString *out, const char *comm)
+{
+    const char *slash = strchr(comm, '/');
+    /* Kernel threads of a CPU or a pool: "ksoftirqd/1", "kworker/u8:3-events". */
+    bool is_one_of_many =
+        slash && (g_ascii_isdigit(slash[1]) || (slash[1] == 'u' && g_ascii_isdigit(slash[2])));
+    g_string_append_len(out, comm, is_one_of_many ? slash - comm : (gssize)strlen(comm));
+}
+
+static void append_task_kind(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
+                             GString *out)
+{
+    lull_evidence_append_kind(out, lull_model_comm(eg->model, task, time_ns));
+}
+
+static const char *service_of(unsigned port)
+{
+    static const struct {
+        unsigned port;
+        const char *name;
+    } services[] = {
+        {22, "SSH"},          {25, "SMTP"},   {53, "DNS"},     {80, "HTTP"},
+        {88, "Kerberos"},     {123, "NTP"},   {389, "LDAP"},   {443, "HTTPS"},
+        {445, "SMB"},         {636, "LDAPS"}, {2049, "NFS"},   {3306, "MySQL"},
+        {5432, "PostgreSQL"}, {5672, "AMQP"}, {6379, "Redis"}, {11211, "memcached"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(services); i++)
+        if (services[i].port == port)
+            return services[i].name;
+    return NULL;
+}
+
+/* The peer of a packet that arrived. A client's port differs from connection to connection; then
+ * it is the port it speaks to that says what it is about. */
+static void append_peer(const struct lull_flow *flow, GString *out)
+{
+    enum { FIRST_EPHEMERAL_PORT = 32768 };
+    const bool is_client =
+        flow->source_port >= FIRST_EPHEMERAL_PORT && flow->destination_port < FIRST_EPHEMERAL_PORT;
+    struct lull_flow shown = *flow;
+    char peer[64];
+    if (is_client)
+        shown.protocol = 0; /* no port */
+    lull_flow_format_end(&shown, true, peer, sizeof peer);
+    const char *protocol = flow->protocol == 6 ? "TCP " : flow->protocol == 17 ? "UDP " : "";
+    const char *service = service_of(is_client ? flow->destination_port : flow->source_port);
+    if (is_client)
+        g_string_append_printf(out, "%sfrom client %s to port %u", protocol, peer,
+                               flow->destination_port);
+    else
+        g_string_append_printf(out, "%sfrom %s", protocol, peer);
+    if (service)
+        g_string_append_printf(out, " (%s)", service);
+}
+
+static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                             const struct evidence *evidence, GString *out)
+{
+    if (hop->cause == LULL_CAUSE_DISK && evidence->index != LULL_NONE) {
+        char device[40];
+        g_string_append_printf(
+            out, "%s %s", device_name(eg, evidence->index, device, sizeof device),
+            operation_name(lull_model_request(eg->model, evidence->index)->rwbs));
+    } else if (hop->cause == LULL_CAUSE_NETWORK && evidence->index < eg->packets.count &&
+               eg->packets.items[evidence->index].flow != LULL_NONE) {
+        append_peer(
+            lull_flows_at(lull_model_flows(eg->model), eg->packets.items[evidence->index].flow),
+            out);
+    } else if (evidence->waker != LULL_NONE) {
+        g_string_append(out, "woken by ");
+        append_task_kind(eg, evidence->waker, hop->end_ns, out);
+    } else if (evidence->label != LULL_NONE) {
+        g_string_append(out, lull_model_label(eg->model, evidence->label));
+    }
+    if (evidence->is_open)
+        g_string_append(out, "not woken before the end of the trace");
+    if (evidence->syscall != LULL_NONE)
+        g_string_append_printf(out, "%sin %s", out->len ? ", " : "",
+                               lull_model_label(eg->model, evidence->syscall));
+}
+
+void lull_evidence_append_preemptor(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
+                                    GString *out)
+{
+    if (task == LULL_NONE) {
+        g_string_append(out, "the CPU came out of idle");
+        return;
+    }
+    g_string_append(out, "by ");
+    append_task_kind(eg, task, time_ns, out);
+}
+
+uint32_t lull_evidence_subject(const struct lull_execgraph *eg, const struct path_piece *piece,
+                               GString *out)
+{
+    if (piece->state == LULL_STATE_INTERRUPTED)
+        g_string_append(out, lull_model_label(eg->model, piece->label));
+    if (piece->state != LULL_STATE_BLOCKED || piece->hop->detail == LULL_NONE)
+        return LULL_NONE;
+    const struct evidence *evidence = &eg->evidence.items[piece->hop->detail];
+    append_wait_kind(eg, piece->hop, evidence, out);
+    return evidence->waker;
 }

@@ -15,40 +15,6 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Appends a segment; one that only continues the one before makes that one longer. */
-static void tell(struct telling *telling, const struct lull_hop *hop, int64_t begin_ns,
-                 int64_t end_ns, enum lull_state state, const char *detail)
-{
-    if (begin_ns >= end_ns)
-        return;
-    const struct lull_model *model = telling->eg->model;
-    const struct lull_task *task = lull_model_task(model, hop->line);
-    struct lull_segment segment = {
-        .host = task->host,
-        .task = hop->line,
-        .tid = task->tid,
-        .pid = task->pid,
-        .comm = g_string_chunk_insert_const(telling->path->strings,
-                                            lull_model_comm(model, hop->line, end_ns)),
-        .begin_ns = begin_ns,
-        .end_ns = end_ns,
-        .state = state,
-        .cause = state == LULL_STATE_BLOCKED ? hop->cause : LULL_CAUSE_NONE,
-        .cpu = hop->cpu,
-        .detail = detail,
-    };
-    if (telling->segments.count) {
-        struct lull_segment *last = &telling->segments.items[telling->segments.count - 1];
-        if (last->task == segment.task && last->state == state && last->cause == segment.cause &&
-            last->cpu == segment.cpu && same_text(last->detail, detail)) {
-            last->end_ns = end_ns;
-            last->comm = segment.comm;
-            return;
-        }
-    }
-    lull_vec_push(&telling->segments, segment);
-}
-
 /* First interrupt that ends after time_ns. */
 static size_t interrupt_after(const struct cpu_notes *notes, int64_t time_ns)
 {
@@ -64,10 +30,10 @@ static size_t interrupt_after(const struct cpu_notes *notes, int64_t time_ns)
 }
 
 /* A task on a CPU runs except while an interrupt handler runs there. */
-static void tell_running(struct telling *telling, const struct lull_hop *hop,
-                         const struct lull_task *task)
+static void each_running(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                         take_path_piece *take, void *user)
 {
-    const struct lull_execgraph *eg = telling->eg;
+    const struct lull_task *task = lull_model_task(eg->model, hop->line);
     int64_t t = hop->begin_ns;
     if (task->tid >= 0 && hop->cpu >= 0 && task->host < eg->hosts.count &&
         (size_t)hop->cpu < eg->hosts.items[task->host].cpus.count) {
@@ -76,26 +42,80 @@ static void tell_running(struct telling *telling, const struct lull_hop *hop,
             const struct interrupt_note *note = &notes->interrupts.items[i];
             if (note->begin_ns >= hop->end_ns)
                 break;
-            tell(telling, hop, t, MAX(note->begin_ns, t), LULL_STATE_RUNNING, NULL);
-            tell(telling, hop, MAX(note->begin_ns, t), MIN(note->end_ns, hop->end_ns),
-                 LULL_STATE_INTERRUPTED, lull_model_label(eg->model, note->label));
-            t = MIN(note->end_ns, hop->end_ns);
+            const int64_t begin_ns = MAX(note->begin_ns, t);
+            const int64_t end_ns = MIN(note->end_ns, hop->end_ns);
+            if (t < begin_ns)
+                take(user, &(struct path_piece){hop, t, begin_ns, LULL_STATE_RUNNING, LULL_NONE});
+            if (begin_ns < end_ns)
+                take(user, &(struct path_piece){hop, begin_ns, end_ns, LULL_STATE_INTERRUPTED,
+                                                note->label});
+            t = end_ns;
         }
     }
-    tell(telling, hop, t, hop->end_ns, LULL_STATE_RUNNING, NULL);
+    if (t < hop->end_ns)
+        take(user, &(struct path_piece){hop, t, hop->end_ns, LULL_STATE_RUNNING, LULL_NONE});
 }
 
-static void tell_hop(struct telling *telling, const struct lull_hop *hop)
+void lull_path_each_piece(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                          take_path_piece *take, void *user)
 {
-    const struct lull_task *task = lull_model_task(telling->eg->model, hop->line);
     if (hop->state == LULL_STATE_RUNNING)
-        tell_running(telling, hop, task);
-    else if (hop->state == LULL_STATE_PREEMPTED)
-        tell(telling, hop, hop->begin_ns, hop->end_ns, LULL_STATE_PREEMPTED,
-             lull_evidence_preempted(telling->eg, task->host, hop, telling->path->strings));
+        each_running(eg, hop, take, user);
     else
-        tell(telling, hop, hop->begin_ns, hop->end_ns, LULL_STATE_BLOCKED,
-             lull_evidence_wait(telling->eg, hop, telling->path->strings));
+        take(user, &(struct path_piece){hop, hop->begin_ns, hop->end_ns,
+                                        hop->state == LULL_STATE_PREEMPTED ? LULL_STATE_PREEMPTED
+                                                                           : LULL_STATE_BLOCKED,
+                                        LULL_NONE});
+}
+
+/* The evidence in one line, or NULL. */
+static const char *detail_of(const struct telling *telling, const struct path_piece *piece)
+{
+    const struct lull_execgraph *eg = telling->eg;
+    switch (piece->state) {
+    case LULL_STATE_RUNNING:
+        return NULL;
+    case LULL_STATE_INTERRUPTED:
+        return lull_model_label(eg->model, piece->label);
+    case LULL_STATE_PREEMPTED:
+        return lull_evidence_preempted(eg, piece->hop, telling->path->strings);
+    default:
+        return lull_evidence_wait(eg, piece->hop, telling->path->strings);
+    }
+}
+
+/* Appends a segment; one that only continues the one before makes that one longer. */
+static void tell(void *user, const struct path_piece *piece)
+{
+    struct telling *telling = user;
+    const struct lull_hop *hop = piece->hop;
+    const struct lull_model *model = telling->eg->model;
+    const struct lull_task *task = lull_model_task(model, hop->line);
+    struct lull_segment segment = {
+        .host = task->host,
+        .task = hop->line,
+        .tid = task->tid,
+        .pid = task->pid,
+        .comm = g_string_chunk_insert_const(telling->path->strings,
+                                            lull_model_comm(model, hop->line, piece->end_ns)),
+        .begin_ns = piece->begin_ns,
+        .end_ns = piece->end_ns,
+        .state = piece->state,
+        .cause = piece->state == LULL_STATE_BLOCKED ? hop->cause : LULL_CAUSE_NONE,
+        .cpu = hop->cpu,
+        .detail = detail_of(telling, piece),
+    };
+    if (telling->segments.count) {
+        struct lull_segment *last = &telling->segments.items[telling->segments.count - 1];
+        if (last->task == segment.task && last->state == segment.state &&
+            last->cause == segment.cause && last->cpu == segment.cpu &&
+            same_text(last->detail, segment.detail)) {
+            last->end_ns = segment.end_ns;
+            last->comm = segment.comm;
+            return;
+        }
+    }
+    lull_vec_push(&telling->segments, segment);
 }
 
 /* What was lost on the hosts the path touches while it lasted. */
@@ -145,7 +165,7 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     struct telling telling = {.eg = eg, .path = path};
     g_autoptr(GArray) hops = lull_critpath_find(eg->graph, task, begin_ns, end_ns, kind);
     for (guint i = 0; i < hops->len; i++)
-        tell_hop(&telling, &g_array_index(hops, struct lull_hop, i));
+        lull_path_each_piece(eg, &g_array_index(hops, struct lull_hop, i), tell, &telling);
     path->segments = telling.segments.items;
     path->n_segments = telling.segments.count;
     lull_path_summarise(path);

@@ -55,11 +55,41 @@ struct lull_execgraph {
     LULL_VEC(uint32_t) senders; /* by flow: the task that sent on it last, or LULL_NONE */
 };
 
+/* A part of a hop in which the task was in one state: a task on a CPU does not run while an
+ * interrupt handler runs there. */
+struct path_piece {
+    const struct lull_hop *hop;
+    int64_t begin_ns, end_ns;
+    enum lull_state state;
+    uint32_t label; /* INTERRUPTED: of the interrupt; else LULL_NONE */
+};
+
+/* execgraph_path.c: the pieces of a hop in time order. None is empty; they cover it. */
+typedef void take_path_piece(void *user, const struct path_piece *piece);
+void lull_path_each_piece(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                          take_path_piece *take, void *user);
+
 /* evidence.c: one line of text about a hop, or NULL. Kept in `strings`. */
-struct lull_hop;
 const char *lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,
                                GStringChunk *strings);
-const char *lull_evidence_preempted(const struct lull_execgraph *eg, uint32_t host,
-                                    const struct lull_hop *hop, GStringChunk *strings);
+const char *lull_evidence_preempted(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                                    GStringChunk *strings);
+/* How long each other task, or idleness (LULL_NONE), had the CPU of a preempted hop, longest first;
+ * an empty array if that is not known. Free with g_array_unref(). */
+struct cpu_share {
+    uint32_t task;
+    int64_t ns;
+};
+GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_hop *hop);
+/* In words that are the same each time the same thing happens, appended to `out`: who had the CPU.
+ */
+void lull_evidence_append_preemptor(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
+                                    GString *out);
+/* What a wait or an interrupt is about: the device, the peer, the waker's name, the system call,
+ * the handler; nothing if nothing is known. Returns the waker, or LULL_NONE. */
+uint32_t lull_evidence_subject(const struct lull_execgraph *eg, const struct path_piece *piece,
+                               GString *out);
+/* Appends a task's name without what only tells siblings apart: "kworker" for "kworker/0:1". */
+void lull_evidence_append_kind(GString *out, const char *comm);
 
 #endif

@@ -53,7 +53,7 @@ struct lull_period_instance {
     uint32_t period;                   /* the definition */
     uint32_t parent;                   /* instance that it lies in; LULL_NO_PERIOD for a root */
     int64_t begin_ns, end_ns;          /* joined clock; the event at the end is not in it */
-    uint32_t host;                     /* where the opening event happened */
+    uint32_t host, end_host;           /* where the opening and the closing event happened */
     int32_t begin_cpu, end_cpu;        /* -1: not on a CPU, or closed by no event of its own */
     int64_t begin_tid, end_tid;        /* who ran on that CPU then; -1: not known */
     const char *begin_comm, *end_comm; /* its name; NULL: not known */

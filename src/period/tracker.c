@@ -101,6 +101,7 @@ static void close_instance(struct lull_period_tracker *tracker, const struct per
     end_inside(tracker, open, event->time_ns);
     struct lull_period_instance *instance = &tracker->instances.items[open->instance];
     instance->end_values = values;
+    instance->end_host = event->host;
     instance->end_cpu = event->cpu;
     instance->end_tid = tid;
     instance->end_comm = comm;
@@ -203,6 +204,7 @@ static void open_instance(struct lull_period_tracker *tracker, const struct peri
         .parent = parent != NULL ? parent->instance : LULL_NO_PERIOD,
         .begin_ns = event->time_ns,
         .host = event->host,
+        .end_host = event->host,
         .begin_cpu = event->cpu,
         .end_cpu = -1,
         .end_tid = -1,

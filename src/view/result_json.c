@@ -1,12 +1,20 @@
-/* Results as JSON, version 1: a line for each row, so that memory does not grow with them. */
+/* Results as JSON, version 1: a line for each row. The rows of all tables of a class stand in one
+ * array: those of a window's first class are written at once, so that memory does not grow with
+ * them, those of others wait for the window's end. */
 #include "view/result_private.h"
+
+/* The rows of the tables of one class. */
+struct array {
+    const char *class;
+    struct lull_line text; /* what waits */
+    bool has_row;
+};
 
 struct json_view {
     struct lull_result_view view;
     uint32_t n_windows;
     bool in_notes, in_tables;
-    const char *class; /* name of the array of rows that is open, or NULL */
-    bool has_row;      /* in it */
+    LULL_VEC(struct array) arrays; /* of the window, in order of first use */
 };
 
 static struct json_view *view_of(struct lull_sink *sink)
@@ -59,7 +67,7 @@ static void json_begin(struct lull_sink *sink, const char *analysis,
     lull_line_literal(line, ",\"notes\":[");
     json->in_notes = false;
     json->in_tables = false;
-    json->class = NULL;
+    json->arrays.count = 0;
 }
 
 static void json_note(struct lull_sink *sink, const char *note)
@@ -142,12 +150,11 @@ static void put_cell(struct lull_line *line, const struct lull_cell *cell)
     }
 }
 
-static void put_row(struct json_view *json, const struct lull_result_rows *rows)
+static void put_row(const struct json_view *json, struct lull_line *line,
+                    const struct lull_result_rows *rows)
 {
-    struct lull_line *line = &json->view.line;
     bool has_member = false;
-    lull_line_string(line, json->has_row ? ",\n{" : "\n{");
-    json->has_row = true;
+    lull_line_literal(line, "\n{");
     if (rows->table->subtitle) {
         lull_line_literal(line, "\"of\":");
         lull_result_json_text(line, rows->table->subtitle);
@@ -175,24 +182,43 @@ static void begin_tables(struct json_view *json)
     }
 }
 
+static void begin_array(struct lull_line *line, const char *class)
+{
+    lull_line_char(line, '\n');
+    lull_result_json_key(line, class);
+    lull_line_char(line, '[');
+}
+
+static struct array *find_array(struct json_view *json, const char *class)
+{
+    for (size_t i = 0; i < json->arrays.count; i++) {
+        if (strcmp(json->arrays.items[i].class, class) == 0) {
+            return &json->arrays.items[i];
+        }
+    }
+    lull_vec_push(&json->arrays, (struct array){.class = class});
+    struct array *array = &json->arrays.items[json->arrays.count - 1];
+    begin_array(json->arrays.count == 1 ? &json->view.line : &array->text, class);
+    return array;
+}
+
 static void json_table(struct lull_sink *sink, const struct lull_result_table *table)
 {
     struct json_view *json = view_of(sink);
-    struct lull_line *line = &json->view.line;
     struct lull_result_rows rows;
     begin_tables(json);
-    if (!json->class || strcmp(json->class, table->class->name) != 0) {
-        lull_line_string(line, json->class ? "],\n" : "\n");
-        json->class = table->class->name;
-        json->has_row = false;
-        lull_result_json_key(line, json->class);
-        lull_line_char(line, '[');
-    }
+    struct array *array = find_array(json, table->class->name);
+    const bool is_first = array == json->arrays.items;
+    struct lull_line *line = is_first ? &json->view.line : &array->text;
     lull_result_rows_init(&rows, table);
     for (uint64_t row = 0; row < table->n_rows && !json->view.out.error; row++) {
         lull_result_rows_read(&rows, row);
-        put_row(json, &rows);
-        lull_result_flush(&json->view);
+        lull_line_string(line, array->has_row ? "," : "");
+        array->has_row = true;
+        put_row(json, line, &rows);
+        if (is_first) {
+            lull_result_flush(&json->view);
+        }
     }
     lull_result_rows_clear(&rows);
 }
@@ -200,13 +226,22 @@ static void json_table(struct lull_sink *sink, const struct lull_result_table *t
 static void json_end(struct lull_sink *sink)
 {
     struct json_view *json = view_of(sink);
+    struct lull_line *line = &json->view.line;
     begin_tables(json);
-    lull_line_string(&json->view.line, json->class ? "]}}" : "}}");
+    for (size_t i = 0; i < json->arrays.count; i++) {
+        struct array *array = &json->arrays.items[i];
+        lull_line_string(line, i ? "," : "");
+        lull_line_bytes(line, array->text.data, array->text.length);
+        lull_line_char(line, ']');
+        lull_line_free(&array->text);
+    }
+    lull_line_literal(line, "}}");
     lull_result_flush(&json->view);
 }
 
 static void json_finish(struct lull_result_view *view)
 {
+    lull_vec_free(&((struct json_view *)view)->arrays);
     lull_line_literal(&view->line, "]}\n");
 }
 

@@ -9,6 +9,7 @@
 struct group {
     const char *class;
     bool is_summary;
+    bool has_table;
     struct lull_line head, text; /* head: of a summary, its class */
     int64_t begin_ns, end_ns;    /* of a summary */
 };
@@ -17,7 +18,7 @@ struct lami_view {
     struct lull_result_view view;
     struct lull_window window;
     LULL_VEC(struct group) groups;
-    bool has_table;
+    bool has_table; /* in the document so far */
 };
 
 static const char *class_name(enum lull_cell_class class)
@@ -256,10 +257,11 @@ static void put_row(const struct lull_result_view *view, struct lull_line *line,
     lull_line_string(line, has_cell ? "]" : "[]");
 }
 
-static void put_head(struct lami_view *lami, struct lull_line *line)
+/* Between tables; `has_table` says whether there was one. */
+static void put_comma(struct lull_line *line, bool *has_table)
 {
-    lull_line_string(line, lami->has_table ? ",{\"class\":" : "{\"class\":");
-    lami->has_table = true;
+    lull_line_string(line, *has_table ? "," : "");
+    *has_table = true;
 }
 
 static void put_data(struct lull_line *line, int64_t begin_ns, int64_t end_ns)
@@ -276,9 +278,12 @@ static void collect_summary(struct lami_view *lami, struct group *group,
     if (!group->is_summary) {
         group->is_summary = true;
         group->begin_ns = lami->window.begin_ns;
+        group->end_ns = lami->window.end_ns;
         put_class(&group->head, &lami->view, table);
     }
-    group->end_ns = lami->window.end_ns;
+    /* Periods may lie in one another. */
+    group->begin_ns = MIN(group->begin_ns, lami->window.begin_ns);
+    group->end_ns = MAX(group->end_ns, lami->window.end_ns);
 }
 
 static void lami_table(struct lull_sink *sink, const struct lull_result_table *table)
@@ -295,7 +300,8 @@ static void lami_table(struct lull_sink *sink, const struct lull_result_table *t
     if (is_summary) {
         collect_summary(lami, group, table);
     } else {
-        put_head(lami, line);
+        put_comma(line, is_first ? &lami->has_table : &group->has_table);
+        lull_line_literal(line, "{\"class\":");
         put_class(line, &lami->view, table);
         put_data(line, lami->window.begin_ns, lami->window.end_ns);
     }
@@ -323,8 +329,11 @@ static void lami_end(struct lull_sink *sink)
 static void write_group(struct lami_view *lami, struct group *group)
 {
     struct lull_line *line = &lami->view.line;
+    if (group->text.length) {
+        put_comma(line, &lami->has_table);
+    }
     if (group->is_summary) {
-        put_head(lami, line);
+        lull_line_literal(line, "{\"class\":");
         lull_line_bytes(line, group->head.data, group->head.length);
         put_data(line, group->begin_ns, group->end_ns);
     }

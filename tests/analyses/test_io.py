@@ -1,43 +1,24 @@
 #!/usr/bin/env python3
-# lull syscallstats, io* and futex on recorded traces: against what lttng-analyses prints for them (differences_io.py says where
-# and why they differ), and sums that must hold on every trace. LULL is the program, LULL_SAMPLES the directory of the
-# unpacked samples.
+# lull io* and futex on recorded traces: sums that must hold on every trace. LULL is the program, LULL_SAMPLES the directory of the
+# unpacked samples. What lttng-analyses prints for them is compared in test_differential.py.
 import json
 import os
 import subprocess
 import sys
-import tarfile
 
-import differences_io
 from tap import Tap
 
 lull = os.environ['LULL']
 samples = os.environ['LULL_SAMPLES']
-peer_file = os.path.join(os.environ['LULL_SOURCE'], 'tests', 'data', 'peer.tar.xz')
 tap = Tap()
 
-PEER_TRACES = {'django-client': 'django/client', 'django-httpd': 'django/httpd', 'django-db': 'django/db'}
-TRACES = [*PEER_TRACES.values(), 'truth/truth-disk-sync', 'truth/truth-disk-direct', 'truth/truth-tcp', 'truth/truth-chain',
-          'truth/truth-chain-nosys']
+TRACES = ['django/client', 'django/httpd', 'django/db', 'truth/truth-disk-sync', 'truth/truth-disk-direct', 'truth/truth-tcp',
+          'truth/truth-chain', 'truth/truth-chain-nosys']
 
 
 def run(verb, *args):
     done = subprocess.run([lull, verb, *args], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
-
-
-def compare_with_peer(archive, name, trace):
-    path = os.path.join(samples, trace)
-    peer, ours = {}, {}
-    for command in differences_io.COMMANDS:
-        peer[command] = json.load(archive.extractfile(f'./lami/{name}/{command}.json'))
-        ours[command] = run(command, '--lami', path)
-    found = differences_io.check(peer, ours)
-    tap.ok(not found.unexplained, f'{name}: all that differs from lttng-analyses is explained',
-           *map(str, found.unexplained[:10]))
-    # What is compared must be there at all: the peer found these in every one of the traces.
-    for difference in ('return-counts', 'out-of-range', 'added-calls', 'unknown-calls'):
-        tap.ok(found.explained[difference] > 0, f'{name}: {difference} was met')
 
 
 def window(verb, *args):
@@ -84,9 +65,6 @@ def check_futexes(trace):
     return sum(row['waits'] for row in found.get('futex', []))
 
 
-with tarfile.open(peer_file) as peer_archive:
-    for peer_name, peer_trace in PEER_TRACES.items():
-        tap.run(peer_name, compare_with_peer, peer_archive, peer_name, peer_trace)
 for one in TRACES:
     tap.run(one, check_sums, one)
 tap.ok(sum(map(check_futexes, TRACES)) > 0, 'there were waits on futexes')

@@ -312,6 +312,7 @@ static uint32_t add_request(struct facts *facts, uint32_t submitter, uint32_t rw
                             uint32_t sectors, const int64_t times[static 3])
 {
     lull_vec_push(&facts->model->requests, (struct lull_block_request){.dev = 8 << 20 | 1,
+                                                                       .mapped_dev = 8 << 20 | 1,
                                                                        .sectors = sectors,
                                                                        .rwbs = rwbs,
                                                                        .submitter = submitter,

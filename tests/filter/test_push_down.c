@@ -98,6 +98,58 @@ static void test_classes(void)
     scratch_remove(dir);
 }
 
+/* ---- what the source is told ---- */
+
+static const struct lull_source_ops *real_ops;
+static int32_t told[3]; /* of_class of the last subscribe() */
+
+static void spy_subscribe(struct lull_source *source, const struct lull_subscription *subscriptions,
+                          const int32_t *of_class, uint32_t max_fields_size,
+                          const struct lull_fields *const *extra, uint32_t max_extra_size)
+{
+    g_assert_cmpuint(source->n_classes, ==, G_N_ELEMENTS(told));
+    memcpy(told, of_class, sizeof told);
+    real_ops->subscribe(source, subscriptions, of_class, max_fields_size, extra, max_extra_size);
+}
+
+/* Events of a class that a name excludes are skipped over: the source does not hear of them, so it
+ * neither decodes their fields nor hands them out. */
+static void test_unsubscribed(void)
+{
+    static const struct {
+        const char *expression, *class;
+    } cases[] = {
+        {"name == \"switch\"", "switch"},
+        {"name == \"empty\" && cpu >= 0", "empty"},
+        {"byte == 1", "all"},
+        {"name == \"nosuch\"", "none"},
+    };
+    static const struct ctf_options how;
+    g_autofree char *dir = scratch_dir();
+    write_events(dir, &how);
+    struct lull_session *session = open_all(dir);
+    struct lull_source *source = lull_session_trace_at(session, 0)->source;
+    real_ops = source->ops;
+    struct lull_source_ops spy = *real_ops;
+    spy.subscribe = spy_subscribe;
+    source->ops = &spy;
+    lull_session_read(session);
+    for (uint32_t k = 0; k < source->n_classes; k++)
+        g_assert_cmpint(told[k], ==, 0); /* without a filter, all */
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        attach(session, cases[i].expression);
+        lull_session_read(session);
+        for (uint32_t k = 0; k < source->n_classes; k++) {
+            bool is_wanted = strcmp(source->classes[k]->name, cases[i].class) == 0;
+            g_test_message("%s: %s", cases[i].expression, source->classes[k]->name);
+            g_assert_cmpint(told[k], ==, is_wanted ? 0 : -1);
+        }
+    }
+    source->ops = real_ops;
+    lull_session_free(session);
+    scratch_remove(dir);
+}
+
 /* ---- time ---- */
 
 static void test_range(void)
@@ -257,6 +309,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/filter/push-down/classes", test_classes);
+    g_test_add_func("/filter/push-down/unsubscribed", test_unsubscribed);
     g_test_add_func("/filter/push-down/range", test_range);
     g_test_add_func("/filter/push-down/damage", test_damage);
     g_test_add_func("/filter/push-down/exempt", test_exempt);

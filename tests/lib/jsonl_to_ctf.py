@@ -3,7 +3,7 @@
     {"t": ns, "n": name, "p": {payload}, "pc": {"cpu_id": c}, "sec": {contexts}}
 
 is an event: integers become signed 64-bit fields, texts strings, lists of integers arrays of bytes. One
-stream for each CPU, one packet a stream. So that a test can say what happened in a line of text, and so
+stream for each CPU. So that a test can say what happened in a line of text, and so
 that the synthetic streams made for other tools can be read.
 """
 import json
@@ -68,6 +68,7 @@ def preamble(environment):
              ("content_size", unsigned(64, "packet-content-length")),
              ("timestamp_begin", unsigned(64, "default-clock-timestamp")),
              ("timestamp_end", unsigned(64, "packet-end-default-clock-timestamp")),
+             ("events_discarded", unsigned(64, "discarded-event-record-counter-snapshot")),
              ("cpu_id", unsigned(32))]),
          "event-record-header-field-class": structure([
              ("id", unsigned(16, "event-record-class-id")),
@@ -87,17 +88,25 @@ def event_class(number, event):
     return fragment
 
 
-def write_stream(path, cpu, records):
+def packet(cpu, records, lost):
     begin, end = records[0][0], records[-1][0]
     body = b"".join(data for _, data in records)
-    size = 8 * (12 + 4 * 8 + 4 + len(body))
-    header = struct.pack("<IQQQQQI", 0xC1FC1FC1, 0, size, size, begin, end, cpu)
+    size = 8 * (12 + 5 * 8 + 4 + len(body))
+    return struct.pack("<IQQQQQQI", 0xC1FC1FC1, 0, size, size, begin, end, lost, cpu) + body
+
+
+def write_stream(path, cpu, records, lost):
+    """One packet; two if events were lost between its halves."""
+    half = len(records) // 2 if lost else 0
     with open(path, "wb") as stream:
-        stream.write(header + body)
+        if half:
+            stream.write(packet(cpu, records[:half], 0))
+        stream.write(packet(cpu, records[half:], lost))
 
 
-def write_trace(events, directory, environment=None):
-    """Writes the events (dictionaries, in order of time) as a trace into `directory`, which is made."""
+def write_trace(events, directory, environment=None, lost=0):
+    """Writes the events (dictionaries, in order of time) as a trace into `directory`, which is made. `lost`: events that the
+    tracer had to drop, in the middle of each stream."""
     os.makedirs(directory)
     environment = {"domain": "kernel", "hostname": "synthetic", "tracer_name": "lttng-modules",
                    "tracer_major": 2, "tracer_minor": 13, "tracer_patchlevel": 9,
@@ -117,7 +126,7 @@ def write_trace(events, directory, environment=None):
         for fragment in fragments:
             metadata.write(SEPARATOR + json.dumps(fragment).encode() + b"\n")
     for cpu, records in streams.items():
-        write_stream(os.path.join(directory, "channel_%d" % cpu), cpu, records)
+        write_stream(os.path.join(directory, "channel_%d" % cpu), cpu, records, lost)
 
 
 def read_events(path):

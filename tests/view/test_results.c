@@ -166,6 +166,51 @@ static void test_lami_hosts(void)
               "{\"title\":\"Deviation\",\"class\":\"duration\"}]},"));
 }
 
+/* Tables of a class between which others stand, and a first table that is a summary. */
+static void tell_mixed(struct lull_sink *sink)
+{
+    static const struct lull_result_class *const order[] = {&summary, &things, &others, &things,
+                                                            &summary};
+    const struct lull_window window = {.end_ns = 1000, .is_complete = true};
+    sink->begin(sink, "test", &window);
+    for (uint32_t i = 0; i < G_N_ELEMENTS(order); i++) {
+        sink->table(sink, &(struct lull_result_table){.class = order[i], .n_rows = 1, .row = row});
+    }
+    sink->end(sink);
+}
+
+static char *show_mixed(struct lull_result_view *(*view_new)(const struct lull_result_options *))
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    const struct lull_result_options options = {.file = file};
+    struct lull_result_view *view = view_new(&options);
+    tell_mixed(lull_result_sink(view));
+    g_assert_true(lull_result_finish(view, NULL));
+    fclose(file);
+    return text;
+}
+
+static void test_mixed(void)
+{
+    static const char row_a[] = "{\"process\":{\"comm\":\"a\",\"tid\":7},\"count\":8,\"share\":1,"
+                                "\"stdev_ns\":1500.25}";
+    g_autofree char *json = show_mixed(lull_result_json_new);
+    g_autofree char *tables =
+        g_strconcat("\"tables\":{\n\"summary\":[\n", row_a, ",\n", row_a, "],\n\"things\":[\n",
+                    row_a, ",\n", row_a, "],\n\"others\":[\n", row_a, "]}}]}\n", NULL);
+    g_assert_true(g_str_has_suffix(json, tables));
+    g_autofree char *lami = show_mixed(lull_result_lami_new);
+    g_autofree char *results =
+        g_strconcat("{\"results\":[{\"class\":\"summary\",", RANGE("0", "1000"),
+                    "\"data\":[" ROW_A "," ROW_A "]},{\"class\":\"things\",", RANGE("0", "1000"),
+                    "\"data\":[" ROW_A "]},{\"class\":\"things\",", RANGE("0", "1000"),
+                    "\"data\":[" ROW_A "]},{\"class\":\"others\",", RANGE("0", "1000"),
+                    "\"data\":[" ROW_A "]}]}\n", NULL);
+    g_assert_cmpstr(lami, ==, results);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -173,6 +218,7 @@ int main(int argc, char **argv)
     g_test_add_func("/results/nothing", test_nothing);
     g_test_add_func("/results/json", test_json);
     g_test_add_func("/results/lami", test_lami);
+    g_test_add_func("/results/mixed", test_mixed);
     g_test_add_func("/results/lami-hosts", test_lami_hosts);
     return g_test_run();
 }

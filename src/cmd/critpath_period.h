@@ -1,0 +1,22 @@
+/* lull critpath --period: the paths of the instances of a period. */
+#ifndef LULL_CMD_CRITPATH_PERIOD_H
+#define LULL_CMD_CRITPATH_PERIOD_H
+
+#include "cmd/verb.h"
+#include "view/view.h"
+
+/* Writes a view to a file of its own, whole or not at all: in critpath.c. */
+typedef bool lull_write_path(const struct lull_path *path, FILE *file,
+                             const struct lull_view_style *style, GError **error);
+
+/* Exit status as of a verb. */
+int lull_critpath_period_run(const struct lull_args *args, GError **error);
+
+/* critpath.c: the style that the options ask for, with at most `most` rows unless they say. */
+void lull_critpath_style(const struct lull_args *args, uint32_t most,
+                         struct lull_view_style *style);
+/* critpath.c: --svg and --perfetto. */
+bool lull_critpath_write_files(const struct lull_args *args, const struct lull_path *path,
+                               const struct lull_view_style *style, GError **error);
+
+#endif

@@ -1,0 +1,373 @@
+/* lull why: what the slow instances of a period, or the slow requests, do that the typical ones do
+ * not. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <lull/error.h>
+
+#include "base/time.h"
+#include "cmd/instance_args.h"
+#include "view/why.h"
+
+/* At most so many sentences, each about so much of the difference. */
+#define DEFAULT_SENTENCES 5
+#define LEAST_SHARE 0.05
+/* Slow ones that take no more than this longer are not slow. */
+#define LEAST_DIFFERENCE 0.1
+
+/* ---- options ---- */
+
+static bool complain(GError **error, const char *what)
+{
+    g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, what);
+    return false;
+}
+
+/* A number of percent, with or without the sign; *end is behind it. */
+static bool parse_percent(const char *text, double *percent, const char **end)
+{
+    char *behind;
+    *percent = g_ascii_strtod(text, &behind);
+    if (behind == text || !(*percent >= 0 && *percent <= 100))
+        return false;
+    *end = behind + (*behind == '%');
+    return true;
+}
+
+static bool parse_rule(const struct lull_args *args, struct lull_slow_rule *rule, GError **error)
+{
+    const char *slowest = lull_args_text(args, "slowest"), *end;
+    const char *slower = lull_args_text(args, "slower-than");
+    const char *typical = lull_args_text(args, "typical");
+    *rule = (struct lull_slow_rule){-1, INT64_MIN, {25, 75}};
+    if (slowest && slower)
+        return complain(error, "choose one of --slowest and --slower-than");
+    if (slowest && (!parse_percent(slowest, &rule->slowest, &end) || *end))
+        return complain(error, "--slowest takes a percentage from 0 to 100, as in 5%");
+    if (slower && !lull_duration_parse(slower, &rule->slower_than_ns, error)) {
+        g_prefix_error(error, "--slower-than: ");
+        return false;
+    }
+    if (typical && (!parse_percent(typical, &rule->typical[0], &end) || *end != '-' ||
+                    !parse_percent(end + 1, &rule->typical[1], &end) || *end ||
+                    rule->typical[0] >= rule->typical[1]))
+        return complain(error, "--typical takes two percentiles, as in 25-75");
+    if (lull_args_text(args, "group-by") && !lull_args_texts(args, "period"))
+        return complain(error, "--group-by needs a --period and --period-captures");
+    if (lull_args_number(args, "port") >= 0 && lull_args_texts(args, "period"))
+        return complain(error, "--port is for requests: leave it out with --period");
+    return true;
+}
+
+static void append_option(GString *out, const char *name, const char *value)
+{
+    g_autofree char *quoted = g_shell_quote(value);
+    g_string_append_printf(out, " --%s %s", name, quoted);
+}
+
+static void append_texts(GString *out, const struct lull_args *args, const char *name)
+{
+    for (const char *const *text = lull_args_texts(args, name); text && *text; text++)
+        append_option(out, name, *text);
+}
+
+static bool is_plain(const char *word)
+{
+    for (; *word; word++)
+        if (!g_ascii_isalnum(*word) && !strchr("/._-+:,@%", *word))
+            return false;
+    return true;
+}
+
+/* The command that shows one of the instances; its number is to follow. Numbers depend on what
+ * else was asked, so that is asked again. */
+static char *make_command(const struct lull_args *args)
+{
+    static const char *const flags[] = {"no-sync", "intersection", "local"};
+    static const char *const texts[] = {"filter", "begin", "end", "timerange", "select"};
+    const bool has_period = lull_args_texts(args, "period");
+    uint32_t count;
+    const char *const *traces = lull_args_rest(args, &count);
+    GString *out = g_string_new("lull critpath");
+    for (uint32_t i = 0; i < count; i++) {
+        g_autofree char *quoted =
+            is_plain(traces[i]) ? g_strdup(traces[i]) : g_shell_quote(traces[i]);
+        g_string_append_printf(out, " %s", quoted);
+    }
+    append_texts(out, args, "period");
+    append_texts(out, args, "period-captures");
+    for (size_t i = 0; i < G_N_ELEMENTS(flags); i++)
+        if (lull_args_flag(args, flags[i]))
+            g_string_append_printf(out, " --%s", flags[i]);
+    for (size_t i = 0; i < (has_period ? G_N_ELEMENTS(texts) : 1); i++)
+        if (lull_args_text(args, texts[i]))
+            append_option(out, texts[i], lull_args_text(args, texts[i]));
+    g_string_append(out, has_period ? " --instance" : " --request");
+    return g_string_free(out, FALSE);
+}
+
+/* ---- the answer ---- */
+
+struct answer {
+    struct lull_asked asked;
+    struct lull_slow_rule rule;
+    uint32_t most;    /* sentences */
+    GPtrArray *timed; /* by kind: a GArray of struct lull_timed */
+    GArray *kinds;    /* struct lull_why_kind */
+    uint32_t n_without_path;
+};
+
+static bool is_on_port(const struct answer *answer, const struct lull_instance *instance)
+{
+    const int64_t port = lull_args_number(answer->asked.args, "port");
+    uint32_t count;
+    if (port < 0 || !answer->asked.requests)
+        return true;
+    const struct lull_request *list = lull_requests_list(answer->asked.requests, &count);
+    const struct lull_flows *flows = lull_model_flows(answer->asked.model);
+    return lull_flows_at(flows, list[instance->number - 1].flow)->destination_port == port;
+}
+
+static void sort_by_kind(struct answer *answer)
+{
+    const struct lull_asked *asked = &answer->asked;
+    answer->timed = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+    for (guint i = 0; i < asked->instances->kinds->len; i++)
+        g_ptr_array_add(answer->timed, g_array_new(FALSE, FALSE, sizeof(struct lull_timed)));
+    for (uint32_t i = 0; i < asked->n_wanted; i++) {
+        const struct lull_instance *instance =
+            &g_array_index(asked->instances->list, struct lull_instance, asked->wanted[i]);
+        const struct lull_timed timed = {asked->wanted[i], instance->end_ns - instance->begin_ns};
+        if (!is_on_port(answer, instance))
+            continue;
+        if (lull_instance_has_path(instance))
+            g_array_append_val((GArray *)answer->timed->pdata[instance->kind], timed);
+        else
+            answer->n_without_path++;
+    }
+}
+
+/* The samples of these instances, whose paths are found. Free with g_free(). */
+static uint32_t *find_samples(struct lull_asked *asked, const GArray *timed)
+{
+    uint32_t *samples = g_new(uint32_t, MAX(timed->len, 1));
+    for (guint i = 0; i < timed->len; i++) {
+        const uint32_t place = g_array_index(timed, struct lull_timed, i).place;
+        lull_asked_find_paths(asked, &place, 1);
+        samples[i] = asked->samples[place];
+    }
+    return samples;
+}
+
+static void compare_kind(struct answer *answer, struct lull_why_kind *kind)
+{
+    const GArray *slow = kind->chosen.slow, *typical = kind->chosen.typical;
+    if (kind->n_instances < LULL_FEWEST_INSTANCES)
+        kind->verdict = LULL_WHY_TOO_FEW;
+    else if (slow->len == 0)
+        kind->verdict = LULL_WHY_NONE_SLOW;
+    else if (typical->len == 0)
+        kind->verdict = LULL_WHY_NO_TYPICAL;
+    if (kind->verdict != LULL_WHY_EXPLAINED)
+        return;
+    g_autofree uint32_t *slow_samples = find_samples(&answer->asked, slow);
+    g_autofree uint32_t *typical_samples = find_samples(&answer->asked, typical);
+    kind->comparison = lull_compare(answer->asked.portions, slow_samples, slow->len,
+                                    typical_samples, typical->len, answer->most, LEAST_SHARE);
+    if (kind->comparison->difference_ns < LEAST_DIFFERENCE * kind->comparison->typical_ns)
+        kind->verdict = LULL_WHY_ALIKE;
+    else if (kind->comparison->n_contributions == 0)
+        kind->verdict = LULL_WHY_UNCLEAR;
+}
+
+/* What is to be gained if the slow ones were typical. */
+static double excess_of(const struct lull_why_kind *kind)
+{
+    return kind->verdict == LULL_WHY_EXPLAINED || kind->verdict == LULL_WHY_UNCLEAR
+               ? kind->comparison->difference_ns * kind->comparison->n_slow
+               : 0;
+}
+
+static gint most_first(gconstpointer a, gconstpointer b)
+{
+    const struct lull_why_kind *x = a, *y = b;
+    const double dx = excess_of(x), dy = excess_of(y);
+    if (dx != dy)
+        return dx < dy ? 1 : -1;
+    if (x->n_instances != y->n_instances)
+        return x->n_instances < y->n_instances ? 1 : -1;
+    return g_strcmp0(x->name, y->name);
+}
+
+static void clear_kind(gpointer data)
+{
+    struct lull_why_kind *kind = data;
+    lull_slow_clear(&kind->chosen);
+    lull_comparison_free(kind->comparison);
+}
+
+static void compare_kinds(struct answer *answer)
+{
+    answer->kinds = g_array_new(FALSE, FALSE, sizeof(struct lull_why_kind));
+    g_array_set_clear_func(answer->kinds, clear_kind);
+    for (guint i = 0; i < answer->timed->len; i++) {
+        const GArray *timed = answer->timed->pdata[i];
+        struct lull_why_kind kind = {
+            .name =
+                g_array_index(answer->asked.instances->kinds, struct lull_instance_kind, i).name,
+            .n_instances = timed->len,
+        };
+        if (timed->len == 0)
+            continue;
+        kind.chosen = lull_slow_choose(timed, &answer->rule);
+        compare_kind(answer, &kind);
+        g_array_append_val(answer->kinds, kind);
+    }
+    g_array_sort(answer->kinds, most_first);
+}
+
+static bool show(const struct answer *answer, GError **error)
+{
+    const struct lull_args *args = answer->asked.args;
+    g_autofree char *command = make_command(args);
+    const struct lull_why why = {
+        .paths = {.session = answer->asked.session,
+                  .model = answer->asked.model,
+                  .instances = answer->asked.instances,
+                  .portions = answer->asked.portions,
+                  .samples = answer->asked.samples},
+        .kinds = (const struct lull_why_kind *)(const void *)answer->kinds->data,
+        .n_kinds = answer->kinds->len,
+        .n_without_path = answer->n_without_path,
+        .command = command,
+    };
+    if (lull_args_flag(args, "json"))
+        return lull_view_why_json(&why, stdout, error);
+    struct lull_view_style style;
+    lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
+    style.local_time = lull_args_flag(args, "local");
+    return lull_view_why_text(&why, stdout, &style, error);
+}
+
+static int run(const struct lull_args *args, GError **error)
+{
+    struct answer answer = {.most = DEFAULT_SENTENCES};
+    const int64_t limit = lull_args_number(args, "limit");
+    int status = 2;
+    if (!parse_rule(args, &answer.rule, error))
+        return status;
+    if (limit >= 0)
+        answer.most = limit ? (uint32_t)MIN(limit, 1000) : 1000;
+    if (lull_asked_read(&answer.asked, args, &status, error)) {
+        sort_by_kind(&answer);
+        compare_kinds(&answer);
+        status = show(&answer, error) ? 0 : 1;
+        status |= lull_args_report_damage(answer.asked.session);
+        g_array_unref(answer.kinds);
+        g_ptr_array_unref(answer.timed);
+    }
+    lull_asked_clear(&answer.asked);
+    return status;
+}
+
+static const struct lull_option options[] = {
+    LULL_OPTIONS_INSTANCES,
+    {.name = "group-by",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "CAPTURES",
+     .help = "compare only instances that captured the same under these names (commas between)"},
+    {.name = "port",
+     .kind = LULL_OPTION_NUMBER,
+     .argument = "N",
+     .help = "without --period: only requests to this port of the server"},
+    {.name = "slowest",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "P%",
+     .help = "the slow ones are the slowest P % (default: the slowest 10 %, or those of them that "
+             "lie clearly apart)"},
+    {.name = "slower-than",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "T",
+     .help = "the slow ones are those that took longer than T, as in 200ms"},
+    {.name = "typical",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "A-B",
+     .help = "the typical ones lie between these percentiles of the duration (default: 25-75)"},
+    {.name = NULL},
+};
+
+static const char *const common[] = {"intersection", "begin", "end",  "timerange", "local",
+                                     "host",         "tid",   "comm", "filter",    "limit",
+                                     "no-sync",      "json",  NULL};
+
+static const struct lull_example examples[] = {
+    {"lull why client httpd db", "Why some requests between these machines take longer."},
+    {"lull why --port 80 --slowest 5% client httpd db",
+     "The slowest 5 % of those to a web server against typical ones."},
+    {"lull why --period 'request : $evt.$name == \"request_begin\" : $evt.$name == "
+     "\"request_end\" && $evt.id == $begin.$evt.id' --period-captures 'request : uri = $evt.uri' "
+     "--group-by uri my-trace",
+     "Requests as the application's own events tell them, each URI by itself."},
+    {NULL, NULL},
+};
+
+const struct lull_verb lull_verb_why = {
+    .name = "why",
+    .summary = "say what makes slow requests slow",
+    .usage = "TRACE… [--period DEF]",
+    .description =
+        "Compares the critical paths of the slow instances of something with those of the typical "
+        "ones, and says in ranked sentences what the slow ones wait for or do more, how much of "
+        "the difference that explains, where, and how sure that is.\n"
+        "\n"
+        "Without --period the instances are the requests that lull requests finds from packets; "
+        "only those of the same client program and host to the same server are compared with each "
+        "other. With --period they are instances of that period ('lull help periods'); what is "
+        "not comparable, such as GET and POST, is kept apart with --group-by and captures.\n"
+        "\n"
+        "Slow are the slowest 10 %, at least one; if some of them lie clearly apart from the rest "
+        "(beyond the third quartile and 1.5 times the distance of the quartiles), only those. "
+        "Typical is the middle half, from the 25th to the 75th percentile of the duration. "
+        "--slowest, --slower-than and --typical say otherwise. Fewer than 4 instances are not "
+        "compared, and if the slow ones take less than 10 % longer there is nothing to explain.\n"
+        "\n"
+        "The steps of a critical path cover the instance exactly, so the mean differences of all "
+        "things together are the difference of the durations, and each has its share of it. Steps "
+        "are the same thing if they have host, name of the task, state, cause and detail (peer, "
+        "waker, system call) in common; being preempted by whomever is one thing, and so are "
+        "interrupts and waits for disks. A wait in a system call that is made for "
+        "waiting until another task lets go (futex, flock, semop, …) is one thing, a lock, with "
+        "all that happens meanwhile; a futex can also be a condition variable, which the kernel "
+        "does not tell apart.\n"
+        "\n"
+        "A sentence needs a difference that can be told from chance: one slow instance has far "
+        "more of it than any typical one; or the 95 % interval (a bootstrap of the instances, the "
+        "same each time) is above 0, and with fewer than 5 slow ones one of them has more of it "
+        "than any typical one. Things below 5 % of the difference "
+        "are left out. At most 5 sentences are printed for each kind, or --limit N. What was lost "
+        "or cannot be known is said.",
+    .output =
+        "With --json:\n"
+        "\n"
+        " {\"version\":1,\"without_path\",\n"
+        "  \"kinds\":[{\"kind\",\"verdict\",\"instances\",\n"
+        "   \"slow\":[{\"number\",\"begin_ns\",\"duration_ns\",\"host\",\"tid\",\"comm\",\n"
+        "            \"captures\"}], \"typical\":[the same],\n"
+        "   \"slow_ns\",\"typical_ns\",\"difference_ns\",\"less_ns\",\"unknown_ns\",\n"
+        "   \"lost_events\",\"lost_packets\",\n"
+        "   \"contributions\":[{\"sentence\",\"host\",\"comm\",\"state\",\"cause\",\"detail\",\n"
+        "     \"tid\",\"other_tid\",\"lock\":{\"host\",\"comm\",\"call\",\"holder\",\n"
+        "     \"holder_tid\"},\"details\":[{…,\"difference_ns\"}],\"through\",\n"
+        "     \"difference_ns\",\"share\",\"low_ns\",\"high_ns\",\"slow_ns\",\"typical_ns\",\n"
+        "     \"outstanding\",\"most\"}]}]}\n"
+        "\n"
+        "verdict is explained, unclear, alike, none-slow, no-typical or too-few. slow_ns and "
+        "typical_ns are means; low_ns and high_ns the 95 % interval of difference_ns; outstanding "
+        "is how many slow ones have more of it than any typical one, most the number of the slow "
+        "one that has most of it. A tid is null where several tasks are meant.",
+    .options = options,
+    .common = common,
+    .examples = examples,
+    .run = run,
+};

@@ -95,12 +95,36 @@ def conversations():
 
 
 # What the inputs of a target are made of, besides the files in seeds/NAME and regressions/NAME.
+def perf_files():
+    sys.path.insert(0, os.path.dirname(HERE))
+    from lib.perf_writer import CPU, ID, RAW, TID, TIME, Writer
+    made = []
+    for big in (False, True):
+        w = Writer(big)
+        w.features = {1: w.tracing(), 3: w.text("host"), 29: w.pack("IIQQ", 1, 1, 10**18, 5)}
+        few = TID | TIME | CPU | ID
+        w.attr([5], few | RAW)
+        w.attr([6], few, kind=0, config=0)
+        for time in (10, 5, 30):
+            raw = w.raw(time, "text", "name", 1, [1, 2])
+            w.record(9, w.pack("IIQQIII", 10, 11, time, 5, 1, 0, len(raw)) + raw)
+            w.record(9, w.pack("IIQQII", 10, 11, time + 1, 6, 0, 0))
+            w.round()
+        for kind, body in ((2, w.pack("QQ", 5, 3)), (3, w.pack("II", 10, 11) + b"name\0\0\0\0"), (7, w.pack("IIIIQ", 12, 10, 12, 11, 40)),
+                           (4, w.pack("IIIIQ", 12, 10, 12, 11, 50)), (13, w.pack("Q", 2)), (15, w.pack("II", 1, 2)),
+                           (1, w.pack("IIQQQ", 10, 11, 1, 2, 3) + b"map\0\0\0\0\0")):
+            w.record(kind, body + w.trailer(10, 11, 40, 1, 5, few))
+        made += [w.file(), w.pipe()]
+    return made
+
+
 MADE = {
     "filter": language,
     "live": conversations,
     "index": lambda: files_of(lambda name: name.startswith("index")),
     "metadata": lambda: metadata(False),
     "metadata2": lambda: metadata(True),
+    "perf": perf_files,
     "period": periods,
     "stream": lambda: files_of(lambda name: "/" not in name and name != "metadata", b"\0"),
 }

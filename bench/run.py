@@ -5,6 +5,9 @@
 # compared is the median of wall times of whole processes. Peak memory is the kernel's own figure for the finished
 # child. One uncounted round warms the file cache. Prints a table and writes BUILD/bench.json.
 #
+# With --lttng-analyses (or $LULL_LTTNG_ANALYSES), the path of a checkout of lttng-analyses that runs here, its
+# lttng-cputop is timed as well, once: it takes minutes.
+#
 # The trace is --trace, or $LULL_BIG, or ../shared/traces/big.tar.xz unpacked into BUILD/bench, or else the bundled
 # sample, which is too small to judge by: the output says so.
 import argparse
@@ -19,13 +22,15 @@ import tempfile
 import time
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# What was promised, see issues 2 and 3: shares of the peer's time on one thread, and of the trace's size. Text is
+# What was promised, see issues 2, 3 and 4: shares of the peer's time on one thread, and of the trace's size. Text is
 # measured against the peer's text, all else against its reading alone; text goes to /dev/null.
 FLOORS = {"critpath": 1 / 8, "info --events": 1 / 40, "count-fields": 1 / 20, "print": 1 / 10,
-          "print --format=babeltrace": 1 / 10}
+          "print --format=babeltrace": 1 / 10, "cputop": 1 / 15, "stats": 1 / 6}
 # The same work with two threads must take at most this share of the time with one.
 THREADS_FLOOR = 1 / 1.7
 MEMORY_FLOOR = 1 / 2
+MEMORY_FLOORS = {"stats": 1 / 4}  # instead of it
+ANALYSES_FLOOR = 1 / 300  # lull cputop against lttng-cputop
 PEER = "babeltrace2"
 TEXT_PEER = "babeltrace2 (text)"
 # Below this, starting a process weighs more than reading.
@@ -38,6 +43,8 @@ def parse_arguments():
     parser.add_argument("--trace", help="directory of a trace with a task named --comm")
     parser.add_argument("--comm", default="postgres", help="whose critical path (default: postgres)")
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--lttng-analyses", default=os.environ.get("LULL_LTTNG_ANALYSES"), metavar="DIR",
+                        help="a checkout of lttng-analyses to measure against")
     parser.add_argument("--json", default=None, help="where to write the figures")
     return parser.parse_args()
 
@@ -105,6 +112,17 @@ def summarise(name, command, figures, peer_wall, size):
     return result
 
 
+def measure_analyses(directory, trace, lull_wall, judged):
+    """One run of lttng-cputop, and what share of its time lull cputop takes."""
+    command = [os.path.join(directory, "lttng-cputop"), "--no-progress", "--skip-validation", trace]
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        wall, cpu, memory = run_once(command, output)
+    ratio = lull_wall / wall
+    print(f"lttng-cputop takes {wall:.1f} s ({cpu:.1f} s of CPU, {memory / 2**20:.0f} MiB), lull cputop {share(ratio)} of that "
+          f"({verdict(ratio, ANALYSES_FLOOR, judged)})")
+    return {"command": command, "wall_s": wall, "cpu_s": cpu, "peak_bytes": memory, "ratio_of_lull": ratio}
+
+
 def version_of(program):
     text = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
     return text.splitlines()[0].strip() if text else "unknown"
@@ -131,7 +149,7 @@ def print_table(results, size, judged):
             if judged and floor:
                 time_text += f" (<= {share(floor)}: {verdict(r['ratio_to_peer'], floor, judged)})"
             if judged:
-                memory_text += f" ({verdict(r['peak_share_of_trace'], MEMORY_FLOOR, judged)})"
+                memory_text += f" ({verdict(r['peak_share_of_trace'], MEMORY_FLOORS.get(r['name'], MEMORY_FLOOR), judged)})"
         print(f"{r['name']:27}{r['wall_s']:8.3f}s{r['wall_min_s']:8.3f}s{r['wall_max_s']:8.3f}s{r['cpu_s']:8.3f}s"
               f"{r['peak_bytes'] / 2**20:7.1f}MiB  {time_text:20} {memory_text}")
 
@@ -149,6 +167,8 @@ def main():
         "info, threads": [lull, "info", "--events", "--threads", "2", trace],
         "count-fields": [lull, "print", "--count-fields", "--threads", "1", trace],
         "count, threads": [lull, "print", "--count-fields", "--threads", "2", trace],
+        "cputop": [lull, "cputop", trace],
+        "stats": [lull, "stats", trace],
         TEXT_PEER: [PEER, trace],
         "print": [lull, "print", trace],
         "print --format=babeltrace": [lull, "print", "--format=babeltrace", trace],
@@ -169,9 +189,14 @@ def main():
         ratio = statistics.median(b[0] / a[0] for a, b in zip(figures[one], figures[two]))
         print(f"{one} with two threads takes {ratio:.2f} of the time with one "
               f"({verdict(ratio, THREADS_FLOOR if os.cpu_count() > 1 else None, judged)})")
+    analyses = None
+    if args.lttng_analyses:
+        lull_wall = next(r["wall_s"] for r in results if r["name"] == "cputop")
+        analyses = measure_analyses(args.lttng_analyses, trace, lull_wall, judged)
     report = {"version": 1, "trace": os.path.abspath(trace), "trace_bytes": size, "is_judged": judged,
               "runs": args.runs, "cpus": os.cpu_count(), "lull": version_of(lull), "peer": version_of(PEER),
-              "floors": {**FLOORS, "memory": MEMORY_FLOOR}, "results": results}
+              "floors": {**FLOORS, "memory": MEMORY_FLOOR}, "results": results,
+              "lttng_analyses": analyses}
     target = args.json or os.path.join(os.path.dirname(lull), "bench.json")
     with open(target, "w", encoding="utf-8") as file:
         json.dump(report, file, indent=2)

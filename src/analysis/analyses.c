@@ -4,17 +4,10 @@
 #include "analysis/analysis.h"
 
 const struct lull_analysis_class *const lull_analyses[] = {
-    &lull_analysis_cputop,
-    &lull_analysis_sched,
-    &lull_analysis_io,
-    &lull_analysis_syscallstats,
-    &lull_analysis_futex,
-    &lull_analysis_irq,
-    &lull_analysis_memtop,
-    &lull_analysis_nettop,
-    &lull_analysis_freq,
-    &lull_analysis_periods,
-    NULL,
+    &lull_analysis_cputop,       &lull_analysis_sched,    &lull_analysis_io,
+    &lull_analysis_syscallstats, &lull_analysis_futex,    &lull_analysis_irq,
+    &lull_analysis_memtop,       &lull_analysis_nettop,   &lull_analysis_freq,
+    &lull_analysis_periods,      &lull_analysis_timeline, NULL,
 };
 
 const struct lull_analysis_class *lull_analysis_find(const char *name)

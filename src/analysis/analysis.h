@@ -57,7 +57,9 @@ struct lull_question_params {
                                  other */
     bool has_windows;         /* several windows are told: LAMI's summaries of them are wanted */
     const struct lull_periods_question *periods; /* of the analysis of periods; periods.h */
-    bool is_lami; /* the peer's exact choice of rows, where it differs */
+    bool is_lami;   /* the peer's exact choice of rows, where it differs */
+    bool is_report; /* one of many analyses: of statistics by task or call only `limit`
+                       rows, those that took most; histograms over all tasks alone */
 };
 
 struct lull_runner;
@@ -103,6 +105,7 @@ extern const struct lull_analysis_class lull_analysis_memtop;
 extern const struct lull_analysis_class lull_analysis_nettop;
 extern const struct lull_analysis_class lull_analysis_periods;
 extern const struct lull_analysis_class lull_analysis_syscallstats;
+extern const struct lull_analysis_class lull_analysis_timeline;
 extern const struct lull_analysis_class *const lull_analyses[];
 const struct lull_analysis_class *lull_analysis_find(const char *name);
 

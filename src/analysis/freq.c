@@ -499,6 +499,15 @@ static void note_unknown(const struct freq_analysis *freq, struct lull_sink *sin
     sink->note(sink, note);
 }
 
+static bool knows_frequencies(const struct freq_analysis *freq)
+{
+    for (size_t i = 0; i < freq->frequencies.items.count; i++)
+        if (freq->frequencies.items.items[i].value >= 0)
+            return true;
+    return false;
+}
+
+/* Tables of nothing but question marks would help nobody: what is missing is said instead. */
 static void freq_emit(struct lull_analysis *analysis, const struct lull_window *window,
                       struct lull_sink *sink)
 {
@@ -506,12 +515,21 @@ static void freq_emit(struct lull_analysis *analysis, const struct lull_window *
     const uint32_t limit = analysis->params->limit;
     const uint32_t n_tasks =
         limit ? MIN((uint32_t)freq->tasks.count, limit) : (uint32_t)freq->tasks.count;
-    note_unknown(freq, sink);
-    emit_levels(freq, &freq->frequencies, 0, &frequency_class, frequency_row, sink);
+    const bool has_frequencies = knows_frequencies(freq);
+    if (has_frequencies) {
+        note_unknown(freq, sink);
+        emit_levels(freq, &freq->frequencies, 0, &frequency_class, frequency_row, sink);
+    } else {
+        sink->note(sink, "no event told the frequency of a CPU: neither frequencies nor cycles are "
+                         "known");
+    }
     emit_levels(freq, &freq->states, 0, &state_class, state_row, sink);
-    sink->table(sink, &(struct lull_result_table){
-                          .class = &task_class, .n_rows = n_tasks, .row = task_row, .user = freq});
-    emit_levels(freq, &freq->task_levels, n_tasks, &task_level_class, task_level_row, sink);
+    if (has_frequencies) {
+        sink->table(sink,
+                    &(struct lull_result_table){
+                        .class = &task_class, .n_rows = n_tasks, .row = task_row, .user = freq});
+        emit_levels(freq, &freq->task_levels, n_tasks, &task_level_class, task_level_row, sink);
+    }
     if (analysis->params->sections & LULL_SECTION_LOG)
         sink->table(sink, &(struct lull_result_table){.class = &log_class,
                                                       .n_rows = freq->log.count,

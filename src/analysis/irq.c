@@ -81,11 +81,11 @@ static void add_name(struct source *source, uint32_t name)
 static void add(const struct irq_analysis *irq, struct lull_distribution *times, int64_t ns)
 {
     const struct lull_question_params *params = irq->head.params;
-    if (!(params->sections & LULL_SECTION_FREQ)) {
+    if (!(params->sections & LULL_SECTION_FREQ) || params->freq_logarithmic) {
         lull_spread_add(times, ns);
         return;
     }
-    times->keep_values = !params->freq_logarithmic;
+    times->keep_values = true;
     times->has_buckets = true;
     lull_distribution_add(times, ns);
 }

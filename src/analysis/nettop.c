@@ -357,6 +357,7 @@ const struct lull_analysis_class lull_analysis_nettop = {
     .description = "Packets and bytes by network interface and by connection",
     .tags = (const char *const[]){"network", "top", NULL},
     .tables = (const struct lull_result_class *const[]){&interface_class, &connection_class, NULL},
+    .question = "network",
     .groups =
         LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_NET | LULL_GROUP_NETIF,
     .size = sizeof(struct nettop),

@@ -128,6 +128,15 @@ const struct lull_question lull_questions[] = {
                           {BLOCK_COMPLETE, .without = "when the disks were done is not seen"}),
     },
     {
+        .id = "network",
+        .text = "network traffic by interface and connection",
+        .needs = NEEDS({EVENTS(LULL_EVENT_netif_sent, LULL_EVENT_packet_sent)},
+                       {EVENTS(LULL_EVENT_netif_received)}),
+        .improves = NEEDS(
+            {SENT_WITH_HEADERS, .without = "what was sent on connections is not seen"},
+            {RECEIVED_WITH_HEADERS, .without = "what was received on connections is not seen"}),
+    },
+    {
         .id = "memory",
         .text = "memory: pages allocated and freed by task",
         .needs = NEEDS({NAMES("kmem_mm_page_alloc", "mm_page_alloc", "kmem:mm_page_alloc")},

@@ -65,6 +65,7 @@ enum lull_table_kind {
     LULL_TABLE_PLAIN,     /* rows in an order that means something */
     LULL_TABLE_HISTOGRAM, /* lower bound, upper bound, count … */
     LULL_TABLE_LOG,       /* may be very long */
+    LULL_TABLE_SERIES,    /* values over time: begin of the bin, then values of one unit */
 };
 
 struct lull_result_class {

@@ -99,7 +99,8 @@ static struct wakee *wakee_of(struct sched *sched, uint32_t task)
 /* A histogram with linear bins needs all values; statistics do with less. */
 static void add_latency(const struct sched *sched, struct lull_distribution *to, int64_t latency_ns)
 {
-    if (sched->head.params->sections & LULL_SECTION_FREQ) {
+    const struct lull_question_params *params = sched->head.params;
+    if ((params->sections & LULL_SECTION_FREQ) && !params->freq_logarithmic) {
         to->keep_values = true;
         lull_distribution_add(to, latency_ns);
     } else {
@@ -344,6 +345,16 @@ static int compare_by_tid(const void *a, const void *b, void *user)
                                  : (left > right) - (left < right);
 }
 
+/* Longest in all first. */
+static int compare_by_sum(const void *a, const void *b, void *user)
+{
+    const struct wakee *left = a, *right = b;
+    if (left->latency.sum != right->latency.sum) {
+        return left->latency.sum > right->latency.sum ? -1 : 1;
+    }
+    return compare_by_tid(a, b, user);
+}
+
 static void sort_wakees(struct sched *sched, int (*compare)(const void *, const void *, void *))
 {
     if (sched->wakees.count) {
@@ -359,9 +370,13 @@ static void emit_stats(struct sched *sched, struct lull_sink *sink)
                               .class = &total_class, .n_rows = 1, .row = total_row, .user = sched});
     }
     if (sched->groupings & LULL_GROUPING_TID) {
-        sort_wakees(sched, compare_by_name);
+        const struct lull_question_params *params = sched->head.params;
+        const uint64_t n = sched->wakees.count;
+        sort_wakees(sched, params->is_report ? compare_by_sum : compare_by_name);
         sink->table(sink, &(struct lull_result_table){.class = &tid_class,
-                                                      .n_rows = sched->wakees.count,
+                                                      .n_rows = params->is_report && params->limit
+                                                                    ? MIN(n, params->limit)
+                                                                    : n,
                                                       .row = tid_row,
                                                       .user = sched});
     }
@@ -413,7 +428,7 @@ static void emit_freq(struct sched *sched, struct lull_sink *sink)
         lull_histograms_emit(&list, params, &freq_class, series, sink);
         lull_histograms_clear(&list);
     }
-    if (sched->groupings & LULL_GROUPING_TID) {
+    if ((sched->groupings & LULL_GROUPING_TID) && !params->is_report) {
         add_wakees(sched, &list);
         lull_histograms_emit(&list, params, &freq_class, series, sink);
         lull_histograms_clear(&list);
@@ -474,7 +489,8 @@ const struct lull_analysis_class lull_analysis_sched = {
     .tables = (const struct lull_result_class *const[]){&log_class, &top_class, &total_class,
                                                         &tid_class, &prio_class, &freq_class, NULL},
     .question = "cpu",
-    .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE,
+    /* Interrupts, as a waker in one is not a waker. */
+    .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ,
     .size = sizeof(struct sched),
     .facts = {.switched = sched_switched, .prio = sched_prio},
     .open = sched_open,

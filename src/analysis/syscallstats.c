@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "analysis/histogram.h"
 #include "analysis/spread.h"
 #include "base/slots.h"
 #include "kernel/errnos.h"
@@ -371,6 +372,134 @@ static void open_row(const void *user, uint64_t index, struct lull_cell *cells)
     *cells = lull_cell_integer(LULL_CELL_DURATION, call->end_ns - call->begin_ns);
 }
 
+/* ---- by call, over all tasks: what a report shows instead of a table for each task ---- */
+
+struct call_total {
+    struct lull_distribution durations;
+    uint64_t errors;
+    uint32_t host, name;
+};
+
+struct call_totals {
+    const struct syscallstats *stats;
+    LULL_VEC(struct call_total) calls;
+    struct lull_distribution all;
+};
+
+static const struct lull_result_column per_call_columns[] = {
+    {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST},
+    {"System call", "SYSCALL", "syscall", LULL_CELL_SYSCALL, NULL, 0},
+    {"Total call duration", "TOTAL", "total_ns", LULL_CELL_DURATION, NULL, LULL_USE_BAR},
+    {"Call count", "COUNT", "count", LULL_CELL_NUMBER, "calls", 0},
+    {"Failed calls", "ERRORS", "errors", LULL_CELL_NUMBER, "calls", 0},
+    {"Minimum call duration", "MIN", "min_ns", LULL_CELL_DURATION, NULL, 0},
+    {"Average call duration", "AVG", "avg_ns", LULL_CELL_DURATION, NULL, 0},
+    {"Maximum call duration", "MAX", "max_ns", LULL_CELL_DURATION, NULL, 0},
+    {"Call duration standard deviation", "STDEV", "stdev_ns", LULL_CELL_DURATION, NULL, 0},
+    LULL_SPREAD_PERCENTILES,
+    {0},
+};
+
+static const struct lull_result_class per_call_class = {.name = "per-call",
+                                                        .title = "System calls of all tasks",
+                                                        .columns = per_call_columns,
+                                                        .is_own = true};
+
+static const struct lull_result_column freq_columns[] = {
+    {"Duration (lower bound)", "FROM", "lower_ns", LULL_CELL_DURATION, NULL, 0},
+    {"Duration (upper bound)", "TO", "upper_ns", LULL_CELL_DURATION, NULL, 0},
+    {"Call count", "COUNT", "count", LULL_CELL_NUMBER, "calls", LULL_USE_BAR},
+    {0},
+};
+
+static const struct lull_result_class freq_class = {.name = "freq",
+                                                    .title = "System call duration frequency "
+                                                             "distribution",
+                                                    .columns = freq_columns,
+                                                    .kind = LULL_TABLE_HISTOGRAM,
+                                                    .is_own = true};
+
+static void per_call_row(const void *user, uint64_t index, struct lull_cell *cells)
+{
+    const struct call_totals *totals = user;
+    const struct call_total *call = &totals->calls.items[index];
+    *cells++ = lull_cell_host_of(&totals->stats->head, call->host);
+    *cells++ =
+        lull_cell_text(LULL_CELL_SYSCALL, lull_model_label(totals->stats->head.model, call->name));
+    *cells++ = total_cell(call->durations.sum);
+    *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)call->durations.count);
+    *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)call->errors);
+    cells = lull_spread_cells(&call->durations, cells);
+    lull_spread_percentiles(&call->durations, cells);
+}
+
+/* Most time first. */
+static int compare_totals(const void *a, const void *b)
+{
+    const struct call_total *x = a, *y = b;
+    if (x->durations.sum != y->durations.sum)
+        return x->durations.sum > y->durations.sum ? -1 : 1;
+    return x->host != y->host ? (x->host > y->host) - (x->host < y->host)
+                              : (x->name > y->name) - (x->name < y->name);
+}
+
+static struct call_total *total_of(struct call_totals *totals, uint32_t host, uint32_t name)
+{
+    for (size_t i = 0; i < totals->calls.count; i++) {
+        if (totals->calls.items[i].host == host && totals->calls.items[i].name == name)
+            return &totals->calls.items[i];
+    }
+    lull_vec_push(&totals->calls,
+                  (struct call_total){.durations.has_buckets = true, .host = host, .name = name});
+    return &totals->calls.items[totals->calls.count - 1];
+}
+
+static void add_totals(struct call_totals *totals)
+{
+    const struct syscallstats *stats = totals->stats;
+    for (size_t i = 0; i < stats->callers.count; i++) {
+        const struct caller *caller = &stats->callers.items[i];
+        uint32_t host = lull_model_task(stats->head.model, caller->task)->host;
+        for (size_t j = 0; j < caller->rows.count; j++) {
+            const struct call_row *row = &stats->rows.items[caller->rows.items[j]];
+            struct call_total *call = total_of(totals, host, row->name);
+            lull_distribution_merge(&call->durations, &row->durations);
+            lull_distribution_merge(&totals->all, &row->durations);
+            call->errors += errors_of(row);
+        }
+    }
+    if (totals->calls.count)
+        qsort(totals->calls.items, totals->calls.count, sizeof *totals->calls.items,
+              compare_totals);
+}
+
+static uint64_t limited(const struct syscallstats *stats, uint64_t n)
+{
+    const struct lull_question_params *params = stats->head.params;
+    return params->is_report && params->limit ? MIN(n, params->limit) : n;
+}
+
+static void emit_totals(const struct syscallstats *stats, struct lull_sink *sink)
+{
+    const struct lull_question_params *params = stats->head.params;
+    struct call_totals totals = {.stats = stats, .all.has_buckets = true};
+    struct lull_histograms list = {0};
+    add_totals(&totals);
+    sink->table(sink, &(struct lull_result_table){.class = &per_call_class,
+                                                  .n_rows = limited(stats, totals.calls.count),
+                                                  .row = per_call_row,
+                                                  .user = &totals});
+    if (params->sections & LULL_SECTION_FREQ) {
+        lull_histograms_add(&list, NULL, &totals.all);
+        lull_histograms_emit(&list, params, &freq_class, NULL, sink);
+    }
+    lull_histograms_clear(&list);
+    for (size_t i = 0; i < totals.calls.count; i++)
+        lull_distribution_clear(&totals.calls.items[i].durations);
+    lull_vec_free(&totals.calls);
+    lull_distribution_clear(&totals.all);
+}
+
 static void emit_caller(const struct syscallstats *stats, const struct caller *caller,
                         struct lull_sink *sink)
 {
@@ -400,10 +529,12 @@ static void syscallstats_emit(struct lull_analysis *analysis, const struct lull_
                             stats->n_unmeasured);
         sink->note(sink, note);
     }
-    for (size_t i = 0; i < stats->callers.count; i++)
+    if (analysis->params->is_report)
+        emit_totals(stats, sink);
+    for (size_t i = 0; !analysis->params->is_report && i < stats->callers.count; i++)
         emit_caller(stats, &stats->callers.items[i], sink);
     sink->table(sink, &(struct lull_result_table){.class = &total_class,
-                                                  .n_rows = stats->callers.count,
+                                                  .n_rows = limited(stats, stats->callers.count),
                                                   .row = total_row,
                                                   .user = stats});
     if (analysis->params->is_lami && analysis->params->has_windows)
@@ -412,7 +543,7 @@ static void syscallstats_emit(struct lull_analysis *analysis, const struct lull_
                                                       .row = summary_row,
                                                       .user = stats});
     sink->table(sink, &(struct lull_result_table){.class = &open_class,
-                                                  .n_rows = stats->open.count,
+                                                  .n_rows = limited(stats, stats->open.count),
                                                   .row = open_row,
                                                   .user = stats});
 }

@@ -126,13 +126,14 @@ static void read_traces(const struct lull_args *args, struct lull_session *sessi
     lull_progress_end(&progress);
 }
 
-static int answer(const struct lull_args *args, struct lull_session *session,
-                  const struct lull_analysis_question *question, GError **error)
+int lull_analysis_answer(const struct lull_args *args, struct lull_session *session,
+                         const struct lull_analysis_question *question,
+                         const struct lull_analysis_class *const *classes,
+                         const struct lull_question_params *params, uint32_t n,
+                         struct lull_result_view *view, GError **error)
 {
-    const struct lull_analysis_class *analysis = lull_args_verb(args)->ask->analysis;
-    struct lull_result_view *view = open_view(args, session, &question->params);
     struct lull_runner *runner =
-        lull_runner_new(session, &analysis, &question->params, 1, lull_result_sink(view));
+        lull_runner_new(session, classes, params, n, lull_result_sink(view));
     struct followed followed = {0};
     bool is_done = set_windows(args, session, question, runner, &followed, error);
     if (is_done) {
@@ -147,6 +148,14 @@ static int answer(const struct lull_args *args, struct lull_session *session,
     lull_runner_free(runner);
     const int status = lull_args_report_damage(session);
     return question->params.is_lami ? !is_done : status | !is_done;
+}
+
+static int answer(const struct lull_args *args, struct lull_session *session,
+                  const struct lull_analysis_question *question, GError **error)
+{
+    return lull_analysis_answer(args, session, question, &lull_args_verb(args)->ask->analysis,
+                                &question->params, 1, open_view(args, session, &question->params),
+                                error);
 }
 
 static int run_session(const struct lull_args *args, struct lull_session *session,

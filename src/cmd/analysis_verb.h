@@ -6,13 +6,24 @@
 #include "analysis/analysis.h"
 #include "cmd/verb.h"
 
+struct lull_result_view;
+struct lull_analysis_question;
+
 struct lull_analysis_ask {
-    const struct lull_analysis_class *analysis;
+    const struct lull_analysis_class *analysis; /* NULL: many */
     unsigned sections; /* enum lull_section: always asked for; options add others */
 };
 
 /* verb->run of all of them. */
 int lull_analysis_verb_run(const struct lull_args *args, GError **error);
+
+/* The second half of it, for a verb of many analyses: has `n` of them read the session in one pass,
+ * in the windows that the command line asks for, and shown in `view`, which it ends. */
+int lull_analysis_answer(const struct lull_args *args, struct lull_session *session,
+                         const struct lull_analysis_question *question,
+                         const struct lull_analysis_class *const *classes,
+                         const struct lull_question_params *params, uint32_t n,
+                         struct lull_result_view *view, GError **error);
 
 /* What a verb prints, as text in the markup of lull_verb.description, from the table classes of its
  * analysis. Free with g_free(). */

@@ -60,8 +60,8 @@ struct lull_running_filter *lull_args_select_events(const struct lull_args *args
                                                     char *const *names, GError **error)
 {
     int64_t begin_ns, end_ns;
-    if (!lull_args_apply(args, session, error) ||
-        !lull_args_range(args, session, &begin_ns, &end_ns, error)) {
+    if (!lull_args_range(args, session, &begin_ns, &end_ns, error) ||
+        !lull_args_apply(args, session, error)) {
         return NULL;
     }
     const struct lull_running_query query = {

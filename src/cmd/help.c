@@ -176,7 +176,8 @@ void lull_help_verb(FILE *file, const struct lull_verb *verb, const struct lull_
 
 char *lull_help_output(const struct lull_verb *verb)
 {
-    return verb->ask ? lull_analysis_verb_output(verb->ask) : g_strdup(verb->output);
+    return verb->output || !verb->ask ? g_strdup(verb->output)
+                                      : lull_analysis_verb_output(verb->ask);
 }
 
 void lull_help_topic(FILE *file, const struct lull_topic *topic,

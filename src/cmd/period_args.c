@@ -46,13 +46,20 @@ static bool parse_old(struct lull_analysis_question *question, const struct lull
     return question->periods;
 }
 
+/* Whether the verb tells of periods themselves. */
+static bool is_about_periods(const struct lull_args *args)
+{
+    const struct lull_analysis_class *analysis = lull_args_verb(args)->ask->analysis;
+    return analysis && analysis->needs_periods;
+}
+
 static bool parse_periods(struct lull_analysis_question *question, const struct lull_args *args,
                           GError **error)
 {
     static const char *const none[] = {NULL};
     const char *const *definitions = lull_args_texts(args, "period");
     const char *const *captures = lull_args_texts(args, "period-captures");
-    const bool is_about_periods = lull_args_verb(args)->ask->analysis->needs_periods;
+    const bool is_needed = is_about_periods(args);
     if (has_old_options(args)) {
         return definitions || captures
                    ? complain(error, "--period-begin and its like do not go together with --period "
@@ -62,12 +69,12 @@ static bool parse_periods(struct lull_analysis_question *question, const struct 
     if (captures && !definitions) {
         return complain(error, "--period-captures needs a --period");
     }
-    if (is_about_periods && !definitions && !lull_args_is_dropin(args)) {
+    if (is_needed && !definitions && !lull_args_is_dropin(args)) {
         return complain(error, "which periods? --period DEFINITION is needed; 'lull help periods' "
                                "describes the language");
     }
     /* A program of lttng-analyses without periods tells of none. */
-    if (definitions || is_about_periods) {
+    if (definitions || is_needed) {
         question->periods = lull_periods_parse(definitions ? definitions : none, captures, error);
         return question->periods;
     }
@@ -96,6 +103,5 @@ bool lull_analysis_question_periods(struct lull_analysis_question *question,
         return complain(error, "--refresh does not go together with --period: a result is for a "
                                "slice of time or for a period");
     }
-    return !lull_args_verb(args)->ask->analysis->needs_periods ||
-           parse_asked(question, args, error);
+    return !is_about_periods(args) || parse_asked(question, args, error);
 }

@@ -131,7 +131,7 @@ static bool print_table(const struct lull_args *args, const struct lull_table *t
     return lull_table_print(table, stdout, &style, error);
 }
 
-static bool read_wanted(const struct lull_args *args, const struct lull_session *session,
+static bool read_wanted(const struct lull_args *args, struct lull_session *session,
                         struct wanted *wanted, GError **error)
 {
     *wanted = (struct wanted){.comm = lull_args_text(args, "comm"),

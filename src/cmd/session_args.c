@@ -147,9 +147,24 @@ static bool parse_timerange(const struct lull_args *args, const char *given, int
            parse_time(args, "timerange", g_strstrip(second), base_ns, end_ns, error);
 }
 
+static void add_count(void *user, uint32_t trace, const struct lull_event_class *event_class,
+                      uint64_t count)
+{
+    *(uint64_t *)user += count;
+}
+
+static bool has_events(struct lull_session *session, int64_t begin_ns, int64_t end_ns)
+{
+    uint64_t n = 0;
+    lull_session_limit(session, begin_ns, end_ns);
+    lull_session_count(session, add_count, &n);
+    lull_session_limit(session, INT64_MIN, INT64_MAX);
+    return n > 0;
+}
+
 /* A range that misses the traces altogether is a slip in the times: better said than an empty
  * answer. */
-static bool check_range(const struct lull_args *args, const struct lull_session *session,
+static bool check_range(const struct lull_args *args, struct lull_session *session,
                         int64_t begin_ns, int64_t end_ns, GError **error)
 {
     if (begin_ns >= end_ns) {
@@ -159,8 +174,9 @@ static bool check_range(const struct lull_args *args, const struct lull_session 
     }
     int64_t first, last;
     /* What a live session will bring is not known. */
+    /* Events may lie outside of what packets say of their times. */
     if (lull_args_live(args) || !lull_session_range(session, &first, &last) ||
-        (begin_ns <= last && end_ns > first)) {
+        (begin_ns <= last && end_ns > first) || has_events(session, begin_ns, end_ns)) {
         return true;
     }
     char from[LULL_TIME_TEXT_SIZE], to[LULL_TIME_TEXT_SIZE];
@@ -171,8 +187,8 @@ static bool check_range(const struct lull_args *args, const struct lull_session 
     return false;
 }
 
-bool lull_args_range(const struct lull_args *args, const struct lull_session *session,
-                     int64_t *begin_ns, int64_t *end_ns, GError **error)
+bool lull_args_range(const struct lull_args *args, struct lull_session *session, int64_t *begin_ns,
+                     int64_t *end_ns, GError **error)
 {
     const char *begin = lull_args_text(args, "begin");
     const char *end = lull_args_text(args, "end");

@@ -109,9 +109,9 @@ struct lull_session *lull_args_open_session(const struct lull_args *args, GError
 bool lull_args_host(const struct lull_args *args, const struct lull_session *session, int32_t *host,
                     GError **error);
 /* What --begin, --end and --timerange ask for, on the joined clock; INT64_MIN and INT64_MAX where
- * nothing was asked. */
-bool lull_args_range(const struct lull_args *args, const struct lull_session *session,
-                     int64_t *begin_ns, int64_t *end_ns, GError **error);
+ * nothing was asked. Leaves the session without limits if it had to look for events there. */
+bool lull_args_range(const struct lull_args *args, struct lull_session *session, int64_t *begin_ns,
+                     int64_t *end_ns, GError **error);
 /* Prints on stderr what was damaged or lost; returns 1 if anything was damaged, else 0. */
 int lull_args_report_problems(struct lull_session *session);
 /* The same for damage alone. */

@@ -158,19 +158,6 @@ static bool open_packet(struct lull_ctf_stream *s)
     return true;
 }
 
-static bool packet_before(const struct lull_ctf_stream *s, const struct lull_packet *packet)
-{
-    uint32_t both = LULL_PACKET_HAS_BEGIN | LULL_PACKET_HAS_END;
-    return (packet->flags & both) == both && packet->begin <= packet->end &&
-           lull_clock_map_joined(&s->map, packet->end) < s->begin_ns;
-}
-
-static bool packet_behind(const struct lull_ctf_stream *s, const struct lull_packet *packet)
-{
-    return (packet->flags & LULL_PACKET_HAS_BEGIN) &&
-           lull_clock_map_joined(&s->map, packet->begin) >= s->end_ns;
-}
-
 void lull_ctf_stream_finish(struct lull_ctf_stream *s)
 {
     s->is_done = true;
@@ -206,33 +193,16 @@ bool lull_ctf_stream_next_packet(struct lull_ctf_stream *s)
             lull_ctf_stream_finish(s);
             break;
         }
-        const struct lull_packet *packet = lull_ctf_stream_packet_at(s, s->packet);
-        if (packet_behind(s, packet)) {
+        if (lull_ctf_stream_is_behind(s)) {
             if (!s->list.in_order)
                 continue;
             lull_ctf_stream_finish(s);
             break;
         }
-        if (!packet_before(s, packet) && open_packet(s))
+        if (open_packet(s))
             return true;
     }
     return false;
-}
-
-/* The first packet that does not end before the limits begin. */
-static int64_t first_packet(const struct lull_ctf_stream *s)
-{
-    int64_t low = 0, high = s->list.packets->len;
-    if (!s->list.in_order)
-        return 0;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (packet_before(s, lull_ctf_stream_packet_at(s, middle)))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 /* ---- life ---- */
@@ -292,13 +262,10 @@ void lull_ctf_stream_start(struct lull_ctf_stream *s, const struct lull_clock_ma
     s->begin_ns = begin_ns;
     s->end_ns = end_ns;
     make_memory(s, fields_size);
-    s->last_ns = INT64_MIN;
-    s->packet = first_packet(s) - 1;
+    lull_ctf_stream_seek(s);
     s->end_packet = s->list.packets->len;
-    if (s->packet + 1 >= s->list.packets->len)
+    if (s->end_packet == 0)
         lull_ctf_stream_finish(s);
-    else if (s->list.in_order)
-        s->last_ns = lull_clock_map_joined(map, lull_ctf_stream_packet_at(s, s->packet + 1)->begin);
 }
 
 void lull_ctf_stream_feed(struct lull_ctf_stream *s, const struct lull_ctf_plan *plan,

@@ -19,4 +19,15 @@ bool lull_ctf_stream_next_packet(struct lull_ctf_stream *s);
 /* Lets go of the stream: there is nothing more to read. */
 void lull_ctf_stream_finish(struct lull_ctf_stream *s);
 
+/* ---- stream_first.c ---- */
+
+/* Time of the first event of packet `index`; false if it has none, or is damaged. The stream's
+ * bytes must be open. */
+bool lull_ctf_stream_first_event(struct lull_ctf_stream *s, int64_t index, int64_t *time_ns);
+/* Goes before the first packet that may hold events in the limits; sets last_ns to a lower bound of
+ * what follows. */
+void lull_ctf_stream_seek(struct lull_ctf_stream *s);
+/* True if no event of the current packet lies before the end of the limits. */
+bool lull_ctf_stream_is_behind(struct lull_ctf_stream *s);
+
 #endif

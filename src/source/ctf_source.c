@@ -251,19 +251,15 @@ static void add_stream(void *user, struct lull_stitched *found)
 }
 
 /* A tracer that had nothing to write for a CPU leaves an empty file; one that writes indexes also
- * an index without entries. Else the file has lost what it held. */
-static void check_empty(const struct ctf_source *source, const struct lull_place *place,
-                        const struct lull_packet_file *file)
+ * an index without entries. Where there is no index, nothing says that the file ever held more,
+ * even if other files have one: babeltrace2 takes that for an idle stream, too. */
+static void check_empty(const struct ctf_source *source, const struct lull_packet_file *file)
 {
     const size_t index_header = 16;
-    const char *why = ", its index tells of packets";
-    if (file->index == NULL)
-        why = lull_place_has_indexes(place) ? " and has no index, which others have" : NULL;
-    else if (file->index_size <= index_header)
-        why = NULL;
-    if (why != NULL)
-        lull_report_problem(source->report, "%s: byte 0: the stream file is empty%s", file->path,
-                            why);
+    if (file->index_size > index_header)
+        lull_report_problem(source->report,
+                            "%s: byte 0: the stream file is empty, its index tells of packets",
+                            file->path);
 }
 
 /* Finds the packets of one file; what is wrong with it is a problem of that file only. */
@@ -280,7 +276,7 @@ static bool open_piece(struct ctf_source *source, const struct lull_place *place
         file.index_size = 0;
     file.index = index;
     if (size == 0) {
-        check_empty(source, place, &file);
+        check_empty(source, &file);
         return false;
     }
     const char *why = piece->bytes->ops->open(piece->bytes);

@@ -82,18 +82,6 @@ static const struct lull_archive_member *find_member(const struct lull_place *pl
     return lull_archive_find(place->archive, full);
 }
 
-bool lull_place_has_indexes(const struct lull_place *place)
-{
-    if (place->archive == NULL) {
-        g_autofree char *path = g_build_filename(place->path, "index", NULL);
-        return g_file_test(path, G_FILE_TEST_IS_DIR);
-    }
-    g_autofree char *begin = g_strconcat(place->prefix, "index/", NULL);
-    uint32_t first = lull_archive_first(place->archive, begin);
-    return first < lull_archive_count(place->archive) &&
-           g_str_has_prefix(lull_archive_member(place->archive, first)->name, begin);
-}
-
 bool lull_place_read(const struct lull_place *place, const char *name, char **data, gsize *size,
                      GError **error)
 {

@@ -27,8 +27,6 @@ void lull_place_free(struct lull_place *place);
 
 /* Names of the files in it that may be streams, sorted: not `metadata`, not hidden ones. */
 GPtrArray *lull_place_list(const struct lull_place *place, GError **error);
-/* Whether there are index files beside the streams. */
-bool lull_place_has_indexes(const struct lull_place *place);
 /* All of a file. False and an error if it cannot be read. */
 bool lull_place_read(const struct lull_place *place, const char *name, char **data, gsize *size,
                      GError **error);

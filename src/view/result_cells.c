@@ -111,6 +111,22 @@ void lull_cell_append(GString *text, const struct lull_cell *cell,
     }
 }
 
+void lull_result_value_append(GString *text, const struct lull_result_column *column, double value,
+                              const struct lull_view_style *style)
+{
+    enum { NO_DECIMALS = 100 }; /* from which the whole is enough */
+    char out[LULL_DECIMAL_SIZE];
+    const struct lull_cell cell = lull_cell_real(column->class, value);
+    if (column->class == LULL_CELL_NUMBER && value >= NO_DECIMALS) {
+        g_string_append(text, lull_decimal_format(value, 0, out));
+    } else {
+        lull_cell_append(text, &cell, style, false);
+    }
+    if (column->unit) {
+        g_string_append_printf(text, "%s%s", *column->unit == '/' ? "" : " ", column->unit);
+    }
+}
+
 bool lull_cell_is_right(enum lull_cell_class class)
 {
     switch (class) {

@@ -9,6 +9,10 @@
 void lull_cell_append(GString *text, const struct lull_cell *cell,
                       const struct lull_view_style *style, bool has_date);
 
+/* Appends a value of a column with its unit, as on the scale of a chart. */
+void lull_result_value_append(GString *text, const struct lull_result_column *column, double value,
+                              const struct lull_view_style *style);
+
 /* Whether the cells of a column stand at its right edge, as numbers do. */
 bool lull_cell_is_right(enum lull_cell_class class);
 

@@ -31,11 +31,22 @@ static void put_count(struct lull_line *line, const char *key, uint64_t count)
 
 static void begin_document(struct json_view *json)
 {
+    const struct lull_result_report *report = json->view.options.report;
     struct lull_line *line = &json->view.line;
     lull_line_literal(line, "{\"version\":1");
     if (json->view.options.analysis) {
         lull_line_literal(line, ",\"analysis\":");
         lull_result_json_text(line, json->view.options.analysis->name);
+    }
+    for (size_t i = 0; report && i < report->gaps.count; i++) {
+        lull_line_string(line, i ? ",{\"analysis\":" : ",\"unanswered\":[{\"analysis\":");
+        lull_result_json_text(line, report->gaps.items[i].part->analysis->name);
+        lull_line_literal(line, ",\"missing\":");
+        lull_result_json_text(line, report->gaps.items[i].missing);
+        lull_line_char(line, '}');
+    }
+    if (report) {
+        lull_line_string(line, report->gaps.count ? "]" : ",\"unanswered\":[]");
     }
     lull_line_literal(line, ",\"windows\":[");
 }

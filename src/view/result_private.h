@@ -40,6 +40,9 @@ static inline bool lull_result_shows(const struct lull_result_view *view,
     return !(column->use & (hidden | (view->options.has_hosts ? 0 : LULL_USE_HOST)));
 }
 
+/* Text of a LULL_TABLE_SERIES: a line of small bars for each column. Its times are not written. */
+void lull_result_series_print(struct lull_result_view *view, const struct lull_result_table *table);
+
 /* Writes out what `line` holds and empties it. */
 void lull_result_flush(struct lull_result_view *view);
 

@@ -26,11 +26,12 @@ enum {
 struct text_view {
     struct lull_result_view view;
     struct lull_window window;
-    bool has_date;     /* times of the window need their date */
-    bool has_window;   /* one was printed before */
-    bool has_rows;     /* some table of the window has any */
-    GString *empty;    /* titles of the window's tables without rows */
-    GHashTable *notes; /* those that were printed already */
+    bool has_date;       /* times of the window need their date */
+    bool has_window;     /* one was printed before */
+    const char *chapter; /* of a report */
+    bool has_rows;       /* some table of the window has any */
+    GString *empty;      /* titles of the window's tables without rows */
+    GHashTable *notes;   /* those that were printed already */
     GString *cell;
 };
 
@@ -56,13 +57,9 @@ static const char *paint(const struct text_view *text, const char *ansi)
 
 /* ---- what is told of a window ---- */
 
-static void print_heading(struct text_view *text, const char *analysis,
-                          const struct lull_window *window)
+/* "00:37:17.1 to 00:38:59.5 (1 min 42.4 s)" */
+static void print_range(struct text_view *text, const struct lull_window *window)
 {
-    const struct lull_analysis_class *known = text->view.options.analysis;
-    if (!known) {
-        known = lull_analysis_find(analysis);
-    }
     const bool local = text->view.options.style.local_time;
     char begin[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE], took[LULL_TIME_TEXT_SIZE];
     lull_time_format_iso(window->begin_ns, local, begin);
@@ -71,6 +68,16 @@ static void print_heading(struct text_view *text, const char *analysis,
     text->has_date = strncmp(begin, end, DATE_LENGTH) != 0;
     if (!text->has_date) {
         lull_time_format_clock(window->end_ns, local, end);
+    }
+    lull_out_printf(&text->view.out, "%s to %s (%s)", begin, end, took);
+}
+
+static void print_heading(struct text_view *text, const char *analysis,
+                          const struct lull_window *window)
+{
+    const struct lull_analysis_class *known = text->view.options.analysis;
+    if (!known) {
+        known = lull_analysis_find(analysis);
     }
     g_autofree char *period =
         window->period ? lull_clean_text(window->period, !text->view.options.style.unicode) : NULL;
@@ -86,8 +93,9 @@ static void print_heading(struct text_view *text, const char *analysis,
     if (captures && *captures) {
         lull_out_printf(out, " (%s)", captures);
     }
-    lull_out_printf(out, ", from %s to %s (%s)%s\n", begin, end, took,
-                    window->is_complete ? "" : ", the end was not seen");
+    lull_out_text(out, ", from ");
+    print_range(text, window);
+    lull_out_text(out, window->is_complete ? "\n" : ", the end was not seen\n");
 }
 
 static void print_losses(struct text_view *text, const struct lull_window *window)
@@ -110,13 +118,74 @@ static void print_losses(struct text_view *text, const struct lull_window *windo
         window->lost_events + window->lost_packets == 1 ? "was" : "were", paint(text, RESET));
 }
 
+/* ---- what is told of a report ---- */
+
+static void print_line(struct text_view *text, const char *label, const char *value)
+{
+    g_autofree char *clean = lull_clean_text(value, !text->view.options.style.unicode);
+    lull_out_printf(&text->view.out, "%-8s%s\n", label, clean);
+}
+
+/* What all parts share: before the first of each window. */
+static void print_report(struct text_view *text, const struct lull_window *window)
+{
+    const struct lull_result_report *report = text->view.options.report;
+    struct lull_out *out = &text->view.out;
+    if (text->has_window) {
+        lull_out_text(out, "\n\n");
+    }
+    for (size_t i = 0; i < report->lines.count && !text->has_window; i++) {
+        print_line(text, report->lines.items[i].label, report->lines.items[i].text);
+    }
+    lull_out_text(out, "Time    ");
+    print_range(text, window);
+    g_autofree char *period =
+        window->period ? lull_clean_text(window->period, !text->view.options.style.unicode) : NULL;
+    g_autofree char *captures =
+        window->captures ? lull_clean_text(window->captures, !text->view.options.style.unicode)
+                         : NULL;
+    lull_out_printf(out, "%s%s%s%s%s%s\n", period ? " of " : "", period ? period : "",
+                    captures && *captures ? " (" : "", captures ? captures : "",
+                    captures && *captures ? ")" : "",
+                    window->is_complete ? "" : ", the end was not seen");
+    print_losses(text, window);
+    g_autofree char *limit = lull_result_report_limit(report);
+    if (limit && !text->has_window) {
+        print_line(text, "Rows", limit);
+    }
+    text->chapter = NULL;
+}
+
+/* A chapter has a heading, its analyses have none: their tables say what they are. */
+static void print_part(struct text_view *text, const char *analysis,
+                       const struct lull_window *window)
+{
+    const struct lull_report_part *part = lull_report_find(analysis);
+    if (!text->has_window || window->number != text->window.number) {
+        print_report(text, window);
+    }
+    if (part && (!text->chapter || strcmp(part->chapter, text->chapter) != 0)) {
+        text->chapter = part->chapter;
+        lull_out_printf(&text->view.out, "\n%s%s%s\n", paint(text, BOLD), part->chapter,
+                        paint(text, RESET));
+        for (const char *c = part->chapter; *c; c++) {
+            lull_out_text(&text->view.out, "=");
+        }
+        lull_out_text(&text->view.out, "\n");
+    }
+}
+
 static void text_begin(struct lull_sink *sink, const char *analysis,
                        const struct lull_window *window)
 {
     struct text_view *text = (struct text_view *)sink;
+    if (text->view.options.report) {
+        print_part(text, analysis, window);
+    } else {
+        print_heading(text, analysis, window);
+        print_losses(text, window);
+    }
     text->window = *window;
-    print_heading(text, analysis, window);
-    print_losses(text, window);
     text->has_window = true;
     text->has_rows = false;
     g_string_truncate(text->empty, 0);
@@ -339,9 +408,13 @@ static void text_table(struct lull_sink *sink, const struct lull_result_table *t
         return;
     }
     struct layout layout = {0};
-    lull_result_rows_init(&layout.rows, table);
     text->has_rows = true;
     print_title(text, table);
+    if (table->class->kind == LULL_TABLE_SERIES) {
+        lull_result_series_print(&text->view, table);
+        return;
+    }
+    lull_result_rows_init(&layout.rows, table);
     choose_columns(text, &layout);
     measure(text, &layout);
     fit(&layout, text->view.options.style.width);
@@ -372,11 +445,25 @@ static void text_end(struct lull_sink *sink)
     lull_out_text(&text->view.out, "\n");
 }
 
+static void print_gaps(struct text_view *text)
+{
+    const struct lull_result_report *report = text->view.options.report;
+    lull_out_printf(&text->view.out, "\n%sNot answered%s\n", paint(text, BOLD), paint(text, RESET));
+    for (size_t i = 0; i < report->gaps.count; i++) {
+        const struct lull_analysis_class *analysis = report->gaps.items[i].part->analysis;
+        lull_out_printf(&text->view.out, "%s: not recorded: %s\n", analysis->title,
+                        report->gaps.items[i].missing);
+    }
+}
+
 static void text_finish(struct lull_result_view *view)
 {
     struct text_view *text = (struct text_view *)view;
     if (!text->has_window) {
         lull_out_text(&view->out, "Nothing was recorded in this time\n");
+    }
+    if (view->options.report && view->options.report->gaps.count) {
+        print_gaps(text);
     }
     g_string_free(text->empty, TRUE);
     g_string_free(text->cell, TRUE);

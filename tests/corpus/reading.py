@@ -5,8 +5,8 @@ import os
 import subprocess
 
 
-def read(folder):
-    done = subprocess.run([os.environ["LULL"], "print", "--json", folder], capture_output=True, text=True, check=False,
+def read(folder, *options):
+    done = subprocess.run([os.environ["LULL"], "print", "--json", *options, folder], capture_output=True, text=True, check=False,
                           timeout=60)
     return done, [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -232,17 +232,31 @@ def packets():
     refused("packets-event", usual(), [packet(0, 9, [1], identifier=4)], "does not declare")
 
 
+def wide_packets(*packets, cpu=0):
+    """With whole times in the headers of events."""
+    data = b""
+    for sequence, (begin, end, times) in enumerate(packets):
+        body = b"".join(struct.pack("<BQB", 3, time, i) for i, time in enumerate(times))
+        head = bytearray(packet(begin, end, [], sequence, cpu=cpu))
+        struct.pack_into("<QQ", head, 40, (len(head) + len(body)) * 8, (len(head) + len(body)) * 8)
+        data += head + body
+    return data
+
+
 def outside():
     """Events before the packet's begin and after its end are events all the same."""
     case("outside", usual(), [packet(100, 120, [110, 130, 150])], [at(110, 0), at(130, 1), at(150, 2)])
     wide = usual().replace("integer { size = 8; align = 8; map = clock.c.value; } timestamp", "time timestamp")
-    data = b""
-    for begin, end, times in (50, 60, [50, 70]), (100, 120, [90, 110, 130]):
-        body = b"".join(struct.pack("<BQB", 3, time, i) for i, time in enumerate(times))
-        head = bytearray(packet(begin, end, [], sequence=begin > 50))
-        struct.pack_into("<QQ", head, 40, (len(head) + len(body)) * 8, (len(head) + len(body)) * 8)
-        data += head + body
-    case("outside-whole", wide, [data], [at(50, 0), at(70, 1), at(90, 0), at(110, 1), at(130, 2)])
+    whole = [at(50, 0), at(70, 1), at(90, 0), at(110, 1), at(130, 2)]
+    case("outside-whole", wide, [wide_packets((50, 60, [50, 70]), (100, 120, [90, 110, 130]))], whole)
+    # Before the first packet's begin, too, and in the order of all streams' events; each packet's last event is behind
+    # its end, and lies behind the begin of the next.
+    first = wide_packets((50, 60, [10, 50, 65]), (62, 70, [66, 85]), (80, 90, [86, 130]), (120, 125, [140]))
+    second = wide_packets((5, 30, [7, 20, 60]), (40, 50, [75, 120]), cpu=1)
+    merged = [at(7, 0, 1), at(10, 0), at(20, 1, 1), at(50, 1), at(60, 2, 1), at(65, 2), at(66, 0), at(75, 0, 1), at(85, 1),
+              at(86, 0), at(120, 1, 1), at(130, 1), at(140, 0)]
+    case("outside-first", wide, [first, second], merged)
+    return merged
     refused("outside", usual(), [packet(100, 50, [110])], "timestamp_begin lies behind its timestamp_end")
 
 
@@ -351,10 +365,26 @@ def write_trace(folder, metadata, streams):
             file.write(data)
 
 
+def check_limits(tap, folder, events):
+    """Each range of time has the events that lie in it, wherever their packets' headers say that they lie."""
+    edges = sorted({one["time_ns"] + more for one in events for more in (0, 1)})
+    wrong = []
+    for i, begin in enumerate(edges[::3]):
+        for end in [begin + 1, begin + 5000000, *edges[3 * i + 1::6], edges[-1] + 1]:
+            limits = ["--begin", f"{begin // 10**9}.{begin % 10**9:09}", "--end", f"{end // 10**9}.{end % 10**9:09}"]
+            wanted = [one["time_ns"] for one in events if begin <= one["time_ns"] < end]
+            _, found = read(folder, *limits)
+            _, counted = read(folder, "--count-fields", *limits)
+            if [one["time_ns"] for one in found] != wanted or [one["events"] for one in counted] != [len(wanted)]:
+                wrong.append((begin, end, wanted, found, counted))
+    tap.ok(not wrong, "limits of time keep events outside of their packets' times", *wrong[:3])
+
+
 def main():
-    for make in (integers, alignments, reals, texts, enumerations, variants, scopes, types, packets, outside, losses, clocks,
-                 headers, bare, metadata_packets, unknown):
+    for make in (integers, alignments, reals, texts, enumerations, variants, scopes, types, packets, losses, clocks, headers,
+                 bare, metadata_packets, unknown):
         make()
+    merged = outside()
     tap = Tap()
     with tempfile.TemporaryDirectory() as scratch:
         if len(sys.argv) == 3 and sys.argv[1] == "--make":
@@ -367,6 +397,7 @@ def main():
             return 0
         for name, (_, _, events, words) in CASES.items():
             tap.run(name, check_case, tap, os.path.join(scratch, f"ctf1-{name}"), name, events, words)
+        tap.run("limits", check_limits, tap, os.path.join(scratch, "ctf1-outside-first"), merged)
         for name, (_, _, words) in REFUSED.items():
             done, found = read(os.path.join(scratch, f"ctf1-{name}_nok"))
             tap.ok(done.returncode == 1 and words in done.stderr, f"{name} is complained about",

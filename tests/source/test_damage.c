@@ -246,7 +246,8 @@ static void test_empty_file(void)
     remove_tree(dir);
 }
 
-/* One stream of another trace, one empty, one that is no stream: the good one is read. */
+/* One stream of another trace, one that lost its packets, one that is no stream: the good one is
+ * read. Empty ones that nothing says more of are idle. */
 static void test_odd_files(void)
 {
     g_autofree char *dir = new_trace();
@@ -263,12 +264,15 @@ static void test_odd_files(void)
     g_autofree char *index = g_build_filename(dir, "index", NULL);
     g_assert_cmpint(g_mkdir(index, 0700), ==, 0);
     write_file(dir, "d_idle", "", 0);
-    write_file(index, "d_idle.idx", "\xc1\xf1\xdc\xc1\0\0\0\1\0\0\0\1\0\0\0\x48", 16);
+    const char listing[16 + 72] = "\xc1\xf1\xdc\xc1\0\0\0\1\0\0\0\1\0\0\0\x48";
+    write_file(index, "d_idle.idx", listing, 16);
+    write_file(dir, "e_emptied", "", 0);
+    write_file(index, "e_emptied.idx", listing, sizeof listing);
     write_file(dir, "s0", good->data, good->len);
     struct outcome outcome = read_trace(dir);
     g_assert_cmpuint(outcome.events, ==, 20);
     g_assert_cmpuint(outcome.problems, ==, 3);
-    ASSERT_SAYS(outcome, "b_empty: byte 0: the stream file is empty");
+    ASSERT_SAYS(outcome, "e_emptied: byte 0: the stream file is empty, its index tells of packets");
     ASSERT_SAYS(outcome, "a_foreign: byte 0: the packet belongs to another trace");
     ASSERT_SAYS(outcome, "c_text: byte 0: no packet begins here");
     g_free(outcome.text);

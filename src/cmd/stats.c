@@ -1,0 +1,200 @@
+/* lull stats: all analyses in one pass over the trace, as a report: text, JSON or a page of HTML.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "cmd/analysis_args.h"
+#include "cmd/join_args.h"
+#include "cmd/options.h"
+#include "view/result_view.h"
+
+static const struct lull_option options[] = {
+    {.name = "html",
+     .kind = LULL_OPTION_FILE,
+     .argument = "FILE",
+     .help = "write a page with charts and tables that sort to FILE and print nothing: it needs no "
+             "network and nothing but FILE"},
+    LULL_OPTION_FREQ,
+    LULL_OPTION_LIMIT,
+    LULL_OPTIONS_DURATION,
+    LULL_OPTIONS_SIZE,
+    LULL_OPTIONS_WHOM,
+    LULL_OPTION_REFRESH,
+    LULL_OPTIONS_PERIOD("one report for each instance of this period"),
+    {.name = NULL},
+};
+
+static const struct lull_example examples[] = {
+    {"lull stats my-trace | less", "Everything, from top to bottom."},
+    {"lull stats --html report.html my-trace", "The same as a page for a browser."},
+    {"lull stats --begin +2s --end +3s --limit 5 my-trace", "One second of it, shorter tables."},
+    {"lull stats --comm postgres --json my-trace", "One program, for another program."},
+    {NULL, NULL},
+};
+
+static const char *const common[] = {"intersection", "begin",  "end",     "timerange", "local",
+                                     "host",         "filter", "no-sync", "json",      NULL};
+
+/* What each part is asked: the same, but for its own sections. */
+static struct lull_question_params *params_of(const struct lull_result_report *report,
+                                              const struct lull_question_params *asked,
+                                              unsigned more_sections)
+{
+    struct lull_question_params *params =
+        g_new0(struct lull_question_params, MAX(report->parts.count, 1));
+    for (size_t i = 0; i < report->parts.count; i++) {
+        params[i] = *asked;
+        params[i].sections = report->parts.items[i]->sections | more_sections;
+        params[i].groupings = report->parts.items[i]->groupings;
+        params[i].is_report = true;
+        params[i].freq_logarithmic = true;
+    }
+    return params;
+}
+
+static struct lull_result_view *open_view(const struct lull_args *args,
+                                          const struct lull_session *session,
+                                          const struct lull_result_report *report, int32_t host,
+                                          FILE *file)
+{
+    struct lull_result_options view = {
+        .file = file,
+        .has_hosts = lull_session_host_count(session) > 1 && host < 0,
+        .report = report,
+    };
+    lull_view_style_init(&view.style, file, lull_args_text(args, "color"));
+    view.style.local_time = lull_args_flag(args, "local");
+    return lull_args_text(args, "html")   ? lull_result_html_new(&view)
+           : lull_args_flag(args, "json") ? lull_result_json_new(&view)
+                                          : lull_result_text_new(&view);
+}
+
+static int tell(const struct lull_args *args, struct lull_session *session,
+                const struct lull_analysis_question *question, FILE *file, GError **error)
+{
+    const struct lull_question_params *asked = &question->params;
+    /* Histograms are what charts are for; in a text they are long. */
+    const bool wants_freq = (asked->sections & LULL_SECTION_FREQ) || lull_args_text(args, "html") ||
+                            lull_args_flag(args, "json");
+    struct lull_result_report *report = lull_result_report_new(session, asked->host, asked->limit);
+    const uint32_t n = (uint32_t)report->parts.count;
+    g_autofree struct lull_question_params *params =
+        params_of(report, asked, wants_freq ? LULL_SECTION_FREQ : 0);
+    g_autofree const struct lull_analysis_class **classes =
+        g_new0(const struct lull_analysis_class *, MAX(n, 1));
+    for (uint32_t i = 0; i < n; i++)
+        classes[i] = report->parts.items[i]->analysis;
+    const int status =
+        lull_analysis_answer(args, session, question, classes, params, n,
+                             open_view(args, session, report, asked->host, file), error);
+    lull_result_report_free(report);
+    return status;
+}
+
+/* The page appears under its name when it is whole. */
+static int tell_in_file(const struct lull_args *args, struct lull_session *session,
+                        const struct lull_analysis_question *question, GError **error)
+{
+    const char *name = lull_args_text(args, "html");
+    g_autofree char *draft = g_strdup_printf("%s.part", name);
+    g_autoptr(GError) problem = NULL;
+    FILE *file = fopen(draft, "w");
+    int status = file ? tell(args, session, question, file, &problem) : 1;
+    bool is_whole = file && !problem;
+    if (file && fclose(file) != 0)
+        is_whole = false;
+    if (is_whole && rename(draft, name) == 0)
+        return status;
+    if (problem)
+        g_propagate_error(error, g_steal_pointer(&problem));
+    else
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write “%s”: %s", name,
+                    g_strerror(errno));
+    if (file)
+        remove(draft);
+    return 1;
+}
+
+static int run_session(const struct lull_args *args, struct lull_session *session,
+                       struct lull_analysis_question *question, GError **error)
+{
+    if (!lull_analysis_question_parse(question, args, session, error))
+        return 1;
+    lull_session_select(session, question->params.host, -1);
+    return lull_args_text(args, "html") ? tell_in_file(args, session, question, error)
+                                        : tell(args, session, question, stdout, error);
+}
+
+static int open_and_run(const struct lull_args *args, struct lull_analysis_question *question,
+                        GError **error)
+{
+    struct lull_session *session = lull_args_open_traces(args, error);
+    if (!session)
+        return 1;
+    lull_sync_free(lull_args_join(args, session));
+    const int status = run_session(args, session, question, error);
+    lull_session_free(session);
+    return status;
+}
+
+static int run(const struct lull_args *args, GError **error)
+{
+    if (lull_args_text(args, "html") && lull_args_flag(args, "json")) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                            "--html and --json exclude each other");
+        return 2;
+    }
+    struct lull_analysis_question question = {0};
+    const int status = lull_analysis_question_periods(&question, args, error)
+                           ? open_and_run(args, &question, error)
+                           : 1;
+    lull_analysis_question_clear(&question);
+    return status;
+}
+
+const struct lull_verb lull_verb_stats = {
+    .name = "stats",
+    .summary = "report on everything in one pass: CPUs, waits, calls, disks, network, interrupts",
+    .usage = "TRACE…",
+    .description =
+        "Runs all analyses in one pass over the trace and tells what they find as one report: use "
+        "over time, CPUs and tasks, scheduling latencies, system calls, futexes, input and output "
+        "by task, file and disk, network, interrupts, memory. What the trace cannot answer is "
+        "named "
+        "at the end, with the events that are missing.\n"
+        "\n"
+        "Each part is that of its own verb (cputop, freq, schedstats, schedtop, syscallstats, "
+        "futex, "
+        "iousagetop, iolatencystats, iolatencytop, nettop, irqstats, memtop), with the same "
+        "numbers; "
+        "'lull help VERB' says what they mean. Of statistics by task or system call it shows those "
+        "that took most, and system calls over all tasks.\n"
+        "\n"
+        "Use over time is shown in at most 240 parts of equal length (the last may be half as "
+        "long, or half as long again): how busy each CPU was, how "
+        "long woken tasks waited for a CPU on average, system calls, disk and network transfer per "
+        "second. Transfer counts when it is complete.\n"
+        "\n"
+        "--html writes a page that holds all it needs: it can be mailed, kept, and read without "
+        "network. Tables sort by a click on a heading, or with the keyboard; without scripts they "
+        "can be read as well.",
+    .output =
+        "With --json, as of the other analyses, with the name of the analysis in each window:\n"
+        "\n"
+        " {\"version\":1,\"unanswered\":[{\"analysis\",\"missing\"},…],\n"
+        "  \"windows\":[{\"analysis\",\"begin_ns\",\"end_ns\",\"number\",\"period\",\"captures\",\n"
+        "  \"is_complete\",\"lost_events\",\"lost_packets\",\"notes\":[…],\n"
+        "  \"tables\":{NAME:[{KEY:VALUE,…},…],…}},…]}\n"
+        "\n"
+        "The tables are those of the analyses; and of the analysis 'timeline': cpu-over-time "
+        "(begin_ns, then for each CPU a share, \"cpu0\", …), waits-over-time (avg_wait_ns), "
+        "calls-over-time (calls_per_s), disk-over-time (read_bytes_per_s, written_bytes_per_s), "
+        "network-over-time (received_bytes_per_s, sent_bytes_per_s), with the host under \"of\" if "
+        "there are several; of 'syscallstats': per-call and freq (histogram), over all tasks. "
+        "Histograms have bins that double in width.",
+    .options = options,
+    .common = common,
+    .examples = examples,
+    .run = run,
+    .ask = &(const struct lull_analysis_ask){NULL, LULL_SECTION_TOP},
+};

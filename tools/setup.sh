@@ -58,6 +58,9 @@ find_missing() {
     needs_library json-c libjson-c-dev
     needs_library smartcols libsmartcols-dev
     needs_library libarchive libarchive-dev
+    needs_library libtraceevent libtraceevent-dev
+    needs_library zlib zlib1g-dev
+    needs_library libzstd libzstd-dev
     if [ "$want" = ci ]; then
         needs_program clang-format clang-format
         needs_program cppcheck cppcheck

@@ -25,6 +25,7 @@ void lull_place_free(struct lull_place *place)
         lull_archive_unref(place->archive);
     g_free(place->path);
     g_free(place->prefix);
+    g_free(place->file);
     g_free(place->metadata);
     g_free(place);
 }

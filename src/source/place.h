@@ -7,11 +7,15 @@
 #include "ctf/bytes.h"
 #include "source/archive.h"
 
+struct lull_file_kind;
+
 struct lull_place {
     char *path;                   /* for messages; within an archive behind the archive's own */
     struct lull_archive *archive; /* or NULL */
     char *prefix;                 /* of its members' names, "" or with a '/' at its end */
-    char *metadata;               /* contents of the file, once read */
+    const struct lull_file_kind *kind; /* of `file`, which is the trace; NULL: the directory is */
+    char *file;                        /* or NULL */
+    char *metadata;                    /* contents of the file, once read */
     gsize metadata_size;
     uint32_t root; /* which of the paths that were asked for it was found below */
 };

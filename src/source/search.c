@@ -1,9 +1,12 @@
-/* The search for traces. A directory that has metadata is a trace, and nothing below it is one. */
+/* The search for traces. A directory that has metadata is a trace, and nothing in or below it is
+ * one; elsewhere files of some kinds are. */
 #include "source/search.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "source/file_kinds.h"
 
 /* A trace lies at most this deep below the directory that was given. */
 #define MAX_DEPTH 8
@@ -42,6 +45,14 @@ static void add_place(struct lull_search *search, struct lull_place *place, char
     g_ptr_array_add(search->keys, key);
 }
 
+static void add_file(struct lull_search *search, struct lull_place *place, const char *name,
+                     const struct lull_file_kind *kind, char *key, uint32_t root)
+{
+    place->file = g_strdup(name);
+    place->kind = kind;
+    add_place(search, place, key, root);
+}
+
 static void add_error(struct lull_search *search, const char *path, int reason)
 {
     g_ptr_array_add(search->errors,
@@ -58,6 +69,23 @@ static char *file_key(const struct stat *st, const char *prefix)
 static int compare_names(gconstpointer a, gconstpointer b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The file `path`, if it is a trace. */
+static bool search_file(struct lull_search *search, GHashTable *seen, const char *path,
+                        const struct stat *st, uint32_t root)
+{
+    const struct lull_file_kind *kind = lull_file_kind_at(path);
+    if (kind == NULL)
+        return false;
+    g_autofree char *key = file_key(st, "");
+    if (seen != NULL && !g_hash_table_add(seen, g_strdup(key)))
+        return true;
+    const char *slash = strrchr(path, '/');
+    g_autofree char *dir = g_strndup(path, slash != NULL ? (size_t)(slash + 1 - path) : 0);
+    add_file(search, lull_place_new(dir, NULL, ""), slash != NULL ? slash + 1 : path, kind,
+             g_steal_pointer(&key), root);
+    return true;
 }
 
 /* Names in the directory, sorted; NULL with an error noted. LTTng keeps chunks that it is about to
@@ -108,8 +136,12 @@ static void search_directory(struct lull_search *search, GHashTable *seen, const
     for (guint i = 0; names != NULL && i < names->len; i++) {
         g_autofree char *child = g_build_filename(path, names->pdata[i], NULL);
         /* A name that cannot even be looked at is no directory that anybody meant. */
-        if (depth < MAX_DEPTH && stat(child, &st) == 0 && S_ISDIR(st.st_mode))
+        if (depth >= MAX_DEPTH || stat(child, &st) != 0)
+            continue;
+        if (S_ISDIR(st.st_mode))
             search_directory(search, seen, child, root, depth + 1);
+        else if (S_ISREG(st.st_mode))
+            search_file(search, seen, child, &st, root);
     }
 }
 
@@ -179,6 +211,8 @@ void lull_search_path(struct lull_search *search, const char *path, uint32_t roo
     struct stat st;
     if (stat(path, &st) != 0) {
         add_error(search, path, errno);
+    } else if (S_ISREG(st.st_mode) && search_file(search, NULL, path, &st, root)) {
+        return;
     } else if (S_ISREG(st.st_mode)) {
         search_archive(search, path, &st, root);
     } else if (!S_ISDIR(st.st_mode)) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ctf/metadata.h"
+#include "source/file_kinds.h"
 #include "source/search.h"
 #include "source/session_private.h"
 
@@ -141,20 +142,32 @@ void lull_session_trace_join(struct session_trace *trace)
     lull_session_trace_grow(trace);
 }
 
-/* `below` is the end of the first place's path. */
-static bool add_trace(struct lull_session *session, GPtrArray *places, const char *below,
+/* The end of a trace's path behind what was asked for. Nothing if the trace lies in several
+ * directories: none of them names it. */
+static const char *path_below(const char *path, const GPtrArray *places, const char *root)
+{
+    size_t length = places->len > 1 ? strlen(path) : strlen(root);
+    const char *below = places->len > 1 || strncmp(path, root, length) == 0 ? path + length : path;
+    while (*below == '/')
+        below++;
+    return below;
+}
+
+static bool add_trace(struct lull_session *session, GPtrArray *places, const char *root,
                       GError **error)
 {
     struct session_trace *trace = lull_session_trace_new(session);
-    trace->source = lull_ctf_source_open((struct lull_place *const *)places->pdata, places->len,
-                                         &trace->report, error);
+    struct lull_place *first = places->pdata[0];
+    trace->source = first->kind != NULL
+                        ? first->kind->open(first, &trace->report, error)
+                        : lull_ctf_source_open((struct lull_place *const *)places->pdata,
+                                               places->len, &trace->report, error);
     if (trace->source == NULL) {
         lull_session_trace_free(trace);
         return false;
     }
     struct lull_source *source = trace->source;
-    source->info.below =
-        source->info.path + (below - ((const struct lull_place *)places->pdata[0])->path);
+    source->info.below = path_below(source->info.path, places, root);
     lull_session_trace_join(trace);
     session->is_subscribed = false;
     session->is_started = false;
@@ -232,6 +245,12 @@ static void group_place(GPtrArray *groups, GHashTable *by_key, struct lull_place
 {
     size_t size;
     struct trace_group *group = NULL;
+    if (place->kind != NULL) { /* is a trace by itself */
+        group = group_new(NULL, 0);
+        g_ptr_array_add(group->places, place);
+        g_ptr_array_add(groups, group);
+        return;
+    }
     g_autofree char *text = lull_metadata_text(place->path, (const uint8_t *)place->metadata,
                                                place->metadata_size, &size, NULL);
     if (text != NULL) {
@@ -280,7 +299,8 @@ static bool read_metadata(struct adding *adding, struct lull_place *place, const
         adding->found[place->root]++;
         return false;
     }
-    if (lull_place_read(place, "metadata", &place->metadata, &place->metadata_size, &cause)) {
+    if (place->kind != NULL ||
+        lull_place_read(place, "metadata", &place->metadata, &place->metadata_size, &cause)) {
         g_hash_table_add(adding->session->directories, g_strdup(key));
         return true;
     }
@@ -290,18 +310,6 @@ static bool read_metadata(struct adding *adding, struct lull_place *place, const
                            cause->message));
     g_error_free(cause);
     return false;
-}
-
-/* The end of the first place's path behind what was asked for. Nothing if the trace lies in several
- * directories: none of them names it. */
-static const char *path_below(const GPtrArray *places, const char *root)
-{
-    const char *path = ((const struct lull_place *)places->pdata[0])->path;
-    size_t length = places->len > 1 ? strlen(path) : strlen(root);
-    const char *below = places->len > 1 || strncmp(path, root, length) == 0 ? path + length : path;
-    while (*below == '/')
-        below++;
-    return below;
 }
 
 static void add_groups(struct adding *adding, const struct lull_search *search,
@@ -319,8 +327,7 @@ static void add_groups(struct adding *adding, const struct lull_search *search,
         GError *error = NULL;
         GPtrArray *places = ((struct trace_group *)groups->pdata[i])->places;
         const struct lull_place *first = places->pdata[0];
-        bool done =
-            add_trace(adding->session, places, path_below(places, paths[first->root]), &error);
+        bool done = add_trace(adding->session, places, paths[first->root], &error);
         if (!done)
             note_error(adding, first->root, error);
         for (uint32_t k = 0; k < places->len; k++) {
@@ -348,9 +355,11 @@ static bool conclude(struct adding *adding, const char *const *paths, GError **e
             if (cause != NULL)
                 g_propagate_error(error, g_error_copy(cause));
             else
-                g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
-                            "%s: there is no trace in it (no file 'metadata' here or below)",
-                            paths[i]);
+                g_set_error(
+                    error, LULL_ERROR, LULL_ERROR_FORMAT,
+                    "%s: there is no trace in it (no file 'metadata' and no trace.dat here or "
+                    "below)",
+                    paths[i]);
         }
         g_clear_error(&adding->errors[i]);
     }

@@ -22,7 +22,9 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 import relay  # noqa: E402
+import tracedat  # noqa: E402
 
 FINDING = 77          # libFuzzer's exit code for a crash
 # Entropic scheduling takes longer than the targets do: they are large and have many features.
@@ -74,6 +76,40 @@ def periods():
     return [(before + "d(c) : $evt.z == 1\n" + text).encode() for text in texts]
 
 
+def made_file(**arguments):
+    """A writer of a small trace.dat with one class of events."""
+    writer = tracedat.Writer(page=512, **arguments)
+    writer.formats = [("made", tracedat.format_text("number", 100, [("int", "number", 4, 1),
+                                                                    ("__data_loc char[]", "text", 4, 0)]))]
+    writer.cmdlines = "4242 worker\n"
+    return writer
+
+
+def tracedats():
+    """Files of both versions, orders of bytes, plain and packed, with all that a page can hold."""
+    files = []
+    for arguments in ({"version": 6}, {"version": 7}, {"version": 7, "packing": "zlib"},
+                      {"version": 6, "big_endian": True}, {"version": 7, "long_bytes": 4}):
+        writer = made_file(**arguments)
+        record = writer.pack("HBBiiI", 100, 0, 0, 4242, 7, 16 | 5 << 16) + b"text\0"
+        page = writer.make_page(1000, [writer.event(5, record), writer.extend(1 << 30), writer.stamp(1 << 40),
+                                       writer.discarded(3, 12), writer.event(9, record, long=True), writer.padding()])
+        after = writer.make_page(1 << 41, [writer.event(0, record)], tracedat.MISSED | tracedat.STORED, 3)
+        writer.buffers = [("", "mono", {0: [page, after], 1: [page]}), ("other", "local", {0: [after]})]
+        writer.options = [(5, b"Linux box 6.1 x\0"), (14, writer.pack("IIQ", 1 << 20, 20, 0)), (7, b"-5\0")]
+        files.append(writer.write())
+    return files
+
+
+def formats():
+    """The texts of formats, behind a byte that says order and size of longs."""
+    text = made_file().formats[0][1].encode()
+    fields = [("char", "comm[16]", 16, 0), ("__rel_loc u32[]", "list", 4, 0), ("void *", "where", 8, 0),
+              ("unsigned long", "args[6]", 48, 0)]
+    other = tracedat.format_text("other", 5, fields).encode()
+    return [bytes([kind]) + which for kind in range(4) for which in (text, other)]
+
+
 def metadata(is_json):
     return [files["metadata"] for _, files in traces() if files["metadata"].startswith(b"\x1e") == is_json]
 
@@ -97,12 +133,14 @@ def conversations():
 # What the inputs of a target are made of, besides the files in seeds/NAME and regressions/NAME.
 MADE = {
     "filter": language,
+    "format": formats,
     "live": conversations,
     "index": lambda: files_of(lambda name: name.startswith("index")),
     "metadata": lambda: metadata(False),
     "metadata2": lambda: metadata(True),
     "period": periods,
     "stream": lambda: files_of(lambda name: "/" not in name and name != "metadata", b"\0"),
+    "tracedat": tracedats,
 }
 
 

@@ -1,0 +1,215 @@
+/* A trace.dat as a source: one trace, of one machine, with a stream for each CPU of each instance
+ * of the ring buffer. */
+#include <string.h>
+
+#include "source/file_kinds.h"
+#include "source/tracedat_stream.h"
+
+struct dat_source {
+    struct lull_source base;
+    struct lull_tracedat *file;
+    GPtrArray *streams; /* struct lull_tracedat_stream */
+    GPtrArray *texts;
+    const char *environment[16];
+    uint32_t fields_size;
+};
+
+/* ---- operations ---- */
+
+static void source_free(struct lull_source *base)
+{
+    struct dat_source *source = (struct dat_source *)base;
+    g_ptr_array_unref(source->streams);
+    g_ptr_array_unref(source->texts);
+    lull_tracedat_free(source->file);
+    g_free((char *)base->info.path);
+    g_free(source);
+}
+
+static void source_subscribe(struct lull_source *base,
+                             const struct lull_subscription *subscriptions, const int32_t *of_class,
+                             uint32_t max_fields_size, const struct lull_fields *const *extra,
+                             uint32_t max_extra_size)
+{
+    struct dat_source *source = (struct dat_source *)base;
+    uint32_t size = max_fields_size + max_extra_size;
+    lull_formats_subscribe(source->file->formats, subscriptions, of_class, max_fields_size, extra);
+    for (guint i = 0; i < source->streams->len; i++) {
+        struct lull_tracedat_stream *stream = source->streams->pdata[i];
+        g_free(stream->fields);
+        stream->fields = g_malloc0(MAX(size, 8));
+        stream->base.event.fields = stream->fields;
+    }
+}
+
+static const struct lull_format *format_at(const struct lull_source *base, uint32_t class_index)
+{
+    return ((const struct dat_source *)base)->file->formats->all->pdata[class_index];
+}
+
+static void source_each_field(const struct lull_source *base, uint32_t class_index,
+                              void (*visit)(void *user, const struct lull_field_info *field),
+                              void *user)
+{
+    lull_format_each_field(format_at(base, class_index), visit, user);
+}
+
+static bool source_describe(const struct lull_source *base, uint32_t class_index, const char *path,
+                            struct lull_field_type *type)
+{
+    return lull_format_describe(format_at(base, class_index), path, type);
+}
+
+static const struct lull_source_ops source_ops = {
+    .free = source_free,
+    .subscribe = source_subscribe,
+    .each_field = source_each_field,
+    .describe = source_describe,
+};
+
+/* ---- description ---- */
+
+/* Keeps `text` for the life of the source. */
+static const char *keep(struct dat_source *source, char *text)
+{
+    g_ptr_array_add(source->texts, text);
+    return text;
+}
+
+static void add_environment(struct dat_source *source, const char *key, const char *value)
+{
+    unsigned n = 0;
+    while (source->environment[n] != NULL)
+        n += 2;
+    g_assert(n + 3 <= G_N_ELEMENTS(source->environment));
+    source->environment[n] = key;
+    source->environment[n + 1] = value;
+    source->base.environment = source->environment;
+}
+
+/* "[local] global counter": the one in brackets; or a word that stands alone. */
+static const char *clock_name(struct dat_source *source)
+{
+    const char *text = source->file->clock != NULL ? source->file->clock : "";
+    const char *begin = strchr(text, '[');
+    size_t length = begin != NULL ? strcspn(begin + 1, "]") : strcspn(text, " \n");
+    return keep(source, g_strndup(begin != NULL ? begin + 1 : text, length));
+}
+
+/* "Linux HOST RELEASE VERSION MACHINE" */
+static void describe_system(struct dat_source *source)
+{
+    const char *uname = source->file->uname != NULL ? source->file->uname : "";
+    g_auto(GStrv) words = g_strsplit(uname, " ", 4);
+    if (g_strv_length(words) < 3 || *words[1] == '\0')
+        return;
+    source->base.hostname = keep(source, g_strdup(words[1]));
+    source->base.info.kernel = keep(source, g_strdup(words[2]));
+    add_environment(source, "sysname", keep(source, g_strdup(words[0])));
+    add_environment(source, "hostname", source->base.hostname);
+    add_environment(source, "kernel_release", source->base.info.kernel);
+}
+
+static void describe(struct dat_source *source)
+{
+    const struct lull_tracedat *file = source->file;
+    struct lull_trace *info = &source->base.info;
+    describe_system(source);
+    if (info->kernel == NULL)
+        info->kernel = "";
+    info->tracer = file->tool != NULL
+                       ? keep(source, g_strdup_printf("trace-cmd %s", g_strstrip(file->tool)))
+                       : "trace-cmd";
+    info->domain = "kernel";
+    info->name = info->process = "";
+    info->process_id = -1;
+    info->format = file->version == 6 ? "trace.dat 6" : "trace.dat 7";
+    info->clock_name = clock_name(source);
+    info->clock_frequency_hz = 1000000000;
+    info->clock_offset_ns = file->offset_ns;
+    info->directory_count = 1;
+    info->begin_ns = INT64_MAX;
+    info->end_ns = INT64_MIN;
+    add_environment(source, "domain", "kernel");
+    add_environment(source, "tracer_name", "trace-cmd");
+    add_environment(source, "clock", info->clock_name);
+}
+
+/* ---- opening ---- */
+
+static void free_stream(gpointer stream)
+{
+    lull_tracedat_stream_free(stream);
+}
+
+static void add_stream(struct dat_source *source, const struct lull_tracedat_buffer *buffer,
+                       uint32_t number, const struct lull_tracedat_cpu *cpu)
+{
+    struct lull_trace *info = &source->base.info;
+    if (cpu->size == 0)
+        return;
+    struct lull_tracedat_stream *stream =
+        lull_tracedat_stream_new(source->file, buffer, cpu, source->streams->len);
+    stream->base.class_id = number;
+    info->packet_count += lull_tracedat_pages_count(stream->pages);
+    info->size_bytes += cpu->size;
+    info->begin_ns = MIN(info->begin_ns, stream->base.begin_ns);
+    info->end_ns = MAX(info->end_ns, stream->base.end_ns);
+    g_ptr_array_add(source->streams, stream);
+}
+
+static void add_streams(struct dat_source *source)
+{
+    const struct lull_tracedat *file = source->file;
+    const struct lull_tracedat_buffer *first = NULL;
+    for (guint i = 0; i < file->buffers->len; i++) {
+        const struct lull_tracedat_buffer *buffer = file->buffers->pdata[i];
+        guint before = source->streams->len;
+        if (!lull_tracedat_is_readable(buffer)) {
+            lull_report_problem(file->report,
+                                "%s: buffer '%s' has pages of %u bytes, which cannot be; it is "
+                                "left out",
+                                file->path, buffer->name, buffer->page_bytes);
+            continue;
+        }
+        for (guint k = 0; k < buffer->cpus->len; k++)
+            add_stream(source, buffer, i,
+                       &g_array_index(buffer->cpus, struct lull_tracedat_cpu, k));
+        if (source->streams->len == before)
+            continue;
+        if (first != NULL && strcmp(first->clock, buffer->clock) != 0)
+            lull_report_problem(file->report,
+                                "%s: buffer '%s' was recorded with the clock '%s', buffer '%s' "
+                                "with '%s': their times cannot be compared",
+                                file->path, buffer->name, buffer->clock, first->name, first->clock);
+        first = first != NULL ? first : buffer;
+    }
+}
+
+struct lull_source *lull_tracedat_source_open(struct lull_place *place,
+                                              const struct lull_report *report, GError **error)
+{
+    g_autofree char *path = g_build_filename(place->path, place->file, NULL);
+    struct lull_bytes *bytes = NULL;
+    uint64_t size;
+    if (lull_place_bytes(place, place->file, &bytes, &size, error) != LULL_PLACE_FILE)
+        return NULL;
+    struct lull_tracedat *file = lull_tracedat_open(path, bytes, size, report, error);
+    if (file == NULL)
+        return NULL;
+    struct dat_source *source = g_new0(struct dat_source, 1);
+    source->base.ops = &source_ops;
+    source->base.info.path = g_steal_pointer(&path);
+    source->base.info.below = "";
+    source->file = file;
+    source->texts = g_ptr_array_new_with_free_func(g_free);
+    source->streams = g_ptr_array_new_with_free_func(free_stream);
+    lull_formats_finish(file->formats, &source->base);
+    describe(source);
+    add_streams(source);
+    source->base.classes = file->formats->classes;
+    source->base.n_classes = file->formats->all->len;
+    source->base.streams = (struct lull_source_stream **)source->streams->pdata;
+    source->base.n_streams = source->base.info.stream_count = source->streams->len;
+    return &source->base;
+}

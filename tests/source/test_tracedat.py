@@ -1,0 +1,345 @@
+#!/usr/bin/env python3
+# trace.dat: what trace-cmd itself reads in genuine recordings, old and new, Lull reads too; files whose pages were
+# made for it are read as they were made. See LULL, LULL_SAMPLES in tests/meson.build.
+import contextlib
+import datetime
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+from lib import tracedat
+from tap import Tap
+
+LULL = os.environ["LULL"]
+SAMPLES = os.path.join(os.environ["LULL_SAMPLES"], "tracedat")
+TRACEFS = "/sys/kernel/tracing"
+tap = Tap()
+
+
+def lull(*arguments):
+    done = subprocess.run([LULL, *arguments], capture_output=True, check=False, timeout=250)
+    return done.stdout.decode(errors="surrogateescape"), done.stderr.decode(errors="surrogateescape")
+
+
+def events_of(*arguments):
+    out, problems = lull("print", "--json", "--no-progress", *arguments)
+    return [json.loads(line) for line in out.splitlines()], problems
+
+
+# ---- against trace-cmd ----
+
+REPORT_LINE = re.compile(r"\s*(?:\S+:\s+)?.*?-(\d+)\s+\[(\d+)\]\s+(?:\S+\s+)?(\d+)\.(\d{9}): (\S+):\s*(.*)$", re.DOTALL)
+
+
+def report_of(text):
+    """(time, CPU, event, tid, fields) of each line of `trace-cmd report -R -t`."""
+    events = []
+    for line in text.splitlines():
+        match = REPORT_LINE.match(line)
+        if match:
+            tid, cpu, seconds, ns, name, fields = match.groups()
+            events.append((int(seconds) * 10**9 + int(ns), int(cpu), name, int(tid), fields))
+    return events
+
+
+# What trace-cmd shows in hexadecimal, as the events' own formats do.
+HEX_FIELDS = "sa_flags", "sa_handler"
+
+
+def is_same(field, value, told):
+    """Whether trace-cmd shows the value so."""
+    if told.startswith("ARRAY["):
+        octets = bytes(int(octet, 16) for octet in re.findall("[0-9a-f]{2}", told[5:]))
+        if isinstance(value, str):
+            return octets.split(b"\0")[0] == value.encode(errors="surrogateescape")
+        width = len(octets) // max(len(value), 1)
+        return all(int.from_bytes(octets[i * width:(i + 1) * width], "little") == number % (1 << 8 * width)
+                   for i, number in enumerate(value))
+    if isinstance(value, int):
+        return int(told, 16 if told.startswith("0x") or field in HEX_FIELDS else 10) == value
+    return told == (value if isinstance(value, str) else None)
+
+
+def difference(told, event):
+    """What is not the same, or None."""
+    time, cpu, name, tid, text = told
+    mine = event["time_ns"], event["cpu"], event["name"], event["context"]["common_pid"]
+    if (time, cpu, name, tid) != mine:
+        return f"{(time, cpu, name, tid)} != {mine}"
+    pattern = " ".join(re.escape(field) + "=(.*)" for field in event["fields"])
+    match = re.fullmatch(pattern, text, re.DOTALL)
+    if match is None:
+        return f"{name}: fields of {text!r} != {list(event['fields'])}"
+    for (field, value), shown in zip(event["fields"].items(), match.groups()):
+        if isinstance(value, int) and value > 1 << 63 and re.fullmatch(r"[A-Za-z_][\w.]*", shown):
+            continue  # an address of the kernel: trace-cmd shows the name of the function there
+        if not is_same(field, value, shown):
+            return f"{name}: {field}: {shown!r} != {value!r}"
+    return None
+
+
+def compare(name, report, path):
+    told = report_of(report)
+    mine, problems = events_of(path)
+    told.sort(key=lambda event: event[:2])
+    mine.sort(key=lambda event: (event["time_ns"], event["cpu"]))
+    tap.ok(len(told) > 0 and len(told) == len(mine), f"{name}: as many events as trace-cmd reports", len(told),
+           len(mine), problems)
+    wrong = [why for why in map(difference, told, mine) if why is not None]
+    tap.ok(not wrong, f"{name}: the same times, CPUs, tasks and fields", *wrong[:10])
+    tap.ok(not problems, f"{name}: no problem is told", problems)
+
+
+def test_samples():
+    with open(os.path.join(SAMPLES, "report.txt"), encoding="utf-8", errors="surrogateescape") as file:
+        report = file.read()
+    for name in "v6.dat", "v7.dat", "v7-zstd.dat":
+        compare(name, report, os.path.join(SAMPLES, name))
+    counts, _ = lull("info", "--events", "--json", os.path.join(SAMPLES, "v6.dat"))
+    told = report_of(report)
+    found = {entry["name"]: entry["count"] for entry in json.loads(counts)["events"]}
+    tap.ok(found == {name: sum(event[2] == name for event in told) for name in {event[2] for event in told}},
+           "events are counted as trace-cmd reports them", found)
+
+
+# ---- recording ----
+
+@contextlib.contextmanager
+def mounted():
+    if os.path.isdir(TRACEFS + "/instances"):
+        yield
+        return
+    subprocess.run(["mount", "-t", "tracefs", "nodev", TRACEFS], capture_output=True, check=False)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", TRACEFS], capture_output=True, check=False)
+
+
+@contextlib.contextmanager
+def instance(name):
+    """A ring buffer of our own; gone in any case."""
+    path = f"{TRACEFS}/instances/{name}"
+    os.mkdir(path)
+    try:
+        yield path
+    finally:
+        if os.path.isdir(path):
+            os.rmdir(path)
+
+
+def put(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def record(path, clock, out):
+    """Records a program that we start, and nothing else."""
+    program = "read go; sleep 0.01; ls / | wc -l; dd if=/dev/zero of=/dev/null count=20 2>/dev/null"
+    put(path + "/trace_clock", clock)
+    put(path + "/buffer_size_kb", "2048")
+    put(path + "/options/event-fork", "1")
+    with subprocess.Popen(["sh", "-c", program], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as child:
+        put(path + "/set_event_pid", str(child.pid))
+        for events in "sched", "raw_syscalls", "irq", "timer", "kmem/mm_page_alloc", "signal":
+            put(f"{path}/events/{events}/enable", "1")
+        child.communicate(b"go\n")
+    put(path + "/events/enable", "0")
+    return subprocess.run(["trace-cmd", "extract", "-B", os.path.basename(path), "-o", out], capture_output=True,
+                          cwd=os.path.dirname(out), check=False)
+
+
+def test_recording(clock):
+    name = f"{clock}: a recording made now"
+    if shutil.which("trace-cmd") is None:
+        tap.skip(name, "trace-cmd is not installed")
+        return
+    with tempfile.TemporaryDirectory() as folder, mounted():
+        out = os.path.join(folder, "trace.dat")
+        try:
+            with instance(f"lull-test-{os.getpid()}") as path:
+                done = record(path, clock, out)
+        except OSError as why:
+            tap.skip(name, f"the kernel refuses: {why}")
+            return
+        if done.returncode != 0 or not os.path.exists(out):
+            tap.skip(name, f"trace-cmd refuses: {done.stderr.decode(errors='replace').strip()}")
+            return
+        report = subprocess.run(["trace-cmd", "report", "-R", "-t", "-i", out], capture_output=True, check=True).stdout
+        compare(name, report.decode(errors="surrogateescape"), folder)
+
+
+# ---- files made for it ----
+
+FIELDS = [("int", "number", 4, 1), ("char", "word[6]", 6, 0)]
+SPARSE = [("__data_loc char[]", "text", 4, 0), ("u64", "wide", 8, 0)]
+
+
+def number_event(writer, number, word=b"word"):
+    return writer.pack("HBBii6s", 100, 1, 2, 4242, number, word)
+
+
+def sparse_event(writer, text, wide):
+    return writer.pack("HBBiIxxxxQ", 200, 0, 0, 7, 24 | len(text) + 1 << 16, wide) + text + b"\0"
+
+
+def make_writer(**arguments):
+    writer = tracedat.Writer(**arguments)
+    writer.formats = [("made", tracedat.format_text("number", 100, FIELDS)),
+                      ("ftrace", tracedat.format_text("sparse", 200, SPARSE))]
+    writer.options = [(5, b"Linux box 6.1.0 #1 x86_64\0"), (4, b"local [mono] global\0")]
+    return writer
+
+
+def write_file(folder, writer, name="trace.dat"):
+    path = os.path.join(folder, name)
+    with open(path, "wb") as file:
+        file.write(writer.write())
+    return path
+
+
+def brief(events):
+    """(time, CPU, number or text)"""
+    return [(event["time_ns"], event["cpu"], event["fields"].get("number", event["fields"].get("text")))
+            for event in events]
+
+
+def made_pages(w):
+    """Pages with all that a ring buffer has between events, and what is in them."""
+    second = 1000 * 10**9
+    stamp = second + 5 * 10**9
+    pages = [
+        w.make_page(second, [w.event(0, number_event(w, 1)), w.discarded(10, 16), w.event(5, number_event(w, -2)),
+                             w.extend(3 << 27 | 9), w.event(1, number_event(w, 3), long=True)]),
+        w.make_page(second + 10**9, [w.event(7, sparse_event(w, b"hello", 2**63)), w.padding()]),
+        w.make_page(second + 2 * 10**9, []),
+        w.make_page(second + 3 * 10**9, [w.stamp(stamp), w.event(1, number_event(w, 4))], tracedat.MISSED),
+        w.make_page(stamp + 10, [w.event(1, number_event(w, 5))], tracedat.MISSED | tracedat.STORED, 77)]
+    events = [(second, 1), (second + 15, -2), (second + 15 + (3 << 27 | 9) + 1, 3), (second + 10**9 + 7, "hello"),
+              (stamp + 1, 4), (stamp + 11, 5)]
+    return pages, events
+
+
+def test_made(folder, **arguments):
+    name = " ".join(f"{key} {value}" for key, value in arguments.items())
+    writer = make_writer(**arguments)
+    pages, expected = made_pages(writer)
+    other = [writer.make_page(1000 * 10**9 + 3, [writer.event(0, number_event(writer, 100))])]
+    writer.buffers = [("", "mono", {0: pages, 2: other})]
+    path = write_file(folder, writer)
+    events, problems = events_of(path)
+    wanted = sorted([(time, 0, what) for time, what in expected] + [(1000 * 10**9 + 3, 2, 100)],
+                    key=lambda event: event[:2])
+    tap.ok(brief(events) == wanted, f"{name}: events are as they were written", brief(events), wanted)
+    tap.ok(all(event["context"] == {"common_flags": 1, "common_preempt_count": 2, "common_pid": 4242} and
+               event["fields"]["word"] == "word" for event in events if event["name"] == "number") and
+           [event["fields"] for event in events if event["name"] == "sparse"] == [{"text": "hello", "wide": 2**63}],
+           f"{name}: fields are as they were written", events)
+    lost = json.loads(lull("info", "--json", path)[0])["lost"]
+    tap.ok((lost["events"], lost["packets"]) == (77, 1) and
+           [(loss["begin_ns"], loss["end_ns"]) for loss in lost["intervals"]] ==
+           [(1002 * 10**9, 1003 * 10**9), (1005 * 10**9 + 1, 1005 * 10**9 + 10)],
+           f"{name}: what a page says was lost before it is told", lost)
+    begin = datetime.datetime.fromtimestamp(1001, datetime.timezone.utc).isoformat()
+    later, _ = events_of("--begin", begin[:19] + "Z", path)
+    tap.ok(brief(later) == [event for event in wanted if event[0] >= 1001 * 10**9],
+           f"{name}: a begin leaves out what is before", brief(later))
+    named, _ = events_of("--filter", "number == -2 || text == \"hello\"", path)
+    tap.ok([event[2] for event in brief(named)] == [-2, "hello"], f"{name}: fields are filtered", brief(named))
+
+
+def test_options(folder):
+    writer = make_writer()
+    writer.buffers = [("", "x86-tsc", {0: [writer.make_page(3000, [writer.event(0, number_event(writer, 1))])]})]
+    writer.options += [(14, writer.pack("IIQ", 3 << 10, 11, 0))]  # 3 * 1024 / 2048 = 1.5 ns
+    events, _ = events_of(write_file(folder, writer))
+    tap.ok(brief(events) == [(4500, 0, 1)], "cycles become nanoseconds", brief(events))
+    writer.options += [(7, b"-500\0")]
+    events, _ = events_of(write_file(folder, writer))
+    tap.ok(brief(events) == [(4000, 0, 1)], "an offset is added", brief(events))
+    writer.options += [(1, b"0x10\0")]
+    events, _ = events_of(write_file(folder, writer))
+    tap.ok(brief(events) == [(20000, 0, 1)], "a date, in microseconds, is added", brief(events))
+
+
+def test_instances(folder):
+    for version in 6, 7:
+        writer = make_writer(version=version)
+
+        def page(number, made_by=writer):
+            return [made_by.make_page(number, [made_by.event(0, number_event(made_by, number))])]
+
+        writer.buffers = [("", "mono", {0: page(10), 1: page(20)}), ("second", "mono", {0: page(15), 1: page(25)})]
+        events, problems = events_of(write_file(folder, writer))
+        tap.ok(brief(events) == [(10, 0, 10), (15, 0, 15), (20, 1, 20), (25, 1, 25)] and not problems,
+               f"version {version}: all instances are read", brief(events), problems)
+    writer.buffers[1] = ("second", "global", writer.buffers[1][2])
+    _, problems = events_of(write_file(folder, writer))
+    tap.ok("cannot be compared" in problems, "instances with different clocks: that is said", problems)
+
+
+def test_places(folder):
+    writer = make_writer()
+    writer.buffers = [("", "mono", {0: [writer.make_page(5, [writer.event(0, number_event(writer, 1))])]})]
+    os.makedirs(os.path.join(folder, "deep", "er"))
+    path = write_file(folder, writer, "deep/er/any.name")
+    for place in path, os.path.join(folder, "deep"):
+        events, _ = events_of(place)
+        tap.ok(brief(events) == [(5, 0, 1)], f"a trace is found by what it is: {os.path.relpath(place, folder)}", events)
+    twice, _ = events_of(path, os.path.join(folder, "deep"))
+    tap.ok(len(twice) == 1, "the same file is not read twice", twice)
+
+
+def test_damage(folder):
+    writer = make_writer()
+    pages, _ = made_pages(writer)
+    first = writer.buffers = [("", "mono", {0: pages})]
+    whole = writer.write()
+    out, problems = events_of(write_file(folder, writer))
+    path = os.path.join(folder, "cut.dat")
+    for size in range(0, len(whole), 397):
+        with open(path, "wb") as file:
+            file.write(whole[:size])
+        done = subprocess.run([LULL, "print", "--no-progress", path], capture_output=True, check=False, timeout=60)
+        if done.returncode not in (0, 1) or not done.stderr:
+            tap.ok(False, f"a file cut at byte {size} is told", done)
+            return
+    tap.ok(True, "a cut file is told, wherever the cut is")
+    pages[0] = pages[0][:8] + struct.pack("<Q", 4090) + pages[0][16:]
+    writer.buffers = first
+    events, problems = events_of(write_file(folder, writer))
+    tap.ok([event[2] for event in brief(events)] == ["hello", 4, 5] and "more events than fit" in problems,
+           "after a damaged page the next one is read", brief(events), problems)
+    pages[0] = writer.make_page(1, [writer.event(0, writer.pack("HBBi", 999, 0, 0, 0)),
+                                    writer.event(1, number_event(writer, 8)),
+                                    writer.event(1, writer.pack("HBBi", 100, 0, 0, 0)),
+                                    writer.event(1, number_event(writer, 9))])
+    events, problems = events_of(write_file(folder, writer))
+    tap.ok([event[2] for event in brief(events)] == [8, "hello", 4, 5] and "number 999" in problems and
+           "shorter than its format" in problems, "unknown and short events are left out, and told", brief(events),
+           problems)
+
+
+def main():
+    tap.run("samples", test_samples)
+    for clock in "local", "mono":
+        tap.run("recording", test_recording, clock)
+    with tempfile.TemporaryDirectory() as folder:
+        for arguments in ({"version": 6}, {"version": 7}, {"version": 7, "packing": "zlib"},
+                          {"version": 6, "big_endian": True}, {"version": 7, "big_endian": True, "packing": "zlib"},
+                          {"version": 7, "page": 65536}, {"version": 6, "long_bytes": 4},
+                          {"version": 7, "big_endian": True, "long_bytes": 4, "page": 65536}):
+            tap.run("made", lambda given: test_made(folder, **given), arguments)
+    for function in test_options, test_instances, test_places, test_damage:
+        with tempfile.TemporaryDirectory() as folder:
+            tap.run(function.__name__, function, folder)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

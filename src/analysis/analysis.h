@@ -48,6 +48,7 @@ struct lull_question_params {
     int64_t min_ns, max_ns; /* durations or latencies outside are left out; INT64_MIN, INT64_MAX */
     int64_t min_bytes, max_bytes;
     uint32_t limit;           /* rows of a top; 0: all */
+    uint32_t list_limit;      /* of what is told whole unless less is asked for, as a log; 0: all */
     uint32_t freq_resolution; /* linear bins, at least 1 */
     bool freq_uniform;        /* the same bins for all histograms of an analysis */
     bool freq_series;         /* and in one table, a column each */
@@ -116,6 +117,11 @@ bool lull_params_want_task(const struct lull_question_params *params,
 bool lull_params_want_cpu(const struct lull_question_params *params, uint32_t host, int32_t cpu);
 bool lull_params_want_duration(const struct lull_question_params *params, int64_t duration_ns);
 
+/* How many of n things that are told whole unless less is asked for; if not all, a note says how
+ * many `what` (a plural) are left out. Like all notes, before the first table. */
+uint64_t lull_params_listed(const struct lull_question_params *params, uint64_t n, const char *what,
+                            struct lull_sink *sink);
+
 /* PROCESS cell of a task with the name it has at that time. */
 struct lull_cell lull_cell_task(const struct lull_model *model, uint32_t task, int64_t time_ns,
                                 bool with_pid);
@@ -134,6 +140,10 @@ struct lull_model *lull_runner_model(struct lull_runner *runner);
  * slices of slice_ns (0: one). Events before begin_ns are read, so that the state is known. */
 void lull_runner_range(struct lull_runner *runner, int64_t begin_ns, int64_t end_ns,
                        int64_t slice_ns);
+
+/* Before lull_runner_range(): its end_ns, not INT64_MAX, is the last moment in the range, as that
+ * of lttng-analyses, not the first behind it. */
+void lull_runner_include_end(struct lull_runner *runner);
 
 /* Windows that others open and close while reading, such as the period engine: any number at once.
  * open: the event at begin_ns is the first in it. close: the event at end_ns is not in it; `window`

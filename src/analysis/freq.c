@@ -518,11 +518,16 @@ static void freq_emit(struct lull_analysis *analysis, const struct lull_window *
     const bool has_frequencies = knows_frequencies(freq);
     if (has_frequencies) {
         note_unknown(freq, sink);
-        emit_levels(freq, &freq->frequencies, 0, &frequency_class, frequency_row, sink);
     } else {
         sink->note(sink, "no event told the frequency of a CPU: neither frequencies nor cycles are "
                          "known");
     }
+    const bool has_log = analysis->params->sections & LULL_SECTION_LOG;
+    const uint64_t n_log =
+        has_log ? lull_params_listed(analysis->params, freq->log.count, "rows of the log", sink)
+                : 0;
+    if (has_frequencies)
+        emit_levels(freq, &freq->frequencies, 0, &frequency_class, frequency_row, sink);
     emit_levels(freq, &freq->states, 0, &state_class, state_row, sink);
     if (has_frequencies) {
         sink->table(sink,
@@ -530,11 +535,9 @@ static void freq_emit(struct lull_analysis *analysis, const struct lull_window *
                         .class = &task_class, .n_rows = n_tasks, .row = task_row, .user = freq});
         emit_levels(freq, &freq->task_levels, n_tasks, &task_level_class, task_level_row, sink);
     }
-    if (analysis->params->sections & LULL_SECTION_LOG)
-        sink->table(sink, &(struct lull_result_table){.class = &log_class,
-                                                      .n_rows = freq->log.count,
-                                                      .row = log_row,
-                                                      .user = &freq});
+    if (has_log)
+        sink->table(sink, &(struct lull_result_table){
+                              .class = &log_class, .n_rows = n_log, .row = log_row, .user = &freq});
 }
 
 static void freq_free(struct lull_analysis *analysis)

@@ -204,6 +204,8 @@ static void io_emit(struct lull_analysis *analysis, const struct lull_window *wi
     note(sink, io->disks.n_unmeasured,
          "block requests are not measured, as their issue was not seen; their sectors count");
     note(sink, io->usage.n_untold, "calls moved bytes that the trace does not tell");
+    const uint64_t n_log =
+        lull_params_listed(analysis->params, io->log.calls.count, "calls of the log", sink);
     if (sections & LULL_SECTION_USAGE)
         io_usage_emit(io, window->end_ns, sink);
     if (sections & LULL_SECTION_STATS)
@@ -213,7 +215,7 @@ static void io_emit(struct lull_analysis *analysis, const struct lull_window *wi
     if (sections & LULL_SECTION_FREQ)
         io_latency_emit_freq(io, sink);
     if (sections & LULL_SECTION_LOG)
-        io_log_emit(io, sink);
+        io_log_emit(io, n_log, sink);
 }
 
 static const char *const tags[] = {"io", "syscall", "stats", "freq", "log", "top", NULL};

@@ -165,7 +165,7 @@ void io_latency_emit_freq(struct io_analysis *io, struct lull_sink *sink);
 void io_log_call(struct io_analysis *io, const struct io_call *call);
 void io_log_close(struct io_analysis *io);
 void io_log_emit_top(struct io_analysis *io, struct lull_sink *sink);
-void io_log_emit(struct io_analysis *io, struct lull_sink *sink);
+void io_log_emit(struct io_analysis *io, uint64_t n_rows, struct lull_sink *sink);
 void io_log_free(struct io_analysis *io);
 
 extern const struct lull_result_class io_per_process_class, io_per_file_class, io_per_netif_class,

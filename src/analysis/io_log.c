@@ -165,11 +165,10 @@ void io_log_emit_top(struct io_analysis *io, struct lull_sink *sink)
     }
 }
 
-void io_log_emit(struct io_analysis *io, struct lull_sink *sink)
+void io_log_emit(struct io_analysis *io, uint64_t n_rows, struct lull_sink *sink)
 {
     const struct call_table table = {io, io->log.calls.items};
-    sink->table(sink, &(struct lull_result_table){.class = &io_log_class,
-                                                  .n_rows = io->log.calls.count,
-                                                  .row = call_row,
-                                                  .user = &table});
+    sink->table(sink,
+                &(struct lull_result_table){
+                    .class = &io_log_class, .n_rows = n_rows, .row = call_row, .user = &table});
 }

@@ -330,6 +330,7 @@ static const struct lull_result_class vector_log_class = {
 struct log {
     const struct irq_analysis *irq;
     LULL_VEC(uint32_t) rows; /* indices in the log */
+    uint64_t n_shown;
 };
 
 static void log_row(const void *user, uint64_t row, struct lull_cell *cells)
@@ -358,20 +359,28 @@ static void log_row(const void *user, uint64_t row, struct lull_cell *cells)
         *cells = lull_cell_task(irq->head.model, entry->task, entry->end_ns, false);
 }
 
-static void emit_log(const struct irq_analysis *irq, bool of_vectors, struct lull_sink *sink)
+/* Of handlers of interrupts, or of vectors. */
+static void gather_log(struct log *log, bool of_vectors, struct lull_sink *sink)
 {
-    struct log log = {.irq = irq};
+    const struct irq_analysis *irq = log->irq;
     for (uint32_t i = 0; i < irq->log.count; i++)
         if ((irq->sources.items[irq->log.items[i].source].kind > LULL_HANDLER_SOFTIRQ) ==
             of_vectors)
-            lull_vec_push(&log.rows, i);
-    if (log.rows.count || !of_vectors)
+            lull_vec_push(&log->rows, i);
+    log->n_shown = lull_params_listed(
+        irq->head.params, log->rows.count,
+        of_vectors ? "rows of the log of timers and vectors" : "rows of the log", sink);
+}
+
+static void emit_log(struct log *log, bool of_vectors, struct lull_sink *sink)
+{
+    if (log->rows.count || !of_vectors)
         sink->table(
             sink, &(struct lull_result_table){.class = of_vectors ? &vector_log_class : &log_class,
-                                              .n_rows = log.rows.count,
+                                              .n_rows = log->n_shown,
                                               .row = log_row,
-                                              .user = &log});
-    lull_vec_free(&log.rows);
+                                              .user = log});
+    lull_vec_free(&log->rows);
 }
 
 /* ---- summary of a window ---- */
@@ -446,13 +455,16 @@ static void irq_emit(struct lull_analysis *analysis, const struct lull_window *w
 {
     const struct irq_analysis *irq = (const struct irq_analysis *)analysis;
     const struct lull_question_params *params = analysis->params;
+    struct log logs[2] = {{.irq = irq}, {.irq = irq}};
+    for (int i = 0; i < 2 && (params->sections & LULL_SECTION_LOG); i++)
+        gather_log(&logs[i], i == 1, sink);
     if (params->sections & LULL_SECTION_STATS)
         emit_stats(irq, sink);
     if (params->sections & LULL_SECTION_FREQ)
         emit_freq(irq, sink);
     if (params->sections & LULL_SECTION_LOG) {
-        emit_log(irq, false, sink);
-        emit_log(irq, true, sink);
+        emit_log(&logs[0], false, sink);
+        emit_log(&logs[1], true, sink);
     }
     if (params->is_lami && params->has_windows)
         sink->table(sink,

@@ -41,6 +41,19 @@ bool lull_params_want_duration(const struct lull_question_params *params, int64_
     return duration_ns >= params->min_ns && duration_ns <= params->max_ns;
 }
 
+uint64_t lull_params_listed(const struct lull_question_params *params, uint64_t n, const char *what,
+                            struct lull_sink *sink)
+{
+    if (params->list_limit == 0 || n <= params->list_limit) {
+        return n;
+    }
+    g_autofree char *note =
+        g_strdup_printf("--limit %u: %" G_GUINT64_FORMAT " more %s are not shown",
+                        params->list_limit, n - params->list_limit, what);
+    sink->note(sink, note);
+    return params->list_limit;
+}
+
 struct lull_cell lull_cell_task(const struct lull_model *model, uint32_t task, int64_t time_ns,
                                 bool with_pid)
 {

@@ -48,6 +48,7 @@ struct lull_runner {
     bool has_range; /* a range was asked for, and it is not over */
     int64_t begin_ns, end_ns, slice_ns;
     bool is_in_range;       /* the window of the range is open */
+    bool is_end_within;     /* end_ns is 1 ns behind the last moment that was asked for */
     uint32_t range_handle;  /* that window */
     int64_t slice_begin_ns; /* its begin */
 };
@@ -238,7 +239,7 @@ static int64_t range_end(const struct lull_runner *runner)
     if (!runner->session) {
         lull_model_range(runner->model, &begin_ns, &last_ns);
     }
-    return MIN(last_ns, runner->end_ns);
+    return MIN(last_ns, runner->end_ns - runner->is_end_within);
 }
 
 /* The range begins, before an event at time_ns or, without one, at the end of reading. */
@@ -293,11 +294,17 @@ static void set_alarm(struct lull_runner *runner)
     lull_model_set_alarm(runner->model, MIN(next_ns, INT64_MAX - 1), pass_edge, runner);
 }
 
+void lull_runner_include_end(struct lull_runner *runner)
+{
+    runner->is_end_within = true;
+}
+
 void lull_runner_range(struct lull_runner *runner, int64_t begin_ns, int64_t end_ns,
                        int64_t slice_ns)
 {
     runner->has_range = true;
     runner->begin_ns = begin_ns;
+    end_ns += runner->is_end_within;
     runner->end_ns = end_ns;
     runner->slice_ns = slice_ns;
     if (runner->session) {

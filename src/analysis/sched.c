@@ -449,6 +449,8 @@ static void sched_emit(struct lull_analysis *analysis, const struct lull_window 
 {
     struct sched *sched = (struct sched *)analysis;
     const unsigned sections = analysis->params->sections;
+    const uint64_t n_log =
+        lull_params_listed(analysis->params, sched->log.count, "waits of the log", sink);
     if (sections & LULL_SECTION_STATS) {
         emit_stats(sched, sink);
     }
@@ -456,7 +458,7 @@ static void sched_emit(struct lull_analysis *analysis, const struct lull_window 
         emit_freq(sched, sink);
     }
     if (sections & LULL_SECTION_LOG) {
-        emit_waits(sched, &log_class, sched->log.items, sched->log.count, sink);
+        emit_waits(sched, &log_class, sched->log.items, n_log, sink);
     }
     if (sections & LULL_SECTION_TOP) {
         emit_waits(sched, &top_class, sched->top.items, sched->top.count, sink);

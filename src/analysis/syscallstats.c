@@ -529,14 +529,17 @@ static void syscallstats_emit(struct lull_analysis *analysis, const struct lull_
                             stats->n_unmeasured);
         sink->note(sink, note);
     }
-    if (analysis->params->is_report)
+    const bool is_report = analysis->params->is_report;
+    const uint64_t n_callers =
+        is_report ? limited(stats, stats->callers.count)
+                  : lull_params_listed(analysis->params, stats->callers.count, "tasks", sink);
+    if (is_report)
         emit_totals(stats, sink);
-    for (size_t i = 0; !analysis->params->is_report && i < stats->callers.count; i++)
+    for (size_t i = 0; !is_report && i < n_callers; i++)
         emit_caller(stats, &stats->callers.items[i], sink);
-    sink->table(sink, &(struct lull_result_table){.class = &total_class,
-                                                  .n_rows = limited(stats, stats->callers.count),
-                                                  .row = total_row,
-                                                  .user = stats});
+    sink->table(sink,
+                &(struct lull_result_table){
+                    .class = &total_class, .n_rows = n_callers, .row = total_row, .user = stats});
     if (analysis->params->is_lami && analysis->params->has_windows)
         sink->table(sink, &(struct lull_result_table){.class = &summary_class,
                                                       .n_rows = stats->callers.count,

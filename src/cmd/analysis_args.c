@@ -96,16 +96,18 @@ static bool parse_size(const struct lull_args *args, const char *name, int64_t *
     return false;
 }
 
-static bool parse_limit(const struct lull_args *args, uint32_t *limit, GError **error)
+/* Programs that read lttng-analyses expect a log to be whole. */
+static bool parse_limit(const struct lull_args *args, struct lull_question_params *params,
+                        GError **error)
 {
     const char *given = text(args, "limit");
     guint64 number;
-    *limit = DEFAULT_LIMIT;
+    params->limit = DEFAULT_LIMIT;
     if (!given) {
         return true;
     }
     if (strcmp(given, "unlimited") == 0) {
-        *limit = 0;
+        params->limit = 0;
         return true;
     }
     if (!g_ascii_string_to_unsigned(given, 10, 0, UINT32_MAX, &number, NULL)) {
@@ -113,7 +115,8 @@ static bool parse_limit(const struct lull_args *args, uint32_t *limit, GError **
                     "--limit takes a whole number from 0, or unlimited, not “%s”", given);
         return false;
     }
-    *limit = (uint32_t)number;
+    params->limit = (uint32_t)number;
+    params->list_limit = params->is_lami || lull_args_is_dropin(args) ? 0 : params->limit;
     return true;
 }
 
@@ -181,7 +184,7 @@ bool lull_analysis_question_parse(struct lull_analysis_question *question,
         !lull_args_duration(args, "refresh", 1e9, &question->slice_ns, error) ||
         !parse_size(args, "minsize", &params->min_bytes, error) ||
         !parse_size(args, "maxsize", &params->max_bytes, error) ||
-        !parse_limit(args, &params->limit, error) || !parse_freq(args, params, error)) {
+        !parse_limit(args, params, error) || !parse_freq(args, params, error)) {
         return false;
     }
     if (text(args, "refresh") && question->slice_ns == 0) {

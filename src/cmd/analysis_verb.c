@@ -48,15 +48,16 @@ struct followed {
 
 static void set_periods(const struct lull_analysis_question *question, struct lull_session *session,
                         struct lull_runner *runner, int64_t begin_ns, int64_t end_ns,
-                        struct followed *followed)
+                        bool is_end_within, struct followed *followed)
 {
+    const int64_t behind_ns = end_ns + is_end_within;
     if (!question->asked) {
         followed->windows =
-            lull_period_windows_new(runner, session, question->periods, begin_ns, end_ns);
+            lull_period_windows_new(runner, session, question->periods, begin_ns, behind_ns);
         return;
     }
     followed->tracker = lull_period_tracker_new(question->periods, session, NULL, NULL);
-    lull_period_tracker_limit(followed->tracker, begin_ns, end_ns);
+    lull_period_tracker_limit(followed->tracker, begin_ns, behind_ns);
     question->asked->tracker = followed->tracker;
     lull_runner_range(runner, begin_ns, end_ns, 0);
 }
@@ -70,18 +71,19 @@ static bool set_windows(const struct lull_args *args, struct lull_session *sessi
     if (!lull_args_range(args, session, &begin_ns, &end_ns, error)) {
         return false;
     }
-    /* The end of lttng-analyses is within the range. */
-    if (lull_args_is_dropin(args) && end_ns < INT64_MAX) {
-        end_ns++;
-    }
     if (question->slice_ns > 0 && lull_runner_coverage(runner, &first_ns, &last_ns) &&
         (MIN(end_ns, last_ns) - MAX(begin_ns, first_ns)) / question->slice_ns >= MAX_SLICES) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                     "--refresh: that would be more than %d slices of the time range", MAX_SLICES);
         return false;
     }
+    /* The end of lttng-analyses is within the range. */
+    const bool is_end_within = lull_args_is_dropin(args) && end_ns < INT64_MAX;
+    if (is_end_within) {
+        lull_runner_include_end(runner);
+    }
     if (question->periods) {
-        set_periods(question, session, runner, begin_ns, end_ns, followed);
+        set_periods(question, session, runner, begin_ns, end_ns, is_end_within, followed);
     } else {
         lull_runner_range(runner, begin_ns, end_ns, question->slice_ns);
     }

@@ -4,7 +4,7 @@
 #define LULL_CMD_ANALYSIS_VERB_H
 
 #include "analysis/analysis.h"
-#include "cmd/verb.h"
+#include "cmd/period_args.h"
 
 struct lull_result_view;
 struct lull_analysis_question;
@@ -60,17 +60,6 @@ extern const char *const lull_analysis_common[];
                 "seconds)"                                                                         \
     }
 
-#define LULL_OPTIONS_PERIOD(period_help)                                                           \
-    {.name = "period",                                                                             \
-     .kind = LULL_OPTION_TEXTS,                                                                    \
-     .argument = "DEFINITION",                                                                     \
-     .help = period_help "; 'lull help periods' describes the language"},                          \
-    {                                                                                              \
-        .name = "period-captures", .kind = LULL_OPTION_TEXTS, .argument = "CAPTURES",              \
-        .help = "values of the events that open and close a period, as in 'req : id = $evt.id : "  \
-                "$evt.ret'"                                                                        \
-    }
-
 /* What lttng-analyses had before --period. */
 #define LULL_OPTIONS_OLD_PERIOD                                                                    \
     {.name = "period-begin",                                                                       \
@@ -112,11 +101,14 @@ extern const char *const lull_analysis_common[];
     LULL_OPTION_REFRESH, LULL_OPTIONS_PERIOD("one result for each instance of this period"),       \
         LULL_OPTIONS_PEER
 
-#define LULL_OPTION_LIMIT                                                                          \
+#define LULL_OPTION_LIMIT_TO(limited)                                                              \
     {                                                                                              \
         .name = "limit", .letter = 'n', .kind = LULL_OPTION_TEXT, .argument = "N",                 \
-        .help = "at most N rows of a top, 10 if not given; 0 or unlimited: all"                    \
+        .help = "at most N " limited "; 0 or unlimited: all"                                       \
     }
+#define LULL_OPTION_LIMIT LULL_OPTION_LIMIT_TO("rows of a top, 10 if not given")
+#define LULL_OPTION_LIMIT_LOG                                                                      \
+    LULL_OPTION_LIMIT_TO("rows of a top, 10 if not given, and of the log, all if not given")
 
 #define LULL_OPTIONS_DURATION                                                                      \
     {.name = "min",                                                                                \

@@ -200,14 +200,9 @@ static bool show(const struct lull_args *args, const struct lull_path *path, GEr
 
 static bool check_usage(const struct lull_args *args, GError **error)
 {
-    static const char *const of_periods[] = {"period-captures", "select"};
-    for (size_t i = 0; i < G_N_ELEMENTS(of_periods); i++) {
-        if (lull_args_text(args, of_periods[i])) {
-            g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "--%s needs a --period",
-                        of_periods[i]);
-            return false;
-        }
-    }
+    struct lull_periods *none; /* there is no --period here */
+    if (!lull_asked_periods(args, &none, error))
+        return false;
     if (lull_args_flag(args, "each") || lull_args_flag(args, "aggregate") ||
         lull_args_number(args, "slowest") >= 0 || lull_args_number(args, "instance") >= 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,

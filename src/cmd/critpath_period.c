@@ -214,6 +214,7 @@ static bool show(struct lull_asked *asked, enum choice choice, GError **error)
     lull_asked_find_paths(asked, asked->wanted, asked->n_wanted);
     const struct lull_instance_paths paths = {
         .session = asked->session,
+        .sync = asked->sync,
         .model = asked->model,
         .instances = asked->instances,
         .portions = asked->portions,

@@ -20,22 +20,16 @@ bool lull_asked_check_events(const struct lull_session *session, GError **error)
 
 /* ---- definitions ---- */
 
-static bool parse_periods(struct lull_asked *asked, GError **error)
+bool lull_asked_periods(const struct lull_args *args, struct lull_periods **periods, GError **error)
 {
-    const char *const *definitions = lull_args_texts(asked->args, "period");
-    const char *const *captures = lull_args_texts(asked->args, "period-captures");
-    const char *select = lull_args_text(asked->args, "select");
-    if (!definitions && (captures || select)) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "--%s needs a --period",
-                    captures ? "period-captures" : "select");
+    const char *select = lull_args_text(args, "select");
+    if (!lull_args_periods(args, periods, error))
+        return false;
+    if (select && !*periods) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "--select needs a --period");
         return false;
     }
-    if (!definitions)
-        return true;
-    asked->periods = lull_periods_parse(definitions, captures, error);
-    if (!asked->periods)
-        return false;
-    if (select && lull_periods_find(asked->periods, select, strlen(select)) == LULL_NO_PERIOD) {
+    if (select && lull_periods_find(*periods, select, strlen(select)) == LULL_NO_PERIOD) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "--select: there is no period named “%s”",
                     select);
         return false;
@@ -138,7 +132,7 @@ bool lull_asked_read(struct lull_asked *asked, const struct lull_args *args, int
 {
     *asked = (struct lull_asked){.args = args};
     *status = 2;
-    if (!parse_periods(asked, error))
+    if (!lull_asked_periods(args, &asked->periods, error))
         return false;
     *status = 1;
     asked->session = lull_args_open_traces(args, error);

@@ -5,6 +5,7 @@
 
 #include "analysis/requests.h"
 #include "cmd/join_args.h"
+#include "cmd/period_args.h"
 #include "graph/execgraph.h"
 #include "view/instances.h"
 
@@ -28,20 +29,16 @@ struct lull_asked {
 /* The options of instances: --period, --period-captures, --select. A verb that has these is
  * expected to have --begin, --end, --timerange, --host, --tid, --comm among its common ones. */
 #define LULL_OPTIONS_INSTANCES                                                                     \
-    {.name = "period",                                                                             \
-     .kind = LULL_OPTION_TEXTS,                                                                    \
-     .argument = "DEF",                                                                            \
-     .help = "what an instance is, as NAME : BEGIN : END; may be given several times ('lull help " \
-             "periods' describes the language)"},                                                  \
-        {.name = "period-captures",                                                                \
-         .kind = LULL_OPTION_TEXTS,                                                                \
-         .argument = "CAP",                                                                        \
-         .help = "what of the events at begin and end to keep, as NAME : id = $evt.id : ret = "    \
-                 "$evt.ret"},                                                                      \
+    LULL_OPTIONS_PERIOD("what an instance is, as NAME : BEGIN : END; may be given several times"), \
     {                                                                                              \
         .name = "select", .kind = LULL_OPTION_TEXT, .argument = "NAME",                            \
         .help = "which of several periods is asked about (default: the first)"                     \
     }
+
+/* The periods of these options, or NULL in *periods if none is defined. False with
+ * LULL_ERROR_USAGE. Free them with lull_periods_free(). */
+bool lull_asked_periods(const struct lull_args *args, struct lull_periods **periods,
+                        GError **error);
 
 /* Opens and reads the traces and lists the instances. False and an error; *status is then 1 or 2.
  * In any case lull_asked_clear() comes after it. */

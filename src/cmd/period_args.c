@@ -1,5 +1,7 @@
 /* Parses the options of periods: --period and --period-captures, which every analysis takes, those
  * that lttng-analyses had before them, and what the verbs of periods ask besides. */
+#include "cmd/period_args.h"
+
 #include <stdio.h>
 
 #include "cmd/analysis_args.h"
@@ -27,6 +29,18 @@ static bool complain(GError **error, const char *what)
 {
     g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, what);
     return false;
+}
+
+bool lull_args_periods(const struct lull_args *args, struct lull_periods **periods, GError **error)
+{
+    const char *const *definitions = lull_args_texts(args, "period");
+    const char *const *captures = lull_args_texts(args, "period-captures");
+    *periods = NULL;
+    if (!definitions) {
+        return !captures || complain(error, "--period-captures needs a --period");
+    }
+    *periods = lull_periods_parse(definitions, captures, error);
+    return *periods;
 }
 
 /* A period given by the options that lttng-analyses had before --period. */
@@ -57,28 +71,25 @@ static bool parse_periods(struct lull_analysis_question *question, const struct 
                           GError **error)
 {
     static const char *const none[] = {NULL};
-    const char *const *definitions = lull_args_texts(args, "period");
-    const char *const *captures = lull_args_texts(args, "period-captures");
-    const bool is_needed = is_about_periods(args);
     if (has_old_options(args)) {
-        return definitions || captures
+        return lull_args_texts(args, "period") || lull_args_texts(args, "period-captures")
                    ? complain(error, "--period-begin and its like do not go together with --period "
                                      "and --period-captures")
                    : parse_old(question, args, error);
     }
-    if (captures && !definitions) {
-        return complain(error, "--period-captures needs a --period");
+    if (!lull_args_periods(args, &question->periods, error)) {
+        return false;
     }
-    if (is_needed && !definitions && !lull_args_is_dropin(args)) {
+    if (question->periods || !is_about_periods(args)) {
+        return true;
+    }
+    if (!lull_args_is_dropin(args)) {
         return complain(error, "which periods? --period DEFINITION is needed; 'lull help periods' "
                                "describes the language");
     }
     /* A program of lttng-analyses without periods tells of none. */
-    if (definitions || is_needed) {
-        question->periods = lull_periods_parse(definitions ? definitions : none, captures, error);
-        return question->periods;
-    }
-    return true;
+    question->periods = lull_periods_parse(none, NULL, error);
+    return question->periods;
 }
 
 static bool parse_asked(struct lull_analysis_question *question, const struct lull_args *args,

@@ -58,7 +58,7 @@ static const struct lull_option sched_options[] = {
      .kind = LULL_OPTION_FLAG,
      .help = "statistics and histograms by task, as without --total and --per-prio"},
     {.name = "per-prio", .kind = LULL_OPTION_FLAG, .help = "statistics and histograms by priority"},
-    LULL_OPTION_LIMIT,
+    LULL_OPTION_LIMIT_LOG,
     LULL_OPTIONS_DURATION,
     LULL_OPTIONS_FREQ,
     LULL_OPTIONS_WHOM,

@@ -9,6 +9,7 @@ static const struct lull_option irq_options[] = {
     LULL_OPTION_STATS,
     LULL_OPTION_FREQ,
     LULL_OPTION_LOG,
+    LULL_OPTION_LIMIT_TO("rows of the log, all if not given"),
     {.name = "irq",
      .kind = LULL_OPTION_TEXT,
      .argument = "LIST",
@@ -134,7 +135,7 @@ const struct lull_verb lull_verb_nettop = {
 /* ---- freq ---- */
 
 static const struct lull_option freq_options[] = {
-    LULL_OPTION_LOG, LULL_OPTION_LIMIT, LULL_OPTIONS_WHOM, LULL_OPTIONS_WHEN, {.name = NULL}};
+    LULL_OPTION_LOG, LULL_OPTION_LIMIT_LOG, LULL_OPTIONS_WHOM, LULL_OPTIONS_WHEN, {.name = NULL}};
 
 static const struct lull_example freq_examples[] = {
     {"lull freq my-trace", "At which frequencies CPUs and tasks ran."},

@@ -233,6 +233,7 @@ static bool show(const struct answer *answer, GError **error)
     g_autofree char *command = make_command(args);
     const struct lull_why why = {
         .paths = {.session = answer->asked.session,
+                  .sync = answer->asked.sync,
                   .model = answer->asked.model,
                   .instances = answer->asked.instances,
                   .portions = answer->asked.portions,
@@ -350,7 +351,7 @@ const struct lull_verb lull_verb_why = {
     .output =
         "With --json:\n"
         "\n"
-        " {\"version\":1,\"without_path\",\n"
+        " {\"version\":1,\"without_path\",\"not_joined\":[HOST],\n"
         "  \"kinds\":[{\"kind\",\"verdict\",\"instances\",\n"
         "   \"slow\":[{\"number\",\"begin_ns\",\"duration_ns\",\"host\",\"tid\",\"comm\",\n"
         "            \"captures\"}], \"typical\":[the same],\n"
@@ -365,7 +366,9 @@ const struct lull_verb lull_verb_why = {
         "verdict is explained, unclear, alike, none-slow, no-typical or too-few. slow_ns and "
         "typical_ns are means; low_ns and high_ns the 95 % interval of difference_ns; outstanding "
         "is how many slow ones have more of it than any typical one, most the number of the slow "
-        "one that has most of it. A tid is null where several tasks are meant.",
+        "one that has most of it. A tid is null where several tasks are meant. not_joined has the "
+        "hosts whose clocks could not be joined with the others ('lull sync'): no path leads from "
+        "one to another of them.",
     .options = options,
     .common = common,
     .examples = examples,

@@ -233,7 +233,8 @@ static void make(struct ended *e)
         return;
     if (e->kind->file_name && *e->kind->file_name)
         path = model_label(e->model, e->kind->file_name);
-    else if (e->kind->file_name && has(e, CALL_ARG_PATH))
+    /* Nothing can be opened by the path "" (path_resolution(7)): the tracer could not read it. */
+    else if (e->kind->file_name && has(e, CALL_ARG_PATH) && e->call->path->len)
         path = model_label(e->model, e->call->path->str);
     e->io->fd = fd;
     e->io->file =

@@ -5,11 +5,13 @@
 
 #include "analysis/instances.h"
 #include "graph/portions.h"
+#include "graph/sync.h"
 #include "view/view.h"
 
 /* What there is to show; all is borrowed. */
 struct lull_instance_paths {
     const struct lull_session *session;
+    const struct lull_sync *sync; /* how clocks were joined; NULL: they were not */
     const struct lull_model *model;
     const struct lull_instances *instances;
     const struct lull_portions *portions;
@@ -32,6 +34,8 @@ bool lull_view_instances_json(const struct lull_instance_paths *paths, FILE *fil
 
 /* Appends "running", "waiting for disk: vda write, in fsync". */
 void lull_portion_append_what(GString *out, const struct lull_portion *portion, bool ascii);
+/* Whether the clock of a host is joined with those of the other hosts; true if there are none. */
+bool lull_instance_host_is_joined(const struct lull_instance_paths *paths, uint32_t host);
 /* The samples of the chosen instances; *count of them, at most n_chosen. Free with g_free(). */
 uint32_t *lull_instance_samples(const struct lull_instance_paths *paths, uint32_t *count);
 

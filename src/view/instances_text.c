@@ -291,6 +291,14 @@ bool lull_view_sum_text(const struct lull_instance_paths *paths, FILE *file,
            print_sums(paths, file, sums, all_ns, count, style, error);
 }
 
+bool lull_instance_host_is_joined(const struct lull_instance_paths *paths, uint32_t host)
+{
+    if (lull_session_host_count(paths->session) < 2)
+        return true;
+    const struct lull_host_sync *sync = paths->sync ? &lull_sync_hosts(paths->sync)[host] : NULL;
+    return sync && (sync->is_synced || sync->is_reference);
+}
+
 /* ---- folded ---- */
 
 static void append_frame(GString *stack, const char *text)

@@ -169,11 +169,28 @@ static struct json_object *kind_to_json(const struct lull_why *why,
     return object;
 }
 
+static void write_apart(struct lull_out *out, const struct lull_why *why)
+{
+    const struct lull_session *session = why->paths.session;
+    struct json_object *hosts = json_object_new_array();
+    for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
+        g_autofree char *name = lull_clean_text(lull_session_host(session, host)->name, false);
+        if (!lull_instance_host_is_joined(&why->paths, host))
+            json_object_array_add(hosts, json_object_new_string(name));
+    }
+    lull_out_text(out, json_object_to_json_string_ext(hosts, JSON_C_TO_STRING_PLAIN |
+                                                                 JSON_C_TO_STRING_NOSLASHESCAPE));
+    json_object_put(hosts);
+}
+
 bool lull_view_why_json(const struct lull_why *why, FILE *file, GError **error)
 {
     struct lull_out out;
     lull_out_begin(&out, file);
-    lull_out_printf(&out, "{\"version\":1,\"without_path\":%u,\"kinds\":[", why->n_without_path);
+    lull_out_printf(&out,
+                    "{\"version\":1,\"without_path\":%u,\"not_joined\":", why->n_without_path);
+    write_apart(&out, why);
+    lull_out_text(&out, ",\"kinds\":[");
     for (uint32_t i = 0; i < why->n_kinds && !out.error; i++) {
         struct json_object *object = kind_to_json(why, &why->kinds[i]);
         lull_out_text(&out, i ? ",\n" : "\n");

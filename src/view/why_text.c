@@ -357,6 +357,25 @@ static void print_kind(struct why_view *view, const struct lull_why_kind *kind)
     print_slow(view, kind);
 }
 
+static void print_apart(struct why_view *view)
+{
+    const struct lull_instance_paths *paths = &view->why->paths;
+    const char *yellow = view->style->color ? YELLOW : "", *reset = view->style->color ? RESET : "";
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (uint32_t host = 0; host < lull_session_host_count(paths->session); host++) {
+        if (lull_instance_host_is_joined(paths, host))
+            continue;
+        g_string_append(text, text->len ? ", " : "");
+        lull_clean_append(text, lull_session_host(paths->session, host)->name,
+                          !view->style->unicode);
+    }
+    if (text->len)
+        lull_out_printf(&view->out,
+                        "%sNot joined with the other clocks, so times there may be off and what "
+                        "was waited for there is not seen from elsewhere: %s.%s\n",
+                        yellow, text->str, reset);
+}
+
 bool lull_view_why_text(const struct lull_why *why, FILE *file, const struct lull_view_style *style,
                         GError **error)
 {
@@ -375,5 +394,6 @@ bool lull_view_why_text(const struct lull_why *why, FILE *file, const struct lul
                         "%u more have no path: they did not end in the recording, or it is not "
                         "known who did them.\n",
                         why->n_without_path);
+    print_apart(&view);
     return lull_out_end(&view.out, "the answer", error);
 }

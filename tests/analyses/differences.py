@@ -296,6 +296,12 @@ def path_known(d, context):
     return plain(d.peer) in ('unknown', 'socket', None) and io_row(d.our_row, context)
 
 
+@rule('path-unread', None, 'no file can be opened by the path "" (path_resolution(7)): the tracer could not read it, so it is unknown',
+      'iolog log File path', 'iolatencytop top-syscall File path')
+def path_unread(d, context):
+    return plain(d.peer) == '' and plain(d.ours) is None and io_row(d.our_row, context)
+
+
 @rule('calls-added', 'Q-IO1', 'these calls make, copy or move descriptors and are not in the list of the peer: accept4, pipe2, '
       'splice, eventfd2, fcntl(F_DUPFD_CLOEXEC), …', 'iolog log row>')
 def calls_added(d, context):

@@ -257,7 +257,8 @@ class Reference:
         if ret < 0:
             return
         if name in ('open', 'openat', 'openat2', 'creat', 'memfd_create'):
-            self._make(call, table, File(fields.get('filename', fields.get('uname')), 'disk'))
+            # No file is opened by the path "": the tracer could not read it.
+            self._make(call, table, File(fields.get('filename', fields.get('uname')) or None, 'disk'))
         elif name in ('dup', 'dup2', 'dup3', 'fcntl'):
             if call.category():
                 old = fields.get('fildes', fields.get('oldfd', fields.get('fd')))

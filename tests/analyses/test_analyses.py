@@ -162,6 +162,31 @@ def logs_agree_with_statistics():
     tap.ok(len(bounded) == sum(low <= latency <= high for latency in latencies), "--min and --max are within")
 
 
+def lists_can_be_limited(folder):
+    def split(verb, *arguments):
+        found = answer(verb, *arguments, one_host)[0]
+        more = [int(note.split()[2]) for note in found["notes"] if "are not shown" in note]
+        return found["tables"], more
+    for verb in ("schedlog", "irqlog", "iolog"):
+        whole, none = split(verb)
+        part, more = split(verb, "--limit=3")
+        tap.ok(none == [] and max(map(len, whole.values())) > 3
+               and part == {name: rows[:3] for name, rows in whole.items()}, f"{verb} --limit: the first rows", part)
+        tap.ok(more == [len(rows) - 3 for rows in whole.values() if len(rows) > 3], f"{verb} --limit: how many more", more)
+        tap.ok(split(verb, f"--limit={max(map(len, whole.values()))}") == (whole, []), f"{verb} --limit: as many as there are")
+        lami = [run(lull, verb, "--lami", *limit, one_host).stdout for limit in ([], ["--limit=3"])]
+        tap.ok(lami[0] == lami[1], f"{verb} --lami --limit: the log is whole, as the peer's")
+        program = link(folder, f"lttng-{verb}")
+        tap.ok(len(run(program, "--limit=3", one_host).stdout.splitlines()) > len(whole["log"]),
+               f"lttng-{verb} --limit: the log is whole")
+    (whole, _), (part, more) = split("syscallstats"), split("syscallstats", "--limit=2")
+    calls = [row["calls"] for row in whole["total"]]
+    tap.ok(part["total"] == whole["total"][:2] and [row["calls"] for row in part["total"]] == sorted(calls)[:-3:-1]
+           and more == [len(calls) - 2], "syscallstats --limit: the tasks with most calls", part["total"], more)
+    tap.ok(sum(row["count"] for row in part["per-tid"]) == sum(row["calls"] for row in part["total"]),
+           "syscallstats --limit: the calls of these tasks", part["total"])
+
+
 # ---- the command line ----
 
 def text_is_readable():
@@ -211,6 +236,8 @@ tap.run("CPU sums", cpu_sums, "some tasks", "--comm=apache2,postgres", django)
 tap.run("slices", slices_sum_to_the_whole)
 tap.run("histograms", histograms_sum_to_their_counts)
 tap.run("logs", logs_agree_with_statistics)
+with tempfile.TemporaryDirectory() as links:
+    tap.run("limits", lists_can_be_limited, links)
 tap.run("text", text_is_readable)
 tap.run("options", bad_options_are_refused)
 tap.run("ranges", brackets_are_a_range)

@@ -71,6 +71,18 @@ static void test_open(struct fixture *f, gconstpointer data)
               "10: memfd_create 380..390 = 8 open fd 8=other,mem,cloexec,390\n");
 }
 
+/* No file can be opened by the path "" (path_resolution(7)): the tracer could not read the memory,
+ * and which file it is remains unknown until the state dump tells. */
+static void test_unread_path(struct fixture *f, gconstpointer data)
+{
+    open_file(f, 100, 4, "", 0);
+    read_file(f, 200, 4, 77);
+    CALL(220, open, 5, ARG(path), .path = "");
+    expect(f, "10: openat 100..110 = 4 open fd 4=disk,?,110\n"
+              "10: read 200..210 = 77 read fd 4=disk,?,110 wants 100 moved 77\n"
+              "10: open 220..230 = 5 open fd 5=disk,?,230\n");
+}
+
 /* Calls that make a descriptor without a path. */
 static void test_make(struct fixture *f, gconstpointer data)
 {
@@ -487,6 +499,7 @@ int main(int argc, char **argv)
 #define TEST(name, function)                                                                       \
     g_test_add("/kernel/files/" name, struct fixture, NULL, set_up, function, tear_down)
     TEST("open", test_open);
+    TEST("unread-path", test_unread_path);
     TEST("make", test_make);
     TEST("pairs", test_pairs);
     TEST("sockets", test_sockets);

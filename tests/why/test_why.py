@@ -165,6 +165,25 @@ def check_lost(scratch):
     tap.ok("were lost: the slow ones' paths may be wrong" in done.stdout, "and said", done.stdout)
 
 
+def check_apart(scratch):
+    """The name server is traced too, but exchanges nothing with the others; with --no-sync no clock is joined."""
+    script, out = os.path.join(scratch, "apart.scn"), os.path.join(scratch, "apart")
+    machines = HeldUp("disk", [11], seed=2)
+    machines.at(SPACING, "ns run resolver")
+    machines.at(2 * SPACING, "ns block")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(machines.script().replace("\ntask burner", "\ntask resolver ns 500\ntask burner"))
+    subprocess.run([MAKE_TRACES, script, out], check=True)
+    traces = [os.path.join(out, host) for host in ("client", "web", "ns")]
+    for count, options, wanted in ((3, [], ["ns"]), (2, [], []), (2, ["--no-sync"], ["client", "web"]), (1, [], [])):
+        asked = [*traces[:count], "--period", READ, *options]
+        label = f"apart: {count} hosts {options}"
+        tap.ok(answer("why", *asked)["not_joined"] == wanted, f"{label}: hosts with another clock", wanted)
+        told = [line for line in lull("why", *asked).stdout.splitlines() if line.startswith("Not joined")]
+        tap.ok(len(told) == bool(wanted) and all(line.endswith(f": {', '.join(wanted)}.") for line in told),
+               f"{label}: said", told)
+
+
 def check_idle_worker(scratch):
     """Who waited in futex since before the work began was idle: that is no lock, whoever wakes it."""
     machines = HeldUp("cpu", [6, 13], seed=7)
@@ -357,6 +376,7 @@ def main():
         tap.run("alike", check_alike, scratch)
         tap.run("few", check_few, scratch)
         tap.run("lost", check_lost, scratch)
+        tap.run("apart", check_apart, scratch)
         tap.run("idle worker", check_idle_worker, scratch)
         tap.run("choice", check_choice, scratch)
         tap.run("periods", check_periods, scratch)

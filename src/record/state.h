@@ -1,0 +1,17 @@
+/* The state of the machine when a recording begins, taken from /proc and /sys: tasks and what they
+ * do, their open files, disks, network interfaces. Written as a CTF 2 trace of LTTng's statedump
+ * events, so that the model needs to know of nothing new. */
+#ifndef LULL_RECORD_STATE_H
+#define LULL_RECORD_STATE_H
+
+#include <lull/error.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Writes the trace `path`, a directory that must not exist. To be called after recording has begun,
+ * so that no task can be missed: what the trace tells later wins. Times are CLOCK_MONOTONIC, which
+ * `epoch_offset_ns` brings to the Unix epoch. Processes that end meanwhile, or that may not be
+ * looked at, are left out in part or whole. False and an error if it cannot be written. */
+bool lull_state_write(const char *path, int64_t epoch_offset_ns, GError **error);
+
+#endif

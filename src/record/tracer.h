@@ -1,0 +1,83 @@
+/* What every tracer that can record a machine offers to `lull record`. A tracer writes its own
+ * files into the directory of the recording; command, directory and reports are not its business.
+ * A new tracer is one file that implements this and a line in the table of tracers.c. */
+#ifndef LULL_RECORD_TRACER_H
+#define LULL_RECORD_TRACER_H
+
+#include <lull/error.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "record/purpose.h"
+
+struct lull_tracer;
+
+/* What is asked for. Borrowed for the life of the tracer. */
+struct lull_tracer_request {
+    const char *dir; /* where the tracer puts its files; exists, is empty of them */
+    enum lull_purpose purpose;
+    uint64_t buffer_bytes; /* of each CPU; 0: the tracer chooses */
+    bool is_snapshot;      /* only the last of the buffers is kept, and written by snapshot() */
+    bool is_filtered;  /* only tasks in `pids`, what they start, and interrupts while CPUs idle */
+    const pid_t *pids; /* those of set_up(); the command is told by follow() */
+    uint32_t n_pids;
+    int64_t epoch_offset_ns; /* CLOCK_MONOTONIC plus this is the time since the Unix epoch */
+};
+
+/* What a recording, or a snapshot of it, holds. */
+struct lull_tracer_result {
+    uint64_t events; /* 0 if has_events is false */
+    uint64_t bytes;  /* of the files */
+    uint64_t lost_events;
+    bool has_events;
+};
+
+struct lull_tracer_kind {
+    const char *name;  /* of --tracer: "lttng", "ftrace", "perf" */
+    const char *files; /* what it leaves in the directory: "trace.dat", "perf.data", "kernel" */
+    bool needs_state;  /* it does not dump the state of the machine itself, see state.h */
+    /* NULL if this machine, and who runs this, can use the tracer; else what is missing and how to
+     * get it, one line, to be freed with g_free(). Changes nothing on the machine. */
+    char *(*missing)(const struct lull_tracer_request *request);
+    /* Prepares all that can be prepared without recording. After this free() is needed. NULL and an
+     * error: nothing is left behind. */
+    struct lull_tracer *(*set_up)(const struct lull_tracer_request *request, GError **error);
+    /* Adds a task to those that is_filtered is about, with all that it starts from now on. */
+    bool (*follow)(struct lull_tracer *tracer, pid_t pid, GError **error);
+    /* Recording begins, and goes on by itself (threads of the tracer's own). */
+    bool (*start)(struct lull_tracer *tracer, GError **error);
+    /* Whether it still goes on; false and an error when, say, the disk is full. Called now and
+     * then. */
+    bool (*check)(struct lull_tracer *tracer, GError **error);
+    /* Writes what the buffers hold now into `dir` (which is not request->dir), and goes on. For
+     * is_snapshot only. */
+    bool (*snapshot)(struct lull_tracer *tracer, const char *dir, struct lull_tracer_result *result,
+                     GError **error);
+    /* Ends recording and completes the files; for is_snapshot it writes none. */
+    bool (*stop)(struct lull_tracer *tracer, struct lull_tracer_result *result, GError **error);
+    /* Removes all that the tracer set up on the machine, whatever happened before. NULL: nothing.
+     */
+    void (*free)(struct lull_tracer *tracer);
+    /* Removes what recorders that were killed have left; what belongs to one that lives stays.
+     * Returns how many it removed. May be NULL. Must be safe to call while others record. */
+    uint32_t (*clean_up)(void);
+    /* The name by which a guard, another process, can remove what this tracer has set up after the
+     * recorder was killed: tracer->kind->remove(name). NULL: its end removes everything by itself.
+     */
+    const char *(*name_of)(const struct lull_tracer *tracer);
+    void (*remove)(const char *name);
+};
+
+/* Implementations put it first in a structure of their own. */
+struct lull_tracer {
+    const struct lull_tracer_kind *kind;
+};
+
+/* In the order in which `auto` tries them; ends with NULL. Those that are not built in are not
+ * there. */
+extern const struct lull_tracer_kind *const lull_tracers[];
+
+extern const struct lull_tracer_kind lull_tracer_lttng, lull_tracer_ftrace, lull_tracer_perf;
+
+#endif

@@ -11,8 +11,7 @@
 
 static void add_text(struct json_object *object, const char *key, const char *text)
 {
-    g_autofree char *valid =
-        g_utf8_validate(text, -1, NULL) ? g_strdup(text) : g_strescape(text, NULL);
+    g_autofree char *valid = g_utf8_make_valid(text, -1);
     json_object_object_add(object, key, json_object_new_string(valid));
 }
 
@@ -25,8 +24,7 @@ static void add_texts(struct json_object *object, const char *key, const char *c
 {
     struct json_object *array = json_object_new_array();
     for (uint32_t i = 0; texts[i]; i++) {
-        g_autofree char *valid =
-            g_utf8_validate(texts[i], -1, NULL) ? g_strdup(texts[i]) : g_strescape(texts[i], NULL);
+        g_autofree char *valid = g_utf8_make_valid(texts[i], -1);
         json_object_array_add(array, json_object_new_string(valid));
     }
     json_object_object_add(object, key, array);

@@ -5,34 +5,34 @@
 #include <errno.h>
 #include <unistd.h>
 
-struct perf_tracer {
+struct perfrec_tracer {
     struct lull_tracer base;
     const struct lull_tracer_request *request;
-    struct perf_classes classes;
-    struct perf_open open;
-    struct perf_file file;
-    struct perf_pump *pump;
+    struct perfrec_classes classes;
+    struct perfrec_open open;
+    struct perfrec_file file;
+    struct perfrec_pump *pump;
 };
 
-static struct perf_tracer *of(struct lull_tracer *tracer)
+static struct perfrec_tracer *of(struct lull_tracer *tracer)
 {
-    return (struct perf_tracer *)tracer;
+    return (struct perfrec_tracer *)tracer;
 }
 
 /* Opens one tracepoint for a moment: what the kernel says to that is what counts, whatever
  * capabilities, perf_event_paranoid, lock-down or a container's filter stand behind it. */
 static bool can_open(const struct lull_tracer_request *request, GError **error)
 {
-    struct perf_classes classes;
-    if (!perf_classes_make(&classes, request, error))
+    struct perfrec_classes classes;
+    if (!perfrec_classes_make(&classes, request, error))
         return false;
-    struct perf_class *last = &classes.all[classes.n - 1];
-    int fd = perf_open_event(&last->attr, -1, 0, -1);
+    struct perfrec_class *last = &classes.all[classes.n - 1];
+    int fd = perfrec_open_event(&last->attr, -1, 0, -1);
     if (fd >= 0)
         close(fd);
     else
-        perf_open_error(errno, last->name, error);
-    perf_classes_clear(&classes);
+        perfrec_open_error(errno, last->name, error);
+    perfrec_classes_clear(&classes);
     return fd >= 0;
 }
 
@@ -50,19 +50,19 @@ static void perf_free(struct lull_tracer *tracer)
 {
     if (!tracer)
         return;
-    struct perf_tracer *perf = of(tracer);
+    struct perfrec_tracer *perf = of(tracer);
     if (perf->pump)
-        perf_pump_stop(perf->pump, NULL, NULL);
+        perfrec_pump_stop(perf->pump, NULL, NULL);
     if (perf->open.fds)
-        perf_open_clear(&perf->open);
-    perf_file_clear(&perf->file);
-    perf_classes_clear(&perf->classes);
+        perfrec_open_clear(&perf->open);
+    perfrec_file_clear(&perf->file);
+    perfrec_classes_clear(&perf->classes);
     g_free((gpointer)perf->base.events);
     g_free(perf);
 }
 
 /* Borrows the names. */
-static const char *const *names_of(const struct perf_classes *classes)
+static const char *const *names_of(const struct perfrec_classes *classes)
 {
     GPtrArray *names = g_ptr_array_new();
     for (uint32_t i = 0; i < classes->n; i++) {
@@ -75,12 +75,12 @@ static const char *const *names_of(const struct perf_classes *classes)
 
 static struct lull_tracer *perf_set_up(const struct lull_tracer_request *request, GError **error)
 {
-    struct perf_tracer *perf = g_new0(struct perf_tracer, 1);
+    struct perfrec_tracer *perf = g_new0(struct perfrec_tracer, 1);
     perf->base.kind = &lull_tracer_perf;
     perf->request = request;
-    if (!perf_classes_make(&perf->classes, request, error) ||
-        !perf_open_machine(&perf->open, &perf->classes, request, error) ||
-        !perf_file_create(&perf->file, request->dir, error)) {
+    if (!perfrec_classes_make(&perf->classes, request, error) ||
+        !perfrec_open_machine(&perf->open, &perf->classes, request, error) ||
+        !perfrec_file_create(&perf->file, request->dir, error)) {
         perf_free(&perf->base);
         return NULL;
     }
@@ -90,28 +90,28 @@ static struct lull_tracer *perf_set_up(const struct lull_tracer_request *request
 
 static bool perf_start(struct lull_tracer *tracer, GError **error)
 {
-    struct perf_tracer *perf = of(tracer);
-    perf->pump = perf_pump_start(perf->open.rings, perf->open.n_rings, &perf->file, error);
+    struct perfrec_tracer *perf = of(tracer);
+    perf->pump = perfrec_pump_start(perf->open.rings, perf->open.n_rings, &perf->file, error);
     /* The pump is a task too, and does not touch the file before there are events. */
-    return perf->pump && perf_tasks_append(&perf->file, error) &&
-           perf_open_enable(&perf->open, true, error);
+    return perf->pump && perfrec_tasks_append(&perf->file, error) &&
+           perfrec_open_enable(&perf->open, true, error);
 }
 
 static bool perf_check(struct lull_tracer *tracer, GError **error)
 {
-    return perf_pump_check(of(tracer)->pump, error);
+    return perfrec_pump_check(of(tracer)->pump, error);
 }
 
 static bool perf_stop(struct lull_tracer *tracer, struct lull_tracer_result *result, GError **error)
 {
-    struct perf_tracer *perf = of(tracer);
-    struct perf_tally tally;
-    bool is_stopped = perf_open_enable(&perf->open, false, error);
-    bool is_whole = perf_pump_stop(perf->pump, &tally, is_stopped ? error : NULL);
+    struct perfrec_tracer *perf = of(tracer);
+    struct perfrec_tally tally;
+    bool is_stopped = perfrec_open_enable(&perf->open, false, error);
+    bool is_whole = perfrec_pump_stop(perf->pump, &tally, is_stopped ? error : NULL);
     perf->pump = NULL;
     if (!is_stopped || !is_whole ||
-        !perf_file_finish(&perf->file, &perf->classes, &tally, perf->request->epoch_offset_ns,
-                          error))
+        !perfrec_file_finish(&perf->file, &perf->classes, &tally, perf->request->epoch_offset_ns,
+                             error))
         return false;
     *result = (struct lull_tracer_result){.events = tally.samples,
                                           .bytes = perf->file.at,

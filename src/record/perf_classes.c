@@ -8,10 +8,10 @@
 /* Identifier, task, time and CPU come with each record; what a tracepoint says is raw data. */
 #define EVERYWHERE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
-static struct perf_class *add(GArray *all, enum perf_scope scope, char *name, uint32_t type,
-                              uint64_t config, const struct lull_tracer_request *request)
+static struct perfrec_class *add(GArray *all, enum perfrec_scope scope, char *name, uint32_t type,
+                                 uint64_t config, const struct lull_tracer_request *request)
 {
-    struct perf_class class = {.scope = scope, .name = name};
+    struct perfrec_class class = {.scope = scope, .name = name};
     struct perf_event_attr *attr = &class.attr;
     attr->size = sizeof *attr;
     attr->type = type;
@@ -24,10 +24,10 @@ static struct perf_class *add(GArray *all, enum perf_scope scope, char *name, ui
     attr->write_backward = request->is_snapshot;
     class.ids = g_array_new(FALSE, FALSE, sizeof(uint64_t));
     g_array_append_val(all, class);
-    return &g_array_index(all, struct perf_class, all->len - 1);
+    return &g_array_index(all, struct perfrec_class, all->len - 1);
 }
 
-static void add_leader(GArray *all, enum perf_scope scope,
+static void add_leader(GArray *all, enum perfrec_scope scope,
                        const struct lull_tracer_request *request)
 {
     struct perf_event_attr *attr =
@@ -51,7 +51,7 @@ static bool add_tracepoint(GArray *all, const struct lull_purpose_event *event,
 {
     GError *why = NULL;
     uint64_t id;
-    if (!perf_tracepoint_id(event->system, event->name, &id, &why)) {
+    if (!perfrec_tracepoint_id(event->system, event->name, &id, &why)) {
         /* Others are not in every kernel, nor on every architecture. */
         bool is_absent = !event->is_needed && g_error_matches(why, LULL_ERROR, LULL_ERROR_QUESTION);
         if (is_absent)
@@ -60,18 +60,18 @@ static bool add_tracepoint(GArray *all, const struct lull_purpose_event *event,
             g_propagate_error(error, why);
         return is_absent;
     }
-    struct perf_class *class =
-        add(all, PERF_MACHINE, g_strdup_printf("%s:%s", event->system, event->name),
+    struct perfrec_class *class =
+        add(all, PERFREC_MACHINE, g_strdup_printf("%s:%s", event->system, event->name),
             PERF_TYPE_TRACEPOINT, id, request);
     class->attr.sample_type |= PERF_SAMPLE_RAW;
     return true;
 }
 
-bool perf_classes_make(struct perf_classes *classes, const struct lull_tracer_request *request,
-                       GError **error)
+bool perfrec_classes_make(struct perfrec_classes *classes,
+                          const struct lull_tracer_request *request, GError **error)
 {
-    GArray *all = g_array_new(FALSE, TRUE, sizeof(struct perf_class));
-    add_leader(all, PERF_MACHINE, request);
+    GArray *all = g_array_new(FALSE, TRUE, sizeof(struct perfrec_class));
+    add_leader(all, PERFREC_MACHINE, request);
     bool is_good = true;
     for (uint32_t i = 0; is_good && i < lull_purpose_n_events; i++) {
         const struct lull_purpose_event *event = &lull_purpose_events[i];
@@ -79,13 +79,13 @@ bool perf_classes_make(struct perf_classes *classes, const struct lull_tracer_re
             is_good = add_tracepoint(all, event, request, error);
     }
     classes->n = all->len;
-    classes->all = (struct perf_class *)(void *)g_array_free(all, FALSE);
+    classes->all = (struct perfrec_class *)(void *)g_array_free(all, FALSE);
     if (!is_good)
-        perf_classes_clear(classes);
+        perfrec_classes_clear(classes);
     return is_good;
 }
 
-void perf_classes_clear(struct perf_classes *classes)
+void perfrec_classes_clear(struct perfrec_classes *classes)
 {
     for (uint32_t i = 0; i < classes->n; i++) {
         g_free(classes->all[i].name);

@@ -29,8 +29,8 @@ enum {
 struct writer {
     GByteArray *to;
     GArray *features;
-    const struct perf_classes *classes;
-    const struct perf_tally *tally;
+    const struct perfrec_classes *classes;
+    const struct perfrec_tally *tally;
     int64_t epoch_offset_ns;
     struct utsname names;
 };
@@ -61,7 +61,7 @@ static void put_string(struct writer *w, const char *text)
 
 static bool put_tracing_data(struct writer *w, GError **error)
 {
-    return perf_tracing_data(w->to, w->classes, error);
+    return perfrec_tracing_data(w->to, w->classes, error);
 }
 
 static bool put_hostname(struct writer *w, GError **error)
@@ -117,7 +117,7 @@ static bool put_events(struct writer *w, GError **error)
     put_u32(w, w->classes->n);
     put_u32(w, sizeof(struct perf_event_attr));
     for (uint32_t i = 0; i < w->classes->n; i++) {
-        const struct perf_class *class = &w->classes->all[i];
+        const struct perfrec_class *class = &w->classes->all[i];
         put(w, &class->attr, sizeof class->attr);
         put_u32(w, class->ids->len);
         put_string(w, class->name);
@@ -154,8 +154,9 @@ static bool put_clock(struct writer *w, GError **error)
     return true;
 }
 
-bool perf_features_make(GByteArray *to, GArray *features, const struct perf_classes *classes,
-                        const struct perf_tally *tally, int64_t epoch_offset_ns, GError **error)
+bool perfrec_features_make(GByteArray *to, GArray *features, const struct perfrec_classes *classes,
+                           const struct perfrec_tally *tally, int64_t epoch_offset_ns,
+                           GError **error)
 {
     static const struct {
         uint32_t bit;
@@ -177,7 +178,7 @@ bool perf_features_make(GByteArray *to, GArray *features, const struct perf_clas
         return false;
     }
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
-        struct perf_feature feature = {.bit = all[i].bit, .begin = to->len};
+        struct perfrec_feature feature = {.bit = all[i].bit, .begin = to->len};
         if (!all[i].put(&w, error))
             return false;
         feature.end = to->len;

@@ -1,5 +1,5 @@
 /* Writes perf.data: tools/perf/Documentation/perf.data-file-format.txt of Linux. The records come
- * first, behind a head of zeros: the file is none of perf's until perf_file_finish() has written
+ * first, behind a head of zeros: the file is none of perf's until perfrec_file_finish() has written
  * what follows them and then the head. */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,14 +23,14 @@ struct head {
 /* Kinds of records that the kernel does not write. */
 enum { RECORD_FINISHED_ROUND = 68 };
 
-static bool fail(const struct perf_file *file, const char *what, GError **error)
+static bool fail(const struct perfrec_file *file, const char *what, GError **error)
 {
     g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: cannot %s: %s", file->path, what,
                 g_strerror(errno));
     return false;
 }
 
-bool perf_file_create(struct perf_file *file, const char *dir, GError **error)
+bool perfrec_file_create(struct perfrec_file *file, const char *dir, GError **error)
 {
     file->path = g_build_filename(dir, "perf.data", NULL);
     file->at = 0;
@@ -43,14 +43,14 @@ bool perf_file_create(struct perf_file *file, const char *dir, GError **error)
     }
     struct head head = {.size = 0};
     struct iovec part = {&head, sizeof head};
-    if (!perf_file_append(file, &part, 1, error)) {
-        perf_file_clear(file);
+    if (!perfrec_file_append(file, &part, 1, error)) {
+        perfrec_file_clear(file);
         return false;
     }
     return true;
 }
 
-static bool write_whole(struct perf_file *file, const uint8_t *bytes, uint64_t n, uint64_t at,
+static bool write_whole(struct perfrec_file *file, const uint8_t *bytes, uint64_t n, uint64_t at,
                         GError **error)
 {
     while (n > 0) {
@@ -66,7 +66,8 @@ static bool write_whole(struct perf_file *file, const uint8_t *bytes, uint64_t n
     return true;
 }
 
-bool perf_file_append(struct perf_file *file, const struct iovec *parts, uint32_t n, GError **error)
+bool perfrec_file_append(struct perfrec_file *file, const struct iovec *parts, uint32_t n,
+                         GError **error)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (!write_whole(file, parts[i].iov_base, parts[i].iov_len, file->at, error))
@@ -76,55 +77,55 @@ bool perf_file_append(struct perf_file *file, const struct iovec *parts, uint32_
     return true;
 }
 
-bool perf_file_append_round(struct perf_file *file, GError **error)
+bool perfrec_file_append_round(struct perfrec_file *file, GError **error)
 {
     struct perf_event_header record = {.type = RECORD_FINISHED_ROUND, .size = sizeof record};
     struct iovec part = {&record, sizeof record};
-    return perf_file_append(file, &part, 1, error);
+    return perfrec_file_append(file, &part, 1, error);
 }
 
 /* Sections of features follow the records: a table, then what it points to. */
-static bool append_features(struct perf_file *file, const GByteArray *bytes, const GArray *features,
-                            struct head *head, GError **error)
+static bool append_features(struct perfrec_file *file, const GByteArray *bytes,
+                            const GArray *features, struct head *head, GError **error)
 {
     GArray *table = g_array_new(FALSE, FALSE, sizeof(struct section));
     uint64_t at = file->at + features->len * sizeof(struct section);
     for (guint i = 0; i < features->len; i++) {
-        struct perf_feature f = g_array_index(features, struct perf_feature, i);
+        struct perfrec_feature f = g_array_index(features, struct perfrec_feature, i);
         struct section section = {at + f.begin, f.end - f.begin};
         g_array_append_val(table, section);
         head->features[f.bit / 64] |= UINT64_C(1) << f.bit % 64;
     }
     struct iovec parts[] = {{table->data, table->len * sizeof(struct section)},
                             {bytes->data, bytes->len}};
-    bool is_good = perf_file_append(file, parts, 2, error);
+    bool is_good = perfrec_file_append(file, parts, 2, error);
     g_array_free(table, TRUE);
     return is_good;
 }
 
 /* The identifiers of all classes, then the attributes, which tell where those are. */
-static bool append_attributes(struct perf_file *file, const struct perf_classes *classes,
+static bool append_attributes(struct perfrec_file *file, const struct perfrec_classes *classes,
                               struct head *head, GError **error)
 {
     GByteArray *entries = g_byte_array_new();
     bool is_good = true;
     for (uint32_t i = 0; is_good && i < classes->n; i++) {
-        const struct perf_class *class = &classes->all[i];
+        const struct perfrec_class *class = &classes->all[i];
         struct section ids = {file->at, class->ids->len * sizeof(uint64_t)};
         g_byte_array_append(entries, (const guint8 *)&class->attr, sizeof class->attr);
         g_byte_array_append(entries, (const guint8 *)&ids, sizeof ids);
         struct iovec part = {class->ids->data, ids.size};
-        is_good = perf_file_append(file, &part, 1, error);
+        is_good = perfrec_file_append(file, &part, 1, error);
     }
     head->attributes = (struct section){file->at, entries->len};
     struct iovec part = {entries->data, entries->len};
-    is_good = is_good && perf_file_append(file, &part, 1, error);
+    is_good = is_good && perfrec_file_append(file, &part, 1, error);
     g_byte_array_free(entries, TRUE);
     return is_good;
 }
 
-bool perf_file_finish(struct perf_file *file, const struct perf_classes *classes,
-                      const struct perf_tally *tally, int64_t epoch_offset_ns, GError **error)
+bool perfrec_file_finish(struct perfrec_file *file, const struct perfrec_classes *classes,
+                         const struct perfrec_tally *tally, int64_t epoch_offset_ns, GError **error)
 {
     struct head head = {
         .magic = {'P', 'E', 'R', 'F', 'I', 'L', 'E', '2'},
@@ -133,8 +134,8 @@ bool perf_file_finish(struct perf_file *file, const struct perf_classes *classes
         .records = {sizeof head, file->at - sizeof head},
     };
     GByteArray *bytes = g_byte_array_new();
-    GArray *features = g_array_new(FALSE, FALSE, sizeof(struct perf_feature));
-    bool is_good = perf_features_make(bytes, features, classes, tally, epoch_offset_ns, error) &&
+    GArray *features = g_array_new(FALSE, FALSE, sizeof(struct perfrec_feature));
+    bool is_good = perfrec_features_make(bytes, features, classes, tally, epoch_offset_ns, error) &&
                    append_features(file, bytes, features, &head, error) &&
                    append_attributes(file, classes, &head, error) &&
                    write_whole(file, (const uint8_t *)&head, sizeof head, 0, error);
@@ -148,7 +149,7 @@ bool perf_file_finish(struct perf_file *file, const struct perf_classes *classes
     return is_good;
 }
 
-void perf_file_clear(struct perf_file *file)
+void perfrec_file_clear(struct perfrec_file *file)
 {
     if (!file->path)
         return;

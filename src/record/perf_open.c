@@ -11,12 +11,12 @@
 
 #define DEFAULT_BUFFER (UINT64_C(4) << 20)
 
-int perf_open_event(const struct perf_event_attr *attr, pid_t pid, int cpu, int group)
+int perfrec_open_event(const struct perf_event_attr *attr, pid_t pid, int cpu, int group)
 {
     return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group, PERF_FLAG_FD_CLOEXEC);
 }
 
-void perf_open_error(int why, const char *name, GError **error)
+void perfrec_open_error(int why, const char *name, GError **error)
 {
     const char *help = "";
     if (why == EACCES || why == EPERM)
@@ -61,12 +61,12 @@ static uint64_t buffer_bytes(const struct lull_tracer_request *request)
 }
 
 /* One event of a group; the first, with `group` -1, is the group's leader. */
-static bool open_one(struct perf_open *open, struct perf_class *class, pid_t pid, int cpu,
+static bool open_one(struct perfrec_open *open, struct perfrec_class *class, pid_t pid, int cpu,
                      int group, int output, GError **error)
 {
-    int fd = perf_open_event(&class->attr, pid, cpu, group);
+    int fd = perfrec_open_event(&class->attr, pid, cpu, group);
     if (fd < 0) {
-        perf_open_error(errno, class->name, error);
+        perfrec_open_error(errno, class->name, error);
         return false;
     }
     g_array_append_val(open->fds, fd);
@@ -85,13 +85,13 @@ static bool open_one(struct perf_open *open, struct perf_class *class, pid_t pid
 }
 
 /* The group of `scope`. Its leader writes to `output`, or to a buffer of its own if that is -1. */
-static bool open_group(struct perf_open *open, const struct perf_classes *classes,
-                       enum perf_scope scope, pid_t pid, struct perf_ring *ring, int cpu,
+static bool open_group(struct perfrec_open *open, const struct perfrec_classes *classes,
+                       enum perfrec_scope scope, pid_t pid, struct perfrec_ring *ring, int cpu,
                        GError **error)
 {
     int leader = -1;
     for (uint32_t i = 0; i < classes->n; i++) {
-        struct perf_class *class = &classes->all[i];
+        struct perfrec_class *class = &classes->all[i];
         if (class->scope != scope)
             continue;
         if (!open_one(open, class, pid, cpu, leader, ring->page ? ring->fd : -1, error))
@@ -99,7 +99,8 @@ static bool open_group(struct perf_open *open, const struct perf_classes *classe
         int fd = g_array_index(open->fds, int, open->fds->len - 1);
         if (leader < 0)
             leader = fd;
-        if (!ring->page && !perf_ring_map(ring, fd, ring->bytes, class->attr.write_backward, error))
+        if (!ring->page &&
+            !perfrec_ring_map(ring, fd, ring->bytes, class->attr.write_backward, error))
             return false;
     }
     return true;
@@ -115,8 +116,8 @@ static bool raise_limit(struct rlimit *before)
     return setrlimit(RLIMIT_NOFILE, &raised) == 0;
 }
 
-bool perf_open_machine(struct perf_open *open, struct perf_classes *classes,
-                       const struct lull_tracer_request *request, GError **error)
+bool perfrec_open_machine(struct perfrec_open *open, struct perfrec_classes *classes,
+                          const struct lull_tracer_request *request, GError **error)
 {
     open->fds = g_array_new(FALSE, FALSE, sizeof(int));
     open->leaders = g_array_new(FALSE, FALSE, sizeof(int));
@@ -124,22 +125,22 @@ bool perf_open_machine(struct perf_open *open, struct perf_classes *classes,
     bool is_good = online_cpus(cpus, error);
     open->n_rings = cpus->len;
     open->cpus = (int *)(void *)g_array_free(cpus, FALSE);
-    open->rings = g_new0(struct perf_ring, open->n_rings);
+    open->rings = g_new0(struct perfrec_ring, open->n_rings);
     struct rlimit limit;
     bool is_raised = raise_limit(&limit);
     for (uint32_t i = 0; is_good && i < open->n_rings; i++) {
         open->rings[i].bytes = buffer_bytes(request);
         is_good =
-            open_group(open, classes, PERF_MACHINE, -1, &open->rings[i], open->cpus[i], error);
+            open_group(open, classes, PERFREC_MACHINE, -1, &open->rings[i], open->cpus[i], error);
     }
     if (is_raised)
         setrlimit(RLIMIT_NOFILE, &limit);
     if (!is_good)
-        perf_open_clear(open);
+        perfrec_open_clear(open);
     return is_good;
 }
 
-bool perf_open_enable(const struct perf_open *open, bool is_on, GError **error)
+bool perfrec_open_enable(const struct perfrec_open *open, bool is_on, GError **error)
 {
     for (guint i = 0; i < open->leaders->len; i++) {
         int fd = g_array_index(open->leaders, int, i);
@@ -152,10 +153,10 @@ bool perf_open_enable(const struct perf_open *open, bool is_on, GError **error)
     return true;
 }
 
-void perf_open_clear(struct perf_open *open)
+void perfrec_open_clear(struct perfrec_open *open)
 {
     for (uint32_t i = 0; i < open->n_rings; i++)
-        perf_ring_unmap(&open->rings[i]);
+        perfrec_ring_unmap(&open->rings[i]);
     for (guint i = 0; i < open->fds->len; i++)
         close(g_array_index(open->fds, int, i));
     g_array_free(open->fds, TRUE);

@@ -10,37 +10,37 @@
 
 #include "record/perf.h"
 
-struct perf_pump {
+struct perfrec_pump {
     GThread *thread;
-    struct perf_ring *rings;
+    struct perfrec_ring *rings;
     uint32_t n_rings;
     int stop; /* an eventfd */
-    struct perf_file *file;
-    struct perf_tally tally;
+    struct perfrec_file *file;
+    struct perfrec_tally tally;
     GMutex mutex;
     GError *why; /* it gave up; under the mutex */
 };
 
-static bool carry(struct perf_pump *pump, GError **error)
+static bool carry(struct perfrec_pump *pump, GError **error)
 {
     bool is_any = false;
     for (uint32_t i = 0; i < pump->n_rings; i++) {
         struct iovec parts[2];
         uint64_t head;
-        uint32_t n = perf_ring_look(&pump->rings[i], &head, parts, &pump->tally);
+        uint32_t n = perfrec_ring_look(&pump->rings[i], &head, parts, &pump->tally);
         if (n == 0)
             continue;
-        if (!perf_file_append(pump->file, parts, n, error))
+        if (!perfrec_file_append(pump->file, parts, n, error))
             return false;
-        perf_ring_taken(&pump->rings[i], head);
+        perfrec_ring_taken(&pump->rings[i], head);
         is_any = true;
     }
-    return !is_any || perf_file_append_round(pump->file, error);
+    return !is_any || perfrec_file_append_round(pump->file, error);
 }
 
 static void *run(void *data)
 {
-    struct perf_pump *pump = data;
+    struct perfrec_pump *pump = data;
     struct pollfd *polls = g_new(struct pollfd, pump->n_rings + 1);
     for (uint32_t i = 0; i < pump->n_rings; i++)
         polls[i] = (struct pollfd){.fd = pump->rings[i].fd, .events = POLLIN};
@@ -64,15 +64,15 @@ static void *run(void *data)
     return NULL;
 }
 
-struct perf_pump *perf_pump_start(struct perf_ring *rings, uint32_t n_rings, struct perf_file *file,
-                                  GError **error)
+struct perfrec_pump *perfrec_pump_start(struct perfrec_ring *rings, uint32_t n_rings,
+                                        struct perfrec_file *file, GError **error)
 {
-    struct perf_pump *pump = g_new0(struct perf_pump, 1);
-    *pump = (struct perf_pump){.rings = rings,
-                               .n_rings = n_rings,
-                               .file = file,
-                               .tally.first_ns = UINT64_MAX,
-                               .stop = eventfd(0, EFD_CLOEXEC)};
+    struct perfrec_pump *pump = g_new0(struct perfrec_pump, 1);
+    *pump = (struct perfrec_pump){.rings = rings,
+                                  .n_rings = n_rings,
+                                  .file = file,
+                                  .tally.first_ns = UINT64_MAX,
+                                  .stop = eventfd(0, EFD_CLOEXEC)};
     g_mutex_init(&pump->mutex);
     if (pump->stop < 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot have an eventfd: %s",
@@ -86,13 +86,13 @@ struct perf_pump *perf_pump_start(struct perf_ring *rings, uint32_t n_rings, str
         pthread_sigmask(SIG_SETMASK, &before, NULL);
     }
     if (!pump->thread) {
-        perf_pump_stop(pump, NULL, NULL);
+        perfrec_pump_stop(pump, NULL, NULL);
         return NULL;
     }
     return pump;
 }
 
-bool perf_pump_check(struct perf_pump *pump, GError **error)
+bool perfrec_pump_check(struct perfrec_pump *pump, GError **error)
 {
     g_mutex_lock(&pump->mutex);
     bool is_good = !pump->why;
@@ -102,7 +102,7 @@ bool perf_pump_check(struct perf_pump *pump, GError **error)
     return is_good;
 }
 
-bool perf_pump_stop(struct perf_pump *pump, struct perf_tally *tally, GError **error)
+bool perfrec_pump_stop(struct perfrec_pump *pump, struct perfrec_tally *tally, GError **error)
 {
     if (pump->thread) {
         uint64_t one = 1;

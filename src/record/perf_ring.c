@@ -10,8 +10,8 @@
 /* Where a sample has its time: behind its head, identifier, process and task. */
 #define SAMPLE_TIME 24
 
-bool perf_ring_map(struct perf_ring *ring, int fd, uint64_t bytes, bool is_overwritten,
-                   GError **error)
+bool perfrec_ring_map(struct perfrec_ring *ring, int fd, uint64_t bytes, bool is_overwritten,
+                      GError **error)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     int access = is_overwritten ? PROT_READ : PROT_READ | PROT_WRITE;
@@ -27,11 +27,11 @@ bool perf_ring_map(struct perf_ring *ring, int fd, uint64_t bytes, bool is_overw
         g_free(size);
         return false;
     }
-    *ring = (struct perf_ring){fd, base, (uint8_t *)base + page, bytes};
+    *ring = (struct perfrec_ring){fd, base, (uint8_t *)base + page, bytes};
     return true;
 }
 
-void perf_ring_unmap(struct perf_ring *ring)
+void perfrec_ring_unmap(struct perfrec_ring *ring)
 {
     if (ring->page)
         munmap(ring->page, (size_t)(ring->data - (uint8_t *)ring->page) + ring->bytes);
@@ -39,12 +39,13 @@ void perf_ring_unmap(struct perf_ring *ring)
 }
 
 /* Words never lie across the end of the buffer: records are multiples of them. */
-static uint64_t word(const struct perf_ring *ring, uint64_t at)
+static uint64_t word(const struct perfrec_ring *ring, uint64_t at)
 {
     return *(const uint64_t *)(const void *)(ring->data + (at & (ring->bytes - 1)));
 }
 
-static uint64_t tally_record(const struct perf_ring *ring, uint64_t at, struct perf_tally *tally)
+static uint64_t tally_record(const struct perfrec_ring *ring, uint64_t at,
+                             struct perfrec_tally *tally)
 {
     uint64_t head = word(ring, at);
     struct perf_event_header record;
@@ -69,8 +70,8 @@ static uint64_t tally_record(const struct perf_ring *ring, uint64_t at, struct p
     return record.size;
 }
 
-uint32_t perf_ring_look(const struct perf_ring *ring, uint64_t *head, struct iovec parts[2],
-                        struct perf_tally *tally)
+uint32_t perfrec_ring_look(const struct perfrec_ring *ring, uint64_t *head, struct iovec parts[2],
+                           struct perfrec_tally *tally)
 {
     uint64_t begin = ring->page->data_tail;
     uint64_t end = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
@@ -88,7 +89,7 @@ uint32_t perf_ring_look(const struct perf_ring *ring, uint64_t *head, struct iov
     return parts[1].iov_len ? 2 : 1;
 }
 
-void perf_ring_taken(struct perf_ring *ring, uint64_t head)
+void perfrec_ring_taken(struct perfrec_ring *ring, uint64_t head)
 {
     __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
 }

@@ -34,7 +34,7 @@ static void put_task(GByteArray *to, const char *dir, uint32_t pid, const char *
     g_free(path);
 }
 
-bool perf_tasks_append(struct perf_file *file, GError **error)
+bool perfrec_tasks_append(struct perfrec_file *file, GError **error)
 {
     GDir *proc = g_dir_open("/proc", 0, error);
     if (!proc)
@@ -54,7 +54,7 @@ bool perf_tasks_append(struct perf_file *file, GError **error)
     }
     g_dir_close(proc);
     struct iovec part = {records->data, records->len};
-    bool is_good = perf_file_append(file, &part, 1, error);
+    bool is_good = perfrec_file_append(file, &part, 1, error);
     g_byte_array_free(records, TRUE);
     return is_good;
 }

@@ -5,7 +5,7 @@
 
 #include "record/perf.h"
 
-const char *perf_tracefs(GError **error)
+const char *perfrec_tracefs(GError **error)
 {
     static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
     int why = ENOENT;
@@ -50,9 +50,9 @@ static bool read_whole(const char *dir, const char *name, GByteArray *to, GError
     return is_good;
 }
 
-bool perf_tracepoint_id(const char *system, const char *name, uint64_t *id, GError **error)
+bool perfrec_tracepoint_id(const char *system, const char *name, uint64_t *id, GError **error)
 {
-    const char *tracefs = perf_tracefs(error);
+    const char *tracefs = perfrec_tracefs(error);
     if (!tracefs)
         return false;
     GByteArray *text = g_byte_array_new();
@@ -91,19 +91,19 @@ static bool put_file(GByteArray *to, const char *dir, const char *name, GError *
 }
 
 /* The length of what is before the colon: a tracepoint's system. */
-static size_t system_length(const struct perf_class *class)
+static size_t system_length(const struct perfrec_class *class)
 {
     return strcspn(class->name, ":");
 }
 
-static bool is_of(const struct perf_class *class, const struct perf_class *first)
+static bool is_of(const struct perfrec_class *class, const struct perfrec_class *first)
 {
     return class->attr.type == PERF_TYPE_TRACEPOINT &&
            strncmp(class->name, first->name, system_length(first) + 1) == 0;
 }
 
 /* Whether no class before it is of the same system, or is the same tracepoint. */
-static bool is_first(const struct perf_classes *classes, uint32_t at, bool is_system)
+static bool is_first(const struct perfrec_classes *classes, uint32_t at, bool is_system)
 {
     if (classes->all[at].attr.type != PERF_TYPE_TRACEPOINT)
         return false;
@@ -116,10 +116,10 @@ static bool is_first(const struct perf_classes *classes, uint32_t at, bool is_sy
 }
 
 /* The formats of one system's events: its name, how many, each. */
-static bool put_system(GByteArray *to, const char *tracefs, const struct perf_classes *classes,
+static bool put_system(GByteArray *to, const char *tracefs, const struct perfrec_classes *classes,
                        uint32_t first, GError **error)
 {
-    const struct perf_class *class = &classes->all[first];
+    const struct perfrec_class *class = &classes->all[first];
     put(to, class->name, system_length(class));
     put(to, "", 1);
     guint counted = to->len;
@@ -140,9 +140,9 @@ static bool put_system(GByteArray *to, const char *tracefs, const struct perf_cl
     return true;
 }
 
-bool perf_tracing_data(GByteArray *to, const struct perf_classes *classes, GError **error)
+bool perfrec_tracing_data(GByteArray *to, const struct perfrec_classes *classes, GError **error)
 {
-    const char *tracefs = perf_tracefs(error);
+    const char *tracefs = perfrec_tracefs(error);
     if (!tracefs)
         return false;
     static const char magic[] = "\x17\x08\x44tracing0.6";

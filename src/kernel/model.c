@@ -298,8 +298,12 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
     machine->last_ns = t;
     model->begin_ns = MIN(model->begin_ns, t);
     model->end_ns = MAX(model->end_ns, t);
-    if (G_UNLIKELY(c < 0 || c >= LULL_MAX_CPUS))
-        return; /* nothing that happens in a kernel happens on no CPU */
+    if (G_UNLIKELY(c < 0 || c >= LULL_MAX_CPUS)) {
+        /* Nothing that happens in a kernel happens on no CPU, but perf itself tells of tasks. */
+        if (id == LULL_EVENT_statedump_process)
+            sched_dumped(model, machine, t, event);
+        return;
+    }
     struct cpu *cpu = model_cpu(model, machine, c);
     cpu->last_ns = t;
     if (G_UNLIKELY(cpu->since_ns == INT64_MAX) && model->stream == cpu->lost_stream)

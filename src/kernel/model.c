@@ -318,6 +318,8 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
     model->begin_ns = MIN(model->begin_ns, t);
     model->end_ns = MAX(model->end_ns, t);
     if (G_UNLIKELY(c < 0 || c >= LULL_MAX_CPUS)) {
+        /* Nothing that happens in a kernel happens on no CPU, but state dumps and perf itself tell
+         * of tasks. */
         dumped(model, machine, id, event, t);
         return;
     }

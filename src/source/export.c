@@ -2,12 +2,10 @@
 #include "source/export.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/tree.h"
 #include "ctf/writer.h"
 #include "source/session_private.h"
 
@@ -29,19 +27,6 @@ static bool make_directory(const char *path, GError **error)
     g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: cannot be made: %s", path,
                 g_strerror(errno));
     return false;
-}
-
-/* Removes the directory with the directories and files in it; links are not followed. */
-static void remove_tree(const char *path, unsigned depth)
-{
-    g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
-    const char *name;
-    while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
-        g_autofree char *child = g_build_filename(path, name, NULL);
-        if (unlink(child) != 0 && depth > 0)
-            remove_tree(child, depth - 1);
-    }
-    rmdir(path);
 }
 
 /* A name that is one directory, whatever the trace says the host is called. */
@@ -212,7 +197,7 @@ void lull_export_free(struct lull_export *e)
     for (uint32_t i = 0; i < e->session->traces->len; i++)
         lull_ctf_writer_free(e->writers[i]);
     if (e->is_made && !e->is_finished)
-        remove_tree(e->part, 3);
+        lull_tree_remove(e->part, 3);
     g_free(e->streams);
     g_free(e->writers);
     g_free(e->joined_clock);
@@ -225,10 +210,7 @@ void lull_export_remove_part(const char *path)
 {
     g_autofree char *whole = g_canonicalize_filename(path, NULL);
     g_autofree char *part = g_strconcat(whole, ".part", NULL);
-    struct stat st;
-    /* The export may have made another file meanwhile. */
-    for (unsigned i = 0; i < 100 && lstat(part, &st) == 0; i++)
-        remove_tree(part, 3);
+    lull_tree_remove_busy(part, 3); /* the export may make another file meanwhile */
 }
 
 /* ---- writing ---- */
@@ -259,12 +241,8 @@ bool lull_export_finish(struct lull_export *e, GError **error)
     for (uint32_t i = 0; i < e->session->streams->len; i++)
         if (e->streams[i] != NULL && !lull_ctf_out_stream_finish(e->streams[i], error))
             return false;
-    if (renameat2(AT_FDCWD, e->part, AT_FDCWD, e->path, RENAME_NOREPLACE) != 0 &&
-        (errno != EINVAL || rename(e->part, e->path) != 0)) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: cannot be made of %s: %s", e->path,
-                    e->part, g_strerror(errno));
+    if (!lull_tree_publish(e->part, e->path, error))
         return false;
-    }
     e->is_finished = true;
     return true;
 }

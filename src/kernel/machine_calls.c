@@ -257,9 +257,11 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
 /* ---- events ---- */
 
 /* Whose call it is: the CPU's task; if no switch has told it yet, the one that the event names. */
-static uint32_t task_of(struct lull_model *model, struct machine *machine, int32_t c,
+static uint32_t task_of(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                         const struct lull_ev_syscall_exit *ev)
 {
+    if (machine->tells_current && HAS(context_tid))
+        sched_current(model, machine, c, t, (int32_t)ev->context_tid);
     uint32_t task = machine->cpus.items[c].task;
     if (task == LULL_NONE && HAS(context_tid) && ev->context_tid > 0 &&
         ev->context_tid <= INT32_MAX)
@@ -269,14 +271,17 @@ static uint32_t task_of(struct lull_model *model, struct machine *machine, int32
 
 static bool is_exit(enum lull_event_id id)
 {
-    return id == LULL_EVENT_named_exit || id == LULL_EVENT_syscall_exit || id == LULL_EVENT_io_exit;
+    return id == LULL_EVENT_syscall_exit || id == LULL_EVENT_io_exit;
 }
 
 /* All that states of tasks need: the name of the call that a task is in. */
-static void name_only(struct lull_model *model, const struct machine *machine, int32_t c,
+static void name_only(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                       enum lull_event_id id, const void *event,
                       const struct lull_event_class *event_class)
 {
+    const struct lull_ev_syscall_exit *ev = event;
+    if (machine->tells_current && HAS(context_tid))
+        sched_current(model, machine, c, t, (int32_t)ev->context_tid);
     uint32_t task = machine->cpus.items[c].task;
     if (task == LULL_NONE)
         return;
@@ -298,10 +303,10 @@ void calls_event(struct lull_model *model, struct machine *machine, int32_t c, i
                  const struct lull_event_class *event_class)
 {
     if (!model->wanted.syscall) {
-        name_only(model, machine, c, id, event, event_class);
+        name_only(model, machine, c, t, id, event, event_class);
         return;
     }
-    uint32_t task = task_of(model, machine, c, event);
+    uint32_t task = task_of(model, machine, c, t, event);
     if (task == LULL_NONE || model->tasks.items[task].is_idle)
         return;
     const struct call_class *call_class = class_of(model, event_class);

@@ -105,15 +105,11 @@ static void report_switch(struct lull_model *model, struct machine *machine, int
     REPORT(model, switched, &fact);
 }
 
-void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, int64_t begin_ns,
-                int64_t since_ns)
+/* From begin_ns to since_ns it is not known who is on the CPU, on which `left` was. */
+static void leave(struct lull_model *model, struct machine *machine, int32_t c, int64_t begin_ns,
+                  int64_t since_ns)
 {
     struct cpu *cpu = &machine->cpus.items[c];
-    begin_ns = CLAMP(begin_ns, cpu->told_ns, MAX(machine->last_ns, cpu->told_ns));
-    if (cpu->task == LULL_NONE) { /* as before */
-        cpu->since_ns = MAX(cpu->since_ns, since_ns);
-        return;
-    }
     uint32_t left = cpu->task;
     struct task *task = &model->tasks.items[left];
     int64_t since = CLAMP(cpu->since_ns, cpu->told_ns, begin_ns);
@@ -131,8 +127,6 @@ void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, in
         .wakeup_ns = INT64_MIN,
         .waker = LULL_NONE,
     };
-    if (model->wanted.syscall)
-        calls_lost(model, left, begin_ns);
     cpu->task = LULL_NONE;
     cpu->told_ns = begin_ns;
     cpu->since_ns = MAX(since_ns, begin_ns);
@@ -140,6 +134,20 @@ void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, in
     if (task->state == LULL_STATE_RUNNING)
         change(model, left, MAX(begin_ns, task->since_ns), LULL_STATE_NONE, c, NULL);
     lose(model, left);
+}
+
+void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, int64_t begin_ns,
+                int64_t since_ns)
+{
+    struct cpu *cpu = &machine->cpus.items[c];
+    begin_ns = CLAMP(begin_ns, cpu->told_ns, MAX(machine->last_ns, cpu->told_ns));
+    if (cpu->task == LULL_NONE) { /* as before */
+        cpu->since_ns = MAX(cpu->since_ns, since_ns);
+        return;
+    }
+    if (model->wanted.syscall)
+        calls_lost(model, cpu->task, begin_ns);
+    leave(model, machine, c, begin_ns, since_ns);
 }
 
 void sched_prio(struct lull_model *model, const struct machine *machine, int64_t t, uint32_t task,
@@ -151,21 +159,6 @@ void sched_prio(struct lull_model *model, const struct machine *machine, int64_t
     known->prio = (int32_t)told + offset;
     struct lull_prio_fact fact = {t, machine->host, task, known->prio};
     REPORT(model, prio, &fact);
-}
-
-/* A context or event says that `tid` is on the CPU. News only if the CPU's task is not known yet;
- * as no switch was seen, it has been there all the time. */
-void sched_current(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                   int32_t tid)
-{
-    if (machine->cpus.items[c].task != LULL_NONE || tid < 0)
-        return;
-    uint32_t number = model_task(model, machine, tid, c);
-    machine->cpus.items[c].task = number;
-    if (model->tasks.items[number].state != LULL_STATE_RUNNING)
-        change(model, number, t, LULL_STATE_RUNNING, c, NULL);
-    report_switch(model, machine, c, t, number, number);
-    model->tasks.items[number].waking = no_waking;
 }
 
 static enum lull_state state_after_switch(const struct task *task, int64_t prev_state)
@@ -216,20 +209,10 @@ static uint32_t switch_out(struct lull_model *model, struct machine *machine, in
     return number;
 }
 
-static void switch_in(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                      uint32_t previous, const struct lull_ev_sched_switch *ev)
+/* The task is on the CPU from t on. */
+static void enter(struct lull_model *model, uint32_t number, int32_t c, int64_t t)
 {
-    uint32_t number = model_task(model, machine, ev->next_tid, c);
     struct task *task = &model->tasks.items[number];
-    machine->cpus.items[c].task = number;
-    machine->cpus.items[c].last_request = LULL_NONE;
-    machine->cpus.items[c].last_packet = LULL_NONE;
-    if (task->is_idle) {
-        task->state = LULL_STATE_RUNNING;
-        report_switch(model, machine, c, t, previous, number);
-        return;
-    }
-    model_rename(model, number, ev->next_comm, t);
     struct lull_wakeup wakeup = unknown_wakeup(t);
     const struct lull_wakeup *why = NULL;
     if (task->state == LULL_STATE_RUNNING) {
@@ -249,7 +232,86 @@ static void switch_in(struct lull_model *model, struct machine *machine, int32_t
     task->is_new = false;
     task->early.time_ns = INT64_MIN;
     change(model, number, t, LULL_STATE_RUNNING, c, why);
-    report_switch(model, machine, c, t, previous, number);
+}
+
+static void switch_in(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                      uint32_t previous, const struct lull_ev_sched_switch *ev)
+{
+    uint32_t number = model_task(model, machine, ev->next_tid, c);
+    struct task *task = &model->tasks.items[number];
+    machine->cpus.items[c].task = number;
+    machine->cpus.items[c].last_request = LULL_NONE;
+    machine->cpus.items[c].last_packet = LULL_NONE;
+    if (task->is_idle) {
+        task->state = LULL_STATE_RUNNING;
+        report_switch(model, machine, c, t, previous, number);
+    } else {
+        model_rename(model, number, ev->next_comm, t);
+        enter(model, number, c, t);
+        report_switch(model, machine, c, t, previous, number);
+        model->tasks.items[number].waking = no_waking;
+    }
+    if (G_UNLIKELY(model->tasks.items[number].is_partial)) {
+        machine->cpus.items[c].lost_stream = model->stream;
+        leave(model, machine, c, t, INT64_MAX);
+    }
+}
+
+/* ---- who is on a CPU although no switch told it ---- */
+
+/* Recordings of chosen tasks leave out the switches between others, and some kernels do not trace
+ * all that their idle tasks do. So the task that was on the CPU has left it at some time since the
+ * CPU's last event. An idle CPU takes up at once what was woken for it: true if that is so here. */
+static bool left_unseen(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                        uint32_t next)
+{
+    struct cpu *cpu = &machine->cpus.items[c];
+    const struct task *to = &model->tasks.items[next];
+    struct task *left = &model->tasks.items[cpu->task];
+    int64_t last = CLAMP(cpu->before_ns, cpu->told_ns, t);
+    bool is_taken_up = left->is_idle && to->state == LULL_STATE_PREEMPTED && to->cpu == c;
+    if (is_taken_up)
+        last = CLAMP(to->since_ns, last, t);
+    else
+        left->is_partial = true;
+    leave(model, machine, c, last, is_taken_up ? last : t);
+    return is_taken_up;
+}
+
+/* It left the CPU where it was without being seen to. */
+static void moved_unseen(struct lull_model *model, struct machine *machine, uint32_t number)
+{
+    int32_t c = model->tasks.items[number].cpu;
+    if (model->tasks.items[number].state != LULL_STATE_RUNNING || c < 0 ||
+        c >= (int32_t)machine->cpus.count || machine->cpus.items[c].task != number)
+        return;
+    struct cpu *cpu = &machine->cpus.items[c];
+    cpu->lost_stream = cpu->switch_stream;
+    leave(model, machine, c, MAX(cpu->last_ns, cpu->told_ns), INT64_MAX);
+}
+
+/* If no switch was seen, the task has been there all the time. */
+void sched_found(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                 int32_t tid)
+{
+    struct cpu *cpu = &machine->cpus.items[c];
+    if (tid < 0 || (cpu->task != LULL_NONE && !machine->tells_current))
+        return;
+    uint32_t number = model_task(model, machine, tid, c);
+    bool is_taken_up = cpu->task != LULL_NONE && left_unseen(model, machine, c, t, number);
+    if (machine->tells_current)
+        moved_unseen(model, machine, number);
+    cpu->task = number;
+    const struct task *task = &model->tasks.items[number];
+    if (machine->tells_current && !task->is_idle) {
+        /* It was somewhere else before, unless this is the first that is heard of it. */
+        if (task->public.first_ns <= task->public.last_ns && !is_taken_up)
+            cpu->since_ns = t;
+        enter(model, number, c, CLAMP(cpu->since_ns, cpu->told_ns, t));
+    } else if (task->state != LULL_STATE_RUNNING) {
+        change(model, number, t, LULL_STATE_RUNNING, c, NULL);
+    }
+    report_switch(model, machine, c, t, number, number);
     model->tasks.items[number].waking = no_waking;
 }
 
@@ -262,7 +324,10 @@ void sched_switched(struct lull_model *model, struct machine *machine, int32_t c
     struct cpu *cpu = &machine->cpus.items[c];
     irq_reset(cpu);
     cpu->switch_stream = model->stream;
-    if (cpu->task != LULL_NONE && model->tasks.items[cpu->task].public.tid != ev->prev_tid) {
+    if (machine->tells_current) {
+        if (cpu->task == LULL_NONE || model->tasks.items[cpu->task].public.tid != ev->prev_tid)
+            sched_found(model, machine, c, t, ev->prev_tid);
+    } else if (cpu->task != LULL_NONE && model->tasks.items[cpu->task].public.tid != ev->prev_tid) {
         /* Another task should have been here: switches of this CPU were lost, and since when this
          * one was is not known. */
         lose(model, cpu->task);
@@ -337,6 +402,12 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
            &wakeup);
 }
 
+static int32_t tid_on(const struct lull_model *model, const struct machine *machine, int32_t c)
+{
+    uint32_t task = machine->cpus.items[c].task;
+    return task == LULL_NONE ? -1 : model->tasks.items[task].public.tid;
+}
+
 void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                       enum lull_event_id id, const void *event)
 {
@@ -344,8 +415,9 @@ void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t
     const struct lull_ev_sched_waking *ev = event;
     if (!LULL_HAS(ev, sched_waking, tid))
         return;
-    if (LULL_HAS(ev, sched_waking, context_tid))
-        sched_current(model, machine, c, t, ev->context_tid);
+    /* Of a task that is not recorded, its wakings of others may still be. */
+    if (LULL_HAS(ev, sched_waking, context_tid) && ev->context_tid != tid_on(model, machine, c))
+        sched_found(model, machine, c, t, ev->context_tid);
     if (LULL_HAS(ev, sched_waking, prio) && ev->tid > 0)
         sched_prio(model, machine, t, model_task(model, machine, ev->tid, c), ev->prio,
                    machine->wakeup_prio_offset);

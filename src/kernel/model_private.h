@@ -59,6 +59,7 @@ struct cpu {
     int64_t told_ns;        /* until then switch facts say who was on it */
     int64_t since_ns;       /* nothing was lost since; INT64_MAX: not before its next event */
     int64_t last_ns;        /* its last event; INT64_MIN: none */
+    int64_t before_ns;      /* the one before that, likewise */
     uint32_t switch_stream; /* where its last switch was told, or LULL_NONE */
     uint32_t lost_stream;   /* where events were lost last, or LULL_NONE */
     int64_t frequency_khz, idle_state; /* -1, INT64_MIN: not told */
@@ -152,7 +153,8 @@ struct call {
 struct machine {
     uint32_t host;
     const struct call_arch *arch;
-    bool has_softirqs; /* the host's traces tell when softirqs run */
+    bool has_softirqs;  /* the host's traces tell when softirqs run */
+    bool tells_current; /* its events tell who is on the CPU, as the kernel knows it */
     /* From the priorities in events to the kernel's; those of wake-ups may differ. */
     int32_t prio_offset, wakeup_prio_offset;
     /* Begin of its recording, at its first event at the latest; INT64_MAX: not known yet. */
@@ -196,6 +198,7 @@ struct task {
     bool is_new;   /* forked, not yet woken */
     bool is_exiting;
     bool is_idle;
+    bool is_partial; /* it has left a CPU without being seen to: where it is now is not known */
     uint32_t call;   /* the system call it is in, LULL_NONE: none */
     uint32_t table;  /* its descriptors, LULL_NONE: not looked for yet */
     uint32_t parent; /* who forked it */
@@ -278,8 +281,22 @@ static inline struct cpu *model_cpu(struct lull_model *model, struct machine *ma
 }
 
 /* machine_sched.c; t: time, c: CPU number */
-void sched_current(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                   int32_t tid);
+/* An event says that `tid` is on the CPU, and that was not known. */
+void sched_found(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                 int32_t tid);
+
+/* A context says that `tid` is on the CPU. */
+static inline void sched_current(struct lull_model *model, struct machine *machine, int32_t c,
+                                 int64_t t, int32_t tid)
+{
+    uint32_t known = machine->cpus.items[c].task;
+    if (known == LULL_NONE || model->tasks.items[known].public.tid != tid)
+        sched_found(model, machine, c, t, tid);
+    known = machine->cpus.items[c].task;
+    if (known != LULL_NONE)
+        model->tasks.items[known].is_partial = false;
+}
+
 void sched_switched(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                     const struct lull_ev_sched_switch *ev);
 void sched_migrated(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,

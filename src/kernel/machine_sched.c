@@ -17,16 +17,6 @@ enum {
 /* The kernel's priorities go to 139; deadline tasks have -1. What is beyond this is damage. */
 enum { MAX_PRIO = 1000 };
 
-/* status of lttng_statedump_process_state */
-enum {
-    DUMP_WAIT_FORK = 1,
-    DUMP_WAIT_CPU = 2,
-    DUMP_EXIT = 3,
-    DUMP_ZOMBIE = 4,
-    DUMP_WAIT = 5,
-    DUMP_DEAD = 7
-};
-
 static struct lull_wakeup unknown_wakeup(int64_t t)
 {
     return (struct lull_wakeup){
@@ -43,8 +33,8 @@ static struct lull_wakeup unknown_wakeup(int64_t t)
 static const struct waking no_waking = {INT64_MIN, LULL_NONE, false, false};
 
 /* Ends the task's state at t and begins another. */
-static void change(struct lull_model *model, uint32_t number, int64_t t, enum lull_state next,
-                   int32_t cpu, const struct lull_wakeup *wakeup)
+void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lull_state next,
+                  int32_t cpu, const struct lull_wakeup *wakeup)
 {
     struct task *task = &model->tasks.items[number];
     struct lull_state_fact fact = {
@@ -70,7 +60,7 @@ static void change(struct lull_model *model, uint32_t number, int64_t t, enum lu
 }
 
 /* The task was found in a state that contradicts what was seen: events are missing in between. */
-static void lose(struct lull_model *model, uint32_t number)
+void sched_lose(struct lull_model *model, uint32_t number)
 {
     struct task *task = &model->tasks.items[number];
     if (task->state == LULL_STATE_NONE)
@@ -132,8 +122,8 @@ static void leave(struct lull_model *model, struct machine *machine, int32_t c, 
     cpu->since_ns = MAX(since_ns, begin_ns);
     REPORT(model, switched, &fact);
     if (task->state == LULL_STATE_RUNNING)
-        change(model, left, MAX(begin_ns, task->since_ns), LULL_STATE_NONE, c, NULL);
-    lose(model, left);
+        sched_change(model, left, MAX(begin_ns, task->since_ns), LULL_STATE_NONE, c, NULL);
+    sched_lose(model, left);
 }
 
 void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, int64_t begin_ns,
@@ -172,7 +162,7 @@ static enum lull_state state_after_switch(const struct task *task, int64_t prev_
     return LULL_STATE_BLOCKED;
 }
 
-static void bury(struct lull_model *model, struct machine *machine, uint32_t number)
+void sched_bury(struct lull_model *model, struct machine *machine, uint32_t number)
 {
     struct task *task = &model->tasks.items[number];
     calls_died(model, machine, number);
@@ -195,17 +185,17 @@ static uint32_t switch_out(struct lull_model *model, struct machine *machine, in
         task->public.pid = ev->context_pid;
     model_rename(model, number, ev->prev_comm, t);
     if (task->state != LULL_STATE_RUNNING && task->state != LULL_STATE_NONE)
-        lose(model, number);
+        sched_lose(model, number);
     if (task->early.time_ns < task->since_ns)
         task->early.time_ns = INT64_MIN;
     enum lull_state next = state_after_switch(task, ev->prev_state);
-    change(model, number, t, next, c, NULL);
+    sched_change(model, number, t, next, c, NULL);
     if (task->waking.is_early && next == LULL_STATE_BLOCKED)
         task->waking.time_ns = t; /* what it waits from now on is the way back to a CPU */
     else
         task->waking = no_waking;
     if (next == LULL_STATE_NONE)
-        bury(model, machine, number);
+        sched_bury(model, machine, number);
     return number;
 }
 
@@ -216,7 +206,7 @@ static void enter(struct lull_model *model, uint32_t number, int32_t c, int64_t 
     struct lull_wakeup wakeup = unknown_wakeup(t);
     const struct lull_wakeup *why = NULL;
     if (task->state == LULL_STATE_RUNNING) {
-        lose(model, number);
+        sched_lose(model, number);
     } else if (task->state == LULL_STATE_BLOCKED) {
         /* Its wake-up was not seen, or was seen before it had left the CPU. */
         if (task->early.time_ns != INT64_MIN)
@@ -231,7 +221,7 @@ static void enter(struct lull_model *model, uint32_t number, int32_t c, int64_t 
     }
     task->is_new = false;
     task->early.time_ns = INT64_MIN;
-    change(model, number, t, LULL_STATE_RUNNING, c, why);
+    sched_change(model, number, t, LULL_STATE_RUNNING, c, why);
 }
 
 static void switch_in(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -309,7 +299,7 @@ void sched_found(struct lull_model *model, struct machine *machine, int32_t c, i
             cpu->since_ns = t;
         enter(model, number, c, CLAMP(cpu->since_ns, cpu->told_ns, t));
     } else if (task->state != LULL_STATE_RUNNING) {
-        change(model, number, t, LULL_STATE_RUNNING, c, NULL);
+        sched_change(model, number, t, LULL_STATE_RUNNING, c, NULL);
     }
     report_switch(model, machine, c, t, number, number);
     model->tasks.items[number].waking = no_waking;
@@ -330,7 +320,7 @@ void sched_switched(struct lull_model *model, struct machine *machine, int32_t c
     } else if (cpu->task != LULL_NONE && model->tasks.items[cpu->task].public.tid != ev->prev_tid) {
         /* Another task should have been here: switches of this CPU were lost, and since when this
          * one was is not known. */
-        lose(model, cpu->task);
+        sched_lose(model, cpu->task);
         cpu->since_ns = t;
     }
     uint32_t previous = switch_out(model, machine, c, t, ev);
@@ -354,25 +344,27 @@ static void wake_running(struct task *task, const struct lull_wakeup *wakeup, en
 /* Keeps the first waking since the task stopped running. One that comes while it still runs counts
  * only if nothing wakes it after it has stopped: then it was about to. */
 static void note_waking(const struct lull_model *model, const struct cpu *cpu, int64_t t,
-                        struct task *task, enum lull_event_id id)
+                        struct task *task, enum lull_event_id id, enum irq_context context)
 {
     bool runs = task->state == LULL_STATE_RUNNING;
     if (runs && id != LULL_EVENT_sched_waking)
         task->waking = no_waking; /* it did not stop */
     else if (runs || task->waking.time_ns == INT64_MIN || task->waking.is_early)
-        task->waking = (struct waking){t, model_on_cpu(model, cpu), irq_is_active(cpu), runs};
+        task->waking =
+            (struct waking){t, model_on_cpu(model, cpu),
+                            irq_is_active(cpu) || context == IRQ_HARD || context == IRQ_SOFT, runs};
 }
 
 static void sched_wake(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                        int32_t tid, struct lull_text comm, int32_t target_cpu,
-                       enum lull_event_id id)
+                       enum lull_event_id id, enum irq_context context)
 {
     if (tid <= 0)
         return;
     uint32_t number = model_task(model, machine, tid, c);
     model_rename(model, number, comm, t);
     struct task *task = &model->tasks.items[number];
-    note_waking(model, &machine->cpus.items[c], t, task, id);
+    note_waking(model, &machine->cpus.items[c], t, task, id, context);
     if (id == LULL_EVENT_sched_wakeup_new) {
         task->is_new = false;
         if (task->state != LULL_STATE_NONE)
@@ -385,7 +377,7 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
     }
 
     struct lull_wakeup wakeup = unknown_wakeup(t);
-    irq_classify(model, machine, &machine->cpus.items[c], &wakeup);
+    irq_classify(model, machine, &machine->cpus.items[c], context, &wakeup);
     if (wakeup.task == number) /* a task does not wake itself; it was someone we do not know */
         wakeup = unknown_wakeup(t);
     if (task->state == LULL_STATE_RUNNING) {
@@ -398,8 +390,8 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
         task->early.time_ns = INT64_MIN;
     }
     wakeup.time_ns = MIN(wakeup.time_ns, t);
-    change(model, number, t, LULL_STATE_PREEMPTED, target_cpu >= 0 ? target_cpu : task->cpu,
-           &wakeup);
+    sched_change(model, number, t, LULL_STATE_PREEMPTED, target_cpu >= 0 ? target_cpu : task->cpu,
+                 &wakeup);
 }
 
 static int32_t tid_on(const struct lull_model *model, const struct machine *machine, int32_t c)
@@ -422,7 +414,8 @@ void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t
         sched_prio(model, machine, t, model_task(model, machine, ev->tid, c), ev->prio,
                    machine->wakeup_prio_offset);
     sched_wake(model, machine, c, t, ev->tid, ev->comm,
-               LULL_HAS(ev, sched_waking, target_cpu) ? ev->target_cpu : -1, id);
+               LULL_HAS(ev, sched_waking, target_cpu) ? ev->target_cpu : -1, id,
+               irq_context_of(LULL_HAS(ev, sched_waking, flags), ev->flags));
 }
 
 static int32_t cpu_or_none(bool is_told, int64_t cpu)
@@ -453,113 +446,5 @@ void sched_migrated(struct lull_model *model, struct machine *machine, int32_t c
     /* A task that waits for a CPU now waits for another one. */
     struct task *task = &model->tasks.items[number];
     if (task->state == LULL_STATE_PREEMPTED && task->cpu != ev->dest_cpu)
-        change(model, number, t, LULL_STATE_PREEMPTED, fact.to_cpu, NULL);
-}
-
-void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
-                  const struct lull_ev_sched_process_fork *ev)
-{
-    bool has_tid = LULL_HAS(ev, sched_process_fork, child_tid);
-    int32_t tid = has_tid ? ev->child_tid : ev->child_pid;
-    if (tid <= 0)
-        return;
-    uint32_t old = lull_map_find(&machine->by_tid, (uint32_t)tid);
-    if (old != LULL_NONE) { /* its exit was not seen */
-        lose(model, old);
-        bury(model, machine, old);
-    }
-    uint32_t number = model_task(model, machine, tid, 0);
-    struct task *task = &model->tasks.items[number];
-    task->is_new = true;
-    task->since_ns = t;
-    task->public.pid = has_tid && LULL_HAS(ev, sched_process_fork, child_pid) ? ev->child_pid : -1;
-    task->public.ppid = LULL_HAS(ev, sched_process_fork, parent_tid) ? ev->parent_tid : -1;
-    if (ev->parent_tid > 0) {
-        uint32_t parent = model_task(model, machine, ev->parent_tid, 0);
-        model->tasks.items[number].parent = parent;
-        if (has_tid && LULL_HAS(ev, sched_process_fork, parent_pid) &&
-            model->tasks.items[parent].public.pid < 0)
-            model->tasks.items[parent].public.pid = ev->parent_pid;
-        calls_forked(model, parent, number, t);
-    }
-    model_rename(model, number, ev->child_comm, t);
-}
-
-/* exec keeps the tid, unless a thread other than the leader does it: then it takes over the
- * leader's. */
-void sched_executed(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                    const struct lull_ev_sched_process_exec *ev)
-{
-    uint32_t number = machine->cpus.items[c].task;
-    if (LULL_HAS(ev, sched_process_exec, tid) && ev->tid > 0) {
-        if (LULL_HAS(ev, sched_process_exec, old_tid) && ev->old_tid > 0 &&
-            ev->old_tid != ev->tid) {
-            uint32_t leader = lull_map_find(&machine->by_tid, (uint32_t)ev->tid);
-            uint32_t thread = lull_map_remove(&machine->by_tid, (uint32_t)ev->old_tid);
-            if (leader != LULL_NONE)
-                model->tasks.items[leader].public.is_dead = true;
-            if (thread != LULL_NONE) {
-                model->tasks.items[thread].public.tid = ev->tid;
-                lull_map_insert(&machine->by_tid, (uint32_t)ev->tid, thread);
-            }
-        }
-        number = model_task(model, machine, ev->tid, c);
-    }
-    if (number != LULL_NONE && model->follows_files)
-        files_executed(model, number, t);
-    if (number == LULL_NONE || !LULL_HAS(ev, sched_process_exec, filename))
-        return;
-    struct lull_text name = ev->filename;
-    const char *slash = memrchr(name.data, '/', name.length);
-    if (slash) {
-        name.length -= slash + 1 - name.data;
-        name.data = slash + 1;
-    }
-    name.length = MIN(name.length, 15); /* TASK_COMM_LEN - 1 */
-    model_rename(model, number, name, t);
-}
-
-void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, int32_t tid,
-                  bool is_free)
-{
-    uint32_t number = tid > 0 ? lull_map_find(&machine->by_tid, (uint32_t)tid) : LULL_NONE;
-    if (number == LULL_NONE)
-        return;
-    struct task *task = &model->tasks.items[number];
-    task->is_exiting = true;
-    if (task->public.first_ns <= task->public.last_ns)
-        task->public.last_ns = t;
-    if (is_free) { /* it is gone, whether or not its last switch was seen */
-        lose(model, number);
-        bury(model, machine, number);
-    }
-}
-
-/* A state dump never overrides what events have told already. */
-void sched_dumped(struct lull_model *model, struct machine *machine, int64_t t,
-                  const struct lull_ev_statedump_process *ev)
-{
-    if (!LULL_HAS(ev, statedump_process, tid) || ev->tid <= 0)
-        return;
-    uint32_t number = model_task(model, machine, ev->tid, 0);
-    struct task *task = &model->tasks.items[number];
-    if (task->public.pid < 0 && LULL_HAS(ev, statedump_process, pid))
-        task->public.pid = ev->pid;
-    if (task->public.ppid < 0 && LULL_HAS(ev, statedump_process, ppid))
-        task->public.ppid = ev->ppid;
-    if (model->follows_files && LULL_HAS(ev, statedump_process, table))
-        files_dumped_process(model, number, (uint64_t)ev->table);
-    if (task->name == LULL_NONE)
-        model_rename(model, number, ev->name, t);
-    if (task->prio == LULL_NO_PRIO && LULL_HAS(ev, statedump_process, prio))
-        sched_prio(model, machine, t, number, ev->prio, machine->prio_offset);
-    if (task->state != LULL_STATE_NONE || task->is_new)
-        return;
-    int32_t cpu = LULL_HAS(ev, statedump_process, cpu) && ev->cpu < LULL_MAX_CPUS ? ev->cpu : -1;
-    if (ev->status == DUMP_WAIT)
-        change(model, number, t, LULL_STATE_BLOCKED, cpu, NULL);
-    else if (ev->status == DUMP_WAIT_CPU || ev->status == DUMP_WAIT_FORK)
-        change(model, number, t, LULL_STATE_PREEMPTED, cpu, NULL);
-    else if (ev->status == DUMP_EXIT || ev->status == DUMP_ZOMBIE || ev->status == DUMP_DEAD)
-        task->is_exiting = true;
+        sched_change(model, number, t, LULL_STATE_PREEMPTED, fact.to_cpu, NULL);
 }

@@ -49,6 +49,7 @@ void lull_model_free(struct lull_model *model)
         struct machine *machine = &model->machines.items[i];
         lull_vec_free(&machine->cpus);
         lull_map_free(&machine->by_tid);
+        lull_map_free(&machine->newborn);
         lull_map_free(&machine->requests);
         lull_map_free(&machine->completed);
         lull_map_free(&machine->devices);
@@ -346,6 +347,9 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
                        machine->prio_offset);
         break;
     }
+    case LULL_EVENT_task_newtask:
+        sched_born(machine, event);
+        break;
     case LULL_EVENT_sched_process_fork:
         sched_forked(model, machine, t, event);
         break;

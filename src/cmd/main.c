@@ -127,11 +127,26 @@ static int print_error(const struct lull_verb *verb, const GError *error, int st
     return status == EXIT_DONE ? EXIT_BAD_INPUT : status;
 }
 
+/* A stream is a file that stays open while it is read; a cluster's traces have more of them than
+ * the usual soft limit. A command that
+ * we start keeps the limit that it would have without us. */
+static void allow_many_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 static int run_parsed(const struct lull_verb *verb, const struct lull_args *args, GError **error)
 {
     if (lull_args_flag(args, "help")) {
         show_help(stdout, verb, lull_args_text(args, "color"));
         return EXIT_DONE;
+    }
+    if (!verb->rest_is_command) {
+        allow_many_files();
     }
     return verb->run(args, error);
 }
@@ -210,21 +225,9 @@ static int run(int argc, char **argv)
     return verb ? run_verb(verb, argc - 2, argv + 2) : unknown_verb(word);
 }
 
-/* A stream is a file that stays open while it is read; a cluster's traces have more of them than
- * the usual soft limit. */
-static void allow_many_files(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");
-    allow_many_files();
     set_up_signals();
     return finish_output(run(argc, argv));
 }

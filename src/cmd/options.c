@@ -218,6 +218,15 @@ static bool parse_short(struct lull_args *args, struct words *words, GError **er
     return true;
 }
 
+/* A word that is no option: a trace, or the begin of a command, whose options are its own. */
+static void take_rest(struct lull_args *args, struct words *words)
+{
+    g_ptr_array_add(args->rest, words->argv[words->at]);
+    while (args->verb->rest_is_command && ++words->at < words->argc) {
+        g_ptr_array_add(args->rest, words->argv[words->at]);
+    }
+}
+
 static bool parse_words(struct lull_args *args, struct words *words, GError **error)
 {
     for (words->at = 0; words->at < words->argc; words->at++) {
@@ -235,7 +244,7 @@ static bool parse_words(struct lull_args *args, struct words *words, GError **er
                 return false;
             }
         } else {
-            g_ptr_array_add(args->rest, words->argv[words->at]);
+            take_rest(args, words);
         }
         if (lull_args_flag(args, "help")) {
             return true;

@@ -275,6 +275,14 @@ void io_requeued(struct lull_model *model, struct machine *machine,
         model->requests.items[number].issue_ns = INT64_MIN;
 }
 
+void io_dumped(struct lull_model *model, struct machine *machine,
+               const struct lull_ev_statedump_block_device *ev)
+{
+    char name[40];
+    g_snprintf(name, sizeof name, "%.*s", (int)MIN(ev->diskname.length, 32), ev->diskname.data);
+    lull_map_insert(&machine->devices, (uint32_t)ev->dev, model_label(model, name));
+}
+
 /* The second completion of a request, or LULL_MAP_NONE: a write with a flush behind it completes
  * again without sectors at its old place; what was nothing but a flush completes, at no place,
  * after the flush it needed. */

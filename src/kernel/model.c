@@ -287,6 +287,25 @@ static void attend(struct lull_model *model, int64_t t)
     }
 }
 
+/* What is so on a machine, whichever CPU told it; a state that was taken from /proc has none. */
+static void dumped(struct lull_model *model, struct machine *machine, enum lull_event_id id,
+                   const void *event, int64_t t)
+{
+    switch (id) {
+    case LULL_EVENT_statedump_process:
+        sched_dumped(model, machine, t, event);
+        break;
+    case LULL_EVENT_statedump_file:
+        files_dumped(model, machine, event);
+        break;
+    case LULL_EVENT_statedump_block_device:
+        io_dumped(model, machine, event);
+        break;
+    default:
+        break; /* nothing that happens in a kernel happens on no CPU */
+    }
+}
+
 static void dispatch(struct lull_model *model, enum lull_event_id id, const void *event,
                      const struct lull_event_class *event_class, uint32_t host, int32_t c,
                      int64_t t)
@@ -299,9 +318,9 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
     model->begin_ns = MIN(model->begin_ns, t);
     model->end_ns = MAX(model->end_ns, t);
     if (G_UNLIKELY(c < 0 || c >= LULL_MAX_CPUS)) {
-        /* Nothing that happens in a kernel happens on no CPU, but perf itself tells of tasks. */
-        if (id == LULL_EVENT_statedump_process)
-            sched_dumped(model, machine, t, event);
+        /* Nothing that happens in a kernel happens on no CPU, but state dumps and perf itself tell
+         * of tasks. */
+        dumped(model, machine, id, event, t);
         return;
     }
     struct cpu *cpu = model_cpu(model, machine, c);
@@ -358,18 +377,10 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
         break;
     }
     case LULL_EVENT_statedump_process:
-        sched_dumped(model, machine, t, event);
-        break;
     case LULL_EVENT_statedump_file:
-        files_dumped(model, machine, event);
+    case LULL_EVENT_statedump_block_device:
+        dumped(model, machine, id, event, t);
         break;
-    case LULL_EVENT_statedump_block_device: {
-        const struct lull_ev_statedump_block_device *ev = event;
-        char name[40];
-        g_snprintf(name, sizeof name, "%.*s", (int)MIN(ev->diskname.length, 32), ev->diskname.data);
-        lull_map_insert(&machine->devices, (uint32_t)ev->dev, model_label(model, name));
-        break;
-    }
     case LULL_EVENT_softirq_raise:
         irq_raised(&machine->cpus.items[c], t, ((const struct lull_ev_softirq_raise *)event)->vec);
         break;

@@ -322,6 +322,8 @@ void io_merged(struct machine *machine, struct cpu *cpu, const struct lull_ev_bl
 void io_remapped(struct machine *machine, const struct lull_ev_block_bio_remap *ev);
 void io_requeued(struct lull_model *model, struct machine *machine,
                  const struct lull_ev_block_rq_requeue *ev);
+void io_dumped(struct lull_model *model, struct machine *machine,
+               const struct lull_ev_statedump_block_device *ev);
 void io_request(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                 enum lull_event_id id, const void *event);
 

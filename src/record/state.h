@@ -1,6 +1,6 @@
 /* The state of the machine when a recording begins, taken from /proc and /sys: tasks and what they
- * do, their open files, disks, network interfaces. Written as a CTF 2 trace of LTTng's statedump
- * events, so that the model needs to know of nothing new. */
+ * do, their open files, disks, network interfaces. Written as a trace of LTTng's statedump events
+ * (CTF 1.8, which all readers know), so that the model needs to know of nothing new. */
 #ifndef LULL_RECORD_STATE_H
 #define LULL_RECORD_STATE_H
 

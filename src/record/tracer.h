@@ -72,6 +72,9 @@ struct lull_tracer_kind {
 /* Implementations put it first in a structure of their own. */
 struct lull_tracer {
     const struct lull_tracer_kind *kind;
+    /* Names of the events that are recorded, as the tracer calls them, for recording.json;
+     * NULL-terminated. Set by set_up(), freed by free(). NULL: not told. */
+    const char *const *events;
 };
 
 /* In the order in which `auto` tries them; ends with NULL. Those that are not built in are not

@@ -1,0 +1,271 @@
+/* lull record: records this machine while a command runs, and says what came of it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <lull/error.h>
+
+#include "base/time.h"
+#include "cmd/analysis_args.h"
+#include "cmd/verb.h"
+#include "record/recorder.h"
+
+/* As shells have it. */
+enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
+
+/* ---- the question ---- */
+
+static bool parse_pids(const struct lull_args *args, GArray *pids, GError **error)
+{
+    const char *const *texts = lull_args_texts(args, "pid");
+    for (uint32_t i = 0; texts && texts[i]; i++) {
+        g_auto(GStrv) words = g_strsplit(texts[i], ",", -1);
+        for (uint32_t k = 0; words[k]; k++) {
+            guint64 number;
+            if (!g_ascii_string_to_unsigned(words[k], 10, 1, INT32_MAX, &number, NULL)) {
+                g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                            "--pid takes process ids with commas between, not “%s”", texts[i]);
+                return false;
+            }
+            const pid_t pid = (pid_t)number;
+            g_array_append_val(pids, pid);
+        }
+    }
+    return true;
+}
+
+/* "64M": bytes, or with k, M, G of 1024. */
+static bool parse_size(const char *text, uint64_t *bytes, GError **error)
+{
+    static const char units[] = "kMG";
+    char *end = NULL;
+    const guint64 number = text && g_ascii_isdigit(*text) ? g_ascii_strtoull(text, &end, 10) : 0;
+    const char *unit = end && *end ? strchr(units, *end) : NULL;
+    const unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    *bytes = number << shift;
+    if (!text || (number > 0 && (unit ? end[1] : *end) == '\0' && *bytes >> shift == number &&
+                  *bytes <= UINT64_C(1) << 40)) {
+        return true;
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                "--buffer takes a size from 1 to 1024G, such as 64M, not “%s”", text);
+    return false;
+}
+
+/* The words of the command, with NULL at the end. */
+static GPtrArray *copy_command(const struct lull_args *args)
+{
+    uint32_t n_words;
+    const char *const *words = lull_args_rest(args, &n_words);
+    GPtrArray *command = g_ptr_array_new();
+    for (uint32_t i = 0; i < n_words; i++) {
+        g_ptr_array_add(command, (void *)words[i]);
+    }
+    g_ptr_array_add(command, NULL);
+    return command;
+}
+
+static bool parse(const struct lull_args *args, GArray *pids, struct lull_record_question *question,
+                  GError **error)
+{
+    const char *purpose = lull_args_text(args, "for");
+    const char *tracer = lull_args_text(args, "tracer");
+    if (purpose) {
+        lull_purpose_of(purpose, &question->purpose); /* a choice of the table */
+    }
+    question->tracer = tracer && strcmp(tracer, "auto") != 0 ? tracer : NULL;
+    question->output = lull_args_text(args, "output");
+    question->only_command = lull_args_flag(args, "only");
+    if (question->only_command && !question->command) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                            "--only is about the command, and there is none");
+        return false;
+    }
+    if (!lull_args_duration(args, "duration", (double)LULL_NS_PER_S, &question->duration_ns,
+                            error) ||
+        !parse_size(lull_args_text(args, "buffer"), &question->buffer_bytes, error) ||
+        !parse_pids(args, pids, error)) {
+        return false;
+    }
+    question->pids = (const pid_t *)pids->data;
+    question->n_pids = pids->len;
+    return true;
+}
+
+/* ---- what is told ---- */
+
+static void tell_lost(const struct lull_tracer_result *result)
+{
+    if (result->lost_events == 0) {
+        return;
+    }
+    fprintf(stderr,
+            "lull: %" PRIu64 " events were lost because the buffers were full%s: around the gaps "
+            "waits have no cause, or the wrong length; a larger --buffer, or --for sched, loses "
+            "fewer\n",
+            result->lost_events,
+            result->has_events && result->lost_events > result->events / 100 ? ", over 1 %" : "");
+}
+
+static void tell_result(const struct lull_recorder *recorder)
+{
+    const struct lull_recording *recording = lull_recorder_result(recorder);
+    const struct lull_tracer_result *result = &recording->result;
+    char duration[LULL_TIME_TEXT_SIZE];
+    lull_duration_format(recording->end_ns - recording->begin_ns, duration);
+    g_autofree char *size = g_format_size_full(result->bytes, G_FORMAT_SIZE_IEC_UNITS);
+    g_autofree char *base = g_path_get_basename(lull_recorder_path(recorder));
+    if (result->has_events) {
+        fprintf(stderr, "lull: recorded %" PRIu64 " events in %s (%s) to %s\n", result->events,
+                duration, size, lull_recorder_path(recorder));
+    } else {
+        fprintf(stderr, "lull: recorded %s (%s) to %s\n", duration, size,
+                lull_recorder_path(recorder));
+    }
+    tell_lost(result);
+    fprintf(stderr, "lull: next: %s\n",
+            recording->command ? "lull critpath" : "lull info, or lull stats");
+}
+
+/* The status of the command, as a shell has it. */
+static int finish_command(struct lull_recorder *recorder)
+{
+    const struct lull_recording *recording = lull_recorder_result(recorder);
+    if (!recording->command) {
+        return 0;
+    }
+    if (!recording->has_ended) {
+        fprintf(stderr, "lull: the command still runs; waiting for its end\n");
+    }
+    const int status = lull_recorder_wait(recorder);
+    return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int run_recorder(struct lull_recorder *recorder, GError **error)
+{
+    fprintf(stderr, "lull: records with %s (%s)\n", lull_recorder_tracer(recorder),
+            lull_recorder_reason(recorder));
+    const bool done = lull_recorder_run(recorder, error);
+    const uint32_t cleaned = lull_recorder_cleaned(recorder);
+    if (cleaned) {
+        fprintf(stderr, "lull: removed what %u killed recording%s had left behind\n", cleaned,
+                cleaned == 1 ? "" : "s");
+    }
+    if (done) {
+        tell_result(recorder);
+        return finish_command(recorder);
+    }
+    const int why = lull_recorder_exec_errno(recorder);
+    return why == 0 ? 1 : why == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+}
+
+static int run(const struct lull_args *args, GError **error)
+{
+    g_autoptr(GPtrArray) command = copy_command(args);
+    struct lull_record_question question = {
+        .command = command->len > 1 ? (const char *const *)command->pdata : NULL};
+    g_autoptr(GArray) pids = g_array_new(FALSE, FALSE, sizeof(pid_t));
+    if (!parse(args, pids, &question, error)) {
+        return 2;
+    }
+    struct lull_recorder *recorder = lull_recorder_new(&question, error);
+    if (!recorder) {
+        return 1;
+    }
+    const int status = run_recorder(recorder, error);
+    lull_recorder_free(recorder);
+    return status;
+}
+
+static const char *const purposes[] = {"critpath", "io", "sched", "all", NULL};
+static const char *const tracers[] = {"auto", "lttng", "ftrace", "perf", NULL};
+
+static const struct lull_option options[] = {
+    {.name = "for",
+     .kind = LULL_OPTION_CHOICE,
+     .argument = "PURPOSE",
+     .help = "record what this needs: what was waited for (critpath, the default), the same and "
+             "more of disks (io), scheduling alone (sched), all that Lull understands (all)",
+     .choices = purposes},
+    {.name = "output",
+     .letter = 'o',
+     .kind = LULL_OPTION_FILE,
+     .argument = "DIR",
+     .help = "where the recording goes, a directory that is to be made (default: "
+             "./lull-COMMAND-DATE-TIME)"},
+    {.name = "duration",
+     .letter = 'd',
+     .kind = LULL_OPTION_TEXT,
+     .argument = "T",
+     .help = "stop after this time (500ms, 10s, …; a bare number is seconds)"},
+    {.name = "tracer",
+     .kind = LULL_OPTION_CHOICE,
+     .argument = "NAME",
+     .help = "what records (default: auto, the first of the others that this machine has)",
+     .choices = tracers},
+    {.name = "pid",
+     .letter = 'p',
+     .kind = LULL_OPTION_TEXTS,
+     .argument = "P",
+     .help = "only this process (or P,P,…) with what it starts, the command, and interrupts while "
+             "CPUs idle"},
+    {.name = "only",
+     .kind = LULL_OPTION_FLAG,
+     .help = "only the command with what it starts, and interrupts while CPUs idle"},
+    {.name = "buffer",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "SIZE",
+     .help = "size of the kernel's buffer for each CPU, such as 64M"},
+    {.name = NULL},
+};
+
+static const char *const common[] = {NULL};
+
+static const struct lull_example examples[] = {
+    {"sudo lull record ./slow-thing --fast", "Record a command; then: lull critpath"},
+    {"sudo lull record --duration 10s --for all", "Ten seconds of the whole machine."},
+    {"sudo lull record -o backup --pid 4711", "One process, until you type Ctrl-C."},
+    {NULL, NULL},
+};
+
+const struct lull_verb lull_verb_record = {
+    .name = "record",
+    .summary = "record a command, or the machine, for the other verbs",
+    .usage = "[--] [COMMAND…]",
+    .description =
+        "Records what the kernel does until the command ends, the time of --duration is over, or "
+        "you type Ctrl-C, with the best tracer that this machine has: LTTng, if its kernel modules "
+        "and its session daemon are there; else ftrace, which needs no more than tracefs; else "
+        "perf. It says which, and why. All of this needs rights that usually only root has: run "
+        "it with sudo.\n"
+        "\n"
+        "The command begins with the first word that is no option, or behind --. It runs as the "
+        "user who called sudo, with that user's home, and keeps its input and output. It does not "
+        "start before the recording has begun. The exit status is that of the command, 128 and the "
+        "number of the signal if one ended it, 127 or 126 if it cannot be found or executed; but 1 "
+        "if recording failed. If the command outlives the recording, Lull waits for its end.\n"
+        "\n"
+        "The whole machine is recorded, because the reason of a wait may be anywhere; with --only "
+        "or --pid no more than some processes, which is less to read, but leaves waits for others "
+        "unexplained.\n"
+        "\n"
+        "Everything goes to one directory, which can be analysed on any machine (RECORDING.md in "
+        "the documentation describes it), and belongs to you. It is called DIR.part until it is "
+        "whole. Verbs that are given no trace take the last recording; 'lull critpath' then shows "
+        "the path of the command.\n"
+        "\n"
+        "A first Ctrl-C, SIGTERM, SIGHUP or SIGQUIT ends the recording and keeps it; the command "
+        "gets the signal too. A second ends Lull, and the recording is gone. "
+        "Whatever ends Lull, tracing ends: if it is killed with SIGKILL, a helper process removes "
+        "what was set up, and if that is killed too, the next 'lull record' does it. The tracer's "
+        "settings for others are not touched: ftrace is used in an instance of its own, whose name "
+        "begins with lull-.",
+    .output = NULL,
+    .options = options,
+    .common = common,
+    .examples = examples,
+    .rest_is_command = true,
+    .run = run,
+};

@@ -1,0 +1,157 @@
+/* The process that cleans up. It has a session of its own, so that no Ctrl-C and no closed terminal
+ * reaches it, and holds no file of the recorder, so that nobody waits for its end. */
+#include "record/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/tree.h"
+
+/* How deep directories are in that of a recording. */
+#define DEPTH 4
+
+/* A message is a letter, what it is about, and a NUL. */
+enum message {
+    MESSAGE_DIRECTORY = 'd',
+    MESSAGE_TRACER = 't', /* number of its kind, a space, the name */
+    MESSAGE_END = 'e',
+};
+
+/* ---- in the guard ---- */
+
+struct told {
+    char *directory, *tracer;
+    bool has_ended;
+};
+
+static void take(struct told *told, const char *message)
+{
+    if (message[0] == MESSAGE_END) {
+        told->has_ended = true;
+    } else {
+        char **text = message[0] == MESSAGE_DIRECTORY ? &told->directory : &told->tracer;
+        g_free(*text);
+        *text = g_strdup(message + 1);
+    }
+}
+
+static void clean(const struct told *told)
+{
+    if (told->tracer) {
+        char *name;
+        const guint64 kind = g_ascii_strtoull(told->tracer, &name, 10);
+        lull_tracers[kind]->remove(name + 1);
+    }
+    for (uint32_t i = 0; lull_tracers[i]; i++) {
+        if (lull_tracers[i]->clean_up) {
+            lull_tracers[i]->clean_up();
+        }
+    }
+    if (told->directory) {
+        lull_tree_remove_busy(told->directory, DEPTH);
+    }
+}
+
+static void serve(int fd)
+{
+    struct told told = {NULL};
+    g_autoptr(GString) message = g_string_new(NULL);
+    char c;
+    ssize_t n;
+    while ((n = read(fd, &c, 1)) == 1 || (n < 0 && errno == EINTR)) {
+        if (n == 1 && c != '\0') {
+            g_string_append_c(message, c);
+        } else if (n == 1) {
+            take(&told, message->str);
+            g_string_truncate(message, 0);
+        }
+    }
+    if (!told.has_ended) {
+        clean(&told);
+    }
+}
+
+/* Leaves all that belongs to the recorder but the pipe, which becomes descriptor 3. */
+static void leave(int fd)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+    setsid();
+    for (size_t i = 0; i < G_N_ELEMENTS(signals); i++) {
+        signal(signals[i], SIG_IGN);
+    }
+    const int null = open("/dev/null", O_RDWR);
+    for (int i = 0; i < 3 && null >= 0; i++) {
+        dup2(null, i);
+    }
+    dup2(fd, 3);
+    syscall(SYS_close_range, 4u, ~0u, 0u);
+}
+
+/* ---- in the recorder ---- */
+
+bool lull_guard_begin(struct lull_guard *guard, GError **error)
+{
+    int ends[2];
+    guard->pipe = -1;
+    if (pipe2(ends, O_CLOEXEC) != 0 || (guard->pid = fork()) < 0) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
+                    "the process that would clean up cannot be started: %s", g_strerror(errno));
+        return false;
+    }
+    if (guard->pid == 0) {
+        leave(ends[0]);
+        serve(3);
+        _exit(0);
+    }
+    close(ends[0]);
+    guard->pipe = ends[1];
+    return true;
+}
+
+/* A guard that somebody has killed is no reason to stop. */
+static void tell(const struct lull_guard *guard, enum message letter, const char *text)
+{
+    g_autofree char *message = g_strdup_printf("%c%s", letter, text);
+    const size_t size = strlen(message) + 1;
+    for (size_t done = 0; guard->pipe >= 0 && done < size;) {
+        const ssize_t n = write(guard->pipe, message + done, size - done);
+        if (n > 0) {
+            done += (size_t)n;
+        } else if (errno != EINTR) {
+            break;
+        }
+    }
+}
+
+void lull_guard_tell_directory(const struct lull_guard *guard, const char *path)
+{
+    tell(guard, MESSAGE_DIRECTORY, path);
+}
+
+void lull_guard_tell_tracer(const struct lull_guard *guard, const struct lull_tracer *tracer)
+{
+    for (uint32_t i = 0; lull_tracers[i] && tracer->kind->name_of; i++) {
+        if (lull_tracers[i] == tracer->kind) {
+            g_autofree char *text = g_strdup_printf("%u %s", i, tracer->kind->name_of(tracer));
+            tell(guard, MESSAGE_TRACER, text);
+        }
+    }
+}
+
+void lull_guard_end(struct lull_guard *guard)
+{
+    if (guard->pipe < 0) {
+        return;
+    }
+    tell(guard, MESSAGE_END, "");
+    close(guard->pipe);
+    guard->pipe = -1;
+    while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+}

@@ -1,0 +1,31 @@
+/* The person who records. Under sudo that is who called sudo: the command runs as that user, and
+ * the recording belongs to that user. */
+#ifndef LULL_RECORD_INVOKER_H
+#define LULL_RECORD_INVOKER_H
+
+#include <lull/error.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct lull_invoker {
+    bool is_other; /* not the user we are */
+    uid_t uid;
+    gid_t gid;
+    char *name, *home, *shell; /* NULL: as it is in the environment */
+};
+
+/* From SUDO_UID and SUDO_GID, if we are root. Clear it in any case. An error if they name a user
+ * that is not known here. */
+bool lull_invoker_init(struct lull_invoker *invoker, GError **error);
+void lull_invoker_clear(struct lull_invoker *invoker);
+
+/* This process becomes the invoker, for good, with the environment of one who did not call sudo. It
+ * must have no threads. 0 or an errno. */
+int lull_invoker_become(const struct lull_invoker *invoker);
+
+/* Directory for state of programs ($XDG_STATE_HOME, else ~/.local/state). Free with g_free(); NULL
+ * if there is no home. */
+char *lull_invoker_state_dir(const struct lull_invoker *invoker);
+
+#endif

@@ -1,0 +1,297 @@
+/* The order in which a recording is made: guard, directory, command (which waits), tracer,
+ * recording, command (which runs), files, and the directory gets its name. */
+#include "record/recorder.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/command.h"
+#include "record/folder.h"
+#include "record/guard.h"
+#include "record/last.h"
+#include "record/watch.h"
+
+struct lull_recorder {
+    struct lull_record_question question;
+    struct lull_tracer_request request;
+    struct lull_recording recording;
+    const struct lull_tracer_kind *kind;
+    char *reason;
+    struct lull_invoker invoker;
+    struct lull_folder folder;
+    struct lull_guard guard;
+    struct lull_command command;
+    struct lull_tracer *tracer;
+    uint32_t cleaned;
+};
+
+/* ---- which tracer ---- */
+
+static const struct lull_tracer_kind *find_kind(const char *name)
+{
+    for (uint32_t i = 0; lull_tracers[i]; i++) {
+        if (strcmp(lull_tracers[i]->name, name) == 0) {
+            return lull_tracers[i];
+        }
+    }
+    return NULL;
+}
+
+static bool choose_named(struct lull_recorder *recorder, const char *name, GError **error)
+{
+    recorder->kind = find_kind(name);
+    if (!recorder->kind) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
+                    "this lull was built without recording with %s", name);
+        return false;
+    }
+    g_autofree char *missing = recorder->kind->missing(&recorder->request);
+    if (missing) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION, "cannot record with %s: %s", name,
+                    missing);
+        return false;
+    }
+    recorder->reason = g_strdup("it was asked for");
+    return true;
+}
+
+/* The first that can be used; why not those before it is the reason. */
+static bool choose_first(struct lull_recorder *recorder, GError **error)
+{
+    g_autoptr(GString) why = g_string_new(NULL);
+    for (uint32_t i = 0; lull_tracers[i]; i++) {
+        g_autofree char *missing = lull_tracers[i]->missing(&recorder->request);
+        if (!missing) {
+            recorder->kind = lull_tracers[i];
+            recorder->reason = g_strdup(why->len ? why->str : "the best that this lull knows");
+            return true;
+        }
+        g_string_append_printf(why, "%sno %s: %s", why->len ? "; " : "", lull_tracers[i]->name,
+                               missing);
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION, "nothing can record here: %s",
+                why->len ? why->str : "this lull was built without any tracer");
+    return false;
+}
+
+/* ---- setting up ---- */
+
+static int64_t clock_ns(clockid_t id)
+{
+    struct timespec now;
+    clock_gettime(id, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* CLOCK_MONOTONIC plus this is the time since the epoch: the measurement of several that took least
+ * time. */
+static int64_t measure_epoch_offset(void)
+{
+    int64_t best_ns = INT64_MAX, offset_ns = 0;
+    for (unsigned i = 0; i < 16; i++) {
+        const int64_t before = clock_ns(CLOCK_MONOTONIC);
+        const int64_t now = clock_ns(CLOCK_REALTIME);
+        const int64_t after = clock_ns(CLOCK_MONOTONIC);
+        if (after - before < best_ns) {
+            best_ns = after - before;
+            offset_ns = now - (before + (after - before) / 2);
+        }
+    }
+    return offset_ns;
+}
+
+struct lull_recorder *lull_recorder_new(const struct lull_record_question *question, GError **error)
+{
+    struct lull_recorder *recorder = g_new0(struct lull_recorder, 1);
+    recorder->question = *question;
+    recorder->guard.pipe = -1;
+    recorder->command = (struct lull_command){.pid = -1, .go = -1, .fate = -1};
+    recorder->request = (struct lull_tracer_request){
+        .purpose = question->purpose,
+        .buffer_bytes = question->buffer_bytes,
+        .is_filtered = question->only_command || question->n_pids > 0,
+        .pids = question->pids,
+        .n_pids = question->n_pids,
+    };
+    if ((question->tracer ? choose_named(recorder, question->tracer, error)
+                          : choose_first(recorder, error)) &&
+        lull_invoker_init(&recorder->invoker, error)) {
+        return recorder;
+    }
+    lull_recorder_free(recorder);
+    return NULL;
+}
+
+static void clean_up_others(struct lull_recorder *recorder)
+{
+    for (uint32_t i = 0; lull_tracers[i]; i++) {
+        recorder->cleaned += lull_tracers[i]->clean_up ? lull_tracers[i]->clean_up() : 0;
+    }
+}
+
+static bool make_folder(struct lull_recorder *recorder, GError **error)
+{
+    const struct lull_record_question *question = &recorder->question;
+    if (!lull_folder_make(&recorder->folder, question->output,
+                          question->command ? question->command[0] : NULL, error)) {
+        return false;
+    }
+    lull_guard_tell_directory(&recorder->guard, recorder->folder.part);
+    recorder->request.dir = recorder->folder.part;
+    return true;
+}
+
+static bool set_up_tracer(struct lull_recorder *recorder, GError **error)
+{
+    recorder->request.epoch_offset_ns = measure_epoch_offset();
+    recorder->tracer = recorder->kind->set_up(&recorder->request, error);
+    if (!recorder->tracer) {
+        return false;
+    }
+    lull_guard_tell_tracer(&recorder->guard, recorder->tracer);
+    return !recorder->request.is_filtered || recorder->command.pid < 0 ||
+           recorder->kind->follow(recorder->tracer, recorder->command.pid, error);
+}
+
+static bool set_up(struct lull_recorder *recorder, GError **error)
+{
+    const struct lull_record_question *question = &recorder->question;
+    if (!lull_guard_begin(&recorder->guard, error)) {
+        return false;
+    }
+    clean_up_others(recorder);
+    return make_folder(recorder, error) &&
+           (!question->command ||
+            lull_command_begin(&recorder->command, question->command, &recorder->invoker, error)) &&
+           set_up_tracer(recorder, error);
+}
+
+/* ---- recording ---- */
+
+static int64_t now_ns(const struct lull_recorder *recorder)
+{
+    return clock_ns(CLOCK_MONOTONIC) + recorder->request.epoch_offset_ns;
+}
+
+static bool has_ended(void *user, enum lull_recording_end *how, GError **error)
+{
+    struct lull_recorder *recorder = user;
+    *how = LULL_RECORDING_ENDED_BY_COMMAND;
+    return recorder->command.pid > 0 && lull_command_has_ended(&recorder->command, false);
+}
+
+static bool check(void *user, GError **error)
+{
+    struct lull_recorder *recorder = user;
+    return recorder->kind->check(recorder->tracer, error);
+}
+
+static bool begin_recording(struct lull_recorder *recorder, GError **error)
+{
+    recorder->recording.begin_ns = now_ns(recorder);
+    return recorder->kind->start(recorder->tracer, error) &&
+           (recorder->command.pid < 0 ||
+            lull_command_release(&recorder->command, recorder->question.command[0], error));
+}
+
+static bool record(struct lull_recorder *recorder, GError **error)
+{
+    struct lull_recording *recording = &recorder->recording;
+    struct lull_watch watch = {.has_ended = has_ended,
+                               .check = check,
+                               .user = recorder,
+                               .duration_ns = recorder->question.duration_ns,
+                               .command = recorder->command.pid};
+    lull_watch_begin(&watch);
+    const bool done =
+        begin_recording(recorder, error) && lull_watch_wait(&watch, &recording->ended_by, error);
+    recording->end_ns = now_ns(recorder);
+    lull_watch_end(&watch);
+    return done && recorder->kind->stop(recorder->tracer, &recording->result, error);
+}
+
+static bool complete(struct lull_recorder *recorder, GError **error)
+{
+    struct lull_recording *recording = &recorder->recording;
+    recording->request = &recorder->request;
+    recording->tracer = recorder->tracer;
+    recording->reason = recorder->reason;
+    recording->command = recorder->question.command;
+    recording->pid = recorder->command.pid;
+    recording->has_ended =
+        recorder->command.pid > 0 && lull_command_has_ended(&recorder->command, false);
+    recording->wait_status = recorder->command.wait_status;
+    g_autofree char *path = g_build_filename(recorder->folder.part, "recording.json", NULL);
+    return lull_recording_json_write(recording, path, error) &&
+           lull_folder_publish(&recorder->folder, &recorder->invoker, error);
+}
+
+bool lull_recorder_run(struct lull_recorder *recorder, GError **error)
+{
+    signal(SIGPIPE, SIG_IGN); /* of our own pipes; who reads our messages may go */
+    const bool done =
+        set_up(recorder, error) && record(recorder, error) && complete(recorder, error);
+    lull_command_end(&recorder->command);
+    g_clear_pointer(&recorder->tracer, recorder->kind->free);
+    recorder->recording.tracer = NULL;
+    lull_folder_clear(&recorder->folder, !done);
+    lull_guard_end(&recorder->guard);
+    if (done) {
+        lull_last_set(&recorder->invoker, recorder->folder.path);
+    }
+    return done;
+}
+
+void lull_recorder_free(struct lull_recorder *recorder)
+{
+    if (recorder) {
+        lull_invoker_clear(&recorder->invoker);
+        g_free(recorder->folder.path);
+        g_free(recorder->folder.part);
+        g_free(recorder->reason);
+        g_free(recorder);
+    }
+}
+
+/* ---- what came out ---- */
+
+const char *lull_recorder_tracer(const struct lull_recorder *recorder)
+{
+    return recorder->kind->name;
+}
+
+const char *lull_recorder_reason(const struct lull_recorder *recorder)
+{
+    return recorder->reason;
+}
+
+const struct lull_recording *lull_recorder_result(const struct lull_recorder *recorder)
+{
+    return &recorder->recording;
+}
+
+const char *lull_recorder_path(const struct lull_recorder *recorder)
+{
+    return recorder->folder.path;
+}
+
+uint32_t lull_recorder_cleaned(const struct lull_recorder *recorder)
+{
+    return recorder->cleaned;
+}
+
+int lull_recorder_exec_errno(const struct lull_recorder *recorder)
+{
+    return recorder->command.exec_errno;
+}
+
+int lull_recorder_wait(struct lull_recorder *recorder)
+{
+    lull_command_has_ended(&recorder->command, true);
+    return recorder->command.wait_status;
+}

@@ -1,0 +1,47 @@
+/* A recording from begin to end: chooses a tracer, runs the command, and leaves a directory that is
+ * whole, or nothing (docs/RECORDING.md). */
+#ifndef LULL_RECORD_RECORDER_H
+#define LULL_RECORD_RECORDER_H
+
+#include "record/recording_json.h"
+
+/* What is asked for; borrowed. */
+struct lull_record_question {
+    enum lull_purpose purpose;
+    const char *tracer;         /* its name; NULL: the first that this machine can use */
+    const char *output;         /* NULL: a name is made */
+    const char *const *command; /* ends with NULL; NULL: none */
+    int64_t duration_ns;        /* 0: no limit */
+    uint64_t buffer_bytes;      /* of each CPU; 0: the tracer chooses */
+    const pid_t *pids;          /* only these, */
+    uint32_t n_pids;
+    bool only_command; /* or only the command */
+};
+
+struct lull_recorder;
+
+/* Chooses the tracer; nothing is changed on the machine. NULL and an error that says what is
+ * missing if there is none. */
+struct lull_recorder *lull_recorder_new(const struct lull_record_question *question,
+                                        GError **error);
+void lull_recorder_free(struct lull_recorder *recorder);
+
+/* Why that tracer, in words. */
+const char *lull_recorder_tracer(const struct lull_recorder *recorder);
+const char *lull_recorder_reason(const struct lull_recorder *recorder);
+
+/* Records until the command ends, the time is over, or a first SIGINT, SIGTERM, SIGHUP or SIGQUIT.
+ * A second ends this process. False and an error: nothing is left. */
+bool lull_recorder_run(struct lull_recorder *recorder, GError **error);
+
+/* What was recorded, and where; after lull_recorder_run(). */
+const struct lull_recording *lull_recorder_result(const struct lull_recorder *recorder);
+const char *lull_recorder_path(const struct lull_recorder *recorder);
+/* How many recordings of killed recorders were cleaned up. */
+uint32_t lull_recorder_cleaned(const struct lull_recorder *recorder);
+/* errno of why the command could not be executed; 0: it could. */
+int lull_recorder_exec_errno(const struct lull_recorder *recorder);
+/* Waits for the command, which may outlive the recording; its status as waitpid() has it. */
+int lull_recorder_wait(struct lull_recorder *recorder);
+
+#endif

@@ -1,0 +1,145 @@
+/* Writes recording.json (docs/RECORDING.md), the last file of a recording. */
+#include "record/recording_json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void add_text(struct json_object *object, const char *key, const char *text)
+{
+    g_autofree char *valid = g_utf8_make_valid(text, -1);
+    json_object_object_add(object, key, json_object_new_string(valid));
+}
+
+static void add_number(struct json_object *object, const char *key, int64_t number)
+{
+    json_object_object_add(object, key, json_object_new_int64(number));
+}
+
+static void add_texts(struct json_object *object, const char *key, const char *const *texts)
+{
+    struct json_object *array = json_object_new_array();
+    for (uint32_t i = 0; texts[i]; i++) {
+        g_autofree char *valid = g_utf8_make_valid(texts[i], -1);
+        json_object_array_add(array, json_object_new_string(valid));
+    }
+    json_object_object_add(object, key, array);
+}
+
+static void add_how(struct json_object *object, const struct lull_recording *recording)
+{
+    const struct lull_tracer_request *request = recording->request;
+    add_text(object, "purpose", lull_purpose_name(request->purpose));
+    add_text(object, "tracer", recording->tracer->kind->name);
+    add_text(object, "reason", recording->reason);
+    json_object_object_add(object, "filtered", json_object_new_boolean(request->is_filtered));
+    if (request->n_pids > 0) {
+        struct json_object *pids = json_object_new_array();
+        for (uint32_t i = 0; i < request->n_pids; i++) {
+            json_object_array_add(pids, json_object_new_int64(request->pids[i]));
+        }
+        json_object_object_add(object, "pids", pids);
+    }
+}
+
+static void add_machine(struct json_object *object, int64_t epoch_offset_ns)
+{
+    struct utsname name;
+    if (uname(&name) == 0) {
+        add_text(object, "hostname", name.nodename);
+        add_text(object, "kernel", name.release);
+        add_text(object, "machine", name.machine);
+    }
+    g_autofree char *boot_id = NULL;
+    if (g_file_get_contents("/proc/sys/kernel/random/boot_id", &boot_id, NULL, NULL)) {
+        add_text(object, "boot_id", g_strstrip(boot_id));
+    }
+    struct json_object *clock = json_object_new_object();
+    add_text(clock, "name", "CLOCK_MONOTONIC");
+    add_number(clock, "offset_ns", epoch_offset_ns);
+    json_object_object_add(object, "clock", clock);
+}
+
+static void add_command(struct json_object *object, const struct lull_recording *recording)
+{
+    if (!recording->command) {
+        return;
+    }
+    add_texts(object, "command", recording->command);
+    add_number(object, "pid", recording->pid);
+    if (recording->has_ended && WIFEXITED(recording->wait_status)) {
+        add_number(object, "exit_status", WEXITSTATUS(recording->wait_status));
+    } else if (recording->has_ended) {
+        add_number(object, "signal", WTERMSIG(recording->wait_status));
+    }
+}
+
+static void add_recorded(struct json_object *object, const struct lull_recording *recording)
+{
+    static const char *const ends[] = {[LULL_RECORDING_ENDED_BY_COMMAND] = "command",
+                                       [LULL_RECORDING_ENDED_BY_DURATION] = "duration",
+                                       [LULL_RECORDING_ENDED_BY_INTERRUPT] = "interrupt"};
+    const struct lull_tracer_result *result = &recording->result;
+    add_number(object, "begin_ns", recording->begin_ns);
+    add_number(object, "end_ns", recording->end_ns);
+    add_text(object, "ended_by", ends[recording->ended_by]);
+    if (recording->tracer->events) {
+        add_texts(object, "events", recording->tracer->events);
+    }
+    struct json_object *recorded = json_object_new_object();
+    if (result->has_events) {
+        add_number(recorded, "events", (int64_t)result->events);
+    }
+    add_number(recorded, "bytes", (int64_t)result->bytes);
+    add_number(recorded, "lost_events", (int64_t)result->lost_events);
+    json_object_object_add(object, "recorded", recorded);
+}
+
+/* errno tells why not. */
+static bool write_text(const char *path, const char *text)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return false;
+    }
+    const size_t size = strlen(text);
+    size_t written = 0;
+    while (written < size) {
+        const ssize_t n = write(fd, text + written, size - written);
+        if (n > 0) {
+            written += (size_t)n;
+        } else if (errno != EINTR) {
+            break;
+        }
+    }
+    const bool done = written == size && fsync(fd) == 0;
+    const int why = errno;
+    const bool is_closed = close(fd) == 0;
+    errno = done ? errno : why;
+    return done && is_closed;
+}
+
+bool lull_recording_json_write(const struct lull_recording *recording, const char *path,
+                               GError **error)
+{
+    struct json_object *object = json_object_new_object();
+    add_number(object, "lull_recording", 1);
+    add_text(object, "lull", LULL_VERSION);
+    add_how(object, recording);
+    add_machine(object, recording->request->epoch_offset_ns);
+    add_command(object, recording);
+    add_recorded(object, recording);
+    const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PRETTY |
+                                                                  JSON_C_TO_STRING_NOSLASHESCAPE);
+    g_autofree char *line = g_strconcat(text, "\n", NULL);
+    json_object_put(object);
+    if (write_text(path, line)) {
+        return true;
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write “%s”: %s", path, g_strerror(errno));
+    return false;
+}

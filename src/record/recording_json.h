@@ -1,0 +1,33 @@
+/* recording.json: what was recorded, how, and of which command. docs/RECORDING.md describes it. */
+#ifndef LULL_RECORD_RECORDING_JSON_H
+#define LULL_RECORD_RECORDING_JSON_H
+
+#include <lull/error.h>
+
+#include "record/tracer.h"
+
+enum lull_recording_end {
+    LULL_RECORDING_ENDED_BY_COMMAND,
+    LULL_RECORDING_ENDED_BY_DURATION,
+    LULL_RECORDING_ENDED_BY_INTERRUPT,
+};
+
+/* All borrowed. */
+struct lull_recording {
+    const struct lull_tracer_request *request;
+    const struct lull_tracer *tracer;
+    const char *reason;         /* why this tracer */
+    const char *const *command; /* NULL-terminated; NULL: none */
+    pid_t pid;                  /* of the command */
+    int wait_status;            /* of the command, as waitpid() has it */
+    bool has_ended;             /* the command has, so wait_status is known */
+    int64_t begin_ns, end_ns;   /* since the Unix epoch */
+    enum lull_recording_end ended_by;
+    struct lull_tracer_result result;
+};
+
+/* Writes the file `path`, and waits until it is on the disk. */
+bool lull_recording_json_write(const struct lull_recording *recording, const char *path,
+                               GError **error);
+
+#endif

@@ -1,0 +1,38 @@
+/* The trace that a state of the machine is written as: CTF 1.8, with LTTng's statedump events. */
+#ifndef LULL_RECORD_STATE_TRACE_H
+#define LULL_RECORD_STATE_TRACE_H
+
+#include <lull/error.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Fields are those of the table in state_trace.c, in its order. */
+enum lull_state_event {
+    LULL_STATE_START,
+    LULL_STATE_PROCESS,   /* tid, pid, ppid, name, status, cpu, file table, priority */
+    LULL_STATE_FILE,      /* file table, descriptor, flags, path */
+    LULL_STATE_DISK,      /* device, name */
+    LULL_STATE_NETWORK,   /* name, IPv4 address in network order */
+    LULL_STATE_INTERRUPT, /* number, chip, handler */
+    LULL_STATE_CPU,       /* architecture, number, package, core */
+    LULL_STATE_END,
+    LULL_STATE_EVENTS
+};
+
+union lull_state_value {
+    int64_t number;
+    const char *text;
+};
+
+struct lull_state_trace;
+
+/* Begins a trace in the new directory `path`. NULL and an error if it cannot be written. */
+struct lull_state_trace *lull_state_trace_new(const char *path, int64_t epoch_offset_ns,
+                                              GError **error);
+/* Adds an event that is so now. What goes wrong is told when the trace is closed. */
+void lull_state_trace_put(struct lull_state_trace *trace, enum lull_state_event event,
+                          const union lull_state_value *values);
+/* Completes and frees the trace. False and an error if something could not be written. */
+bool lull_state_trace_close(struct lull_state_trace *trace, GError **error);
+
+#endif

@@ -1,0 +1,11 @@
+/* The threads of a process, from /proc. */
+#ifndef LULL_RECORD_TASKS_H
+#define LULL_RECORD_TASKS_H
+
+#include <lull/error.h>
+#include <sys/types.h>
+
+/* Thread ids (pid_t) of the process now. NULL and an error if there is no such process. */
+GArray *lull_tasks_of(pid_t pid, GError **error);
+
+#endif

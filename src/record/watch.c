@@ -1,0 +1,86 @@
+/* Waits at a signalfd. */
+#include "record/watch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define CHECK_MS 200
+
+void lull_watch_begin(struct lull_watch *watch)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    sigemptyset(&watch->waited);
+    for (size_t i = 0; i < G_N_ELEMENTS(signals); i++) {
+        struct sigaction action;
+        /* Who ignores a signal, as nohup does, means it. */
+        if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL) {
+            sigaddset(&watch->waited, signals[i]);
+        }
+    }
+    sigaddset(&watch->waited, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, &watch->waited, &watch->before);
+    watch->signals = signalfd(-1, &watch->waited, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* A Ctrl-C goes to all that run on the terminal. What was sent to us alone is meant for the command
+ * too. */
+static void pass_on(const struct lull_watch *watch, const struct signalfd_siginfo *info)
+{
+    if (watch->command > 0 && info->ssi_code != SI_KERNEL) {
+        kill(watch->command, (int)info->ssi_signo);
+    }
+}
+
+/* Whether one of the signals that came ends the recording. */
+static bool take_signals(struct lull_watch *watch)
+{
+    struct signalfd_siginfo info;
+    while (read(watch->signals, &info, sizeof info) == sizeof info) {
+        if (info.ssi_signo != SIGCHLD) {
+            pass_on(watch, &info);
+            return true;
+        }
+    }
+    return false;
+}
+
+static int time_left_ms(const struct lull_watch *watch)
+{
+    const int64_t left_us = watch->end_us - g_get_monotonic_time();
+    return (int)CLAMP((left_us + 999) / 1000, 0, CHECK_MS);
+}
+
+bool lull_watch_wait(struct lull_watch *watch, enum lull_recording_end *how, GError **error)
+{
+    watch->end_us =
+        watch->duration_ns ? g_get_monotonic_time() + watch->duration_ns / 1000 : INT64_MAX;
+    struct pollfd ready = {.fd = watch->signals, .events = POLLIN};
+    for (;;) {
+        if (watch->has_ended(watch->user, how, error)) {
+            return true;
+        }
+        const int left_ms = time_left_ms(watch);
+        if (left_ms == 0) {
+            *how = LULL_RECORDING_ENDED_BY_DURATION;
+            return true;
+        }
+        poll(&ready, 1, left_ms);
+        if (take_signals(watch)) {
+            *how = LULL_RECORDING_ENDED_BY_INTERRUPT;
+            return true;
+        }
+        if (!watch->check(watch->user, error)) {
+            return false;
+        }
+    }
+}
+
+void lull_watch_end(struct lull_watch *watch)
+{
+    if (watch->signals >= 0) {
+        close(watch->signals);
+    }
+    pthread_sigmask(SIG_SETMASK, &watch->before, NULL);
+}

@@ -1,0 +1,31 @@
+/* Waiting for the end of a recording: the command's, that of the time, or a signal. */
+#ifndef LULL_RECORD_WATCH_H
+#define LULL_RECORD_WATCH_H
+
+#include <signal.h>
+
+#include "record/recording_json.h"
+
+struct lull_watch {
+    /* Whether something has ended the recording, and what; called after each signal of a child. */
+    bool (*has_ended)(void *user, enum lull_recording_end *how, GError **error);
+    /* Called several times a second; false and an error ends the recording. */
+    bool (*check)(void *user, GError **error);
+    void *user;
+    int64_t duration_ns; /* 0: no limit */
+    pid_t command;       /* gets the signals that only we got; -1: none */
+    /* Its own. */
+    sigset_t before, waited;
+    int signals;
+    int64_t end_us;
+};
+
+/* From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT wait for lull_watch_wait(), also in threads that
+ * are made meanwhile. */
+void lull_watch_begin(struct lull_watch *watch);
+/* The time of duration_ns begins now. False and an error if recording cannot go on. */
+bool lull_watch_wait(struct lull_watch *watch, enum lull_recording_end *how, GError **error);
+/* Signals act as before. */
+void lull_watch_end(struct lull_watch *watch);
+
+#endif

@@ -134,6 +134,18 @@ static bool perf_check(struct lull_tracer *tracer, GError **error)
     return perfrec_pump_check(of(tracer)->pump, error);
 }
 
+/* Completes the file of what was carried. */
+static bool finish(struct perfrec_tracer *perf, struct perfrec_tally *tally, GError **error)
+{
+    uint64_t lost = perfrec_open_lost(&perf->open);
+    if (lost > tally->lost &&
+        !perfrec_file_append_lost(&perf->file, lost - tally->lost, tally->last_ns, error))
+        return false;
+    tally->lost = MAX(lost, tally->lost);
+    return perfrec_file_finish(&perf->file, &perf->classes, tally, perf->request->epoch_offset_ns,
+                               error);
+}
+
 static bool perf_stop(struct lull_tracer *tracer, struct lull_tracer_result *result, GError **error)
 {
     struct perfrec_tracer *perf = of(tracer);
@@ -141,9 +153,7 @@ static bool perf_stop(struct lull_tracer *tracer, struct lull_tracer_result *res
     bool is_stopped = perfrec_open_enable(&perf->open, false, error);
     bool is_whole = perfrec_pump_stop(perf->pump, &tally, is_stopped ? error : NULL);
     perf->pump = NULL;
-    if (!is_stopped || !is_whole ||
-        !perfrec_file_finish(&perf->file, &perf->classes, &tally, perf->request->epoch_offset_ns,
-                             error))
+    if (!is_stopped || !is_whole || !finish(perf, &tally, error))
         return false;
     *result = (struct lull_tracer_result){.events = tally.samples,
                                           .bytes = perf->file.at,

@@ -84,6 +84,20 @@ bool perfrec_file_append_round(struct perfrec_file *file, GError **error)
     return perfrec_file_append(file, &part, 1, error);
 }
 
+bool perfrec_file_append_lost(struct perfrec_file *file, uint64_t lost, uint64_t time_ns,
+                              GError **error)
+{
+    /* As sample_type says: process and task, time, CPU, identifier. */
+    struct {
+        struct perf_event_header header;
+        uint64_t lost, task, time_ns, cpu, id;
+    } record = {.header = {.type = PERF_RECORD_LOST_SAMPLES, .size = sizeof record},
+                .lost = lost,
+                .time_ns = time_ns};
+    struct iovec part = {&record, sizeof record};
+    return perfrec_file_append(file, &part, 1, error);
+}
+
 /* Sections of features follow the records: a table, then what it points to. */
 static bool append_features(struct perfrec_file *file, const GByteArray *bytes,
                             const GArray *features, struct head *head, GError **error)

@@ -163,6 +163,16 @@ void perfrec_filter_pass(const struct perfrec_filter *filter, const struct perfr
 bool perfrec_tasks_append(struct perfrec_file *file, const struct perfrec_filter *filter,
                           GError **error);
 
+/* Follows what the followed tasks have started, as far as it lives and they do: for recordings
+ * whose records of forks may be gone. */
+bool perfrec_tasks_learn(struct perfrec_filter *filter, GError **error);
+
+/* Appends names of tasks and what the buffers hold, in the order of time on each CPU, while
+ * recording goes on; what happens while they are copied is lost, and counted in the next. `tally`
+ * is zero before. */
+bool perfrec_snapshot(const struct perfrec_open *open, struct perfrec_filter *filter,
+                      struct perfrec_file *file, struct perfrec_tally *tally, GError **error);
+
 /* The thread that carries records from the rings to the file, through `filter` if it is given. */
 struct perfrec_pump;
 struct perfrec_pump *perfrec_pump_start(const struct perfrec_open *open,

@@ -36,7 +36,7 @@ bool perfrec_file_create(struct perfrec_file *file, const char *dir, GError **er
     file->at = 0;
     file->fd = open(file->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (file->fd < 0) {
-        fail(file, "be created", error);
+        fail(file, "create it", error);
         g_free(file->path);
         file->path = NULL;
         return false;
@@ -155,12 +155,16 @@ bool perfrec_file_finish(struct perfrec_file *file, const struct perfrec_classes
                    write_whole(file, (const uint8_t *)&head, sizeof head, 0, error);
     g_byte_array_free(bytes, TRUE);
     g_array_free(features, TRUE);
-    if (is_good && close(file->fd) < 0)
-        is_good = fail(file, "be completed", error);
-    else if (!is_good)
-        close(file->fd);
+    if (!is_good)
+        return false;
+    int fd = file->fd;
     file->fd = -1;
-    return is_good;
+    if (close(fd) < 0) {
+        fail(file, "complete it", error);
+        unlink(file->path);
+        return false;
+    }
+    return true;
 }
 
 void perfrec_file_clear(struct perfrec_file *file)

@@ -114,6 +114,8 @@ static void describe_system(struct dat_source *source)
     add_environment(source, "sysname", keep(source, g_strdup(words[0])));
     add_environment(source, "hostname", source->base.hostname);
     add_environment(source, "kernel_release", source->base.info.kernel);
+    if (words[3] != NULL)
+        add_environment(source, "architecture", keep(source, g_strdup(strrchr(uname, ' ') + 1)));
 }
 
 static void describe(struct dat_source *source)

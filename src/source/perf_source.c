@@ -58,11 +58,17 @@ static bool source_describe(const struct lull_source *base, uint32_t class_index
     return lull_format_describe(format_at(base, class_index), path, type);
 }
 
+static const struct lull_formats *source_formats(const struct lull_source *base)
+{
+    return ((const struct perf_source *)base)->file->formats;
+}
+
 static const struct lull_source_ops source_ops = {
     .free = source_free,
     .subscribe = source_subscribe,
     .each_field = source_each_field,
     .describe = source_describe,
+    .formats = source_formats,
 };
 
 /* ---- description ---- */

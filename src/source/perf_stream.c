@@ -391,6 +391,11 @@ static void stream_bytes(const struct lull_source_stream *base, struct lull_even
                                        .end = UINT64_C(8) * s->format_record.size};
 }
 
+static const struct lull_format_record *stream_record(const struct lull_source_stream *base)
+{
+    return &((const struct lull_perf_stream *)base)->format_record;
+}
+
 static const struct lull_source_stream_ops stream_ops = {
     .start = stream_start,
     .next = stream_next,
@@ -403,6 +408,7 @@ static const struct lull_source_stream_ops stream_ops = {
     .cycles = stream_cycles,
     .layout = stream_layout,
     .bytes = stream_bytes,
+    .record = stream_record,
 };
 
 struct lull_perf_stream *lull_perf_stream_new(const struct perf_file *file,

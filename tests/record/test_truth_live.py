@@ -21,6 +21,7 @@ LULL = os.environ["LULL"]
 FOLDER = os.environ["LULL_PROGRAMS"]
 ATTEMPTS = 3
 tap = Tap()
+checked = []  # how many legs, of each program
 
 
 def critical_path(recording, stamps):
@@ -89,6 +90,7 @@ def run(name, program, tracer):
         return
     for what, faults in checks:
         tap.ok(not faults, f"{name}: {what}", *faults, path)
+    checked.append(telling)
     print(f"# {name}: {telling} of {len(program.legs)} legs were long enough to tell")
 
 
@@ -105,4 +107,5 @@ def run_all(tracer, wanted):
 
 for each in recorders.TRACERS:
     tap.run(each, run_all, each, sys.argv[1:])
+print(f"# {sum(checked)} legs of {len(checked)} recordings were checked")
 sys.exit(tap.done())

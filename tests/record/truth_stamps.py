@@ -106,7 +106,7 @@ def is_near(found_ns, expected_ns):
 
 
 def judge_leg(leg, asked, stamps, segments):
-    """None, or what is wrong with a leg; and whether it was long enough to be wrong."""
+    """What is wrong with a leg; and whether it was long enough to be wrong."""
     intervals = stamps.of(leg.comm, leg.label)
     inside = leg.inside or (() if leg.comm == asked else (asked,))
     want, have, is_whole = Sums(), Sums(), True
@@ -119,6 +119,8 @@ def judge_leg(leg, asked, stamps, segments):
     wrong = []
     if own_ns < (leg.ms - 1) * MS:
         wrong.append(f"the program took {own_ns / MS:.3f} ms for what should take {leg.ms}")
+    if leg.ms > 0 and want.all < 3 * MS:
+        wrong.append(f"no more than {want.all / MS:.3f} ms of it were waited for")
     kinds = ("all", "running", "preempted", "blocked") if is_whole and stamps.counts_delay else ("all",)
     for kind in kinds:
         if not is_near(getattr(have, kind), getattr(want, kind)):

@@ -22,6 +22,8 @@ static inline bool lull_info_shows(const struct lull_info *info, uint32_t host)
 
 bool lull_info_print_text(const struct lull_info *info, const struct lull_view_style *style,
                           GError **error);
+/* The recordings of a host, lines for people, or "". Free with g_free(). */
+char *lull_info_recordings_text(const struct lull_info *info, uint32_t host, bool ascii);
 void lull_info_print_json(const struct lull_info *info);
 
 #endif

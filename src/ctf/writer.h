@@ -1,7 +1,7 @@
-/* Writes events of one CTF trace as a CTF 2 trace (CTF2-SPEC-2.0): metadata from the schema, and
- * data streams of new packets. An event's bytes are copied as they are: the field classes keep
- * size, byte order and alignment, and each copy begins at the same place modulo the largest
- * alignment. */
+/* Writes events of one trace as a CTF 2 trace (CTF2-SPEC-2.0): metadata from the schema, and data
+ * streams of new packets. If the events come from a CTF trace, their bytes are copied as they are:
+ * the field classes keep size, byte order and alignment, and each copy begins at the same place
+ * modulo the largest alignment. Else whoever has made the schema gives the bytes. */
 #ifndef LULL_CTF_WRITER_H
 #define LULL_CTF_WRITER_H
 
@@ -34,6 +34,24 @@ struct lull_ctf_out_stream *lull_ctf_writer_add_stream(struct lull_ctf_writer *w
                                                        const struct lull_ctf_stream *in);
 /* Writes the event that `in` gave last; `time_ns` is its time on the joined clock. */
 bool lull_ctf_out_stream_write(struct lull_ctf_out_stream *out, int64_t time_ns, GError **error);
+
+/* The other kind of stream: its events are given one by one. All parts of the schema's events are
+ * aligned to a byte, the clock is rewritten, and times are on the joined clock. The stream's file
+ * is called `name`. The writer owns the result. */
+struct lull_ctf_out_stream *lull_ctf_writer_add_records(struct lull_ctf_writer *writer,
+                                                        const char *name, int32_t cpu);
+/* Begins an event of class `index` of the schema's only stream class. Returns where its `size`
+ * bytes of contexts and payload go, all of which are to be filled, valid until the next call; NULL
+ * and an error if nothing can be written. */
+uint8_t *lull_ctf_out_stream_record(struct lull_ctf_out_stream *out, uint32_t index,
+                                    int64_t time_ns, uint64_t size, GError **error);
+/* The stream was being recorded at this time, not before that of the last event. */
+void lull_ctf_out_stream_reach(struct lull_ctf_out_stream *out, int64_t time_ns);
+/* Events, or packets with who knows how many events, were lost between the last event and the next
+ * one. */
+bool lull_ctf_out_stream_lost(struct lull_ctf_out_stream *out, int64_t begin_ns, int64_t end_ns,
+                              uint64_t events, uint64_t packets, GError **error);
+
 /* Writes what is left, and what was lost behind the last event. */
 bool lull_ctf_out_stream_finish(struct lull_ctf_out_stream *out, GError **error);
 

@@ -1,75 +1,10 @@
-/* One output data stream: collects copies of events into packets, and carries over what the input's
- * packets say besides: how many events and packets were lost, and when. */
+/* One output data stream that copies events of a CTF stream, bit by bit, and carries over what the
+ * input's packets say besides: how many events and packets were lost, and when. */
 #include "ctf/writer_private.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/bits.h"
-
-/* A packet is ended before it grows past this, unless a single event does. */
-#define PACKET_BYTES (UINT64_C(256) << 10)
-#define FIRST_BYTES (UINT64_C(4) << 10)
-
-struct lull_ctf_out_stream {
-    struct lull_ctf_writer *writer;
-    const struct lull_ctf_layout *layout;
-    const struct lull_ctf_stream *in;
-    char *path;
-    uint64_t number; /* of the stream within its trace */
-
-    uint8_t *buf;                            /* the packet that is being filled */
-    uint64_t capacity, header_bits, context; /* context: byte of the packet context */
-    uint64_t pos;                            /* bits */
-    uint64_t n_events;                       /* in the packet */
-    uint64_t begin, last;                    /* clock values of the packet as written */
-    uint64_t last_event;
-    bool has_begin;
-    int32_t cpu;
-
-    /* The input's packets within the limits, and how far they have been accounted for. */
-    int64_t first, end, next;
-    uint64_t discarded; /* since the begin of the output */
-    uint64_t sequence;
-    bool is_told;        /* what was lost so far stands in a packet */
-    bool ends_soon;      /* the next packet of the input begins a new one */
-    GByteArray *carried; /* packet header and context of one of the input's packets */
-    uint64_t carried_bits;
-    int64_t carried_packet; /* -1: none yet */
-};
-
-bool lull_ctf_append_file(const char *path, const void *data, size_t size, GError **error)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    bool is_ok = fd >= 0;
-    for (size_t done = 0; is_ok && done < size;) {
-        ssize_t n = write(fd, (const uint8_t *)data + done, size - done);
-        if (n > 0)
-            done += (size_t)n;
-        else if (n == 0 || errno != EINTR)
-            is_ok = false;
-    }
-    int reason = errno;
-    if (fd >= 0 && close(fd) != 0 && is_ok) {
-        is_ok = false;
-        reason = errno;
-    }
-    if (!is_ok)
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: cannot be written: %s", path,
-                    g_strerror(reason));
-    return is_ok;
-}
-
-void lull_ctf_out_stream_free(gpointer data)
-{
-    struct lull_ctf_out_stream *out = data;
-    g_byte_array_unref(out->carried);
-    g_free(out->path);
-    g_free(out->buf);
-    g_free(out);
-}
 
 static const struct lull_packet *packet_at(const struct lull_ctf_out_stream *out, int64_t index)
 {
@@ -84,10 +19,7 @@ static int64_t joined(const struct lull_ctf_out_stream *out, uint64_t value)
 /* The value that is written for a time. */
 static uint64_t out_value(const struct lull_ctf_out_stream *out, uint64_t value, int64_t time_ns)
 {
-    const struct lull_ctf_writer_clock *clock = &out->writer->clock;
-    if (!clock->is_rewritten)
-        return value;
-    return time_ns <= clock->offset_ns ? 0 : (uint64_t)time_ns - (uint64_t)clock->offset_ns;
+    return out->writer->clock.is_rewritten ? lull_ctf_out_value(out, time_ns) : value;
 }
 
 /* ---- packets of the input ---- */
@@ -141,7 +73,7 @@ static bool load_carried(struct lull_ctf_out_stream *out, int64_t index, GError 
             break;
         bits = lull_packet_decode(out->writer->plan, out->carried->data, size * 8, memory, &stream,
                                   &why);
-        if (size * 8 >= packet->content_bits || size >= PACKET_BYTES * 64)
+        if (size * 8 >= packet->content_bits || size >= LULL_OUT_PACKET_BYTES * 64)
             break;
         size = MIN((packet->content_bits + 7) / 8, size * 2);
     }
@@ -160,90 +92,15 @@ static bool load_carried(struct lull_ctf_out_stream *out, int64_t index, GError 
     return false;
 }
 
-/* ---- packets of the output ---- */
-
-static void put(uint8_t *at, uint64_t value, unsigned bytes)
-{
-    for (unsigned i = 0; i < bytes; i++)
-        at[i] = (uint8_t)(value >> (8 * i));
-}
-
-static void reserve(struct lull_ctf_out_stream *out, uint64_t bytes)
-{
-    if (bytes <= out->capacity)
-        return;
-    uint64_t capacity = MAX(out->capacity, FIRST_BYTES);
-    while (capacity < bytes)
-        capacity *= 2;
-    out->buf = g_realloc(out->buf, capacity);
-    memset(out->buf + out->capacity, 0, capacity - out->capacity);
-    out->capacity = capacity;
-}
-
-/* Lays out the head of an empty packet. */
-static void begin_packet(struct lull_ctf_out_stream *out)
-{
-    const struct lull_ctf_layout *layout = out->layout;
-    uint64_t header = LULL_OUT_HEADER_END * 8, input = 0;
-    if (out->buf != NULL)
-        memset(out->buf, 0, (out->pos + 7) / 8);
-    if (layout->carries_packet)
-        header = lull_align_up(header, layout->packet_align);
-    out->context = header / 8;
-    uint64_t bits = header + LULL_OUT_OPTIONAL * 8 + (layout->has_clock ? 128 : 0) +
-                    (layout->has_discarded ? 64 : 0) + (layout->has_cpu ? 32 : 0);
-    if (layout->carries_packet) {
-        input = lull_align_up(bits, layout->packet_align);
-        bits = input + out->carried_bits;
-    }
-    out->header_bits = out->pos = bits;
-    reserve(out, bits / 8 + 1);
-    if (out->carried_bits > 0)
-        memcpy(out->buf + input / 8, out->carried->data, (out->carried_bits + 7) / 8);
-    out->n_events = 0;
-}
-
-static void put_head(struct lull_ctf_out_stream *out, uint64_t bytes)
-{
-    const struct lull_ctf_layout *layout = out->layout;
-    put(out->buf + LULL_OUT_MAGIC, LULL_OUT_MAGIC_VALUE, 4);
-    memcpy(out->buf + LULL_OUT_UUID, out->writer->uuid, 16);
-    put(out->buf + LULL_OUT_CLASS_ID, layout->stream->decl->id, 8);
-    put(out->buf + LULL_OUT_STREAM_ID, out->number, 8);
-    uint8_t *context = out->buf + out->context, *p = context + LULL_OUT_OPTIONAL;
-    put(context + LULL_OUT_PACKET_SIZE, bytes * 8, 8);
-    put(context + LULL_OUT_CONTENT_SIZE, out->pos, 8);
-    put(context + LULL_OUT_SEQUENCE, out->sequence, 8);
-    if (layout->has_clock) {
-        put(p, out->has_begin ? out->begin : out->last, 8);
-        put(p + 8, out->last, 8);
-        p += 16;
-    }
-    if (layout->has_discarded) {
-        put(p, out->discarded, 8);
-        p += 8;
-    }
-    if (layout->has_cpu)
-        put(p, out->cpu < 0 ? UINT32_MAX : (uint32_t)out->cpu, 4);
-}
-
 /* Writes the packet, even an empty one, and begins another. */
 static bool flush(struct lull_ctf_out_stream *out, GError **error)
 {
     if (out->layout->carries_packet && out->carried_packet < 0) {
         if (!load_carried(out, out->first, error))
             return false;
-        begin_packet(out);
+        lull_ctf_out_begin_packet(out);
     }
-    uint64_t bytes = (out->pos + 7) / 8;
-    put_head(out, bytes);
-    bool is_ok = lull_ctf_append_file(out->path, out->buf, bytes, error);
-    out->sequence++;
-    out->is_told = true;
-    out->ends_soon = false;
-    out->has_begin = false;
-    begin_packet(out);
-    return is_ok;
+    return lull_ctf_out_flush(out, error);
 }
 
 /* The packet lasts at least until `value`, a clock value of the input. */
@@ -252,12 +109,7 @@ static void reach(struct lull_ctf_out_stream *out, uint64_t value)
     int64_t time_ns = joined(out, value);
     if (time_ns < out->in->begin_ns || time_ns >= out->in->end_ns)
         return;
-    uint64_t v = out_value(out, value, time_ns);
-    if (!out->has_begin) {
-        out->begin = MAX(v, out->last);
-        out->has_begin = true;
-    }
-    out->last = MAX(out->last, v);
+    lull_ctf_out_reach(out, out_value(out, value, time_ns));
 }
 
 /* ---- losses ---- */
@@ -387,60 +239,39 @@ bool lull_ctf_out_stream_write(struct lull_ctf_out_stream *out, int64_t time_ns,
     if (layout->carries_packet && out->carried_packet != in->packet) {
         if ((out->n_events > 0 && !flush(out, error)) || !load_carried(out, in->packet, error))
             return false;
-        begin_packet(out);
+        lull_ctf_out_begin_packet(out);
     }
     uint64_t from = layout->carries_header ? in->event_begin : in->event_body;
     uint64_t record, padding, to = in->event_end;
     uint64_t behind = place(out, out->pos, from, &record, &padding);
-    if (out->n_events > 0 && behind + (to - from) > PACKET_BYTES * 8) {
+    if (out->n_events > 0 && behind + (to - from) > LULL_OUT_PACKET_BYTES * 8) {
         if (!flush(out, error))
             return false;
         behind = place(out, out->pos, from, &record, &padding);
     }
-    reserve(out, (behind + (to - from)) / 8 + 2);
-    out->last_event = MAX(out->last_event, event_value(out, time_ns));
-    out->last = MAX(out->last, out->last_event);
-    if (!out->has_begin || (out->n_events == 0 && out->last_event < out->begin)) {
-        out->begin = out->last_event;
-        out->has_begin = true;
-    }
-    uint8_t *p = out->buf + record / 8;
+    lull_ctf_out_reserve(out, (behind + (to - from)) / 8 + 2);
     uint32_t index = in->event_plan->index - layout->stream->first_class;
-    put(p, layout->stream->decl->events[index].id, layout->id_bytes);
-    p += layout->id_bytes;
-    if (layout->has_clock) {
-        put(p, out->last_event, 8);
-        p += 8;
-    }
-    if (layout->has_padding)
-        put(p, padding, 2);
+    lull_ctf_out_begin_event(out, record, index, event_value(out, time_ns), padding);
     out->pos = behind;
     copy_bits(out, from, to);
-    out->n_events++;
     return true;
 }
 
 struct lull_ctf_out_stream *lull_ctf_writer_add_stream(struct lull_ctf_writer *writer,
                                                        const struct lull_ctf_stream *in)
 {
-    struct lull_ctf_out_stream *out = g_new0(struct lull_ctf_out_stream, 1);
-    out->writer = writer;
-    out->layout = &writer->layouts[in->list.stream];
+    struct lull_ctf_out_stream *out =
+        lull_ctf_out_stream_new(writer, &writer->layouts[in->list.stream], in->path, in->list.cpu);
     out->in = in;
-    out->path = lull_ctf_writer_file(writer, in->path);
-    out->number = writer->streams->len;
-    out->cpu = in->list.cpu;
-    out->carried = g_byte_array_new();
-    out->carried_packet = -1;
-    out->is_told = true;
     find_packets(out);
-    begin_packet(out);
-    g_ptr_array_add(writer->streams, out);
+    lull_ctf_out_begin_packet(out);
     return out;
 }
 
 bool lull_ctf_out_stream_finish(struct lull_ctf_out_stream *out, GError **error)
 {
+    if (out->in == NULL)
+        return lull_ctf_out_end_records(out, error);
     if (out->first >= out->end)
         return true;
     if (!account_until(out, out->end - 1, error))

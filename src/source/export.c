@@ -6,16 +6,16 @@
 #include <sys/stat.h>
 
 #include "base/tree.h"
-#include "ctf/writer.h"
-#include "source/session_private.h"
+#include "source/export_records.h"
 
 struct lull_export {
     struct lull_session *session;
     char *path, *part;
     bool is_made, is_finished, has_streams;
-    char *joined_clock;               /* of the joined clock, or NULL */
-    struct lull_ctf_writer **writers; /* by trace; NULL: nothing of it is selected */
-    struct lull_ctf_out_stream **streams;
+    char *joined_clock;                   /* of the joined clock, or NULL */
+    struct lull_ctf_writer **writers;     /* by trace; NULL: nothing of it is selected */
+    struct lull_ctf_out_stream **streams; /* of CTF traces */
+    struct lull_export_records *records;  /* of others */
 };
 
 /* ---- directories ---- */
@@ -104,9 +104,12 @@ static struct lull_ctf_writer_clock writer_clock(const struct lull_session *sess
     const struct session_host *host = lull_session_host_at(session, trace->source->info.host);
     struct lull_ctf_writer_clock clock = {.offset_ns = host->clock_offset_ns};
     int64_t begin_ns, end_ns;
-    clock.is_rewritten = is_moved(host) || trace->delta_ns != 0;
+    bool is_ctf = lull_ctf_source_plan(trace->source) != NULL;
+    clock.is_rewritten = is_moved(host) || trace->delta_ns != 0 || !is_ctf;
     if (is_moved(host) && lull_session_range(session, &begin_ns, &end_ns))
         clock.offset_ns = MIN(clock.offset_ns, begin_ns);
+    if (!is_ctf && !is_moved(host)) /* offsets of single CPUs may be negative */
+        clock.offset_ns = MIN(clock.offset_ns, trace->source->info.begin_ns + trace->delta_ns);
     return clock;
 }
 
@@ -119,12 +122,10 @@ static bool begin_trace(struct lull_export *e, uint32_t index, GError **error)
     const struct lull_trace *info = &trace->source->info;
     const struct session_host *host = lull_session_host_at(session, info->host);
     const struct lull_ctf_plan *plan = lull_ctf_source_plan(trace->source);
-    if (plan == NULL) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
-                    "%s: only CTF traces can be exported as CTF 2, and this is %s", info->path,
-                    info->format);
+    if (plan == NULL)
+        plan = lull_export_records_plan(e->records, index, error);
+    if (plan == NULL)
         return false;
-    }
     g_autofree char *dir = NULL;
     if (count_traces(session, info->host) > 1) {
         g_autofree char *name = safe_name(host->info.name);
@@ -184,6 +185,7 @@ struct lull_export *lull_export_new(struct lull_session *session, const char *pa
     e->joined_clock = name_joined_clock(session);
     e->writers = g_new0(struct lull_ctf_writer *, MAX(session->traces->len, 1));
     e->streams = g_new0(struct lull_ctf_out_stream *, MAX(session->streams->len, 1));
+    e->records = lull_export_records_new(session);
     if (begin(e, error))
         return e;
     lull_export_free(e);
@@ -196,6 +198,7 @@ void lull_export_free(struct lull_export *e)
         return;
     for (uint32_t i = 0; i < e->session->traces->len; i++)
         lull_ctf_writer_free(e->writers[i]);
+    lull_export_records_free(e->records);
     if (e->is_made && !e->is_finished)
         lull_tree_remove(e->part, 3);
     g_free(e->streams);
@@ -222,8 +225,13 @@ static void begin_streams(struct lull_export *e)
     for (uint32_t i = 0; i < e->session->streams->len; i++) {
         const struct lull_source_stream *stream = e->session->streams->pdata[i];
         struct lull_ctf_writer *writer = e->writers[stream->event.trace];
-        if (writer != NULL && lull_session_is_selected(e->session, stream))
-            e->streams[i] = lull_ctf_writer_add_stream(writer, lull_ctf_source_cursor(stream));
+        const struct lull_ctf_stream *cursor = lull_ctf_source_cursor(stream);
+        if (writer == NULL || !lull_session_is_selected(e->session, stream))
+            continue;
+        if (cursor != NULL)
+            e->streams[i] = lull_ctf_writer_add_stream(writer, cursor);
+        else
+            lull_export_records_begin(e->records, i, writer);
     }
 }
 
@@ -231,7 +239,15 @@ bool lull_export_event(struct lull_export *e, const struct lull_event *event, GE
 {
     if (!e->has_streams)
         begin_streams(e);
+    if (e->streams[event->stream] == NULL)
+        return lull_export_records_event(e->records, event, error);
     return lull_ctf_out_stream_write(e->streams[event->stream], event->time_ns, error);
+}
+
+static bool finish_stream(struct lull_export *e, uint32_t stream, GError **error)
+{
+    return e->streams[stream] != NULL ? lull_ctf_out_stream_finish(e->streams[stream], error)
+                                      : lull_export_records_finish(e->records, stream, error);
 }
 
 bool lull_export_finish(struct lull_export *e, GError **error)
@@ -239,7 +255,7 @@ bool lull_export_finish(struct lull_export *e, GError **error)
     if (!e->has_streams)
         begin_streams(e);
     for (uint32_t i = 0; i < e->session->streams->len; i++)
-        if (e->streams[i] != NULL && !lull_ctf_out_stream_finish(e->streams[i], error))
+        if (!finish_stream(e, i, error))
             return false;
     if (!lull_tree_publish(e->part, e->path, error))
         return false;

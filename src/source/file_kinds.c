@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 static const struct lull_file_kind kinds[] = {
+    {"perf.data", "PERFILE2", 8, lull_perf_source_open},
+    {"perf.data", "2ELIFREP", 8, lull_perf_source_open}, /* of the other byte order */
     {"trace.dat", "\x17\x08\x44tracing", 10, lull_tracedat_source_open},
 };
 

@@ -23,6 +23,8 @@ const struct lull_file_kind *lull_file_kind_of(const uint8_t *begin, size_t size
 /* The same for the file `path`. NULL also if it cannot be read. */
 const struct lull_file_kind *lull_file_kind_at(const char *path);
 
+struct lull_source *lull_perf_source_open(struct lull_place *place,
+                                          const struct lull_report *report, GError **error);
 struct lull_source *lull_tracedat_source_open(struct lull_place *place,
                                               const struct lull_report *report, GError **error);
 

@@ -10,6 +10,8 @@
 
 struct lull_class_filter;
 struct lull_class_watch;
+struct lull_format_record;
+struct lull_formats;
 struct lull_source;
 
 struct lull_event_class {
@@ -89,6 +91,8 @@ struct lull_source_stream_ops {
     /* For lull_event_layout() and lull_event_bytes(). */
     struct lull_layout *(*layout)(const struct lull_source_stream *stream, uint32_t flags);
     void (*bytes)(const struct lull_source_stream *stream, struct lull_event_bytes *bytes);
+    /* Of the event that was handed out last, if the source has formats; else NULL. */
+    const struct lull_format_record *(*record)(const struct lull_source_stream *stream);
 };
 
 /* One sequence of events. Implementations put it first in a structure of their own. */
@@ -132,6 +136,8 @@ struct lull_source_ops {
                      struct lull_field_type *type);
     /* The label of a value, or NULL; `labels` is not NULL. */
     const char *(*label)(const void *labels, uint64_t value);
+    /* The formats that its records have, by index of the class; NULL: it has none. */
+    const struct lull_formats *(*formats)(const struct lull_source *source);
 };
 
 /* One trace. All but `ops` is filled by its opener and constant afterwards, except that live traces

@@ -60,11 +60,17 @@ static bool source_describe(const struct lull_source *base, uint32_t class_index
     return lull_format_describe(format_at(base, class_index), path, type);
 }
 
+static const struct lull_formats *source_formats(const struct lull_source *base)
+{
+    return ((const struct dat_source *)base)->file->formats;
+}
+
 static const struct lull_source_ops source_ops = {
     .free = source_free,
     .subscribe = source_subscribe,
     .each_field = source_each_field,
     .describe = source_describe,
+    .formats = source_formats,
 };
 
 /* ---- description ---- */
@@ -108,6 +114,8 @@ static void describe_system(struct dat_source *source)
     add_environment(source, "sysname", keep(source, g_strdup(words[0])));
     add_environment(source, "hostname", source->base.hostname);
     add_environment(source, "kernel_release", source->base.info.kernel);
+    if (words[3] != NULL)
+        add_environment(source, "architecture", keep(source, g_strdup(strrchr(uname, ' ') + 1)));
 }
 
 static void describe(struct dat_source *source)

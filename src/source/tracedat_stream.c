@@ -404,6 +404,11 @@ static void stream_bytes(const struct lull_source_stream *base, struct lull_even
         .data = s->record.data, .end = UINT64_C(8) * s->record.size, .packet = s->page};
 }
 
+static const struct lull_format_record *stream_record(const struct lull_source_stream *base)
+{
+    return &((const struct lull_tracedat_stream *)base)->record;
+}
+
 static const struct lull_source_stream_ops stream_ops = {
     .start = stream_start,
     .next = stream_next,
@@ -416,6 +421,7 @@ static const struct lull_source_stream_ops stream_ops = {
     .cycles = stream_cycles,
     .layout = stream_layout,
     .bytes = stream_bytes,
+    .record = stream_record,
 };
 
 /* ---- opening ---- */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "source/archive_private.h"
+#include "source/temporary.h"
 
 #define NAME_MAX_BYTES 4096
 #define BLOCK (256 << 10)
@@ -35,38 +36,6 @@ static bool fail(struct unpacking *u, enum lull_error code, const char *why)
     return false;
 }
 
-/* A file without a name in $TMPDIR. */
-static int open_temporary(GError **error)
-{
-    const char *dir = g_get_tmp_dir();
-    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
-    if (fd < 0) { /* not every file system can do that */
-        g_autofree char *name = g_build_filename(dir, "lull-XXXXXX", NULL);
-        fd = mkostemp(name, O_CLOEXEC);
-        if (fd >= 0)
-            unlink(name);
-    }
-    if (fd < 0)
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: no temporary file can be made: %s", dir,
-                    g_strerror(errno));
-    return fd;
-}
-
-static bool write_at(int fd, const char *data, size_t size, uint64_t offset)
-{
-    while (size > 0) {
-        ssize_t n = pwrite(fd, data, size, (off_t)offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        data += n;
-        size -= (size_t)n;
-        offset += (uint64_t)n;
-    }
-    return true;
-}
-
 static bool write_failed(struct unpacking *u)
 {
     g_autofree char *why =
@@ -78,7 +47,7 @@ static bool write_failed(struct unpacking *u)
 /* From memory to disk. */
 static bool move_to_disk(struct unpacking *u)
 {
-    int fd = open_temporary(u->error);
+    int fd = lull_temporary_open(u->error);
     if (fd < 0)
         return false;
     g_autofree char *block = g_malloc(BLOCK);
@@ -89,7 +58,7 @@ static bool move_to_disk(struct unpacking *u)
             continue;
         if (n <= 0)
             break; /* a hole at the end */
-        if (!write_at(fd, block, (size_t)n, at)) {
+        if (!lull_temporary_write(fd, block, (size_t)n, at)) {
             write_failed(u);
             close(fd);
             return false;
@@ -132,7 +101,7 @@ static bool spool(struct unpacking *u, struct lull_archive_member *member)
             return fail(u, LULL_ERROR_FORMAT, "the archive is damaged (a block out of order)");
         if (!may_grow(u, member->base + end))
             return false;
-        if (!write_at(u->archive->fd, data, size, member->base + (uint64_t)offset))
+        if (!lull_temporary_write(u->archive->fd, data, size, member->base + (uint64_t)offset))
             return write_failed(u);
         member->size = end;
         u->used = member->base + end;

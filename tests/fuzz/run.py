@@ -23,6 +23,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+import perf_writer  # noqa: E402
 import relay  # noqa: E402
 import tracedat  # noqa: E402
 
@@ -110,6 +111,30 @@ def formats():
     return [bytes([kind]) + which for kind in range(4) for which in (text, other)]
 
 
+def perfs():
+    """Files and pipes of both orders of bytes, with all records that are events, and with some that are compressed."""
+    perf = perf_writer
+    made = []
+    for big in (False, True):
+        w = perf.Writer(big)
+        w.features = {1: w.tracing(), 3: w.text("host"), 29: w.pack("IIQQ", 1, 1, 10**18, 5)}
+        few = perf.TID | perf.TIME | perf.CPU | perf.ID
+        w.attr([5], few | perf.RAW | perf.CALLCHAIN)
+        w.attr([6], few, kind=0, config=0)
+        for time in (10, 5, 30):
+            raw = w.raw(time, "text", "name", 1, [1, 2])
+            w.record(9, w.pack("IIQQIIQQI", 10, 11, time, 5, 1, 0, 1, 4096, len(raw)) + raw)
+            w.record(9, w.pack("IIQQII", 10, 11, time + 1, 6, 0, 0))
+            w.round()
+        for kind, body in ((2, w.pack("QQ", 5, 3)), (3, w.pack("II", 10, 11) + b"name\0\0\0\0"), (7, w.pack("IIIIQ", 12, 10, 12, 11, 40)),
+                           (4, w.pack("IIIIQ", 12, 10, 12, 11, 50)), (13, w.pack("Q", 2)), (15, w.pack("II", 1, 2)),
+                           (1, w.pack("IIQQQ", 10, 11, 1, 2, 3) + b"map\0\0\0\0\0")):
+            w.record(kind, body + w.trailer(10, 11, 40, 1, 5, few))
+            w.record(kind, body + w.trailer(10, 11, 0, 1, 5, few))
+        made += [w.file(), w.pipe()]
+    return made
+
+
 def metadata(is_json):
     return [files["metadata"] for _, files in traces() if files["metadata"].startswith(b"\x1e") == is_json]
 
@@ -138,6 +163,7 @@ MADE = {
     "index": lambda: files_of(lambda name: name.startswith("index")),
     "metadata": lambda: metadata(False),
     "metadata2": lambda: metadata(True),
+    "perf": perfs,
     "period": periods,
     "stream": lambda: files_of(lambda name: "/" not in name and name != "metadata", b"\0"),
     "tracedat": tracedats,

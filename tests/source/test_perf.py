@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+# perf.data: recordings made here and recorded ones are read as perf reads them (`perf script` tells each event's fields through a
+# script of ours), and written ones, which have what perf of one machine does not produce, as they were written.
+import json
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+import lib.perf_writer as perf
+from lib.perf_writer import Writer
+from tap import Tap
+
+lull = os.environ["LULL"]
+samples = os.path.join(os.environ["LULL_SAMPLES"], "perf")
+here = os.path.dirname(os.path.abspath(__file__))
+tap = Tap()
+
+
+def run(*arguments):
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+    return subprocess.run([lull, *arguments], capture_output=True, text=True, timeout=120, env=environment, stdin=subprocess.DEVNULL)
+
+
+def events(path, *options):
+    result = run("print", "--json", *options, path)
+    return [json.loads(line) for line in result.stdout.splitlines()], result
+
+
+# --- as perf reads them ---------------------------------------------------------------------------------------
+
+
+def same_value(ours, theirs):
+    if isinstance(theirs, dict):
+        data = bytes.fromhex(theirs["bytes"])
+        if not isinstance(ours, list) or not ours:
+            return ours in ([], "") and not data.strip(b"\0")
+        width = len(data) // len(ours)
+        return [v % (1 << 8 * width) for v in ours] == [int.from_bytes(data[i:i + width], "little")
+                                                        for i in range(0, len(data), width)]
+    if isinstance(theirs, int) and isinstance(ours, int):
+        return ours % 2**64 == theirs % 2**64
+    return ours == theirs
+
+
+def difference(event, line, offset, chains):
+    """What of an event is not as perf tells it, or ''."""
+    context, fields = event["context"], event["fields"]
+    pairs = [("time", event["time_ns"] - offset, line["time"]), ("cpu", event["cpu"], line["cpu"]),
+             ("name", event["name"], line["name"].split(":")[-1]), ("tid", context["tid"], line["tid"])]
+    for what, ours, theirs in pairs:
+        if ours != theirs:
+            return f"{what}: {ours} instead of {theirs} in {line}"
+    for key, value in line["fields"].items():
+        if key not in fields or not same_value(fields[key], value):
+            return f"field {key}: {fields.get(key)} instead of {value} in {line}"
+    if set(fields) - set(line["fields"]):
+        return f"more fields: {sorted(fields)} in {line}"
+    # perf leaves marks of contexts out ("from here on user space"), and what stands behind an address of 0
+    ours = [ip for ip in context.get("callchain", []) if ip < 2**64 - 4096]
+    if chains and line["chain"] and ours[:len(line["chain"])] != line["chain"]:
+        return f"chain: {ours} in {line}"
+    return ""
+
+
+def compare(name, path, lines, chains):
+    ours, result = events(path)
+    ours = [event for event in ours if not event["name"].startswith("perf:")]
+    if not tap.ok(result.returncode == 0 and len(ours) == len(lines) > 0, f"{name}: as many events as perf script tells",
+                  len(ours), len(lines), result.stderr):
+        return
+    info = json.loads(run("info", "--json", path).stdout)
+    offset = info["traces"][0]["clock"]["offset_ns"]
+    ours.sort(key=lambda e: (e["time_ns"], e["cpu"], e["name"]))
+    lines.sort(key=lambda e: (e["time"], e["cpu"], e["name"].split(":")[-1]))
+    wrong = [why for event, line in zip(ours, lines) for why in [difference(event, line, offset, chains)] if why]
+    tap.ok(not wrong, f"{name}: the same times, CPUs, tasks, names and fields", *wrong[:3])
+    if chains:
+        tap.ok(sum(len(line["chain"]) > 2 for line in lines) > 10, f"{name}: call chains were there to compare")
+
+
+def perf_lines(path):
+    result = subprocess.run(["perf", "script", "-i", path, "-s", os.path.join(here, "perf_dump.py")], capture_output=True, text=True,
+                            timeout=120, stdin=subprocess.DEVNULL)
+    return [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+
+
+RECORDINGS = {"file": [], "packed": ["-z"], "chains": ["-g"], "clock": ["-k", "CLOCK_MONOTONIC"], "pipe": ["-o", "-"]}
+PROGRAM = ["sh", "-c", "ls / >/dev/null; sleep 0.02; (sleep 0.01; echo x) | cat >/dev/null"]
+
+
+def test_recorded_here():
+    """Only the program that is started is recorded, never the whole machine."""
+    if shutil.which("perf") is None:
+        tap.skip("recordings made here", "perf is not installed")
+        return
+    with tempfile.TemporaryDirectory(prefix="lull-perf-") as directory:
+        for name, options in RECORDINGS.items():
+            path = os.path.join(directory, name + ".data")
+            where = [] if name == "pipe" else ["-o", path]
+            with open(path if name == "pipe" else os.devnull, "wb") as out:
+                result = subprocess.run(["perf", "record", "-q", "-e", "sched:*", "-e", "raw_syscalls:*", *options, *where, "--", *PROGRAM],
+                                        stdout=out, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=120)
+            if result.returncode != 0 or not os.path.exists(path) or os.path.getsize(path) == 0:
+                tap.skip(f"recorded here, {name}", "perf cannot record: " + " ".join(result.stderr.decode().split())[:120])
+                continue
+            lines = perf_lines(path)
+            if not lines:
+                tap.skip(f"recorded here, {name}", "this perf cannot run scripts in Python")
+                continue
+            compare(f"recorded here, {name}", path, lines, name == "chains")
+
+
+def test_samples():
+    for name in RECORDINGS:
+        with open(os.path.join(samples, name + ".lines"), encoding="utf-8") as file:
+            compare(f"sample {name}", os.path.join(samples, name + ".data"), [json.loads(line) for line in file], name == "chains")
+
+
+# --- as they were written -------------------------------------------------------------------------------------
+
+ALL = (perf.IP | perf.TID | perf.TIME | perf.ADDR | perf.READ | perf.CALLCHAIN | perf.ID | perf.CPU | perf.PERIOD | perf.STREAM_ID |
+       perf.RAW | perf.BRANCH | perf.REGS_USER | perf.STACK_USER | perf.WEIGHT | perf.DATA_SRC | perf.IDENTIFIER | perf.TRANSACTION |
+       perf.REGS_INTR | perf.PHYS_ADDR | perf.AUX | perf.CGROUP | perf.DATA_PAGE | perf.CODE_PAGE)
+FEW = perf.TID | perf.TIME | perf.CPU | perf.RAW | perf.ID
+
+
+def full_sample(w, time):
+    q = w.pack
+    body = q("Q", 5) + q("Q", 0x1000) + q("II", 10, 11) + q("Q", time) + q("Q", 0xADD) + q("Q", 5) + q("Q", 99) + q("II", 3, 0) + q("Q", 7)
+    body += q("QQQ", 2, 1, 1) + q("QQQ", 41, 5, 0) + q("QQQ", 42, 6, 0)  # READ: group, times, two values with id and lost
+    body += q("QQQ", 2, 0xFFFF800000000001, 0x400000)
+    raw = w.raw(-3, "hello", "abc", 2**63 + 1, [1, 2, 255])
+    body += q("I", len(raw)) + raw
+    body += q("QQ", 1, 7) + bytes(24)  # BRANCH_STACK with hw_idx
+    body += q("QQQ", 2, 1, 2)  # REGS_USER: two registers
+    body += q("Q", 8) + b"stackstk" + q("Q", 8)
+    body += q("QQQ", 21, 22, 23)  # WEIGHT, DATA_SRC, TRANSACTION
+    body += q("Q", 0)  # REGS_INTR: no ABI, no registers
+    return body + q("QQQQ", 24, 25, 4096, 8192) + q("Q", 16) + bytes(16)
+
+
+def machine_features(w):
+    w.features = {1: w.tracing(), 3: w.text("farm"), 4: w.text("6.1.0-test"), 6: w.text("x86_64")}
+
+
+def test_everything():
+    for big in (False, True):
+        for form in ("file", "pipe"):
+            w = Writer(big)
+            machine_features(w)
+            w.attr([5, 6], ALL, read_format=1 | 2 | 4 | 8 | 16, branch=1 << 17, regs_user=0b101, regs_intr=0b1)
+            w.record(9, full_sample(w, 1000))
+            name = f"every part of a sample, {'big' if big else 'little'} endian, {form}"
+            with tempfile.TemporaryDirectory(prefix="lull-perf-") as directory:
+                path = os.path.join(directory, "perf.data")
+                with open(path, "wb") as file:
+                    file.write(getattr(w, form)())
+                ours, result = events(path)
+                info = json.loads(run("info", "--json", path).stdout)
+            if not tap.ok(len(ours) == 1, f"{name}: one event", result.stdout, result.stderr):
+                continue
+            event = ours[0]
+            tap.ok((event["time_ns"], event["cpu"], event["name"]) == (1000, 3, "demo"), f"{name}: time, CPU and name", event)
+            context = {"pid": 10, "tid": 11, "common_flags": 1, "common_preempt_count": 2, "common_pid": 4711, "addr": 0xADD,
+                       "weight": 21, "data_src": 22, "transaction": 23, "phys_addr": 24, "cgroup": 25, "data_page_size": 4096,
+                       "code_page_size": 8192, "callchain": [0xFFFF800000000001, 0x400000]}
+            tap.ok(event["context"] == context, f"{name}: context", event["context"])
+            fields = {"value": -3, "text": "hello", "name": "abc", "wide": 2**63 + 1, "words": [1, 2, 255]}
+            tap.ok(event["fields"] == fields, f"{name}: fields", event["fields"])
+            tap.ok(info["hosts"][0]["name"] == "farm", f"{name}: host", info["hosts"])
+
+
+def small_sample(w, time, cpu, value=1, ident=5, tid=11):
+    raw = w.raw(value, "", "", 0, [])
+    w.record(9, w.pack("II", 10, tid) + w.pack("Q", time) + w.pack("Q", ident) + w.pack("II", cpu, 0) + w.pack("I", len(raw)) + raw)
+
+
+def written(w, *options):
+    with tempfile.TemporaryDirectory(prefix="lull-perf-") as directory:
+        path = os.path.join(directory, "perf.data")
+        with open(path, "wb") as file:
+            file.write(w.file())
+        ours, result = events(path, *options)
+        return ours, result, json.loads(run("info", "--json", path).stdout)
+
+
+def small_writer():
+    w = Writer()
+    machine_features(w)
+    w.attr([5], FEW)
+    return w
+
+
+def test_rounds():
+    """Two buffers of one CPU, and another CPU, round by round: what a round holds is not older than the round before the last."""
+    w = small_writer()
+    for times in ([10, 30], [20, 25], None, [40, 60], [28, 50], None, [70], [55], None):
+        if times is None:
+            w.round()
+            continue
+        for time in times:
+            small_sample(w, time, 0, time)
+    ours, result, _ = written(w)
+    tap.ok([e["fields"]["value"] for e in ours] == [10, 20, 25, 28, 30, 40, 50, 55, 60, 70], "rounds are put in order", ours)
+    tap.ok(result.stderr == "", "rounds: nothing to complain of", result.stderr)
+
+
+def test_two_attrs():
+    w = Writer()
+    machine_features(w)
+    w.attr([5, 6], FEW)
+    w.attr([8], perf.TID | perf.TIME | perf.CPU | perf.ID | perf.PERIOD, kind=0, config=0)
+    w.features[12] = w.pack("II", 1, 128) + w.attrs[1][0] + w.pack("I", 1) + w.text("cycles") + w.pack("Q", 8)
+    small_sample(w, 10, 0, 1, 5)
+    w.record(9, w.pack("IIQQIIQ", 10, 11, 20, 8, 1, 0, 12345))
+    small_sample(w, 30, 1, 2, 6)
+    small_sample(w, 40, 1, 3, 7)  # nobody's
+    ours, result, _ = written(w)
+    told = [(e["name"], e["cpu"], e["context"].get("period"), e["fields"].get("value")) for e in ours]
+    tap.ok(told == [("demo", 0, None, 1), ("cycles", 1, 12345, None), ("demo", 1, None, 2)], "ids tell events apart", told)
+    tap.ok("1 samples are of events that the header does not know" in result.stderr, "unknown ids are told", result.stderr)
+
+
+def test_losses():
+    w = small_writer()
+    small_sample(w, 100, 0)
+    w.record(2, w.pack("QQ", 5, 41) + w.trailer(10, 11, 200, 0, 5, FEW))
+    w.record(13, w.pack("Q", 1) + w.trailer(10, 11, 250, 0, 5, FEW))
+    small_sample(w, 300, 0)
+    ours, _, info = written(w)
+    told = [(lost["begin_ns"], lost["end_ns"], lost["events"]) for lost in info["lost"]["intervals"]]
+    tap.ok(len(ours) == 2 and told == [(100, 200, 41), (200, 250, 1)], "LOST and LOST_SAMPLES are losses where they were", told)
+    w.record(13, w.pack("Q", 50) + w.trailer(10, 11, 0, 0, 5, FEW))  # perf's own sum at the end: the 42 again, and 8
+    _, _, info = written(w)
+    told = [(lost["begin_ns"], lost["end_ns"], lost["events"]) for lost in info["lost"]["intervals"]]
+    tap.ok(info["lost"]["events"] == 50 and (100, 300, 8) in told, "what perf counts in the end is not counted twice", told)
+
+
+def test_tasks():
+    w = small_writer()
+    t = lambda time: w.trailer(10, 10, time, 1, 5, FEW)  # noqa: E731
+    w.record(3, w.pack("II", 10, 10) + b"parent\0\0" + t(0))
+    small_sample(w, 100, 0, 1, 5, 10)
+    w.record(7, w.pack("IIIIQ", 12, 10, 12, 10, 150) + t(150))
+    small_sample(w, 160, 0, 2, 5, 12)
+    w.record(3, w.pack("II", 12, 12) + b"child\0\0\0" + t(170), misc=1 << 13)
+    small_sample(w, 180, 0, 3, 5, 12)
+    w.record(15, w.pack("II", 12, 12) + t(185), misc=1 << 13)
+    w.record(4, w.pack("IIIIQ", 12, 10, 12, 10, 190) + t(190))
+    ours, result, _ = written(w)
+    told = [(e["time_ns"], e["name"]) for e in ours]
+    tap.ok(told == [(100, "perf:task"), (100, "demo"), (150, "perf:fork"), (160, "demo"), (170, "perf:comm"), (180, "demo"),
+                    (185, "perf:switch"), (190, "perf:exit")], "tasks: perf's own records are events", told, result.stderr)
+    fields = {e["name"]: e["fields"] for e in ours}
+    tap.ok(fields["perf:task"] == {"pid": 10, "tid": 10, "name": "parent"} and
+           fields["perf:fork"] == {"parent_tid": 10, "parent_pid": 10, "child_tid": 12, "child_pid": 12} and
+           fields["perf:comm"] == {"pid": 12, "tid": 12, "exec": 1, "newcomm": "child"} and
+           fields["perf:switch"] == {"prev_tid": 10, "next_tid": 12, "prev_state": 1} and
+           fields["perf:exit"] == {"pid": 12, "tid": 12}, "tasks: fields", fields)
+
+
+def test_clock():
+    w = small_writer()
+    w.features[29] = w.pack("IIQQ", 1, 1, 1_700_000_000_000_000_500, 400)
+    small_sample(w, 1000, 0)
+    ours, _, info = written(w)
+    tap.ok(ours[0]["time_ns"] == 1_700_000_000_000_001_100, "clock data make times those of the day", ours)
+
+
+def test_damage():
+    """Whatever is in the file: an answer or an error, never an end by a signal."""
+    w = small_writer()
+    w.record(3, w.pack("II", 10, 10) + b"parent\0\0" + w.trailer(10, 10, 50, 1, 5, FEW))
+    for i in range(20):
+        small_sample(w, 100 + i, i % 2, i)
+    whole = w.file()
+    random.seed(1)
+    bad = []
+    with tempfile.TemporaryDirectory(prefix="lull-perf-") as directory:
+        path = os.path.join(directory, "perf.data")
+        for i in range(60):
+            data = bytearray(whole)
+            if i % 3 == 0:
+                data = data[:random.randrange(16, len(data))]
+            for _ in range(i % 3 * 4):
+                at = random.randrange(8, len(data))
+                data[at] = random.choice((0, 1, 127, 255, data[at] ^ 1 << random.randrange(8)))
+            with open(path, "wb") as file:
+                file.write(data)
+            result = run("print", path)
+            if result.returncode not in (0, 1) or (result.returncode == 1 and not result.stderr):
+                bad.append((i, result.returncode, result.stderr[-300:]))
+        with open(path, "wb") as file:  # its last record is cut
+            file.write(whole[:struct.unpack_from("<Q", whole, 40)[0] + struct.unpack_from("<Q", whole, 48)[0] - 10])
+        ours, result = events(path)
+    tap.ok(not bad, "damaged files end in an answer or an error", *bad)
+    tap.ok(len(ours) == 20 and "was not finished" in result.stderr, "a cut file is read as far as it goes, and said to be cut",
+           len(ours), result.returncode, result.stderr)
+
+
+def main():
+    for name, test in sorted(globals().items()):
+        if name.startswith("test_"):
+            tap.run(name, test)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -186,6 +186,13 @@ static void tell_nothing(const struct lull_recorder *recorder,
     }
 }
 
+static void tell_waiting(const struct lull_recorder *recorder)
+{
+    if (lull_recorder_has_command(recorder)) {
+        fputs("lull: the command still runs; waiting for its end\n", stderr);
+    }
+}
+
 /* The status of the command, as a shell has it. */
 static int finish_command(struct lull_recorder *recorder)
 {
@@ -193,9 +200,7 @@ static int finish_command(struct lull_recorder *recorder)
     if (!recording->command) {
         return 0;
     }
-    if (!recording->has_ended) {
-        fprintf(stderr, "lull: the command still runs; waiting for its end\n");
-    }
+    tell_waiting(recorder);
     const int status = lull_recorder_wait(recorder);
     return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
@@ -221,6 +226,12 @@ static int run_recorder(struct lull_recorder *recorder, const struct lull_record
         return finish_command(recorder);
     }
     const int why = lull_recorder_exec_errno(recorder);
+    if (lull_recorder_has_command(recorder)) {
+        fprintf(stderr, "lull record: %s\n", (*error)->message); /* at once, not after the wait */
+        g_clear_error(error);
+        tell_waiting(recorder);
+        lull_recorder_wait(recorder);
+    }
     return why == 0 ? 1 : why == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
 

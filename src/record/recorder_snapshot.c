@@ -23,6 +23,7 @@ static bool make_folder(struct lull_recorder *recorder, const char *output, bool
                         GError **error)
 {
     const struct lull_invoker *invoker = &recorder->invoker;
+    struct lull_folder *folder = &recorder->folder;
     const uid_t uid = geteuid();
     const gid_t gid = getegid();
     const char *const *command = recorder->question.command;
@@ -32,16 +33,18 @@ static bool make_folder(struct lull_recorder *recorder, const char *output, bool
                             "the rights of who asks cannot be taken on");
         return false;
     }
-    g_free(recorder->folder.path);
-    g_free(recorder->folder.part);
-    const bool is_made =
-        lull_folder_make(&recorder->folder, output, command ? command[0] : NULL, error);
+    g_free(folder->path);
+    g_free(folder->part);
+    lull_folder_init(folder, output, command ? command[0] : NULL);
+    lull_guard_tell_path(&recorder->guard, folder->part);
+    const bool is_made = lull_folder_make(folder, error);
     (void)!seteuid(uid);
     (void)!setegid(gid);
-    if (is_made) {
-        lull_guard_tell_directory(&recorder->guard, recorder->folder.part);
+    if (!is_made) {
+        return false;
     }
-    return is_made;
+    lull_guard_tell_directory(&recorder->guard, folder->part);
+    return lull_folder_mark(folder, error);
 }
 
 /* The state is taken afterwards, and said to be that of the end: what the trace tells is older. */
@@ -61,10 +64,8 @@ static bool write_snapshot(struct lull_recorder *recorder, const char *output, b
     const int64_t now_ns = lull_recorder_now_ns(recorder);
     recorder->recording.begin_ns = recorder->since_ns;
     recorder->recording.end_ns = now_ns;
-    if (!make_folder(recorder, output, for_invoker, error)) {
-        return false;
-    }
-    const bool done = fill_folder(recorder, now_ns, error);
+    const bool done =
+        make_folder(recorder, output, for_invoker, error) && fill_folder(recorder, now_ns, error);
     recorder->since_ns = lull_recorder_now_ns(recorder);
     lull_folder_clear(&recorder->folder, !done);
     lull_guard_tell_directory(&recorder->guard, recorder->control.dir);

@@ -188,7 +188,7 @@ static bool write_state(const struct lull_recorder *recorder, GError **error)
 
 static bool begin_recording(struct lull_recorder *recorder, GError **error)
 {
-    recorder->recording.begin_ns = recorder->since_ns = lull_recorder_now_ns(recorder);
+    recorder->recording.begin_ns = lull_recorder_now_ns(recorder);
     return recorder->kind->start(recorder->tracer, error) && write_state(recorder, error) &&
            (recorder->command.pid < 0 ||
             lull_command_release(&recorder->command, recorder->question.command[0], error));

@@ -20,7 +20,6 @@ struct lull_recorder {
     struct lull_command command;
     struct lull_tracer *tracer;
     struct lull_control control; /* of a flight recorder */
-    int64_t since_ns;            /* of which the buffers can tell at most */
     uint32_t n_snapshots;
     uint32_t cleaned;
 };

@@ -62,11 +62,9 @@ static bool write_snapshot(struct lull_recorder *recorder, const char *output, b
                            GError **error)
 {
     const int64_t now_ns = lull_recorder_now_ns(recorder);
-    recorder->recording.begin_ns = recorder->since_ns;
     recorder->recording.end_ns = now_ns;
     const bool done =
         make_folder(recorder, output, for_invoker, error) && fill_folder(recorder, now_ns, error);
-    recorder->since_ns = lull_recorder_now_ns(recorder);
     lull_folder_clear(&recorder->folder, !done);
     lull_guard_tell_directory(&recorder->guard, recorder->control.dir);
     if (!done) {

@@ -2,6 +2,7 @@
 # The flight recorder: what it writes is the end of what happened, whole and without holes; nothing else is left, however
 # it ends; and only who may, may ask. Records, of this machine, a program of the test alone.
 import contextlib
+import glob
 import json
 import os
 import re
@@ -87,7 +88,7 @@ def info(path):
 
 def left(pid):
     """What a recorder has left on the machine."""
-    found = [name for name in os.listdir("/sys/kernel/tracing/instances") if name.startswith(f"lull-{pid}-")]
+    found = glob.glob(f"/sys/kernel/tracing/instances/lull-{pid}-*")
     return found + [path for path in (f"/run/lull/{pid}", f"/tmp/lull-0/{pid}") if os.path.exists(path)]
 
 
@@ -126,6 +127,8 @@ def test_last(folder):
     names = {e["fields"]["tid"]: e["fields"]["name"] for e in events if e["name"] == "lttng_statedump_process_state"}
     if names:  # not in another pid namespace
         tap.ok(names.get(pid, "").startswith("python"), "the state names the command", names.get(pid))
+    if TRACER != "ftrace":
+        return  # reading does not empty the buffers
     ranges = [[(t["begin_ns"], t["end_ns"]) for t in info(p)["traces"] if t["begin_ns"] and t["format"] != "CTF 1.8"]
               for p in (path, second)]
     tap.ok(not ranges[1] or ranges[0][0][1] <= ranges[1][0][0], "the second begins behind the first", ranges)

@@ -380,7 +380,7 @@ def test_killed():
             command = WAITS if i % 2 else ("sh", "-c", "ls -R /proc/self >/dev/null 2>&1")
             with start(folder, "--only", "-o", "a", *command) as recorder:
                 time.sleep(moments.uniform(0, 0.25))
-                recorder.kill()
+                recorder.send_signal(signal.SIGINT if i % 5 == 4 else signal.SIGKILL)
                 recorder.wait(60)
                 wait_until(lambda: instances(recorder.pid) == [] and not os.path.exists(os.path.join(folder, "a.part")))
                 left += instances(recorder.pid) + glob.glob(os.path.join(folder, "a.part"))

@@ -113,12 +113,16 @@ static void tell_lost(const struct lull_tracer_result *result)
     if (result->lost_events == 0) {
         return;
     }
+    g_autofree char *share =
+        result->has_events ? g_strdup_printf(" (%.1f %% of all)",
+                                             100.0 * (double)result->lost_events /
+                                                 (double)(result->events + result->lost_events))
+                           : g_strdup("");
     fprintf(stderr,
-            "lull: %" PRIu64 " events were lost because the buffers were full%s: around the gaps "
+            "lull: %" PRIu64 " events were lost%s, because the buffers were full: around the gaps "
             "waits have no cause, or the wrong length; a larger --buffer, or --for sched, loses "
             "fewer\n",
-            result->lost_events,
-            result->has_events && result->lost_events > result->events / 100 ? ", over 1 %" : "");
+            result->lost_events, share);
 }
 
 static void tell_result(const struct lull_recorder *recorder)
@@ -128,7 +132,6 @@ static void tell_result(const struct lull_recorder *recorder)
     char duration[LULL_TIME_TEXT_SIZE];
     lull_duration_format(recording->end_ns - recording->begin_ns, duration);
     g_autofree char *size = g_format_size_full(result->bytes, G_FORMAT_SIZE_IEC_UNITS);
-    g_autofree char *base = g_path_get_basename(lull_recorder_path(recorder));
     if (result->has_events) {
         fprintf(stderr, "lull: recorded %" PRIu64 " events in %s (%s) to %s\n", result->events,
                 duration, size, lull_recorder_path(recorder));

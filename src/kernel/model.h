@@ -8,6 +8,7 @@
 
 #include "kernel/facts.h"
 #include "kernel/flow.h"
+#include "kernel/stacks.h"
 
 /* What is known of a task at the end of reading. A tid that is used again is another task. */
 struct lull_task {
@@ -16,6 +17,8 @@ struct lull_task {
     int32_t pid, ppid; /* -1: not known */
     int64_t first_ns;  /* first seen alive */
     int64_t last_ns;   /* last event that told something of it; its death if is_dead */
+    int64_t exec_ns;   /* its first exec that was seen; INT64_MIN: none */
+    int64_t exit_ns;   /* when it began to end; INT64_MAX: not seen */
     bool is_dead;
 };
 
@@ -88,6 +91,9 @@ uint32_t lull_model_find_comm(const struct lull_model *model, int32_t host, cons
                               uint32_t *others);
 
 const char *lull_model_label(const struct lull_model *model, uint32_t label);
+/* The calls of a chain, *n of them, innermost first; none for LULL_NONE. */
+const struct lull_frame *lull_model_frames(const struct lull_model *model, uint32_t chain,
+                                           uint32_t *n);
 uint32_t lull_model_request_count(const struct lull_model *model);
 const struct lull_block_request *lull_model_request(const struct lull_model *model,
                                                     uint32_t request);

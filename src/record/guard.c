@@ -55,13 +55,13 @@ static void wait_for_death(pid_t recorder)
     }
 }
 
-static uint32_t clean_up_all(void)
+static void clean_up_all(void)
 {
-    uint32_t n = 0;
     for (uint32_t i = 0; lull_tracers[i]; i++) {
-        n += lull_tracers[i]->clean_up ? lull_tracers[i]->clean_up() : 0;
+        if (lull_tracers[i]->clean_up) {
+            lull_tracers[i]->clean_up();
+        }
     }
-    return n;
 }
 
 /* Without a name the tracer was killed while it was set up: what it had made by then belongs to
@@ -73,8 +73,10 @@ static void clean(const struct told *told)
         const guint64 kind = g_ascii_strtoull(told->tracer, &name, 10);
         lull_tracers[kind]->remove(name + 1);
     }
-    for (unsigned i = 0; clean_up_all() == 0 && !told->tracer && i < CLEAN_UPS; i++) {
+    clean_up_all();
+    for (unsigned i = 0; !told->tracer && i < CLEAN_UPS; i++) {
         g_usleep(CLEAN_UP_PAUSE_US);
+        clean_up_all();
     }
     if (told->directory) {
         lull_tree_remove_busy(told->directory, DEPTH);

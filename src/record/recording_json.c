@@ -37,6 +37,7 @@ static void add_how(struct json_object *object, const struct lull_recording *rec
     add_text(object, "tracer", recording->tracer->kind->name);
     add_text(object, "reason", recording->reason);
     json_object_object_add(object, "filtered", json_object_new_boolean(request->is_filtered));
+    json_object_object_add(object, "snapshot", json_object_new_boolean(request->is_snapshot));
     if (request->n_pids > 0) {
         struct json_object *pids = json_object_new_array();
         for (uint32_t i = 0; i < request->n_pids; i++) {
@@ -82,7 +83,8 @@ static void add_recorded(struct json_object *object, const struct lull_recording
 {
     static const char *const ends[] = {[LULL_RECORDING_ENDED_BY_COMMAND] = "command",
                                        [LULL_RECORDING_ENDED_BY_DURATION] = "duration",
-                                       [LULL_RECORDING_ENDED_BY_INTERRUPT] = "interrupt"};
+                                       [LULL_RECORDING_ENDED_BY_INTERRUPT] = "interrupt",
+                                       [LULL_RECORDING_ENDED_BY_SNAPSHOT] = "snapshot"};
     const struct lull_tracer_result *result = &recording->result;
     add_number(object, "begin_ns", recording->begin_ns);
     add_number(object, "end_ns", recording->end_ns);

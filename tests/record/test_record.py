@@ -238,17 +238,50 @@ def test_trace_cmd():
 
 
 def test_lost():
-    """Buffers of a page or two, and a reader that has no time: what the kernel lost is told, and marked where it was."""
+    """Buffers of a page or two: what the kernel lost is told, and marked where it was."""
     with scratch() as folder:
-        done = record(folder, "--only", "-o", "a", "--buffer", "4k", "sh", "-c", "for i in 1 2 3; do ls -R /proc >/dev/null 2>&1; done")
+        calls = 60000  # dd makes two for each byte, and each is a begin and an end
+        done = record(folder, "--only", "-o", "a", "--buffer", "4k", "dd", "if=/dev/zero", "of=/dev/null", "bs=1", f"count={calls // 2}")
         about = describe(os.path.join(folder, "a"))
         lost = about["recorded"]["lost_events"]
+        tap.ok(about["recorded"]["events"] + lost >= 2 * calls, "every event is recorded, or counted as lost", about["recorded"])
         if lost == 0:
             tap.skip("lost events", "the machine lost none")
             return
         tap.ok(f"{lost} events were lost" in done.stderr, "lost events are told", done.stderr)
-        info = json.loads(run([lull, "info", "--json", os.path.join(folder, "a", "trace.dat")], folder).stdout)
-        tap.ok("lost" in json.dumps(info), "and seen by who reads", info)
+        report = trace_cmd(os.path.join(folder, "a"), "report")
+        if report is not None:
+            marked = sum(map(int, re.findall(r"^CPU:\d+ \[(\d+) EVENTS DROPPED\]", report, re.M)))
+            tap.ok(0 < marked <= lost, "trace-cmd sees where", marked, lost)
+        told = run([lull, "info", os.path.join(folder, "a", "trace.dat")], folder).stdout
+        tap.ok(re.search(r"lost +[1-9]", told), "and so does Lull", told)
+
+
+def test_critpath():
+    """Without a question it is the command's path, from exec to exit, as trace-cmd tells them."""
+    with scratch() as folder:
+        record(folder, "--only", "-o", "a", "sh", "-c", "sleep 0.2; exec true")
+        done = run([lull, "critpath", "--json"], folder)
+        if not tap.ok(done.returncode == 0, "lull critpath", done):
+            return
+        path = json.loads(done.stdout)
+        pid = describe(os.path.join(folder, "a"))["pid"]
+        tap.ok(path["query"]["tid"] == pid, "the command's path", path["query"], pid)
+        slept = [s for s in path["segments"] if s["comm"] == "sleep" and s["state"] == "blocked"]
+        tap.ok(sum(s["end_ns"] - s["begin_ns"] for s in slept) > 190_000_000, "sleep slept", path["summary"])
+        report = trace_cmd(os.path.join(folder, "a"), "report", "-t")
+        if report is None:
+            return
+        lines = [(int(m["time"] + m["ns"]), line) for line in report.splitlines() if (m := LINE.match(line))]
+        began = next(when for when, line in lines if re.search(rf"sched_process_exec:.* pid={pid} ", line))
+        ended = next(when for when, line in lines if re.search(rf"sched_process_exit:.* pid={pid} ", line))
+        tap.ok((path["query"]["begin_ns"], path["query"]["end_ns"]) == (began, ended), "from exec to exit", path["query"],
+               began, ended)
+        done = run([lull, "critpath", "a", "--tid", "0x"], folder)
+        tap.ok(done.returncode == 2, "but not if the question is wrong", done)
+        record(folder, "-o", "b", "--duration", "50ms", "--pid", str(os.getpid()))
+        done = run([lull, "critpath"], folder)
+        tap.ok(done.returncode == 2 and "say whose path" in done.stderr, "without command one has to ask", done)
 
 
 def test_last():
@@ -347,7 +380,7 @@ def test_killed():
             command = WAITS if i % 2 else ("sh", "-c", "ls -R /proc/self >/dev/null 2>&1")
             with start(folder, "--only", "-o", "a", *command) as recorder:
                 time.sleep(moments.uniform(0, 0.25))
-                recorder.kill()
+                recorder.send_signal(signal.SIGINT if i % 5 == 4 else signal.SIGKILL)
                 recorder.wait(60)
                 wait_until(lambda: instances(recorder.pid) == [] and not os.path.exists(os.path.join(folder, "a.part")))
                 left += instances(recorder.pid) + glob.glob(os.path.join(folder, "a.part"))
@@ -410,7 +443,7 @@ def test_full_disk():
     with scratch() as folder:
         os.mkdir(os.path.join(folder, "small"))
         script = ('mount -t tmpfs -o size=1m tmpfs small && cd small && "$0" record --tracer ftrace --only --buffer 256k -o a '
-                  'sh -c "for i in 1 2 3 4; do ls -R /proc/self >/dev/null 2>&1; done; echo done"; echo "status $?"; ls -A')
+                  'sh -c "dd if=/dev/zero of=/dev/null bs=1 count=50000 2>/dev/null; echo done"; echo "status $?"; ls -A')
         done = run(["unshare", "--mount", "sh", "-c", script, lull], folder)
         if "unshare failed" in done.stderr or "mount:" in done.stderr:
             tap.skip("full disk", "no mount namespaces here")
@@ -429,7 +462,7 @@ def test_mode():
         tap.ok(modes["."] & 0o077 == 0, "the directory is for its owner alone", modes)
 
 
-LIVE = (test_command, test_names, test_pids, test_trace_cmd, test_lost, test_last, test_sudo, test_signals, test_killed,
+LIVE = (test_command, test_names, test_pids, test_trace_cmd, test_lost, test_critpath, test_last, test_sudo, test_signals, test_killed,
         test_killed_with_guard, test_two, test_full_disk, test_mode)
 
 tap.run("usage", test_usage)

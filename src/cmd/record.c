@@ -78,6 +78,7 @@ static bool parse(const struct lull_args *args, GArray *pids, struct lull_record
     question->tracer = tracer && strcmp(tracer, "auto") != 0 ? tracer : NULL;
     question->output = lull_args_text(args, "output");
     question->only_command = lull_args_flag(args, "only");
+    question->has_call_chains = lull_args_flag(args, "call-graph");
     if (question->only_command && !question->command) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
                             "--only is about the command, and there is none");
@@ -225,6 +226,10 @@ static const struct lull_option options[] = {
     {.name = "only",
      .kind = LULL_OPTION_FLAG,
      .help = "only the command with what it starts, and interrupts while CPUs idle"},
+    {.name = "call-graph",
+     .kind = LULL_OPTION_FLAG,
+     .help = "also record the call chain of each task where it stops running, in the kernel and, by "
+             "frame pointers, in the program; only perf does that"},
     {.name = "buffer",
      .kind = LULL_OPTION_TEXT,
      .argument = "SIZE",

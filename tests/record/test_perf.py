@@ -261,6 +261,30 @@ def test_filtered(directory):
     tap.ok(ends == 5 and family <= gone, "each end is there, and the switch away from it", ends, gone)
 
 
+def chains(recording, tid):
+    """Of the task's sleeps: the frames, as perf script resolves them."""
+    output, _ = recording.perf("script", "--tid", str(tid))
+    for paragraph in output.split("\n\n"):
+        event, *frames = re.split(r"\n(?=\t)", paragraph)
+        if frames and "prev_state=S" in event:
+            yield "\n".join(frames)
+
+
+def test_call_chains(directory):
+    sleeper = python("import time\nwhile 1: time.sleep(0.02)")
+    before = subprocess.Popen(sleeper)  # pylint: disable=consider-using-with
+    try:
+        recording = record_whole(directory, "--call-chains", "--for", "sched", command=python("import time; time.sleep(0.3)"))
+    finally:
+        before.kill()
+        before.wait()
+    for name, tid in (("a command", recording.pid), ("a program that ran before", before.pid)):
+        found = [chain for chain in chains(recording, tid) if "nanosleep" in chain]
+        tap.ok(found and all(re.search(r"schedule.*\(\[kernel", chain) and re.search(r"\(/\S*lib\S*\)", chain)
+                             for chain in found),
+               f"call chains of {name}: in the kernel and in the program", found)
+
+
 # Ends when the first snapshot is whole: what begins with this is.
 WAIT_FOR_SNAPSHOT = """
 import time

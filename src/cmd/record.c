@@ -79,6 +79,7 @@ static bool parse(const struct lull_args *args, GArray *pids, struct lull_record
     question->tracer = tracer && strcmp(tracer, "auto") != 0 ? tracer : NULL;
     question->output = lull_args_text(args, "output");
     question->only_command = lull_args_flag(args, "only");
+    question->has_call_chains = lull_args_flag(args, "call-graph");
     const bool is_slower = lull_args_text(args, "if-slower") != NULL;
     question->is_snapshot = lull_args_flag(args, "snapshot") || is_slower;
     if ((question->only_command || is_slower) && !question->command) {
@@ -293,6 +294,10 @@ static const struct lull_option options[] = {
     {.name = "only",
      .kind = LULL_OPTION_FLAG,
      .help = "only the command with what it starts, and interrupts while CPUs idle"},
+    {.name = "call-graph",
+     .kind = LULL_OPTION_FLAG,
+     .help = "also record the call chain of each task where it stops running, in the kernel and, by "
+             "frame pointers, in the program; only perf does that"},
     {.name = "buffer",
      .kind = LULL_OPTION_TEXT,
      .argument = "SIZE",

@@ -104,6 +104,11 @@ const char *lull_evidence_wait(const struct lull_execgraph *eg, const struct lul
     return out->len ? g_string_chunk_insert_const(strings, out->str) : NULL;
 }
 
+uint32_t lull_evidence_chain(const struct lull_execgraph *eg, const struct lull_hop *hop)
+{
+    return hop->detail < eg->chains.count ? eg->chains.items[hop->detail] : LULL_NONE;
+}
+
 static gint longest_first(gconstpointer a, gconstpointer b)
 {
     const struct cpu_share *left = a, *right = b;

@@ -52,6 +52,11 @@ static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state
             evidence.index = wakeup->request;
     }
     lull_vec_push(&eg->evidence, evidence);
+    if (fact->chain != LULL_NONE) {
+        while (eg->chains.count + 1 < eg->evidence.count)
+            lull_vec_push(&eg->chains, LULL_NONE);
+        lull_vec_push(&eg->chains, fact->chain);
+    }
     return eg->evidence.count - 1;
 }
 
@@ -195,6 +200,7 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     lull_vec_free(&eg->packets);
     lull_vec_free(&eg->senders);
     lull_vec_free(&eg->evidence);
+    lull_vec_free(&eg->chains);
     lull_matcher_free(eg->matcher);
     lull_graph_free(eg->graph);
     g_free(eg);

@@ -218,6 +218,7 @@ struct task {
     uint32_t table;  /* its descriptors, LULL_NONE: not looked for yet */
     uint32_t parent; /* who forked it */
     int32_t prio;    /* or LULL_NO_PRIO */
+    uint32_t chain;  /* of calls by which it became blocked, or LULL_NONE */
     struct waking waking;
     struct lull_wakeup early; /* waking seen while it still ran; time_ns INT64_MIN: none */
 };
@@ -249,6 +250,7 @@ struct lull_model {
     GStringChunk *strings;
     GString *scratch;
     struct lull_flows *flows;
+    struct lull_stacks *stacks; /* NULL: not wanted */
     uint32_t n_packets;
     struct irq_label fixed_labels[24]; /* see machine_irq.c */
     int64_t begin_ns, end_ns;
@@ -339,6 +341,16 @@ void sched_dumped(struct lull_model *model, struct machine *machine, int64_t t,
                   const struct lull_ev_statedump_process *ev);
 void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, int32_t tid,
                   bool is_free);
+
+/* machine_stacks.c: what is known of call chains; nothing happens if they are not wanted */
+void stacks_mapped(struct lull_model *model, const struct machine *machine,
+                   const struct lull_ev_mapping *ev);
+void stacks_forked(struct lull_model *model, uint32_t parent, uint32_t child);
+void stacks_renamed(struct lull_model *model, const struct machine *machine,
+                    const struct lull_ev_task_rename *ev);
+/* The chain of the task that leaves the CPU, or LULL_NONE. */
+uint32_t stacks_left(struct lull_model *model, const struct machine *machine, uint32_t task,
+                     const struct lull_ev_sched_switch *ev);
 
 /* machine_irq.c */
 void irq_init_labels(struct lull_model *model);

@@ -5,6 +5,20 @@
 #include "cmd/live_list.h"
 #include "cmd/verb.h"
 
+bool lull_info_guest(const struct lull_session *session, uint32_t trace, uint32_t number,
+                     struct lull_info_guest *guest)
+{
+    const char **const parts[] = {&guest->name, &guest->trace_id, &guest->vcpu_tids};
+    static const char *const keys[] = {"name", "trace_id", "vcpu_tids"};
+    bool found = true;
+    for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++) {
+        g_autofree char *key = g_strdup_printf("guest_%u_%s", number, keys[i]);
+        *parts[i] = lull_session_environment(session, trace, key);
+        found = found && *parts[i];
+    }
+    return found;
+}
+
 static void collect(struct lull_info *info, bool with_events)
 {
     const uint32_t n_hosts = lull_session_host_count(info->session);
@@ -114,7 +128,9 @@ const struct lull_verb lull_verb_info = {
         "  \"traces\": [{\"path\", \"host\", \"tracer\", \"domain\", \"kernel\", \"session\",\n"
         "      \"format\", \"clock\": {\"name\", \"frequency_hz\", \"offset_ns\"},\n"
         "      \"begin_ns\", \"end_ns\", \"duration_ns\",\n"
-        "      \"process\": {\"name\", \"pid\"}, \"directories\", \"streams\", \"packets\",\n"
+        "      \"process\": {\"name\", \"pid\"}, \"trace_id\", \"guest_of\",\n"
+        "      \"guests\": [{\"name\", \"trace_id\", \"vcpu_tids\": [tid, …]}], \"directories\", "
+        "\"streams\", \"packets\",\n"
         "      \"size_bytes\"}],\n"
         "  \"events\": [{\"host\", \"name\", \"count\"}],\n"
         "  \"lost\": {\"events\", \"packets\", \"intervals\": [{\"host\", \"path\",\n"
@@ -127,6 +143,9 @@ const struct lull_verb lull_verb_info = {
         "are null for a trace without packets, process for one that is not of one process alone. "
         "\"recordings\" are the directories that 'lull record' has left, with what they say of "
         "themselves; null is what one does not say, or what did not happen. "
+        "\"guests\" are virtual machines that were recorded with it, \"guest_of\" the trace_id of "
+        "the host whose clock the times were brought to; all ids are null if the recorder gave "
+        "none. "
         "\"events\" is null without --events, else "
         "sorted by count, largest first, then name and host. \"answer\" is \"yes\", \"partly\" "
         "or \"no\"; \"lacks\" lists for each missing kind of event the names any one of which "

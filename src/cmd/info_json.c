@@ -73,8 +73,30 @@ static struct json_object *json_hosts(const struct lull_info *info)
     return list;
 }
 
-static struct json_object *json_trace(const struct lull_info *info, const struct lull_trace *trace)
+static struct json_object *json_guests(const struct lull_info *info, uint32_t index)
 {
+    struct json_object *list = json_object_new_array();
+    struct lull_info_guest guest;
+    for (uint32_t i = 0; lull_info_guest(info->session, index, i, &guest); i++) {
+        struct json_object *object = json_object_new_object();
+        struct json_object *tids = json_object_new_array();
+        g_auto(GStrv) words = g_strsplit(guest.vcpu_tids, " ", -1);
+        for (char **word = words; *word; word++) {
+            json_object_array_add(tids, json_object_new_int64(g_ascii_strtoll(*word, NULL, 10)));
+        }
+        add_text(object, "name", guest.name);
+        add_text(object, "trace_id", guest.trace_id);
+        add(object, "vcpu_tids", tids);
+        json_object_array_add(list, object);
+    }
+    return list;
+}
+
+static struct json_object *json_trace(const struct lull_info *info, uint32_t index)
+{
+    const struct lull_trace *trace = lull_session_trace(info->session, index);
+    const char *id = lull_session_environment(info->session, index, "trace_id");
+    const char *host = lull_session_environment(info->session, index, "host_trace_id");
     struct json_object *object = json_object_new_object();
     struct json_object *clock = json_object_new_object();
     int64_t duration_ns;
@@ -104,6 +126,9 @@ static struct json_object *json_trace(const struct lull_info *info, const struct
     } else {
         add(object, "process", NULL);
     }
+    add(object, "trace_id", id ? json_text(id) : NULL);
+    add(object, "guest_of", host ? json_text(host) : NULL);
+    add(object, "guests", json_guests(info, index));
     add_number(object, "directories", trace->directory_count);
     add_number(object, "streams", trace->stream_count);
     add(object, "packets", json_object_new_uint64(trace->packet_count));
@@ -117,7 +142,7 @@ static struct json_object *json_traces(const struct lull_info *info)
     for (uint32_t i = 0; i < lull_session_trace_count(info->session); i++) {
         const struct lull_trace *trace = lull_session_trace(info->session, i);
         if (lull_info_shows(info, trace->host)) {
-            json_object_array_add(list, json_trace(info, trace));
+            json_object_array_add(list, json_trace(info, i));
         }
     }
     return list;

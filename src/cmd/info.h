@@ -32,6 +32,8 @@ bool lull_info_guest(const struct lull_session *session, uint32_t trace, uint32_
 
 bool lull_info_print_text(const struct lull_info *info, const struct lull_view_style *style,
                           GError **error);
+/* The recordings of a host, lines for people, or "". Free with g_free(). */
+char *lull_info_recordings_text(const struct lull_info *info, uint32_t host, bool ascii);
 void lull_info_print_json(const struct lull_info *info);
 
 #endif

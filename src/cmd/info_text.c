@@ -200,6 +200,8 @@ static void print_host(const struct lull_info *info, uint32_t host,
         lull_clean_text(lull_session_host(info->session, host)->name, !style->unicode);
     g_autofree char *heading = g_strdup_printf("Host %s", name);
     print_heading(style, heading);
+    g_autofree char *recordings = lull_info_recordings_text(info, host, !style->unicode);
+    fputs(recordings, stdout);
     bool is_first = true;
     for (uint32_t i = 0; i < lull_session_trace_count(info->session); i++) {
         const struct lull_trace *trace = lull_session_trace(info->session, i);

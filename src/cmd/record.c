@@ -249,7 +249,8 @@ const struct lull_verb lull_verb_record = {
         "\n"
         "The whole machine is recorded, because the reason of a wait may be anywhere; with --only "
         "or --pid no more than some processes, which is less to read, but leaves waits for others "
-        "unexplained.\n"
+        "unexplained. LTTng cannot follow a process to what it starts, so then another tracer is "
+        "taken.\n"
         "\n"
         "Everything goes to one directory, which can be analysed on any machine (RECORDING.md in "
         "the documentation describes it), and belongs to you. It is called DIR.part until it is "
@@ -260,8 +261,10 @@ const struct lull_verb lull_verb_record = {
         "gets the signal too. A second ends Lull, and the recording is gone. "
         "Whatever ends Lull, tracing ends: if it is killed with SIGKILL, a helper process removes "
         "what was set up, and if that is killed too, the next 'lull record' does it. The tracer's "
-        "settings for others are not touched: ftrace is used in an instance of its own, whose name "
-        "begins with lull-.",
+        "settings for others are not touched: ftrace is used in an instance of its own, and LTTng "
+        "in "
+        "a session of its own, whose names begin with lull-. If no session daemon of LTTng runs, "
+        "root's lull starts one; it ends with the recording, and unloads its modules.",
     .output = NULL,
     .options = options,
     .common = common,

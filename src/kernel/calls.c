@@ -45,7 +45,7 @@ const char *call_name_of_number(enum call_numbers numbers, int64_t number)
     return NULL;
 }
 
-const struct call_arch *call_arch_find(const char *release)
+const struct call_arch *call_arch_find(const char *machine, const char *release)
 {
     static const struct call_arch archs[] = {
         {"arm64", CALL_NUMBERS_GENERIC, CALL_NUMBERS, 02000000, 115},
@@ -69,10 +69,12 @@ const struct call_arch *call_arch_find(const char *release)
     };
     static const struct call_arch x86_64 = {"", CALL_NUMBERS_X86_64, CALL_NUMBERS_I386, 02000000,
                                             115};
-    if (strstr(release, "amd64") || strstr(release, "x86_64"))
+    static const struct call_arch unknown = {"", CALL_NUMBERS, CALL_NUMBERS, 02000000, 115};
+    const char *text = *machine ? machine : release;
+    if (strstr(text, "amd64") || strstr(text, "x86_64"))
         return &x86_64;
     for (size_t i = 0; i < G_N_ELEMENTS(archs); i++)
-        if (strstr(release, archs[i].release))
+        if (strstr(text, archs[i].part))
             return &archs[i];
-    return &x86_64;
+    return *machine ? &unknown : &x86_64;
 }

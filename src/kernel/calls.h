@@ -56,16 +56,16 @@ enum call_numbers { CALL_NUMBERS_X86_64, CALL_NUMBERS_I386, CALL_NUMBERS_GENERIC
 
 /* What system calls of a kernel look like. */
 struct call_arch {
-    const char *release; /* part of the names of such kernels' releases */
+    const char *part;    /* of the names of such machines and of their kernels' releases */
     uint8_t numbers;     /* enum call_numbers; CALL_NUMBERS: not known */
     uint8_t compat;      /* the same for 32-bit calls */
     uint32_t o_cloexec;  /* O_CLOEXEC, SOCK_CLOEXEC, EFD_CLOEXEC, … */
     int32_t einprogress; /* the error EINPROGRESS */
 };
 
-/* By the name of a kernel's release ("6.1.0-50-arm64"), which is all that LTTng tells of it; x86-64
- * if it says nothing. */
-const struct call_arch *call_arch_find(const char *release);
+/* By the name of the machine ("aarch64"), or if that is "", by that of the kernel's release
+ * ("6.1.0-50-arm64"), which is all that LTTng tells of it; x86-64 if neither says anything. */
+const struct call_arch *call_arch_find(const char *machine, const char *release);
 
 /* The name of a number, or NULL. */
 const char *call_name_of_number(enum call_numbers numbers, int64_t number);

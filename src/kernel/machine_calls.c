@@ -36,12 +36,16 @@ SAME_PID(io_entry);
 const struct call_arch *calls_arch(const struct lull_model *model, uint32_t host)
 {
     const struct lull_session *session = model->session;
+    const char *release = "", *machine = "";
     for (uint32_t i = 0; session && i < lull_session_trace_count(session); i++) {
         const struct lull_trace *trace = lull_session_trace(session, i);
-        if (trace->host == host && *trace->kernel)
-            return call_arch_find(trace->kernel);
+        const char *told = lull_session_environment(session, i, "architecture");
+        if (trace->host == host && *release == '\0')
+            release = trace->kernel;
+        if (trace->host == host && told && *machine == '\0')
+            machine = told;
     }
-    return call_arch_find("");
+    return call_arch_find(machine, release);
 }
 
 struct array_search {
@@ -120,14 +124,51 @@ static struct call_name name_of_number(struct lull_model *model, const struct ma
 }
 
 static struct call_name name_of(struct lull_model *model, const struct machine *machine,
-                                const struct call_class *call_class,
+                                uint32_t task, const struct call_class *call_class,
                                 const struct lull_ev_syscall_exit *ev)
 {
     if (call_class->name != LULL_NONE)
         return (struct call_name){call_class->name, call_class->kind};
     if (HAS(number))
-        return name_of_number(model, machine, call_class->is_compat, ev->number);
+        return name_of_number(model, machine,
+                              call_class->is_compat || model->tasks.items[task].is_compat,
+                              ev->number);
     return (struct call_name){LULL_NONE, NULL};
+}
+
+static enum call_telling telling_of(const struct call_class *call_class)
+{
+    return call_class->name != LULL_NONE ? CALL_TOLD_NAME : CALL_TOLD_NUMBER;
+}
+
+static int32_t number_of(const struct lull_ev_syscall_exit *ev)
+{
+    return HAS(number) && ev->number >= 0 && ev->number <= MAX_NUMBER ? (int32_t)ev->number : -1;
+}
+
+/* True if both may be of the same call. Tracers' names for a number differ. */
+static bool is_same(uint32_t label, int32_t number, struct call_name other, int32_t other_number)
+{
+    return other.label == LULL_NONE || other.label == label ||
+           (number >= 0 && number == other_number);
+}
+
+/* Numbers of x86-64 do not tell whether a call is of 32 bits, but as exec() ends its number becomes
+ * that of the new program's kind (arch/x86/kernel/process_64.c). True if that is so here. */
+static bool learn_bits(struct lull_model *model, const struct machine *machine, uint32_t task,
+                       const struct lull_ev_syscall_exit *ev)
+{
+    enum { EXECVE_64 = 59, EXECVE_32 = 11 };
+    struct task *known = &model->tasks.items[task];
+    if (machine->arch->numbers != CALL_NUMBERS_X86_64 || !HAS(number) || !HAS(ret) ||
+        ev->ret != 0 || (ev->number != EXECVE_64 && ev->number != EXECVE_32) ||
+        known->syscall == LULL_NONE)
+        return false;
+    const char *name = model->labels.items[known->syscall];
+    if (strcmp(name, "execve") != 0 && strcmp(name, "execveat") != 0)
+        return false;
+    known->is_compat = ev->number == EXECVE_32;
+    return true;
 }
 
 /* ---- calls in progress ---- */
@@ -188,23 +229,50 @@ static void give_up(struct lull_model *model, uint32_t task, int64_t end_ns)
 }
 
 static struct call_name name_of_begin(struct lull_model *model, const struct machine *machine,
-                                      const struct call_class *call_class, const void *event)
+                                      uint32_t task, const struct call_class *call_class,
+                                      const void *event)
 {
-    struct call_name name = name_of(model, machine, call_class, event);
+    struct call_name name = name_of(model, machine, task, call_class, event);
     return name.label != LULL_NONE
                ? name
                : (struct call_name){model_label(model, "a system call"), call_kind_find("")};
 }
 
+/* The begin of an open call, told in another way too: by its name, which then tells its arguments
+ * better, or by its number. */
+static bool begin_again(struct lull_model *model, struct call *call, struct call_name name,
+                        const struct call_class *call_class, enum lull_event_id id,
+                        const void *event)
+{
+    enum call_telling told = telling_of(call_class);
+    if (call->told & told || !is_same(call->name.label, call->number, name, number_of(event)))
+        return false;
+    call->told |= told;
+    if (told == CALL_TOLD_NAME) {
+        call->name = name;
+        call->args.have = 0;
+        model->tasks.items[call->task].syscall = name.label;
+        call_take(model, call_class, call, id, event);
+    }
+    return true;
+}
+
 static void begin(struct lull_model *model, struct machine *machine, uint32_t task, int64_t t,
                   const struct call_class *call_class, enum lull_event_id id, const void *event)
 {
-    struct call_name name = name_of_begin(model, machine, call_class, event);
+    struct call_name name = name_of_begin(model, machine, task, call_class, event);
+    uint32_t open = model->tasks.items[task].call;
+    if (open != LULL_NONE &&
+        begin_again(model, &model->calls.items[open], name, call_class, id, event))
+        return;
     model->tasks.items[task].syscall = name.label;
+    model->tasks.items[task].ended.told = 0;
     give_up(model, task, INT64_MIN);
     struct call *call = begin_call(model, task);
     call->name = name;
-    call->is_compat = call_class->is_compat;
+    call->number = number_of(event);
+    call->told = telling_of(call_class);
+    call->is_compat = call_class->is_compat || model->tasks.items[task].is_compat;
     call->begin_ns = t;
     call_take(model, call_class, call, id, event);
     if (name.kind->effect == CALL_NO_RETURN)
@@ -216,17 +284,28 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
                 const void *event)
 {
     const struct lull_ev_syscall_exit *ev = event;
-    model->tasks.items[task].syscall = LULL_NONE;
-    struct call_name name = name_of(model, machine, call_class, event);
-    uint32_t number = model->tasks.items[task].call;
-    if (number != LULL_NONE && name.label != LULL_NONE &&
-        name.label != model->calls.items[number].name.label) {
+    struct task *known = &model->tasks.items[task];
+    enum call_telling told = telling_of(call_class);
+    bool is_exec = told == CALL_TOLD_NUMBER && learn_bits(model, machine, task, ev);
+    struct call_name name = name_of(model, machine, task, call_class, event);
+    uint32_t number = known->call;
+    known->syscall = LULL_NONE;
+    if (number == LULL_NONE && known->ended.told && known->ended.told != told &&
+        is_same(known->ended.label, known->ended.number, name, number_of(ev)))
+        return; /* the end of the same call, told in another way */
+    known->ended.told = told;
+    known->ended.label = name.label;
+    known->ended.number = number_of(ev);
+    if (number != LULL_NONE && !is_exec &&
+        !is_same(model->calls.items[number].name.label, model->calls.items[number].number, name,
+                 number_of(ev))) {
         give_up(model, task, INT64_MIN);
         number = LULL_NONE;
     }
     struct call unseen = {.task = task,
                           .name = name,
-                          .is_compat = call_class->is_compat,
+                          .number = -1,
+                          .is_compat = call_class->is_compat || known->is_compat,
                           .begin_ns = INT64_MIN,
                           .file = LULL_NONE};
     const struct call *call = number == LULL_NONE ? &unseen : &model->calls.items[number];
@@ -257,9 +336,11 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
 /* ---- events ---- */
 
 /* Whose call it is: the CPU's task; if no switch has told it yet, the one that the event names. */
-static uint32_t task_of(struct lull_model *model, struct machine *machine, int32_t c,
+static uint32_t task_of(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                         const struct lull_ev_syscall_exit *ev)
 {
+    if (machine->tells_current && HAS(context_tid))
+        sched_current(model, machine, c, t, (int32_t)ev->context_tid);
     uint32_t task = machine->cpus.items[c].task;
     if (task == LULL_NONE && HAS(context_tid) && ev->context_tid > 0 &&
         ev->context_tid <= INT32_MAX)
@@ -269,20 +350,26 @@ static uint32_t task_of(struct lull_model *model, struct machine *machine, int32
 
 static bool is_exit(enum lull_event_id id)
 {
-    return id == LULL_EVENT_named_exit || id == LULL_EVENT_syscall_exit || id == LULL_EVENT_io_exit;
+    return id == LULL_EVENT_syscall_exit || id == LULL_EVENT_io_exit;
 }
 
 /* All that states of tasks need: the name of the call that a task is in. */
-static void name_only(struct lull_model *model, const struct machine *machine, int32_t c,
+static void name_only(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                       enum lull_event_id id, const void *event,
                       const struct lull_event_class *event_class)
 {
+    const struct lull_ev_syscall_exit *ev = event;
+    if (machine->tells_current && HAS(context_tid))
+        sched_current(model, machine, c, t, (int32_t)ev->context_tid);
     uint32_t task = machine->cpus.items[c].task;
     if (task == LULL_NONE)
         return;
+    const struct call_class *call_class = class_of(model, event_class);
     uint32_t name = LULL_NONE;
     if (!is_exit(id))
-        name = name_of_begin(model, machine, class_of(model, event_class), event).label;
+        name = name_of_begin(model, machine, task, call_class, event).label;
+    else if (call_class->name == LULL_NONE)
+        learn_bits(model, machine, task, ev);
     model->tasks.items[task].syscall = name;
 }
 
@@ -298,10 +385,10 @@ void calls_event(struct lull_model *model, struct machine *machine, int32_t c, i
                  const struct lull_event_class *event_class)
 {
     if (!model->wanted.syscall) {
-        name_only(model, machine, c, id, event, event_class);
+        name_only(model, machine, c, t, id, event, event_class);
         return;
     }
-    uint32_t task = task_of(model, machine, c, event);
+    uint32_t task = task_of(model, machine, c, t, event);
     if (task == LULL_NONE || model->tasks.items[task].is_idle)
         return;
     const struct call_class *call_class = class_of(model, event_class);
@@ -313,7 +400,22 @@ void calls_event(struct lull_model *model, struct machine *machine, int32_t c, i
         begin(model, machine, task, t, call_class, id, event);
 }
 
-void calls_forked(struct lull_model *model, uint32_t parent, uint32_t child, int64_t t)
+uint32_t calls_clone_flags(const struct lull_model *model, uint32_t parent)
+{
+    const struct task *from = &model->tasks.items[parent];
+    if (from->call == LULL_NONE)
+        return UINT32_MAX;
+    const struct call *call = &model->calls.items[from->call];
+    if (call->name.kind->effect != CALL_FORK)
+        return UINT32_MAX;
+    if (call->args.have & CALL_ARG_FLAGS)
+        return call->args.flags;
+    const char *name = call->name.kind->name;
+    return strcmp(name, "fork") == 0 || strcmp(name, "vfork") == 0 ? 0 : UINT32_MAX;
+}
+
+void calls_forked(struct lull_model *model, uint32_t parent, uint32_t child, int64_t t,
+                  uint32_t flags)
 {
     enum { FLAG_FILES = 0x400 }; /* CLONE_FILES */
     if (!model->follows_files)
@@ -321,12 +423,7 @@ void calls_forked(struct lull_model *model, uint32_t parent, uint32_t child, int
     const struct task *from = &model->tasks.items[parent], *to = &model->tasks.items[child];
     /* Without the flags: threads share, processes copy. */
     int32_t pid = from->public.pid > 0 ? from->public.pid : from->public.tid;
-    bool is_shared = to->public.pid == pid;
-    if (from->call != LULL_NONE) {
-        const struct call *call = &model->calls.items[from->call];
-        if (call->name.kind->effect == CALL_FORK && (call->args.have & CALL_ARG_FLAGS))
-            is_shared = call->args.flags & FLAG_FILES;
-    }
+    bool is_shared = flags != UINT32_MAX ? flags & FLAG_FILES : to->public.pid == pid;
     files_forked(model, parent, child, t, is_shared);
 }
 

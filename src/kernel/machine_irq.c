@@ -39,6 +39,9 @@ static const struct {
      "packet reception"},
 };
 
+/* Labels behind those of softirqs and pairs: of interrupts whose begin was not recorded. */
+enum { LABEL_HARD = LULL_SOFTIRQS + G_N_ELEMENTS(pairs), LABEL_SOFT, N_LABELS };
+
 /* What a hard interrupt is about, told from the begin of its handler's name, when no event in it
  * tells more. */
 static const struct {
@@ -59,7 +62,9 @@ static const struct {
 
 void irq_init_labels(struct lull_model *model)
 {
-    G_STATIC_ASSERT(LULL_SOFTIRQS + G_N_ELEMENTS(pairs) <= G_N_ELEMENTS(model->fixed_labels));
+    G_STATIC_ASSERT((size_t)N_LABELS <= G_N_ELEMENTS(model->fixed_labels));
+    model->fixed_labels[LABEL_HARD].label = model_label(model, "hard interrupt");
+    model->fixed_labels[LABEL_SOFT].label = model_label(model, "softirq");
     for (uint32_t i = 0; i < LULL_SOFTIRQS; i++) {
         char text[32];
         g_snprintf(text, sizeof text, "softirq %s", softirq_names[i]);
@@ -315,13 +320,25 @@ static bool classify_unseen_softirq(const struct lull_model *model, const struct
     return true;
 }
 
+enum irq_context irq_context_of(bool is_told, int64_t flags)
+{
+    enum { FLAG_HARDIRQ = 8, FLAG_SOFTIRQ = 16, FLAG_NMI = 64 }; /* linux/trace_events.h */
+    return !is_told                            ? IRQ_NOT_TOLD
+           : flags & (FLAG_HARDIRQ | FLAG_NMI) ? IRQ_HARD
+           : flags & FLAG_SOFTIRQ              ? IRQ_SOFT
+                                               : IRQ_NONE;
+}
+
 void irq_classify(const struct lull_model *model, const struct machine *machine, struct cpu *cpu,
-                  struct lull_wakeup *wakeup)
+                  enum irq_context context, struct lull_wakeup *wakeup)
 {
     if (cpu->n_frames > 0) {
         classify_interrupt(model, cpu, wakeup);
-    } else if (classify_unseen_softirq(model, machine, cpu, wakeup)) {
+    } else if (context != IRQ_NONE && classify_unseen_softirq(model, machine, cpu, wakeup)) {
         return;
+    } else if (context == IRQ_HARD || context == IRQ_SOFT) {
+        wakeup->cause = LULL_CAUSE_IRQ;
+        wakeup->label = model->fixed_labels[context == IRQ_HARD ? LABEL_HARD : LABEL_SOFT].label;
     } else if (cpu->task == LULL_NONE) {
         wakeup->cause = LULL_CAUSE_UNKNOWN;
     } else if (!model->tasks.items[cpu->task].is_idle) {

@@ -17,16 +17,6 @@ enum {
 /* The kernel's priorities go to 139; deadline tasks have -1. What is beyond this is damage. */
 enum { MAX_PRIO = 1000 };
 
-/* status of lttng_statedump_process_state */
-enum {
-    DUMP_WAIT_FORK = 1,
-    DUMP_WAIT_CPU = 2,
-    DUMP_EXIT = 3,
-    DUMP_ZOMBIE = 4,
-    DUMP_WAIT = 5,
-    DUMP_DEAD = 7
-};
-
 static struct lull_wakeup unknown_wakeup(int64_t t)
 {
     return (struct lull_wakeup){
@@ -43,8 +33,8 @@ static struct lull_wakeup unknown_wakeup(int64_t t)
 static const struct waking no_waking = {INT64_MIN, LULL_NONE, false, false};
 
 /* Ends the task's state at t and begins another. */
-static void change(struct lull_model *model, uint32_t number, int64_t t, enum lull_state next,
-                   int32_t cpu, const struct lull_wakeup *wakeup)
+void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lull_state next,
+                  int32_t cpu, const struct lull_wakeup *wakeup)
 {
     struct task *task = &model->tasks.items[number];
     struct lull_state_fact fact = {
@@ -70,7 +60,7 @@ static void change(struct lull_model *model, uint32_t number, int64_t t, enum lu
 }
 
 /* The task was found in a state that contradicts what was seen: events are missing in between. */
-static void lose(struct lull_model *model, uint32_t number)
+void sched_lose(struct lull_model *model, uint32_t number)
 {
     struct task *task = &model->tasks.items[number];
     if (task->state == LULL_STATE_NONE)
@@ -105,15 +95,11 @@ static void report_switch(struct lull_model *model, struct machine *machine, int
     REPORT(model, switched, &fact);
 }
 
-void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, int64_t begin_ns,
-                int64_t since_ns)
+/* From begin_ns to since_ns it is not known who is on the CPU, on which `left` was. */
+static void leave(struct lull_model *model, struct machine *machine, int32_t c, int64_t begin_ns,
+                  int64_t since_ns)
 {
     struct cpu *cpu = &machine->cpus.items[c];
-    begin_ns = CLAMP(begin_ns, cpu->told_ns, MAX(machine->last_ns, cpu->told_ns));
-    if (cpu->task == LULL_NONE) { /* as before */
-        cpu->since_ns = MAX(cpu->since_ns, since_ns);
-        return;
-    }
     uint32_t left = cpu->task;
     struct task *task = &model->tasks.items[left];
     int64_t since = CLAMP(cpu->since_ns, cpu->told_ns, begin_ns);
@@ -131,15 +117,27 @@ void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, in
         .wakeup_ns = INT64_MIN,
         .waker = LULL_NONE,
     };
-    if (model->wanted.syscall)
-        calls_lost(model, left, begin_ns);
     cpu->task = LULL_NONE;
     cpu->told_ns = begin_ns;
     cpu->since_ns = MAX(since_ns, begin_ns);
     REPORT(model, switched, &fact);
     if (task->state == LULL_STATE_RUNNING)
-        change(model, left, MAX(begin_ns, task->since_ns), LULL_STATE_NONE, c, NULL);
-    lose(model, left);
+        sched_change(model, left, MAX(begin_ns, task->since_ns), LULL_STATE_NONE, c, NULL);
+    sched_lose(model, left);
+}
+
+void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, int64_t begin_ns,
+                int64_t since_ns)
+{
+    struct cpu *cpu = &machine->cpus.items[c];
+    begin_ns = CLAMP(begin_ns, cpu->told_ns, MAX(machine->last_ns, cpu->told_ns));
+    if (cpu->task == LULL_NONE) { /* as before */
+        cpu->since_ns = MAX(cpu->since_ns, since_ns);
+        return;
+    }
+    if (model->wanted.syscall)
+        calls_lost(model, cpu->task, begin_ns);
+    leave(model, machine, c, begin_ns, since_ns);
 }
 
 void sched_prio(struct lull_model *model, const struct machine *machine, int64_t t, uint32_t task,
@@ -153,21 +151,6 @@ void sched_prio(struct lull_model *model, const struct machine *machine, int64_t
     REPORT(model, prio, &fact);
 }
 
-/* A context or event says that `tid` is on the CPU. News only if the CPU's task is not known yet;
- * as no switch was seen, it has been there all the time. */
-void sched_current(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                   int32_t tid)
-{
-    if (machine->cpus.items[c].task != LULL_NONE || tid < 0)
-        return;
-    uint32_t number = model_task(model, machine, tid, c);
-    machine->cpus.items[c].task = number;
-    if (model->tasks.items[number].state != LULL_STATE_RUNNING)
-        change(model, number, t, LULL_STATE_RUNNING, c, NULL);
-    report_switch(model, machine, c, t, number, number);
-    model->tasks.items[number].waking = no_waking;
-}
-
 static enum lull_state state_after_switch(const struct task *task, int64_t prev_state)
 {
     if ((prev_state & PREV_STATE_MASK) == 0)
@@ -179,7 +162,7 @@ static enum lull_state state_after_switch(const struct task *task, int64_t prev_
     return LULL_STATE_BLOCKED;
 }
 
-static void bury(struct lull_model *model, struct machine *machine, uint32_t number)
+void sched_bury(struct lull_model *model, struct machine *machine, uint32_t number)
 {
     struct task *task = &model->tasks.items[number];
     calls_died(model, machine, number);
@@ -202,38 +185,28 @@ static uint32_t switch_out(struct lull_model *model, struct machine *machine, in
         task->public.pid = ev->context_pid;
     model_rename(model, number, ev->prev_comm, t);
     if (task->state != LULL_STATE_RUNNING && task->state != LULL_STATE_NONE)
-        lose(model, number);
+        sched_lose(model, number);
     if (task->early.time_ns < task->since_ns)
         task->early.time_ns = INT64_MIN;
     enum lull_state next = state_after_switch(task, ev->prev_state);
-    change(model, number, t, next, c, NULL);
+    sched_change(model, number, t, next, c, NULL);
     if (task->waking.is_early && next == LULL_STATE_BLOCKED)
         task->waking.time_ns = t; /* what it waits from now on is the way back to a CPU */
     else
         task->waking = no_waking;
     if (next == LULL_STATE_NONE)
-        bury(model, machine, number);
+        sched_bury(model, machine, number);
     return number;
 }
 
-static void switch_in(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                      uint32_t previous, const struct lull_ev_sched_switch *ev)
+/* The task is on the CPU from t on. */
+static void enter(struct lull_model *model, uint32_t number, int32_t c, int64_t t)
 {
-    uint32_t number = model_task(model, machine, ev->next_tid, c);
     struct task *task = &model->tasks.items[number];
-    machine->cpus.items[c].task = number;
-    machine->cpus.items[c].last_request = LULL_NONE;
-    machine->cpus.items[c].last_packet = LULL_NONE;
-    if (task->is_idle) {
-        task->state = LULL_STATE_RUNNING;
-        report_switch(model, machine, c, t, previous, number);
-        return;
-    }
-    model_rename(model, number, ev->next_comm, t);
     struct lull_wakeup wakeup = unknown_wakeup(t);
     const struct lull_wakeup *why = NULL;
     if (task->state == LULL_STATE_RUNNING) {
-        lose(model, number);
+        sched_lose(model, number);
     } else if (task->state == LULL_STATE_BLOCKED) {
         /* Its wake-up was not seen, or was seen before it had left the CPU. */
         if (task->early.time_ns != INT64_MIN)
@@ -248,8 +221,87 @@ static void switch_in(struct lull_model *model, struct machine *machine, int32_t
     }
     task->is_new = false;
     task->early.time_ns = INT64_MIN;
-    change(model, number, t, LULL_STATE_RUNNING, c, why);
-    report_switch(model, machine, c, t, previous, number);
+    sched_change(model, number, t, LULL_STATE_RUNNING, c, why);
+}
+
+static void switch_in(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                      uint32_t previous, const struct lull_ev_sched_switch *ev)
+{
+    uint32_t number = model_task(model, machine, ev->next_tid, c);
+    struct task *task = &model->tasks.items[number];
+    machine->cpus.items[c].task = number;
+    machine->cpus.items[c].last_request = LULL_NONE;
+    machine->cpus.items[c].last_packet = LULL_NONE;
+    if (task->is_idle) {
+        task->state = LULL_STATE_RUNNING;
+        report_switch(model, machine, c, t, previous, number);
+    } else {
+        model_rename(model, number, ev->next_comm, t);
+        enter(model, number, c, t);
+        report_switch(model, machine, c, t, previous, number);
+        model->tasks.items[number].waking = no_waking;
+    }
+    if (G_UNLIKELY(model->tasks.items[number].is_partial)) {
+        machine->cpus.items[c].lost_stream = model->stream;
+        leave(model, machine, c, t, INT64_MAX);
+    }
+}
+
+/* ---- who is on a CPU although no switch told it ---- */
+
+/* Recordings of chosen tasks leave out the switches between others, and some kernels do not trace
+ * all that their idle tasks do. So the task that was on the CPU has left it at some time since the
+ * CPU's last event. An idle CPU takes up at once what was woken for it: true if that is so here. */
+static bool left_unseen(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                        uint32_t next)
+{
+    struct cpu *cpu = &machine->cpus.items[c];
+    const struct task *to = &model->tasks.items[next];
+    struct task *left = &model->tasks.items[cpu->task];
+    int64_t last = CLAMP(cpu->before_ns, cpu->told_ns, t);
+    bool is_taken_up = left->is_idle && to->state == LULL_STATE_PREEMPTED && to->cpu == c;
+    if (is_taken_up)
+        last = CLAMP(to->since_ns, last, t);
+    else
+        left->is_partial = true;
+    leave(model, machine, c, last, is_taken_up ? last : t);
+    return is_taken_up;
+}
+
+/* It left the CPU where it was without being seen to. */
+static void moved_unseen(struct lull_model *model, struct machine *machine, uint32_t number)
+{
+    int32_t c = model->tasks.items[number].cpu;
+    if (model->tasks.items[number].state != LULL_STATE_RUNNING || c < 0 ||
+        c >= (int32_t)machine->cpus.count || machine->cpus.items[c].task != number)
+        return;
+    struct cpu *cpu = &machine->cpus.items[c];
+    cpu->lost_stream = cpu->switch_stream;
+    leave(model, machine, c, MAX(cpu->last_ns, cpu->told_ns), INT64_MAX);
+}
+
+/* If no switch was seen, the task has been there all the time. */
+void sched_found(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                 int32_t tid)
+{
+    struct cpu *cpu = &machine->cpus.items[c];
+    if (tid < 0 || (cpu->task != LULL_NONE && !machine->tells_current))
+        return;
+    uint32_t number = model_task(model, machine, tid, c);
+    bool is_taken_up = cpu->task != LULL_NONE && left_unseen(model, machine, c, t, number);
+    if (machine->tells_current)
+        moved_unseen(model, machine, number);
+    cpu->task = number;
+    const struct task *task = &model->tasks.items[number];
+    if (machine->tells_current && !task->is_idle) {
+        /* It was somewhere else before, unless this is the first that is heard of it. */
+        if (task->public.first_ns <= task->public.last_ns && !is_taken_up)
+            cpu->since_ns = t;
+        enter(model, number, c, CLAMP(cpu->since_ns, cpu->told_ns, t));
+    } else if (task->state != LULL_STATE_RUNNING) {
+        sched_change(model, number, t, LULL_STATE_RUNNING, c, NULL);
+    }
+    report_switch(model, machine, c, t, number, number);
     model->tasks.items[number].waking = no_waking;
 }
 
@@ -262,10 +314,13 @@ void sched_switched(struct lull_model *model, struct machine *machine, int32_t c
     struct cpu *cpu = &machine->cpus.items[c];
     irq_reset(cpu);
     cpu->switch_stream = model->stream;
-    if (cpu->task != LULL_NONE && model->tasks.items[cpu->task].public.tid != ev->prev_tid) {
+    if (machine->tells_current) {
+        if (cpu->task == LULL_NONE || model->tasks.items[cpu->task].public.tid != ev->prev_tid)
+            sched_found(model, machine, c, t, ev->prev_tid);
+    } else if (cpu->task != LULL_NONE && model->tasks.items[cpu->task].public.tid != ev->prev_tid) {
         /* Another task should have been here: switches of this CPU were lost, and since when this
          * one was is not known. */
-        lose(model, cpu->task);
+        sched_lose(model, cpu->task);
         cpu->since_ns = t;
     }
     uint32_t previous = switch_out(model, machine, c, t, ev);
@@ -289,25 +344,27 @@ static void wake_running(struct task *task, const struct lull_wakeup *wakeup, en
 /* Keeps the first waking since the task stopped running. One that comes while it still runs counts
  * only if nothing wakes it after it has stopped: then it was about to. */
 static void note_waking(const struct lull_model *model, const struct cpu *cpu, int64_t t,
-                        struct task *task, enum lull_event_id id)
+                        struct task *task, enum lull_event_id id, enum irq_context context)
 {
     bool runs = task->state == LULL_STATE_RUNNING;
     if (runs && id != LULL_EVENT_sched_waking)
         task->waking = no_waking; /* it did not stop */
     else if (runs || task->waking.time_ns == INT64_MIN || task->waking.is_early)
-        task->waking = (struct waking){t, model_on_cpu(model, cpu), irq_is_active(cpu), runs};
+        task->waking =
+            (struct waking){t, model_on_cpu(model, cpu),
+                            irq_is_active(cpu) || context == IRQ_HARD || context == IRQ_SOFT, runs};
 }
 
 static void sched_wake(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                        int32_t tid, struct lull_text comm, int32_t target_cpu,
-                       enum lull_event_id id)
+                       enum lull_event_id id, enum irq_context context)
 {
     if (tid <= 0)
         return;
     uint32_t number = model_task(model, machine, tid, c);
     model_rename(model, number, comm, t);
     struct task *task = &model->tasks.items[number];
-    note_waking(model, &machine->cpus.items[c], t, task, id);
+    note_waking(model, &machine->cpus.items[c], t, task, id, context);
     if (id == LULL_EVENT_sched_wakeup_new) {
         task->is_new = false;
         if (task->state != LULL_STATE_NONE)
@@ -320,7 +377,7 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
     }
 
     struct lull_wakeup wakeup = unknown_wakeup(t);
-    irq_classify(model, machine, &machine->cpus.items[c], &wakeup);
+    irq_classify(model, machine, &machine->cpus.items[c], context, &wakeup);
     if (wakeup.task == number) /* a task does not wake itself; it was someone we do not know */
         wakeup = unknown_wakeup(t);
     if (task->state == LULL_STATE_RUNNING) {
@@ -333,8 +390,14 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
         task->early.time_ns = INT64_MIN;
     }
     wakeup.time_ns = MIN(wakeup.time_ns, t);
-    change(model, number, t, LULL_STATE_PREEMPTED, target_cpu >= 0 ? target_cpu : task->cpu,
-           &wakeup);
+    sched_change(model, number, t, LULL_STATE_PREEMPTED, target_cpu >= 0 ? target_cpu : task->cpu,
+                 &wakeup);
+}
+
+static int32_t tid_on(const struct lull_model *model, const struct machine *machine, int32_t c)
+{
+    uint32_t task = machine->cpus.items[c].task;
+    return task == LULL_NONE ? -1 : model->tasks.items[task].public.tid;
 }
 
 void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -344,13 +407,15 @@ void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t
     const struct lull_ev_sched_waking *ev = event;
     if (!LULL_HAS(ev, sched_waking, tid))
         return;
-    if (LULL_HAS(ev, sched_waking, context_tid))
-        sched_current(model, machine, c, t, ev->context_tid);
+    /* Of a task that is not recorded, its wakings of others may still be. */
+    if (LULL_HAS(ev, sched_waking, context_tid) && ev->context_tid != tid_on(model, machine, c))
+        sched_found(model, machine, c, t, ev->context_tid);
     if (LULL_HAS(ev, sched_waking, prio) && ev->tid > 0)
         sched_prio(model, machine, t, model_task(model, machine, ev->tid, c), ev->prio,
                    machine->wakeup_prio_offset);
     sched_wake(model, machine, c, t, ev->tid, ev->comm,
-               LULL_HAS(ev, sched_waking, target_cpu) ? ev->target_cpu : -1, id);
+               LULL_HAS(ev, sched_waking, target_cpu) ? ev->target_cpu : -1, id,
+               irq_context_of(LULL_HAS(ev, sched_waking, flags), ev->flags));
 }
 
 static int32_t cpu_or_none(bool is_told, int64_t cpu)
@@ -381,113 +446,5 @@ void sched_migrated(struct lull_model *model, struct machine *machine, int32_t c
     /* A task that waits for a CPU now waits for another one. */
     struct task *task = &model->tasks.items[number];
     if (task->state == LULL_STATE_PREEMPTED && task->cpu != ev->dest_cpu)
-        change(model, number, t, LULL_STATE_PREEMPTED, fact.to_cpu, NULL);
-}
-
-void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
-                  const struct lull_ev_sched_process_fork *ev)
-{
-    bool has_tid = LULL_HAS(ev, sched_process_fork, child_tid);
-    int32_t tid = has_tid ? ev->child_tid : ev->child_pid;
-    if (tid <= 0)
-        return;
-    uint32_t old = lull_map_find(&machine->by_tid, (uint32_t)tid);
-    if (old != LULL_NONE) { /* its exit was not seen */
-        lose(model, old);
-        bury(model, machine, old);
-    }
-    uint32_t number = model_task(model, machine, tid, 0);
-    struct task *task = &model->tasks.items[number];
-    task->is_new = true;
-    task->since_ns = t;
-    task->public.pid = has_tid && LULL_HAS(ev, sched_process_fork, child_pid) ? ev->child_pid : -1;
-    task->public.ppid = LULL_HAS(ev, sched_process_fork, parent_tid) ? ev->parent_tid : -1;
-    if (ev->parent_tid > 0) {
-        uint32_t parent = model_task(model, machine, ev->parent_tid, 0);
-        model->tasks.items[number].parent = parent;
-        if (has_tid && LULL_HAS(ev, sched_process_fork, parent_pid) &&
-            model->tasks.items[parent].public.pid < 0)
-            model->tasks.items[parent].public.pid = ev->parent_pid;
-        calls_forked(model, parent, number, t);
-    }
-    model_rename(model, number, ev->child_comm, t);
-}
-
-/* exec keeps the tid, unless a thread other than the leader does it: then it takes over the
- * leader's. */
-void sched_executed(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                    const struct lull_ev_sched_process_exec *ev)
-{
-    uint32_t number = machine->cpus.items[c].task;
-    if (LULL_HAS(ev, sched_process_exec, tid) && ev->tid > 0) {
-        if (LULL_HAS(ev, sched_process_exec, old_tid) && ev->old_tid > 0 &&
-            ev->old_tid != ev->tid) {
-            uint32_t leader = lull_map_find(&machine->by_tid, (uint32_t)ev->tid);
-            uint32_t thread = lull_map_remove(&machine->by_tid, (uint32_t)ev->old_tid);
-            if (leader != LULL_NONE)
-                model->tasks.items[leader].public.is_dead = true;
-            if (thread != LULL_NONE) {
-                model->tasks.items[thread].public.tid = ev->tid;
-                lull_map_insert(&machine->by_tid, (uint32_t)ev->tid, thread);
-            }
-        }
-        number = model_task(model, machine, ev->tid, c);
-    }
-    if (number != LULL_NONE && model->follows_files)
-        files_executed(model, number, t);
-    if (number == LULL_NONE || !LULL_HAS(ev, sched_process_exec, filename))
-        return;
-    struct lull_text name = ev->filename;
-    const char *slash = memrchr(name.data, '/', name.length);
-    if (slash) {
-        name.length -= slash + 1 - name.data;
-        name.data = slash + 1;
-    }
-    name.length = MIN(name.length, 15); /* TASK_COMM_LEN - 1 */
-    model_rename(model, number, name, t);
-}
-
-void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, int32_t tid,
-                  bool is_free)
-{
-    uint32_t number = tid > 0 ? lull_map_find(&machine->by_tid, (uint32_t)tid) : LULL_NONE;
-    if (number == LULL_NONE)
-        return;
-    struct task *task = &model->tasks.items[number];
-    task->is_exiting = true;
-    if (task->public.first_ns <= task->public.last_ns)
-        task->public.last_ns = t;
-    if (is_free) { /* it is gone, whether or not its last switch was seen */
-        lose(model, number);
-        bury(model, machine, number);
-    }
-}
-
-/* A state dump never overrides what events have told already. */
-void sched_dumped(struct lull_model *model, struct machine *machine, int64_t t,
-                  const struct lull_ev_statedump_process *ev)
-{
-    if (!LULL_HAS(ev, statedump_process, tid) || ev->tid <= 0)
-        return;
-    uint32_t number = model_task(model, machine, ev->tid, 0);
-    struct task *task = &model->tasks.items[number];
-    if (task->public.pid < 0 && LULL_HAS(ev, statedump_process, pid))
-        task->public.pid = ev->pid;
-    if (task->public.ppid < 0 && LULL_HAS(ev, statedump_process, ppid))
-        task->public.ppid = ev->ppid;
-    if (model->follows_files && LULL_HAS(ev, statedump_process, table))
-        files_dumped_process(model, number, (uint64_t)ev->table);
-    if (task->name == LULL_NONE)
-        model_rename(model, number, ev->name, t);
-    if (task->prio == LULL_NO_PRIO && LULL_HAS(ev, statedump_process, prio))
-        sched_prio(model, machine, t, number, ev->prio, machine->prio_offset);
-    if (task->state != LULL_STATE_NONE || task->is_new)
-        return;
-    int32_t cpu = LULL_HAS(ev, statedump_process, cpu) && ev->cpu < LULL_MAX_CPUS ? ev->cpu : -1;
-    if (ev->status == DUMP_WAIT)
-        change(model, number, t, LULL_STATE_BLOCKED, cpu, NULL);
-    else if (ev->status == DUMP_WAIT_CPU || ev->status == DUMP_WAIT_FORK)
-        change(model, number, t, LULL_STATE_PREEMPTED, cpu, NULL);
-    else if (ev->status == DUMP_EXIT || ev->status == DUMP_ZOMBIE || ev->status == DUMP_DEAD)
-        task->is_exiting = true;
+        sched_change(model, number, t, LULL_STATE_PREEMPTED, fact.to_cpu, NULL);
 }

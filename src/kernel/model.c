@@ -49,6 +49,7 @@ void lull_model_free(struct lull_model *model)
         struct machine *machine = &model->machines.items[i];
         lull_vec_free(&machine->cpus);
         lull_map_free(&machine->by_tid);
+        lull_map_free(&machine->newborn);
         lull_map_free(&machine->requests);
         lull_map_free(&machine->completed);
         lull_map_free(&machine->devices);
@@ -119,6 +120,18 @@ static void find_prio_offsets(const struct lull_session *session, struct machine
     }
 }
 
+/* LTTng has no context by itself, and in a container a task's number may be another. */
+static bool tells_current(const struct lull_session *session, uint32_t host)
+{
+    for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
+        const struct lull_trace *trace = lull_session_trace(session, i);
+        if (trace->host == host && (g_str_has_prefix(trace->tracer, "trace-cmd") ||
+                                    g_str_has_prefix(trace->tracer, "perf")))
+            return true;
+    }
+    return false;
+}
+
 uint32_t model_label_of(struct lull_model *model, struct lull_text text)
 {
     g_string_truncate(model->scratch, 0);
@@ -137,6 +150,7 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
         machine->arch = calls_arch(model, machine->host);
         if (model->session)
             find_prio_offsets(model->session, machine);
+        machine->tells_current = model->session && tells_current(model->session, machine->host);
         machine->has_softirqs =
             !model->session ||
             lull_session_declares(model->session, machine->host,
@@ -153,7 +167,7 @@ struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int
         added->task = added->idle = added->kernel = added->last_request = added->last_packet =
             added->device = added->switch_stream = added->lost_stream = LULL_NONE;
         lost_find_recorded(model, machine, (int32_t)machine->cpus.count - 1);
-        added->last_ns = added->idle_state = INT64_MIN;
+        added->last_ns = added->before_ns = added->idle_state = INT64_MIN;
         added->frequency_khz = -1;
         for (uint32_t i = 0; i < LULL_SOFTIRQS; i++)
             added->raised_ns[i] = INT64_MIN;
@@ -324,6 +338,7 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
         return;
     }
     struct cpu *cpu = model_cpu(model, machine, c);
+    cpu->before_ns = cpu->last_ns;
     cpu->last_ns = t;
     if (G_UNLIKELY(cpu->since_ns == INT64_MAX) && model->stream == cpu->lost_stream)
         cpu->since_ns = t;
@@ -331,8 +346,6 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
     switch (id) {
     case LULL_EVENT_syscall_entry:
     case LULL_EVENT_syscall_exit:
-    case LULL_EVENT_named_entry:
-    case LULL_EVENT_named_exit:
     case LULL_EVENT_raw_entry:
     case LULL_EVENT_futex_entry:
     case LULL_EVENT_io_entry:
@@ -357,6 +370,9 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
                        machine->prio_offset);
         break;
     }
+    case LULL_EVENT_task_newtask:
+        sched_born(machine, event);
+        break;
     case LULL_EVENT_sched_process_fork:
         sched_forked(model, machine, t, event);
         break;

@@ -1,8 +1,8 @@
 /* The inside of the model, shared by its parts: model.c (hosts, tasks, names, reading),
- * machine_sched.c (CPUs and task states), machine_irq.c (interrupt contexts, causes of wake-ups),
- * machine_io.c (packets, block requests), machine_use.c (memory, network devices, power),
- * machine_calls.c (system calls), machine_calls_io.c (what they do with descriptors),
- * machine_files.c (tables of descriptors). */
+ * machine_sched.c (CPUs and task states), machine_tasks.c (births and deaths), machine_irq.c
+ * (interrupt contexts, causes of wake-ups), machine_io.c (packets, block requests), machine_use.c
+ * (memory, network devices, power), machine_calls.c (system calls), machine_calls_io.c (what they
+ * do with descriptors), machine_files.c (tables of descriptors). */
 #ifndef LULL_KERNEL_MODEL_PRIVATE_H
 #define LULL_KERNEL_MODEL_PRIVATE_H
 
@@ -59,6 +59,7 @@ struct cpu {
     int64_t told_ns;        /* until then switch facts say who was on it */
     int64_t since_ns;       /* nothing was lost since; INT64_MAX: not before its next event */
     int64_t last_ns;        /* its last event; INT64_MIN: none */
+    int64_t before_ns;      /* the one before that, likewise */
     uint32_t switch_stream; /* where its last switch was told, or LULL_NONE */
     uint32_t lost_stream;   /* where events were lost last, or LULL_NONE */
     int64_t frequency_khz, idle_state; /* -1, INT64_MIN: not told */
@@ -137,10 +138,18 @@ enum call_arg {
     CALL_ARG_FUTEX = 512,
 };
 
+/* How events tell what a call is: ftrace and perf may tell each call twice. */
+enum call_telling {
+    CALL_TOLD_NAME = 1,
+    CALL_TOLD_NUMBER = 2,
+};
+
 /* A system call in progress. The places are used again, and the memory of their paths with them. */
 struct call {
     uint32_t task; /* LULL_NONE: the place is free */
     struct call_name name;
+    int32_t number; /* -1: not told */
+    uint8_t told;   /* enum call_telling, how its begin was */
     bool is_compat;
     int64_t begin_ns;
     struct call_args args;
@@ -152,7 +161,8 @@ struct call {
 struct machine {
     uint32_t host;
     const struct call_arch *arch;
-    bool has_softirqs; /* the host's traces tell when softirqs run */
+    bool has_softirqs;  /* the host's traces tell when softirqs run */
+    bool tells_current; /* its events tell who is on the CPU, as the kernel knows it */
     /* From the priorities in events to the kernel's; those of wake-ups may differ. */
     int32_t prio_offset, wakeup_prio_offset;
     /* Begin of its recording, at its first event at the latest; INT64_MAX: not known yet. */
@@ -160,6 +170,7 @@ struct machine {
     int64_t last_ns; /* its last event, INT64_MIN: none */
     LULL_VEC(struct cpu) cpus;
     struct lull_map by_tid;    /* tid → task */
+    struct lull_map newborn;   /* tid → flags of clone(), until the fork is told */
     struct lull_map requests;  /* hash of dev, sector → open request */
     struct lull_map completed; /* the same, requests that completed last at a place */
     struct lull_map devices;   /* dev → label */
@@ -196,6 +207,13 @@ struct task {
     bool is_new;   /* forked, not yet woken */
     bool is_exiting;
     bool is_idle;
+    bool is_partial;    /* it has left a CPU without being seen to: where it is now is not known */
+    bool is_compat;     /* its system calls are of 32 bits, though their events do not say so */
+    struct {            /* its last call, until it begins another */
+        uint8_t told;   /* enum call_telling, how its end was; 0: there is none */
+        uint32_t label; /* its name, or LULL_NONE */
+        int32_t number; /* -1: not told */
+    } ended;
     uint32_t call;   /* the system call it is in, LULL_NONE: none */
     uint32_t table;  /* its descriptors, LULL_NONE: not looked for yet */
     uint32_t parent; /* who forked it */
@@ -278,12 +296,41 @@ static inline struct cpu *model_cpu(struct lull_model *model, struct machine *ma
 }
 
 /* machine_sched.c; t: time, c: CPU number */
-void sched_current(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                   int32_t tid);
+/* Ends the task's state at t and begins another. */
+void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lull_state next,
+                  int32_t cpu, const struct lull_wakeup *wakeup);
+/* The task was found in a state that contradicts what was seen: events are missing in between. */
+void sched_lose(struct lull_model *model, uint32_t number);
+/* The task is dead: its number may be another's. */
+void sched_bury(struct lull_model *model, struct machine *machine, uint32_t number);
+/* An event says that `tid` is on the CPU, and that was not known. */
+void sched_found(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                 int32_t tid);
+
+/* A context says that `tid` is on the CPU. */
+static inline void sched_current(struct lull_model *model, struct machine *machine, int32_t c,
+                                 int64_t t, int32_t tid)
+{
+    uint32_t known = machine->cpus.items[c].task;
+    if (known == LULL_NONE || model->tasks.items[known].public.tid != tid)
+        sched_found(model, machine, c, t, tid);
+    known = machine->cpus.items[c].task;
+    if (known != LULL_NONE)
+        model->tasks.items[known].is_partial = false;
+}
+
 void sched_switched(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                     const struct lull_ev_sched_switch *ev);
 void sched_migrated(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                     const struct lull_ev_sched_migrate_task *ev);
+void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                      enum lull_event_id id, const void *event);
+/* What an event tells of a task's priority. */
+void sched_prio(struct lull_model *model, const struct machine *machine, int64_t t, uint32_t task,
+                int64_t told, int32_t offset);
+
+/* machine_tasks.c */
+void sched_born(struct machine *machine, const struct lull_ev_task_newtask *ev);
 void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
                   const struct lull_ev_sched_process_fork *ev);
 void sched_executed(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -292,12 +339,6 @@ void sched_dumped(struct lull_model *model, struct machine *machine, int64_t t,
                   const struct lull_ev_statedump_process *ev);
 void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, int32_t tid,
                   bool is_free);
-
-void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                      enum lull_event_id id, const void *event);
-/* What an event tells of a task's priority. */
-void sched_prio(struct lull_model *model, const struct machine *machine, int64_t t, uint32_t task,
-                int64_t told, int32_t offset);
 
 /* machine_irq.c */
 void irq_init_labels(struct lull_model *model);
@@ -309,9 +350,13 @@ void irq_reset(struct cpu *cpu);
 void irq_raised(struct cpu *cpu, int64_t t, int64_t vec);
 /* True if the CPU is in an interrupt: what happens there is not the task's doing. */
 bool irq_is_active(const struct cpu *cpu);
+/* Where an event itself says that it happened. */
+enum irq_context { IRQ_NOT_TOLD, IRQ_NONE, IRQ_HARD, IRQ_SOFT };
+/* From the flags of ftrace and perf. */
+enum irq_context irq_context_of(bool is_told, int64_t flags);
 /* The cause that a wake-up on this CPU has. */
 void irq_classify(const struct lull_model *model, const struct machine *machine, struct cpu *cpu,
-                  struct lull_wakeup *wakeup);
+                  enum irq_context context, struct lull_wakeup *wakeup);
 /* What a handler stands for, when something other than a wake-up happens in it. */
 enum lull_cause irq_frame_cause(const struct lull_model *model, const struct frame *frame);
 
@@ -356,8 +401,11 @@ const struct call_arch *calls_arch(const struct lull_model *model, uint32_t host
 void calls_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                  enum lull_event_id id, const void *event,
                  const struct lull_event_class *event_class);
-/* A task made another. */
-void calls_forked(struct lull_model *model, uint32_t parent, uint32_t child, int64_t t);
+/* The flags with which the task makes another, as its system call tells them, or UINT32_MAX. */
+uint32_t calls_clone_flags(const struct lull_model *model, uint32_t parent);
+/* A task made another. flags: of clone(), UINT32_MAX: not known. */
+void calls_forked(struct lull_model *model, uint32_t parent, uint32_t child, int64_t t,
+                  uint32_t flags);
 /* Events of the CPU that the task is on were lost from then on: its call may have ended, and others
  * of the same name begun. */
 void calls_lost(struct lull_model *model, uint32_t task, int64_t begin_ns);

@@ -51,13 +51,14 @@ enum lull_event_group {
     LULL_GROUP_IRQ = 4,
     LULL_GROUP_NET = 8,
     LULL_GROUP_BLOCK = 16,
-    LULL_GROUP_SYSCALL = 32,     /* begin and end of calls, with what they return */
+    LULL_GROUP_SYSCALL = 32,     /* calls, and what they return */
     LULL_GROUP_IO = 64,          /* and fields of calls that use descriptors, their state dump */
     LULL_GROUP_FUTEX = 128,      /* and fields of futex calls */
-    LULL_GROUP_CALLNAMES = 8192, /* nothing but begin, end and name of calls */
+    LULL_GROUP_CALLNAMES = 8192, /* nothing but the call that a task is in */
     /* What the execution graph needs. */
     LULL_GROUP_GRAPH = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_NET |
                        LULL_GROUP_BLOCK | LULL_GROUP_CALLNAMES,
+    LULL_GROUP_CALLEDGES = LULL_GROUP_SYSCALL | LULL_GROUP_CALLNAMES,
     /* Calls that tell numbers only, which are few but with tracers that tell no other. */
     LULL_GROUP_CALLNUMBERS =
         LULL_GROUP_SYSCALL | LULL_GROUP_IO | LULL_GROUP_FUTEX | LULL_GROUP_CALLNAMES,

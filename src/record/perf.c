@@ -5,11 +5,14 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "record/tasks.h"
+
 struct perfrec_tracer {
     struct lull_tracer base;
     const struct lull_tracer_request *request;
     struct perfrec_classes classes;
     struct perfrec_open open;
+    struct perfrec_filter *filter; /* NULL: all tasks */
     struct perfrec_file file;
     struct perfrec_pump *pump;
 };
@@ -55,6 +58,7 @@ static void perf_free(struct lull_tracer *tracer)
         perfrec_pump_stop(perf->pump, NULL, NULL);
     if (perf->open.fds)
         perfrec_open_clear(&perf->open);
+    perfrec_filter_free(perf->filter);
     perfrec_file_clear(&perf->file);
     perfrec_classes_clear(&perf->classes);
     g_free((gpointer)perf->base.events);
@@ -73,14 +77,42 @@ static const char *const *names_of(const struct perfrec_classes *classes)
     return (const char *const *)g_ptr_array_free(names, FALSE);
 }
 
+/* All threads of the process. */
+static bool perf_follow(struct lull_tracer *tracer, pid_t pid, GError **error)
+{
+    struct perfrec_tracer *perf = of(tracer);
+    GArray *tids = lull_tasks_of(pid, error);
+    if (!tids)
+        return false;
+    for (guint i = 0; i < tids->len; i++) {
+        if (perf->pump)
+            perfrec_pump_follow(perf->pump, g_array_index(tids, pid_t, i));
+        else
+            perfrec_filter_follow(perf->filter, g_array_index(tids, pid_t, i));
+    }
+    g_array_free(tids, TRUE);
+    return true;
+}
+
+static bool set_up_filter(struct perfrec_tracer *perf, GError **error)
+{
+    if (!perf->request->is_filtered)
+        return true;
+    perf->filter = perfrec_filter_new(&perf->classes, error);
+    bool is_good = perf->filter != NULL;
+    for (uint32_t i = 0; is_good && i < perf->request->n_pids; i++)
+        is_good = perf_follow(&perf->base, perf->request->pids[i], error);
+    return is_good;
+}
+
 static struct lull_tracer *perf_set_up(const struct lull_tracer_request *request, GError **error)
 {
     struct perfrec_tracer *perf = g_new0(struct perfrec_tracer, 1);
     perf->base.kind = &lull_tracer_perf;
     perf->request = request;
     if (!perfrec_classes_make(&perf->classes, request, error) ||
-        !perfrec_open_machine(&perf->open, &perf->classes, request, error) ||
-        !perfrec_file_create(&perf->file, request->dir, error)) {
+        !perfrec_open_all(&perf->open, &perf->classes, request, error) ||
+        !set_up_filter(perf, error) || !perfrec_file_create(&perf->file, request->dir, error)) {
         perf_free(&perf->base);
         return NULL;
     }
@@ -91,9 +123,9 @@ static struct lull_tracer *perf_set_up(const struct lull_tracer_request *request
 static bool perf_start(struct lull_tracer *tracer, GError **error)
 {
     struct perfrec_tracer *perf = of(tracer);
-    perf->pump = perfrec_pump_start(perf->open.rings, perf->open.n_rings, &perf->file, error);
+    perf->pump = perfrec_pump_start(&perf->open, perf->filter, &perf->file, error);
     /* The pump is a task too, and does not touch the file before there are events. */
-    return perf->pump && perfrec_tasks_append(&perf->file, error) &&
+    return perf->pump && perfrec_tasks_append(&perf->file, perf->filter, error) &&
            perfrec_open_enable(&perf->open, true, error);
 }
 
@@ -126,6 +158,7 @@ const struct lull_tracer_kind lull_tracer_perf = {
     .needs_state = true,
     .missing = perf_missing,
     .set_up = perf_set_up,
+    .follow = perf_follow,
     .start = perf_start,
     .check = perf_check,
     .stop = perf_stop,

@@ -34,7 +34,8 @@ static void put_task(GByteArray *to, const char *dir, uint32_t pid, const char *
     g_free(path);
 }
 
-bool perfrec_tasks_append(struct perfrec_file *file, GError **error)
+bool perfrec_tasks_append(struct perfrec_file *file, const struct perfrec_filter *filter,
+                          GError **error)
 {
     GDir *proc = g_dir_open("/proc", 0, error);
     if (!proc)
@@ -46,8 +47,10 @@ bool perfrec_tasks_append(struct perfrec_file *file, GError **error)
             continue;
         char *path = g_build_filename("/proc", pid, "task", NULL);
         GDir *tasks = g_dir_open(path, 0, NULL);
-        while (tasks && (tid = g_dir_read_name(tasks)))
-            put_task(records, path, (uint32_t)g_ascii_strtoull(pid, NULL, 10), tid);
+        while (tasks && (tid = g_dir_read_name(tasks))) {
+            if (!filter || perfrec_filter_follows(filter, (pid_t)g_ascii_strtoll(tid, NULL, 10)))
+                put_task(records, path, (uint32_t)g_ascii_strtoull(pid, NULL, 10), tid);
+        }
         if (tasks)
             g_dir_close(tasks);
         g_free(path);

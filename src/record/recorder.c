@@ -14,6 +14,7 @@
 #include "record/folder.h"
 #include "record/guard.h"
 #include "record/last.h"
+#include "record/state.h"
 #include "record/watch.h"
 
 struct lull_recorder {
@@ -191,10 +192,17 @@ static bool check(void *user, GError **error)
     return recorder->kind->check(recorder->tracer, error);
 }
 
+static bool write_state(const struct lull_recorder *recorder, GError **error)
+{
+    g_autofree char *path = g_build_filename(recorder->folder.part, "state", NULL);
+    return !recorder->kind->needs_state ||
+           lull_state_write(path, recorder->request.epoch_offset_ns, error);
+}
+
 static bool begin_recording(struct lull_recorder *recorder, GError **error)
 {
     recorder->recording.begin_ns = now_ns(recorder);
-    return recorder->kind->start(recorder->tracer, error) &&
+    return recorder->kind->start(recorder->tracer, error) && write_state(recorder, error) &&
            (recorder->command.pid < 0 ||
             lull_command_release(&recorder->command, recorder->question.command[0], error));
 }

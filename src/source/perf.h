@@ -183,7 +183,7 @@ struct perf_file {
     uint64_t n_lost;       /* told where it was lost */
     uint64_t n_lost_total; /* as perf counted in the end */
     uint64_t n_unknown;
-    bool has_told_short[PERF_KERNEL_RECORDS + 64]; /* by type */
+    bool has_told_damage[PERF_KERNEL_RECORDS + 64]; /* by type */
 };
 
 struct perf_loss {
@@ -281,6 +281,9 @@ void perf_cpu_free(gpointer cpu);
 
 /* ---- which event a record is ---- */
 
+/* No clock comes near in a century, and sums of two such times do not overflow. */
+#define PERF_LAST_TIME (UINT64_MAX >> 2)
+
 /* What is known of a record without taking it apart. */
 struct perf_head {
     const struct perf_attr *attr;
@@ -289,7 +292,7 @@ struct perf_head {
     uint32_t slot;
 };
 
-enum perf_verdict { PERF_EVENT, PERF_NO_EVENT, PERF_UNKNOWN, PERF_SHORT, PERF_TIMELESS };
+enum perf_verdict { PERF_EVENT, PERF_NO_EVENT, PERF_UNKNOWN, PERF_DAMAGED, PERF_TIMELESS };
 
 /* For all but plain samples, see below. */
 enum perf_verdict perf_judge_slowly(const struct perf_file *file, const uint8_t *record,
@@ -329,15 +332,17 @@ perf_judge(const struct perf_file *file, bool be, const uint8_t *record, uint32_
         return PERF_UNKNOWN;
     if (G_UNLIKELY(!attr->is_plain || size < attr->fixed_size)) {
         if (!perf_sample_is_whole(file, attr, record, size))
-            return PERF_SHORT;
+            return PERF_DAMAGED;
     } else if (attr->raw_at != 0) {
         uint32_t raw = lull_load_u32(record + attr->raw_at, be);
         if (G_UNLIKELY(raw > size - attr->raw_at - 4 || raw < attr->format->least_size))
-            return PERF_SHORT;
+            return PERF_DAMAGED;
     }
     if (G_UNLIKELY(attr->time_at == 0))
         return PERF_TIMELESS;
     head->time = lull_load_u64(record + attr->time_at, be);
+    if (G_UNLIKELY(head->time > PERF_LAST_TIME))
+        return PERF_DAMAGED;
     head->cpu = -1;
     if (attr->cpu_at != 0) {
         uint32_t cpu = lull_load_u32(record + attr->cpu_at, be);

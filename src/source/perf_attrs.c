@@ -389,7 +389,7 @@ enum perf_verdict perf_judge_slowly(const struct perf_file *file, const uint8_t 
     if (slot < 0)
         return PERF_NO_EVENT;
     head->slot = (uint32_t)slot;
-    if (size < behind || size - behind < perf_own_least(head->slot))
-        return PERF_SHORT;
+    if (size < behind || size - behind < perf_own_least(head->slot) || head->time > PERF_LAST_TIME)
+        return PERF_DAMAGED;
     return file->left_out >> slot & 1 ? PERF_NO_EVENT : PERF_EVENT;
 }

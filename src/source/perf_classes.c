@@ -177,15 +177,15 @@ static const struct own {
                      {{"prev_tid", 0, 0, 0, false, true, false},
                       TASK_AT("next_tid", 12),
                       FLAG("prev_state", MISC_SWITCH_PREEMPT, true)}},
-    [SLOT_SWITCH_IN] = {"perf:switch_in", PERF_SWITCH, 8, 0, NULL, {{NULL}}},
+    [SLOT_SWITCH_IN] = {"perf:switch_in", PERF_SWITCH, 8, 0, NULL, {{.name = NULL}}},
     [SLOT_SWITCH_OUT] = {"perf:switch_out",
                          PERF_SWITCH,
                          8,
                          0,
                          NULL,
                          {FLAG("preempted", MISC_SWITCH_PREEMPT, false)}},
-    [SLOT_THROTTLE] = {"perf:throttle", PERF_THROTTLE, 32, 0, NULL, {{NULL}}},
-    [SLOT_UNTHROTTLE] = {"perf:unthrottle", PERF_UNTHROTTLE, 32, 0, NULL, {{NULL}}},
+    [SLOT_THROTTLE] = {"perf:throttle", PERF_THROTTLE, 32, 0, NULL, {{.name = NULL}}},
+    [SLOT_UNTHROTTLE] = {"perf:unthrottle", PERF_UNTHROTTLE, 32, 0, NULL, {{.name = NULL}}},
 };
 _Static_assert(N_SLOTS <= PERF_OWN_SLOTS, "slots of perf's own records");
 

@@ -64,7 +64,8 @@ static void take_clock(struct perf_file *file, struct reader *r)
     machine->clock = (int32_t)take_int(r, 4);
     machine->wall_ns = take_int(r, 8);
     machine->clock_ns = take_int(r, 8);
-    machine->has_clock = version == 1 && !r->is_short;
+    machine->has_clock = version == 1 && !r->is_short && machine->wall_ns <= PERF_LAST_TIME &&
+                         machine->clock_ns <= PERF_LAST_TIME;
 }
 
 /* Names of events, with the ids that tell which is which. */
@@ -217,7 +218,9 @@ void perf_tracing_read(struct perf_file *file)
         if (attr->type == PERF_TYPE_TRACEPOINT && (attr->sample_type & PERF_HAS_RAW) != 0)
             g_hash_table_add(wanted, &attr->config);
     }
-    const char *why = read_tracing(file, wanted, data, size);
+    const char *why = "there is nothing";
+    if (size > 0)
+        why = read_tracing(file, wanted, data, size);
     if (why != NULL)
         lull_report_problem(file->report, "%s: the formats of its events cannot be read: %s",
                             file->path, why);

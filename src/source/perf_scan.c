@@ -61,15 +61,15 @@ static void damaged(struct scan *s, uint64_t offset, const char *why)
     note_loss(s->file, perf_cpu_get(s->file, -1, false), UINT64_MAX, UINT64_MAX, 0);
 }
 
-static void short_record(struct perf_file *file, uint32_t type, uint64_t offset)
+static void damaged_record(struct perf_file *file, uint32_t type, uint64_t offset)
 {
-    if (type < G_N_ELEMENTS(file->has_told_short) && !file->has_told_short[type])
+    if (type < G_N_ELEMENTS(file->has_told_damage) && !file->has_told_damage[type])
         lull_report_problem(file->report,
                             "%s: byte %" G_GUINT64_FORMAT
-                            ": a record of kind %u is shorter than it says; such are left out",
+                            ": a record of kind %u is damaged; such are left out",
                             file->path, offset, type);
-    if (type < G_N_ELEMENTS(file->has_told_short))
-        file->has_told_short[type] = true;
+    if (type < G_N_ELEMENTS(file->has_told_damage))
+        file->has_told_damage[type] = true;
 }
 
 /* ---- records that tell of the recording ---- */
@@ -128,7 +128,7 @@ static void take_told(struct scan *s, uint32_t type, const uint8_t *record, uint
     else if (type == PERF_HEADER_FEATURE)
         is_whole = take_feature(file, record, size);
     if (!is_whole)
-        short_record(file, type, offset);
+        damaged_record(file, type, offset);
 }
 
 uint64_t perf_size_behind(const struct perf_file *file, const uint8_t *record, uint32_t size)
@@ -149,8 +149,8 @@ static void take_lost(struct perf_file *file, uint32_t type, const uint8_t *reco
     uint32_t at = type == PERF_LOST ? 16 : 8;
     struct perf_head head = {.cpu = -1};
     perf_judge_slowly(file, record, size, &head);
-    if (size < at + 8) {
-        short_record(file, type, offset);
+    if (size < at + 8 || head.time > PERF_LAST_TIME) {
+        damaged_record(file, type, offset);
         return;
     }
     uint64_t n = perf_u64(file, record + at);
@@ -173,10 +173,10 @@ static void not_an_event(struct perf_file *file, enum perf_verdict verdict, cons
         file->n_unknown++;
     } else if (verdict == PERF_TIMELESS) {
         ((struct perf_attr *)file->attrs->pdata[head->attr->index])->n_timeless++;
-    } else if (verdict == PERF_SHORT && type == PERF_SAMPLE) {
+    } else if (verdict == PERF_DAMAGED && type == PERF_SAMPLE) {
         ((struct perf_attr *)file->attrs->pdata[head->attr->index])->n_damaged++;
-    } else if (verdict == PERF_SHORT) {
-        short_record(file, type, offset);
+    } else if (verdict == PERF_DAMAGED) {
+        damaged_record(file, type, offset);
     } else if (type == PERF_LOST || type == PERF_LOST_SAMPLES) {
         take_lost(file, type, record, size, offset);
     }
@@ -380,8 +380,8 @@ static void tell_of_attr(const struct perf_file *file, const struct perf_attr *a
                             file->path, attr->n_timeless, name);
     if (attr->n_damaged > 0)
         lull_report_problem(file->report,
-                            "%s: %" G_GUINT64_FORMAT " samples of event %s hold less than they "
-                            "should; they are left out",
+                            "%s: %" G_GUINT64_FORMAT " samples of event %s are damaged; they are "
+                            "left out",
                             file->path, attr->n_damaged, name);
 }
 

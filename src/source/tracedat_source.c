@@ -121,6 +121,8 @@ static void describe_system(struct dat_source *source)
     add_environment(source, "sysname", keep(source, g_strdup(words[0])));
     add_environment(source, "hostname", source->base.hostname);
     add_environment(source, "kernel_release", source->base.info.kernel);
+    if (words[3] != NULL)
+        add_environment(source, "architecture", keep(source, g_strdup(strrchr(uname, ' ') + 1)));
 }
 
 /* The traces of a host and its guests have one clock if the guests' times have been shifted to the

@@ -351,11 +351,16 @@ static void test_numbers(void)
     g_assert_cmpstr(call_name_of_number(CALL_NUMBERS_GENERIC, 56), ==, "openat");
     g_assert_null(call_name_of_number(CALL_NUMBERS_X86_64, -1));
     g_assert_null(call_name_of_number(CALL_NUMBERS, 0));
-    g_assert_cmpint(call_arch_find("6.1.0-50-amd64")->numbers, ==, CALL_NUMBERS_X86_64);
-    g_assert_cmpint(call_arch_find("6.1.0-50-arm64")->numbers, ==, CALL_NUMBERS_GENERIC);
-    g_assert_cmpint(call_arch_find("6.1.0-50-686-pae")->numbers, ==, CALL_NUMBERS_I386);
-    g_assert_cmpint(call_arch_find("")->numbers, ==, CALL_NUMBERS_X86_64);
-    g_assert_cmpint(call_arch_find("6.1.0-sparc64-smp")->o_cloexec, ==, 0x400000);
+    g_assert_cmpint(call_arch_find("", "6.1.0-50-amd64")->numbers, ==, CALL_NUMBERS_X86_64);
+    g_assert_cmpint(call_arch_find("", "6.1.0-50-arm64")->numbers, ==, CALL_NUMBERS_GENERIC);
+    g_assert_cmpint(call_arch_find("", "6.1.0-50-686-pae")->numbers, ==, CALL_NUMBERS_I386);
+    g_assert_cmpint(call_arch_find("", "")->numbers, ==, CALL_NUMBERS_X86_64);
+    /* What the machine says counts more than what its kernel is called. */
+    g_assert_cmpint(call_arch_find("riscv64", "6.18.0-fc")->numbers, ==, CALL_NUMBERS_GENERIC);
+    g_assert_cmpint(call_arch_find("aarch64", "6.6.8")->numbers, ==, CALL_NUMBERS_GENERIC);
+    g_assert_cmpint(call_arch_find("x86_64", "6.6.8-arm64-like")->numbers, ==, CALL_NUMBERS_X86_64);
+    g_assert_cmpint(call_arch_find("sh4", "6.6.8")->numbers, ==, CALL_NUMBERS);
+    g_assert_cmpint(call_arch_find("", "6.1.0-sparc64-smp")->o_cloexec, ==, 0x400000);
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,165 @@
+/* Births and deaths of tasks: fork, exec, exit, and the state dump, which tells of those that were
+ * born before. Which process a task belongs to is known from one of them. */
+#include "kernel/model_private.h"
+
+#include <string.h>
+
+/* status of lttng_statedump_process_state */
+enum {
+    DUMP_WAIT_FORK = 1,
+    DUMP_WAIT_CPU = 2,
+    DUMP_EXIT = 3,
+    DUMP_ZOMBIE = 4,
+    DUMP_WAIT = 5,
+    DUMP_DEAD = 7
+};
+
+void sched_born(struct machine *machine, const struct lull_ev_task_newtask *ev)
+{
+    enum { MANY = 1 << 16 }; /* whose forks were not recorded */
+    if (machine->newborn.count > MANY)
+        lull_map_clear(&machine->newborn);
+    if (LULL_HAS(ev, task_newtask, flags) && ev->tid > 0)
+        lull_map_insert(&machine->newborn, (uint32_t)ev->tid, (uint32_t)ev->flags & INT32_MAX);
+}
+
+/* The process of a child that is told by its tid alone, or -1: threads belong to the parent's. */
+static int32_t pid_of_child(const struct lull_model *model, uint32_t parent, int32_t tid,
+                            uint32_t flags)
+{
+    enum { FLAG_THREAD = 0x10000 }; /* CLONE_THREAD */
+    if (flags == UINT32_MAX)
+        return -1;
+    return !(flags & FLAG_THREAD) ? tid
+           : parent == LULL_NONE  ? -1
+                                  : model->tasks.items[parent].public.pid;
+}
+
+/* The task that is born; one that had its number before is dead, though its exit was not seen. */
+static uint32_t bear(struct lull_model *model, struct machine *machine, int64_t t, int32_t tid,
+                     uint32_t parent)
+{
+    uint32_t old = lull_map_find(&machine->by_tid, (uint32_t)tid);
+    if (old != LULL_NONE && model->tasks.items[old].is_new &&
+        model->tasks.items[old].parent == parent)
+        return old; /* perf tells of a fork by itself and by the tracepoint */
+    if (old != LULL_NONE) {
+        sched_lose(model, old);
+        sched_bury(model, machine, old);
+    }
+    uint32_t number = model_task(model, machine, tid, 0);
+    model->tasks.items[number].is_new = true;
+    model->tasks.items[number].since_ns = t;
+    return number;
+}
+
+void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
+                  const struct lull_ev_sched_process_fork *ev)
+{
+    bool has_tid = LULL_HAS(ev, sched_process_fork, child_tid);
+    int32_t tid = has_tid ? ev->child_tid : ev->child_pid;
+    if (tid <= 0)
+        return;
+    uint32_t parent =
+        ev->parent_tid > 0 ? model_task(model, machine, ev->parent_tid, 0) : LULL_NONE;
+    uint32_t number = bear(model, machine, t, tid, parent);
+    uint32_t flags = lull_map_remove(&machine->newborn, (uint32_t)tid);
+    if (flags == LULL_MAP_NONE)
+        flags = parent == LULL_NONE ? UINT32_MAX : calls_clone_flags(model, parent);
+    if (has_tid && parent != LULL_NONE && LULL_HAS(ev, sched_process_fork, parent_pid) &&
+        model->tasks.items[parent].public.pid < 0)
+        model->tasks.items[parent].public.pid = ev->parent_pid;
+    struct task *task = &model->tasks.items[number];
+    if (has_tid && LULL_HAS(ev, sched_process_fork, child_pid))
+        task->public.pid = ev->child_pid;
+    else if (task->public.pid < 0)
+        task->public.pid = pid_of_child(model, parent, tid, flags);
+    task->public.ppid = LULL_HAS(ev, sched_process_fork, parent_tid) ? ev->parent_tid : -1;
+    if (parent != LULL_NONE && task->parent == LULL_NONE) {
+        task->parent = parent;
+        task->is_compat = model->tasks.items[parent].is_compat;
+        calls_forked(model, parent, number, t, flags);
+    }
+    model_rename(model, number, ev->child_comm, t);
+}
+
+/* exec keeps the tid, unless a thread other than the leader does it: then it takes over the
+ * leader's. */
+void sched_executed(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                    const struct lull_ev_sched_process_exec *ev)
+{
+    uint32_t number = machine->cpus.items[c].task;
+    if (LULL_HAS(ev, sched_process_exec, tid) && ev->tid > 0) {
+        if (LULL_HAS(ev, sched_process_exec, old_tid) && ev->old_tid > 0 &&
+            ev->old_tid != ev->tid) {
+            uint32_t leader = lull_map_find(&machine->by_tid, (uint32_t)ev->tid);
+            uint32_t thread = lull_map_remove(&machine->by_tid, (uint32_t)ev->old_tid);
+            if (leader != LULL_NONE)
+                model->tasks.items[leader].public.is_dead = true;
+            if (thread != LULL_NONE) {
+                model->tasks.items[thread].public.tid = ev->tid;
+                lull_map_insert(&machine->by_tid, (uint32_t)ev->tid, thread);
+            }
+        }
+        number = model_task(model, machine, ev->tid, c);
+        if (model->tasks.items[number].public.pid < 0)
+            model->tasks.items[number].public.pid = ev->tid; /* it leads its process now */
+    }
+    if (number != LULL_NONE && model->follows_files)
+        files_executed(model, number, t);
+    if (number == LULL_NONE || !LULL_HAS(ev, sched_process_exec, filename))
+        return;
+    struct lull_text name = ev->filename;
+    const char *slash = memrchr(name.data, '/', name.length);
+    if (slash) {
+        name.length -= slash + 1 - name.data;
+        name.data = slash + 1;
+    }
+    name.length = MIN(name.length, 15); /* TASK_COMM_LEN - 1 */
+    model_rename(model, number, name, t);
+}
+
+void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, int32_t tid,
+                  bool is_free)
+{
+    uint32_t number = tid > 0 ? lull_map_find(&machine->by_tid, (uint32_t)tid) : LULL_NONE;
+    if (number == LULL_NONE)
+        return;
+    struct task *task = &model->tasks.items[number];
+    task->is_exiting = true;
+    if (task->public.first_ns <= task->public.last_ns)
+        task->public.last_ns = t;
+    if (is_free) { /* it is gone, whether or not its last switch was seen */
+        sched_lose(model, number);
+        sched_bury(model, machine, number);
+    }
+}
+
+/* A state dump never overrides what events have told already. */
+void sched_dumped(struct lull_model *model, struct machine *machine, int64_t t,
+                  const struct lull_ev_statedump_process *ev)
+{
+    if (!LULL_HAS(ev, statedump_process, tid) || ev->tid <= 0)
+        return;
+    uint32_t number = model_task(model, machine, ev->tid, 0);
+    struct task *task = &model->tasks.items[number];
+    if (task->public.pid < 0 && LULL_HAS(ev, statedump_process, pid))
+        task->public.pid = ev->pid;
+    if (task->public.ppid < 0 && LULL_HAS(ev, statedump_process, ppid))
+        task->public.ppid = ev->ppid;
+    if (model->follows_files && LULL_HAS(ev, statedump_process, table))
+        files_dumped_process(model, number, (uint64_t)ev->table);
+    if (task->name == LULL_NONE)
+        model_rename(model, number, ev->name, t);
+    if (task->prio == LULL_NO_PRIO && LULL_HAS(ev, statedump_process, prio))
+        sched_prio(model, machine, t, number, ev->prio, machine->prio_offset);
+    if (task->state != LULL_STATE_NONE || task->is_new)
+        return;
+    int32_t cpu = LULL_HAS(ev, statedump_process, cpu) && ev->cpu < LULL_MAX_CPUS ? ev->cpu : -1;
+    if (ev->status == DUMP_WAIT)
+        sched_change(model, number, t, LULL_STATE_BLOCKED, cpu, NULL);
+    else if (ev->status == DUMP_WAIT_CPU || ev->status == DUMP_WAIT_FORK)
+        sched_change(model, number, t, LULL_STATE_PREEMPTED, cpu, NULL);
+    else if (ev->status == DUMP_EXIT || ev->status == DUMP_ZOMBIE || ev->status == DUMP_DEAD)
+        task->is_exiting = true;
+}

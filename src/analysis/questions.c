@@ -183,7 +183,9 @@ struct lull_declared {
 static void collect(void *user, uint32_t trace, const struct lull_event_class *event_class)
 {
     struct lull_declared *declared = user;
-    if (lull_session_trace(declared->session, trace)->host == declared->host) {
+    const char *const names[] = {lull_event_class_name(event_class), NULL};
+    if (lull_session_trace(declared->session, trace)->host == declared->host &&
+        lull_session_declares(declared->session, declared->host, names)) {
         g_hash_table_add(declared->names, (void *)lull_event_class_name(event_class));
     }
 }

@@ -133,8 +133,11 @@ struct lull_tracedat_pages;
 struct lull_tracedat_pages *lull_tracedat_pages_new(const struct lull_tracedat *file,
                                                     const struct lull_tracedat_buffer *buffer,
                                                     const struct lull_tracedat_cpu *cpu);
+/* The same pages, to be read apart. */
+struct lull_tracedat_pages *lull_tracedat_pages_share(const struct lull_tracedat_pages *pages);
 void lull_tracedat_pages_free(struct lull_tracedat_pages *pages);
 uint64_t lull_tracedat_pages_count(const struct lull_tracedat_pages *pages);
+bool lull_tracedat_pages_are_packed(const struct lull_tracedat_pages *pages);
 uint32_t lull_tracedat_pages_bytes(const struct lull_tracedat_pages *pages); /* of one page */
 /* The bytes of a page, behind which LULL_LOAD_SLACK bytes may be read; valid until the next call.
  * NULL with *why set if it cannot be read. */

@@ -125,6 +125,18 @@ struct lull_tracedat_pages *lull_tracedat_pages_new(const struct lull_tracedat *
     return pages;
 }
 
+struct lull_tracedat_pages *lull_tracedat_pages_share(const struct lull_tracedat_pages *pages)
+{
+    struct lull_tracedat_pages *twin = g_new(struct lull_tracedat_pages, 1);
+    *twin = *pages;
+    twin->bytes = pages->bytes->ops->share(pages->bytes);
+    twin->is_open = false;
+    twin->chunks = pages->chunks != NULL ? g_array_ref(pages->chunks) : NULL;
+    twin->current = twin->n_current = 0;
+    twin->buf = twin->packed = NULL;
+    return twin;
+}
+
 void lull_tracedat_pages_free(struct lull_tracedat_pages *pages)
 {
     lull_tracedat_pages_close(pages);
@@ -139,6 +151,11 @@ void lull_tracedat_pages_free(struct lull_tracedat_pages *pages)
 uint64_t lull_tracedat_pages_count(const struct lull_tracedat_pages *pages)
 {
     return pages->n_pages;
+}
+
+bool lull_tracedat_pages_are_packed(const struct lull_tracedat_pages *pages)
+{
+    return pages->is_packed;
 }
 
 uint32_t lull_tracedat_pages_bytes(const struct lull_tracedat_pages *pages)

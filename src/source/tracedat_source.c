@@ -70,11 +70,24 @@ static const struct lull_formats *source_formats(const struct lull_source *base)
     return ((const struct dat_source *)base)->file->formats;
 }
 
+/* Formats are those of all events that the kernel has, recorded or not. */
+static void source_find_used(const struct lull_source *base, bool *used)
+{
+    const struct dat_source *source = (const struct dat_source *)base;
+    lull_tracedat_survey_each(source->streams, lull_tracedat_survey_count);
+    for (guint i = 0; i < source->streams->len; i++) {
+        const struct lull_tracedat_stream *stream = source->streams->pdata[i];
+        for (uint32_t k = 0; k < base->n_classes; k++)
+            used[k] |= stream->counts[k] > 0;
+    }
+}
+
 static const struct lull_source_ops source_ops = {
     .free = source_free,
     .subscribe = source_subscribe,
     .each_field = source_each_field,
     .describe = source_describe,
+    .find_used = source_find_used,
     .formats = source_formats,
 };
 
@@ -193,17 +206,28 @@ static void free_stream(gpointer stream)
 static void add_stream(struct dat_source *source, const struct lull_tracedat_buffer *buffer,
                        uint32_t number, const struct lull_tracedat_cpu *cpu)
 {
-    struct lull_trace *info = &source->base.info;
     if (cpu->size == 0)
         return;
     struct lull_tracedat_stream *stream =
         lull_tracedat_stream_new(source->file, buffer, cpu, source->streams->len);
     stream->base.class_id = number;
-    info->packet_count += lull_tracedat_pages_count(stream->pages);
-    info->size_bytes += cpu->size;
-    info->begin_ns = MIN(info->begin_ns, stream->base.begin_ns);
-    info->end_ns = MAX(info->end_ns, stream->base.end_ns);
     g_ptr_array_add(source->streams, stream);
+}
+
+static void survey_streams(struct dat_source *source)
+{
+    struct lull_trace *info = &source->base.info;
+    lull_tracedat_survey_each(source->streams, lull_tracedat_survey);
+    for (guint i = 0; i < source->streams->len; i++) {
+        struct lull_tracedat_stream *stream = source->streams->pdata[i];
+        const struct lull_tracedat_buffer *buffer =
+            source->file->buffers->pdata[stream->base.class_id];
+        lull_tracedat_survey_tell(stream, buffer->name);
+        info->packet_count += lull_tracedat_pages_count(stream->pages);
+        info->size_bytes += stream->base.size_bytes;
+        info->begin_ns = MIN(info->begin_ns, stream->base.begin_ns);
+        info->end_ns = MAX(info->end_ns, stream->base.end_ns);
+    }
 }
 
 static void add_streams(struct dat_source *source)
@@ -249,7 +273,6 @@ struct lull_source *lull_tracedat_source_open(struct lull_place *place,
     source->base.ops = &source_ops;
     source->base.info.path = g_steal_pointer(&path);
     source->base.info.below = "";
-    source->base.declares_unused = true;
     source->file = file;
     source->texts = g_ptr_array_new_with_free_func(g_free);
     source->environment = g_ptr_array_new();
@@ -257,6 +280,7 @@ struct lull_source *lull_tracedat_source_open(struct lull_place *place,
     lull_formats_finish(file->formats, &source->base);
     describe(source);
     add_streams(source);
+    survey_streams(source);
     source->base.classes = file->formats->classes;
     source->base.n_classes = file->formats->all->len;
     source->base.streams = (struct lull_source_stream **)source->streams->pdata;

@@ -315,6 +315,38 @@ def test_stats(folder):
         tap.ok(found == wanted, f"counted by the kernel: {name}", found)
 
 
+SWITCH = [("char", "prev_comm[16]", 16, 0), ("pid_t", "prev_pid", 4, 1), ("int", "prev_prio", 4, 1), ("long", "prev_state", 8, 1),
+          ("char", "next_comm[16]", 16, 0), ("pid_t", "next_pid", 4, 1), ("int", "next_prio", 4, 1)]
+WAKING = [("char", "comm[16]", 16, 0), ("pid_t", "pid", 4, 1), ("int", "prio", 4, 1), ("int", "target_cpu", 4, 1)]
+
+
+def test_questions(folder):
+    """A file has the formats of all events of the kernel: what is answered is a matter of those that are there."""
+    def answers(packing, page_of):
+        writer = make_writer(packing=packing)
+        writer.formats += [("sched", tracedat.format_text("sched_switch", 300, SWITCH)),
+                           ("sched", tracedat.format_text("sched_waking", 301, WAKING)),
+                           ("sched", tracedat.format_text("sched_wakeup", 302, WAKING))]
+        writer.buffers = [("", "mono", {0: [page_of(writer)]})]
+        told = json.loads(lull("info", "--json", write_file(folder, writer))[0])
+        return {question["id"]: question["hosts"][0] for question in told["questions"]}
+
+    def switch(writer):
+        return writer.event(1, writer.pack("HBBi16siixxxxq16sii", 300, 0, 0, 7, b"a", 7, 120, 1, b"b", 8, 120))
+
+    def waking(writer):
+        return writer.event(1, writer.pack("HBBi16siii", 301, 0, 0, 8, b"a", 7, 120, 0))
+
+    for packing in "none", "zlib":
+        for events, wanted in (([], "no"), ([switch], "no"), ([switch, waking], "partly")):
+            found = answers(packing, lambda w, events=events: w.make_page(10, [event(w) for event in events] +
+                                                                         [w.event(1, number_event(w, 1))]))
+            tap.ok(found["critical-path"]["answer"] == wanted, f"critical path, {packing}, {len(events)} events: {wanted}",
+                   found["critical-path"])
+        lacks = [name for names in answers(packing, lambda w: w.make_page(10, [waking(w)]))["critical-path"]["lacks"] for name in names]
+        tap.ok("sched_switch" in lacks and "sched_waking" not in lacks, f"what it lacks, {packing}", lacks)
+
+
 def test_instances(folder):
     for version in 6, 7:
         writer = make_writer(version=version)
@@ -383,7 +415,7 @@ def main():
                           {"version": 7, "page": 65536}, {"version": 6, "long_bytes": 4},
                           {"version": 7, "big_endian": True, "long_bytes": 4, "page": 65536}):
             tap.run("made", lambda given: test_made(folder, **given), arguments)
-    for function in test_options, test_shift, test_guest, test_stats, test_instances, test_places, test_damage:
+    for function in test_options, test_shift, test_guest, test_stats, test_questions, test_instances, test_places, test_damage:
         with tempfile.TemporaryDirectory() as folder:
             tap.run(function.__name__, function, folder)
     return tap.done()

@@ -48,6 +48,9 @@ void lull_tracedat_pages_close(struct lull_tracedat_pages *pages)
     if (pages->is_open)
         pages->bytes->ops->close(pages->bytes);
     pages->is_open = false;
+    g_clear_pointer(&pages->buf, g_free);
+    g_clear_pointer(&pages->packed, g_free);
+    pages->n_current = 0;
 }
 
 /* Finds the chunks; those behind a damaged one are lost. */
@@ -120,7 +123,8 @@ struct lull_tracedat_pages *lull_tracedat_pages_new(const struct lull_tracedat *
         find_chunks(pages);
     } else {
         pages->n_pages = pages->size / pages->page_bytes;
-        pages->capacity = MAX(WINDOW_BYTES / pages->page_bytes, 1) * pages->page_bytes;
+        pages->capacity =
+            MIN(MAX(WINDOW_BYTES / pages->page_bytes, 1), pages->n_pages) * pages->page_bytes;
     }
     return pages;
 }

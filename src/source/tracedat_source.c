@@ -8,6 +8,7 @@
 
 /* More are not told. */
 #define MAX_GUESTS 256u
+#define MAX_TOLD 20u
 
 struct dat_source {
     struct lull_source base;
@@ -203,10 +204,46 @@ static void free_stream(gpointer stream)
     lull_tracedat_stream_free(stream);
 }
 
+static int by_place(gconstpointer a, gconstpointer b)
+{
+    const struct lull_tracedat_cpu *x = *(const struct lull_tracedat_cpu *const *)a;
+    const struct lull_tracedat_cpu *y = *(const struct lull_tracedat_cpu *const *)b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Pages belong to one CPU. Else a small file could hold any number of events. */
+static void leave_out_overlaps(struct dat_source *source)
+{
+    const struct lull_tracedat *file = source->file;
+    g_autoptr(GPtrArray) places = g_ptr_array_new();
+    for (guint i = 0; i < file->buffers->len; i++) {
+        const struct lull_tracedat_buffer *buffer = file->buffers->pdata[i];
+        for (guint k = 0; k < buffer->cpus->len; k++) {
+            struct lull_tracedat_cpu *cpu =
+                &g_array_index(buffer->cpus, struct lull_tracedat_cpu, k);
+            if (cpu->size > 0 && cpu->offset < file->size)
+                g_ptr_array_add(places, cpu);
+        }
+    }
+    g_ptr_array_sort(places, by_place);
+    uint64_t end = 0, n = 0;
+    for (guint i = 0; i < places->len; i++) {
+        struct lull_tracedat_cpu *cpu = places->pdata[i];
+        cpu->is_left_out = cpu->offset < end;
+        if (!cpu->is_left_out)
+            end = cpu->offset + MIN(cpu->size, file->size - cpu->offset);
+        else if (n++ < MAX_TOLD)
+            lull_report_problem(file->report,
+                                "%s: byte %" PRIu64 ": the pages of CPU %d lie where those of "
+                                "another are; they are left out",
+                                file->path, cpu->offset, cpu->cpu);
+    }
+}
+
 static void add_stream(struct dat_source *source, const struct lull_tracedat_buffer *buffer,
                        uint32_t number, const struct lull_tracedat_cpu *cpu)
 {
-    if (cpu->size == 0)
+    if (cpu->size == 0 || cpu->is_left_out)
         return;
     struct lull_tracedat_stream *stream =
         lull_tracedat_stream_new(source->file, buffer, cpu, source->streams->len);
@@ -279,6 +316,7 @@ struct lull_source *lull_tracedat_source_open(struct lull_place *place,
     source->streams = g_ptr_array_new_with_free_func(free_stream);
     lull_formats_finish(file->formats, &source->base);
     describe(source);
+    leave_out_overlaps(source);
     add_streams(source);
     survey_streams(source);
     source->base.classes = file->formats->classes;

@@ -395,6 +395,22 @@ def test_damage(folder):
     events, problems = events_of(write_file(folder, writer))
     tap.ok([event[2] for event in brief(events)] == ["hello", 4, 5] and "more events than fit" in problems,
            "after a damaged page the next one is read", brief(events), problems)
+    pages = [writer.make_page(1, [writer.event(cpu, number_event(writer, cpu))]) for cpu in range(3)]
+    writer.buffers = [("", "mono", {cpu: [page] for cpu, page in enumerate(pages)})]
+    data = writer.write()
+    places = [data.index(page) for page in pages]
+    with open(path, "wb") as file:
+        file.write(data.replace(struct.pack("<IQQ", 1, places[1], 4096), struct.pack("<IQQ", 1, places[0] + 100, 1 << 60)))
+    events, problems = events_of(path)
+    tap.ok([event[1:] for event in brief(events)] == [(0, 0), (2, 2)] and "pages of CPU 1 lie where those of another are" in problems,
+           "pages that belong to two CPUs", brief(events), problems)
+    with open(path, "wb") as file:
+        file.write(data.replace(struct.pack("<IQQ", 2, places[2], 4096), struct.pack("<IQQ", 2, places[2], 1 << 60)))
+    events, problems = events_of(path)
+    tap.ok([event[2] for event in brief(events)] == [0, 1, 2] and "the file has become shorter" in problems,
+           "more pages than the file has", brief(events), problems)
+    pages, _ = made_pages(writer)
+    writer.buffers = [("", "mono", {0: pages})]
     pages[0] = writer.make_page(1, [writer.event(0, writer.pack("HBBi", 999, 0, 0, 0)),
                                     writer.event(1, number_event(writer, 8)),
                                     writer.event(1, writer.pack("HBBi", 100, 0, 0, 0)),

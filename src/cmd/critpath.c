@@ -182,6 +182,7 @@ void lull_critpath_style(const struct lull_args *args, uint32_t most, struct lul
     lull_view_style_init(style, stdout, lull_args_text(args, "color"));
     style->local_time = lull_args_flag(args, "local");
     style->full = lull_args_flag(args, "full");
+    style->stacks = lull_args_flag(args, "stacks");
     int64_t limit = lull_args_number(args, "limit");
     style->limit = limit >= 0 ? MIN(limit, UINT32_MAX) : style->full ? 0 : most;
 }
@@ -279,6 +280,10 @@ static const struct lull_option options[] = {
     {.name = "full",
      .kind = LULL_OPTION_FLAG,
      .help = "one line for every segment, nothing grouped"},
+    {.name = "stacks",
+     .kind = LULL_OPTION_FLAG,
+     .help = "below each wait the calls by which it began, if they were recorded; of several waits "
+             "in one line those of the longest"},
     {.name = "svg",
      .kind = LULL_OPTION_FILE,
      .argument = "FILE",
@@ -380,7 +385,13 @@ const struct lull_verb lull_verb_critpath = {
         "\n"
         "Times are integers in nanoseconds since 1970 on the joined clock; each segment "
         "begins where the "
-        "one before ends. A negative tid stands for interrupt context of CPU -1-tid.",
+        "one before ends. A negative tid stands for interrupt context of CPU -1-tid. Where call "
+        "chains were "
+        "recorded ('perf record -g'), a blocked segment also has "
+        "\"stack\":[{\"object\",\"offset\"}], the "
+        "calls by which the wait began, innermost first; a call at which nothing is known to lie "
+        "has "
+        "\"object\":null and \"address\".",
     .options = options,
     .common = common,
     .examples = examples,

@@ -129,6 +129,13 @@ static void tell_result(const struct lull_recorder *recorder)
             recording->command ? "lull critpath" : "lull info, or lull stats");
 }
 
+static void tell_waiting(const struct lull_recorder *recorder)
+{
+    if (lull_recorder_has_command(recorder)) {
+        fputs("lull: the command still runs; waiting for its end\n", stderr);
+    }
+}
+
 /* The status of the command, as a shell has it. */
 static int finish_command(struct lull_recorder *recorder)
 {
@@ -136,9 +143,7 @@ static int finish_command(struct lull_recorder *recorder)
     if (!recording->command) {
         return 0;
     }
-    if (!recording->has_ended) {
-        fprintf(stderr, "lull: the command still runs; waiting for its end\n");
-    }
+    tell_waiting(recorder);
     const int status = lull_recorder_wait(recorder);
     return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
@@ -158,6 +163,12 @@ static int run_recorder(struct lull_recorder *recorder, GError **error)
         return finish_command(recorder);
     }
     const int why = lull_recorder_exec_errno(recorder);
+    if (lull_recorder_has_command(recorder)) {
+        fprintf(stderr, "lull record: %s\n", (*error)->message); /* at once, not after the wait */
+        g_clear_error(error);
+        tell_waiting(recorder);
+        lull_recorder_wait(recorder);
+    }
     return why == 0 ? 1 : why == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
 

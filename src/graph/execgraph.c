@@ -52,6 +52,11 @@ static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state
             evidence.index = wakeup->request;
     }
     lull_vec_push(&eg->evidence, evidence);
+    if (fact->chain != LULL_NONE) {
+        while (eg->chains.count + 1 < eg->evidence.count)
+            lull_vec_push(&eg->chains, LULL_NONE);
+        lull_vec_push(&eg->chains, fact->chain);
+    }
     return eg->evidence.count - 1;
 }
 
@@ -97,7 +102,8 @@ static struct cpu_notes *notes_of(struct lull_execgraph *eg, uint32_t host, int3
 static void on_switched(void *user, const struct lull_switch_fact *fact)
 {
     struct cpu_notes *notes = notes_of(user, fact->host, fact->cpu);
-    lull_vec_push(&notes->switches, (struct switch_note){fact->time_ns, fact->task});
+    lull_vec_push(&notes->switches,
+                  (struct switch_note){fact->time_ns, fact->task, fact->is_unknown});
 }
 
 static void on_interrupt(void *user, const struct lull_interrupt_fact *fact)
@@ -195,6 +201,7 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     lull_vec_free(&eg->packets);
     lull_vec_free(&eg->senders);
     lull_vec_free(&eg->evidence);
+    lull_vec_free(&eg->chains);
     lull_matcher_free(eg->matcher);
     lull_graph_free(eg->graph);
     g_free(eg);

@@ -105,11 +105,14 @@ static void tell(void *user, const struct path_piece *piece)
         .cpu = hop->cpu,
         .detail = detail_of(telling, piece),
     };
+    if (piece->state == LULL_STATE_BLOCKED)
+        segment.frames =
+            lull_model_frames(model, lull_evidence_chain(telling->eg, hop), &segment.n_frames);
     if (telling->segments.count) {
         struct lull_segment *last = &telling->segments.items[telling->segments.count - 1];
         if (last->task == segment.task && last->state == segment.state &&
             last->cause == segment.cause && last->cpu == segment.cpu &&
-            same_text(last->detail, segment.detail)) {
+            last->frames == segment.frames && same_text(last->detail, segment.detail)) {
             last->end_ns = segment.end_ns;
             last->comm = segment.comm;
             return;

@@ -26,7 +26,8 @@ struct packet_note {
 
 struct switch_note {
     int64_t time_ns;
-    uint32_t task; /* LULL_NONE: idle */
+    uint32_t task; /* LULL_NONE: idle, or is_unknown */
+    bool is_unknown;
 };
 
 struct interrupt_note {
@@ -50,6 +51,7 @@ struct lull_execgraph {
     struct lull_graph *graph;
     struct lull_matcher *matcher;
     LULL_VEC(struct evidence) evidence;
+    LULL_VEC(uint32_t) chains; /* of calls, by evidence; what is behind the end has none */
     LULL_VEC(struct packet_note) packets;
     LULL_VEC(struct host_notes) hosts;
     LULL_VEC(uint32_t) senders; /* by flow: the task that sent on it last, or LULL_NONE */
@@ -74,6 +76,8 @@ const char *lull_evidence_wait(const struct lull_execgraph *eg, const struct lul
                                GStringChunk *strings);
 const char *lull_evidence_preempted(const struct lull_execgraph *eg, const struct lull_hop *hop,
                                     GStringChunk *strings);
+/* The calls by which the task of a hop fell asleep, or LULL_NONE. */
+uint32_t lull_evidence_chain(const struct lull_execgraph *eg, const struct lull_hop *hop);
 /* How long each other task, or idleness (LULL_NONE), had the CPU of a preempted hop, longest first;
  * an empty array if that is not known. Free with g_array_unref(). */
 struct cpu_share {

@@ -6,6 +6,7 @@
 #include <glib.h>
 #include <stdbool.h>
 
+#include "kernel/stacks.h"
 #include "kernel/states.h"
 
 struct lull_segment {
@@ -19,6 +20,10 @@ struct lull_segment {
     enum lull_cause cause;
     int32_t cpu;        /* -1: none */
     const char *detail; /* one line of evidence, or NULL */
+    /* The calls by which it was blocked, innermost first, borrowed from the model; n_frames 0: not
+     * recorded. */
+    const struct lull_frame *frames;
+    uint32_t n_frames;
 };
 
 struct lull_state_share {

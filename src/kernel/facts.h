@@ -28,6 +28,7 @@ struct lull_state_fact {
     enum lull_state next;  /* the one that begins; NONE: the task is dead or lost */
     int32_t cpu;           /* where it ran or waited to run; where it ran last if BLOCKED */
     uint32_t syscall;      /* label of the system call it was in when BLOCKED, or LULL_NONE */
+    uint32_t chain; /* of calls by which it became BLOCKED (lull_model_frames()), or LULL_NONE */
     const struct lull_wakeup *wakeup; /* end of BLOCKED, or appearance by a fork; else NULL */
 };
 

@@ -45,6 +45,7 @@ void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lul
         .next = next,
         .cpu = task->state == LULL_STATE_PREEMPTED && task->cpu >= 0 ? task->cpu : cpu,
         .syscall = task->state == LULL_STATE_BLOCKED ? task->syscall : LULL_NONE,
+        .chain = task->state == LULL_STATE_BLOCKED ? task->chain : LULL_NONE,
         .wakeup = wakeup,
     };
     if (task->public.first_ns > task->public.last_ns) {
@@ -190,6 +191,7 @@ static uint32_t switch_out(struct lull_model *model, struct machine *machine, in
         task->early.time_ns = INT64_MIN;
     enum lull_state next = state_after_switch(task, ev->prev_state);
     sched_change(model, number, t, next, c, NULL);
+    task->chain = next == LULL_STATE_BLOCKED ? stacks_left(model, machine, number, ev) : LULL_NONE;
     if (task->waking.is_early && next == LULL_STATE_BLOCKED)
         task->waking.time_ns = t; /* what it waits from now on is the way back to a CPU */
     else
@@ -377,7 +379,7 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
     }
 
     struct lull_wakeup wakeup = unknown_wakeup(t);
-    irq_classify(model, machine, &machine->cpus.items[c], context, &wakeup);
+    irq_classify(model, machine, &machine->cpus.items[c], task, context, &wakeup);
     if (wakeup.task == number) /* a task does not wake itself; it was someone we do not know */
         wakeup = unknown_wakeup(t);
     if (task->state == LULL_STATE_RUNNING) {

@@ -53,6 +53,17 @@ static uint32_t bear(struct lull_model *model, struct machine *machine, int64_t 
     return number;
 }
 
+/* A child is called as its parent is; perf's own record of a fork does not say so. */
+static struct lull_text child_name(const struct lull_model *model, uint32_t parent,
+                                   const struct lull_ev_sched_process_fork *ev)
+{
+    uint32_t name = parent != LULL_NONE ? model->tasks.items[parent].name : LULL_NONE;
+    if (LULL_HAS(ev, sched_process_fork, child_comm) || name == LULL_NONE)
+        return ev->child_comm;
+    const char *comm = model->names.items[name].comm;
+    return (struct lull_text){comm, (uint32_t)strlen(comm)};
+}
+
 void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
                   const struct lull_ev_sched_process_fork *ev)
 {
@@ -80,7 +91,9 @@ void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
         task->is_compat = model->tasks.items[parent].is_compat;
         calls_forked(model, parent, number, t, flags);
     }
-    model_rename(model, number, ev->child_comm, t);
+    if (parent != LULL_NONE)
+        stacks_forked(model, parent, number);
+    model_rename(model, number, child_name(model, parent, ev), t);
 }
 
 /* exec keeps the tid, unless a thread other than the leader does it: then it takes over the

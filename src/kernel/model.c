@@ -30,6 +30,8 @@ struct lull_model *lull_model_new(struct lull_session *session, unsigned groups)
     model->end_ns = INT64_MIN;
     irq_init_labels(model);
     model->losses = lost_new();
+    if (groups & LULL_GROUP_STACKS)
+        model->stacks = lull_stacks_new();
     model->stream = LULL_NONE;
     if (session) {
         model->is_user = find_user_traces(session);
@@ -72,6 +74,7 @@ void lull_model_free(struct lull_model *model)
     g_string_chunk_free(model->strings);
     g_string_free(model->scratch, TRUE);
     lull_flows_free(model->flows);
+    lull_stacks_free(model->stacks);
     lost_free(model->losses);
     g_free(model->is_user);
     g_free(model);
@@ -190,6 +193,7 @@ uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32
                                      .call = LULL_NONE,
                                      .table = LULL_NONE,
                                      .parent = LULL_NONE,
+                                     .chain = LULL_NONE,
                                      .prio = LULL_NO_PRIO,
                                      .waking = {INT64_MIN, LULL_NONE, false, false},
                                      .cpu = -1,
@@ -315,6 +319,9 @@ static void dumped(struct lull_model *model, struct machine *machine, enum lull_
     case LULL_EVENT_statedump_block_device:
         io_dumped(model, machine, event);
         break;
+    case LULL_EVENT_mapping:
+        stacks_mapped(model, machine, event);
+        break;
     default:
         break; /* nothing that happens in a kernel happens on no CPU */
     }
@@ -346,6 +353,11 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
     switch (id) {
     case LULL_EVENT_syscall_entry:
     case LULL_EVENT_syscall_exit:
+    case LULL_EVENT_told_entry:
+    case LULL_EVENT_told_exit:
+    case LULL_EVENT_named_entry:
+    case LULL_EVENT_named_exit:
+    case LULL_EVENT_raw_exit:
     case LULL_EVENT_raw_entry:
     case LULL_EVENT_futex_entry:
     case LULL_EVENT_io_entry:
@@ -389,12 +401,14 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
         break;
     case LULL_EVENT_task_rename: {
         const struct lull_ev_task_rename *ev = event;
+        stacks_renamed(model, machine, ev);
         model_rename(model, model_task(model, machine, ev->tid, c), ev->newcomm, t);
         break;
     }
     case LULL_EVENT_statedump_process:
     case LULL_EVENT_statedump_file:
     case LULL_EVENT_statedump_block_device:
+    case LULL_EVENT_mapping:
         dumped(model, machine, id, event, t);
         break;
     case LULL_EVENT_softirq_raise:
@@ -460,15 +474,17 @@ static void finish_states(struct lull_model *model)
         int64_t end = model->machines.items[task->public.host].last_ns;
         if (task->is_idle || task->state == LULL_STATE_NONE || end <= task->since_ns)
             continue;
-        struct lull_state_fact fact = {i,
-                                       task->since_ns,
-                                       end,
-                                       task->state,
-                                       LULL_STATE_NONE,
-                                       task->cpu,
-                                       task->state == LULL_STATE_BLOCKED ? task->syscall
-                                                                         : LULL_NONE,
-                                       NULL};
+        bool is_blocked = task->state == LULL_STATE_BLOCKED;
+        struct lull_state_fact fact = {
+            .task = i,
+            .begin_ns = task->since_ns,
+            .end_ns = end,
+            .state = task->state,
+            .next = LULL_STATE_NONE,
+            .cpu = task->cpu,
+            .syscall = is_blocked ? task->syscall : LULL_NONE,
+            .chain = is_blocked ? task->chain : LULL_NONE,
+        };
         REPORT(model, state, &fact);
         task->public.last_ns = end;
         task->state = LULL_STATE_NONE;
@@ -582,6 +598,13 @@ uint32_t lull_model_find_comm(const struct lull_model *model, int32_t host, cons
     }
     *others = count ? count - 1 : 0;
     return found;
+}
+
+const struct lull_frame *lull_model_frames(const struct lull_model *model, uint32_t chain,
+                                           uint32_t *n)
+{
+    *n = 0;
+    return model->stacks != NULL ? lull_stacks_frames(model->stacks, chain, n) : NULL;
 }
 
 const char *lull_model_label(const struct lull_model *model, uint32_t label)

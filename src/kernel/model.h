@@ -8,6 +8,7 @@
 
 #include "kernel/facts.h"
 #include "kernel/flow.h"
+#include "kernel/stacks.h"
 
 /* What is known of a task at the end of reading. A tid that is used again is another task. */
 struct lull_task {
@@ -88,6 +89,9 @@ uint32_t lull_model_find_comm(const struct lull_model *model, int32_t host, cons
                               uint32_t *others);
 
 const char *lull_model_label(const struct lull_model *model, uint32_t label);
+/* The calls of a chain, *n of them, innermost first; none for LULL_NONE. */
+const struct lull_frame *lull_model_frames(const struct lull_model *model, uint32_t chain,
+                                           uint32_t *n);
 uint32_t lull_model_request_count(const struct lull_model *model);
 const struct lull_block_request *lull_model_request(const struct lull_model *model,
                                                     uint32_t request);

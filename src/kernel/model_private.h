@@ -218,6 +218,7 @@ struct task {
     uint32_t table;  /* its descriptors, LULL_NONE: not looked for yet */
     uint32_t parent; /* who forked it */
     int32_t prio;    /* or LULL_NO_PRIO */
+    uint32_t chain;  /* of calls by which it became blocked, or LULL_NONE */
     struct waking waking;
     struct lull_wakeup early; /* waking seen while it still ran; time_ns INT64_MIN: none */
 };
@@ -249,6 +250,7 @@ struct lull_model {
     GStringChunk *strings;
     GString *scratch;
     struct lull_flows *flows;
+    struct lull_stacks *stacks; /* NULL: not wanted */
     uint32_t n_packets;
     struct irq_label fixed_labels[24]; /* see machine_irq.c */
     int64_t begin_ns, end_ns;
@@ -340,6 +342,16 @@ void sched_dumped(struct lull_model *model, struct machine *machine, int64_t t,
 void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, int32_t tid,
                   bool is_free);
 
+/* machine_stacks.c: what is known of call chains; nothing happens if they are not wanted */
+void stacks_mapped(struct lull_model *model, const struct machine *machine,
+                   const struct lull_ev_mapping *ev);
+void stacks_forked(struct lull_model *model, uint32_t parent, uint32_t child);
+void stacks_renamed(struct lull_model *model, const struct machine *machine,
+                    const struct lull_ev_task_rename *ev);
+/* The chain of the task that leaves the CPU, or LULL_NONE. */
+uint32_t stacks_left(struct lull_model *model, const struct machine *machine, uint32_t task,
+                     const struct lull_ev_sched_switch *ev);
+
 /* machine_irq.c */
 void irq_init_labels(struct lull_model *model);
 /* True if the event is one of an interrupt context's begin or end, and it was handled. */
@@ -354,9 +366,9 @@ bool irq_is_active(const struct cpu *cpu);
 enum irq_context { IRQ_NOT_TOLD, IRQ_NONE, IRQ_HARD, IRQ_SOFT };
 /* From the flags of ftrace and perf. */
 enum irq_context irq_context_of(bool is_told, int64_t flags);
-/* The cause that a wake-up on this CPU has. */
+/* The cause that a wake-up of the task on this CPU has. */
 void irq_classify(const struct lull_model *model, const struct machine *machine, struct cpu *cpu,
-                  enum irq_context context, struct lull_wakeup *wakeup);
+                  const struct task *task, enum irq_context context, struct lull_wakeup *wakeup);
 /* What a handler stands for, when something other than a wake-up happens in it. */
 enum lull_cause irq_frame_cause(const struct lull_model *model, const struct frame *frame);
 

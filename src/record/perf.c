@@ -112,7 +112,8 @@ static struct lull_tracer *perf_set_up(const struct lull_tracer_request *request
     perf->request = request;
     if (!perfrec_classes_make(&perf->classes, request, error) ||
         !perfrec_open_all(&perf->open, &perf->classes, request, error) ||
-        !set_up_filter(perf, error) || !perfrec_file_create(&perf->file, request->dir, error)) {
+        !set_up_filter(perf, error) ||
+        (!request->is_snapshot && !perfrec_file_create(&perf->file, request->dir, error))) {
         perf_free(&perf->base);
         return NULL;
     }
@@ -123,6 +124,8 @@ static struct lull_tracer *perf_set_up(const struct lull_tracer_request *request
 static bool perf_start(struct lull_tracer *tracer, GError **error)
 {
     struct perfrec_tracer *perf = of(tracer);
+    if (perf->request->is_snapshot)
+        return perfrec_open_enable(&perf->open, true, error);
     perf->pump = perfrec_pump_start(&perf->open, perf->filter, &perf->file, error);
     /* The pump is a task too, and does not touch the file before there are events. */
     return perf->pump && perfrec_tasks_append(&perf->file, perf->filter, error) &&
@@ -131,7 +134,46 @@ static bool perf_start(struct lull_tracer *tracer, GError **error)
 
 static bool perf_check(struct lull_tracer *tracer, GError **error)
 {
-    return perfrec_pump_check(of(tracer)->pump, error);
+    struct perfrec_pump *pump = of(tracer)->pump;
+    return !pump || perfrec_pump_check(pump, error);
+}
+
+static struct lull_tracer_result result_of(const struct perfrec_tally *tally,
+                                           const struct perfrec_file *file)
+{
+    return (struct lull_tracer_result){.events = tally->samples,
+                                       .bytes = file->at,
+                                       .lost_events = tally->lost,
+                                       .has_events = true};
+}
+
+static bool perf_snapshot(struct lull_tracer *tracer, const char *dir,
+                          struct lull_tracer_result *result, GError **error)
+{
+    struct perfrec_tracer *perf = of(tracer);
+    struct perfrec_tally tally = {.samples = 0};
+    struct perfrec_file file;
+    if (!perfrec_file_create(&file, dir, error))
+        return false;
+    bool is_good =
+        perfrec_snapshot(&perf->open, perf->filter, &file, &tally, error) &&
+        perfrec_file_finish(&file, &perf->classes, &tally, perf->request->epoch_offset_ns, error);
+    if (is_good)
+        *result = result_of(&tally, &file);
+    perfrec_file_clear(&file);
+    return is_good;
+}
+
+/* Completes the file of what was carried. */
+static bool finish(struct perfrec_tracer *perf, struct perfrec_tally *tally, GError **error)
+{
+    uint64_t lost = perfrec_open_lost(&perf->open);
+    if (lost > tally->lost &&
+        !perfrec_file_append_lost(&perf->file, lost - tally->lost, tally->last_ns, error))
+        return false;
+    tally->lost = MAX(lost, tally->lost);
+    return perfrec_file_finish(&perf->file, &perf->classes, tally, perf->request->epoch_offset_ns,
+                               error);
 }
 
 static bool perf_stop(struct lull_tracer *tracer, struct lull_tracer_result *result, GError **error)
@@ -139,16 +181,15 @@ static bool perf_stop(struct lull_tracer *tracer, struct lull_tracer_result *res
     struct perfrec_tracer *perf = of(tracer);
     struct perfrec_tally tally;
     bool is_stopped = perfrec_open_enable(&perf->open, false, error);
+    if (perf->request->is_snapshot) {
+        *result = (struct lull_tracer_result){.events = 0};
+        return is_stopped;
+    }
     bool is_whole = perfrec_pump_stop(perf->pump, &tally, is_stopped ? error : NULL);
     perf->pump = NULL;
-    if (!is_stopped || !is_whole ||
-        !perfrec_file_finish(&perf->file, &perf->classes, &tally, perf->request->epoch_offset_ns,
-                             error))
+    if (!is_stopped || !is_whole || !finish(perf, &tally, error))
         return false;
-    *result = (struct lull_tracer_result){.events = tally.samples,
-                                          .bytes = perf->file.at,
-                                          .lost_events = tally.lost,
-                                          .has_events = true};
+    *result = result_of(&tally, &perf->file);
     return true;
 }
 
@@ -161,6 +202,7 @@ const struct lull_tracer_kind lull_tracer_perf = {
     .follow = perf_follow,
     .start = perf_start,
     .check = perf_check,
+    .snapshot = perf_snapshot,
     .stop = perf_stop,
     .free = perf_free,
 };

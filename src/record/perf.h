@@ -105,6 +105,8 @@ bool perfrec_open_all(struct perfrec_open *open, const struct perfrec_classes *c
                       const struct lull_tracer_request *request, GError **error);
 /* Recording begins and ends here. */
 bool perfrec_open_enable(const struct perfrec_open *open, bool is_on, GError **error);
+/* How many records the kernel had no room for; 0 if it does not count them. */
+uint64_t perfrec_open_lost(const struct perfrec_open *open);
 void perfrec_open_clear(struct perfrec_open *open);
 
 /* The file while it is written: a head that says nothing yet, and records. */
@@ -119,6 +121,9 @@ bool perfrec_file_append(struct perfrec_file *file, const struct iovec *parts, u
                          GError **error);
 /* A record of the kind of those that perf makes itself. */
 bool perfrec_file_append_round(struct perfrec_file *file, GError **error);
+/* A record of losses that no record of the kernel tells: it writes one when there is room again. */
+bool perfrec_file_append_lost(struct perfrec_file *file, uint64_t lost, uint64_t time_ns,
+                              GError **error);
 /* Writes what follows the records, and the head that makes it a file of perf's. */
 bool perfrec_file_finish(struct perfrec_file *file, const struct perfrec_classes *classes,
                          const struct perfrec_tally *tally, int64_t epoch_offset_ns,
@@ -157,6 +162,16 @@ void perfrec_filter_pass(const struct perfrec_filter *filter, const struct perfr
 /* Names of the tasks that there are, as records; of those that `filter` follows, if it is given. */
 bool perfrec_tasks_append(struct perfrec_file *file, const struct perfrec_filter *filter,
                           GError **error);
+
+/* Follows what the followed tasks have started, as far as it lives and they do: for recordings
+ * whose records of forks may be gone. */
+bool perfrec_tasks_learn(struct perfrec_filter *filter, GError **error);
+
+/* Appends names of tasks and what the buffers hold, in the order of time on each CPU, while
+ * recording goes on; what happens while they are copied is lost, and counted in the next. `tally`
+ * is zero before. */
+bool perfrec_snapshot(const struct perfrec_open *open, struct perfrec_filter *filter,
+                      struct perfrec_file *file, struct perfrec_tally *tally, GError **error);
 
 /* The thread that carries records from the rings to the file, through `filter` if it is given. */
 struct perfrec_pump;

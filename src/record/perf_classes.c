@@ -8,6 +8,9 @@
 /* Identifier, task, time and CPU come with each record; what a tracepoint says is raw data. */
 #define EVERYWHERE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
+/* PERF_FORMAT_LOST, which some headers do not have yet. */
+#define FORMAT_LOST (1 << 4)
+
 static struct perfrec_class *add(GArray *all, char *name, uint32_t type, uint64_t config,
                                  const struct lull_tracer_request *request)
 {
@@ -19,6 +22,7 @@ static struct perfrec_class *add(GArray *all, char *name, uint32_t type, uint64_
     attr->sample_period = 1;
     attr->sample_type = EVERYWHERE;
     attr->sample_id_all = 1;
+    attr->read_format = FORMAT_LOST;
     attr->use_clockid = 1;
     attr->clockid = CLOCK_MONOTONIC;
     attr->write_backward = request->is_snapshot;

@@ -9,7 +9,10 @@
 
 #include "record/perf.h"
 
-#define DEFAULT_BUFFER (UINT64_C(4) << 20)
+/* Of one CPU and of all. */
+#define BUFFER_BYTES (UINT64_C(16) << 20)
+#define ALL_BUFFERS_BYTES (UINT64_C(512) << 20)
+#define LEAST_BUFFER_BYTES (UINT64_C(1) << 20)
 
 int perfrec_open_event(const struct perf_event_attr *attr, pid_t pid, int cpu, int group)
 {
@@ -52,7 +55,11 @@ static bool online_cpus(GArray *cpus, GError **error)
 
 uint64_t perfrec_buffer_bytes(const struct lull_tracer_request *request)
 {
-    uint64_t asked = request->buffer_bytes ? request->buffer_bytes : DEFAULT_BUFFER;
+    uint64_t asked = request->buffer_bytes;
+    if (asked == 0) {
+        uint64_t cpus = (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+        asked = CLAMP(ALL_BUFFERS_BYTES / cpus, LEAST_BUFFER_BYTES, BUFFER_BYTES);
+    }
     uint64_t bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     while (bytes < asked && bytes <= UINT64_MAX / 4)
         bytes *= 2;
@@ -105,6 +112,15 @@ static bool raise_limit(struct rlimit *before)
     return setrlimit(RLIMIT_NOFILE, &raised) == 0;
 }
 
+/* Kernels before 6.0 do not count what an event lost. */
+static bool can_count_lost(const struct perfrec_class *class)
+{
+    int fd = perfrec_open_event(&class->attr, -1, 0, -1);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 || errno != EINVAL;
+}
+
 bool perfrec_open_all(struct perfrec_open *open, const struct perfrec_classes *classes,
                       const struct lull_tracer_request *request, GError **error)
 {
@@ -114,6 +130,9 @@ bool perfrec_open_all(struct perfrec_open *open, const struct perfrec_classes *c
     open->n_rings = cpus->len;
     open->cpus = (int *)(void *)g_array_free(cpus, FALSE);
     open->rings = g_new0(struct perfrec_ring, open->n_rings);
+    bool counts_lost = can_count_lost(&classes->all[0]);
+    for (uint32_t i = 0; !counts_lost && i < classes->n; i++)
+        classes->all[i].attr.read_format = 0;
     struct rlimit limit;
     bool is_raised = raise_limit(&limit);
     for (uint32_t i = 0; is_good && i < open->n_rings; i++)
@@ -136,6 +155,17 @@ bool perfrec_open_enable(const struct perfrec_open *open, bool is_on, GError **e
         }
     }
     return true;
+}
+
+uint64_t perfrec_open_lost(const struct perfrec_open *open)
+{
+    uint64_t lost = 0;
+    for (guint i = 0; i < open->fds->len; i++) {
+        uint64_t counts[2]; /* of the event, and what it lost */
+        if (read(g_array_index(open->fds, int, i), counts, sizeof counts) == sizeof counts)
+            lost += counts[1];
+    }
+    return lost;
 }
 
 void perfrec_open_clear(struct perfrec_open *open)

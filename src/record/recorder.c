@@ -138,13 +138,15 @@ static void clean_up_others(struct lull_recorder *recorder)
 static bool make_folder(struct lull_recorder *recorder, GError **error)
 {
     const struct lull_record_question *question = &recorder->question;
-    if (!lull_folder_make(&recorder->folder, question->output,
-                          question->command ? question->command[0] : NULL, error)) {
+    struct lull_folder *folder = &recorder->folder;
+    lull_folder_init(folder, question->output, question->command ? question->command[0] : NULL);
+    lull_guard_tell_path(&recorder->guard, folder->part);
+    if (!lull_folder_make(folder, error)) {
         return false;
     }
-    lull_guard_tell_directory(&recorder->guard, recorder->folder.part);
-    recorder->request.dir = recorder->folder.part;
-    return true;
+    lull_guard_tell_directory(&recorder->guard, folder->part);
+    recorder->request.dir = folder->part;
+    return lull_folder_mark(folder, error);
 }
 
 static bool set_up_tracer(struct lull_recorder *recorder, GError **error)
@@ -276,6 +278,11 @@ const char *lull_recorder_tracer(const struct lull_recorder *recorder)
 const char *lull_recorder_reason(const struct lull_recorder *recorder)
 {
     return recorder->reason;
+}
+
+bool lull_recorder_has_command(const struct lull_recorder *recorder)
+{
+    return recorder->command.pid > 0 && recorder->command.go < 0 && !recorder->command.has_ended;
 }
 
 const struct lull_recording *lull_recorder_result(const struct lull_recorder *recorder)

@@ -273,10 +273,7 @@ static uint32_t meaning_of(const struct lull_format *format)
         const char *system, *name;
         uint32_t slots;
     } meanings[] = {
-        {"sched", "sched_process_fork", 1u << SLOT_FORK},
-        {"sched", "sched_process_exit", 1u << SLOT_EXIT},
         {"sched", "sched_switch", 1u << SLOT_SWITCH | 1u << SLOT_SWITCH_IN | 1u << SLOT_SWITCH_OUT},
-        {"task", "task_rename", 1u << SLOT_COMM},
     };
     for (unsigned i = 0; i < G_N_ELEMENTS(meanings); i++)
         if (strcmp(format->system, meanings[i].system) == 0 &&

@@ -70,6 +70,23 @@ static void write_query(struct lull_out *out, const struct lull_path *path)
     json_object_put(object);
 }
 
+/* Addresses are texts: as numbers they are too large for some programs that read JSON. */
+static void add_frames(struct json_object *object, const struct lull_segment *segment)
+{
+    struct json_object *frames = json_object_new_array();
+
+    for (uint32_t i = 0; i < segment->n_frames; i++) {
+        const struct lull_frame *frame = &segment->frames[i];
+        struct json_object *element = json_object_new_object();
+        char offset[24];
+        g_snprintf(offset, sizeof offset, "0x%" G_GINT64_MODIFIER "x", frame->offset);
+        add_text(element, "object", frame->object);
+        add_text(element, frame->object != NULL ? "offset" : "address", offset);
+        json_object_array_add(frames, element);
+    }
+    json_object_object_add(object, "stack", frames);
+}
+
 static struct json_object *segment_to_json(const struct lull_path *path,
                                            const struct lull_segment *segment)
 {
@@ -85,6 +102,8 @@ static struct json_object *segment_to_json(const struct lull_path *path,
     add_text(object, "cause", lull_cause_name(segment->cause));
     add_known(object, "cpu", segment->cpu, segment->cpu >= 0);
     add_text(object, "detail", segment->detail);
+    if (segment->n_frames > 0)
+        add_frames(object, segment);
     return object;
 }
 

@@ -331,6 +331,22 @@ static void add_path_row(const struct text_view *view, struct lull_table *table,
     g_string_free(text, TRUE);
 }
 
+/* The calls by which the wait of a row began, one a line. */
+static void add_frame_rows(const struct text_view *view, struct lull_table *table,
+                           const struct lull_path_row *row)
+{
+    const struct lull_segment *segment = &view->path->segments[row->segment];
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    for (uint32_t i = 0; i < segment->n_frames; i++) {
+        g_string_assign(text, "  ");
+        lull_frame_append(text, &segment->frames[i], !view->style->unicode);
+        lull_table_add_row(table);
+        lull_table_set_text(table, COL_WHAT, text->str);
+        lull_table_set_color(table, COL_WHAT, DIM);
+    }
+}
+
 /* Stands for the hidden rows from first up to `end`. */
 static void add_gap_row(const struct text_view *view, struct lull_table *table, double unit,
                         GArray *rows, guint first, guint end)
@@ -367,6 +383,8 @@ static void add_path_rows(const struct text_view *view, struct lull_table *table
             continue;
         }
         add_path_row(view, table, unit, row, before);
+        if (view->style->stacks)
+            add_frame_rows(view, table, row);
         before = row;
         i++;
     }

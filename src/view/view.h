@@ -21,6 +21,7 @@ struct lull_view_style {
     int width;       /* columns of the terminal; 0: no terminal, nothing is cut or wrapped */
     bool local_time; /* absolute times in the local time zone, else UTC */
     bool full;       /* text: one row a segment, nothing grouped; all tasks in the summary */
+    bool stacks;     /* text: the calls by which each wait began */
     uint32_t limit;  /* text: how many rows of the path to show, the longest; 0: all */
 };
 

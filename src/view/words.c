@@ -153,6 +153,17 @@ void lull_segment_append(GString *out, const struct lull_segment *segment, bool 
     lull_clean_append(out, segment->detail, ascii);
 }
 
+void lull_frame_append(GString *out, const struct lull_frame *frame, bool ascii)
+{
+    if (frame->object != NULL) {
+        const char *slash = strrchr(frame->object, '/');
+        lull_clean_append(out, slash != NULL && slash[1] != '\0' ? slash + 1 : frame->object,
+                          ascii);
+        g_string_append_c(out, '+');
+    }
+    g_string_append_printf(out, "0x%" G_GINT64_MODIFIER "x", frame->offset);
+}
+
 void lull_losses_append(GString *out, const struct lull_path *path)
 {
     if (path->lost_events)

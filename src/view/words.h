@@ -27,6 +27,9 @@ uint32_t lull_look_index(enum lull_state state, enum lull_cause cause);
 const struct lull_look *lull_look_at(uint32_t index);
 const struct lull_look *lull_look_of(enum lull_state state, enum lull_cause cause);
 
+/* Appends "libc.so.6+0x10a" or, where nothing is known to lie, the address. */
+void lull_frame_append(GString *out, const struct lull_frame *frame, bool ascii);
+
 /* Appends `text` so that it is harmless on a terminal, in JSON and in XML: bytes that are not
  * UTF-8, control characters, line and paragraph separators, characters that turn the direction of
  * writing, and non-characters become U+FFFD each. With `ascii` everything outside ASCII becomes

@@ -263,6 +263,119 @@ def test_tasks():
            fields["perf:exit"] == {"pid": 12, "tid": 12}, "tasks: fields", fields)
 
 
+# --- what the model makes of them -----------------------------------------------------------------------------
+
+SWITCH = """name: sched_switch
+ID: 300
+format:
+\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
+\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;
+\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
+
+\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;
+\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;
+\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;
+\tfield:char next_comm[16];\toffset:40;\tsize:16;\tsigned:0;
+\tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;
+
+print fmt: "%d", REC->prev_pid
+"""
+CHAINS = perf.TID | perf.TIME | perf.CPU | perf.ID | perf.CALLCHAIN | perf.RAW
+KERNEL = 0xFFFFFFFF81000000
+
+
+def switch(w, time, before, after, state, chain):
+    """`before`, a pair of tid and name, leaves CPU 0 to `after`; both are processes."""
+    raw = w.pack("HBBi16si4xq16si4x", 300, 0, 0, before[0], before[1], before[0], state, after[1], after[0])
+    body = w.pack("IIQQII", before[0], before[0], time, 5, 0, 0) + w.pack("Q", len(chain)) + w.pack(f"{len(chain)}Q", *chain)
+    w.record(9, body + w.pack("I", len(raw)) + raw)
+
+
+def mapped(w, pid, address, length, offset, path, time=0):
+    name = path.encode() + bytes(8 - len(path) % 8)
+    body = w.pack("IIQQQIIQQII", pid % 2**32, pid % 2**32, address, length, offset, 0, 0, 0, 0, 5, 2) + name
+    w.record(10, body + w.trailer(pid % 2**32, pid % 2**32, time, 0, 5, CHAINS))
+
+
+def test_stacks():
+    """A task waits twice, by different calls, the second time in a library that its process maps meanwhile."""
+    task, idle = (42, b"waiter"), (0, b"swapper/0")
+    for big in (False, True):
+        w = Writer(big)
+        w.features = {1: w.tracing((("sched", SWITCH),))}
+        w.attr([5], CHAINS, config=300)
+        w.record(1, w.pack("IIQQQ", 2**32 - 1, 0, KERNEL, 0x1000000, KERNEL) + b"[kernel.kallsyms]_text\0\0" + w.trailer(0, 0, 0, 0, 5, CHAINS))
+        mapped(w, 42, 0x400000, 0x1000, 0x2000, "/usr/bin/waiter")
+        marks = [2**64 - 128, KERNEL + 0x123], [2**64 - 512]
+        switch(w, 1_000_000, idle, task, 0, [])
+        switch(w, 2_000_000, task, idle, 1, marks[0] + marks[1] + [0x400010, 0x700000])
+        switch(w, 5_000_000, idle, task, 0, marks[0])
+        mapped(w, 42, 0x700000, 0x1000, 0, "/usr/lib/libx.so", 5_500_000)
+        switch(w, 6_000_000, task, idle, 1, marks[0] + marks[1] + [0x700020])
+        switch(w, 9_000_000, idle, task, 0, marks[0])
+        switch(w, 9_500_000, task, idle, 1, [])
+        switch(w, 9_600_000, idle, task, 0, [])
+        switch(w, 9_700_000, task, idle, 0, marks[0])
+        name = f"stacks, {'big' if big else 'little'} endian"
+        with tempfile.TemporaryDirectory(prefix="lull-perf-") as directory:
+            path = os.path.join(directory, "perf.data")
+            with open(path, "wb") as file:
+                file.write(w.file())
+            told = json.loads(run("critpath", "--json", "--tid", "42", path).stdout)
+            text = run("critpath", "--stacks", "--tid", "42", path).stdout
+            plain = run("critpath", "--tid", "42", path).stdout
+        kernel = {"object": "[kernel.kallsyms]", "offset": "0x123"}
+        waits = [(s["begin_ns"], s.get("stack")) for s in told["segments"] if s["state"] == "blocked"]
+        tap.ok(waits == [(2_000_000, [kernel, {"object": "/usr/bin/waiter", "offset": "0x2010"}, {"object": None, "address": "0x700000"}]),
+                         (6_000_000, [kernel, {"object": "/usr/lib/libx.so", "offset": "0x20"}]),
+                         (9_500_000, None)], f"{name}: in JSON, of what is blocked", waits)
+        tap.ok(all("stack" not in s for s in told["segments"] if s["state"] != "blocked"), f"{name}: of nothing else", told)
+        lines = [line.split()[-1] for line in text.splitlines() if line]
+        tap.ok([line for line in lines if "+0x" in line or line.startswith("0x")] ==
+               ["[kernel.kallsyms]+0x123", "waiter+0x2010", "0x700000", "[kernel.kallsyms]+0x123", "libx.so+0x20"],
+               f"{name}: in text with --stacks", text)
+        tap.ok("+0x" not in plain, f"{name}: not without --stacks", plain)
+
+
+def test_switches():
+    """Without sched_switch the model follows perf's own records of switches (--switch-events)."""
+    w = Writer()
+    w.features = {}
+    few = perf.TID | perf.TIME | perf.CPU | perf.ID
+    w.attr([5], few, kind=1, config=9)
+    w.record(3, w.pack("II", 42, 42) + b"worker\0\0" + w.trailer(42, 42, 0, 0, 5, few))
+    for time, leaves, comes, misc in ((1_000_000, 0, 42, 0), (4_000_000, 42, 0, 0), (5_000_000, 0, 42, 0), (6_000_000, 42, 0, 1 << 14),
+                                      (7_000_000, 0, 42, 0), (8_000_000, 42, 0, 0)):
+        w.record(15, w.pack("II", comes, comes) + w.trailer(leaves, leaves, time, 0, 5, few), misc=misc | 1 << 13)
+        w.record(15, w.pack("II", leaves, leaves) + w.trailer(comes, comes, time + 1, 0, 5, few))
+    with tempfile.TemporaryDirectory(prefix="lull-perf-") as directory:
+        path = os.path.join(directory, "perf.data")
+        with open(path, "wb") as file:
+            file.write(w.file())
+        told = json.loads(run("critpath", "--json", "--tid", "42", path).stdout)
+    segments = [(s["comm"], s["state"], s["begin_ns"], s["end_ns"]) for s in told["segments"]]
+    tap.ok(segments == [("worker", "running", 1_000_000, 4_000_000), ("worker", "blocked", 4_000_000, 5_000_000),
+                        ("worker", "running", 5_000_000, 6_000_000), ("worker", "preempted", 6_000_000, 7_000_000),
+                        ("worker", "running", 7_000_000, 8_000_000)],
+           "switch records say who runs", segments)
+
+
+def test_export():
+    """As CTF it says the same, but for the lengths of arrays, which are fields there."""
+    def kept(line):
+        line["context"] = {key: value for key, value in line["context"].items() if not key.endswith("_length")}
+        line["fields"] = {key: value for key, value in line["fields"].items() if not key.endswith("_length")}
+        return json.dumps(line, sort_keys=True)
+    for name in ("chains", "packed"):
+        with tempfile.TemporaryDirectory(prefix="lull-perf-") as directory:
+            out = os.path.join(directory, "ctf")
+            result = run("export", "--ctf2", out, os.path.join(samples, name + ".data"))
+            ours, _ = events(os.path.join(samples, name + ".data"))
+            theirs, _ = events(out)
+        tap.ok(len(ours) > 100 and sorted(map(kept, ours)) == sorted(map(kept, theirs)), f"{name}: exported as CTF 2", result.stderr)
+
+
 def test_clock():
     w = small_writer()
     w.features[29] = w.pack("IIQQ", 1, 1, 1_700_000_000_000_000_500, 400)

@@ -1,0 +1,40 @@
+/* Call chains: where tasks were when something happened. Addresses become places in the files that
+ * were mapped there, so that the same place is the same in all processes; equal chains are kept
+ * once. */
+#ifndef LULL_KERNEL_STACKS_H
+#define LULL_KERNEL_STACKS_H
+
+#include <lull/event.h>
+#include <stdint.h>
+
+/* No number of a chain. The same number as LULL_NONE. */
+#define LULL_NO_CHAIN UINT32_MAX
+
+struct lull_frame {
+    const char *object; /* path of the file, "[kernel.kallsyms]"; NULL: not known */
+    uint64_t offset; /* in the file; of the kernel: from its begin; without object: the address */
+};
+
+struct lull_stacks;
+
+struct lull_stacks *lull_stacks_new(void);
+void lull_stacks_free(struct lull_stacks *stacks);
+
+/* A process, -1: the kernel, mapped `length` bytes of a file from byte `offset` on to `address`;
+ * what was mapped there before is gone. */
+void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,
+                     uint64_t length, uint64_t offset, struct lull_text path);
+/* A new process has what its parent has mapped, until it executes another program. */
+void lull_stacks_fork(struct lull_stacks *stacks, uint32_t host, int32_t parent, int32_t child);
+void lull_stacks_exec(struct lull_stacks *stacks, uint32_t host, int32_t pid);
+
+/* The number of a chain of the process: numbers of 64 bits, addresses from the innermost call
+ * outwards, between which PERF_CONTEXT_* (linux/perf_event.h) may say whose they are.
+ * LULL_NO_CHAIN: it has no addresses. */
+uint32_t lull_stacks_chain(struct lull_stacks *stacks, uint32_t host, int32_t pid,
+                           struct lull_text addresses);
+/* Frames of a chain, *n of them, innermost first; borrowed until the next chain is taken in. */
+const struct lull_frame *lull_stacks_frames(const struct lull_stacks *stacks, uint32_t chain,
+                                            uint32_t *n);
+
+#endif

@@ -16,6 +16,7 @@
 
 #include <lull/error.h>
 #include <lull/event.h>
+#include <lull/recording.h>
 #include <lull/session.h>
 
 #endif

@@ -12,7 +12,7 @@ G_BEGIN_DECLS
 struct lull_session;
 
 /** A machine. Traces with the same clock UUID (boot id) belong to one host; without a clock UUID,
- * those with the same hostname. */
+ * those with the same hostname; and the traces of one recording (recording.h). */
 struct lull_host {
     const char *name; /**< hostname from the trace's environment, made unique ("db", "db#2"), or the
                            trace's directory name */

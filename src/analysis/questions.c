@@ -23,9 +23,12 @@
            LULL_EVENT_irq_work_entry)
 #define BLOCK_ISSUE EVENTS(LULL_EVENT_block_rq_issue)
 #define BLOCK_COMPLETE EVENTS(LULL_EVENT_block_rq_complete)
-/* The same events in other tracers lack the headers of the packets. */
-#define SENT_WITH_HEADERS NAMES("net_dev_queue")
-#define RECEIVED_WITH_HEADERS NAMES("net_if_receive_skb", "netif_receive_skb")
+/* The same events of other tracers lack the headers of the packets, so classes that have them are
+ * declared by a second name too. */
+#define WITH_HEADERS " with the headers of packets"
+#define SENT_WITH_HEADERS NAMES("net_dev_queue" WITH_HEADERS)
+#define RECEIVED_WITH_HEADERS                                                                      \
+    NAMES("net_if_receive_skb" WITH_HEADERS, "netif_receive_skb" WITH_HEADERS)
 
 const struct lull_question lull_questions[] = {
     {
@@ -177,14 +180,28 @@ const char *lull_answer_name(enum lull_answer answer)
 struct lull_declared {
     const struct lull_session *session;
     uint32_t host;
-    GHashTable *names; /* a set */
+    GHashTable *names;       /* a set */
+    GStringChunk *own_names; /* those that are not the session's */
 };
+
+static void note_headers(void *user, const struct lull_field_info *field)
+{
+    *(bool *)user |= g_str_has_prefix(field->path, "network_header.");
+}
 
 static void collect(void *user, uint32_t trace, const struct lull_event_class *event_class)
 {
     struct lull_declared *declared = user;
-    if (lull_session_trace(declared->session, trace)->host == declared->host) {
-        g_hash_table_add(declared->names, (void *)lull_event_class_name(event_class));
+    if (lull_session_trace(declared->session, trace)->host != declared->host) {
+        return;
+    }
+    const char *name = lull_event_class_name(event_class);
+    g_hash_table_add(declared->names, (void *)name);
+    bool has_headers = false;
+    lull_event_class_each_field(event_class, note_headers, &has_headers);
+    if (has_headers) {
+        g_autofree char *with = g_strconcat(name, WITH_HEADERS, NULL);
+        g_hash_table_add(declared->names, g_string_chunk_insert(declared->own_names, with));
     }
 }
 
@@ -194,6 +211,7 @@ struct lull_declared *lull_declared_new(const struct lull_session *session, uint
     declared->session = session;
     declared->host = host;
     declared->names = g_hash_table_new(g_str_hash, g_str_equal);
+    declared->own_names = g_string_chunk_new(256);
     lull_session_each_class(session, collect, declared);
     return declared;
 }
@@ -202,6 +220,7 @@ void lull_declared_free(struct lull_declared *declared)
 {
     if (declared) {
         g_hash_table_unref(declared->names);
+        g_string_chunk_free(declared->own_names);
         g_free(declared);
     }
 }

@@ -5,6 +5,20 @@
 #include "cmd/live_list.h"
 #include "cmd/verb.h"
 
+bool lull_info_guest(const struct lull_session *session, uint32_t trace, uint32_t number,
+                     struct lull_info_guest *guest)
+{
+    const char **const parts[] = {&guest->name, &guest->trace_id, &guest->vcpu_tids};
+    static const char *const keys[] = {"name", "trace_id", "vcpu_tids"};
+    bool found = true;
+    for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++) {
+        g_autofree char *key = g_strdup_printf("guest_%u_%s", number, keys[i]);
+        *parts[i] = lull_session_environment(session, trace, key);
+        found = found && *parts[i];
+    }
+    return found;
+}
+
 static void collect(struct lull_info *info, bool with_events)
 {
     const uint32_t n_hosts = lull_session_host_count(info->session);
@@ -92,6 +106,10 @@ const struct lull_verb lull_verb_info = {
         "end and size; the events and packets that were lost, and when; and for each question "
         "that Lull knows whether the recorded events suffice for it, and which are missing.\n"
         "\n"
+        "Of recordings that 'lull record' made it says which command ran, how it ended, which "
+        "tracer "
+        "was taken and why.\n"
+        "\n"
         "With --events all events are counted by name. --begin, --end, --timerange, --cpu "
         "and --filter limit what is counted; the rest is about the whole trace. Times are those of "
         "each "
@@ -104,10 +122,15 @@ const struct lull_verb lull_verb_info = {
         "\n"
         " {\"version\": 1,\n"
         "  \"hosts\": [{\"name\", \"traces\", \"begin_ns\", \"end_ns\"}],\n"
+        "  \"recordings\": [{\"path\", \"host\", \"lull\", \"tracer\", \"reason\", \"purpose\",\n"
+        "      \"filtered\", \"command\": [word, …], \"pid\", \"exit_status\", \"signal\",\n"
+        "      \"begin_ns\", \"end_ns\", \"ended_by\", \"events\", \"lost_events\"}],\n"
         "  \"traces\": [{\"path\", \"host\", \"tracer\", \"domain\", \"kernel\", \"session\",\n"
         "      \"format\", \"clock\": {\"name\", \"frequency_hz\", \"offset_ns\"},\n"
         "      \"begin_ns\", \"end_ns\", \"duration_ns\",\n"
-        "      \"process\": {\"name\", \"pid\"}, \"directories\", \"streams\", \"packets\",\n"
+        "      \"process\": {\"name\", \"pid\"}, \"trace_id\", \"guest_of\",\n"
+        "      \"guests\": [{\"name\", \"trace_id\", \"vcpu_tids\": [tid, …]}], \"directories\", "
+        "\"streams\", \"packets\",\n"
         "      \"size_bytes\"}],\n"
         "  \"events\": [{\"host\", \"name\", \"count\"}],\n"
         "  \"lost\": {\"events\", \"packets\", \"intervals\": [{\"host\", \"path\",\n"
@@ -118,6 +141,11 @@ const struct lull_verb lull_verb_info = {
         "\n"
         "Times are nanoseconds since 1970 on the machine's own clock; begin, end and duration "
         "are null for a trace without packets, process for one that is not of one process alone. "
+        "\"recordings\" are the directories that 'lull record' has left, with what they say of "
+        "themselves; null is what one does not say, or what did not happen. "
+        "\"guests\" are virtual machines that were recorded with it, \"guest_of\" the trace_id of "
+        "the host whose clock the times were brought to; all ids are null if the recorder gave "
+        "none. "
         "\"events\" is null without --events, else "
         "sorted by count, largest first, then name and host. \"answer\" is \"yes\", \"partly\" "
         "or \"no\"; \"lacks\" lists for each missing kind of event the names any one of which "

@@ -20,8 +20,20 @@ static inline bool lull_info_shows(const struct lull_info *info, uint32_t host)
     return info->host < 0 || (uint32_t)info->host == host;
 }
 
+/* A virtual machine that the recorder of a trace traced too, as texts of the session. */
+struct lull_info_guest {
+    const char *name, *trace_id;
+    const char *vcpu_tids; /* of the host's threads that are its CPUs, with spaces between */
+};
+
+/* Guest `number` of a trace; false if there are not so many. */
+bool lull_info_guest(const struct lull_session *session, uint32_t trace, uint32_t number,
+                     struct lull_info_guest *guest);
+
 bool lull_info_print_text(const struct lull_info *info, const struct lull_view_style *style,
                           GError **error);
+/* The recordings of a host, lines for people, or "". Free with g_free(). */
+char *lull_info_recordings_text(const struct lull_info *info, uint32_t host, bool ascii);
 void lull_info_print_json(const struct lull_info *info);
 
 #endif

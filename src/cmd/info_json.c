@@ -4,6 +4,8 @@
 
 #include <json-c/json.h>
 
+#include <lull/recording.h>
+
 #include "analysis/event_counts.h"
 #include "cmd/info.h"
 
@@ -71,8 +73,30 @@ static struct json_object *json_hosts(const struct lull_info *info)
     return list;
 }
 
-static struct json_object *json_trace(const struct lull_info *info, const struct lull_trace *trace)
+static struct json_object *json_guests(const struct lull_info *info, uint32_t index)
 {
+    struct json_object *list = json_object_new_array();
+    struct lull_info_guest guest;
+    for (uint32_t i = 0; lull_info_guest(info->session, index, i, &guest); i++) {
+        struct json_object *object = json_object_new_object();
+        struct json_object *tids = json_object_new_array();
+        g_auto(GStrv) words = g_strsplit(guest.vcpu_tids, " ", -1);
+        for (char **word = words; *word; word++) {
+            json_object_array_add(tids, json_object_new_int64(g_ascii_strtoll(*word, NULL, 10)));
+        }
+        add_text(object, "name", guest.name);
+        add_text(object, "trace_id", guest.trace_id);
+        add(object, "vcpu_tids", tids);
+        json_object_array_add(list, object);
+    }
+    return list;
+}
+
+static struct json_object *json_trace(const struct lull_info *info, uint32_t index)
+{
+    const struct lull_trace *trace = lull_session_trace(info->session, index);
+    const char *id = lull_session_environment(info->session, index, "trace_id");
+    const char *host = lull_session_environment(info->session, index, "host_trace_id");
     struct json_object *object = json_object_new_object();
     struct json_object *clock = json_object_new_object();
     int64_t duration_ns;
@@ -102,6 +126,9 @@ static struct json_object *json_trace(const struct lull_info *info, const struct
     } else {
         add(object, "process", NULL);
     }
+    add(object, "trace_id", id ? json_text(id) : NULL);
+    add(object, "guest_of", host ? json_text(host) : NULL);
+    add(object, "guests", json_guests(info, index));
     add_number(object, "directories", trace->directory_count);
     add_number(object, "streams", trace->stream_count);
     add(object, "packets", json_object_new_uint64(trace->packet_count));
@@ -115,7 +142,59 @@ static struct json_object *json_traces(const struct lull_info *info)
     for (uint32_t i = 0; i < lull_session_trace_count(info->session); i++) {
         const struct lull_trace *trace = lull_session_trace(info->session, i);
         if (lull_info_shows(info, trace->host)) {
-            json_object_array_add(list, json_trace(info, trace));
+            json_object_array_add(list, json_trace(info, i));
+        }
+    }
+    return list;
+}
+
+/* null for what is not known: less than 0. */
+static void add_known(struct json_object *object, const char *key, int64_t number)
+{
+    add(object, key, number < 0 ? NULL : json_object_new_int64(number));
+}
+
+static struct json_object *json_command(const struct lull_recording_info *recording)
+{
+    if (!recording->command) {
+        return NULL;
+    }
+    struct json_object *list = json_object_new_array();
+    for (uint32_t i = 0; recording->command[i]; i++) {
+        json_object_array_add(list, json_text(recording->command[i]));
+    }
+    return list;
+}
+
+static struct json_object *json_recording(const struct lull_info *info,
+                                          const struct lull_recording_info *recording)
+{
+    struct json_object *object = json_object_new_object();
+    add_text(object, "path", recording->path);
+    add_text(object, "host", host_name(info, recording->host));
+    add_text(object, "lull", recording->program);
+    add_text(object, "tracer", recording->tracer);
+    add_text(object, "reason", recording->reason);
+    add_text(object, "purpose", recording->purpose);
+    add(object, "filtered", json_object_new_boolean(recording->is_filtered));
+    add(object, "command", json_command(recording));
+    add_known(object, "pid", recording->pid);
+    add_known(object, "exit_status", recording->exit_status);
+    add_known(object, "signal", recording->signal);
+    add_range(object, recording->begin_ns, recording->end_ns);
+    add_text(object, "ended_by", recording->ended_by);
+    add_known(object, "events", recording->events);
+    add_known(object, "lost_events", recording->lost_events);
+    return object;
+}
+
+static struct json_object *json_recordings(const struct lull_info *info)
+{
+    struct json_object *list = json_object_new_array();
+    for (uint32_t i = 0; i < lull_session_recording_count(info->session); i++) {
+        const struct lull_recording_info *recording = lull_session_recording(info->session, i);
+        if (lull_info_shows(info, recording->host)) {
+            json_object_array_add(list, json_recording(info, recording));
         }
     }
     return list;
@@ -234,6 +313,7 @@ void lull_info_print_json(const struct lull_info *info)
     struct json_object *root = json_object_new_object();
     add_number(root, "version", 1);
     add(root, "hosts", json_hosts(info));
+    add(root, "recordings", json_recordings(info));
     add(root, "traces", json_traces(info));
     add(root, "events", json_events(info));
     add(root, "lost", json_lost(info));

@@ -94,8 +94,21 @@ static void print_times(const struct lull_trace *trace, bool is_local)
     }
 }
 
-static void print_trace(const struct lull_trace *trace, const struct lull_view_style *style)
+/* The virtual machines that were recorded at the same time. */
+static void print_guests(const struct lull_session *session, uint32_t index, bool ascii)
 {
+    struct lull_info_guest guest;
+    for (uint32_t i = 0; lull_info_guest(session, index, i, &guest); i++) {
+        g_autofree char *name = lull_clean_text(guest.name, ascii);
+        print_field("guest", "%s, which is trace %s; its CPUs are the threads %s", name,
+                    guest.trace_id, guest.vcpu_tids);
+    }
+}
+
+static void print_trace(const struct lull_info *info, uint32_t index,
+                        const struct lull_view_style *style)
+{
+    const struct lull_trace *trace = lull_session_trace(info->session, index);
     const bool ascii = !style->unicode;
     g_autofree char *path = lull_clean_text(trace->path, ascii);
     char size[32];
@@ -113,6 +126,11 @@ static void print_trace(const struct lull_trace *trace, const struct lull_view_s
     }
     print_clock(trace, style);
     print_times(trace, style->local_time);
+    const char *host = lull_session_environment(info->session, index, "host_trace_id");
+    if (host) {
+        print_field("guest of", "trace %s, whose clock its times are on", host);
+    }
+    print_guests(info->session, index, ascii);
     print_field("size", "%s in %" PRIu32 " stream%s, %" PRIu64 " packet%s", size,
                 trace->stream_count, plural(trace->stream_count), trace->packet_count,
                 plural(trace->packet_count));
@@ -182,6 +200,8 @@ static void print_host(const struct lull_info *info, uint32_t host,
         lull_clean_text(lull_session_host(info->session, host)->name, !style->unicode);
     g_autofree char *heading = g_strdup_printf("Host %s", name);
     print_heading(style, heading);
+    g_autofree char *recordings = lull_info_recordings_text(info, host, !style->unicode);
+    fputs(recordings, stdout);
     bool is_first = true;
     for (uint32_t i = 0; i < lull_session_trace_count(info->session); i++) {
         const struct lull_trace *trace = lull_session_trace(info->session, i);
@@ -189,7 +209,7 @@ static void print_host(const struct lull_info *info, uint32_t host,
             if (!is_first) {
                 putchar('\n');
             }
-            print_trace(trace, style);
+            print_trace(info, i, style);
             is_first = false;
         }
     }

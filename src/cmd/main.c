@@ -13,6 +13,7 @@
 #include "cmd/dropin.h"
 #include "cmd/help.h"
 #include "cmd/options.h"
+#include "record/last.h"
 
 enum { EXIT_DONE = 0, EXIT_BAD_INPUT = 1, EXIT_USAGE = 2 };
 
@@ -139,7 +140,19 @@ static void allow_many_files(void)
     }
 }
 
-static int run_parsed(const struct lull_verb *verb, const struct lull_args *args, GError **error)
+/* A verb that is given no trace takes the last recording, if there is one. */
+static void add_last_recording(const struct lull_verb *verb, struct lull_args *args)
+{
+    uint32_t n_traces;
+    lull_args_rest(args, &n_traces);
+    char *last = n_traces == 0 && !verb->is_dropin ? lull_last_get() : NULL;
+    if (last) {
+        fprintf(stderr, "lull: no trace given; this is the last recording, %s\n", last);
+        lull_args_add_rest(args, last);
+    }
+}
+
+static int run_parsed(const struct lull_verb *verb, struct lull_args *args, GError **error)
 {
     if (lull_args_flag(args, "help")) {
         show_help(stdout, verb, lull_args_text(args, "color"));
@@ -147,6 +160,7 @@ static int run_parsed(const struct lull_verb *verb, const struct lull_args *args
     }
     if (!verb->rest_is_command) {
         allow_many_files();
+        add_last_recording(verb, args);
     }
     return verb->run(args, error);
 }

@@ -20,6 +20,7 @@ struct lull_args {
     struct value *values;
     uint32_t n_values;
     GPtrArray *rest;
+    GPtrArray *added; /* words of rest that are ours */
 };
 
 /* Every verb takes these without listing them. */
@@ -259,6 +260,7 @@ struct lull_args *lull_args_parse(const struct lull_verb *verb, int argc, char *
     struct lull_args *args = g_new0(struct lull_args, 1);
     args->verb = verb;
     args->rest = g_ptr_array_new();
+    args->added = g_ptr_array_new_with_free_func(g_free);
     uint32_t n_own;
     g_autofree const struct lull_option **options =
         lull_verb_options(verb, &args->n_values, &n_own);
@@ -275,6 +277,12 @@ struct lull_args *lull_args_parse(const struct lull_verb *verb, int argc, char *
     return args;
 }
 
+void lull_args_add_rest(struct lull_args *args, char *word)
+{
+    g_ptr_array_add(args->added, word);
+    g_ptr_array_add(args->rest, word);
+}
+
 void lull_args_free(struct lull_args *args)
 {
     if (args) {
@@ -283,6 +291,7 @@ void lull_args_free(struct lull_args *args)
         }
         g_free(args->values);
         g_ptr_array_unref(args->rest);
+        g_ptr_array_unref(args->added);
         g_free(args);
     }
 }

@@ -10,6 +10,8 @@
  * result. LULL_ERROR_USAGE on anything else than the verb takes. Free with lull_args_free(). */
 struct lull_args *lull_args_parse(const struct lull_verb *verb, int argc, char *const *argv,
                                   GError **error);
+/* Adds a word to lull_args_rest(), and takes it. */
+void lull_args_add_rest(struct lull_args *args, char *word);
 void lull_args_free(struct lull_args *args);
 
 const struct lull_verb *lull_args_verb(const struct lull_args *args);

@@ -129,6 +129,13 @@ static void tell_result(const struct lull_recorder *recorder)
             recording->command ? "lull critpath" : "lull info, or lull stats");
 }
 
+static void tell_waiting(const struct lull_recorder *recorder)
+{
+    if (lull_recorder_has_command(recorder)) {
+        fputs("lull: the command still runs; waiting for its end\n", stderr);
+    }
+}
+
 /* The status of the command, as a shell has it. */
 static int finish_command(struct lull_recorder *recorder)
 {
@@ -136,9 +143,7 @@ static int finish_command(struct lull_recorder *recorder)
     if (!recording->command) {
         return 0;
     }
-    if (!recording->has_ended) {
-        fprintf(stderr, "lull: the command still runs; waiting for its end\n");
-    }
+    tell_waiting(recorder);
     const int status = lull_recorder_wait(recorder);
     return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
@@ -158,6 +163,12 @@ static int run_recorder(struct lull_recorder *recorder, GError **error)
         return finish_command(recorder);
     }
     const int why = lull_recorder_exec_errno(recorder);
+    if (lull_recorder_has_command(recorder)) {
+        fprintf(stderr, "lull record: %s\n", (*error)->message); /* at once, not after the wait */
+        g_clear_error(error);
+        tell_waiting(recorder);
+        lull_recorder_wait(recorder);
+    }
     return why == 0 ? 1 : why == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
 
@@ -249,7 +260,8 @@ const struct lull_verb lull_verb_record = {
         "\n"
         "The whole machine is recorded, because the reason of a wait may be anywhere; with --only "
         "or --pid no more than some processes, which is less to read, but leaves waits for others "
-        "unexplained.\n"
+        "unexplained. LTTng cannot follow a process to what it starts, so then another tracer is "
+        "taken.\n"
         "\n"
         "Everything goes to one directory, which can be analysed on any machine (RECORDING.md in "
         "the documentation describes it), and belongs to you. It is called DIR.part until it is "
@@ -260,8 +272,10 @@ const struct lull_verb lull_verb_record = {
         "gets the signal too. A second ends Lull, and the recording is gone. "
         "Whatever ends Lull, tracing ends: if it is killed with SIGKILL, a helper process removes "
         "what was set up, and if that is killed too, the next 'lull record' does it. The tracer's "
-        "settings for others are not touched: ftrace is used in an instance of its own, whose name "
-        "begins with lull-.",
+        "settings for others are not touched: ftrace is used in an instance of its own, and LTTng "
+        "in "
+        "a session of its own, whose names begin with lull-. If no session daemon of LTTng runs, "
+        "root's lull starts one; it ends with the recording, and unloads its modules.",
     .output = NULL,
     .options = options,
     .common = common,

@@ -159,7 +159,7 @@ GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_
         int64_t until =
             i + 1 < notes->switches.count ? notes->switches.items[i + 1].time_ns : hop->end_ns;
         int64_t ns = MIN(until, hop->end_ns) - MAX(note->time_ns, hop->begin_ns);
-        if (ns > 0 && note->task != hop->line)
+        if (ns > 0 && note->task != hop->line && !note->is_unknown)
             add_share(shares, note->task, ns);
     }
     g_array_sort(shares, longest_first);

@@ -102,7 +102,8 @@ static struct cpu_notes *notes_of(struct lull_execgraph *eg, uint32_t host, int3
 static void on_switched(void *user, const struct lull_switch_fact *fact)
 {
     struct cpu_notes *notes = notes_of(user, fact->host, fact->cpu);
-    lull_vec_push(&notes->switches, (struct switch_note){fact->time_ns, fact->task});
+    lull_vec_push(&notes->switches,
+                  (struct switch_note){fact->time_ns, fact->task, fact->is_unknown});
 }
 
 static void on_interrupt(void *user, const struct lull_interrupt_fact *fact)

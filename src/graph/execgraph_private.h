@@ -26,7 +26,8 @@ struct packet_note {
 
 struct switch_note {
     int64_t time_ns;
-    uint32_t task; /* LULL_NONE: idle */
+    uint32_t task; /* LULL_NONE: idle, or is_unknown */
+    bool is_unknown;
 };
 
 struct interrupt_note {

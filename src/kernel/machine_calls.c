@@ -6,25 +6,28 @@
 #include <string.h>
 
 /* What all events of system calls begin with is read as one. */
+#define SAME(event, field)                                                                         \
+    _Static_assert(offsetof(struct lull_ev_##event, field) ==                                      \
+                           offsetof(struct lull_ev_io_exit, field) &&                              \
+                       LULL_FIELD_##event##_##field == (int)LULL_FIELD_io_exit_##field,            \
+                   "events of calls begin with the same fields")
 #define SAME_COMMON(event)                                                                         \
-    _Static_assert(                                                                                \
-        offsetof(struct lull_ev_##event, ret) == offsetof(struct lull_ev_syscall_exit, ret) &&     \
-            offsetof(struct lull_ev_##event, context_tid) ==                                       \
-                offsetof(struct lull_ev_syscall_exit, context_tid) &&                              \
-            LULL_FIELD_##event##_context_tid == (int)LULL_FIELD_syscall_exit_context_tid,          \
-        "events of calls begin with the same fields")
+    SAME(event, number);                                                                           \
+    SAME(event, context_tid);                                                                      \
+    SAME(event, ret)
+SAME(told_entry, number);
+SAME(told_entry, context_tid);
+SAME(told_exit, number);
+SAME(told_exit, context_tid);
 SAME_COMMON(syscall_entry);
+SAME_COMMON(syscall_exit);
 SAME_COMMON(raw_entry);
+SAME_COMMON(raw_exit);
 SAME_COMMON(futex_entry);
 SAME_COMMON(io_entry);
-SAME_COMMON(io_exit);
-#define SAME_PID(event)                                                                            \
-    _Static_assert(offsetof(struct lull_ev_##event, context_pid) ==                                \
-                           offsetof(struct lull_ev_io_exit, context_pid) &&                        \
-                       LULL_FIELD_##event##_context_pid == (int)LULL_FIELD_io_exit_context_pid,    \
-                   "events of descriptors' calls begin with the same fields")
-SAME_PID(raw_entry);
-SAME_PID(io_entry);
+SAME(raw_entry, context_pid);
+SAME(raw_exit, context_pid);
+SAME(io_entry, context_pid);
 
 #define HAS(field) LULL_HAS(ev, syscall_exit, field)
 
@@ -248,10 +251,12 @@ static bool begin_again(struct lull_model *model, struct call *call, struct call
     if (call->told & told || !is_same(call->name.label, call->number, name, number_of(event)))
         return false;
     call->told |= told;
-    if (told == CALL_TOLD_NAME) {
-        call->name = name;
+    if (told == CALL_TOLD_NUMBER)
+        return true;
+    call->name = name;
+    model->tasks.items[call->task].syscall = name.label;
+    if (id == LULL_EVENT_io_entry || id == LULL_EVENT_futex_entry) {
         call->args.have = 0;
-        model->tasks.items[call->task].syscall = name.label;
         call_take(model, call_class, call, id, event);
     }
     return true;
@@ -350,7 +355,8 @@ static uint32_t task_of(struct lull_model *model, struct machine *machine, int32
 
 static bool is_exit(enum lull_event_id id)
 {
-    return id == LULL_EVENT_syscall_exit || id == LULL_EVENT_io_exit;
+    return id == LULL_EVENT_named_exit || id == LULL_EVENT_told_exit ||
+           id == LULL_EVENT_syscall_exit || id == LULL_EVENT_io_exit || id == LULL_EVENT_raw_exit;
 }
 
 /* All that states of tasks need: the name of the call that a task is in. */
@@ -364,12 +370,14 @@ static void name_only(struct lull_model *model, struct machine *machine, int32_t
     uint32_t task = machine->cpus.items[c].task;
     if (task == LULL_NONE)
         return;
-    const struct call_class *call_class = class_of(model, event_class);
     uint32_t name = LULL_NONE;
-    if (!is_exit(id))
-        name = name_of_begin(model, machine, task, call_class, event).label;
-    else if (call_class->name == LULL_NONE)
+    bool is_end = is_exit(id);
+    if (id == LULL_EVENT_raw_exit || id == LULL_EVENT_told_exit)
+        is_end = !class_of(model, event_class)->is_entry;
+    if (id == LULL_EVENT_raw_exit && is_end)
         learn_bits(model, machine, task, ev);
+    if (!is_end)
+        name = name_of_begin(model, machine, task, class_of(model, event_class), event).label;
     model->tasks.items[task].syscall = name;
 }
 
@@ -392,7 +400,8 @@ void calls_event(struct lull_model *model, struct machine *machine, int32_t c, i
     if (task == LULL_NONE || model->tasks.items[task].is_idle)
         return;
     const struct call_class *call_class = class_of(model, event_class);
-    if (id == LULL_EVENT_io_entry || id == LULL_EVENT_io_exit || id == LULL_EVENT_raw_entry)
+    if (id == LULL_EVENT_io_entry || id == LULL_EVENT_io_exit || id == LULL_EVENT_raw_entry ||
+        id == LULL_EVENT_raw_exit)
         learn_pid(&model->tasks.items[task], event);
     if (is_exit(id) && !call_class->is_entry)
         end(model, machine, task, c, t, call_class, id, event);

@@ -329,16 +329,26 @@ enum irq_context irq_context_of(bool is_told, int64_t flags)
                                                : IRQ_NONE;
 }
 
+/* What an interrupt that is not recorded is about is not known; but it can end a sleep only if it
+ * is the timer's. */
+static void classify_unseen(const struct lull_model *model, const struct task *task,
+                            enum irq_context context, struct lull_wakeup *wakeup)
+{
+    bool sleeps = task->syscall != LULL_NONE &&
+                  g_str_has_suffix(model->labels.items[task->syscall], "nanosleep");
+    wakeup->cause = sleeps ? LULL_CAUSE_TIMER : LULL_CAUSE_IRQ;
+    wakeup->label = model->fixed_labels[context == IRQ_HARD ? LABEL_HARD : LABEL_SOFT].label;
+}
+
 void irq_classify(const struct lull_model *model, const struct machine *machine, struct cpu *cpu,
-                  enum irq_context context, struct lull_wakeup *wakeup)
+                  const struct task *task, enum irq_context context, struct lull_wakeup *wakeup)
 {
     if (cpu->n_frames > 0) {
         classify_interrupt(model, cpu, wakeup);
     } else if (context != IRQ_NONE && classify_unseen_softirq(model, machine, cpu, wakeup)) {
         return;
     } else if (context == IRQ_HARD || context == IRQ_SOFT) {
-        wakeup->cause = LULL_CAUSE_IRQ;
-        wakeup->label = model->fixed_labels[context == IRQ_HARD ? LABEL_HARD : LABEL_SOFT].label;
+        classify_unseen(model, task, context, wakeup);
     } else if (cpu->task == LULL_NONE) {
         wakeup->cause = LULL_CAUSE_UNKNOWN;
     } else if (!model->tasks.items[cpu->task].is_idle) {

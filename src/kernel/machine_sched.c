@@ -379,7 +379,7 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
     }
 
     struct lull_wakeup wakeup = unknown_wakeup(t);
-    irq_classify(model, machine, &machine->cpus.items[c], context, &wakeup);
+    irq_classify(model, machine, &machine->cpus.items[c], task, context, &wakeup);
     if (wakeup.task == number) /* a task does not wake itself; it was someone we do not know */
         wakeup = unknown_wakeup(t);
     if (task->state == LULL_STATE_RUNNING) {

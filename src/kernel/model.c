@@ -353,6 +353,11 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
     switch (id) {
     case LULL_EVENT_syscall_entry:
     case LULL_EVENT_syscall_exit:
+    case LULL_EVENT_told_entry:
+    case LULL_EVENT_told_exit:
+    case LULL_EVENT_named_entry:
+    case LULL_EVENT_named_exit:
+    case LULL_EVENT_raw_exit:
     case LULL_EVENT_raw_entry:
     case LULL_EVENT_futex_entry:
     case LULL_EVENT_io_entry:

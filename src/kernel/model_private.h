@@ -366,9 +366,9 @@ bool irq_is_active(const struct cpu *cpu);
 enum irq_context { IRQ_NOT_TOLD, IRQ_NONE, IRQ_HARD, IRQ_SOFT };
 /* From the flags of ftrace and perf. */
 enum irq_context irq_context_of(bool is_told, int64_t flags);
-/* The cause that a wake-up on this CPU has. */
+/* The cause that a wake-up of the task on this CPU has. */
 void irq_classify(const struct lull_model *model, const struct machine *machine, struct cpu *cpu,
-                  enum irq_context context, struct lull_wakeup *wakeup);
+                  const struct task *task, enum irq_context context, struct lull_wakeup *wakeup);
 /* What a handler stands for, when something other than a wake-up happens in it. */
 enum lull_cause irq_frame_cause(const struct lull_model *model, const struct frame *frame);
 

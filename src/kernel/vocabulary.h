@@ -59,7 +59,6 @@ enum lull_event_group {
     /* What the execution graph needs. */
     LULL_GROUP_GRAPH = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_NET |
                        LULL_GROUP_BLOCK | LULL_GROUP_CALLNAMES | LULL_GROUP_STACKS,
-    LULL_GROUP_CALLEDGES = LULL_GROUP_SYSCALL | LULL_GROUP_CALLNAMES,
     /* Calls that tell numbers only, which are few but with tracers that tell no other. */
     LULL_GROUP_CALLNUMBERS =
         LULL_GROUP_SYSCALL | LULL_GROUP_IO | LULL_GROUP_FUTEX | LULL_GROUP_CALLNAMES,

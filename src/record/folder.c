@@ -13,7 +13,9 @@
 #define DEPTH 4
 #define MOST_OF_NAME 40
 
-/* Says that the directory is a recording in work, as long as somebody holds its lock. */
+/* What a recording tells is for its owner: the directory is closed to others.
+ *
+ * The mark says that the directory is a recording in work, as long as somebody holds its lock. */
 static const char mark[] = ".lull-recording";
 
 /* "lull-make-20261121-145500", of the basename of a command. */
@@ -84,20 +86,23 @@ static void choose_paths(struct lull_folder *folder, const char *command)
     }
 }
 
-bool lull_folder_make(struct lull_folder *folder, const char *output, const char *command,
-                      GError **error)
+void lull_folder_init(struct lull_folder *folder, const char *output, const char *command)
 {
     *folder = (struct lull_folder){.lock = -1};
     if (output) {
         set_paths(folder, output);
-        remove_left(folder->part);
     } else {
         choose_paths(folder, command);
     }
+}
+
+bool lull_folder_make(struct lull_folder *folder, GError **error)
+{
+    remove_left(folder->part);
     if (is_there(folder->path)) {
         return fail(folder->path, "is there already; name a directory that is to be made", error);
     }
-    if (mkdir(folder->part, 0777) != 0) {
+    if (mkdir(folder->part, 0700) != 0) {
         return fail(folder->part,
                     errno == EEXIST ? "is there already: another recording is at work, or somebody "
                                       "else made it; remove it if none is"
@@ -105,6 +110,11 @@ bool lull_folder_make(struct lull_folder *folder, const char *output, const char
                     error);
     }
     folder->is_made = true;
+    return true;
+}
+
+bool lull_folder_mark(struct lull_folder *folder, GError **error)
+{
     folder->lock = lock_mark(folder->part, O_RDWR | O_CREAT | O_EXCL);
     return folder->lock >= 0 || fail(folder->part, g_strerror(errno), error);
 }

@@ -10,10 +10,13 @@ struct lull_folder {
     bool is_made;
 };
 
-/* Makes the directory. Without `output` it is called after the command (NULL: none) and the time,
- * in the working directory. What a killed recorder has left under that name is removed. */
-bool lull_folder_make(struct lull_folder *folder, const char *output, const char *command,
-                      GError **error);
+/* Chooses the names. Without `output` it is called after the command (NULL: none) and the time, in
+ * the working directory. */
+void lull_folder_init(struct lull_folder *folder, const char *output, const char *command);
+/* Makes the directory. What a killed recorder has left under that name is removed before. */
+bool lull_folder_make(struct lull_folder *folder, GError **error);
+/* From now on the directory is known to be a recording in work. */
+bool lull_folder_mark(struct lull_folder *folder, GError **error);
 /* Gives it to the invoker, and its name. */
 bool lull_folder_publish(struct lull_folder *folder, const struct lull_invoker *invoker,
                          GError **error);

@@ -18,6 +18,7 @@
 
 /* A message is a letter, what it is about, and a NUL. */
 enum message {
+    MESSAGE_PATH = 'p',
     MESSAGE_DIRECTORY = 'd',
     MESSAGE_TRACER = 't', /* number of its kind, a space, the name */
     MESSAGE_END = 'e',
@@ -26,18 +27,29 @@ enum message {
 /* ---- in the guard ---- */
 
 struct told {
-    char *directory, *tracer;
+    char *path, *directory, *tracer;
     bool has_ended;
 };
 
 static void take(struct told *told, const char *message)
 {
-    if (message[0] == MESSAGE_END) {
-        told->has_ended = true;
-    } else {
-        char **text = message[0] == MESSAGE_DIRECTORY ? &told->directory : &told->tracer;
+    char **text = message[0] == MESSAGE_PATH        ? &told->path
+                  : message[0] == MESSAGE_DIRECTORY ? &told->directory
+                  : message[0] == MESSAGE_TRACER    ? &told->tracer
+                                                    : NULL;
+    if (text) {
         g_free(*text);
         *text = g_strdup(message + 1);
+    }
+    told->has_ended |= message[0] == MESSAGE_END;
+}
+
+/* A process that was killed closes its files one after the other, ours among the first. Only then
+ * it ceases to be our parent. */
+static void wait_for_death(pid_t recorder)
+{
+    for (unsigned i = 0; i < 10000 && getppid() == recorder; i++) {
+        g_usleep(1000);
     }
 }
 
@@ -55,10 +67,12 @@ static void clean(const struct told *told)
     }
     if (told->directory) {
         lull_tree_remove_busy(told->directory, DEPTH);
+    } else if (told->path) {
+        rmdir(told->path);
     }
 }
 
-static void serve(int fd)
+static void serve(int fd, pid_t recorder)
 {
     struct told told = {NULL};
     g_autoptr(GString) message = g_string_new(NULL);
@@ -73,6 +87,7 @@ static void serve(int fd)
         }
     }
     if (!told.has_ended) {
+        wait_for_death(recorder);
         clean(&told);
     }
 }
@@ -97,6 +112,7 @@ static void leave(int fd)
 
 bool lull_guard_begin(struct lull_guard *guard, GError **error)
 {
+    const pid_t recorder = getpid();
     int ends[2];
     guard->pipe = -1;
     if (pipe2(ends, O_CLOEXEC) != 0 || (guard->pid = fork()) < 0) {
@@ -106,7 +122,7 @@ bool lull_guard_begin(struct lull_guard *guard, GError **error)
     }
     if (guard->pid == 0) {
         leave(ends[0]);
-        serve(3);
+        serve(3, recorder);
         _exit(0);
     }
     close(ends[0]);
@@ -127,6 +143,11 @@ static void tell(const struct lull_guard *guard, enum message letter, const char
             break;
         }
     }
+}
+
+void lull_guard_tell_path(const struct lull_guard *guard, const char *path)
+{
+    tell(guard, MESSAGE_PATH, path);
 }
 
 void lull_guard_tell_directory(const struct lull_guard *guard, const char *path)

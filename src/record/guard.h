@@ -12,6 +12,8 @@ struct lull_guard {
 
 /* Forks it, so it has to come before threads. */
 bool lull_guard_begin(struct lull_guard *guard, GError **error);
+/* The directory is about to be made: it is to be removed if it is empty. */
+void lull_guard_tell_path(const struct lull_guard *guard, const char *path);
 /* From now on the directory is to be removed, and what the tracer has set up; each replaces what
  * was told before. */
 void lull_guard_tell_directory(const struct lull_guard *guard, const char *path);

@@ -5,11 +5,14 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "record/tasks.h"
+
 struct perfrec_tracer {
     struct lull_tracer base;
     const struct lull_tracer_request *request;
     struct perfrec_classes classes;
     struct perfrec_open open;
+    struct perfrec_filter *filter; /* NULL: all tasks */
     struct perfrec_file file;
     struct perfrec_pump *pump;
 };
@@ -55,6 +58,7 @@ static void perf_free(struct lull_tracer *tracer)
         perfrec_pump_stop(perf->pump, NULL, NULL);
     if (perf->open.fds)
         perfrec_open_clear(&perf->open);
+    perfrec_filter_free(perf->filter);
     perfrec_file_clear(&perf->file);
     perfrec_classes_clear(&perf->classes);
     g_free((gpointer)perf->base.events);
@@ -73,14 +77,43 @@ static const char *const *names_of(const struct perfrec_classes *classes)
     return (const char *const *)g_ptr_array_free(names, FALSE);
 }
 
+/* All threads of the process. */
+static bool perf_follow(struct lull_tracer *tracer, pid_t pid, GError **error)
+{
+    struct perfrec_tracer *perf = of(tracer);
+    GArray *tids = lull_tasks_of(pid, error);
+    if (!tids)
+        return false;
+    for (guint i = 0; i < tids->len; i++) {
+        if (perf->pump)
+            perfrec_pump_follow(perf->pump, g_array_index(tids, pid_t, i));
+        else
+            perfrec_filter_follow(perf->filter, g_array_index(tids, pid_t, i));
+    }
+    g_array_free(tids, TRUE);
+    return true;
+}
+
+static bool set_up_filter(struct perfrec_tracer *perf, GError **error)
+{
+    if (!perf->request->is_filtered)
+        return true;
+    perf->filter = perfrec_filter_new(&perf->classes, error);
+    bool is_good = perf->filter != NULL;
+    for (uint32_t i = 0; is_good && i < perf->request->n_pids; i++)
+        is_good = perf_follow(&perf->base, perf->request->pids[i], error);
+    return is_good;
+}
+
 static struct lull_tracer *perf_set_up(const struct lull_tracer_request *request, GError **error)
 {
     struct perfrec_tracer *perf = g_new0(struct perfrec_tracer, 1);
     perf->base.kind = &lull_tracer_perf;
     perf->request = request;
     if (!perfrec_classes_make(&perf->classes, request, error) ||
-        !perfrec_open_machine(&perf->open, &perf->classes, request, error) ||
-        !perfrec_file_create(&perf->file, request->dir, error)) {
+        !perfrec_open_all(&perf->open, &perf->classes, request, error) ||
+        !set_up_filter(perf, error) ||
+        (!request->is_snapshot && !perfrec_file_create(&perf->file, request->dir, error))) {
         perf_free(&perf->base);
         return NULL;
     }
@@ -91,15 +124,56 @@ static struct lull_tracer *perf_set_up(const struct lull_tracer_request *request
 static bool perf_start(struct lull_tracer *tracer, GError **error)
 {
     struct perfrec_tracer *perf = of(tracer);
-    perf->pump = perfrec_pump_start(perf->open.rings, perf->open.n_rings, &perf->file, error);
+    if (perf->request->is_snapshot)
+        return perfrec_open_enable(&perf->open, true, error);
+    perf->pump = perfrec_pump_start(&perf->open, perf->filter, &perf->file, error);
     /* The pump is a task too, and does not touch the file before there are events. */
-    return perf->pump && perfrec_tasks_append(&perf->file, error) &&
+    return perf->pump && perfrec_tasks_append(&perf->file, perf->filter, error) &&
            perfrec_open_enable(&perf->open, true, error);
 }
 
 static bool perf_check(struct lull_tracer *tracer, GError **error)
 {
-    return perfrec_pump_check(of(tracer)->pump, error);
+    struct perfrec_pump *pump = of(tracer)->pump;
+    return !pump || perfrec_pump_check(pump, error);
+}
+
+static struct lull_tracer_result result_of(const struct perfrec_tally *tally,
+                                           const struct perfrec_file *file)
+{
+    return (struct lull_tracer_result){.events = tally->samples,
+                                       .bytes = file->at,
+                                       .lost_events = tally->lost,
+                                       .has_events = true};
+}
+
+static bool perf_snapshot(struct lull_tracer *tracer, const char *dir,
+                          struct lull_tracer_result *result, GError **error)
+{
+    struct perfrec_tracer *perf = of(tracer);
+    struct perfrec_tally tally = {.samples = 0};
+    struct perfrec_file file;
+    if (!perfrec_file_create(&file, dir, error))
+        return false;
+    bool is_good =
+        perfrec_snapshot(&perf->open, perf->filter, &file, &tally, error) &&
+        perfrec_file_finish(&file, &perf->classes, &tally, perf->request->epoch_offset_ns, error);
+    if (is_good)
+        *result = result_of(&tally, &file);
+    perfrec_file_clear(&file);
+    return is_good;
+}
+
+/* Completes the file of what was carried. */
+static bool finish(struct perfrec_tracer *perf, struct perfrec_tally *tally, GError **error)
+{
+    uint64_t lost = perfrec_open_lost(&perf->open);
+    if (lost > tally->lost &&
+        !perfrec_file_append_lost(&perf->file, lost - tally->lost, tally->last_ns, error))
+        return false;
+    tally->lost = MAX(lost, tally->lost);
+    return perfrec_file_finish(&perf->file, &perf->classes, tally, perf->request->epoch_offset_ns,
+                               error);
 }
 
 static bool perf_stop(struct lull_tracer *tracer, struct lull_tracer_result *result, GError **error)
@@ -107,16 +181,15 @@ static bool perf_stop(struct lull_tracer *tracer, struct lull_tracer_result *res
     struct perfrec_tracer *perf = of(tracer);
     struct perfrec_tally tally;
     bool is_stopped = perfrec_open_enable(&perf->open, false, error);
+    if (perf->request->is_snapshot) {
+        *result = (struct lull_tracer_result){.events = 0};
+        return is_stopped;
+    }
     bool is_whole = perfrec_pump_stop(perf->pump, &tally, is_stopped ? error : NULL);
     perf->pump = NULL;
-    if (!is_stopped || !is_whole ||
-        !perfrec_file_finish(&perf->file, &perf->classes, &tally, perf->request->epoch_offset_ns,
-                             error))
+    if (!is_stopped || !is_whole || !finish(perf, &tally, error))
         return false;
-    *result = (struct lull_tracer_result){.events = tally.samples,
-                                          .bytes = perf->file.at,
-                                          .lost_events = tally.lost,
-                                          .has_events = true};
+    *result = result_of(&tally, &perf->file);
     return true;
 }
 
@@ -126,8 +199,10 @@ const struct lull_tracer_kind lull_tracer_perf = {
     .needs_state = true,
     .missing = perf_missing,
     .set_up = perf_set_up,
+    .follow = perf_follow,
     .start = perf_start,
     .check = perf_check,
+    .snapshot = perf_snapshot,
     .stop = perf_stop,
     .free = perf_free,
 };

@@ -8,10 +8,13 @@
 /* Identifier, task, time and CPU come with each record; what a tracepoint says is raw data. */
 #define EVERYWHERE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
-static struct perfrec_class *add(GArray *all, enum perfrec_scope scope, char *name, uint32_t type,
-                                 uint64_t config, const struct lull_tracer_request *request)
+/* PERF_FORMAT_LOST, which some headers do not have yet. */
+#define FORMAT_LOST (1 << 4)
+
+static struct perfrec_class *add(GArray *all, char *name, uint32_t type, uint64_t config,
+                                 const struct lull_tracer_request *request)
 {
-    struct perfrec_class class = {.scope = scope, .name = name};
+    struct perfrec_class class = {.name = name};
     struct perf_event_attr *attr = &class.attr;
     attr->size = sizeof *attr;
     attr->type = type;
@@ -19,6 +22,7 @@ static struct perfrec_class *add(GArray *all, enum perfrec_scope scope, char *na
     attr->sample_period = 1;
     attr->sample_type = EVERYWHERE;
     attr->sample_id_all = 1;
+    attr->read_format = FORMAT_LOST;
     attr->use_clockid = 1;
     attr->clockid = CLOCK_MONOTONIC;
     attr->write_backward = request->is_snapshot;
@@ -27,14 +31,17 @@ static struct perfrec_class *add(GArray *all, enum perfrec_scope scope, char *na
     return &g_array_index(all, struct perfrec_class, all->len - 1);
 }
 
-static void add_leader(GArray *all, enum perfrec_scope scope,
-                       const struct lull_tracer_request *request)
+/* Measures nothing; reports what tasks do that is no tracepoint. */
+static void add_leader(GArray *all, const struct lull_tracer_request *request)
 {
-    struct perf_event_attr *attr =
-        &add(all, scope, g_strdup("dummy"), PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, request)->attr;
+    struct perfrec_class *class =
+        add(all, g_strdup("dummy"), PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, request);
+    struct perf_event_attr *attr = &class->attr;
     attr->disabled = 1;
     attr->comm = attr->comm_exec = attr->task = 1;
     attr->mmap = attr->mmap2 = 1;
+    attr->watermark = 1;
+    attr->wakeup_watermark = (uint32_t)MIN(perfrec_buffer_bytes(request) / 4, UINT32_MAX);
 }
 
 /* A sample that wakes its reader raises this interrupt, so the kernel refuses to sample its end
@@ -60,9 +67,8 @@ static bool add_tracepoint(GArray *all, const struct lull_purpose_event *event,
             g_propagate_error(error, why);
         return is_absent;
     }
-    struct perfrec_class *class =
-        add(all, PERFREC_MACHINE, g_strdup_printf("%s:%s", event->system, event->name),
-            PERF_TYPE_TRACEPOINT, id, request);
+    struct perfrec_class *class = add(all, g_strdup_printf("%s:%s", event->system, event->name),
+                                      PERF_TYPE_TRACEPOINT, id, request);
     class->attr.sample_type |= PERF_SAMPLE_RAW;
     return true;
 }
@@ -71,7 +77,7 @@ bool perfrec_classes_make(struct perfrec_classes *classes,
                           const struct lull_tracer_request *request, GError **error)
 {
     GArray *all = g_array_new(FALSE, TRUE, sizeof(struct perfrec_class));
-    add_leader(all, PERFREC_MACHINE, request);
+    add_leader(all, request);
     bool is_good = true;
     for (uint32_t i = 0; is_good && i < lull_purpose_n_events; i++) {
         const struct lull_purpose_event *event = &lull_purpose_events[i];

@@ -36,7 +36,7 @@ bool perfrec_file_create(struct perfrec_file *file, const char *dir, GError **er
     file->at = 0;
     file->fd = open(file->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (file->fd < 0) {
-        fail(file, "be created", error);
+        fail(file, "create it", error);
         g_free(file->path);
         file->path = NULL;
         return false;
@@ -80,6 +80,20 @@ bool perfrec_file_append(struct perfrec_file *file, const struct iovec *parts, u
 bool perfrec_file_append_round(struct perfrec_file *file, GError **error)
 {
     struct perf_event_header record = {.type = RECORD_FINISHED_ROUND, .size = sizeof record};
+    struct iovec part = {&record, sizeof record};
+    return perfrec_file_append(file, &part, 1, error);
+}
+
+bool perfrec_file_append_lost(struct perfrec_file *file, uint64_t lost, uint64_t time_ns,
+                              GError **error)
+{
+    /* As sample_type says: process and task, time, CPU, identifier. */
+    struct {
+        struct perf_event_header header;
+        uint64_t lost, task, time_ns, cpu, id;
+    } record = {.header = {.type = PERF_RECORD_LOST_SAMPLES, .size = sizeof record},
+                .lost = lost,
+                .time_ns = time_ns};
     struct iovec part = {&record, sizeof record};
     return perfrec_file_append(file, &part, 1, error);
 }
@@ -141,12 +155,16 @@ bool perfrec_file_finish(struct perfrec_file *file, const struct perfrec_classes
                    write_whole(file, (const uint8_t *)&head, sizeof head, 0, error);
     g_byte_array_free(bytes, TRUE);
     g_array_free(features, TRUE);
-    if (is_good && close(file->fd) < 0)
-        is_good = fail(file, "be completed", error);
-    else if (!is_good)
-        close(file->fd);
+    if (!is_good)
+        return false;
+    int fd = file->fd;
     file->fd = -1;
-    return is_good;
+    if (close(fd) < 0) {
+        fail(file, "complete it", error);
+        unlink(file->path);
+        return false;
+    }
+    return true;
 }
 
 void perfrec_file_clear(struct perfrec_file *file)

@@ -9,7 +9,10 @@
 
 #include "record/perf.h"
 
-#define DEFAULT_BUFFER (UINT64_C(4) << 20)
+/* Of one CPU and of all. */
+#define BUFFER_BYTES (UINT64_C(16) << 20)
+#define ALL_BUFFERS_BYTES (UINT64_C(512) << 20)
+#define LEAST_BUFFER_BYTES (UINT64_C(1) << 20)
 
 int perfrec_open_event(const struct perf_event_attr *attr, pid_t pid, int cpu, int group)
 {
@@ -50,57 +53,50 @@ static bool online_cpus(GArray *cpus, GError **error)
     return cpus->len > 0;
 }
 
-/* The size of the ring buffer of a CPU: what is asked for, as the next power of two. */
-static uint64_t buffer_bytes(const struct lull_tracer_request *request)
+uint64_t perfrec_buffer_bytes(const struct lull_tracer_request *request)
 {
-    uint64_t asked = request->buffer_bytes ? request->buffer_bytes : DEFAULT_BUFFER;
+    uint64_t asked = request->buffer_bytes;
+    if (asked == 0) {
+        uint64_t cpus = (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+        asked = CLAMP(ALL_BUFFERS_BYTES / cpus, LEAST_BUFFER_BYTES, BUFFER_BYTES);
+    }
     uint64_t bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     while (bytes < asked && bytes <= UINT64_MAX / 4)
         bytes *= 2;
     return bytes;
 }
 
-/* One event of a group; the first, with `group` -1, is the group's leader. */
-static bool open_one(struct perfrec_open *open, struct perfrec_class *class, pid_t pid, int cpu,
-                     int group, int output, GError **error)
+/* One event on a CPU. The first, with `leader` -1, leads the others, which write to its buffer. */
+static int open_one(struct perfrec_open *open, struct perfrec_class *class, int cpu, int leader,
+                    GError **error)
 {
-    int fd = perfrec_open_event(&class->attr, pid, cpu, group);
+    int fd = perfrec_open_event(&class->attr, -1, cpu, leader);
     if (fd < 0) {
         perfrec_open_error(errno, class->name, error);
-        return false;
+        return -1;
     }
     g_array_append_val(open->fds, fd);
     uint64_t id;
     if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0 ||
-        (output >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, output) < 0) ||
-        (class->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, class->filter) < 0)) {
+        (leader >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, leader) < 0)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot set up the perf event %s: %s",
                     class->name, g_strerror(errno));
-        return false;
+        return -1;
     }
     g_array_append_val(class->ids, id);
-    if (group < 0)
-        g_array_append_val(open->leaders, fd);
-    return true;
+    return fd;
 }
 
-/* The group of `scope`. Its leader writes to `output`, or to a buffer of its own if that is -1. */
-static bool open_group(struct perfrec_open *open, const struct perfrec_classes *classes,
-                       enum perfrec_scope scope, pid_t pid, struct perfrec_ring *ring, int cpu,
-                       GError **error)
+static bool open_cpu(struct perfrec_open *open, const struct perfrec_classes *classes,
+                     uint32_t which, uint64_t bytes, GError **error)
 {
-    int leader = -1;
-    for (uint32_t i = 0; i < classes->n; i++) {
-        struct perfrec_class *class = &classes->all[i];
-        if (class->scope != scope)
-            continue;
-        if (!open_one(open, class, pid, cpu, leader, ring->page ? ring->fd : -1, error))
-            return false;
-        int fd = g_array_index(open->fds, int, open->fds->len - 1);
-        if (leader < 0)
-            leader = fd;
-        if (!ring->page &&
-            !perfrec_ring_map(ring, fd, ring->bytes, class->attr.write_backward, error))
+    struct perfrec_ring *ring = &open->rings[which];
+    struct perfrec_class *first = &classes->all[0];
+    int leader = open_one(open, first, open->cpus[which], -1, error);
+    if (leader < 0 || !perfrec_ring_map(ring, leader, bytes, first->attr.write_backward, error))
+        return false;
+    for (uint32_t i = 1; i < classes->n; i++) {
+        if (open_one(open, &classes->all[i], open->cpus[which], leader, error) < 0)
             return false;
     }
     return true;
@@ -116,23 +112,31 @@ static bool raise_limit(struct rlimit *before)
     return setrlimit(RLIMIT_NOFILE, &raised) == 0;
 }
 
-bool perfrec_open_machine(struct perfrec_open *open, struct perfrec_classes *classes,
-                          const struct lull_tracer_request *request, GError **error)
+/* Kernels before 6.0 do not count what an event lost. */
+static bool can_count_lost(const struct perfrec_class *class)
+{
+    int fd = perfrec_open_event(&class->attr, -1, 0, -1);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 || errno != EINVAL;
+}
+
+bool perfrec_open_all(struct perfrec_open *open, const struct perfrec_classes *classes,
+                      const struct lull_tracer_request *request, GError **error)
 {
     open->fds = g_array_new(FALSE, FALSE, sizeof(int));
-    open->leaders = g_array_new(FALSE, FALSE, sizeof(int));
     GArray *cpus = g_array_new(FALSE, FALSE, sizeof(int));
     bool is_good = online_cpus(cpus, error);
     open->n_rings = cpus->len;
     open->cpus = (int *)(void *)g_array_free(cpus, FALSE);
     open->rings = g_new0(struct perfrec_ring, open->n_rings);
+    bool counts_lost = can_count_lost(&classes->all[0]);
+    for (uint32_t i = 0; !counts_lost && i < classes->n; i++)
+        classes->all[i].attr.read_format = 0;
     struct rlimit limit;
     bool is_raised = raise_limit(&limit);
-    for (uint32_t i = 0; is_good && i < open->n_rings; i++) {
-        open->rings[i].bytes = buffer_bytes(request);
-        is_good =
-            open_group(open, classes, PERFREC_MACHINE, -1, &open->rings[i], open->cpus[i], error);
-    }
+    for (uint32_t i = 0; is_good && i < open->n_rings; i++)
+        is_good = open_cpu(open, classes, i, perfrec_buffer_bytes(request), error);
     if (is_raised)
         setrlimit(RLIMIT_NOFILE, &limit);
     if (!is_good)
@@ -142,15 +146,26 @@ bool perfrec_open_machine(struct perfrec_open *open, struct perfrec_classes *cla
 
 bool perfrec_open_enable(const struct perfrec_open *open, bool is_on, GError **error)
 {
-    for (guint i = 0; i < open->leaders->len; i++) {
-        int fd = g_array_index(open->leaders, int, i);
-        if (ioctl(fd, is_on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) < 0) {
+    for (uint32_t i = 0; i < open->n_rings; i++) {
+        if (ioctl(open->rings[i].fd, is_on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) <
+            0) {
             g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot %s perf events: %s",
                         is_on ? "start" : "stop", g_strerror(errno));
             return false;
         }
     }
     return true;
+}
+
+uint64_t perfrec_open_lost(const struct perfrec_open *open)
+{
+    uint64_t lost = 0;
+    for (guint i = 0; i < open->fds->len; i++) {
+        uint64_t counts[2]; /* of the event, and what it lost */
+        if (read(g_array_index(open->fds, int, i), counts, sizeof counts) == sizeof counts)
+            lost += counts[1];
+    }
+    return lost;
 }
 
 void perfrec_open_clear(struct perfrec_open *open)
@@ -160,7 +175,6 @@ void perfrec_open_clear(struct perfrec_open *open)
     for (guint i = 0; i < open->fds->len; i++)
         close(g_array_index(open->fds, int, i));
     g_array_free(open->fds, TRUE);
-    g_array_free(open->leaders, TRUE);
     g_free(open->rings);
     g_free(open->cpus);
     memset(open, 0, sizeof *open);

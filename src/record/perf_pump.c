@@ -12,50 +12,114 @@
 
 struct perfrec_pump {
     GThread *thread;
-    struct perfrec_ring *rings;
-    uint32_t n_rings;
-    int stop; /* an eventfd */
+    const struct perfrec_open *open;
     struct perfrec_file *file;
+    int stop; /* an eventfd */
     struct perfrec_tally tally;
-    GMutex mutex;
-    GError *why; /* it gave up; under the mutex */
+    GMutex mutex; /* for what follows */
+    GError *why;  /* it gave up */
+    struct perfrec_filter *filter;
+    /* With a filter, of each ring: this round and the one before, which is written only now. A
+     * task's fork may be found in the round after that of its first events, not later. */
+    GByteArray **now, **before;
+    GByteArray *passed;
 };
 
+static bool append(struct perfrec_pump *pump, const struct perfrec_records *records, GError **error)
+{
+    uint64_t size = records->mask == UINT64_MAX ? UINT64_MAX : records->mask + 1;
+    uint64_t first = records->begin & records->mask, n = records->end - records->begin;
+    uint64_t straight = MIN(n, size - first);
+    struct iovec parts[] = {{(void *)(records->data + first), straight},
+                            {(void *)records->data, n - straight}};
+    perfrec_tally_records(&pump->tally, records);
+    return perfrec_file_append(pump->file, parts, G_N_ELEMENTS(parts), error);
+}
+
+/* A round without a filter: from the rings right to the file. */
 static bool carry(struct perfrec_pump *pump, GError **error)
 {
     bool is_any = false;
-    for (uint32_t i = 0; i < pump->n_rings; i++) {
-        struct iovec parts[2];
-        uint64_t head;
-        uint32_t n = perfrec_ring_look(&pump->rings[i], &head, parts, &pump->tally);
-        if (n == 0)
+    for (uint32_t i = 0; i < pump->open->n_rings; i++) {
+        struct perfrec_ring *ring = &pump->open->rings[i];
+        struct perfrec_records records = perfrec_ring_look(ring);
+        if (records.begin == records.end)
             continue;
-        if (!perfrec_file_append(pump->file, parts, n, error))
+        if (!append(pump, &records, error))
             return false;
-        perfrec_ring_taken(&pump->rings[i], head);
+        perfrec_ring_taken(ring, records.end);
         is_any = true;
     }
     return !is_any || perfrec_file_append_round(pump->file, error);
 }
 
+static struct perfrec_records records_of(const GByteArray *bytes)
+{
+    return (struct perfrec_records){bytes->data, UINT64_MAX, 0, bytes->len};
+}
+
+/* Takes all of a ring. */
+static void take(struct perfrec_ring *ring, GByteArray *to)
+{
+    struct perfrec_records records = perfrec_ring_look(ring);
+    uint64_t first = records.begin & records.mask, n = records.end - records.begin;
+    uint64_t straight = MIN(n, ring->bytes - first);
+    g_byte_array_set_size(to, 0);
+    g_byte_array_append(to, records.data + first, (guint)straight);
+    g_byte_array_append(to, records.data, (guint)(n - straight));
+    perfrec_ring_taken(ring, records.end);
+}
+
+static bool carry_filtered(struct perfrec_pump *pump, GError **error)
+{
+    uint32_t n = pump->open->n_rings;
+    struct perfrec_records *parts = g_new(struct perfrec_records, n);
+    g_byte_array_set_size(pump->passed, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        take(&pump->open->rings[i], pump->now[i]);
+        parts[i] = records_of(pump->now[i]);
+    }
+    g_mutex_lock(&pump->mutex);
+    perfrec_filter_learn(pump->filter, parts, n);
+    for (uint32_t i = 0; i < n; i++) {
+        parts[i] = records_of(pump->before[i]);
+        perfrec_filter_pass(pump->filter, &parts[i], pump->passed);
+    }
+    g_mutex_unlock(&pump->mutex);
+    g_free(parts);
+    GByteArray **before = pump->before;
+    pump->before = pump->now;
+    pump->now = before;
+    struct perfrec_records passed = records_of(pump->passed);
+    return pump->passed->len == 0 ||
+           (append(pump, &passed, error) && perfrec_file_append_round(pump->file, error));
+}
+
+static bool do_round(struct perfrec_pump *pump, bool is_last, GError **error)
+{
+    if (!pump->filter)
+        return carry(pump, error);
+    return carry_filtered(pump, error) && (!is_last || carry_filtered(pump, error));
+}
+
 static void *run(void *data)
 {
     struct perfrec_pump *pump = data;
-    struct pollfd *polls = g_new(struct pollfd, pump->n_rings + 1);
-    for (uint32_t i = 0; i < pump->n_rings; i++)
-        polls[i] = (struct pollfd){.fd = pump->rings[i].fd, .events = POLLIN};
-    struct pollfd *stop = &polls[pump->n_rings];
-    *stop = (struct pollfd){.fd = pump->stop, .events = POLLIN};
+    uint32_t n = pump->open->n_rings;
+    struct pollfd *polls = g_new(struct pollfd, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        polls[i] = (struct pollfd){.fd = pump->open->rings[i].fd, .events = POLLIN};
+    polls[n] = (struct pollfd){.fd = pump->stop, .events = POLLIN};
     GError *why = NULL;
     bool is_over = false;
     while (!is_over && !why) {
-        if (poll(polls, pump->n_rings + 1, -1) < 0 && errno != EINTR)
+        if (poll(polls, n + 1, -1) < 0 && errno != EINTR)
             g_set_error(&why, LULL_ERROR, LULL_ERROR_IO, "cannot wait for perf events: %s",
                         g_strerror(errno));
         /* Events stopped before this was told: the round that follows takes all. */
-        is_over = stop->revents != 0;
+        is_over = polls[n].revents != 0;
         if (!why)
-            carry(pump, &why);
+            do_round(pump, is_over, &why);
     }
     g_mutex_lock(&pump->mutex);
     pump->why = why;
@@ -64,32 +128,50 @@ static void *run(void *data)
     return NULL;
 }
 
-struct perfrec_pump *perfrec_pump_start(struct perfrec_ring *rings, uint32_t n_rings,
-                                        struct perfrec_file *file, GError **error)
+/* Signals are for the threads of the one who records. */
+static bool begin_thread(struct perfrec_pump *pump, GError **error)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pump->thread = g_thread_try_new("lull-perf", run, pump, error);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return pump->thread != NULL;
+}
+
+struct perfrec_pump *perfrec_pump_start(const struct perfrec_open *open,
+                                        struct perfrec_filter *filter, struct perfrec_file *file,
+                                        GError **error)
 {
     struct perfrec_pump *pump = g_new0(struct perfrec_pump, 1);
-    *pump = (struct perfrec_pump){.rings = rings,
-                                  .n_rings = n_rings,
+    *pump = (struct perfrec_pump){.open = open,
                                   .file = file,
+                                  .filter = filter,
                                   .tally.first_ns = UINT64_MAX,
                                   .stop = eventfd(0, EFD_CLOEXEC)};
     g_mutex_init(&pump->mutex);
-    if (pump->stop < 0) {
+    pump->passed = g_byte_array_new();
+    pump->now = g_new0(GByteArray *, open->n_rings);
+    pump->before = g_new0(GByteArray *, open->n_rings);
+    for (uint32_t i = 0; i < open->n_rings; i++) {
+        pump->now[i] = g_byte_array_new();
+        pump->before[i] = g_byte_array_new();
+    }
+    if (pump->stop < 0)
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot have an eventfd: %s",
                     g_strerror(errno));
-    } else {
-        /* Signals are for the threads of the one who records. */
-        sigset_t all, before;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        pump->thread = g_thread_try_new("lull-perf", run, pump, error);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-    }
-    if (!pump->thread) {
+    if (pump->stop < 0 || !begin_thread(pump, error)) {
         perfrec_pump_stop(pump, NULL, NULL);
         return NULL;
     }
     return pump;
+}
+
+void perfrec_pump_follow(struct perfrec_pump *pump, pid_t tid)
+{
+    g_mutex_lock(&pump->mutex);
+    perfrec_filter_follow(pump->filter, tid);
+    g_mutex_unlock(&pump->mutex);
 }
 
 bool perfrec_pump_check(struct perfrec_pump *pump, GError **error)
@@ -114,6 +196,13 @@ bool perfrec_pump_stop(struct perfrec_pump *pump, struct perfrec_tally *tally, G
         close(pump->stop);
     if (tally)
         *tally = pump->tally;
+    for (uint32_t i = 0; i < pump->open->n_rings; i++) {
+        g_byte_array_free(pump->now[i], TRUE);
+        g_byte_array_free(pump->before[i], TRUE);
+    }
+    g_free(pump->now);
+    g_free(pump->before);
+    g_byte_array_free(pump->passed, TRUE);
     bool is_good = !pump->why;
     if (pump->why)
         g_propagate_error(error, pump->why);

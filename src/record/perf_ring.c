@@ -3,12 +3,8 @@
 #include "record/perf.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-/* Where a sample has its time: behind its head, identifier, process and task. */
-#define SAMPLE_TIME 24
 
 bool perfrec_ring_map(struct perfrec_ring *ring, int fd, uint64_t bytes, bool is_overwritten,
                       GError **error)
@@ -38,58 +34,13 @@ void perfrec_ring_unmap(struct perfrec_ring *ring)
     ring->page = NULL;
 }
 
-/* Words never lie across the end of the buffer: records are multiples of them. */
-static uint64_t word(const struct perfrec_ring *ring, uint64_t at)
+struct perfrec_records perfrec_ring_look(const struct perfrec_ring *ring)
 {
-    return *(const uint64_t *)(const void *)(ring->data + (at & (ring->bytes - 1)));
-}
-
-static uint64_t tally_record(const struct perfrec_ring *ring, uint64_t at,
-                             struct perfrec_tally *tally)
-{
-    uint64_t head = word(ring, at);
-    struct perf_event_header record;
-    memcpy(&record, &head, sizeof record);
-    switch (record.type) {
-    case PERF_RECORD_SAMPLE: {
-        uint64_t time = word(ring, at + SAMPLE_TIME);
-        tally->samples++;
-        tally->first_ns = MIN(tally->first_ns, time);
-        tally->last_ns = MAX(tally->last_ns, time);
-        break;
-    }
-    case PERF_RECORD_LOST:
-        tally->lost += word(ring, at + 16);
-        break;
-    case PERF_RECORD_LOST_SAMPLES:
-        tally->lost += word(ring, at + 8);
-        break;
-    default:
-        break;
-    }
-    return record.size;
-}
-
-uint32_t perfrec_ring_look(const struct perfrec_ring *ring, uint64_t *head, struct iovec parts[2],
-                           struct perfrec_tally *tally)
-{
-    uint64_t begin = ring->page->data_tail;
     uint64_t end = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-    *head = end;
-    if (begin == end)
-        return 0;
-    for (uint64_t at = begin, size = 0; at < end; at += size) {
-        size = tally_record(ring, at, tally);
-        if (size == 0)
-            break; /* the kernel does not do this */
-    }
-    uint64_t first = begin & (ring->bytes - 1), n = MIN(end - begin, ring->bytes - first);
-    parts[0] = (struct iovec){ring->data + first, n};
-    parts[1] = (struct iovec){ring->data, end - begin - n};
-    return parts[1].iov_len ? 2 : 1;
+    return (struct perfrec_records){ring->data, ring->bytes - 1, ring->page->data_tail, end};
 }
 
-void perfrec_ring_taken(struct perfrec_ring *ring, uint64_t head)
+void perfrec_ring_taken(struct perfrec_ring *ring, uint64_t end)
 {
-    __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
+    __atomic_store_n(&ring->page->data_tail, end, __ATOMIC_RELEASE);
 }

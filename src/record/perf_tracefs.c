@@ -30,10 +30,12 @@ const char *perfrec_tracefs(GError **error)
     return NULL;
 }
 
-/* The whole of a file of tracefs, which tells no size. */
-static bool read_whole(const char *dir, const char *name, GByteArray *to, GError **error)
+bool perfrec_tracefs_read(const char *name, GByteArray *to, GError **error)
 {
-    char *path = g_strconcat(dir, "/", name, NULL), *text = NULL;
+    const char *tracefs = perfrec_tracefs(error);
+    if (!tracefs)
+        return false;
+    char *path = g_strconcat(tracefs, "/", name, NULL), *text = NULL;
     gsize n = 0;
     GError *why = NULL;
     if (g_file_get_contents(path, &text, &n, &why)) {
@@ -52,12 +54,9 @@ static bool read_whole(const char *dir, const char *name, GByteArray *to, GError
 
 bool perfrec_tracepoint_id(const char *system, const char *name, uint64_t *id, GError **error)
 {
-    const char *tracefs = perfrec_tracefs(error);
-    if (!tracefs)
-        return false;
     GByteArray *text = g_byte_array_new();
     char *place = g_strdup_printf("events/%s/%s/id", system, name);
-    bool is_good = read_whole(tracefs, place, text, error);
+    bool is_good = perfrec_tracefs_read(place, text, error);
     if (is_good) {
         g_byte_array_append(text, (const guint8 *)"", 1);
         *id = g_ascii_strtoull((const char *)text->data, NULL, 10);
@@ -78,12 +77,12 @@ static void put_u32(GByteArray *to, uint32_t value)
 }
 
 /* A file with its size before it, in 64 bits. */
-static bool put_file(GByteArray *to, const char *dir, const char *name, GError **error)
+static bool put_file(GByteArray *to, const char *name, GError **error)
 {
     uint64_t size = 0;
     guint at = to->len;
     put(to, &size, sizeof size);
-    if (!read_whole(dir, name, to, error))
+    if (!perfrec_tracefs_read(name, to, error))
         return false;
     size = to->len - at - sizeof size;
     memcpy(to->data + at, &size, sizeof size);
@@ -116,8 +115,8 @@ static bool is_first(const struct perfrec_classes *classes, uint32_t at, bool is
 }
 
 /* The formats of one system's events: its name, how many, each. */
-static bool put_system(GByteArray *to, const char *tracefs, const struct perfrec_classes *classes,
-                       uint32_t first, GError **error)
+static bool put_system(GByteArray *to, const struct perfrec_classes *classes, uint32_t first,
+                       GError **error)
 {
     const struct perfrec_class *class = &classes->all[first];
     put(to, class->name, system_length(class));
@@ -130,7 +129,7 @@ static bool put_system(GByteArray *to, const char *tracefs, const struct perfrec
             continue;
         char *place = g_strdup_printf("events/%s/format", classes->all[i].name);
         *strchr(place, ':') = '/';
-        bool is_good = put_file(to, tracefs, place, error);
+        bool is_good = put_file(to, place, error);
         g_free(place);
         if (!is_good)
             return false;
@@ -142,9 +141,6 @@ static bool put_system(GByteArray *to, const char *tracefs, const struct perfrec
 
 bool perfrec_tracing_data(GByteArray *to, const struct perfrec_classes *classes, GError **error)
 {
-    const char *tracefs = perfrec_tracefs(error);
-    if (!tracefs)
-        return false;
     static const char magic[] = "\x17\x08\x44tracing0.6";
     put(to, magic, sizeof magic);
     put(to, (const uint8_t[]){G_BYTE_ORDER == G_BIG_ENDIAN, sizeof(long)}, 2);
@@ -153,7 +149,7 @@ bool perfrec_tracing_data(GByteArray *to, const struct perfrec_classes *classes,
     for (size_t i = 0; i < G_N_ELEMENTS(headers); i++) {
         put(to, headers[i], strlen(headers[i]) + 1);
         char *place = g_strconcat("events/", headers[i], NULL);
-        bool is_good = put_file(to, tracefs, place, error);
+        bool is_good = put_file(to, place, error);
         g_free(place);
         if (!is_good)
             return false;
@@ -164,7 +160,7 @@ bool perfrec_tracing_data(GByteArray *to, const struct perfrec_classes *classes,
         n_systems += is_first(classes, i, true);
     put_u32(to, n_systems);
     for (uint32_t i = 0; i < classes->n; i++) {
-        if (is_first(classes, i, true) && !put_system(to, tracefs, classes, i, error))
+        if (is_first(classes, i, true) && !put_system(to, classes, i, error))
             return false;
     }
     /* Kernel symbols, formats of trace_printk, names of tasks: none is of use to these events. */

@@ -14,6 +14,7 @@
 #include "record/folder.h"
 #include "record/guard.h"
 #include "record/last.h"
+#include "record/state.h"
 #include "record/watch.h"
 
 struct lull_recorder {
@@ -137,13 +138,15 @@ static void clean_up_others(struct lull_recorder *recorder)
 static bool make_folder(struct lull_recorder *recorder, GError **error)
 {
     const struct lull_record_question *question = &recorder->question;
-    if (!lull_folder_make(&recorder->folder, question->output,
-                          question->command ? question->command[0] : NULL, error)) {
+    struct lull_folder *folder = &recorder->folder;
+    lull_folder_init(folder, question->output, question->command ? question->command[0] : NULL);
+    lull_guard_tell_path(&recorder->guard, folder->part);
+    if (!lull_folder_make(folder, error)) {
         return false;
     }
-    lull_guard_tell_directory(&recorder->guard, recorder->folder.part);
-    recorder->request.dir = recorder->folder.part;
-    return true;
+    lull_guard_tell_directory(&recorder->guard, folder->part);
+    recorder->request.dir = folder->part;
+    return lull_folder_mark(folder, error);
 }
 
 static bool set_up_tracer(struct lull_recorder *recorder, GError **error)
@@ -191,10 +194,17 @@ static bool check(void *user, GError **error)
     return recorder->kind->check(recorder->tracer, error);
 }
 
+static bool write_state(const struct lull_recorder *recorder, GError **error)
+{
+    g_autofree char *path = g_build_filename(recorder->folder.part, "state", NULL);
+    return !recorder->kind->needs_state ||
+           lull_state_write(path, recorder->request.epoch_offset_ns, error);
+}
+
 static bool begin_recording(struct lull_recorder *recorder, GError **error)
 {
     recorder->recording.begin_ns = now_ns(recorder);
-    return recorder->kind->start(recorder->tracer, error) &&
+    return recorder->kind->start(recorder->tracer, error) && write_state(recorder, error) &&
            (recorder->command.pid < 0 ||
             lull_command_release(&recorder->command, recorder->question.command[0], error));
 }
@@ -268,6 +278,11 @@ const char *lull_recorder_tracer(const struct lull_recorder *recorder)
 const char *lull_recorder_reason(const struct lull_recorder *recorder)
 {
     return recorder->reason;
+}
+
+bool lull_recorder_has_command(const struct lull_recorder *recorder)
+{
+    return recorder->command.pid > 0 && recorder->command.go < 0 && !recorder->command.has_ended;
 }
 
 const struct lull_recording *lull_recorder_result(const struct lull_recorder *recorder)

@@ -41,6 +41,8 @@ const char *lull_recorder_path(const struct lull_recorder *recorder);
 uint32_t lull_recorder_cleaned(const struct lull_recorder *recorder);
 /* errno of why the command could not be executed; 0: it could. */
 int lull_recorder_exec_errno(const struct lull_recorder *recorder);
+/* Whether the command runs still. */
+bool lull_recorder_has_command(const struct lull_recorder *recorder);
 /* Waits for the command, which may outlive the recording; its status as waitpid() has it. */
 int lull_recorder_wait(struct lull_recorder *recorder);
 

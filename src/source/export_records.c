@@ -51,7 +51,7 @@ struct lull_export_records *lull_export_records_new(struct lull_session *session
     r->n_streams = session->streams->len;
     r->streams = g_new0(struct record_stream, MAX(r->n_streams, 1));
     for (uint32_t i = 0; i < session->traces->len; i++)
-        any |= has_formats(lull_session_trace_at(session, i)->source);
+        any |= lull_session_trace_at(session, i)->source->declares_unused;
     if (any)
         lull_session_count(session, note_count, r);
     return r;
@@ -83,7 +83,7 @@ const struct lull_ctf_plan *lull_export_records_plan(struct lull_export_records 
     }
     g_autofree uint64_t *counts = g_new0(uint64_t, MAX(source->n_classes, 1));
     for (uint32_t i = 0; i < source->n_classes; i++)
-        counts[i] = r->counts[source->classes[i]->number];
+        counts[i] = source->declares_unused ? r->counts[source->classes[i]->number] : 1;
     r->ctf[trace] = lull_format_ctf_new(source, source->ops->formats(source), counts, error);
     return r->ctf[trace] != NULL ? lull_format_ctf_plan(r->ctf[trace]) : NULL;
 }
@@ -97,17 +97,28 @@ static void reach(const struct record_stream *s, struct lull_ctf_out_stream *out
         lull_ctf_out_stream_reach(out, time_ns);
 }
 
+/* Files are read in the order of their names, which decides what comes first of equal times: it is
+ * that of the streams. */
+static char *file_name(const struct lull_export_records *r, uint32_t stream, int32_t cpu)
+{
+    const struct lull_source_stream *base = r->session->streams->pdata[stream];
+    const struct session_trace *trace = lull_session_trace_at(r->session, base->event.trace);
+    int digits = 1;
+    for (uint32_t n = trace->n_streams; n > 10; n = (n + 9) / 10)
+        digits++;
+    uint32_t number = stream - trace->first_stream;
+    return cpu < 0 ? g_strdup_printf("channel%0*u", digits, number)
+                   : g_strdup_printf("channel%0*u_%d", digits, number, cpu);
+}
+
 static struct lull_ctf_out_stream *out_of(struct lull_export_records *r, uint32_t stream,
                                           int32_t cpu)
 {
-    const struct lull_source_stream *base = r->session->streams->pdata[stream];
     struct record_stream *s = &r->streams[stream];
     struct lull_ctf_out_stream *out = g_hash_table_lookup(s->by_cpu, GINT_TO_POINTER(cpu));
     if (out != NULL)
         return out;
-    g_autofree char *name =
-        cpu < 0 ? g_strdup_printf("channel%" G_GUINT64_FORMAT, base->class_id)
-                : g_strdup_printf("channel%" G_GUINT64_FORMAT "_%d", base->class_id, cpu);
+    g_autofree char *name = file_name(r, stream, cpu);
     out = lull_ctf_writer_add_records(s->writer, name, cpu);
     if (s->first_ns <= s->last_ns)
         reach(s, out, s->first_ns);
@@ -135,7 +146,7 @@ void lull_export_records_begin(struct lull_export_records *r, uint32_t stream,
     s->outs = g_ptr_array_new();
     s->by_cpu = g_hash_table_new(NULL, NULL);
     s->losses = g_array_new(FALSE, FALSE, sizeof(struct lull_loss));
-    if (base->cpu >= 0)
+    if (base->cpu != LULL_CPU_LATER)
         out_of(r, stream, base->cpu);
 }
 

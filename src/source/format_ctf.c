@@ -348,7 +348,7 @@ static uint64_t size_of(const struct copier *copier, const struct lull_format_re
 static uint8_t *put_variable(const struct copier *copier, const struct piece *piece,
                              const struct lull_format_record *record, uint8_t *at)
 {
-    bool is_cut;
+    bool is_cut = false; /* size_of() has told */
     struct lull_text bytes = content(copier->format, piece, record, &is_cut);
     if (piece->kind == PIECE_ARRAY) {
         uint32_t n = bytes.length / piece->field->element_bytes;

@@ -8,7 +8,7 @@
 
 struct lull_format_ctf;
 
-/* The classes whose entry in `counts`, by index, is not 0. `source`, which has `formats`, is
+/* Of the classes whose entry in `counts`, by index, is not 0. `source`, which has `formats`, is
  * borrowed. NULL and an error if there is too much of it. */
 struct lull_format_ctf *lull_format_ctf_new(const struct lull_source *source,
                                             const struct lull_formats *formats,

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "source/recording.h"
+
 struct lull_place *lull_place_new(const char *path, struct lull_archive *archive,
                                   const char *prefix)
 {
@@ -27,6 +29,7 @@ void lull_place_free(struct lull_place *place)
     g_free(place->prefix);
     g_free(place->file);
     g_free(place->metadata);
+    lull_recording_unref(place->recording);
     g_free(place);
 }
 

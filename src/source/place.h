@@ -8,6 +8,7 @@
 #include "source/archive.h"
 
 struct lull_file_kind;
+struct lull_recording_file;
 
 struct lull_place {
     char *path;                   /* for messages; within an archive behind the archive's own */
@@ -17,6 +18,7 @@ struct lull_place {
     char *file;                        /* or NULL */
     char *metadata;                    /* contents of the file, once read */
     gsize metadata_size;
+    struct lull_recording_file *recording; /* that it is part of, a reference; or NULL */
     uint32_t root; /* which of the paths that were asked for it was found below */
 };
 

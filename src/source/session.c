@@ -11,6 +11,7 @@ struct lull_session *lull_session_new(void)
     session->streams = g_ptr_array_new();
     session->directories = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     session->lives = g_ptr_array_new_with_free_func((GDestroyNotify)lull_live_free);
+    session->recordings = g_ptr_array_new_with_free_func((GDestroyNotify)lull_recording_unref);
     session->subscriptions = g_array_new(FALSE, FALSE, sizeof(struct lull_subscription));
     session->notes = lull_session_notes_new();
     session->begin_ns = INT64_MIN;
@@ -34,6 +35,7 @@ void lull_session_free(struct lull_session *session)
     g_hash_table_unref(session->directories);
     g_array_unref(session->subscriptions);
     lull_session_notes_free(session->notes);
+    g_ptr_array_unref(session->recordings); /* sources have their names */
     g_free(session);
 }
 

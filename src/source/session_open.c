@@ -153,6 +153,24 @@ static const char *path_below(const char *path, const GPtrArray *places, const c
     return below;
 }
 
+/* The traces of a recording are of one machine, whether or not each says so. */
+static void adopt_recording(struct lull_source *source, const struct lull_recording_file *recording)
+{
+    if (recording->hostname != NULL)
+        source->hostname = recording->hostname;
+    source->has_clock_uuid = recording->has_boot_id;
+    memcpy(source->clock_uuid, recording->boot_id, sizeof source->clock_uuid);
+}
+
+static void note_recording(struct lull_session *session, struct lull_recording_file *recording,
+                           uint32_t host)
+{
+    if (g_ptr_array_find(session->recordings, recording, NULL))
+        return;
+    recording->info.host = host;
+    g_ptr_array_add(session->recordings, lull_recording_ref(recording));
+}
+
 static bool add_trace(struct lull_session *session, GPtrArray *places, const char *root,
                       GError **error)
 {
@@ -168,7 +186,11 @@ static bool add_trace(struct lull_session *session, GPtrArray *places, const cha
     }
     struct lull_source *source = trace->source;
     source->info.below = path_below(source->info.path, places, root);
+    if (first->recording != NULL)
+        adopt_recording(source, first->recording);
     lull_session_trace_join(trace);
+    if (first->recording != NULL)
+        note_recording(session, first->recording, source->info.host);
     session->is_subscribed = false;
     session->is_started = false;
     return true;
@@ -406,6 +428,18 @@ bool lull_session_add_all(struct lull_session *session, const char *const *paths
     g_ptr_array_unref(adding.rest);
     g_array_unref(adding.rest_roots);
     return done;
+}
+
+uint32_t lull_session_recording_count(const struct lull_session *session)
+{
+    return session->recordings->len;
+}
+
+const struct lull_recording_info *lull_session_recording(const struct lull_session *session,
+                                                         uint32_t index)
+{
+    const struct lull_recording_file *file = session->recordings->pdata[index];
+    return &file->info;
 }
 
 bool lull_session_add(struct lull_session *session, const char *path, GError **error)

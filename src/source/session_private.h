@@ -6,6 +6,7 @@
 #include "source/event_watch.h"
 #include "source/live.h"
 #include "source/merge.h"
+#include "source/recording.h"
 #include "source/source.h"
 
 struct session_host {
@@ -48,6 +49,7 @@ struct lull_session {
     GPtrArray *streams;      /* struct lull_source_stream, owned by the sources */
     GHashTable *directories; /* "device:inode" of each trace, URLs of live sessions */
     GPtrArray *lives;        /* struct lull_live */
+    GPtrArray *recordings;   /* struct lull_recording_file, references */
     int64_t live_since_ns;   /* when the first of them was added; or 0 */
     GArray *subscriptions;   /* struct lull_subscription */
     struct session_notes *notes;

@@ -155,6 +155,7 @@ struct lull_source {
     /* By stream class and id; those that a live trace gets later stand behind. */
     struct lull_event_class **classes;
     uint32_t n_classes;
+    bool declares_unused; /* also classes that nobody wanted recorded: all that the kernel has */
     struct lull_source_stream **streams;
     uint32_t n_streams;
     bool wants_subscription; /* its metadata has grown: subscribe() is to be called again */

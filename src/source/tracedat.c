@@ -361,10 +361,26 @@ static bool read_head(struct lull_tracedat *file, struct lull_tracedat_in *in, G
     return false;
 }
 
+static void free_guest(gpointer data)
+{
+    struct lull_tracedat_guest *guest = data;
+    g_free(guest->name);
+    g_array_unref(guest->tids);
+    g_free(guest);
+}
+
+static void clear_stat(gpointer stat)
+{
+    g_free(((struct lull_tracedat_stat *)stat)->buffer);
+}
+
 void lull_tracedat_free(struct lull_tracedat *file)
 {
     lull_formats_free(file->formats);
     g_ptr_array_unref(file->buffers);
+    g_ptr_array_unref(file->guests);
+    g_array_unref(file->stats);
+    lull_tracedat_free_shifts(file);
     file->bytes->ops->free(file->bytes);
     g_free(file->path);
     g_free(file->uname);
@@ -383,6 +399,9 @@ struct lull_tracedat *lull_tracedat_open(const char *path, struct lull_bytes *by
     file->size = size;
     file->report = report;
     file->buffers = g_ptr_array_new_with_free_func(free_buffer);
+    file->guests = g_ptr_array_new_with_free_func(free_guest);
+    file->stats = g_array_new(FALSE, TRUE, sizeof(struct lull_tracedat_stat));
+    g_array_set_clear_func(file->stats, clear_stat);
     struct lull_tracedat_in in = {.file = file, .end = size};
     const char *why = bytes->ops->open(bytes);
     bool ok = why == NULL;

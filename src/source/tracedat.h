@@ -25,6 +25,27 @@ struct lull_tracedat_buffer {
     GArray *cpus; /* struct lull_tracedat_cpu */
 };
 
+/* From the time stamps of one CPU to those of another machine's clock. */
+struct lull_tracedat_shift {
+    struct lull_tracedat_sample *samples; /* in order of time */
+    uint32_t n_samples;
+};
+
+/* A virtual machine that was traced at the same time. */
+struct lull_tracedat_guest {
+    char *name;
+    uint64_t id;  /* of its trace */
+    GArray *tids; /* int32_t, of this machine: the threads that are its CPUs */
+};
+
+/* What the kernel counted for one CPU of an instance by the end of the recording. */
+struct lull_tracedat_stat {
+    char *buffer;
+    int32_t cpu;
+    uint64_t overwritten; /* events that newer ones took the place of */
+    uint64_t dropped;     /* for which there was no place, or that came at the wrong moment */
+};
+
 struct lull_tracedat {
     char *path; /* for messages */
     struct lull_bytes *bytes;
@@ -42,6 +63,12 @@ struct lull_tracedat {
     char *cmdlines;       /* "TID NAME" lines, or NULL */
     int64_t offset_ns;    /* added to all times */
     uint32_t mult, shift; /* mult 0: clock values are nanoseconds */
+    uint64_t id, peer_id; /* of the recording; whose clock the shifts lead to; 0: none */
+    struct lull_tracedat_shift *shifts; /* by CPU; or NULL */
+    uint32_t n_shifts;
+    bool interpolates;
+    GPtrArray *guests; /* struct lull_tracedat_guest */
+    GArray *stats;     /* struct lull_tracedat_stat */
     struct lull_formats *formats;
 };
 
@@ -65,6 +92,18 @@ bool lull_tracedat_section(struct lull_tracedat *file, unsigned id, uint64_t at,
 struct lull_tracedat_in;
 bool lull_tracedat_options(struct lull_tracedat *file, struct lull_tracedat_in *in, uint64_t *next,
                            GError **error);
+
+/* ---- times: tracedat_time.c ---- */
+
+/* Reads the option TIME_SHIFT. */
+void lull_tracedat_take_shifts(struct lull_tracedat *file, struct lull_tracedat_in *in);
+void lull_tracedat_free_shifts(struct lull_tracedat *file);
+/* Of a CPU, or NULL: none. */
+const struct lull_tracedat_shift *lull_tracedat_shift_of(const struct lull_tracedat *file,
+                                                         int32_t cpu);
+/* Nanoseconds of the trace's clock, less file->offset_ns. */
+uint64_t lull_tracedat_nanoseconds(const struct lull_tracedat *file,
+                                   const struct lull_tracedat_shift *shift, uint64_t clock);
 
 /* ---- reading what stands before the pages ---- */
 

@@ -7,11 +7,15 @@
 enum option {
     OPTION_DONE = 0,
     OPTION_DATE = 1,
+    OPTION_CPUSTAT = 2,
     OPTION_BUFFER = 3,
     OPTION_CLOCK = 4,
     OPTION_UNAME = 5,
     OPTION_OFFSET = 7,
     OPTION_VERSION = 9,
+    OPTION_TRACEID = 11,
+    OPTION_TIME_SHIFT = 12,
+    OPTION_GUEST = 13,
     OPTION_TSC2NSEC = 14,
     OPTION_HEADER_INFO = 16,
     OPTION_CMDLINES = 21,
@@ -99,6 +103,71 @@ static void take_tsc(struct lull_tracedat *file, struct lull_tracedat_in *in)
         file->mult = mult, file->shift = shift;
 }
 
+/* ---- counts of the kernel ---- */
+
+/* The number behind `key` at the begin of a line; 0: it is not there. */
+static uint64_t find_count(const char *text, const char *key)
+{
+    g_autofree char *line = g_strconcat("\n", key, ": ", NULL);
+    const char *at = strstr(text, line);
+    return at != NULL ? g_ascii_strtoull(at + strlen(line), NULL, 10) : 0;
+}
+
+/* The text of per_cpu/cpuN/stats behind "CPU: N"; or a "Buffer: NAME", of which are those that
+ * follow. */
+static void take_stats(struct lull_tracedat *file, struct lull_tracedat_in *in)
+{
+    g_autofree char *text = text_of(in), *all = g_strconcat("\n", text, NULL);
+    const char *name = strstr(all, "\nBuffer: "), *cpu = strstr(all, "\nCPU: ");
+    struct lull_tracedat_stat stat = {.cpu = -1};
+    if (name != NULL) {
+        name += strlen("\nBuffer: ");
+        stat.buffer = g_strndup(name, strcspn(name, "\n"));
+    } else if (cpu == NULL) {
+        return;
+    } else if (file->stats->len > 0) {
+        stat.buffer = g_strdup(
+            g_array_index(file->stats, struct lull_tracedat_stat, file->stats->len - 1).buffer);
+    } else {
+        stat.buffer = g_strdup("");
+    }
+    if (cpu != NULL) {
+        stat.cpu = (int32_t)(g_ascii_strtoull(cpu + strlen("\nCPU: "), NULL, 10) & 0x7fffffff);
+        stat.overwritten = find_count(all, "overrun");
+        stat.dropped = find_count(all, "dropped events") + find_count(all, "commit overrun");
+    }
+    if (file->stats->len < MAX_CPUS)
+        g_array_append_val(file->stats, stat);
+    else
+        g_free(stat.buffer);
+}
+
+/* ---- virtual machines ---- */
+
+static void take_guest(struct lull_tracedat *file, struct lull_tracedat_in *in)
+{
+    g_autofree char *name = lull_tracedat_string(in);
+    uint64_t id = lull_tracedat_number(in, 8), n = lull_tracedat_number(in, 4);
+    if (in->is_short || n > (in->end - in->pos) / 8) {
+        in->is_short = true;
+        return;
+    }
+    struct lull_tracedat_guest *guest = g_new0(struct lull_tracedat_guest, 1);
+    guest->name = g_steal_pointer(&name);
+    guest->id = id;
+    guest->tids = g_array_new(FALSE, TRUE, sizeof(int32_t));
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t cpu = lull_tracedat_number(in, 4);
+        int32_t tid = (int32_t)lull_tracedat_number(in, 4);
+        if (cpu >= MIN(n, MAX_CPUS))
+            continue;
+        if (cpu >= guest->tids->len)
+            g_array_set_size(guest->tids, (guint)cpu + 1);
+        g_array_index(guest->tids, int32_t, cpu) = tid;
+    }
+    g_ptr_array_add(file->guests, guest);
+}
+
 static bool take_option(struct lull_tracedat *file, unsigned id, struct lull_tracedat_in *in,
                         GError **error)
 {
@@ -123,6 +192,18 @@ static bool take_option(struct lull_tracedat *file, unsigned id, struct lull_tra
         break;
     case OPTION_TSC2NSEC:
         take_tsc(file, in);
+        break;
+    case OPTION_CPUSTAT:
+        take_stats(file, in);
+        break;
+    case OPTION_TRACEID:
+        file->id = lull_tracedat_number(in, 8);
+        break;
+    case OPTION_TIME_SHIFT:
+        lull_tracedat_take_shifts(file, in);
+        break;
+    case OPTION_GUEST:
+        take_guest(file, in);
         break;
     default:
         if (file->version == 7 && id >= OPTION_HEADER_INFO && id <= OPTION_CMDLINES)

@@ -1,16 +1,20 @@
 /* A trace.dat as a source: one trace, of one machine, with a stream for each CPU of each instance
  * of the ring buffer. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "source/file_kinds.h"
 #include "source/tracedat_stream.h"
+
+/* More are not told. */
+#define MAX_GUESTS 256u
 
 struct dat_source {
     struct lull_source base;
     struct lull_tracedat *file;
     GPtrArray *streams; /* struct lull_tracedat_stream */
     GPtrArray *texts;
-    const char *environment[16];
+    GPtrArray *environment; /* key, value, … */
     uint32_t fields_size;
 };
 
@@ -21,6 +25,7 @@ static void source_free(struct lull_source *base)
     struct dat_source *source = (struct dat_source *)base;
     g_ptr_array_unref(source->streams);
     g_ptr_array_unref(source->texts);
+    g_ptr_array_unref(source->environment);
     lull_tracedat_free(source->file);
     g_free((char *)base->info.path);
     g_free(source);
@@ -84,19 +89,21 @@ static const char *keep(struct dat_source *source, char *text)
 
 static void add_environment(struct dat_source *source, const char *key, const char *value)
 {
-    unsigned n = 0;
-    while (source->environment[n] != NULL)
-        n += 2;
-    g_assert(n + 3 <= G_N_ELEMENTS(source->environment));
-    source->environment[n] = key;
-    source->environment[n + 1] = value;
-    source->base.environment = source->environment;
+    g_ptr_array_add(source->environment, (gpointer)key);
+    g_ptr_array_add(source->environment, (gpointer)value);
 }
 
-/* "[local] global counter": the one in brackets; or a word that stands alone. */
+/* That of the first instance with pages; else of the top one, "[local] global counter": the one in
+ * brackets, or a word that stands alone. */
 static const char *clock_name(struct dat_source *source)
 {
     const char *text = source->file->clock != NULL ? source->file->clock : "";
+    for (guint i = source->file->buffers->len; i-- > 0;) {
+        const struct lull_tracedat_buffer *buffer = source->file->buffers->pdata[i];
+        for (guint k = 0; *buffer->clock != '\0' && k < buffer->cpus->len; k++)
+            if (g_array_index(buffer->cpus, struct lull_tracedat_cpu, k).size > 0)
+                text = buffer->clock;
+    }
     const char *begin = strchr(text, '[');
     size_t length = begin != NULL ? strcspn(begin + 1, "]") : strcspn(text, " \n");
     return keep(source, g_strndup(begin != NULL ? begin + 1 : text, length));
@@ -116,6 +123,36 @@ static void describe_system(struct dat_source *source)
     add_environment(source, "kernel_release", source->base.info.kernel);
     if (words[3] != NULL)
         add_environment(source, "architecture", keep(source, g_strdup(strrchr(uname, ' ') + 1)));
+}
+
+/* The traces of a host and its guests have one clock if the guests' times have been shifted to the
+ * host's; all of them name it by the host's trace. */
+static void describe_guests(struct dat_source *source)
+{
+    const struct lull_tracedat *file = source->file;
+    bool is_shifted = file->peer_id != 0 && file->n_shifts > 0;
+    if (is_shifted || file->guests->len > 0)
+        source->base.joined_clock =
+            keep(source,
+                 g_strdup_printf("trace-cmd %016" PRIx64, is_shifted ? file->peer_id : file->id));
+    if (is_shifted)
+        add_environment(source, "host_trace_id",
+                        keep(source, g_strdup_printf("%016" PRIx64, file->peer_id)));
+    if (file->id != 0)
+        add_environment(source, "trace_id", keep(source, g_strdup_printf("%016" PRIx64, file->id)));
+    for (guint i = 0; i < MIN(file->guests->len, MAX_GUESTS); i++) {
+        const struct lull_tracedat_guest *guest = file->guests->pdata[i];
+        g_autoptr(GString) tids = g_string_new(NULL);
+        for (guint k = 0; k < guest->tids->len; k++)
+            g_string_append_printf(tids, "%s%d", k == 0 ? "" : " ",
+                                   g_array_index(guest->tids, int32_t, k));
+        add_environment(source, keep(source, g_strdup_printf("guest_%u_name", i)),
+                        keep(source, g_strdup(guest->name)));
+        add_environment(source, keep(source, g_strdup_printf("guest_%u_trace_id", i)),
+                        keep(source, g_strdup_printf("%016" PRIx64, guest->id)));
+        add_environment(source, keep(source, g_strdup_printf("guest_%u_vcpu_tids", i)),
+                        keep(source, g_strdup(tids->str)));
+    }
 }
 
 static void describe(struct dat_source *source)
@@ -141,6 +178,9 @@ static void describe(struct dat_source *source)
     add_environment(source, "domain", "kernel");
     add_environment(source, "tracer_name", "trace-cmd");
     add_environment(source, "clock", info->clock_name);
+    describe_guests(source);
+    g_ptr_array_add(source->environment, NULL);
+    source->base.environment = (const char *const *)source->environment->pdata;
 }
 
 /* ---- opening ---- */
@@ -209,8 +249,10 @@ struct lull_source *lull_tracedat_source_open(struct lull_place *place,
     source->base.ops = &source_ops;
     source->base.info.path = g_steal_pointer(&path);
     source->base.info.below = "";
+    source->base.declares_unused = true;
     source->file = file;
     source->texts = g_ptr_array_new_with_free_func(g_free);
+    source->environment = g_ptr_array_new();
     source->streams = g_ptr_array_new_with_free_func(free_stream);
     lull_formats_finish(file->formats, &source->base);
     describe(source);

@@ -14,26 +14,30 @@
 #define STAMP_BITS 59
 #define STAMP_HIGH (~UINT64_C(0) << STAMP_BITS)
 
+/* Between two times, own clock; events 0: nobody knows how many. */
+struct loss {
+    int64_t begin_ns, end_ns;
+    uint64_t events;
+};
+
 enum kind { KIND_LONG = 0, KIND_PADDING = 29, KIND_EXTEND = 30, KIND_STAMP = 31 };
 
 /* ---- time ---- */
 
 /* Nanoseconds of the trace's clock. */
-static inline uint64_t clock_ns(const struct lull_tracedat *file, uint64_t clock)
+static inline uint64_t clock_ns(const struct lull_tracedat_stream *s, uint64_t clock)
 {
-    if (G_LIKELY(file->mult == 0))
-        return clock;
-    return (uint64_t)((unsigned __int128)clock * file->mult >> file->shift);
+    return G_LIKELY(!s->is_converted) ? clock : lull_tracedat_nanoseconds(s->file, s->shift, clock);
 }
 
 static int64_t own_time(const struct lull_tracedat_stream *s, uint64_t clock)
 {
-    return lull_clock_map_own(&s->own, clock_ns(s->file, clock));
+    return lull_clock_map_own(&s->own, clock_ns(s, clock));
 }
 
 static int64_t joined_time(const struct lull_tracedat_stream *s, uint64_t clock)
 {
-    return lull_clock_map_joined(&s->map, clock_ns(s->file, clock));
+    return lull_clock_map_joined(&s->map, clock_ns(s, clock));
 }
 
 static void make_map(const struct lull_tracedat *file, int64_t delta_ns,
@@ -64,17 +68,17 @@ static void damaged(struct lull_tracedat_stream *s, uint64_t page, uint64_t byte
 }
 
 /* What the head of a page says was lost before it; a number only if there was room for it. */
-static void tell_lost(const struct lull_tracedat_stream *s, uint64_t commit, uint64_t before)
+static void note_lost(const struct lull_tracedat_stream *s, uint64_t commit, uint64_t before)
 {
     const struct lull_tracedat *file = s->file;
-    uint64_t missed = 0;
-    if ((commit & MISSED_EVENTS) == 0 || !s->tells_losses)
+    struct loss loss = {.end_ns = own_time(s, s->clock)};
+    if ((commit & MISSED_EVENTS) == 0 || s->losses == NULL)
         return;
     if ((commit & MISSED_STORED) != 0)
-        missed = lull_format_integer(s->data + s->end, (uint8_t)file->commit_bytes, false,
-                                     file->is_big_endian);
-    int64_t end = own_time(s, s->clock), begin = before != 0 ? own_time(s, before) : end;
-    s->report->lost(s->report->user, s->number, MIN(begin, end), end, missed, missed == 0);
+        loss.events = lull_format_integer(s->data + s->end, (uint8_t)file->commit_bytes, false,
+                                          file->is_big_endian);
+    loss.begin_ns = before != 0 ? MIN(own_time(s, before), loss.end_ns) : loss.end_ns;
+    g_array_append_val(s->losses, loss);
 }
 
 /* Begins page s->page. False if it is damaged; it is behind then. */
@@ -103,7 +107,7 @@ static bool begin_page(struct lull_tracedat_stream *s)
     s->clock = clock;
     s->pos = file->data_offset;
     s->end = file->data_offset + (uint32_t)need;
-    tell_lost(s, commit, before);
+    note_lost(s, commit, before);
     return true;
 }
 
@@ -454,7 +458,7 @@ static void find_range(struct lull_tracedat_stream *s)
         s->base.end_ns = MAX(s->base.end_ns, own_time(s, s->clock));
 }
 
-/* Tells what was lost before each page; damage is told when it is read. */
+/* Notes what was lost before each page; damage is told when it is read. */
 static void find_losses(struct lull_tracedat_stream *s)
 {
     const struct lull_tracedat *file = s->file;
@@ -466,14 +470,56 @@ static void find_losses(struct lull_tracedat_stream *s)
                                  file->is_big_endian) &
              MISSED_EVENTS) == 0)
             continue;
+        GArray *losses = g_steal_pointer(&s->losses);
         s->clock = 0;
         if (page > 0)
             walk_page(s, page - 1);
+        s->losses = losses;
         s->page = page;
-        s->tells_losses = true;
         begin_page(s);
-        s->tells_losses = false;
     }
+}
+
+static void tell_lost(const struct lull_tracedat_stream *s, int64_t begin_ns, int64_t end_ns,
+                      uint64_t events)
+{
+    s->report->lost(s->report->user, s->number, begin_ns, end_ns, events, events == 0);
+}
+
+/* What the kernel counted as overwritten, the page after it says too, unless it was full: then it
+ * only says that there was something. What the kernel dropped because the buffer was full no page
+ * tells, and nothing when; it is told at the end of what there was room for. */
+static void tell_losses(struct lull_tracedat_stream *s, const struct lull_tracedat_stat *stat)
+{
+    uint64_t told = 0, overwritten = stat != NULL ? stat->overwritten : 0;
+    unsigned n_unknown = 0;
+    for (guint i = 0; i < s->losses->len; i++) {
+        uint64_t events = g_array_index(s->losses, struct loss, i).events;
+        n_unknown += events == 0;
+        told = events <= UINT64_MAX - told ? told + events : UINT64_MAX;
+    }
+    uint64_t rest = overwritten > told ? overwritten - told : 0;
+    if (rest > 0 && n_unknown == 0 && s->base.begin_ns <= s->base.end_ns)
+        tell_lost(s, s->base.begin_ns, s->base.begin_ns, rest);
+    for (guint i = 0; i < s->losses->len; i++) {
+        const struct loss *loss = &g_array_index(s->losses, struct loss, i);
+        uint64_t events = loss->events == 0 && n_unknown == 1 ? rest : loss->events;
+        tell_lost(s, loss->begin_ns, loss->end_ns, events);
+    }
+    if (stat != NULL && stat->dropped > 0 && s->base.begin_ns <= s->base.end_ns)
+        tell_lost(s, s->base.end_ns, s->base.end_ns, stat->dropped);
+}
+
+static const struct lull_tracedat_stat *find_stat(const struct lull_tracedat *file,
+                                                  const char *buffer, int32_t cpu)
+{
+    for (guint i = 0; i < file->stats->len; i++) {
+        const struct lull_tracedat_stat *stat =
+            &g_array_index(file->stats, struct lull_tracedat_stat, i);
+        if (stat->cpu == cpu && strcmp(stat->buffer, buffer) == 0)
+            return stat;
+    }
+    return NULL;
 }
 
 struct lull_tracedat_stream *lull_tracedat_stream_new(const struct lull_tracedat *file,
@@ -493,10 +539,15 @@ struct lull_tracedat_stream *lull_tracedat_stream_new(const struct lull_tracedat
     s->pages = lull_tracedat_pages_new(file, buffer, cpu);
     s->base.size_bytes = cpu->size;
     s->told = g_new0(uint8_t, lull_tracedat_pages_count(s->pages) / 8 + 1);
+    s->shift = lull_tracedat_shift_of(file, cpu->cpu);
+    s->is_converted = s->shift != NULL || file->mult != 0;
     make_map(file, 0, &identity, &s->own);
     s->is_opening = true;
     find_range(s);
+    s->losses = g_array_new(FALSE, FALSE, sizeof(struct loss));
     find_losses(s);
+    tell_losses(s, find_stat(file, buffer->name, cpu->cpu));
+    g_clear_pointer(&s->losses, g_array_unref);
     s->is_opening = false;
     lull_tracedat_pages_close(s->pages);
     return s;

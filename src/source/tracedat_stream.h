@@ -10,12 +10,14 @@ struct lull_tracedat_stream {
     const struct lull_tracedat *file;
     const struct lull_report *report;
     struct lull_tracedat_pages *pages;
-    uint32_t number;   /* within the trace */
-    uint8_t *told;     /* bit by page: that it is damaged has been told */
-    bool is_opening;   /* damage is not told yet */
-    bool tells_losses; /* of the page that is begun; only then */
+    uint32_t number; /* within the trace */
+    uint8_t *told;   /* bit by page: that it is damaged has been told */
+    bool is_opening; /* damage is not told yet */
+    GArray *losses;  /* while opening: what pages say was lost before them */
     bool has_told_unknown, has_told_order;
 
+    const struct lull_tracedat_shift *shift; /* or NULL */
+    bool is_converted;                       /* time stamps are not nanoseconds as they are */
     struct lull_clock_map map, own;
     int64_t begin_ns, end_ns, last_ns;
     uint64_t page; /* the next one */

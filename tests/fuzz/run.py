@@ -97,7 +97,10 @@ def tracedats():
                                        writer.discarded(3, 12), writer.event(9, record, long=True), writer.padding()])
         after = writer.make_page(1 << 41, [writer.event(0, record)], tracedat.MISSED | tracedat.STORED, 3)
         writer.buffers = [("", "mono", {0: [page, after], 1: [page]}), ("other", "local", {0: [after]})]
-        writer.options = [(5, b"Linux box 6.1 x\0"), (14, writer.pack("IIQ", 1 << 20, 20, 0)), (7, b"-5\0")]
+        writer.options = [(5, b"Linux box 6.1 x\0"), (14, writer.pack("IIQ", 1 << 20, 20, 0)), (7, b"-5\0"),
+                          writer.stats(0, 9, 2), (2, b"\nBuffer: other\n\n\0"), writer.stats(0, 3), (11, writer.pack("Q", 77)),
+                          writer.guest("vm", 99, [12, 13]),
+                          writer.time_shift(99, len(files) % 2, [[(1, 2, 3, 1)], [(9, -5, 1, 0), (500, 7, 1, 0), (900, 8, 2, 1)]])]
         files.append(writer.write())
     return files
 

@@ -53,7 +53,7 @@ def shape_of(event):
     return event["n"], kinds(event.get("p", {})), kinds(event.get("sec", {}))
 
 
-def preamble(environment):
+def preamble(environment, offset_ns):
     return [
         {"type": "preamble", "version": 2},
         {"type": "trace-class", "environment": environment,
@@ -61,7 +61,8 @@ def preamble(environment):
              ("magic", unsigned(32, "packet-magic-number")),
              ("stream_id", unsigned(64, "data-stream-class-id"))])},
         {"type": "clock-class", "id": "monotonic", "name": "monotonic", "frequency": 1000000000,
-         "origin": "unix-epoch"},
+         "origin": "unix-epoch",
+         "offset-from-origin": {"seconds": offset_ns // 10**9, "cycles": offset_ns % 10**9}},
         {"type": "data-stream-class", "id": 0, "default-clock-class-id": "monotonic",
          "packet-context-field-class": structure([
              ("packet_size", unsigned(64, "packet-total-length")),
@@ -104,14 +105,14 @@ def write_stream(path, cpu, records, lost):
         stream.write(packet(cpu, records[half:], lost))
 
 
-def write_trace(events, directory, environment=None, lost=0):
+def write_trace(events, directory, environment=None, lost=0, offset_ns=0):
     """Writes the events (dictionaries, in order of time) as a trace into `directory`, which is made. `lost`: events that the
-    tracer had to drop, in the middle of each stream."""
+    tracer had to drop, in the middle of each stream. `offset_ns`: what the times of events count from."""
     os.makedirs(directory)
     environment = {"domain": "kernel", "hostname": "synthetic", "tracer_name": "lttng-modules",
                    "tracer_major": 2, "tracer_minor": 13, "tracer_patchlevel": 9,
                    **(environment or {})}
-    fragments = preamble(environment)
+    fragments = preamble(environment, offset_ns)
     numbers, streams = {}, {}
     for event in events:
         shape = shape_of(event)

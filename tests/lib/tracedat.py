@@ -99,6 +99,28 @@ class Writer:
         return (MAGIC + str(self.version).encode() + b"\0" +
                 struct.pack("BB", self.big_endian, self.long_bytes) + self.pack("I", self.page))
 
+    def time_shift(self, peer, interpolates, cpus, has_fractions=True):
+        """Option TIME_SHIFT; for each CPU samples (time, offset, scaling, fraction)."""
+        data = self.pack("QII", peer, int(interpolates), len(cpus))
+        for samples in cpus:
+            data += self.pack("I", len(samples))
+            for part, form in enumerate("Qqq"):
+                data += b"".join(self.pack(form, sample[part]) for sample in samples)
+        if has_fractions:
+            data += b"".join(self.pack("q", sample[3]) for samples in cpus for sample in samples)
+        return 12, data
+
+    def guest(self, name, trace, tids):
+        """Option GUEST: a virtual machine and the threads that are its CPUs."""
+        data = name.encode() + b"\0" + self.pack("QI", trace, len(tids))
+        return 13, data + b"".join(self.pack("II", cpu, tid) for cpu, tid in enumerate(tids))
+
+    @staticmethod
+    def stats(cpu, overrun=0, dropped=0, commit=0):
+        """Option CPUSTAT, as the kernel's per_cpu/cpuN/stats."""
+        return 2, (f"CPU: {cpu}\nentries: 0\noverrun: {overrun}\ncommit overrun: {commit}\nbytes: 0\n"
+                   f"oldest event ts:     0.000000\nnow ts: 14061.698572\ndropped events: {dropped}\nread events: 5\n\0").encode()
+
     def option(self, number, data):
         return self.pack("HI", number, len(data)) + data
 

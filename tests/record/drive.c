@@ -2,9 +2,11 @@
  *
  *   drive [OPTION]... DIR -- COMMAND...
  *     --for PURPOSE  --buffer BYTES  --filtered  --stop-early (while the command still runs)
+ *     --snapshot (one to DIR/early while the command runs, one to DIR when it has ended)
  *
  * Prints "PID EVENTS LOST BYTES"; exit 77 with what is missing if the machine does not let it. */
 #include <glib.h>
+#include <glib/gstdio.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,6 +41,8 @@ static void parse(struct options *options, char **at)
             request->is_filtered = true;
         else if (strcmp(*at, "--stop-early") == 0)
             options->stops_early = true;
+        else if (strcmp(*at, "--snapshot") == 0)
+            request->is_snapshot = true;
         else if (strcmp(*at, "--buffer") == 0)
             request->buffer_bytes = g_ascii_strtoull(*++at, NULL, 10);
         else if (strcmp(*at, "--for") == 0)
@@ -75,6 +79,37 @@ static void must(bool is_good, GError *error)
         g_error("%s", error->message);
 }
 
+/* Lets the command run, or some time pass. */
+static void record(const struct options *options, struct lull_tracer *tracer, pid_t pid,
+                   struct lull_tracer_result *result)
+{
+    const char *dir = options->request.dir;
+    GError *error = NULL;
+    int status;
+    if (options->stops_early || options->request.is_snapshot)
+        g_usleep(200000);
+    if (options->request.is_snapshot) {
+        char *early = g_build_filename(dir, "early", NULL);
+        g_assert_cmpint(g_mkdir(early, 0755), ==, 0);
+        must(tracer->kind->snapshot(tracer, early, result, &error), error);
+        g_free(early);
+    }
+    if (!options->stops_early)
+        waitpid(pid, &status, 0);
+    must(tracer->kind->check(tracer, &error), error);
+    if (options->request.is_snapshot) {
+        struct lull_tracer_result none;
+        must(tracer->kind->snapshot(tracer, dir, result, &error), error);
+        must(tracer->kind->stop(tracer, &none, &error), error);
+    } else {
+        must(tracer->kind->stop(tracer, result, &error), error);
+    }
+    if (options->stops_early) {
+        kill(pid, SIGKILL);
+        waitpid(pid, &status, 0);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct options options = {.stops_early = false};
@@ -95,19 +130,9 @@ int main(int argc, char **argv)
         must(kind->follow(tracer, pid, &error), error);
     must(kind->start(tracer, &error), error);
     g_assert_cmpint(write(gate, "", 1), ==, 1);
-    int status = 0;
-    if (options.stops_early)
-        g_usleep(200000);
-    else
-        waitpid(pid, &status, 0);
-    must(kind->check(tracer, &error), error);
     struct lull_tracer_result result;
-    must(kind->stop(tracer, &result, &error), error);
+    record(&options, tracer, pid, &result);
     kind->free(tracer);
-    if (options.stops_early) {
-        kill(pid, SIGKILL);
-        waitpid(pid, &status, 0);
-    }
     printf("%d %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", (int)pid, result.events, result.lost_events,
            result.bytes);
     return 0;

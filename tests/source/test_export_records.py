@@ -77,6 +77,16 @@ def test_sample(folder, file):
                wanted, got)
 
 
+def test_perf(folder, file):
+    source = os.path.join(os.environ["LULL_SAMPLES"], "perf", file)
+    out = export(file, folder, source)
+    same_events(file, source, out)
+    for verb in "cputop", "schedstats":
+        wanted, got = (lull(verb, "--json", "--no-progress", path) for path in (source, out))
+        tap.ok(wanted[0] == got[0] == 0 and plain(wanted[1], source) == plain(got[1], out), f"{file}: {verb} says the same",
+               wanted, got)
+
+
 def plain(text, path):
     return text.replace(path + "/vm", "TRACE").replace(path, "TRACE")
 
@@ -191,6 +201,8 @@ def main():
         for file in "v6.dat", "v7.dat", "v7-zstd.dat":
             tap.run(file, test_sample, folder, file)
         tap.run("selection", test_selection, folder)
+        for file in "file.data", "chains.data", "clock.data":
+            tap.run(file, test_perf, folder, file)
     for arguments in ({"version": 6}, {"version": 7, "packing": "zlib"}, {"version": 6, "big_endian": True},
                       {"version": 7, "big_endian": True, "page": 65536}):
         tap.run("made", test_made, arguments)

@@ -217,6 +217,104 @@ def test_options(folder):
     tap.ok(brief(events) == [(20000, 0, 1)], "a date, in microseconds, is added", brief(events))
 
 
+def compare_times(name, path):
+    """As compare(), where trace-cmd is installed: times that trace-cmd computes itself."""
+    if shutil.which("trace-cmd") is None:
+        tap.skip(name, "trace-cmd is not installed")
+        return
+    done = subprocess.run(["trace-cmd", "report", "-R", "-t", "-i", path], capture_output=True, check=True)
+    compare(name, done.stdout.decode(errors="surrogateescape"), path)
+
+
+def ticks(writer, times):
+    return [writer.make_page(time, [writer.event(0, number_event(writer, number))]) for number, time in enumerate(times)]
+
+
+def test_shift(folder):
+    """What trace-cmd measured between the clocks of a guest and its host, by CPU."""
+    times = [1000, 1500, 2000, 2600, 3000, 9000]
+    one = [(0, -100, 5, 0)]                                         # one measurement: an offset alone
+    steps = [(3000, 90, 1, 0), (1000, 10, 1, 0), (2000, 50, 1, 0)]  # not in order
+    scaled = [(1000, 7, 3, 1), (2000, 7, 3, 1)]                     # one and a half times as fast
+    wanted = {0: [time - 100 for time in times],
+              # Before 2000 the first counts, then the second: the last one only ends it.
+              (1, False): [1010, 1510, 2050, 2650, 3050, 9050],
+              # On lines through the points, 40 ns more each 1000 ns.
+              (1, True): [1010, 1530, 2050, 2674, 3090, 9330],
+              2: [time * 3 // 2 + 7 for time in times]}
+    for interpolates in False, True:
+        for version, big_endian in (6, False), (7, True):
+            writer = make_writer(version=version, big_endian=big_endian)
+            writer.options += [writer.time_shift(99, interpolates, [one, steps, scaled])]
+            writer.buffers = [("", "mono", {cpu: ticks(writer, times) for cpu in range(4)})]
+            path = write_file(folder, writer)
+            name = f"a guest's clock, {interpolates=}, {version=}, {big_endian=}"
+            events, problems = events_of(path)
+            found = {cpu: [event["time_ns"] for event in events if event["cpu"] == cpu] for cpu in range(4)}
+            tap.ok(found == {0: wanted[0], 1: wanted[1, interpolates], 2: wanted[2], 3: times} and not problems, name, found,
+                   problems)
+            if not big_endian:
+                compare_times(name + ": as trace-cmd computes", path)
+    writer = make_writer()
+    writer.options += [writer.time_shift(99, False, [one], has_fractions=False), (14, writer.pack("IIQ", 3, 1, 12345)),
+                       (7, b"1000\0")]
+    writer.buffers = [("", "x86-tsc", {0: ticks(writer, times)})]
+    path = write_file(folder, writer)
+    events, _ = events_of(path)
+    tap.ok([event["time_ns"] for event in events] == [(time - 100) * 3 // 2 + 1000 for time in times],
+           "shifted, then scaled, then the offset", events)
+    compare_times("shifted, then scaled, then the offset: as trace-cmd computes", path)
+    writer.options[2] = 12, writer.options[2][1][:-3]
+    out, problems = lull("print", write_file(folder, writer))
+    tap.ok(out == "" and "option 12" in problems, "a cut option is told", problems)
+
+
+def test_guest(folder):
+    """A host's file and its guest's: one clock, and who is whose."""
+    paths = []
+    for name, number, options in (("host", 77, lambda w: [w.guest("vm1", 99, [123, 124])]),
+                                  ("guest", 99, lambda w: [w.time_shift(77, False, [[(0, 400, 1, 0)]])])):
+        writer = tracedat.Writer()
+        writer.formats = [("made", tracedat.format_text("number", 100, FIELDS))]
+        writer.options = [(5, f"Linux {name} 6.1.0 #1 x86_64\0".encode()), (11, writer.pack("Q", number)), *options(writer)]
+        writer.buffers = [("", "mono", {0: ticks(writer, [1000, 1300, 1600])})]
+        paths.append(write_file(folder, writer, f"{name}.dat"))
+    events, problems = events_of(*paths)
+    tap.ok([(event["time_ns"], event["host"]) for event in events] ==
+           [(1000, "host"), (1300, "host"), (1400, "guest"), (1600, "host"), (1700, "guest"), (2000, "guest")] and not problems,
+           "host and guest are read on one clock", events, problems)
+    host, guest = json.loads(lull("info", "--json", *paths)[0])["traces"]
+    tap.ok((host["trace_id"], host["guest_of"], host["guests"]) ==
+           (f"{77:016x}", None, [{"name": "vm1", "trace_id": f"{99:016x}", "vcpu_tids": [123, 124]}]) and
+           (guest["trace_id"], guest["guest_of"], guest["guests"]) == (f"{99:016x}", f"{77:016x}", []), "info tells them", host,
+           guest)
+    text, _ = lull("info", *paths)
+    tap.ok("vm1" in text and "123 124" in text and f"trace {77:016x}" in text, "also to people", text)
+
+
+def test_stats(folder):
+    """What the kernel counted, and what the pages say already."""
+    def losses(options, flags):
+        writer = make_writer()
+        writer.options += options
+        writer.buffers = [("", "mono", {0: [writer.make_page(1000, [writer.event(0, number_event(writer, 1))]),
+                                            writer.make_page(2000, [writer.event(5, number_event(writer, 2))], *flags)]})]
+        lost = json.loads(lull("info", "--json", write_file(folder, writer))[0])["lost"]
+        return [(x["begin_ns"], x["end_ns"], x["events"], x["packets"]) for x in lost["intervals"]]
+
+    stats, told = tracedat.Writer.stats, (tracedat.MISSED | tracedat.STORED, 77)
+    for name, options, flags, wanted in (
+            ("nothing", [stats(0)], (), []),
+            ("what a page says is not told twice", [stats(0, overrun=77)], told, [(1000, 2000, 77, 0)]),
+            ("a page without room for the number", [stats(0, overrun=77)], (tracedat.MISSED,), [(1000, 2000, 77, 0)]),
+            ("more than the pages say", [stats(0, overrun=80)], told, [(1000, 1000, 3, 0), (1000, 2000, 77, 0)]),
+            ("dropped as the buffer was full", [stats(0, dropped=9, commit=1)], (), [(2005, 2005, 10, 0)]),
+            ("of another CPU", [stats(1, overrun=9, dropped=9)], (), []),
+            ("of another instance", [(2, b"\nBuffer: other\n\n\0"), stats(0, dropped=9)], (), [])):
+        found = losses(options, flags)
+        tap.ok(found == wanted, f"counted by the kernel: {name}", found)
+
+
 def test_instances(folder):
     for version in 6, 7:
         writer = make_writer(version=version)
@@ -285,7 +383,7 @@ def main():
                           {"version": 7, "page": 65536}, {"version": 6, "long_bytes": 4},
                           {"version": 7, "big_endian": True, "long_bytes": 4, "page": 65536}):
             tap.run("made", lambda given: test_made(folder, **given), arguments)
-    for function in test_options, test_instances, test_places, test_damage:
+    for function in test_options, test_shift, test_guest, test_stats, test_instances, test_places, test_damage:
         with tempfile.TemporaryDirectory() as folder:
             tap.run(function.__name__, function, folder)
     return tap.done()

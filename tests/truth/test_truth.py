@@ -4,7 +4,6 @@
 # What is expected here comes from what the programs were written to do (their own stamps and the description
 # of the recording, repeated at each entry), never from what Lull printed. A leg is allowed to be off by 3 ms or
 # 15 %, whichever is larger. LULL is the program, LULL_SAMPLES the directory of the unpacked samples.
-import collections
 import json
 import os
 import re
@@ -12,11 +11,8 @@ import struct
 import subprocess
 import sys
 
+from paths import MS, clip, describe, faults_of_form, faults_of_summary, length, total
 from tap import Tap
-
-MS = 1_000_000
-STATES = {"running", "preempted", "interrupted", "blocked"}
-CAUSES = {"task", "timer", "disk", "network", "user-input", "ipi", "irq", "unknown"}
 
 lull = os.environ["LULL"]
 samples = os.environ["LULL_SAMPLES"]
@@ -158,25 +154,10 @@ def stamps_of(name):
     return stamps
 
 
-def length(segment):
-    return segment["end_ns"] - segment["begin_ns"]
-
-
-def clip(segments, begin_ns, end_ns):
-    """The part of a path between two times."""
-    return [dict(s, begin_ns=max(s["begin_ns"], begin_ns), end_ns=min(s["end_ns"], end_ns)) for s in segments
-            if s["begin_ns"] < end_ns and s["end_ns"] > begin_ns]
-
-
 def without_ends(order, value):
     """An order without its first and last element, where these are `value`."""
     order = order[1:] if order[:1] == [value] else order
     return order[:-1] if order[-1:] == [value] else order
-
-
-def total(segments, comm, state, cause):
-    return sum(length(s) for s in segments
-               if comm in (None, s["comm"]) and s["state"] == state and s["cause"] == cause)
 
 
 def order_of(segments, key, shortest_ns, among=None):
@@ -197,49 +178,11 @@ def order_of(segments, key, shortest_ns, among=None):
     return order
 
 
-def describe(segments):
-    """For a failed check: the path, one line a segment above 100 us."""
-    sums = collections.Counter()
-    for s in segments:
-        sums[(s["comm"], s["state"], s["cause"])] += length(s)
-    legs = "\n".join(f"{ns / MS:10.3f} ms  {leg}" for leg, ns in sums.most_common(20))
-    path = "\n".join(f"{length(s) / MS:10.3f} ms  {s['comm']} {s['state']} {s['cause']}  {s['detail']}"
-                     for s in segments if length(s) > 100_000)
-    return f"sums:\n{legs}\npath:\n{path}"
-
-
 def check_form(name, answer):
-    """What holds for every path: the contract of `lull critpath --json`."""
-    segments, query = answer["segments"], answer["query"]
-    faults = []
-    if answer["version"] != 1:
-        faults.append(f"version {answer['version']}")
-    edge = query["begin_ns"]
-    for number, s in enumerate(segments):
-        if s["begin_ns"] != edge:
-            faults.append(f"segment {number} begins at {s['begin_ns']}, the one before ended at {edge}")
-        if s["end_ns"] <= s["begin_ns"]:
-            faults.append(f"segment {number} is empty or backwards")
-        if s["state"] not in STATES or (s["cause"] is not None and s["cause"] not in CAUSES):
-            faults.append(f"segment {number} has state {s['state']}, cause {s['cause']}")
-        if s["state"] == "blocked" and s["cause"] is None:
-            faults.append(f"segment {number} is blocked without a cause")
-        edge = s["end_ns"]
-    if edge != query["end_ns"]:
-        faults.append(f"the path ends at {edge}, the question at {query['end_ns']}")
-    tap.ok(segments and not faults, f"{name}: covers the asked time without hole or overlap", "\n".join(faults[:5]))
-
-    asked = query["end_ns"] - query["begin_ns"]
-    summary = answer["summary"]
-    faults = [f"{part} sums to {sum(row['duration_ns'] for row in summary[part])} of {asked} ns"
-              for part in ("by_state", "by_task", "by_host")
-              if sum(row["duration_ns"] for row in summary[part]) != asked]
-    for row in summary["by_state"]:
-        if row["duration_ns"] != total(segments, None, row["state"], row["cause"]):
-            faults.append(f"{row} is not the sum of its segments")
-        if abs(row["share"] - row["duration_ns"] / asked) > 0.001:
-            faults.append(f"{row} has a wrong share")
-    tap.ok(not faults, f"{name}: the summary is that of the segments", "\n".join(faults[:5]))
+    """What holds for every path."""
+    for faults, what in ((faults_of_form(answer), "covers the asked time without hole or overlap"),
+                         (faults_of_summary(answer), "the summary is that of the segments")):
+        tap.ok(not faults, f"{name}: {what}", "\n".join(faults[:5]))
 
 
 def check_unknown(name, segments):

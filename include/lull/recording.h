@@ -1,0 +1,38 @@
+/* What `lull record` says of a recording that a session has opened: which command ran, how it
+ * ended, what was recorded and why so. docs/RECORDING.md describes the file it comes from. */
+#ifndef LULL_RECORDING_H
+#define LULL_RECORDING_H
+
+#include <lull/session.h>
+
+G_BEGIN_DECLS
+
+/** One recording: a directory with recording.json, whose traces are of one host. Texts that it does
+ * not tell are "". */
+struct lull_recording_info {
+    const char *path;    /**< of the directory */
+    uint32_t host;       /**< see lull_session_host() */
+    const char *program; /**< version of Lull that recorded */
+    const char *tracer;  /**< "ftrace", "perf", "lttng" */
+    const char *reason;  /**< why this tracer, for people */
+    const char *purpose; /**< "critpath", "io", "sched", "all" */
+    const char *kernel, *machine;
+    const char *ended_by;       /**< "command", "duration", "interrupt", … */
+    bool is_filtered;           /**< only some tasks were recorded */
+    const char *const *command; /**< with its arguments, ends with NULL; NULL: none was run */
+    int64_t pid;                /**< of the command, or -1 */
+    int64_t exit_status;        /**< of the command, or -1 */
+    int64_t signal;             /**< that ended the command, or -1 */
+    int64_t begin_ns, end_ns;   /**< on the host's own clock; begin_ns > end_ns: not told */
+    int64_t events;             /**< that the tracer recorded, or -1 */
+    int64_t lost_events;        /**< that it had to drop, or -1 */
+};
+
+/** Recordings are numbered from 0 in the order in which their first trace was added. */
+uint32_t lull_session_recording_count(const struct lull_session *session);
+const struct lull_recording_info *lull_session_recording(const struct lull_session *session,
+                                                         uint32_t index);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# `lull record -- make -j2` of a small project, and what the analyses say of it against what the kernel accounted for the
+# same processes: CPU time (rusage), bytes read and written (/proc/PID/io), switches (rusage), the compilers that make
+# started. LULL is the program, LULL_SOURCE this source tree.
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from paths import MS, faults_of_form, faults_of_summary
+from record import recorders
+from tap import Tap
+
+LULL = os.environ["LULL"]
+PROJECT = os.path.join(os.environ["LULL_SOURCE"], "tests", "programs", "project")
+COMPILERS = 9
+tap = Tap()
+
+
+def build(account):
+    """Run under the recorder: builds, and writes what the kernel says of all that was started for it."""
+    begin_ns = time.monotonic_ns()
+    before = dict(line.split(": ") for line in open("/proc/self/io", encoding="ascii").read().splitlines())
+    subprocess.run(["make", "-j2"], check=True, stdout=subprocess.DEVNULL)
+    after = dict(line.split(": ") for line in open("/proc/self/io", encoding="ascii").read().splitlines())
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with open(account, "w", encoding="utf-8") as file:
+        json.dump({"cpu_ns": int((used.ru_utime + used.ru_stime) * 1e9), "waits": used.ru_nvcsw,
+                   "read": int(after["rchar"]) - int(before["rchar"]), "written": int(after["wchar"]) - int(before["wchar"]),
+                   "begin_ns": begin_ns, "end_ns": time.monotonic_ns()}, file)
+
+
+def ask(*arguments):
+    done = subprocess.run([LULL, *arguments, "--json", "--no-progress"], capture_output=True, text=True, check=False, timeout=250)
+    if done.returncode != 0:
+        raise RuntimeError(f"lull {' '.join(arguments)}: exit {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def table(recording, verb, name):
+    (window,) = json.loads(ask(verb, recording, "--limit", "1000000"))["windows"]
+    return window["tables"][name]
+
+
+def family(recording, pid):
+    """The tasks that descend from one, that one left out, and their starts and ends; from the plain events."""
+    events = [json.loads(line) for line in
+              ask("print", "--events", "sched_process_fork,sched_process_exec,sched_process_exit", recording).splitlines()]
+    tids = {pid}
+    for event in events:
+        fields = event["fields"]
+        if event["name"] == "sched_process_fork" and fields["parent_pid"] in tids:
+            tids.add(fields["child_pid"])
+    return tids - {pid}, events
+
+
+def is_near(found, expected, share, least):
+    return abs(found - expected) <= max(share * expected, least)
+
+
+def check_sums(name, recording, tids, account):
+    rows = table(recording, "cputop", "per-process")
+    cpu_ns = sum(row["cpu_ns"] for row in rows if row["process"]["tid"] in tids)
+    tap.ok(is_near(cpu_ns, account["cpu_ns"], 0.05, 20 * MS), f"{name}: cputop has the CPU time that the kernel accounted",
+           cpu_ns, account["cpu_ns"])
+    compilers = [row for row in rows if row["process"]["comm"] == "cc1" and row["process"]["tid"] in tids]
+    tap.ok(len(compilers) == COMPILERS and all(row["cpu_ns"] > 0 for row in compilers), f"{name}: cputop has each compiler", compilers)
+    for of in "read", "written":
+        total = sum(row["total_bytes"] for row in table(recording, "iousagetop", "per-process-top")
+                    if row["of"] == of and row["process"]["tid"] in tids)
+        tap.ok(is_near(total, account[of], 0.02, 4096), f"{name}: iousagetop has the bytes {of} that the kernel accounted", total,
+               account[of])
+    # A task is woken when it is new, and after each time that it left the CPU by itself, but for the last: whether the
+    # kernel counts that one depends on who comes first, the task to its end or the parent to the account.
+    counted = sum(row["count"] for row in table(recording, "schedstats", "per_tid_stats") if row["wakee"]["tid"] in tids)
+    tap.ok(0.95 * account["waits"] <= counted <= 1.05 * account["waits"] + len(tids),
+           f"{name}: schedstats has as many delays as there were wake-ups", counted, account["waits"], len(tids))
+
+
+def check_path(name, recording, pid, events, account, offset_ns):
+    answer = json.loads(ask("critpath", recording, "--tid", str(pid)))
+    query, segments = answer["query"], answer["segments"]
+    begins = [e["time_ns"] for e in events if e["name"] == "sched_process_exec" and e["fields"]["pid"] == pid]
+    ends = [e["time_ns"] for e in events if e["name"] == "sched_process_exit" and e["fields"]["pid"] == pid]
+    tap.ok(len(begins) == 1 and len(ends) == 1 and query["begin_ns"] <= begins[0] and query["end_ns"] >= ends[0]
+           and begins[0] < account["begin_ns"] + offset_ns and account["end_ns"] + offset_ns < ends[0],
+           f"{name}: the path is that of the command, from its begin to its end", query, begins, ends, account)
+    for faults, what in ((faults_of_form(answer), "covers the asked time without hole or overlap"),
+                         (faults_of_summary(answer), "the summary is that of the segments")):
+        tap.ok(not faults, f"{name}: {what}", *faults)
+    comms = {s["comm"] for s in segments}
+    tap.ok({"make", "cc1", "as", "ar", "ld"} <= comms, f"{name}: the path goes through the tools of the build", comms)
+    # Most of a build is work of compilers, and who waits in it waits for them, or for a CPU.
+    unknown_ns = sum(s["end_ns"] - s["begin_ns"] for s in segments if s["cause"] == "unknown")
+    tap.ok(unknown_ns < 0.05 * (query["end_ns"] - query["begin_ns"]), f"{name}: little is unknown", unknown_ns)
+
+
+def run(tracer):
+    with tempfile.TemporaryDirectory(dir=os.environ.get("LULL_SCRATCH")) as folder:
+        why_not = recorders.why_not(tracer, folder)
+        if why_not or shutil.which("make") is None or shutil.which("cc") is None:
+            tap.skip(tracer, why_not or "make and cc are needed")
+            return
+        project, account_file = os.path.join(folder, "project"), os.path.join(folder, "account")
+        shutil.copytree(PROJECT, project)
+        command = [sys.executable, os.path.abspath(__file__), "--build", account_file, project]
+        recording, offset_ns = recorders.record(tracer, command, folder, "--only", "--for", "io")
+        with open(os.path.join(project, "result.txt"), encoding="utf-8") as file:
+            tap.ok(file.read() == "8 parts agree\n", f"{tracer}: the build was not disturbed")
+        with open(account_file, encoding="utf-8") as file:
+            account = json.load(file)
+        with open(os.path.join(recording, "recording.json"), encoding="utf-8") as file:
+            description = json.load(file)
+        tap.ok(description["command"] == command and description["exit_status"] == 0, f"{tracer}: the recording says what ran",
+               description)
+        tids, events = family(recording, description["pid"])
+        check_sums(tracer, recording, tids, account)
+        check_path(tracer, recording, description["pid"], events, account, offset_ns)
+
+
+if sys.argv[1:2] == ["--build"]:
+    os.chdir(sys.argv[3])
+    build(sys.argv[2])
+    sys.exit(0)
+for each in recorders.TRACERS:
+    tap.run(each, run, each)
+sys.exit(tap.done())

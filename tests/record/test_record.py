@@ -1,0 +1,443 @@
+#!/usr/bin/env python3
+# `lull record`: what it leaves, and that it leaves nothing else. Where the kernel allows it, real recordings are made with ftrace of
+# commands that are started here, and of nothing else (--only). trace-cmd reads them as well.
+# LULL is the program. Everything happens in directories of this test; the state directory too.
+import glob
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+from tap import Tap
+
+lull = os.environ["LULL"]
+INSTANCES = "/sys/kernel/tracing/instances"
+NOBODY = 65534
+tap = Tap()
+
+
+def environment(state, **more):
+    env = {**os.environ, "LC_ALL": "C.UTF-8", "TZ": "UTC", "XDG_STATE_HOME": state, **more}
+    for name in ("LD_PRELOAD", "SUDO_UID", "SUDO_GID"):
+        if name not in more:
+            env.pop(name, None)
+    return env
+
+
+def run(arguments, folder, env=None, **more):
+    return subprocess.run(arguments, capture_output=True, text=True, timeout=120, cwd=folder,
+                          env=env or environment(os.path.join(folder, "state")),
+                          **{"stdin": subprocess.DEVNULL, **more})
+
+
+def record(folder, *arguments, **more):
+    return run([lull, "record", "--tracer", "ftrace", *arguments], folder, **more)
+
+
+def start(folder, *arguments, **more):
+    """A recorder that goes on, with a session of its own."""
+    return subprocess.Popen([lull, "record", "--tracer", "ftrace", *arguments], cwd=folder, text=True,
+                            env=environment(os.path.join(folder, "state")), start_new_session=True,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+
+
+def scratch():
+    return tempfile.TemporaryDirectory(prefix="lull-record-")
+
+
+def instances(pid):
+    return glob.glob(f"{INSTANCES}/lull-{pid}-*")
+
+
+def describe(path):
+    with open(os.path.join(path, "recording.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def recordings(folder):
+    """What looks like a recording, or is in work."""
+    return sorted(name for name in os.listdir(folder) if name not in ("state", "x"))
+
+
+def wait_until(condition, seconds=30):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+# --- without rights, or without ftrace -----------------------------------------------------------------------------
+
+
+def test_usage():
+    with scratch() as folder:
+        for words, what in ((["--only"], "there is none"), (["--buffer", "0", "true"], "--buffer"),
+                            (["--buffer", "64X", "true"], "--buffer"), (["--pid", "0"], "--pid"),
+                            (["--pid", "1,x"], "--pid"), (["--duration", "soon", "true"], "soon"),
+                            (["--for", "fun", "true"], "--for"), (["--tracer", "dtrace", "true"], "--tracer")):
+            done = run([lull, "record", *words], folder)
+            tap.ok(done.returncode == 2 and what in done.stderr, f"usage: {' '.join(words)}", done)
+        tap.ok(recordings(folder) == [], "a wrong command line leaves nothing", os.listdir(folder))
+
+
+def test_refusals():
+    if os.geteuid() != 0:
+        tap.skip("refusals", "only root can play other users")
+        return
+    with scratch() as folder:
+        os.chmod(folder, 0o777)
+        copy = shutil.copy(lull, os.path.join(folder, "x"))  # the build may be where nobody may go
+        done = run([copy, "record", "--tracer", "ftrace", "echo", "ran"], folder,
+                   user=NOBODY, group=NOBODY, extra_groups=[])
+        tap.ok(done.returncode == 1 and "cannot record with ftrace" in done.stderr and "ran" not in done.stdout,
+               "without rights", done)
+        tap.ok("sudo" in done.stderr or "mount" in done.stderr or "no tracefs" in done.stderr,
+               "it says how to get them", done.stderr)
+        tap.ok(recordings(folder) == [], "and leaves nothing", os.listdir(folder))
+        done = run(["unshare", "--mount", "sh", "-c", 'for m in $(grep -E " (tracefs|debugfs) " /proc/mounts | cut -d" " -f2); '
+                    'do umount -l "$m"; done; exec "$0" record --tracer ftrace echo ran', lull], folder)
+        if "unshare failed" in done.stderr:
+            tap.skip("without tracefs", "no mount namespaces here")
+        else:
+            tap.ok(done.returncode == 1 and re.search("tracefs", done.stderr) and "ran" not in done.stdout,
+                   "without tracefs", done)
+            tap.ok(recordings(folder) == [], "without tracefs nothing is left", os.listdir(folder))
+
+
+# --- real recordings ----------------------------------------------------------------------------------------------
+
+
+def why_not():
+    """Why nothing can be recorded here, or None."""
+    with scratch() as folder:
+        done = record(folder, "--only", "true")
+        return None if done.returncode == 0 else done.stderr.strip()
+
+
+def test_command():
+    with scratch() as folder:
+        done = record(folder, "--only", "-o", "a", "sh", "-c", "cat; echo to-stderr >&2; exit 3", stdin=None, input="abc")
+        tap.ok(done.returncode == 3, "the exit status is the command's", done)
+        tap.ok(done.stdout == "abc" and "to-stderr\n" in done.stderr, "input and output are the command's", done)
+        about = describe(os.path.join(folder, "a"))
+        tap.ok(about["exit_status"] == 3 and "signal" not in about and about["ended_by"] == "command", "it is noted", about)
+        tap.ok(about["lull_recording"] == 1 and about["tracer"] == "ftrace" and about["purpose"] == "critpath" and
+               about["filtered"] is True and about["command"][:2] == ["sh", "-c"], "what was asked for is noted", about)
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            tap.ok(about["boot_id"] == file.read().strip() and about["hostname"] == os.uname().nodename and
+                   about["kernel"] == os.uname().release, "the machine is noted", about)
+        offset = time.time_ns() - time.monotonic_ns()
+        tap.ok(abs(about["clock"]["offset_ns"] - offset) < 10**9, "the clock is noted", about["clock"], offset)
+        tap.ok(sorted(os.listdir(os.path.join(folder, "a"))) == ["recording.json", "state", "trace.dat"],
+               "these files are there", os.listdir(os.path.join(folder, "a")))
+        done = record(folder, "--only", "-o", "b", "sh", "-c", "kill -9 $$")
+        tap.ok(done.returncode == 128 + 9 and describe(os.path.join(folder, "b"))["signal"] == 9, "ended by a signal", done)
+        open(os.path.join(folder, "x"), "w", encoding="ascii").close()
+        for command, status in (("./no-such-command", 127), ("./x", 126)):
+            before = recordings(folder)
+            done = record(folder, "--only", "-o", "c", "--", command)
+            tap.ok(done.returncode == status and command in done.stderr, f"status {status}", done)
+            tap.ok(recordings(folder) == before, f"status {status} leaves no recording", recordings(folder))
+        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        done = record(folder, "--only", "-o", "d", "sh", "-c", "ulimit -n; cat /proc/self/status; ls -l /proc/self/fd")
+        tap.ok(done.stdout.splitlines()[0] == str(soft), "the command has the limits that it would have", done.stdout)
+        plain = run(["sh", "-c", "ulimit -n; cat /proc/self/status; ls -l /proc/self/fd"], folder)
+        signals = [line for line in done.stdout.splitlines() if line.startswith(("SigBlk", "SigIgn"))]
+        tap.ok(signals == [line for line in plain.stdout.splitlines() if line.startswith(("SigBlk", "SigIgn"))],
+               "and their signals", done.stdout)
+        tap.ok(len(re.findall("->", done.stdout)) == len(re.findall("->", plain.stdout)), "and no file of ours", done.stdout)
+
+
+def test_names():
+    with scratch() as folder:
+        done = record(folder, "--only", "true")
+        names = recordings(folder)
+        tap.ok(done.returncode == 0 and len(names) == 1 and re.fullmatch(r"lull-true-\d{8}-\d{6}", names[0]),
+               "a name is made of command and time", names)
+        os.mkdir(os.path.join(folder, "taken"))
+        done = record(folder, "--only", "-o", "taken", "echo", "ran")
+        tap.ok(done.returncode == 1 and "taken" in done.stderr and "ran" not in done.stdout and
+               os.listdir(os.path.join(folder, "taken")) == [], "nothing is overwritten", done)
+        os.mkdir(os.path.join(folder, "mine.part"))
+        open(os.path.join(folder, "mine.part", "letter"), "w", encoding="ascii").close()
+        done = record(folder, "--only", "-o", "mine", "true")
+        tap.ok(done.returncode == 1 and os.path.exists(os.path.join(folder, "mine.part", "letter")),
+               "what somebody else made stays", done)
+
+
+def test_pids():
+    with scratch() as folder, subprocess.Popen(["sh", "-c", "while read line; do ls / >/dev/null; done"],
+                                               stdin=subprocess.PIPE) as child:
+        with start(folder, "-o", "a", "--duration", "600ms", "--pid", str(child.pid)) as recorder:
+            while recorder.poll() is None:
+                child.stdin.write(b"go\n")
+                child.stdin.flush()
+                time.sleep(0.02)
+            error = recorder.stderr.read()
+        child.stdin.close()
+        about = describe(os.path.join(folder, "a"))
+        tap.ok(recorder.returncode == 0 and about["ended_by"] == "duration" and about["pids"] == [child.pid] and
+               "command" not in about, "a process for a time", about, error)
+        tap.ok(about["end_ns"] - about["begin_ns"] >= 600_000_000, "as long as was asked for", about)
+        report = trace_cmd(os.path.join(folder, "a"), "report")
+        if report is not None:
+            tap.ok(re.search(r"sched_process_exec:.*filename=\S*/ls ", report), "what it starts is recorded", report[-2000:])
+        done = record(folder, "-o", "b", "--duration", "1s", "--pid", "999999999")
+        tap.ok(done.returncode == 1 and "there is no process 999999999" in done.stderr, "no such process", done)
+        tap.ok(recordings(folder) == ["a"], "no such process: nothing is left", recordings(folder))
+
+
+def trace_cmd(path, verb, *options):
+    if shutil.which("trace-cmd") is None:
+        return None
+    done = subprocess.run(["trace-cmd", verb, *options, os.path.join(path, "trace.dat")], capture_output=True, text=True,
+                          timeout=120, check=False, errors="replace")
+    return done.stdout
+
+
+LINE = re.compile(r"^\s*(?P<task>.*)-(?P<tid>\d+)\s+\[(?P<cpu>\d+)\][^:]*?(?P<time>\d+)[.:]?(?P<ns>\d*): (?P<event>\w+):")
+
+
+def test_trace_cmd():
+    """The file is what trace-cmd takes it for: the same events at the same times on the same CPUs as Lull reads, and as many
+    as were counted."""
+    with scratch() as folder:
+        path = os.path.join(folder, "a")
+        done = record(folder, "--only", "-o", "a", "sh", "-c", "for i in 1 2 3; do ls -R /proc/self >/dev/null 2>&1; done")
+        report = trace_cmd(path, "report", "-t")
+        if report is None:
+            tap.skip("trace-cmd report", "trace-cmd is not installed")
+            return
+        theirs = [LINE.match(line) for line in report.splitlines() if not line.startswith(("cpus=", "CPU"))]
+        tap.ok(all(theirs) and len(theirs) > 1000, "trace-cmd reads every line", [line for line in report.splitlines()[:20]])
+        about = describe(path)
+        tap.ok(len(theirs) == about["recorded"]["events"], "as many events as were counted", len(theirs), about["recorded"])
+        tap.ok(about["recorded"]["bytes"] == os.path.getsize(os.path.join(path, "trace.dat")), "as many bytes", about["recorded"])
+        theirs = sorted((int(m["time"] + m["ns"]), int(m["cpu"]), m["event"]) for m in theirs)
+        printed = run([lull, "print", "--json", os.path.join(path, "trace.dat")], folder)
+        ours = sorted((event["time_ns"], event["cpu"], event["name"]) for event in map(json.loads, printed.stdout.splitlines()))
+        tap.ok(ours == theirs, "the same events, times and CPUs", ours[:3], theirs[:3], len(ours), len(theirs))
+        inside = all(about["begin_ns"] <= event[0] <= about["end_ns"] + 10**7 for event in theirs)
+        tap.ok(inside, "between the begin and the end that are noted", about, theirs[0], theirs[-1])
+        events = {event[2] for event in theirs}
+        tap.ok(events <= {name.split(":")[1] for name in about["events"]}, "no event that was not asked for", events)
+        ended = re.search(rf"sched_process_exit:.*pid={about['pid']} ", trace_cmd(path, "report"))
+        tap.ok(ended, "the end of the command is in it", done)
+        dump = trace_cmd(path, "dump", "-i")
+        tap.ok(dump is not None, "trace-cmd dump")
+
+
+def test_lost():
+    """Buffers of a page or two, and a reader that has no time: what the kernel lost is told, and marked where it was."""
+    with scratch() as folder:
+        done = record(folder, "--only", "-o", "a", "--buffer", "4k", "sh", "-c", "for i in 1 2 3; do ls -R /proc >/dev/null 2>&1; done")
+        about = describe(os.path.join(folder, "a"))
+        lost = about["recorded"]["lost_events"]
+        if lost == 0:
+            tap.skip("lost events", "the machine lost none")
+            return
+        tap.ok(f"{lost} events were lost" in done.stderr, "lost events are told", done.stderr)
+        info = json.loads(run([lull, "info", "--json", os.path.join(folder, "a", "trace.dat")], folder).stdout)
+        tap.ok("lost" in json.dumps(info), "and seen by who reads", info)
+
+
+def test_last():
+    with scratch() as folder:
+        done = run([lull, "info"], folder)
+        tap.ok(done.returncode == 2 and "no trace given" in done.stderr, "no recording yet", done)
+        record(folder, "--only", "-o", "a", "true")
+        done = run([lull, "info"], folder)
+        tap.ok(done.returncode == 0 and os.path.join(folder, "a") in done.stderr, "the last recording is taken, and named", done)
+        record(folder, "--only", "-o", "b", "true")
+        os.rename(os.path.join(folder, "b"), os.path.join(folder, "c"))
+        done = run([lull, "info"], folder)
+        tap.ok(done.returncode == 2 and "no trace given" in done.stderr, "unless it is gone", done)
+
+
+# --- as another user ----------------------------------------------------------------------------------------------
+
+
+def test_sudo():
+    """As sudo would call it; the passwd file is one of this test's, in a mount namespace."""
+    with scratch() as folder:
+        os.chmod(folder, 0o755)
+        home, out, passwd = (os.path.join(folder, name) for name in ("home", "out", "passwd"))
+        for name in home, out:
+            os.mkdir(name)
+            os.chown(name, 12345, 12346)
+        with open("/etc/passwd", encoding="utf-8") as file, open(passwd, "w", encoding="utf-8") as copy:
+            copy.write(file.read() + f"wanda:x:12345:12346::{home}:/bin/sh\n")
+        env = environment(os.path.join(folder, "not-theirs"), SUDO_UID="12345", SUDO_GID="12346", SUDO_USER="wanda", HOME="/root")
+        done = run(["unshare", "--mount", "sh", "-c", 'mount --bind "$1" /etc/passwd && cd "$2" && shift 2 && exec "$@"', "sh",
+                    passwd, out, lull, "record", "--tracer", "ftrace", "--only", "-o", "a", "sh", "-c",
+                    "id -u; id -g; id -G; echo $HOME; echo $USER; echo $LOGNAME; echo ${SUDO_UID-none}; pwd"], folder, env=env)
+        if "unshare failed" in done.stderr or "mount:" in done.stderr:
+            tap.skip("sudo", "no mount namespaces here")
+            return
+        tap.ok(done.stdout.split("\n") == ["12345", "12346", "12346", home, "wanda", "wanda", "none", out, ""],
+               "the command runs as who called sudo", done)
+        owners = {(s.st_uid, s.st_gid) for path, _, names in os.walk(os.path.join(out, "a"))
+                  for s in [os.lstat(path), *(os.lstat(os.path.join(path, name)) for name in names)]}
+        tap.ok(owners == {(12345, 12346)}, "who owns the recording", owners)
+        last = os.path.join(home, ".local/state/lull/last")
+        with open(last, encoding="utf-8") as file:
+            tap.ok(file.read() == os.path.join(out, "a") + "\n" and os.stat(last).st_uid == 12345, "and remembers it", last)
+        tap.ok(not os.path.exists(os.path.join(folder, "not-theirs")), "root's state is not touched")
+        env["SUDO_UID"] = "54321"
+        done = run([lull, "record", "--tracer", "ftrace", "--only", "-o", "b", "echo", "ran"], folder, env=env)
+        tap.ok(done.returncode == 1 and "54321" in done.stderr and "ran" not in done.stdout, "nobody of that number", done)
+
+
+# --- ends of all kinds ----------------------------------------------------------------------------------------------
+
+WAITS = ("sh", "-c", "echo begun; exec sleep 60")
+
+
+def test_signals():
+    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT:
+        with scratch() as folder, start(folder, "--only", "-o", "a", *WAITS) as recorder:
+            recorder.stdout.readline()
+            recorder.send_signal(number)
+            recorder.wait(60)
+            about = describe(os.path.join(folder, "a"))
+            tap.ok(about["ended_by"] == "interrupt" and recorder.returncode == 128 + number,
+                   f"{number.name} ends recording and command", recorder.returncode, about, recorder.stderr.read())
+            tap.ok(instances(recorder.pid) == [], f"{number.name}: nothing is left on the machine")
+    with scratch() as folder:
+        stubborn = ("sh", "-c", "trap '' TERM; echo begun; while :; do sleep 1; done")
+        with start(folder, "--only", "-o", "a", *stubborn) as recorder:
+            recorder.stdout.readline()
+            recorder.send_signal(signal.SIGTERM)
+            tap.ok(wait_until(lambda: os.path.isdir(os.path.join(folder, "a"))), "a first signal keeps the recording")
+            wait_until(lambda: "waiting" in os.read(recorder.stderr.fileno(), 4096).decode())
+            recorder.send_signal(signal.SIGTERM)
+            recorder.wait(60)
+            tap.ok(recorder.returncode == -signal.SIGTERM, "a second ends Lull", recorder.returncode)
+            os.killpg(recorder.pid, signal.SIGKILL)
+        tap.ok(describe(os.path.join(folder, "a"))["ended_by"] == "interrupt", "and the recording is whole")
+    with scratch() as folder, start(folder, "--only", "-o", "a", *WAITS, preexec_fn=ignore_hangup) as recorder:
+        recorder.stdout.readline()
+        recorder.send_signal(signal.SIGHUP)
+        time.sleep(0.3)
+        tap.ok(recorder.poll() is None, "who ignores SIGHUP goes on")
+        recorder.send_signal(signal.SIGTERM)
+        recorder.wait(60)
+
+
+def ignore_hangup():
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+
+def test_killed():
+    """At any moment: while it sets up, while it records, while it writes."""
+    moments = random.Random(7)
+    left, whole = [], 0
+    for i in range(25):
+        with scratch() as folder:
+            command = WAITS if i % 2 else ("sh", "-c", "ls -R /proc/self >/dev/null 2>&1")
+            with start(folder, "--only", "-o", "a", *command) as recorder:
+                time.sleep(moments.uniform(0, 0.25))
+                recorder.kill()
+                recorder.wait(60)
+                wait_until(lambda: instances(recorder.pid) == [] and not os.path.exists(os.path.join(folder, "a.part")))
+                left += instances(recorder.pid) + glob.glob(os.path.join(folder, "a.part"))
+                kill_group(recorder.pid)
+            if os.path.exists(os.path.join(folder, "a")):
+                whole += 1
+                describe(os.path.join(folder, "a"))  # it is whole
+    tap.ok(left == [], f"killed 25 times: nothing is left; {whole} had ended before", left)
+
+
+def kill_group(pid):
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def test_killed_with_guard():
+    with scratch() as folder:
+        with start(folder, "--only", "-o", "a", *WAITS) as recorder:
+            recorder.stdout.readline()
+            guards = [pid for pid in children(recorder.pid)
+                      if os.path.samefile(f"/proc/{pid}/exe", lull) and os.getsid(pid) == pid]
+            tap.ok(len(guards) == 1, "there is a guard", guards)
+            tap.ok(len(instances(recorder.pid)) == 1, "there is an instance", instances(recorder.pid))
+            for pid in (*guards, recorder.pid):
+                os.kill(pid, signal.SIGKILL)
+            recorder.wait(60)
+            kill_group(recorder.pid)
+        tap.ok(recordings(folder) == ["a.part"], "what nobody could clean up does not look whole", recordings(folder))
+        done = run([lull, "info", "a.part"], folder)
+        tap.ok(done.returncode != 0, "and is not read as whole", done)
+        done = record(folder, "--only", "-o", "a", "true")
+        tap.ok(done.returncode == 0 and recordings(folder) == ["a"], "the next recording cleans up", done, recordings(folder))
+        tap.ok(instances(recorder.pid) == [], "also the machine")
+        tap.ok(os.listdir(os.path.join(folder, "a")) != [] and not glob.glob(os.path.join(folder, "a", ".lull*")),
+               "no trace of the mark", os.listdir(os.path.join(folder, "a")))
+
+
+def test_two():
+    with scratch() as folder:
+        with start(folder, "--only", "-o", "a", *WAITS) as first:
+            first.stdout.readline()
+            done = record(folder, "--only", "-o", "b", "true")
+            tap.ok(done.returncode == 0 and len(instances(first.pid)) == 1, "another one that records is left alone", done)
+            again = record(folder, "--only", "-o", "a", "echo", "ran")
+            tap.ok(again.returncode == 1 and "a.part" in again.stderr and "ran" not in again.stdout,
+                   "and its directory is not taken", again)
+            first.send_signal(signal.SIGINT)
+            first.wait(60)
+        tap.ok(recordings(folder) == ["a", "b"], "two at once", recordings(folder))
+
+
+def test_full_disk():
+    with scratch() as folder:
+        os.mkdir(os.path.join(folder, "small"))
+        script = ('mount -t tmpfs -o size=1m tmpfs small && cd small && "$0" record --tracer ftrace --only --buffer 256k -o a '
+                  'sh -c "for i in 1 2 3 4; do ls -R /proc/self >/dev/null 2>&1; done; echo done"; echo "status $?"; ls -A')
+        done = run(["unshare", "--mount", "sh", "-c", script, lull], folder)
+        if "unshare failed" in done.stderr or "mount:" in done.stderr:
+            tap.skip("full disk", "no mount namespaces here")
+            return
+        tap.ok(done.stdout.split("\n")[-3:] == ["done", "status 1", ""] or done.stdout == "done\nstatus 1\n",
+               "a full disk: the command goes on, status 1, nothing is left", done)
+        errors = [line for line in done.stderr.splitlines() if line.startswith("lull record:")]
+        tap.ok(len(errors) == 1 and "No space left" in errors[0], "and one error", done.stderr)
+
+
+def test_mode():
+    """Tracing shows what others do: a recording of root's is for its owner."""
+    with scratch() as folder:
+        record(folder, "--only", "-o", "a", "true")
+        modes = {name: stat.S_IMODE(os.stat(os.path.join(folder, "a", name)).st_mode) for name in (".", "trace.dat")}
+        tap.ok(modes["."] & 0o077 == 0, "the directory is for its owner alone", modes)
+
+
+LIVE = (test_command, test_names, test_pids, test_trace_cmd, test_lost, test_last, test_sudo, test_signals, test_killed,
+        test_killed_with_guard, test_two, test_full_disk, test_mode)
+
+tap.run("usage", test_usage)
+tap.run("refusals", test_refusals)
+reason = why_not()
+for test in LIVE:
+    if reason:
+        tap.skip(test.__name__, reason.replace("\n", "; "))
+    else:
+        tap.run(test.__name__, test)
+sys.exit(tap.done())

@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+# Directories that lull record leaves, made by hand: their traces are of one host, what recording.json says is shown,
+# the state beside the events gives names and files, and what is damaged or not finished is refused. Argument: write_state.
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+
+from lib import jsonl_to_ctf, small_dat
+from tap import Tap
+
+LULL = os.environ["LULL"]
+WRITE_STATE = sys.argv[1]
+FIRST_PID_NAMESPACE = 0xEFFFFFFC
+BOOT = "0f3c5c0e-6b1d-4a51-8d62-0d3f0e2c9b11"
+OTHER_BOOT = "7d0b7a5e-3c57-4f9d-9a3b-6a1e2b5f4c22"
+OFFSET = 10**18
+MS = 10**6
+tap = Tap()
+
+
+def lull(*arguments):
+    done = subprocess.run([LULL, *arguments], capture_output=True, check=False, timeout=100)
+    return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+
+
+def info(*paths, exit_code=0):
+    code, out, problems = lull("info", "--json", "--events", "--no-progress", *paths)
+    assert code == exit_code, problems
+    return json.loads(out)
+
+
+def description(**changes):
+    told = {"lull_recording": 1, "lull": "0.1.0", "purpose": "critpath", "tracer": "ftrace", "reason": "no LTTng here",
+            "filtered": True, "hostname": "db", "kernel": "6.1.0", "machine": "x86_64", "boot_id": BOOT,
+            "clock": {"name": "CLOCK_MONOTONIC", "offset_ns": OFFSET}, "command": ["sh", "-c", "sleep 1"], "pid": 77,
+            "exit_status": 3, "begin_ns": OFFSET + 10 * MS, "end_ns": OFFSET + 30 * MS, "ended_by": "command",
+            "events": ["sched:sched_switch"], "recorded": {"events": 4, "bytes": 4096, "lost_events": 2}}
+    told.update(changes)
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def describe(directory, **changes):
+    os.makedirs(directory, exist_ok=True)
+    with open(os.path.join(directory, "recording.json"), "w", encoding="utf-8") as file:
+        json.dump(description(**changes), file)
+
+
+def switch(time_ns, cpu, before, after, state=1):
+    return time_ns, cpu, "sched_switch", before, ("", before, 120, state, "", after, 120)
+
+
+# Task 11 waits from 12 to 20 ms, until task 12, which is on CPU 1 all the time, wakes it.
+EVENTS = [switch(10 * MS, 0, 0, 11, 0), switch(12 * MS, 0, 11, 0), (20 * MS, 1, "sched_waking", 12, ("", 11, 120, 0)),
+          switch(21 * MS, 0, 0, 11, 0), switch(30 * MS, 0, 11, 0)]
+STATE = [{"t": 9 * MS, "n": "lttng_statedump_process_state",
+          "p": {"tid": tid, "pid": pid, "ppid": 1, "name": name, "status": 0, "cpu": 0, "file_table_address": pid}}
+         for tid, pid, name in ((11, 11, "reader"), (12, 12, "writer"))]
+
+
+def make(directory, **changes):
+    """A recording whose traces do not know that they are of one host; `changes` are about recording.json."""
+    describe(directory, **changes)
+    small_dat.write(os.path.join(directory, "trace.dat"), EVENTS, OFFSET)
+    jsonl_to_ctf.write_trace(STATE, os.path.join(directory, "state"), {"hostname": "elsewhere"}, offset_ns=OFFSET)
+    return directory
+
+
+def path_of(path, *question):
+    code, out, problems = lull("critpath", "--json", "--no-progress", path, *question)
+    assert code == 0, problems
+    return json.loads(out)
+
+
+# ---- one host ----
+
+def test_one_host(folder):
+    path = make(os.path.join(folder, "one"))
+    told = info(path)
+    tap.ok([host["name"] for host in told["hosts"]] == ["db"] and len(told["traces"]) == 2,
+           "traces of a recording are of one host, which recording.json names", told["hosts"])
+    found = told["recordings"][0]
+    expected = description()
+    same = all(found[key] == expected[key] for key in ("lull", "purpose", "tracer", "reason", "filtered", "command", "pid",
+                                                       "exit_status", "begin_ns", "end_ns", "ended_by"))
+    tap.ok(same and (found["events"], found["lost_events"], found["signal"]) == (4, 2, None) and found["path"] == path,
+           "info tells what recording.json says", found)
+    _, text, _ = lull("info", path)
+    tap.ok(all(part in text for part in ("sh -c 'sleep 1'", "exit status 3", "pid 77", "ftrace, for critpath",
+                                         "no LTTng here", "2 lost")), "also people", text)
+    _, text, _ = lull("info", make(os.path.join(folder, "killed"), exit_status=None, signal=9, pid=None))
+    tap.ok("signal 9" in text and "pid" not in text, "a command that a signal ended", text)
+    _, text, _ = lull("info", make(os.path.join(folder, "none"), command=None, pid=None, exit_status=None))
+    tap.ok("command" not in text and "exit status" not in text, "a recording without a command", text)
+    _, text, _ = lull("info", make(os.path.join(folder, "long"), exit_status=None))
+    tap.ok("not within the recording" in text, "a command that outlived the recording", text)
+
+
+def test_names(folder):
+    path = path_of(make(os.path.join(folder, "names")), "--tid", "11")
+    found = [(step["comm"], step["pid"], (step["begin_ns"] - OFFSET) // MS) for step in path["segments"]]
+    tap.ok(found == [("reader", 11, 10), ("writer", 12, 12), ("reader", 11, 20), ("reader", 11, 21)],
+           "the state names tasks that no event names", path)
+
+
+def test_hosts(folder):
+    first = make(os.path.join(folder, "a"))
+    for name, changes, hosts in (
+            ("another machine", {"boot_id": OTHER_BOOT, "hostname": "web"}, ["db", "web"]),
+            ("another boot", {"boot_id": OTHER_BOOT}, ["db", "db#2"]),
+            ("a copy of a machine", {"hostname": "web"}, ["db", "web"]),
+            ("the same boot", {}, ["db"]),
+            ("no boot id", {"boot_id": None, "hostname": "web"}, ["db", "web"])):
+        second = make(os.path.join(folder, name), **changes)
+        told = info(first, second)
+        counts = [host["traces"] for host in told["hosts"]]
+        tap.ok([host["name"] for host in told["hosts"]] == hosts and sum(counts) == 4 and len(set(counts)) == 1,
+               f"two recordings, {name}: {hosts}", told["hosts"])
+        tap.ok([r["host"] for r in told["recordings"]] == [hosts[0], hosts[-1]], f"{name}: each says its own",
+               told["recordings"])
+    told = info(folder)
+    tap.ok(len(told["recordings"]) == 6, "all below a directory are found", len(told["recordings"]))
+
+
+def test_archive(folder):
+    path = make(os.path.join(folder, "packed"))
+    archive = os.path.join(folder, "packed.tar")
+    with tarfile.open(archive, "w") as tar:
+        tar.add(path, "packed")
+        tar.add(path, "second.part")
+    plain, packed = info(path), info(archive, exit_code=1)  # which is not whole
+    for key in "hosts", "events", "lost", "questions":
+        tap.ok(plain[key] == packed[key], f"in an archive: the same {key}", plain[key], packed[key])
+    paths = [trace["path"] for trace in packed["traces"]]
+    tap.ok(paths == [f"{archive}/packed/state", f"{archive}/packed/trace.dat"], "also a file that is a trace", paths)
+    tap.ok(any("second.part" in text for text in packed["problems"]) and len(packed["problems"]) == 1,
+           "what is not finished is left out, and said to be", packed["problems"])
+
+
+# ---- what is refused ----
+
+DAMAGED = {
+    "nothing": "", "no JSON": "hello", "cut": '{"lull_recording": 1, "pid"', "a list": "[1", "two": '{"lull_recording": 1} {}',
+    "null": "null", "zero byte": '{"lull_recording": 1}\0', "no UTF-8": b'{"lull_recording": 1, "lull": "\xff"}',
+    "deep": '{"lull_recording": ' + "[" * 100000,
+    "a later version": '{"lull_recording": 2}', "version 0": '{"lull_recording": 0}', "version 1.0": '{"lull_recording": 1.0}',
+    "a text for pid": {"pid": "77"}, "pid too large": {"pid": 1 << 40}, "pid 0": {"pid": 0}, "huge": {"pid": 1 << 70},
+    "negative status": {"exit_status": -1}, "real signal": {"signal": 9.5}, "a number for tracer": {"tracer": 1},
+    "zero in a text": {"reason": "a\0b"}, "no list": {"command": "make"}, "empty command": {"command": []},
+    "numbers in it": {"command": ["make", 2]}, "boot id": {"boot_id": "1234"}, "boot id of a number": {"boot_id": 5},
+    "end before begin": {"begin_ns": 2, "end_ns": 1}, "begin alone": {"end_ns": None}, "recorded": {"recorded": 3},
+    "lost": {"recorded": {"lost_events": "many"}}, "filtered": {"filtered": 1},
+}
+
+
+def test_damage(folder):
+    path = make(os.path.join(folder, "damaged"))
+    file = os.path.join(path, "recording.json")
+    for name, content in DAMAGED.items():
+        if isinstance(content, dict):
+            content = json.dumps(description(**content))
+        with open(file, "wb") as out:
+            out.write(content if isinstance(content, bytes) else content.encode())
+        code, out, problem = lull("info", path)
+        tap.ok(code == 1 and not out and problem.startswith(f"lull info: {file}: ") and problem.count("\n") == 1,
+               f"damaged, {name}: one error that names the file", code, problem)
+    with open(file, "wb") as out:
+        out.truncate(17 << 20)
+    code, _, problem = lull("info", path)
+    tap.ok(code == 1 and "too many" in problem, "one that is too large is not even read", problem)
+    archive = os.path.join(folder, "damaged.tar")
+    with open(file, "wb") as out:
+        out.write(b"{")
+    with tarfile.open(archive, "w") as tar:
+        tar.add(path, "damaged")
+    code, _, problem = lull("info", archive)
+    tap.ok(code == 1 and "damaged/recording.json" in problem, "likewise in an archive", problem)
+    good = make(os.path.join(folder, "good"))
+    told = info(folder, exit_code=1)
+    tap.ok([r["path"] for r in told["recordings"]] == [good] and any(file in text for text in told["problems"]),
+           "beside others it is a problem", told["problems"])
+
+
+def test_foreign(folder):
+    path = make(os.path.join(folder, "foreign"))
+    with open(os.path.join(path, "recording.json"), "w", encoding="utf-8") as out:
+        json.dump({"artist": "The Monkees"}, out)
+    told = info(path)
+    tap.ok(len(told["traces"]) == 2 and not told["recordings"], "somebody else's recording.json means nothing",
+           told["recordings"])
+    with open(os.path.join(path, "recording.json"), "w", encoding="utf-8") as out:
+        json.dump({**description(), "new": {"in": ["a", "later", 1.5]}}, out)
+    tap.ok(len(info(path)["recordings"]) == 1, "keys that are not known are left out")
+
+
+def test_unfinished(folder):
+    path = make(os.path.join(folder, "slow.part"))
+    for asked in path, path + "/", os.path.join(path, "state"), os.path.join(path, "trace.dat"):
+        code, out, problem = lull("info", asked)
+        tap.ok(code == 1 and not out and "not finished" in problem, f"refused: {os.path.relpath(asked, folder)}", problem)
+    good = make(os.path.join(folder, "done"))
+    told = info(folder, exit_code=1)
+    tap.ok([r["path"] for r in told["recordings"]] == [good] and any("slow.part" in text for text in told["problems"]),
+           "beside others it is left out, and that is said", told["problems"])
+
+
+# ---- a state of this machine ----
+
+def test_real(folder):
+    """A process that exists reads a file that it had opened before: the name, the path come from /proc alone."""
+    if os.stat("/proc/self/ns/pid").st_ino != FIRST_PID_NAMESPACE:
+        tap.skip("a state of this machine", "this is not the first pid namespace, so it has no tasks")
+        return
+    directory = os.path.join(folder, "real")
+    data = os.path.join(folder, "the data")
+    with open(data, "wb") as file:
+        file.write(bytes(1000))
+    with open(data, "rb") as file:
+        child = subprocess.Popen(["cat", "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=[file.fileno()])
+        fd, pid = file.fileno(), child.pid
+    deadline = time.monotonic() + 30
+    while open(f"/proc/{pid}/comm", encoding="ascii").read() != "cat\n" and time.monotonic() < deadline:
+        time.sleep(0.01)
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        describe(directory, boot_id=file.read().strip(), hostname=os.uname().nodename, pid=pid)
+    begin = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    subprocess.run([WRITE_STATE, os.path.join(directory, "state"), str(OFFSET)], check=True, timeout=60)
+    at = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    child.communicate()
+    events = [switch(begin, 0, pid, 0), (at, 1, "sched_waking", os.getpid(), ("", pid, 120, 0)),
+              switch(at + MS, 0, 0, pid, 0), (at + 2 * MS, 0, "sys_enter_read", pid, (0, fd, 0, 4096)),
+              (at + 3 * MS, 0, "sys_exit_read", pid, (0, 1000)), switch(at + 4 * MS, 0, pid, 0)]
+    small_dat.write(os.path.join(directory, "trace.dat"), events, OFFSET)
+    _, out, problems = lull("iousagetop", "--no-progress", directory)
+    tap.ok(data in out and "cat" in out, "a file that was open before has its path", out, problems)
+    _, out, problems = lull("critpath", "--no-progress", directory, "--tid", str(pid))
+    with open("/proc/self/comm", encoding="utf-8") as file:
+        mine = file.read().strip()
+    tap.ok("cat" in out and mine in out, "the path names both tasks", out, problems)
+
+
+def main():
+    for test in (test_one_host, test_names, test_hosts, test_archive, test_damage, test_foreign, test_unfinished, test_real):
+        folder = tempfile.mkdtemp(prefix="lull-recording-")
+        tap.run(test.__name__, test, folder)
+        shutil.rmtree(folder)
+    return tap.done()
+
+
+sys.exit(main())

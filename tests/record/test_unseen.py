@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# What a recording of chosen tasks does not hold: interrupts that came while another task was on the CPU – that a wake-up
+# came from one is told by the flags of the event alone – and switches between others. The file is made here, as a kernel
+# writes it.
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from lib import tracedat
+from tap import Tap
+
+LULL = os.environ["LULL"]
+MS = 1_000_000
+HARDIRQ, SOFTIRQ = 8, 16  # enum trace_flag_type in include/linux/trace_events.h
+READ, CLOCK_NANOSLEEP = 0, 230  # x86-64
+SLEEPER, OTHER = 100, 200
+tap = Tap()
+w = tracedat.Writer(version=6)
+
+SWITCH = [("char", "prev_comm[16]", 16, 0), ("pid_t", "prev_pid", 4, 1), ("int", "prev_prio", 4, 1), ("long", "prev_state", 8, 1),
+          ("char", "next_comm[16]", 16, 0), ("pid_t", "next_pid", 4, 1), ("int", "next_prio", 4, 1)]
+WAKING = [("char", "comm[16]", 16, 0), ("pid_t", "pid", 4, 1), ("int", "prio", 4, 1), ("int", "target_cpu", 4, 1)]
+ENTER = [("long", "id", 8, 1), ("unsigned long", "args[6]", 48, 0)]
+
+
+def common(number, flags, tid):
+    return w.pack("HBBi", number, flags, 0, tid)
+
+
+def switch(tid, state, next_tid):
+    return common(1, 1, tid) + w.pack("16sii q16sii", b"task%d" % tid, tid, 120, state, b"task%d" % next_tid, next_tid, 120)
+
+
+def waking(flags, tid):
+    return common(2, flags, OTHER) + w.pack("16siii", b"task%d" % tid, tid, 120, 0)
+
+
+def make(path, records):
+    """A trace of one CPU; records are (milliseconds, bytes), the first at 0."""
+    w.formats = [("sched", tracedat.format_text("sched_switch", 1, SWITCH)),
+                 ("sched", tracedat.format_text("sched_waking", 2, WAKING)),
+                 ("raw_syscalls", tracedat.format_text("sys_enter", 3, ENTER))]
+    w.options = [(5, b"Linux box 6.18.0 #1 x86_64\0"), (4, b"local [mono] global\0")]
+    events = [w.event((at - before) * MS, record) for (before, _), (at, record) in zip([records[0], *records], records)]
+    w.buffers = [("", "mono", {0: [w.make_page(MS, events)]})]
+    with open(path, "wb") as file:
+        file.write(w.write())
+
+
+def step(folder, records):
+    """The step of the sleeper's path that begins at 2 ms: (task, state, cause, milliseconds, words)."""
+    path = os.path.join(folder, "trace.dat")
+    make(path, records)
+    done = subprocess.run([LULL, "critpath", "--json", "--no-progress", "--tid", str(SLEEPER), path], capture_output=True, text=True,
+                          check=True, timeout=60)
+    (found,) = [(s["tid"], s["state"], s["cause"], (s["end_ns"] - s["begin_ns"]) // MS, s["detail"])
+                for s in json.loads(done.stdout)["segments"] if s["begin_ns"] == 2 * MS + MS]
+    return found
+
+
+def waited(folder, call, flags):
+    """A task calls and waits, 2 to 6 ms; another is on the CPU, and woken in it is the first, which runs from 7 to 9 ms."""
+    return step(folder, [(0, switch(OTHER, 0, SLEEPER)), (1, common(3, 0, SLEEPER) + w.pack("q6Q", call, *[0] * 6)),
+                         (2, switch(SLEEPER, 1, OTHER)), (6, waking(flags, SLEEPER)), (7, switch(OTHER, 0, SLEEPER)),
+                         (9, switch(SLEEPER, 1, OTHER))])
+
+
+def test_wakings(folder):
+    found = waited(folder, CLOCK_NANOSLEEP, HARDIRQ)
+    tap.ok(found[:4] == (SLEEPER, "blocked", "timer", 4), "an interrupt that ends a sleep is the timer's", found)
+    found = waited(folder, READ, HARDIRQ)
+    tap.ok(found[:4] == (SLEEPER, "blocked", "irq", 4) and "hard interrupt" in found[4],
+           "what another interrupt is about is not known, but it is no task", found)
+    found = waited(folder, READ, SOFTIRQ)
+    tap.ok(found[:4] == (SLEEPER, "blocked", "irq", 4) and "softirq" in found[4], "the same for a softirq", found)
+    found = waited(folder, CLOCK_NANOSLEEP, 1)
+    tap.ok(found[0] == OTHER and found[2] != "timer", "a wake-up that is of no interrupt is the task's", found)
+
+
+def test_preemption(folder):
+    """Of those that had the CPU meanwhile, one handed it to the next, and that is not recorded."""
+    for last, words in ((OTHER, "by task200/200 5.000 ms on CPU 0"), (300, None)):
+        found = step(folder, [(0, switch(OTHER, 0, SLEEPER)), (2, switch(SLEEPER, 0, OTHER)), (7, switch(last, 0, SLEEPER)),
+                              (9, switch(SLEEPER, 1, OTHER))])
+        tap.ok(found == (SLEEPER, "preempted", None, 5, words), f"preempted, at last by {last}", found)
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    tap.run("wakings", test_wakings, scratch)
+    tap.run("preemption", test_preemption, scratch)
+sys.exit(tap.done())

@@ -79,6 +79,7 @@ static bool parse(const struct lull_args *args, GArray *pids, struct lull_record
     question->tracer = tracer && strcmp(tracer, "auto") != 0 ? tracer : NULL;
     question->output = lull_args_text(args, "output");
     question->only_command = lull_args_flag(args, "only");
+    question->has_call_chains = lull_args_flag(args, "call-graph");
     const bool is_slower = lull_args_text(args, "if-slower") != NULL;
     question->is_snapshot = lull_args_flag(args, "snapshot") || is_slower;
     if ((question->only_command || is_slower) && !question->command) {
@@ -293,6 +294,11 @@ static const struct lull_option options[] = {
     {.name = "only",
      .kind = LULL_OPTION_FLAG,
      .help = "only the command with what it starts, and interrupts while CPUs idle"},
+    {.name = "call-graph",
+     .kind = LULL_OPTION_FLAG,
+     .help =
+         "also record the call chain of each task where it stops running, in the kernel and, by "
+         "frame pointers, in the program; only perf does that"},
     {.name = "buffer",
      .kind = LULL_OPTION_TEXT,
      .argument = "SIZE",
@@ -338,7 +344,8 @@ const struct lull_verb lull_verb_record = {
         "\n"
         "The whole machine is recorded, because the reason of a wait may be anywhere; with --only "
         "or --pid no more than some processes, which is less to read, but leaves waits for others "
-        "unexplained. LTTng cannot follow a process to what it starts, so then another tracer is "
+        "unexplained, and of who else had a CPU only the first is known. LTTng cannot follow a "
+        "process to what it starts, so then another tracer is "
         "taken.\n"
         "\n"
         "Everything goes to one directory, which can be analysed on any machine (RECORDING.md in "
@@ -357,7 +364,8 @@ const struct lull_verb lull_verb_record = {
         "that took longer than T.\n"
         "\n"
         "A first Ctrl-C, SIGTERM, SIGHUP or SIGQUIT ends the recording and keeps it; the command "
-        "gets the signal too. A second ends Lull, and the recording is gone. "
+        "gets the signal too. A second ends Lull at once; a recording that is not whole by then is "
+        "gone. "
         "Whatever ends Lull, tracing ends: if it is killed with SIGKILL, a helper process removes "
         "what was set up, and if that is killed too, the next 'lull record' does it. The tracer's "
         "settings for others are not touched: ftrace is used in an instance of its own, and LTTng "

@@ -72,6 +72,10 @@ static char *ftrace_missing(const struct lull_tracer_request *request)
         return not_mounted();
     }
     char *missing = not_allowed();
+    if (!missing && request->is_filtered && !lull_tasks_are_global()) {
+        missing = g_strdup("in a container with process ids of its own the kernel cannot be told "
+                           "which tasks are meant; record the whole machine");
+    }
     for (uint32_t i = 0; !missing && i < lull_purpose_n_events; i++) {
         const struct lull_purpose_event *event = &lull_purpose_events[i];
         if (event->is_needed && is_wanted(event, request->purpose) &&

@@ -26,6 +26,15 @@ static const struct lull_tracer_kind *find_kind(const char *name)
     return NULL;
 }
 
+/* What is missing to do what is asked for; NULL: nothing. */
+static char *missing_of(const struct lull_recorder *recorder, const struct lull_tracer_kind *kind)
+{
+    if (recorder->request.has_call_chains && !kind->can_call_chains) {
+        return g_strdup("it does not record call chains");
+    }
+    return kind->missing(&recorder->request);
+}
+
 static bool choose_named(struct lull_recorder *recorder, const char *name, GError **error)
 {
     recorder->kind = find_kind(name);
@@ -34,7 +43,7 @@ static bool choose_named(struct lull_recorder *recorder, const char *name, GErro
                     "this lull was built without recording with %s", name);
         return false;
     }
-    g_autofree char *missing = recorder->kind->missing(&recorder->request);
+    g_autofree char *missing = missing_of(recorder, recorder->kind);
     if (missing) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION, "cannot record with %s: %s", name,
                     missing);
@@ -49,7 +58,7 @@ static bool choose_first(struct lull_recorder *recorder, GError **error)
 {
     g_autoptr(GString) why = g_string_new(NULL);
     for (uint32_t i = 0; lull_tracers[i]; i++) {
-        g_autofree char *missing = lull_tracers[i]->missing(&recorder->request);
+        g_autofree char *missing = missing_of(recorder, lull_tracers[i]);
         if (!missing) {
             recorder->kind = lull_tracers[i];
             recorder->reason = g_strdup(why->len ? why->str : "the best that this lull knows");
@@ -99,6 +108,7 @@ struct lull_recorder *lull_recorder_new(const struct lull_record_question *quest
         .purpose = question->purpose,
         .buffer_bytes = question->buffer_bytes,
         .is_snapshot = question->is_snapshot,
+        .has_call_chains = question->has_call_chains,
         .is_filtered = question->only_command || question->n_pids > 0,
         .pids = question->pids,
         .n_pids = question->n_pids,

@@ -17,7 +17,8 @@ struct lull_record_question {
     uint64_t buffer_bytes;      /* of each CPU; 0: the tracer chooses */
     const pid_t *pids;          /* only these, */
     uint32_t n_pids;
-    bool only_command; /* or only the command */
+    bool only_command;    /* or only the command */
+    bool has_call_chains; /* only tracers that can tell where tasks stop running */
 
     bool is_snapshot;     /* a flight recorder: what comes last is kept in memory, and written on
                              request only (record/control.h, SIGUSR1) */

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "record/tasks.h"
+
 static void add_text(struct json_object *object, const char *key, const char *text)
 {
     g_autofree char *valid = g_utf8_make_valid(text, -1);
@@ -71,7 +73,9 @@ static void add_command(struct json_object *object, const struct lull_recording 
         return;
     }
     add_texts(object, "command", recording->command);
-    add_number(object, "pid", recording->pid);
+    if (lull_tasks_are_global()) {
+        add_number(object, "pid", recording->pid);
+    }
     if (recording->has_ended && WIFEXITED(recording->wait_status)) {
         add_number(object, "exit_status", WEXITSTATUS(recording->wait_status));
     } else if (recording->has_ended) {

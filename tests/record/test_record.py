@@ -5,6 +5,7 @@
 import glob
 import json
 import os
+import pty
 import random
 import re
 import resource
@@ -106,7 +107,7 @@ def test_refusals():
         tap.ok(recordings(folder) == [], "and leaves nothing", os.listdir(folder))
         done = run(["unshare", "--mount", "sh", "-c", 'for m in $(grep -E " (tracefs|debugfs) " /proc/mounts | cut -d" " -f2); '
                     'do umount -l "$m"; done; exec "$0" record --tracer ftrace echo ran', lull], folder)
-        if "unshare failed" in done.stderr:
+        if "unshare: " in done.stderr:
             tap.skip("without tracefs", "no mount namespaces here")
         else:
             tap.ok(done.returncode == 1 and re.search("tracefs", done.stderr) and "ran" not in done.stdout,
@@ -314,7 +315,7 @@ def test_sudo():
         done = run(["unshare", "--mount", "sh", "-c", 'mount --bind "$1" /etc/passwd && cd "$2" && shift 2 && exec "$@"', "sh",
                     passwd, out, lull, "record", "--tracer", "ftrace", "--only", "-o", "a", "sh", "-c",
                     "id -u; id -g; id -G; echo $HOME; echo $USER; echo $LOGNAME; echo ${SUDO_UID-none}; pwd"], folder, env=env)
-        if "unshare failed" in done.stderr or "mount:" in done.stderr:
+        if "unshare: " in done.stderr or "mount:" in done.stderr:
             tap.skip("sudo", "no mount namespaces here")
             return
         tap.ok(done.stdout.split("\n") == ["12345", "12346", "12346", home, "wanda", "wanda", "none", out, ""],
@@ -365,6 +366,29 @@ def test_signals():
         tap.ok(recorder.poll() is None, "who ignores SIGHUP goes on")
         recorder.send_signal(signal.SIGTERM)
         recorder.wait(60)
+
+
+def test_terminal():
+    """A Ctrl-C goes to all that run on the terminal: the command gets it once."""
+    with scratch() as folder:
+        counts = "n=0; trap 'n=$((n+1))' INT; echo begun; i=0; while [ $i -lt 40 ]; do sleep 0.02; i=$((i+1)); done; echo got $n"
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(folder)
+            os.environ["XDG_STATE_HOME"] = os.path.join(folder, "state")
+            os.execv(lull, [lull, "record", "--tracer", "ftrace", "--only", "-o", "a", "sh", "-c", counts])
+        output, asked = "", False
+        try:
+            while chunk := os.read(terminal, 4096).decode():
+                output += chunk
+                if "begun" in output and not asked:
+                    asked = True
+                    os.write(terminal, b"\x03")
+        except OSError:
+            pass  # that is how a terminal ends
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        tap.ok(status == 0 and "got 1" in output, "a Ctrl-C comes once", output)
+        tap.ok(describe(os.path.join(folder, "a"))["ended_by"] == "interrupt", "and ends the recording", output)
 
 
 def ignore_hangup():
@@ -425,6 +449,15 @@ def test_killed_with_guard():
                "no trace of the mark", os.listdir(os.path.join(folder, "a")))
 
 
+def test_namespace():
+    with scratch() as folder:
+        done = run(["unshare", "--pid", "--fork", "--mount-proc", lull, "record", "--tracer", "ftrace", "--only", "echo", "ran"], folder)
+        if "unshare: " in done.stderr:
+            tap.skip("pid namespace", "none here")
+            return
+        tap.ok(done.returncode == 1 and "container" in done.stderr and "ran" not in done.stdout, "process ids of a container", done)
+
+
 def test_two():
     with scratch() as folder:
         with start(folder, "--only", "-o", "a", *WAITS) as first:
@@ -445,7 +478,7 @@ def test_full_disk():
         script = ('mount -t tmpfs -o size=1m tmpfs small && cd small && "$0" record --tracer ftrace --only --buffer 256k -o a '
                   'sh -c "dd if=/dev/zero of=/dev/null bs=1 count=50000 2>/dev/null; echo done"; echo "status $?"; ls -A')
         done = run(["unshare", "--mount", "sh", "-c", script, lull], folder)
-        if "unshare failed" in done.stderr or "mount:" in done.stderr:
+        if "unshare: " in done.stderr or "mount:" in done.stderr:
             tap.skip("full disk", "no mount namespaces here")
             return
         tap.ok(done.stdout.split("\n")[-3:] == ["done", "status 1", ""] or done.stdout == "done\nstatus 1\n",
@@ -462,8 +495,8 @@ def test_mode():
         tap.ok(modes["."] & 0o077 == 0, "the directory is for its owner alone", modes)
 
 
-LIVE = (test_command, test_names, test_pids, test_trace_cmd, test_lost, test_critpath, test_last, test_sudo, test_signals, test_killed,
-        test_killed_with_guard, test_two, test_full_disk, test_mode)
+LIVE = (test_command, test_names, test_pids, test_trace_cmd, test_lost, test_critpath, test_last, test_sudo, test_signals, test_terminal, test_killed,
+        test_killed_with_guard, test_namespace, test_two, test_full_disk, test_mode)
 
 tap.run("usage", test_usage)
 tap.run("refusals", test_refusals)

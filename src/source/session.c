@@ -1,5 +1,6 @@
 /* A session as its users see it: subscriptions, limits, and reading in order of time. */
 #include "source/session_private.h"
+#include "source/session_streams.h"
 
 #include <string.h>
 
@@ -142,6 +143,17 @@ bool lull_session_declares(const struct lull_session *session, uint32_t host,
                 return true;
     }
     return false;
+}
+
+const char *lull_session_task_name(const struct lull_session *session, uint32_t host, int32_t tid)
+{
+    const char *name = NULL;
+    for (uint32_t t = 0; t < session->traces->len && name == NULL; t++) {
+        const struct lull_source *source = lull_session_trace_at(session, t)->source;
+        if (source->info.host == host && source->ops->task_name != NULL)
+            name = source->ops->task_name(source, tid);
+    }
+    return name;
 }
 
 bool lull_session_range(const struct lull_session *session, int64_t *begin_ns, int64_t *end_ns)

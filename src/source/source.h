@@ -138,6 +138,8 @@ struct lull_source_ops {
     const char *(*label)(const void *labels, uint64_t value);
     /* Marks the classes, by index, of which there are events; NULL: all may be wanted ones. */
     void (*find_used)(const struct lull_source *source, bool *used);
+    /* How the tracer knew a task by the end of the recording; NULL if it did not. May be NULL. */
+    const char *(*task_name)(const struct lull_source *source, int32_t tid);
     /* The formats that its records have, by index of the class; NULL: it has none. */
     const struct lull_formats *(*formats)(const struct lull_source *source);
 };

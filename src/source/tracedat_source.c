@@ -9,8 +9,6 @@
 /* More are not told. */
 #define MAX_GUESTS 256u
 #define MAX_TOLD 20u
-/* Of tasks; the kernel has no more tids. */
-#define MAX_NAMES (UINT32_C(4) << 20)
 
 struct dat_source {
     struct lull_source base;
@@ -18,7 +16,6 @@ struct dat_source {
     GPtrArray *streams; /* struct lull_tracedat_stream */
     GPtrArray *texts;
     GPtrArray *environment; /* key, value, … */
-    GHashTable *task_names; /* by tid; texts of the file */
     uint32_t fields_size;
 };
 
@@ -30,7 +27,6 @@ static void source_free(struct lull_source *base)
     g_ptr_array_unref(source->streams);
     g_ptr_array_unref(source->texts);
     g_ptr_array_unref(source->environment);
-    g_hash_table_unref(source->task_names);
     lull_tracedat_free(source->file);
     g_free((char *)base->info.path);
     g_free(source);
@@ -82,14 +78,9 @@ static void source_find_used(const struct lull_source *base, bool *used)
     lull_tracedat_survey_each(source->streams, lull_tracedat_survey_count);
     for (guint i = 0; i < source->streams->len; i++) {
         const struct lull_tracedat_stream *stream = source->streams->pdata[i];
-        for (uint32_t k = 0; k < base->n_classes; k++)
-            used[k] |= stream->counts[k] > 0;
+        for (guint k = 0; k < stream->counts->len; k++)
+            used[g_array_index(stream->counts, struct lull_tracedat_count, k).class_index] = true;
     }
-}
-
-static const char *source_task_name(const struct lull_source *base, int32_t tid)
-{
-    return g_hash_table_lookup(((const struct dat_source *)base)->task_names, GINT_TO_POINTER(tid));
 }
 
 static const struct lull_source_ops source_ops = {
@@ -98,7 +89,6 @@ static const struct lull_source_ops source_ops = {
     .each_field = source_each_field,
     .describe = source_describe,
     .find_used = source_find_used,
-    .task_name = source_task_name,
     .formats = source_formats,
 };
 
@@ -147,22 +137,6 @@ static void describe_system(struct dat_source *source)
     add_environment(source, "kernel_release", source->base.info.kernel);
     if (words[3] != NULL)
         add_environment(source, "architecture", keep(source, g_strdup(strrchr(uname, ' ') + 1)));
-}
-
-/* A line each, "TID NAME"; "<...>" stands for a name that the kernel had not kept. */
-static void read_task_names(struct dat_source *source)
-{
-    source->task_names = g_hash_table_new(NULL, NULL);
-    for (char *line = source->file->cmdlines, *next; line != NULL; line = next) {
-        next = strchr(line, '\n');
-        if (next != NULL)
-            *next++ = '\0';
-        char *name;
-        gint64 tid = g_ascii_strtoll(line, &name, 10);
-        if (name != line && *name == ' ' && name[1] != '\0' && strcmp(name + 1, "<...>") != 0 &&
-            tid > 0 && tid <= INT32_MAX && g_hash_table_size(source->task_names) < MAX_NAMES)
-            g_hash_table_insert(source->task_names, GINT_TO_POINTER((gint)tid), name + 1);
-    }
 }
 
 /* The traces of a host and its guests have one clock if the guests' times have been shifted to the
@@ -342,7 +316,7 @@ struct lull_source *lull_tracedat_source_open(struct lull_place *place,
     source->streams = g_ptr_array_new_with_free_func(free_stream);
     lull_formats_finish(file->formats, &source->base);
     describe(source);
-    read_task_names(source);
+    source->base.task_names = file->cmdlines;
     leave_out_overlaps(source);
     add_streams(source);
     survey_streams(source);

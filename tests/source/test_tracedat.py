@@ -289,6 +289,15 @@ def test_guest(folder):
            (f"{77:016x}", None, [{"name": "vm1", "trace_id": f"{99:016x}", "vcpu_tids": [123, 124]}]) and
            (guest["trace_id"], guest["guest_of"], guest["guests"]) == (f"{99:016x}", f"{77:016x}", []), "info tells them", host,
            guest)
+    out = os.path.join(folder, "exported")
+    _, told = lull("export", "--ctf2", out, *paths)
+    clocks = set()
+    for trace in "host", "guest":
+        with open(os.path.join(out, trace, "metadata"), encoding="utf-8") as file:
+            clocks |= {json.loads(text)["environment"]["lull_joined_clock"] for text in file.read().split("\x1e")
+                       if '"trace-class"' in text}
+    tap.ok(len(clocks) == 1 and [(event["time_ns"], event["host"]) for event in events_of(out)[0]] ==
+           [(event["time_ns"], event["host"]) for event in events], "also exported they have one clock", clocks, told)
     text, _ = lull("info", *paths)
     tap.ok("vm1" in text and "123 124" in text and f"trace {77:016x}" in text, "also to people", text)
 

@@ -4,12 +4,13 @@
 #   make demo       asks the bundled trace of a slow web request what it waited for
 #   make check      builds and runs all tests
 #   make bench      times lull against Babeltrace 2
+#   make bench-record  as root: what lull record costs programs, against perf record
 #   make install    installs below PREFIX (default /usr/local), DESTDIR is honoured
 #   make format     rewrites the sources as .clang-format says
 #   make lint       checks format and runs the linters
 #   make clean      removes the build directory
 #
-# demo, check, bench, format and lint first install missing Debian packages (tools/setup.sh).
+# demo, check, bench, bench-record, format and lint first install missing Debian packages (tools/setup.sh).
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -45,6 +46,11 @@ bench:
 	@$(MAKE) --no-print-directory compile
 	@python3 bench/run.py --lull $(BUILD)/lull --json $(BUILD)/bench.json
 
+bench-record:
+	@tools/setup.sh ci
+	@$(MAKE) --no-print-directory compile
+	@python3 bench/record.py --lull $(BUILD)/lull --json $(BUILD)/bench-record.json
+
 install: all
 	meson install -C $(BUILD) --no-rebuild
 
@@ -59,4 +65,4 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all setup compile demo check bench install format lint clean
+.PHONY: all setup compile demo check bench bench-record install format lint clean

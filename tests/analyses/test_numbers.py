@@ -208,6 +208,16 @@ def check_chosen(path):
            'a recording of chosen tasks: what others did is unknown', times, tasks)
 
 
+def check_task_only(path):
+    """perf of one task tells when it leaves a CPU, and never when it comes: what is there meanwhile is unknown, here a fork of B."""
+    kernel = Kernel()
+    kernel.record(path, [(0, kernel.switch(A, 1, C)), (2000, kernel.fork(B, 61)), (3000, kernel.switch(B, 1, C)),
+                         (6000, kernel.switch(A, 1, C)), (9000, kernel.switch(A, 1, C))])
+    times, tasks = cpu_times(path)
+    tap.ok(times == {'busy': 0, 'idle': 0, 'unknown': 9000} and tasks == {}, 'switches away from one task alone tell of no time on a CPU',
+           times, tasks)
+
+
 def check_taken_up(path):
     """An idle CPU is told to take up A at 3000, and A is there next that is heard of it."""
     kernel = Kernel()
@@ -238,7 +248,7 @@ def main():
         for machine in MACHINES:
             for big_endian in (False, True):
                 tap.run(machine, check_machine, path, machine, big_endian)
-        for check in (check_unknown_machine, check_twice, check_compat, check_births, check_chosen, check_taken_up, check_moved):
+        for check in (check_unknown_machine, check_twice, check_compat, check_births, check_chosen, check_task_only, check_taken_up, check_moved):
             tap.run(check.__name__, check, path)
     return tap.done()
 

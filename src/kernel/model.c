@@ -170,7 +170,7 @@ struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int
         added->task = added->idle = added->kernel = added->last_request = added->last_packet =
             added->device = added->switch_stream = added->lost_stream = LULL_NONE;
         lost_find_recorded(model, machine, (int32_t)machine->cpus.count - 1);
-        added->last_ns = added->before_ns = added->idle_state = INT64_MIN;
+        added->last_ns = added->seen_ns = added->idle_state = INT64_MIN;
         added->frequency_khz = -1;
         for (uint32_t i = 0; i < LULL_SOFTIRQS; i++)
             added->raised_ns[i] = INT64_MIN;
@@ -347,7 +347,6 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
         return;
     }
     struct cpu *cpu = model_cpu(model, machine, c);
-    cpu->before_ns = cpu->last_ns;
     cpu->last_ns = t;
     if (G_UNLIKELY(cpu->since_ns == INT64_MAX) && model->stream == cpu->lost_stream)
         cpu->since_ns = t;

@@ -68,6 +68,7 @@ find_missing() {
         needs_program cppcheck cppcheck
         needs_program shellcheck shellcheck
         needs_program babeltrace2 babeltrace2
+        needs_program trace-cmd trace-cmd
         needs_program lttng-sessiond lttng-tools
         needs_library lttng-ust liblttng-ust-dev
         needs_program rsvg-convert librsvg2-bin

@@ -19,6 +19,7 @@ struct lull_recording_info {
     const char *kernel, *machine;
     const char *ended_by;       /**< "command", "duration", "interrupt", … */
     bool is_filtered;           /**< only some tasks were recorded */
+    bool is_snapshot;           /**< of a flight recorder: it begins where its buffers began */
     const char *const *command; /**< with its arguments, ends with NULL; NULL: none was run */
     int64_t pid;                /**< of the command, or -1 */
     int64_t exit_status;        /**< of the command, or -1 */

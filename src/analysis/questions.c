@@ -192,10 +192,12 @@ static void note_headers(void *user, const struct lull_field_info *field)
 static void collect(void *user, uint32_t trace, const struct lull_event_class *event_class)
 {
     struct lull_declared *declared = user;
-    if (lull_session_trace(declared->session, trace)->host != declared->host) {
+    const char *name = lull_event_class_name(event_class);
+    const char *const names[] = {name, NULL};
+    if (lull_session_trace(declared->session, trace)->host != declared->host ||
+        !lull_session_declares(declared->session, declared->host, names)) {
         return;
     }
-    const char *name = lull_event_class_name(event_class);
     g_hash_table_add(declared->names, (void *)name);
     bool has_headers = false;
     lull_event_class_each_field(event_class, note_headers, &has_headers);

@@ -1,4 +1,5 @@
-/* Which questions a trace can answer, judged by the events it declares: a table from each question
+/* Which questions a trace can answer, judged by the events that were recorded, as
+ * lull_session_declares() says: a table from each question
  * to the events it needs and to those that make its answer better. */
 #ifndef LULL_ANALYSIS_QUESTIONS_H
 #define LULL_ANALYSIS_QUESTIONS_H

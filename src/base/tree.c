@@ -26,16 +26,7 @@ void lull_tree_remove_busy(const char *path, unsigned depth)
         lull_tree_remove(path, depth);
 }
 
-static bool give(const char *path, uid_t uid, gid_t gid, GError **error)
-{
-    if (lchown(path, uid, gid) == 0)
-        return true;
-    g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: cannot be given to its owner: %s", path,
-                g_strerror(errno));
-    return false;
-}
-
-bool lull_tree_give(const char *path, uid_t uid, gid_t gid, unsigned depth, GError **error)
+void lull_tree_give(const char *path, uid_t uid, gid_t gid, unsigned depth)
 {
     struct stat st;
     bool is_directory = lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
@@ -43,10 +34,9 @@ bool lull_tree_give(const char *path, uid_t uid, gid_t gid, unsigned depth, GErr
     const char *name;
     while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
         g_autofree char *child = g_build_filename(path, name, NULL);
-        if (!lull_tree_give(child, uid, gid, depth - 1, error))
-            return false;
+        lull_tree_give(child, uid, gid, depth - 1);
     }
-    return give(path, uid, gid, error);
+    (void)!lchown(path, uid, gid);
 }
 
 bool lull_tree_publish(const char *part, const char *path, GError **error)

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <lull/recording.h>
+
 #include "analysis/requests.h"
 #include "cmd/critpath_period.h"
 #include "cmd/instance_args.h"
@@ -20,6 +22,7 @@ struct answer {
     struct lull_execgraph *eg;
     uint32_t task;
     int64_t begin_ns, end_ns;
+    bool is_command; /* of a recording */
 };
 
 static void read_traces(struct answer *answer)
@@ -108,7 +111,53 @@ static bool choose_comm(struct answer *answer, int32_t host, const char *comm, G
     return true;
 }
 
-/* The task's life, cut to what was asked. What was asked is cut to what was recorded. */
+/* The recording whose command the question is about: NULL and an error if there is none, or more
+ * than one. */
+static const struct lull_recording_info *find_recording(const struct answer *answer, int32_t host,
+                                                        GError **error)
+{
+    const struct lull_recording_info *found = NULL;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < lull_session_recording_count(answer->session); i++) {
+        const struct lull_recording_info *info = lull_session_recording(answer->session, i);
+        if (info->command && info->pid > 0 && (host < 0 || (uint32_t)host == info->host)) {
+            found = info;
+            n++;
+        }
+    }
+    if (n == 1)
+        return found;
+    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                n ? "there are %u recordings of commands: choose one with --host, or say whose "
+                    "path it is with one of --request, --tid, --comm and --period"
+                  : "say whose path it is with one of --request, --tid, --comm and --period",
+                n);
+    return NULL;
+}
+
+/* The task that the command was: its tid may have been used again since. */
+static bool choose_command(struct answer *answer, int32_t host, GError **error)
+{
+    const struct lull_recording_info *info = find_recording(answer, host, error);
+    answer->task = LULL_NONE;
+    for (uint32_t i = 0; info && i < lull_model_task_count(answer->model); i++) {
+        const struct lull_task *task = lull_model_task(answer->model, i);
+        if (task->host == info->host && task->tid == info->pid && answer->task == LULL_NONE)
+            answer->task = i;
+    }
+    if (answer->task != LULL_NONE) {
+        answer->is_command = true;
+        return true;
+    }
+    if (info)
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "the command “%s”, pid %" G_GINT64_FORMAT ", was not seen in the recording",
+                    info->command[0], info->pid);
+    return false;
+}
+
+/* The task's life, cut to what was asked; that of a command begins with its exec. What was asked is
+ * cut to what was recorded. */
 static bool choose_range(struct answer *answer, GError **error)
 {
     int64_t begin_ns, end_ns, first_ns, last_ns;
@@ -116,8 +165,11 @@ static bool choose_range(struct answer *answer, GError **error)
         return false;
     const struct lull_task *task = lull_model_task(answer->model, answer->task);
     lull_session_range(answer->session, &first_ns, &last_ns);
-    answer->begin_ns = begin_ns == INT64_MIN ? task->first_ns : MAX(begin_ns, first_ns);
-    answer->end_ns = end_ns == INT64_MAX ? task->last_ns : MIN(end_ns, last_ns);
+    const int64_t birth_ns =
+        answer->is_command ? MAX(task->exec_ns, task->first_ns) : task->first_ns;
+    const int64_t death_ns = answer->is_command ? MIN(task->exit_ns, task->last_ns) : task->last_ns;
+    answer->begin_ns = begin_ns == INT64_MIN ? birth_ns : MAX(begin_ns, first_ns);
+    answer->end_ns = end_ns == INT64_MAX ? death_ns : MIN(end_ns, last_ns);
     if (answer->begin_ns < answer->end_ns)
         return true;
     g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
@@ -135,8 +187,10 @@ static bool choose(struct answer *answer, GError **error)
     if (!lull_args_host(answer->args, answer->session, &host, error))
         return false;
     const char *comm = lull_args_text(answer->args, "comm");
-    bool chosen = comm ? choose_comm(answer, host, comm, error)
-                       : choose_tid(answer, host, lull_args_number(answer->args, "tid"), error);
+    const int64_t tid = lull_args_number(answer->args, "tid");
+    bool chosen = comm       ? choose_comm(answer, host, comm, error)
+                  : tid >= 0 ? choose_tid(answer, host, tid, error)
+                             : choose_command(answer, host, error);
     return chosen && choose_range(answer, error);
 }
 
@@ -199,6 +253,13 @@ static bool show(const struct lull_args *args, const struct lull_path *path, GEr
     return view(path, stdout, &style, error);
 }
 
+/* How many options say whose path it is. */
+static int names_given(const struct lull_args *args)
+{
+    return (lull_args_number(args, "request") >= 0) + (lull_args_number(args, "tid") >= 0) +
+           (lull_args_text(args, "comm") != NULL);
+}
+
 static bool check_usage(const struct lull_args *args, GError **error)
 {
     struct lull_periods *none; /* there is no --period here */
@@ -210,14 +271,22 @@ static bool check_usage(const struct lull_args *args, GError **error)
                     "--slowest, --each, --instance and --aggregate need a --period");
         return false;
     }
-    int given = (lull_args_number(args, "request") >= 0) + (lull_args_number(args, "tid") >= 0) +
-                (lull_args_text(args, "comm") != NULL);
-    if (given == 1)
+    if (names_given(args) <= 1)
         return true;
-    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                "say whose path it is with one of --request, --tid, --comm and --period%s",
-                given ? ", not with several" : "");
+    g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                        "say whose path it is with one of --request, --tid, --comm and --period, "
+                        "not with several");
     return false;
+}
+
+/* Whether it can be known whose path is meant, before all is read for it. */
+static bool check_question(const struct answer *answer, GError **error)
+{
+    int32_t host;
+    return lull_asked_check_events(answer->session, error) &&
+           (names_given(answer->args) > 0 ||
+            (lull_args_host(answer->args, answer->session, &host, error) &&
+             find_recording(answer, host, error)));
 }
 
 static int run(const struct lull_args *args, GError **error)
@@ -230,7 +299,7 @@ static int run(const struct lull_args *args, GError **error)
     if (!answer.session)
         return 1;
     int status = 1;
-    if (lull_asked_check_events(answer.session, error)) {
+    if (check_question(&answer, error)) {
         answer.sync = lull_args_join(args, answer.session);
         read_traces(&answer);
         if (choose(&answer, error)) {
@@ -303,6 +372,7 @@ static const char *const common[] = {"intersection", "host",      "tid",   "comm
                                      "no-sync",      "json",      NULL};
 
 static const struct lull_example examples[] = {
+    {"lull critpath", "What the command of the last recording waited for."},
     {"lull critpath --request 17 client httpd db",
      "What a request waited for, across three machines."},
     {"lull critpath --comm postgres --host db client httpd db",
@@ -318,7 +388,7 @@ static const struct lull_example examples[] = {
 const struct lull_verb lull_verb_critpath = {
     .name = "critpath",
     .summary = "show what a task or a request waited for",
-    .usage = "TRACE… (--request ID | [--host H] (--tid N | --comm NAME) | --period DEF)",
+    .usage = "TRACE… [--request ID | [--host H] (--tid N | --comm NAME) | --period DEF]",
     .description =
         "Follows a task backwards: wherever it was blocked, the path goes on with whoever woke it, "
         "into "
@@ -339,7 +409,10 @@ const struct lull_verb lull_verb_critpath = {
         "that "
         "is not traced), user-input, ipi, irq, unknown.\n"
         "\n"
-        "Without --begin and --end it is the task's whole life in the trace. --comm takes the "
+        "If a recording of 'lull record' is given and nothing else is asked, it is the path of the "
+        "recorded command, from its exec to its exit. "
+        "Otherwise, without --begin and --end, it is the task's whole life in the trace. --comm "
+        "takes the "
         "longest-lived task that ever had that name, and says how many others there are. The "
         "summary "
         "comes first, then the path: its 100 longest steps, or the N longest with --limit N, all "

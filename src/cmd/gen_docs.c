@@ -141,7 +141,10 @@ static void put_verb(FILE *file, const struct lull_verb *verb)
         put_paragraphs(file, output);
     }
     fputs(".SH EXIT STATUS\n", file);
-    put_line(file, exit_status);
+    put_line(file, verb->rest_is_command
+                       ? "That of the command, as said above; 1 if recording failed, 2 if the "
+                         "command line was wrong, and nothing ran."
+                       : exit_status);
     if (verb->examples && verb->examples->command) {
         fputs(".SH EXAMPLES\n", file);
     }

@@ -177,6 +177,7 @@ static struct json_object *json_recording(const struct lull_info *info,
     add_text(object, "reason", recording->reason);
     add_text(object, "purpose", recording->purpose);
     add(object, "filtered", json_object_new_boolean(recording->is_filtered));
+    add(object, "snapshot", json_object_new_boolean(recording->is_snapshot));
     add(object, "command", json_command(recording));
     add_known(object, "pid", recording->pid);
     add_known(object, "exit_status", recording->exit_status);

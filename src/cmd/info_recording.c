@@ -56,6 +56,7 @@ static void add_how(GString *text, const struct lull_recording_info *recording, 
         lull_clean_append(line, recording->purpose, ascii);
     }
     g_string_append(line, recording->is_filtered ? ", some tasks only" : "");
+    g_string_append(line, recording->is_snapshot ? ", a snapshot" : "");
     if (recording->reason[0]) {
         g_string_append(line, ": ");
         lull_clean_append(line, recording->reason, ascii);
@@ -68,7 +69,7 @@ static void add_result(GString *text, const struct lull_recording_info *recordin
     g_autoptr(GString) line = g_string_new(NULL);
     int64_t duration_ns;
     char duration[LULL_TIME_TEXT_SIZE];
-    if (recording->begin_ns <= recording->end_ns &&
+    if (!recording->is_snapshot && recording->begin_ns <= recording->end_ns &&
         !__builtin_sub_overflow(recording->end_ns, recording->begin_ns, &duration_ns)) {
         lull_duration_format(duration_ns, duration);
         g_string_append(line, duration);

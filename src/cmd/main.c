@@ -158,7 +158,7 @@ static int run_parsed(const struct lull_verb *verb, struct lull_args *args, GErr
         show_help(stdout, verb, lull_args_text(args, "color"));
         return EXIT_DONE;
     }
-    if (!verb->rest_is_command) {
+    if (!verb->rest_is_command && !verb->takes_no_trace) {
         allow_many_files();
         add_last_recording(verb, args);
     }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <lull/error.h>
 
@@ -78,12 +79,24 @@ static bool parse(const struct lull_args *args, GArray *pids, struct lull_record
     question->tracer = tracer && strcmp(tracer, "auto") != 0 ? tracer : NULL;
     question->output = lull_args_text(args, "output");
     question->only_command = lull_args_flag(args, "only");
-    if (question->only_command && !question->command) {
+    question->has_call_chains = lull_args_flag(args, "call-graph");
+    const bool is_slower = lull_args_text(args, "if-slower") != NULL;
+    question->is_snapshot = lull_args_flag(args, "snapshot") || is_slower;
+    if ((question->only_command || is_slower) && !question->command) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                    "--%s is about the command, and there is none",
+                    is_slower ? "if-slower" : "only");
+        return false;
+    }
+    if (question->is_snapshot && question->output) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "--only is about the command, and there is none");
+                            "--output names one recording, and there may be several snapshots; "
+                            "'lull snapshot --output' names one of them");
         return false;
     }
     if (!lull_args_duration(args, "duration", (double)LULL_NS_PER_S, &question->duration_ns,
+                            error) ||
+        !lull_args_duration(args, "if-slower", (double)LULL_NS_PER_S, &question->if_slower_ns,
                             error) ||
         !parse_size(lull_args_text(args, "buffer"), &question->buffer_bytes, error) ||
         !parse_pids(args, pids, error)) {
@@ -101,12 +114,16 @@ static void tell_lost(const struct lull_tracer_result *result)
     if (result->lost_events == 0) {
         return;
     }
+    g_autofree char *share =
+        result->has_events ? g_strdup_printf(" (%.1f %% of all)",
+                                             100.0 * (double)result->lost_events /
+                                                 (double)(result->events + result->lost_events))
+                           : g_strdup("");
     fprintf(stderr,
-            "lull: %" PRIu64 " events were lost because the buffers were full%s: around the gaps "
+            "lull: %" PRIu64 " events were lost%s, because the buffers were full: around the gaps "
             "waits have no cause, or the wrong length; a larger --buffer, or --for sched, loses "
             "fewer\n",
-            result->lost_events,
-            result->has_events && result->lost_events > result->events / 100 ? ", over 1 %" : "");
+            result->lost_events, share);
 }
 
 static void tell_result(const struct lull_recorder *recorder)
@@ -116,7 +133,6 @@ static void tell_result(const struct lull_recorder *recorder)
     char duration[LULL_TIME_TEXT_SIZE];
     lull_duration_format(recording->end_ns - recording->begin_ns, duration);
     g_autofree char *size = g_format_size_full(result->bytes, G_FORMAT_SIZE_IEC_UNITS);
-    g_autofree char *base = g_path_get_basename(lull_recorder_path(recorder));
     if (result->has_events) {
         fprintf(stderr, "lull: recorded %" PRIu64 " events in %s (%s) to %s\n", result->events,
                 duration, size, lull_recorder_path(recorder));
@@ -127,6 +143,51 @@ static void tell_result(const struct lull_recorder *recorder)
     tell_lost(result);
     fprintf(stderr, "lull: next: %s\n",
             recording->command ? "lull critpath" : "lull info, or lull stats");
+}
+
+/* ---- the flight recorder ---- */
+
+static void tell_snapshot(void *user, const struct lull_recorder *recorder)
+{
+    const struct lull_tracer_result *result = &lull_recorder_result(recorder)->result;
+    g_autofree char *size = g_format_size_full(result->bytes, G_FORMAT_SIZE_IEC_UNITS);
+    if (result->has_events) {
+        fprintf(stderr, "lull: wrote the last %" PRIu64 " events (%s) to %s\n", result->events,
+                size, lull_recorder_path(recorder));
+    } else {
+        fprintf(stderr, "lull: wrote a snapshot (%s) to %s\n", size, lull_recorder_path(recorder));
+    }
+    tell_lost(result);
+}
+
+static void tell_failure(void *user, const GError *error)
+{
+    fprintf(stderr, "lull: a snapshot could not be written: %s\n", error->message);
+}
+
+static void tell_begin(const struct lull_record_question *question)
+{
+    if (question->is_snapshot) {
+        fprintf(stderr,
+                "lull: keeps what comes last in memory; 'lull snapshot' (or kill -USR1 %d) writes "
+                "it\n",
+                (int)getpid());
+    }
+}
+
+/* Nothing was written; why not. */
+static void tell_nothing(const struct lull_recorder *recorder,
+                         const struct lull_record_question *question)
+{
+    const struct lull_recording *recording = lull_recorder_result(recorder);
+    char took[LULL_TIME_TEXT_SIZE], limit[LULL_TIME_TEXT_SIZE];
+    lull_duration_format(recording->end_ns - recording->begin_ns, took);
+    lull_duration_format(question->if_slower_ns, limit);
+    if (question->if_slower_ns) {
+        fprintf(stderr, "lull: took %s, not longer than %s: nothing was written\n", took, limit);
+    } else {
+        fprintf(stderr, "lull: no snapshot was asked for: nothing was written\n");
+    }
 }
 
 static void tell_waiting(const struct lull_recorder *recorder)
@@ -148,10 +209,12 @@ static int finish_command(struct lull_recorder *recorder)
     return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static int run_recorder(struct lull_recorder *recorder, GError **error)
+static int run_recorder(struct lull_recorder *recorder, const struct lull_record_question *question,
+                        GError **error)
 {
     fprintf(stderr, "lull: records with %s (%s)\n", lull_recorder_tracer(recorder),
             lull_recorder_reason(recorder));
+    tell_begin(question);
     const bool done = lull_recorder_run(recorder, error);
     const uint32_t cleaned = lull_recorder_cleaned(recorder);
     if (cleaned) {
@@ -159,7 +222,11 @@ static int run_recorder(struct lull_recorder *recorder, GError **error)
                 cleaned == 1 ? "" : "s");
     }
     if (done) {
-        tell_result(recorder);
+        if (!question->is_snapshot) {
+            tell_result(recorder);
+        } else if (lull_recorder_snapshots(recorder) == 0) {
+            tell_nothing(recorder, question);
+        }
         return finish_command(recorder);
     }
     const int why = lull_recorder_exec_errno(recorder);
@@ -176,7 +243,9 @@ static int run(const struct lull_args *args, GError **error)
 {
     g_autoptr(GPtrArray) command = copy_command(args);
     struct lull_record_question question = {
-        .command = command->len > 1 ? (const char *const *)command->pdata : NULL};
+        .command = command->len > 1 ? (const char *const *)command->pdata : NULL,
+        .wrote = tell_snapshot,
+        .failed = tell_failure};
     g_autoptr(GArray) pids = g_array_new(FALSE, FALSE, sizeof(pid_t));
     if (!parse(args, pids, &question, error)) {
         return 2;
@@ -185,7 +254,7 @@ static int run(const struct lull_args *args, GError **error)
     if (!recorder) {
         return 1;
     }
-    const int status = run_recorder(recorder, error);
+    const int status = run_recorder(recorder, &question, error);
     lull_recorder_free(recorder);
     return status;
 }
@@ -225,10 +294,22 @@ static const struct lull_option options[] = {
     {.name = "only",
      .kind = LULL_OPTION_FLAG,
      .help = "only the command with what it starts, and interrupts while CPUs idle"},
+    {.name = "call-graph",
+     .kind = LULL_OPTION_FLAG,
+     .help = "also record the call chain of each task where it stops running, in the kernel and, by "
+             "frame pointers, in the program; only perf does that"},
     {.name = "buffer",
      .kind = LULL_OPTION_TEXT,
      .argument = "SIZE",
      .help = "size of the kernel's buffer for each CPU, such as 64M"},
+    {.name = "snapshot",
+     .kind = LULL_OPTION_FLAG,
+     .help = "keep only what comes last, in memory, and write it when 'lull snapshot' asks for it"},
+    {.name = "if-slower",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "T",
+     .help = "the same, and write it at the end if the command takes longer than this (as "
+             "--duration); else nothing is left"},
     {.name = NULL},
 };
 
@@ -238,6 +319,8 @@ static const struct lull_example examples[] = {
     {"sudo lull record ./slow-thing --fast", "Record a command; then: lull critpath"},
     {"sudo lull record --duration 10s --for all", "Ten seconds of the whole machine."},
     {"sudo lull record -o backup --pid 4711", "One process, until you type Ctrl-C."},
+    {"sudo lull record --snapshot", "A flight recorder; in another terminal: lull snapshot"},
+    {"sudo lull record --if-slower 2s ./sometimes-slow", "Keep nothing of the runs that are fast."},
     {NULL, NULL},
 };
 
@@ -260,7 +343,8 @@ const struct lull_verb lull_verb_record = {
         "\n"
         "The whole machine is recorded, because the reason of a wait may be anywhere; with --only "
         "or --pid no more than some processes, which is less to read, but leaves waits for others "
-        "unexplained. LTTng cannot follow a process to what it starts, so then another tracer is "
+        "unexplained, and of who else had a CPU only the first is known. LTTng cannot follow a "
+        "process to what it starts, so then another tracer is "
         "taken.\n"
         "\n"
         "Everything goes to one directory, which can be analysed on any machine (RECORDING.md in "
@@ -268,8 +352,19 @@ const struct lull_verb lull_verb_record = {
         "whole. Verbs that are given no trace take the last recording; 'lull critpath' then shows "
         "the path of the command.\n"
         "\n"
+        "With --snapshot this is a flight recorder: the kernel's buffers (see --buffer) keep what "
+        "came last, and nothing is written until 'lull snapshot' asks for it in another terminal, "
+        "or a SIGUSR1. Each snapshot is a recording of its own, in the working directory of the "
+        "recorder if it is given no other place. It begins where the buffer of each CPU begins: "
+        "what was overwritten before does not count as lost. While the buffers are read, "
+        "recording rests for some milliseconds; with ftrace, which empties them, until the "
+        "snapshot is written. "
+        "With --if-slower the same is written when the command ends, or the recording does, if "
+        "that took longer than T.\n"
+        "\n"
         "A first Ctrl-C, SIGTERM, SIGHUP or SIGQUIT ends the recording and keeps it; the command "
-        "gets the signal too. A second ends Lull, and the recording is gone. "
+        "gets the signal too. A second ends Lull at once; a recording that is not whole by then is "
+        "gone. "
         "Whatever ends Lull, tracing ends: if it is killed with SIGKILL, a helper process removes "
         "what was set up, and if that is killed too, the next 'lull record' does it. The tracer's "
         "settings for others are not touched: ftrace is used in an instance of its own, and LTTng "

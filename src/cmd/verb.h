@@ -64,6 +64,7 @@ struct lull_verb {
     /* Behaves as the program of that name in lttng-analyses does: any unambiguous beginning of an
      * option will do, a time that is a whole number is in ns. */
     bool is_dropin;
+    bool takes_no_trace;  /* and is about none */
     bool rest_is_command; /* the first word that is no option, and all behind it, are a command */
     bool is_mi;           /* such a program for other programs: results and errors are LAMI */
     /* Exit status: 0 done, 1 the input or the question was bad, 2 usage. On 1 and 2 with *error

@@ -26,6 +26,7 @@ extern const struct lull_verb lull_verb_periodstats;
 extern const struct lull_verb lull_verb_periodtop;
 extern const struct lull_verb lull_verb_print;
 extern const struct lull_verb lull_verb_record;
+extern const struct lull_verb lull_verb_snapshot;
 extern const struct lull_verb lull_verb_requests;
 extern const struct lull_verb lull_verb_schedfreq;
 extern const struct lull_verb lull_verb_schedlog;
@@ -39,6 +40,7 @@ extern const struct lull_verb lull_verb_why;
 /* clang-format off */
 const struct lull_verb *const lull_verbs[] = {
     &lull_verb_record,
+    &lull_verb_snapshot,
     &lull_verb_critpath,
     &lull_verb_requests,
     &lull_verb_why,

@@ -118,6 +118,8 @@ void sched_executed(struct lull_model *model, struct machine *machine, int32_t c
         if (model->tasks.items[number].public.pid < 0)
             model->tasks.items[number].public.pid = ev->tid; /* it leads its process now */
     }
+    if (number != LULL_NONE && model->tasks.items[number].public.exec_ns == INT64_MIN)
+        model->tasks.items[number].public.exec_ns = t;
     if (number != LULL_NONE && model->follows_files)
         files_executed(model, number, t);
     if (number == LULL_NONE || !LULL_HAS(ev, sched_process_exec, filename))
@@ -140,6 +142,8 @@ void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, 
         return;
     struct task *task = &model->tasks.items[number];
     task->is_exiting = true;
+    if (!is_free)
+        task->public.exit_ns = MIN(task->public.exit_ns, t);
     if (task->public.first_ns <= task->public.last_ns)
         task->public.last_ns = t;
     if (is_free) { /* it is gone, whether or not its last switch was seen */

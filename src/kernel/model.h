@@ -17,6 +17,8 @@ struct lull_task {
     int32_t pid, ppid; /* -1: not known */
     int64_t first_ns;  /* first seen alive */
     int64_t last_ns;   /* last event that told something of it; its death if is_dead */
+    int64_t exec_ns;   /* its first exec that was seen; INT64_MIN: none */
+    int64_t exit_ns;   /* when it began to end; INT64_MAX: not seen */
     bool is_dead;
 };
 

@@ -124,13 +124,11 @@ bool lull_folder_publish(struct lull_folder *folder, const struct lull_invoker *
 {
     g_autofree char *path = g_build_filename(folder->part, mark, NULL);
     unlink(path);
-    if ((invoker->is_other &&
-         !lull_tree_give(folder->part, invoker->uid, invoker->gid, DEPTH, error)) ||
-        !lull_tree_publish(folder->part, folder->path, error)) {
-        return false;
+    if (invoker->is_other) {
+        lull_tree_give(folder->part, invoker->uid, invoker->gid, DEPTH);
     }
-    folder->is_made = false;
-    return true;
+    folder->is_made = !lull_tree_publish(folder->part, folder->path, error);
+    return !folder->is_made;
 }
 
 void lull_folder_clear(struct lull_folder *folder, bool is_failed)

@@ -72,6 +72,10 @@ static char *ftrace_missing(const struct lull_tracer_request *request)
         return not_mounted();
     }
     char *missing = not_allowed();
+    if (!missing && request->is_filtered && !lull_tasks_are_global()) {
+        missing = g_strdup("in a container with process ids of its own the kernel cannot be told "
+                           "which tasks are meant; record the whole machine");
+    }
     for (uint32_t i = 0; !missing && i < lull_purpose_n_events; i++) {
         const struct lull_purpose_event *event = &lull_purpose_events[i];
         if (event->is_needed && is_wanted(event, request->purpose) &&
@@ -288,6 +292,14 @@ static uint64_t stat_of(const char *stats, const char *name)
     return at ? g_ascii_strtoull(at + strlen(line), NULL, 10) : 0;
 }
 
+/* Lost are events for which there was no room, and those that were overwritten before they could be
+ * moved; but what a flight recorder overwrites, it has not lost. The kernel counts each once. */
+static uint64_t lost_of(const struct ftrace *f, const char *stats)
+{
+    return stat_of(stats, "commit overrun") + stat_of(stats, "dropped events") +
+           (f->request.is_snapshot ? 0 : stat_of(stats, "overrun"));
+}
+
 /* What each CPU tells about its buffer; free with g_strfreev(). */
 static char **read_stats(const struct ftrace *f, struct lull_tracer_result *result)
 {
@@ -298,9 +310,7 @@ static char **read_stats(const struct ftrace *f, struct lull_tracer_result *resu
         all[i] = g_strconcat("\n", text ? text : "", NULL);
         free(text);
         result->events += stat_of(all[i], "read events");
-        /* The kernel counts each lost event in one of these. */
-        result->lost_events += stat_of(all[i], "overrun") + stat_of(all[i], "commit overrun") +
-                               stat_of(all[i], "dropped events");
+        result->lost_events += lost_of(f, all[i]);
         memmove(all[i], all[i] + 1, strlen(all[i]));
     }
     result->has_events = true;
@@ -317,12 +327,14 @@ static uint32_t count_used(const struct ftrace *f)
     return n;
 }
 
-/* Moves what the buffers hold to the files and makes trace.dat of them. */
+/* Moves what the buffers hold to the files and makes trace.dat of them. The first page of a flight
+ * recorder says that events before it were lost: they were overwritten, as they should be. */
 static bool write_dat(struct ftrace *f, const char *dir, struct lull_tracer_result *result,
                       GError **error)
 {
     for (uint32_t i = 0; i < f->n_cpus; i++) {
-        if (!lull_ftrace_cpu_finish(&f->cpus[i], error)) {
+        if (!lull_ftrace_cpu_finish(&f->cpus[i], error) ||
+            (f->request.is_snapshot && !lull_ftrace_cpu_begin_there(&f->cpus[i], error))) {
             return false;
         }
     }
@@ -343,6 +355,18 @@ static void end_files(struct ftrace *f)
     }
 }
 
+/* The buffers begin anew, with the time of their next event: else the next snapshot would seem to
+ * go back to the last event of this one. */
+static bool clear_buffers(const struct ftrace *f, GError **error)
+{
+    if (tracefs_instance_file_clear(f->instance->tracefs, "trace") == 0) {
+        return true;
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot clear the ring buffers: %s",
+                g_strerror(errno));
+    return false;
+}
+
 /* Recording rests while the buffers are emptied: a copy of them in motion would have holes. */
 static bool ftrace_snapshot(struct lull_tracer *tracer, const char *dir,
                             struct lull_tracer_result *result, GError **error)
@@ -352,9 +376,12 @@ static bool ftrace_snapshot(struct lull_tracer *tracer, const char *dir,
     if (!lull_ftrace_instance_write(f->instance, "tracing_on", "0", error)) {
         return false;
     }
-    const bool done = begin_files(f, dir, error) && write_dat(f, dir, result, error);
+    const bool done =
+        begin_files(f, dir, error) && write_dat(f, dir, result, error) && clear_buffers(f, error);
     end_files(f);
-    return done && lull_ftrace_instance_write(f->instance, "tracing_on", "1", error);
+    const bool goes_on =
+        lull_ftrace_instance_write(f->instance, "tracing_on", "1", done ? error : NULL);
+    return done && goes_on;
 }
 
 static bool ftrace_stop(struct lull_tracer *tracer, struct lull_tracer_result *result,

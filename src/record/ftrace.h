@@ -55,7 +55,9 @@ bool lull_ftrace_cpu_start(struct lull_ftrace_cpu *cpu, GError **error);
 bool lull_ftrace_cpu_check(const struct lull_ftrace_cpu *cpu, GError **error);
 /* Ends the thread and moves what is left, also pages that are not full. */
 bool lull_ftrace_cpu_finish(struct lull_ftrace_cpu *cpu, GError **error);
-/* Closes the file, and it is gone. */
+/* Takes back what the first page in the file says of events before it. */
+bool lull_ftrace_cpu_begin_there(struct lull_ftrace_cpu *cpu, GError **error);
+/* Closes the file, and it is gone. Another may follow, also if something went wrong. */
 void lull_ftrace_cpu_end_file(struct lull_ftrace_cpu *cpu);
 void lull_ftrace_cpu_close(struct lull_ftrace_cpu *cpu);
 

@@ -14,6 +14,9 @@
 /* How long a reader waits if the kernel says that there are pages and then has none that is full.
  */
 #define RETRY_MS 20
+/* In a page's head behind its time, beside how much of it is filled: events before it were lost,
+ * and how many stands at its end (RB_MISSED_EVENTS, RB_MISSED_STORED). */
+#define MISSED_BITS (3ul << 30)
 
 static bool fail(const struct lull_ftrace_cpu *cpu, const char *what, int why, GError **error)
 {
@@ -150,6 +153,29 @@ bool lull_ftrace_cpu_finish(struct lull_ftrace_cpu *cpu, GError **error)
     return lull_ftrace_cpu_check(cpu, error);
 }
 
+bool lull_ftrace_cpu_begin_there(struct lull_ftrace_cpu *cpu, GError **error)
+{
+    const off_t at = sizeof(uint64_t);
+    unsigned long commit;
+    if (cpu->bytes < cpu->page_bytes) {
+        return true;
+    }
+    errno = 0;
+    bool done = pread(cpu->out, &commit, sizeof commit, at) == sizeof commit;
+    commit = done ? commit & ~MISSED_BITS : 0;
+    done = done && pwrite(cpu->out, &commit, sizeof commit, at) == sizeof commit;
+    return done || fail(cpu, "cannot save the events", errno ? errno : EIO, error);
+}
+
+/* What could not be saved is not to come before what is saved next. */
+static void forget(struct lull_ftrace_cpu *cpu)
+{
+    uint8_t bytes[4096];
+    while (cpu->why != 0 && read(cpu->pipe[0], bytes, sizeof bytes) > 0) {
+    }
+    cpu->why = 0;
+}
+
 static void close_fd(int *fd)
 {
     if (*fd >= 0) {
@@ -160,6 +186,7 @@ static void close_fd(int *fd)
 
 void lull_ftrace_cpu_end_file(struct lull_ftrace_cpu *cpu)
 {
+    forget(cpu);
     close_fd(&cpu->out);
 }
 

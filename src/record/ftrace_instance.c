@@ -132,7 +132,7 @@ uint32_t lull_ftrace_clean_up(void)
         return 0;
     }
     const int all = lock_all(LOCK_EX);
-    char **names = tracefs_instances("^" PREFIX "[0-9]+-[0-9a-f]{8}$");
+    char **names = tracefs_instances("^" PREFIX);
     uint32_t n = 0;
     for (uint32_t i = 0; names && names[i]; i++) {
         n += is_ours(names[i]) && remove_left(names[i]);

@@ -15,6 +15,8 @@
 
 /* How deep directories are in that of a recording. */
 #define DEPTH 4
+#define CLEAN_UPS 60
+#define CLEAN_UP_PAUSE_US (50 * 1000)
 
 /* A message is a letter, what it is about, and a NUL. */
 enum message {
@@ -53,6 +55,17 @@ static void wait_for_death(pid_t recorder)
     }
 }
 
+static void clean_up_all(void)
+{
+    for (uint32_t i = 0; lull_tracers[i]; i++) {
+        if (lull_tracers[i]->clean_up) {
+            lull_tracers[i]->clean_up();
+        }
+    }
+}
+
+/* Without a name the tracer was killed while it was set up: what it had made by then belongs to
+ * nobody, but the kernel may hold it for some moments more. */
 static void clean(const struct told *told)
 {
     if (told->tracer) {
@@ -60,10 +73,10 @@ static void clean(const struct told *told)
         const guint64 kind = g_ascii_strtoull(told->tracer, &name, 10);
         lull_tracers[kind]->remove(name + 1);
     }
-    for (uint32_t i = 0; lull_tracers[i]; i++) {
-        if (lull_tracers[i]->clean_up) {
-            lull_tracers[i]->clean_up();
-        }
+    clean_up_all();
+    for (unsigned i = 0; !told->tracer && i < CLEAN_UPS; i++) {
+        g_usleep(CLEAN_UP_PAUSE_US);
+        clean_up_all();
     }
     if (told->directory) {
         lull_tree_remove_busy(told->directory, DEPTH);

@@ -78,7 +78,7 @@ static void set_buffers(const struct lttng *l, struct lttng_channel_attr *attr)
         bytes = CLAMP(ALL_BUFFERS_BYTES / cpus, LEAST_BUFFER_BYTES, BUFFER_BYTES);
     }
     attr->num_subbuf = bytes < PARTS * page ? FEWEST_PARTS : PARTS;
-    attr->subbuf_size = power_of_two_from(MAX(bytes / attr->num_subbuf, page));
+    attr->subbuf_size = power_of_two_from(MAX((bytes - 1) / attr->num_subbuf + 1, page));
 }
 
 static bool create_channel(struct lttng *l, GError **error)

@@ -157,8 +157,11 @@ static char *no_events(const struct lull_tracer_request *request)
     g_autoptr(GError) error = NULL;
     g_autoptr(GHashTable) known = lull_lttng_tracepoints(&error);
     if (!known) {
-        return g_strdup_printf("the session daemon that runs cannot trace the kernel (%s)",
-                               error->message);
+        char *missing = no_modules();
+        return missing
+                   ? missing
+                   : g_strdup_printf("the session daemon that runs cannot trace the kernel (%s)",
+                                     error->message);
     }
     for (uint32_t i = 0; i < lull_purpose_n_events; i++) {
         const struct lull_purpose_event *event = &lull_purpose_events[i];
@@ -170,11 +173,9 @@ static char *no_events(const struct lull_tracer_request *request)
     return NULL;
 }
 
-static char *no_daemon(const struct lull_tracer_request *request)
+/* Whether we may start one. */
+static char *no_daemon(void)
 {
-    if (lttng_session_daemon_alive() == 1) {
-        return no_events(request);
-    }
     if (geteuid() != 0) {
         return g_strdup("no session daemon of root can be reached; run it with sudo, or have root "
                         "start " PROGRAM " and add you to the group tracing");
@@ -192,6 +193,9 @@ char *lull_lttng_missing(const struct lull_tracer_request *request)
     if (request->is_filtered) {
         return g_strdup("it cannot follow a task to what that starts; record the whole machine");
     }
-    char *missing = no_modules();
-    return missing ? missing : no_daemon(request);
+    if (lttng_session_daemon_alive() != 1) {
+        char *missing = no_modules();
+        return missing ? missing : no_daemon();
+    }
+    return no_events(request);
 }

@@ -121,6 +121,14 @@ static struct lull_tracer *perf_set_up(const struct lull_tracer_request *request
     return &perf->base;
 }
 
+/* What there is before recording begins. */
+static bool append_tasks(const struct perfrec_tracer *perf, struct perfrec_file *file,
+                         GError **error)
+{
+    return perfrec_tasks_append(file, perf->filter, error) &&
+           (!perf->request->has_call_chains || perfrec_maps_append(file, perf->filter, error));
+}
+
 static bool perf_start(struct lull_tracer *tracer, GError **error)
 {
     struct perfrec_tracer *perf = of(tracer);
@@ -128,7 +136,7 @@ static bool perf_start(struct lull_tracer *tracer, GError **error)
         return perfrec_open_enable(&perf->open, true, error);
     perf->pump = perfrec_pump_start(&perf->open, perf->filter, &perf->file, error);
     /* The pump is a task too, and does not touch the file before there are events. */
-    return perf->pump && perfrec_tasks_append(&perf->file, perf->filter, error) &&
+    return perf->pump && append_tasks(perf, &perf->file, error) &&
            perfrec_open_enable(&perf->open, true, error);
 }
 
@@ -156,6 +164,8 @@ static bool perf_snapshot(struct lull_tracer *tracer, const char *dir,
     if (!perfrec_file_create(&file, dir, error))
         return false;
     bool is_good =
+        (!perf->filter || perfrec_tasks_learn(perf->filter, error)) &&
+        append_tasks(perf, &file, error) &&
         perfrec_snapshot(&perf->open, perf->filter, &file, &tally, error) &&
         perfrec_file_finish(&file, &perf->classes, &tally, perf->request->epoch_offset_ns, error);
     if (is_good)
@@ -196,6 +206,7 @@ static bool perf_stop(struct lull_tracer *tracer, struct lull_tracer_result *res
 const struct lull_tracer_kind lull_tracer_perf = {
     .name = "perf",
     .files = "perf.data",
+    .can_call_chains = true,
     .needs_state = true,
     .missing = perf_missing,
     .set_up = perf_set_up,

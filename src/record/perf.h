@@ -159,6 +159,10 @@ void perfrec_filter_learn(struct perfrec_filter *filter, const struct perfrec_re
 void perfrec_filter_pass(const struct perfrec_filter *filter, const struct perfrec_records *records,
                          GByteArray *to);
 
+/* What is mapped where, as records, so that addresses can be told; of what `filter` follows, if it
+ * is given. */
+bool perfrec_maps_append(struct perfrec_file *file, const struct perfrec_filter *filter,
+                         GError **error);
 /* Names of the tasks that there are, as records; of those that `filter` follows, if it is given. */
 bool perfrec_tasks_append(struct perfrec_file *file, const struct perfrec_filter *filter,
                           GError **error);
@@ -167,7 +171,7 @@ bool perfrec_tasks_append(struct perfrec_file *file, const struct perfrec_filter
  * whose records of forks may be gone. */
 bool perfrec_tasks_learn(struct perfrec_filter *filter, GError **error);
 
-/* Appends names of tasks and what the buffers hold, in the order of time on each CPU, while
+/* Appends what the buffers hold, in the order of time on each CPU, while
  * recording goes on; what happens while they are copied is lost, and counted in the next. `tally`
  * is zero before. */
 bool perfrec_snapshot(const struct perfrec_open *open, struct perfrec_filter *filter,

@@ -70,6 +70,9 @@ static bool add_tracepoint(GArray *all, const struct lull_purpose_event *event,
     struct perfrec_class *class = add(all, g_strdup_printf("%s:%s", event->system, event->name),
                                       PERF_TYPE_TRACEPOINT, id, request);
     class->attr.sample_type |= PERF_SAMPLE_RAW;
+    /* Where a task waits: the stack of who stops running is that of the moment. */
+    if (request->has_call_chains && strcmp(class->name, "sched:sched_switch") == 0)
+        class->attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
     return true;
 }
 

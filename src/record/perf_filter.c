@@ -10,6 +10,7 @@ enum {
     SAMPLE_ID = 8,
     SAMPLE_TASK = 16, /* process and task */
     SAMPLE_RAW = 40,  /* behind time and CPU: a 32-bit size, then the raw data */
+    RAW_PID = 4,      /* of the task that runs: all tracepoints have it there */
     FORK_TASK = 16,   /* task and its parent task */
     OTHER_TASK = 8,   /* of names, mapped files, ends: process and task */
 };
@@ -17,14 +18,14 @@ enum {
 /* How samples of a class are chosen, besides by the task that runs. */
 struct rule {
     bool is_interrupt;
-    uint32_t target; /* where the raw data names another task; 0: nowhere */
+    bool has_call_chain; /* before the raw data: the number of addresses, and they */
+    uint32_t target;     /* where the raw data names another task; 0: nowhere */
 };
 
 struct perfrec_filter {
     struct lull_map tids;  /* those that are followed */
     struct lull_map rules; /* index in `rules` of all identifiers */
     struct rule *each;     /* of each class */
-    const struct perfrec_classes *classes;
 };
 
 /* Where raw data of a tracepoint has a field of 4 bytes: as its format says it. 0: it has none. */
@@ -76,6 +77,7 @@ struct perfrec_filter *perfrec_filter_new(const struct perfrec_classes *classes,
         const struct perfrec_class *class = &classes->all[i];
         for (guint k = 0; k < class->ids->len; k++)
             lull_map_insert(&filter->rules, g_array_index(class->ids, uint64_t, k), i);
+        filter->each[i].has_call_chain = (class->attr.sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
         if (class->attr.type == PERF_TYPE_TRACEPOINT &&
             !make_rule(&filter->each[i], class->name, error)) {
             perfrec_filter_free(filter);
@@ -147,17 +149,39 @@ void perfrec_filter_learn(struct perfrec_filter *filter, const struct perfrec_re
     }
 }
 
-/* Whether the raw data at `raw`, behind its size, names a followed task. */
-static bool names_followed(const struct perfrec_filter *filter,
-                           const struct perfrec_records *records, uint64_t raw, uint64_t end,
-                           uint32_t target)
+/* A task that the raw data of a sample names, behind the size of that; 0 if it does not reach. */
+static pid_t named(const struct perfrec_records *records, const struct rule *rule, uint64_t sample,
+                   uint64_t end, uint32_t offset)
 {
     uint32_t halves[2];
-    uint64_t at = raw + 4 + target; /* a multiple of 4 */
+    uint64_t raw = sample + SAMPLE_RAW;
+    if (rule->has_call_chain) {
+        if (raw + 8 > end || perfrec_word(records, raw) > (end - raw) / 8 - 1)
+            return 0;
+        raw += 8 + 8 * perfrec_word(records, raw);
+    }
+    uint64_t at = raw + 4 + offset; /* a multiple of 4 */
     if (at + 4 > end)
-        return false;
+        return 0;
     split(perfrec_word(records, at & ~UINT64_C(7)), halves);
-    return halves[at >> 2 & 1] != 0 && perfrec_filter_follows(filter, (pid_t)halves[at >> 2 & 1]);
+    return (pid_t)halves[at >> 2 & 1];
+}
+
+static bool sample_passes(const struct perfrec_filter *filter,
+                          const struct perfrec_records *records, uint64_t at, uint64_t end)
+{
+    uint32_t class = lull_map_find(&filter->rules, perfrec_word(records, at + SAMPLE_ID)), task[2];
+    if (class == LULL_MAP_NONE)
+        return true;
+    const struct rule *rule = &filter->each[class];
+    split(perfrec_word(records, at + SAMPLE_TASK), task);
+    pid_t tid = (pid_t)task[1];
+    if (tid == -1) /* it has been reaped, and is about to leave its CPU */
+        tid = named(records, rule, at, end, RAW_PID);
+    if (rule->is_interrupt || perfrec_filter_follows(filter, tid))
+        return true;
+    pid_t target = rule->target ? named(records, rule, at, end, rule->target) : 0;
+    return target != 0 && perfrec_filter_follows(filter, target);
 }
 
 static bool passes(const struct perfrec_filter *filter, const struct perfrec_records *records,
@@ -165,18 +189,9 @@ static bool passes(const struct perfrec_filter *filter, const struct perfrec_rec
 {
     uint32_t task[2];
     switch (head->type) {
-    case PERF_RECORD_SAMPLE: {
-        uint32_t class = lull_map_find(&filter->rules, perfrec_word(records, at + SAMPLE_ID));
-        split(perfrec_word(records, at + SAMPLE_TASK), task);
-        if (class == LULL_MAP_NONE || perfrec_filter_follows(filter, (pid_t)task[1]))
-            return true;
-        struct rule rule = filter->each[class];
-        return rule.is_interrupt || (rule.target && names_followed(filter, records, at + SAMPLE_RAW,
-                                                                   at + head->size, rule.target));
-    }
+    case PERF_RECORD_SAMPLE:
+        return sample_passes(filter, records, at, at + head->size);
     case PERF_RECORD_FORK:
-        split(perfrec_word(records, at + FORK_TASK), task);
-        return perfrec_filter_follows(filter, (pid_t)task[0]);
     case PERF_RECORD_EXIT:
         split(perfrec_word(records, at + FORK_TASK), task);
         return perfrec_filter_follows(filter, (pid_t)task[0]);

@@ -6,9 +6,13 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "record/perf.h"
+
+/* As nice(2) has it: before all others that have no real-time priority. */
+#define PUMP_NICE (-20)
 
 struct perfrec_pump {
     GThread *thread;
@@ -105,6 +109,8 @@ static bool do_round(struct perfrec_pump *pump, bool is_last, GError **error)
 static void *run(void *data)
 {
     struct perfrec_pump *pump = data;
+    /* On a busy machine it would get its turn too late. Without the right to this it goes on. */
+    setpriority(PRIO_PROCESS, (id_t)gettid(), PUMP_NICE);
     uint32_t n = pump->open->n_rings;
     struct pollfd *polls = g_new(struct pollfd, n + 1);
     for (uint32_t i = 0; i < n; i++)

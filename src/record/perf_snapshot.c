@@ -103,9 +103,7 @@ bool perfrec_snapshot(const struct perfrec_open *open, struct perfrec_filter *fi
     for (uint32_t i = 0; i < open->n_rings; i++)
         parts[i] = reverse(parts[i]);
     tally->first_ns = UINT64_MAX;
-    bool is_good = (!filter || perfrec_tasks_learn(filter, error)) &&
-                   perfrec_tasks_append(file, filter, error) &&
-                   append_parts(file, parts, open->n_rings, filter, tally, error);
+    bool is_good = append_parts(file, parts, open->n_rings, filter, tally, error);
     for (uint32_t i = 0; i < open->n_rings; i++)
         g_byte_array_free(parts[i], TRUE);
     g_free(parts);

@@ -1,6 +1,6 @@
 /* The order in which a recording is made: guard, directory, command (which waits), tracer,
  * recording, command (which runs), files, and the directory gets its name. */
-#include "record/recorder.h"
+#include "record/recorder_private.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -10,26 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/command.h"
-#include "record/folder.h"
-#include "record/guard.h"
 #include "record/last.h"
 #include "record/state.h"
 #include "record/watch.h"
-
-struct lull_recorder {
-    struct lull_record_question question;
-    struct lull_tracer_request request;
-    struct lull_recording recording;
-    const struct lull_tracer_kind *kind;
-    char *reason;
-    struct lull_invoker invoker;
-    struct lull_folder folder;
-    struct lull_guard guard;
-    struct lull_command command;
-    struct lull_tracer *tracer;
-    uint32_t cleaned;
-};
 
 /* ---- which tracer ---- */
 
@@ -43,6 +26,15 @@ static const struct lull_tracer_kind *find_kind(const char *name)
     return NULL;
 }
 
+/* What is missing to do what is asked for; NULL: nothing. */
+static char *missing_of(const struct lull_recorder *recorder, const struct lull_tracer_kind *kind)
+{
+    if (recorder->request.has_call_chains && !kind->can_call_chains) {
+        return g_strdup("it does not record call chains");
+    }
+    return kind->missing(&recorder->request);
+}
+
 static bool choose_named(struct lull_recorder *recorder, const char *name, GError **error)
 {
     recorder->kind = find_kind(name);
@@ -51,7 +43,7 @@ static bool choose_named(struct lull_recorder *recorder, const char *name, GErro
                     "this lull was built without recording with %s", name);
         return false;
     }
-    g_autofree char *missing = recorder->kind->missing(&recorder->request);
+    g_autofree char *missing = missing_of(recorder, recorder->kind);
     if (missing) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION, "cannot record with %s: %s", name,
                     missing);
@@ -66,7 +58,7 @@ static bool choose_first(struct lull_recorder *recorder, GError **error)
 {
     g_autoptr(GString) why = g_string_new(NULL);
     for (uint32_t i = 0; lull_tracers[i]; i++) {
-        g_autofree char *missing = lull_tracers[i]->missing(&recorder->request);
+        g_autofree char *missing = missing_of(recorder, lull_tracers[i]);
         if (!missing) {
             recorder->kind = lull_tracers[i];
             recorder->reason = g_strdup(why->len ? why->str : "the best that this lull knows");
@@ -110,11 +102,13 @@ struct lull_recorder *lull_recorder_new(const struct lull_record_question *quest
 {
     struct lull_recorder *recorder = g_new0(struct lull_recorder, 1);
     recorder->question = *question;
-    recorder->guard.pipe = -1;
+    recorder->guard.pipe = recorder->control.socket = -1;
     recorder->command = (struct lull_command){.pid = -1, .go = -1, .fate = -1};
     recorder->request = (struct lull_tracer_request){
         .purpose = question->purpose,
         .buffer_bytes = question->buffer_bytes,
+        .is_snapshot = question->is_snapshot,
+        .has_call_chains = question->has_call_chains,
         .is_filtered = question->only_command || question->n_pids > 0,
         .pids = question->pids,
         .n_pids = question->n_pids,
@@ -168,7 +162,8 @@ static bool set_up(struct lull_recorder *recorder, GError **error)
         return false;
     }
     clean_up_others(recorder);
-    return make_folder(recorder, error) &&
+    return (question->is_snapshot ? lull_recorder_listen(recorder, error)
+                                  : make_folder(recorder, error)) &&
            (!question->command ||
             lull_command_begin(&recorder->command, question->command, &recorder->invoker, error)) &&
            set_up_tracer(recorder, error);
@@ -176,7 +171,7 @@ static bool set_up(struct lull_recorder *recorder, GError **error)
 
 /* ---- recording ---- */
 
-static int64_t now_ns(const struct lull_recorder *recorder)
+int64_t lull_recorder_now_ns(const struct lull_recorder *recorder)
 {
     return clock_ns(CLOCK_MONOTONIC) + recorder->request.epoch_offset_ns;
 }
@@ -197,35 +192,48 @@ static bool check(void *user, GError **error)
 static bool write_state(const struct lull_recorder *recorder, GError **error)
 {
     g_autofree char *path = g_build_filename(recorder->folder.part, "state", NULL);
-    return !recorder->kind->needs_state ||
+    return !recorder->kind->needs_state || recorder->question.is_snapshot ||
            lull_state_write(path, recorder->request.epoch_offset_ns, error);
 }
 
 static bool begin_recording(struct lull_recorder *recorder, GError **error)
 {
-    recorder->recording.begin_ns = now_ns(recorder);
+    recorder->recording.begin_ns = lull_recorder_now_ns(recorder);
     return recorder->kind->start(recorder->tracer, error) && write_state(recorder, error) &&
            (recorder->command.pid < 0 ||
             lull_command_release(&recorder->command, recorder->question.command[0], error));
 }
 
+static void asked(void *user, bool is_signal)
+{
+    lull_recorder_asked(user, is_signal);
+}
+
 static bool record(struct lull_recorder *recorder, GError **error)
 {
     struct lull_recording *recording = &recorder->recording;
+    struct lull_tracer_result none;
+    const bool is_snapshot = recorder->question.is_snapshot;
     struct lull_watch watch = {.has_ended = has_ended,
                                .check = check,
+                               .asked = asked,
                                .user = recorder,
+                               .request = recorder->control.socket,
                                .duration_ns = recorder->question.duration_ns,
                                .command = recorder->command.pid};
     lull_watch_begin(&watch);
-    const bool done =
-        begin_recording(recorder, error) && lull_watch_wait(&watch, &recording->ended_by, error);
-    recording->end_ns = now_ns(recorder);
+    bool done = begin_recording(recorder, error);
+    const int64_t begin_ns = lull_recorder_now_ns(recorder);
+    done = done && lull_watch_wait(&watch, &recording->ended_by, error);
+    recording->end_ns = lull_recorder_now_ns(recorder);
+    done = done &&
+           (!is_snapshot || lull_recorder_judge(recorder, recording->end_ns - begin_ns, error));
     lull_watch_end(&watch);
-    return done && recorder->kind->stop(recorder->tracer, &recording->result, error);
+    return done &&
+           recorder->kind->stop(recorder->tracer, is_snapshot ? &none : &recording->result, error);
 }
 
-static bool complete(struct lull_recorder *recorder, GError **error)
+static void describe(struct lull_recorder *recorder)
 {
     struct lull_recording *recording = &recorder->recording;
     recording->request = &recorder->request;
@@ -236,22 +244,30 @@ static bool complete(struct lull_recorder *recorder, GError **error)
     recording->has_ended =
         recorder->command.pid > 0 && lull_command_has_ended(&recorder->command, false);
     recording->wait_status = recorder->command.wait_status;
+}
+
+bool lull_recorder_complete(struct lull_recorder *recorder, GError **error)
+{
+    describe(recorder);
     g_autofree char *path = g_build_filename(recorder->folder.part, "recording.json", NULL);
-    return lull_recording_json_write(recording, path, error) &&
+    return lull_recording_json_write(&recorder->recording, path, error) &&
            lull_folder_publish(&recorder->folder, &recorder->invoker, error);
 }
 
 bool lull_recorder_run(struct lull_recorder *recorder, GError **error)
 {
     signal(SIGPIPE, SIG_IGN); /* of our own pipes; who reads our messages may go */
-    const bool done =
-        set_up(recorder, error) && record(recorder, error) && complete(recorder, error);
+    const bool is_snapshot = recorder->question.is_snapshot;
+    const bool done = set_up(recorder, error) && record(recorder, error) &&
+                      (is_snapshot || lull_recorder_complete(recorder, error));
+    describe(recorder);
     lull_command_end(&recorder->command);
     g_clear_pointer(&recorder->tracer, recorder->kind->free);
     recorder->recording.tracer = NULL;
     lull_folder_clear(&recorder->folder, !done);
+    lull_control_clear(&recorder->control);
     lull_guard_end(&recorder->guard);
-    if (done) {
+    if (done && !is_snapshot) {
         lull_last_set(&recorder->invoker, recorder->folder.path);
     }
     return done;
@@ -293,6 +309,11 @@ const struct lull_recording *lull_recorder_result(const struct lull_recorder *re
 const char *lull_recorder_path(const struct lull_recorder *recorder)
 {
     return recorder->folder.path;
+}
+
+uint32_t lull_recorder_snapshots(const struct lull_recorder *recorder)
+{
+    return recorder->n_snapshots;
 }
 
 uint32_t lull_recorder_cleaned(const struct lull_recorder *recorder)

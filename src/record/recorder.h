@@ -5,6 +5,8 @@
 
 #include "record/recording_json.h"
 
+struct lull_recorder;
+
 /* What is asked for; borrowed. */
 struct lull_record_question {
     enum lull_purpose purpose;
@@ -15,10 +17,18 @@ struct lull_record_question {
     uint64_t buffer_bytes;      /* of each CPU; 0: the tracer chooses */
     const pid_t *pids;          /* only these, */
     uint32_t n_pids;
-    bool only_command; /* or only the command */
-};
+    bool only_command;    /* or only the command */
+    bool has_call_chains; /* only tracers that can tell where tasks stop running */
 
-struct lull_recorder;
+    bool is_snapshot;     /* a flight recorder: what comes last is kept in memory, and written on
+                             request only (record/control.h, SIGUSR1) */
+    int64_t if_slower_ns; /* for that: and when the command takes longer than this; 0: not then */
+    /* A snapshot was written, of which lull_recorder_result() and lull_recorder_path() tell; or it
+     * could not be, and recording goes on. May be NULL. */
+    void (*wrote)(void *user, const struct lull_recorder *recorder);
+    void (*failed)(void *user, const GError *error);
+    void *user;
+};
 
 /* Chooses the tracer; nothing is changed on the machine. NULL and an error that says what is
  * missing if there is none. */
@@ -37,6 +47,8 @@ bool lull_recorder_run(struct lull_recorder *recorder, GError **error);
 /* What was recorded, and where; after lull_recorder_run(). */
 const struct lull_recording *lull_recorder_result(const struct lull_recorder *recorder);
 const char *lull_recorder_path(const struct lull_recorder *recorder);
+/* How many snapshots were written. */
+uint32_t lull_recorder_snapshots(const struct lull_recorder *recorder);
 /* How many recordings of killed recorders were cleaned up. */
 uint32_t lull_recorder_cleaned(const struct lull_recorder *recorder);
 /* errno of why the command could not be executed; 0: it could. */

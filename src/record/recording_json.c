@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "record/tasks.h"
+
 static void add_text(struct json_object *object, const char *key, const char *text)
 {
     g_autofree char *valid = g_utf8_make_valid(text, -1);
@@ -37,6 +39,7 @@ static void add_how(struct json_object *object, const struct lull_recording *rec
     add_text(object, "tracer", recording->tracer->kind->name);
     add_text(object, "reason", recording->reason);
     json_object_object_add(object, "filtered", json_object_new_boolean(request->is_filtered));
+    json_object_object_add(object, "snapshot", json_object_new_boolean(request->is_snapshot));
     if (request->n_pids > 0) {
         struct json_object *pids = json_object_new_array();
         for (uint32_t i = 0; i < request->n_pids; i++) {
@@ -70,7 +73,9 @@ static void add_command(struct json_object *object, const struct lull_recording 
         return;
     }
     add_texts(object, "command", recording->command);
-    add_number(object, "pid", recording->pid);
+    if (lull_tasks_are_global()) {
+        add_number(object, "pid", recording->pid);
+    }
     if (recording->has_ended && WIFEXITED(recording->wait_status)) {
         add_number(object, "exit_status", WEXITSTATUS(recording->wait_status));
     } else if (recording->has_ended) {
@@ -82,7 +87,8 @@ static void add_recorded(struct json_object *object, const struct lull_recording
 {
     static const char *const ends[] = {[LULL_RECORDING_ENDED_BY_COMMAND] = "command",
                                        [LULL_RECORDING_ENDED_BY_DURATION] = "duration",
-                                       [LULL_RECORDING_ENDED_BY_INTERRUPT] = "interrupt"};
+                                       [LULL_RECORDING_ENDED_BY_INTERRUPT] = "interrupt",
+                                       [LULL_RECORDING_ENDED_BY_SNAPSHOT] = "snapshot"};
     const struct lull_tracer_result *result = &recording->result;
     add_number(object, "begin_ns", recording->begin_ns);
     add_number(object, "end_ns", recording->end_ns);

@@ -233,15 +233,27 @@ static void dump_processes(struct snapshot *snapshot)
     closedir(proc);
 }
 
+static bool write_state(struct lull_state_trace *trace, GError **error)
+{
+    struct snapshot snapshot = {.trace = trace};
+    lull_state_trace_put(trace, LULL_STATE_START, NULL);
+    dump_processes(&snapshot);
+    lull_state_dump_machine(trace);
+    lull_state_trace_put(trace, LULL_STATE_END, NULL);
+    return lull_state_trace_close(trace, error);
+}
+
 bool lull_state_write(const char *path, int64_t epoch_offset_ns, GError **error)
 {
-    struct snapshot snapshot;
-    snapshot.trace = lull_state_trace_new(path, epoch_offset_ns, error);
-    if (snapshot.trace == NULL)
+    struct lull_state_trace *trace = lull_state_trace_new(path, epoch_offset_ns, error);
+    return trace != NULL && write_state(trace, error);
+}
+
+bool lull_state_write_at(const char *path, int64_t epoch_offset_ns, int64_t time_ns, GError **error)
+{
+    struct lull_state_trace *trace = lull_state_trace_new(path, epoch_offset_ns, error);
+    if (trace == NULL)
         return false;
-    lull_state_trace_put(snapshot.trace, LULL_STATE_START, NULL);
-    dump_processes(&snapshot);
-    lull_state_dump_machine(snapshot.trace);
-    lull_state_trace_put(snapshot.trace, LULL_STATE_END, NULL);
-    return lull_state_trace_close(snapshot.trace, error);
+    lull_state_trace_stop_clock(trace, time_ns - epoch_offset_ns);
+    return write_state(trace, error);
 }

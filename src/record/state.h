@@ -14,4 +14,10 @@
  * looked at, are left out in part or whole. False and an error if it cannot be written. */
 bool lull_state_write(const char *path, int64_t epoch_offset_ns, GError **error);
 
+/* The same for the end of a recording: all is said to be so at `time_ns` (since the epoch), after
+ * which the tracer has recorded next to nothing. Taken while it records, a state would push older
+ * events out of its buffers; later times would make the recording longer than it is. */
+bool lull_state_write_at(const char *path, int64_t epoch_offset_ns, int64_t time_ns,
+                         GError **error);
+
 #endif

@@ -79,7 +79,8 @@ struct event_head {
 struct lull_state_trace {
     char *path; /* of the stream file */
     int fd;
-    int why_not; /* errno of the first write that failed; 0 */
+    int64_t stopped_ns; /* the time of all events; INT64_MIN: that of writing them */
+    int why_not;        /* errno of the first write that failed; 0 */
     GByteArray *packet;
     struct packet_head head;
 };
@@ -246,6 +247,7 @@ struct lull_state_trace *lull_state_trace_new(const char *path, int64_t epoch_of
     struct lull_state_trace *trace = g_new0(struct lull_state_trace, 1);
     trace->path = g_steal_pointer(&file);
     trace->fd = fd;
+    trace->stopped_ns = INT64_MIN;
     trace->head = head;
     trace->packet = g_byte_array_sized_new(PACKET_BYTES + (64 << 10));
     g_byte_array_set_size(trace->packet, sizeof head);
@@ -278,13 +280,24 @@ static void put_field(GByteArray *packet, enum kind kind, union lull_state_value
     }
 }
 
+void lull_state_trace_stop_clock(struct lull_state_trace *trace, int64_t time_ns)
+{
+    trace->stopped_ns = time_ns;
+}
+
+static uint64_t stamp(const struct lull_state_trace *trace)
+{
+    struct timespec now;
+    if (trace->stopped_ns != INT64_MIN)
+        return (uint64_t)trace->stopped_ns;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 void lull_state_trace_put(struct lull_state_trace *trace, enum lull_state_event event,
                           const union lull_state_value *values)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    struct event_head head = {(uint16_t)event,
-                              (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec};
+    struct event_head head = {(uint16_t)event, stamp(trace)};
     if (trace->packet->len == sizeof trace->head)
         trace->head.begin_ns = head.time_ns;
     trace->head.end_ns = head.time_ns;

@@ -32,6 +32,8 @@ struct lull_state_trace *lull_state_trace_new(const char *path, int64_t epoch_of
 /* Adds an event that is so now. What goes wrong is told when the trace is closed. */
 void lull_state_trace_put(struct lull_state_trace *trace, enum lull_state_event event,
                           const union lull_state_value *values);
+/* All events from now on are of that time, on the trace's own clock. */
+void lull_state_trace_stop_clock(struct lull_state_trace *trace, int64_t time_ns);
 /* Completes and frees the trace. False and an error if something could not be written. */
 bool lull_state_trace_close(struct lull_state_trace *trace, GError **error);
 

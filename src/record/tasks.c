@@ -1,6 +1,17 @@
 /* The threads of a process, from /proc. */
 #include "record/tasks.h"
 
+#include <sys/stat.h>
+
+/* Inode of the first pid namespace (PROC_PID_INIT_INO of linux/proc_ns.h). */
+#define FIRST_NAMESPACE 0xEFFFFFFCu
+
+bool lull_tasks_are_global(void)
+{
+    struct stat st;
+    return stat("/proc/self/ns/pid", &st) != 0 || st.st_ino == FIRST_NAMESPACE;
+}
+
 GArray *lull_tasks_of(pid_t pid, GError **error)
 {
     g_autofree char *path = g_strdup_printf("/proc/%d/task", (int)pid);

@@ -18,6 +18,7 @@ struct lull_tracer_request {
     const char *dir; /* where the tracer puts its files; exists, is empty of them */
     enum lull_purpose purpose;
     uint64_t buffer_bytes; /* of each CPU; 0: the tracer chooses */
+    bool has_call_chains;  /* also where tasks stop running; for tracers that can tell it */
     bool is_snapshot;      /* only the last of the buffers is kept, and written by snapshot() */
     bool is_filtered;  /* only tasks in `pids`, what they start, and interrupts while CPUs idle */
     const pid_t *pids; /* those of set_up(); the command is told by follow() */
@@ -34,9 +35,10 @@ struct lull_tracer_result {
 };
 
 struct lull_tracer_kind {
-    const char *name;  /* of --tracer: "lttng", "ftrace", "perf" */
-    const char *files; /* what it leaves in the directory: "trace.dat", "perf.data", "kernel" */
-    bool needs_state;  /* it does not dump the state of the machine itself, see state.h */
+    const char *name;     /* of --tracer: "lttng", "ftrace", "perf" */
+    const char *files;    /* what it leaves in the directory: "trace.dat", "perf.data", "kernel" */
+    bool can_call_chains; /* has_call_chains */
+    bool needs_state;     /* it does not dump the state of the machine itself, see state.h */
     /* NULL if this machine, and who runs this, can use the tracer; else what is missing and how to
      * get it, one line, to be freed with g_free(). Changes nothing on the machine. */
     char *(*missing)(const struct lull_tracer_request *request);

@@ -10,9 +10,10 @@
 
 void lull_watch_begin(struct lull_watch *watch)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1};
+    const size_t n = G_N_ELEMENTS(signals) - (watch->request < 0 ? 1 : 0);
     sigemptyset(&watch->waited);
-    for (size_t i = 0; i < G_N_ELEMENTS(signals); i++) {
+    for (size_t i = 0; i < n; i++) {
         struct sigaction action;
         /* Who ignores a signal, as nohup does, means it. */
         if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL) {
@@ -38,7 +39,9 @@ static bool take_signals(struct lull_watch *watch)
 {
     struct signalfd_siginfo info;
     while (read(watch->signals, &info, sizeof info) == sizeof info) {
-        if (info.ssi_signo != SIGCHLD) {
+        if (info.ssi_signo == SIGUSR1) {
+            watch->asked(watch->user, true);
+        } else if (info.ssi_signo != SIGCHLD) {
             pass_on(watch, &info);
             return true;
         }
@@ -56,7 +59,8 @@ bool lull_watch_wait(struct lull_watch *watch, enum lull_recording_end *how, GEr
 {
     watch->end_us =
         watch->duration_ns ? g_get_monotonic_time() + watch->duration_ns / 1000 : INT64_MAX;
-    struct pollfd ready = {.fd = watch->signals, .events = POLLIN};
+    struct pollfd ready[] = {{.fd = watch->signals, .events = POLLIN},
+                             {.fd = watch->request, .events = POLLIN}};
     for (;;) {
         if (watch->has_ended(watch->user, how, error)) {
             return true;
@@ -66,10 +70,13 @@ bool lull_watch_wait(struct lull_watch *watch, enum lull_recording_end *how, GEr
             *how = LULL_RECORDING_ENDED_BY_DURATION;
             return true;
         }
-        poll(&ready, 1, left_ms);
+        const bool is_asked = poll(ready, 2, left_ms) > 0 && ready[1].revents != 0;
         if (take_signals(watch)) {
             *how = LULL_RECORDING_ENDED_BY_INTERRUPT;
             return true;
+        }
+        if (is_asked) {
+            watch->asked(watch->user, false);
         }
         if (!watch->check(watch->user, error)) {
             return false;

@@ -11,7 +11,11 @@ struct lull_watch {
     bool (*has_ended)(void *user, enum lull_recording_end *how, GError **error);
     /* Called several times a second; false and an error ends the recording. */
     bool (*check)(void *user, GError **error);
+    /* Somebody asks for a snapshot: at the descriptor `request`, or (is_signal) with SIGUSR1. May
+     * be NULL. */
+    void (*asked)(void *user, bool is_signal);
     void *user;
+    int request;         /* readable when somebody asks; < 0: none, also no SIGUSR1 */
     int64_t duration_ns; /* 0: no limit */
     pid_t command;       /* gets the signals that only we got; -1: none */
     /* Its own. */

@@ -51,7 +51,7 @@ struct lull_export_records *lull_export_records_new(struct lull_session *session
     r->n_streams = session->streams->len;
     r->streams = g_new0(struct record_stream, MAX(r->n_streams, 1));
     for (uint32_t i = 0; i < session->traces->len; i++)
-        any |= lull_session_trace_at(session, i)->source->declares_unused;
+        any |= lull_session_trace_at(session, i)->source->ops->find_used != NULL;
     if (any)
         lull_session_count(session, note_count, r);
     return r;
@@ -83,7 +83,7 @@ const struct lull_ctf_plan *lull_export_records_plan(struct lull_export_records 
     }
     g_autofree uint64_t *counts = g_new0(uint64_t, MAX(source->n_classes, 1));
     for (uint32_t i = 0; i < source->n_classes; i++)
-        counts[i] = source->declares_unused ? r->counts[source->classes[i]->number] : 1;
+        counts[i] = source->ops->find_used != NULL ? r->counts[source->classes[i]->number] : 1;
     r->ctf[trace] = lull_format_ctf_new(source, source->ops->formats(source), counts, error);
     return r->ctf[trace] != NULL ? lull_format_ctf_plan(r->ctf[trace]) : NULL;
 }

@@ -13,14 +13,15 @@
 /* libtraceevent expects texts of a kernel and falls over others, so it is shown nothing but what
  * has this form, with a field a line. What tells how the kernel would print the event is left out:
  * nobody here wants it. Repetitions do not give back, so that matching takes linear time. */
-#define WORD "[A-Za-z_]\\w*+"
-#define ATTRIBUTE "__attribute__\\(\\(\\w++(?:\\(\"\\w++\"\\))?+\\)\\)"
-static const char head_pattern[] = "\\Aname: [\\w.:-]++\nID: \\d{1,9}+\nformat:\n";
+#define LETTER "[A-Za-z0-9_]" /* PCRE's own class of words has letters that are not ASCII */
+#define WORD "[A-Za-z_]" LETTER "*+"
+#define ATTRIBUTE "__attribute__\\(\\(" LETTER "++(?:\\(\"" LETTER "++\"\\))?+\\)\\)"
+static const char head_pattern[] = "\\Aname: [A-Za-z0-9_.:-]++\nID: [0-9]{1,9}+\nformat:\n";
 #define TYPE "(?:(?:" ATTRIBUTE "|" WORD "|\\*) ?+)+"
 static const char field_pattern[] =
-    "\\A\tfield:(?:(?:__data_loc|__rel_loc) " TYPE "(?:\\[\\w*+\\] )?" WORD
-    "|(?!__data_loc|__rel_loc)" TYPE WORD
-    "(?:\\[\\w*+\\])?);\toffset:\\d{1,9};\tsize:\\d{1,9};(?:\tsigned:[01];)?\n";
+    "\\A\tfield:(?:(?:__data_loc|__rel_loc) " TYPE "(?:\\[" LETTER "*+\\] )?" WORD
+    "|(?!__data_loc|__rel_loc)" TYPE WORD "(?:\\[" LETTER
+    "*+\\])?);\toffset:[0-9]{1,9};\tsize:[0-9]{1,9};(?:\tsigned:[01];)?\n";
 
 struct lull_formats *lull_formats_new(bool is_big_endian, uint32_t long_bytes)
 {

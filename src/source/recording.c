@@ -168,18 +168,28 @@ static bool read_boot_id(const struct reader *reader, struct json_object *object
     return true;
 }
 
+static bool read_flag(const struct reader *reader, struct json_object *object, const char *key,
+                      bool *to)
+{
+    struct json_object *value;
+    if (!json_object_object_get_ex(object, key, &value))
+        return true;
+    if (!json_object_is_type(value, json_type_boolean))
+        return fail(reader, key, "is neither true nor false");
+    *to = json_object_get_boolean(value);
+    return true;
+}
+
 static bool read_rest(const struct reader *reader, struct json_object *object)
 {
-    struct json_object *value, *recorded = NULL;
+    struct json_object *recorded = NULL;
     if (json_object_object_get_ex(object, "recorded", &recorded) &&
         !json_object_is_type(recorded, json_type_object))
         return fail(reader, "recorded", "is not an object");
-    if (json_object_object_get_ex(object, "filtered", &value)) {
-        if (!json_object_is_type(value, json_type_boolean))
-            return fail(reader, "filtered", "is neither true nor false");
-        reader->file->info.is_filtered = json_object_get_boolean(value);
-    }
-    return read_numbers(reader, object, recorded) && read_command(reader, object) &&
+    struct lull_recording_info *info = &reader->file->info;
+    return read_flag(reader, object, "filtered", &info->is_filtered) &&
+           read_flag(reader, object, "snapshot", &info->is_snapshot) &&
+           read_numbers(reader, object, recorded) && read_command(reader, object) &&
            read_boot_id(reader, object);
 }
 

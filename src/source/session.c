@@ -114,13 +114,29 @@ void lull_session_each_class(const struct lull_session *session,
     }
 }
 
+/* Those of which there are events, if the source declares others too. It is asked when somebody
+ * wants to know, since it has to look at all of the trace. */
+static void find_names(struct session_trace *trace)
+{
+    const struct lull_source *source = trace->source;
+    if (trace->knows_names || source->ops->find_used == NULL)
+        return;
+    g_autofree bool *used = g_new0(bool, MAX(source->n_classes, 1));
+    source->ops->find_used(source, used);
+    for (uint32_t i = 0; i < source->n_classes; i++)
+        if (used[i])
+            g_hash_table_add(trace->class_names, (char *)source->classes[i]->name);
+    trace->knows_names = true;
+}
+
 bool lull_session_declares(const struct lull_session *session, uint32_t host,
                            const char *const *names)
 {
     for (uint32_t t = 0; t < session->traces->len; t++) {
-        const struct session_trace *trace = lull_session_trace_at(session, t);
+        struct session_trace *trace = lull_session_trace_at(session, t);
         if (trace->source->info.host != host)
             continue;
+        find_names(trace);
         for (const char *const *name = names; *name != NULL; name++)
             if (g_hash_table_contains(trace->class_names, *name))
                 return true;

@@ -120,7 +120,8 @@ void lull_session_trace_grow(struct session_trace *trace)
     for (; trace->n_classes < source->n_classes; trace->n_classes++) {
         struct lull_event_class *event_class = source->classes[trace->n_classes];
         event_class->number = session->n_classes++;
-        g_hash_table_add(trace->class_names, (char *)event_class->name);
+        if (source->ops->find_used == NULL)
+            g_hash_table_add(trace->class_names, (char *)event_class->name);
     }
     for (; trace->n_streams < source->n_streams; trace->n_streams++) {
         struct lull_event *event = &source->streams[trace->n_streams]->event;

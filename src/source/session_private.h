@@ -26,7 +26,8 @@ struct session_trace {
     uint32_t n_streams, n_classes;          /* that the session knows of */
     int64_t delta_ns;                       /* from its clock to that of the host's first trace */
     int64_t common_begin_ns, common_end_ns; /* in which all streams have packets, own clock */
-    GHashTable *class_names;
+    GHashTable *class_names; /* of classes that were wanted recorded; see lull_session_declares() */
+    bool knows_names;        /* the source has been asked which those are */
     GPtrArray
         *class_filters; /* struct lull_class_filter, by class, while a filter is set; or NULL */
     bool is_wanted;     /* some class is subscribed to that the filter does not reject */

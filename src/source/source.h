@@ -136,6 +136,8 @@ struct lull_source_ops {
                      struct lull_field_type *type);
     /* The label of a value, or NULL; `labels` is not NULL. */
     const char *(*label)(const void *labels, uint64_t value);
+    /* Marks the classes, by index, of which there are events; NULL: all may be wanted ones. */
+    void (*find_used)(const struct lull_source *source, bool *used);
     /* The formats that its records have, by index of the class; NULL: it has none. */
     const struct lull_formats *(*formats)(const struct lull_source *source);
 };
@@ -155,7 +157,6 @@ struct lull_source {
     /* By stream class and id; those that a live trace gets later stand behind. */
     struct lull_event_class **classes;
     uint32_t n_classes;
-    bool declares_unused; /* also classes that nobody wanted recorded: all that the kernel has */
     struct lull_source_stream **streams;
     uint32_t n_streams;
     bool wants_subscription; /* its metadata has grown: subscribe() is to be called again */

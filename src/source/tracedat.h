@@ -14,6 +14,7 @@ enum lull_packing { LULL_PACKING_NONE, LULL_PACKING_ZLIB, LULL_PACKING_ZSTD };
 struct lull_tracedat_cpu {
     int32_t cpu;
     uint64_t offset, size; /* in the file */
+    bool is_left_out;      /* other pages lie there */
 };
 
 /* One instance of the ring buffer. */
@@ -133,8 +134,11 @@ struct lull_tracedat_pages;
 struct lull_tracedat_pages *lull_tracedat_pages_new(const struct lull_tracedat *file,
                                                     const struct lull_tracedat_buffer *buffer,
                                                     const struct lull_tracedat_cpu *cpu);
+/* The same pages, to be read apart. */
+struct lull_tracedat_pages *lull_tracedat_pages_share(const struct lull_tracedat_pages *pages);
 void lull_tracedat_pages_free(struct lull_tracedat_pages *pages);
 uint64_t lull_tracedat_pages_count(const struct lull_tracedat_pages *pages);
+bool lull_tracedat_pages_are_packed(const struct lull_tracedat_pages *pages);
 uint32_t lull_tracedat_pages_bytes(const struct lull_tracedat_pages *pages); /* of one page */
 /* The bytes of a page, behind which LULL_LOAD_SLACK bytes may be read; valid until the next call.
  * NULL with *why set if it cannot be read. */
@@ -145,7 +149,7 @@ bool lull_tracedat_pages_peek(struct lull_tracedat_pages *pages, uint64_t index,
                               uint32_t size);
 /* Byte of the file where a page, or what it is packed in, begins. */
 uint64_t lull_tracedat_pages_where(const struct lull_tracedat_pages *pages, uint64_t index);
-/* Gives the file back until a page is wanted again. */
+/* Gives the file and the memory back until a page is wanted again. */
 void lull_tracedat_pages_close(struct lull_tracedat_pages *pages);
 
 #endif

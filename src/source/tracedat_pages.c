@@ -48,6 +48,9 @@ void lull_tracedat_pages_close(struct lull_tracedat_pages *pages)
     if (pages->is_open)
         pages->bytes->ops->close(pages->bytes);
     pages->is_open = false;
+    g_clear_pointer(&pages->buf, g_free);
+    g_clear_pointer(&pages->packed, g_free);
+    pages->n_current = 0;
 }
 
 /* Finds the chunks; those behind a damaged one are lost. */
@@ -120,9 +123,22 @@ struct lull_tracedat_pages *lull_tracedat_pages_new(const struct lull_tracedat *
         find_chunks(pages);
     } else {
         pages->n_pages = pages->size / pages->page_bytes;
-        pages->capacity = MAX(WINDOW_BYTES / pages->page_bytes, 1) * pages->page_bytes;
+        pages->capacity =
+            MIN(MAX(WINDOW_BYTES / pages->page_bytes, 1), pages->n_pages) * pages->page_bytes;
     }
     return pages;
+}
+
+struct lull_tracedat_pages *lull_tracedat_pages_share(const struct lull_tracedat_pages *pages)
+{
+    struct lull_tracedat_pages *twin = g_new(struct lull_tracedat_pages, 1);
+    *twin = *pages;
+    twin->bytes = pages->bytes->ops->share(pages->bytes);
+    twin->is_open = false;
+    twin->chunks = pages->chunks != NULL ? g_array_ref(pages->chunks) : NULL;
+    twin->current = twin->n_current = 0;
+    twin->buf = twin->packed = NULL;
+    return twin;
 }
 
 void lull_tracedat_pages_free(struct lull_tracedat_pages *pages)
@@ -139,6 +155,11 @@ void lull_tracedat_pages_free(struct lull_tracedat_pages *pages)
 uint64_t lull_tracedat_pages_count(const struct lull_tracedat_pages *pages)
 {
     return pages->n_pages;
+}
+
+bool lull_tracedat_pages_are_packed(const struct lull_tracedat_pages *pages)
+{
+    return pages->is_packed;
 }
 
 uint32_t lull_tracedat_pages_bytes(const struct lull_tracedat_pages *pages)

@@ -8,6 +8,7 @@
 
 /* More are not told. */
 #define MAX_GUESTS 256u
+#define MAX_TOLD 20u
 
 struct dat_source {
     struct lull_source base;
@@ -70,11 +71,24 @@ static const struct lull_formats *source_formats(const struct lull_source *base)
     return ((const struct dat_source *)base)->file->formats;
 }
 
+/* Formats are those of all events that the kernel has, recorded or not. */
+static void source_find_used(const struct lull_source *base, bool *used)
+{
+    const struct dat_source *source = (const struct dat_source *)base;
+    lull_tracedat_survey_each(source->streams, lull_tracedat_survey_count);
+    for (guint i = 0; i < source->streams->len; i++) {
+        const struct lull_tracedat_stream *stream = source->streams->pdata[i];
+        for (uint32_t k = 0; k < base->n_classes; k++)
+            used[k] |= stream->counts[k] > 0;
+    }
+}
+
 static const struct lull_source_ops source_ops = {
     .free = source_free,
     .subscribe = source_subscribe,
     .each_field = source_each_field,
     .describe = source_describe,
+    .find_used = source_find_used,
     .formats = source_formats,
 };
 
@@ -190,20 +204,67 @@ static void free_stream(gpointer stream)
     lull_tracedat_stream_free(stream);
 }
 
+static int by_place(gconstpointer a, gconstpointer b)
+{
+    const struct lull_tracedat_cpu *x = *(const struct lull_tracedat_cpu *const *)a;
+    const struct lull_tracedat_cpu *y = *(const struct lull_tracedat_cpu *const *)b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Pages belong to one CPU. Else a small file could hold any number of events. */
+static void leave_out_overlaps(struct dat_source *source)
+{
+    const struct lull_tracedat *file = source->file;
+    g_autoptr(GPtrArray) places = g_ptr_array_new();
+    for (guint i = 0; i < file->buffers->len; i++) {
+        const struct lull_tracedat_buffer *buffer = file->buffers->pdata[i];
+        for (guint k = 0; k < buffer->cpus->len; k++) {
+            struct lull_tracedat_cpu *cpu =
+                &g_array_index(buffer->cpus, struct lull_tracedat_cpu, k);
+            if (cpu->size > 0 && cpu->offset < file->size)
+                g_ptr_array_add(places, cpu);
+        }
+    }
+    g_ptr_array_sort(places, by_place);
+    uint64_t end = 0, n = 0;
+    for (guint i = 0; i < places->len; i++) {
+        struct lull_tracedat_cpu *cpu = places->pdata[i];
+        cpu->is_left_out = cpu->offset < end;
+        if (!cpu->is_left_out)
+            end = cpu->offset + MIN(cpu->size, file->size - cpu->offset);
+        else if (n++ < MAX_TOLD)
+            lull_report_problem(file->report,
+                                "%s: byte %" PRIu64 ": the pages of CPU %d lie where those of "
+                                "another are; they are left out",
+                                file->path, cpu->offset, cpu->cpu);
+    }
+}
+
 static void add_stream(struct dat_source *source, const struct lull_tracedat_buffer *buffer,
                        uint32_t number, const struct lull_tracedat_cpu *cpu)
 {
-    struct lull_trace *info = &source->base.info;
-    if (cpu->size == 0)
+    if (cpu->size == 0 || cpu->is_left_out)
         return;
     struct lull_tracedat_stream *stream =
         lull_tracedat_stream_new(source->file, buffer, cpu, source->streams->len);
     stream->base.class_id = number;
-    info->packet_count += lull_tracedat_pages_count(stream->pages);
-    info->size_bytes += cpu->size;
-    info->begin_ns = MIN(info->begin_ns, stream->base.begin_ns);
-    info->end_ns = MAX(info->end_ns, stream->base.end_ns);
     g_ptr_array_add(source->streams, stream);
+}
+
+static void survey_streams(struct dat_source *source)
+{
+    struct lull_trace *info = &source->base.info;
+    lull_tracedat_survey_each(source->streams, lull_tracedat_survey);
+    for (guint i = 0; i < source->streams->len; i++) {
+        struct lull_tracedat_stream *stream = source->streams->pdata[i];
+        const struct lull_tracedat_buffer *buffer =
+            source->file->buffers->pdata[stream->base.class_id];
+        lull_tracedat_survey_tell(stream, buffer->name);
+        info->packet_count += lull_tracedat_pages_count(stream->pages);
+        info->size_bytes += stream->base.size_bytes;
+        info->begin_ns = MIN(info->begin_ns, stream->base.begin_ns);
+        info->end_ns = MAX(info->end_ns, stream->base.end_ns);
+    }
 }
 
 static void add_streams(struct dat_source *source)
@@ -249,14 +310,15 @@ struct lull_source *lull_tracedat_source_open(struct lull_place *place,
     source->base.ops = &source_ops;
     source->base.info.path = g_steal_pointer(&path);
     source->base.info.below = "";
-    source->base.declares_unused = true;
     source->file = file;
     source->texts = g_ptr_array_new_with_free_func(g_free);
     source->environment = g_ptr_array_new();
     source->streams = g_ptr_array_new_with_free_func(free_stream);
     lull_formats_finish(file->formats, &source->base);
     describe(source);
+    leave_out_overlaps(source);
     add_streams(source);
+    survey_streams(source);
     source->base.classes = file->formats->classes;
     source->base.n_classes = file->formats->all->len;
     source->base.streams = (struct lull_source_stream **)source->streams->pdata;

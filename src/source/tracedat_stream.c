@@ -8,17 +8,10 @@
 #define DELTA_BITS 27
 #define DELTA_MASK ((UINT32_C(1) << DELTA_BITS) - 1)
 #define COMMIT_MASK UINT64_C(0x7ffffff)
-#define MISSED_EVENTS (UINT64_C(1) << 31)
 #define MISSED_STORED (UINT64_C(1) << 30)
 /* Time stamps have 59 bits; those above come from the time before. */
 #define STAMP_BITS 59
 #define STAMP_HIGH (~UINT64_C(0) << STAMP_BITS)
-
-/* Between two times, own clock; events 0: nobody knows how many. */
-struct loss {
-    int64_t begin_ns, end_ns;
-    uint64_t events;
-};
 
 enum kind { KIND_LONG = 0, KIND_PADDING = 29, KIND_EXTEND = 30, KIND_STAMP = 31 };
 
@@ -30,7 +23,7 @@ static inline uint64_t clock_ns(const struct lull_tracedat_stream *s, uint64_t c
     return G_LIKELY(!s->is_converted) ? clock : lull_tracedat_nanoseconds(s->file, s->shift, clock);
 }
 
-static int64_t own_time(const struct lull_tracedat_stream *s, uint64_t clock)
+int64_t lull_tracedat_stream_own_time(const struct lull_tracedat_stream *s, uint64_t clock)
 {
     return lull_clock_map_own(&s->own, clock_ns(s, clock));
 }
@@ -55,10 +48,11 @@ static void make_map(const struct lull_tracedat *file, int64_t delta_ns,
 
 static void damaged(struct lull_tracedat_stream *s, uint64_t page, uint64_t byte, const char *why)
 {
-    if (s->is_opening || (s->told[page / 8] >> page % 8 & 1) != 0)
+    s->has_untold |= s->is_quiet;
+    if (s->is_quiet || (s->told[page / 8] >> page % 8 & 1) != 0)
         return;
     s->told[page / 8] |= (uint8_t)(1u << page % 8);
-    int64_t t = own_time(s, s->clock);
+    int64_t t = lull_tracedat_stream_own_time(s, s->clock);
     lull_report_problem(s->report,
                         "%s: byte %" G_GUINT64_FORMAT ": page %" G_GUINT64_FORMAT
                         " of CPU %d, byte %" G_GUINT64_FORMAT ": %s",
@@ -71,18 +65,18 @@ static void damaged(struct lull_tracedat_stream *s, uint64_t page, uint64_t byte
 static void note_lost(const struct lull_tracedat_stream *s, uint64_t commit, uint64_t before)
 {
     const struct lull_tracedat *file = s->file;
-    struct loss loss = {.end_ns = own_time(s, s->clock)};
-    if ((commit & MISSED_EVENTS) == 0 || s->losses == NULL)
+    struct lull_tracedat_loss loss = {.end_ns = lull_tracedat_stream_own_time(s, s->clock)};
+    if ((commit & LULL_TRACEDAT_MISSED) == 0 || s->losses == NULL)
         return;
     if ((commit & MISSED_STORED) != 0)
         loss.events = lull_format_integer(s->data + s->end, (uint8_t)file->commit_bytes, false,
                                           file->is_big_endian);
-    loss.begin_ns = before != 0 ? MIN(own_time(s, before), loss.end_ns) : loss.end_ns;
+    loss.begin_ns =
+        before != 0 ? MIN(lull_tracedat_stream_own_time(s, before), loss.end_ns) : loss.end_ns;
     g_array_append_val(s->losses, loss);
 }
 
-/* Begins page s->page. False if it is damaged; it is behind then. */
-static bool begin_page(struct lull_tracedat_stream *s)
+bool lull_tracedat_stream_begin_page(struct lull_tracedat_stream *s)
 {
     const struct lull_tracedat *file = s->file;
     const char *why = NULL;
@@ -181,13 +175,15 @@ static inline const struct lull_format *find_format(struct lull_tracedat_stream 
         format = lull_formats_find(formats, id);
         if (G_LIKELY(format != NULL && s->record.size >= format->least_size))
             return format;
-        if (format == NULL && !s->has_told_unknown)
+        if (format == NULL && s->is_quiet)
+            s->has_untold = true;
+        else if (format == NULL && !s->has_told_unknown)
             lull_report_problem(s->report,
                                 "%s: byte %" G_GUINT64_FORMAT ": CPU %d: an event has the number "
                                 "%u, which no format describes; such events are left out",
                                 s->file->path, lull_tracedat_pages_where(s->pages, s->page - 1),
                                 s->base.cpu, id);
-        s->has_told_unknown |= format == NULL;
+        s->has_told_unknown |= format == NULL && !s->is_quiet;
         if (format == NULL)
             return NULL;
     }
@@ -208,7 +204,7 @@ static inline __attribute__((always_inline)) bool next_event(struct lull_traceda
         } else if (why == NULL) {
             if (s->page >= lull_tracedat_pages_count(s->pages))
                 return false;
-            begin_page(s);
+            lull_tracedat_stream_begin_page(s);
         }
         if (why != NULL) {
             damaged(s, s->page - 1, s->pos, why);
@@ -297,7 +293,8 @@ static void stream_start(struct lull_source_stream *base, const struct lull_sour
     base->bound_ns = s->is_done ? INT64_MAX : s->begin_ns;
     if (s->is_done)
         return;
-    s->page = s->begin_ns == INT64_MIN ? 0 : find_page(s, s->begin_ns);
+    s->is_at_start = s->begin_ns == INT64_MIN;
+    s->page = s->is_at_start ? 0 : find_page(s, s->begin_ns);
 }
 
 static bool stream_next(struct lull_source_stream *base)
@@ -305,6 +302,7 @@ static bool stream_next(struct lull_source_stream *base)
     struct lull_tracedat_stream *s = stream_of(base);
     bool be = s->file->is_big_endian;
     base->has_event = false;
+    s->is_at_start = false;
     do {
         if (!next_within(s, be, &base->event.time_ns))
             return false;
@@ -316,29 +314,43 @@ static bool stream_next(struct lull_source_stream *base)
     return true;
 }
 
-static inline __attribute__((always_inline)) void count_all(struct lull_tracedat_stream *s, bool be,
-                                                            bool has_limits, uint64_t *counts)
+void lull_tracedat_stream_count_on(struct lull_tracedat_stream *s, uint64_t *counts)
 {
-    int64_t t;
-    if (s->is_done)
-        return;
-    if (has_limits)
-        while (next_within(s, be, &t))
+    if (s->file->is_big_endian)
+        while (next_event(s, true))
             counts[s->format->event_class.index]++;
     else
-        while (next_event(s, be))
+        while (next_event(s, false))
             counts[s->format->event_class.index]++;
+    finish(s);
+}
+
+/* Of all events, kept for who asks again. */
+static void count_whole(struct lull_tracedat_stream *s, uint64_t *counts)
+{
+    guint n = s->file->formats->all->len;
+    if (s->counts == NULL || s->has_untold) { /* what is damaged is told now */
+        g_free(s->counts);
+        s->counts = g_new0(uint64_t, MAX(n, 1));
+        s->has_untold = false;
+        lull_tracedat_stream_count_on(s, s->counts);
+    }
+    for (guint i = 0; i < n; i++)
+        counts[i] += s->counts[i];
     finish(s);
 }
 
 static void stream_count(struct lull_source_stream *base, uint64_t *counts)
 {
     struct lull_tracedat_stream *s = stream_of(base);
-    bool has_limits = s->begin_ns != INT64_MIN || s->end_ns != INT64_MAX;
-    if (s->file->is_big_endian)
-        count_all(s, true, has_limits, counts);
+    int64_t t;
+    if (s->is_done)
+        return;
+    if (s->is_at_start && s->begin_ns == INT64_MIN && s->end_ns == INT64_MAX)
+        count_whole(s, counts);
     else
-        count_all(s, false, has_limits, counts);
+        while (next_within(s, s->file->is_big_endian, &t))
+            counts[s->format->event_class.index]++;
 }
 
 static void stream_sum(struct lull_source_stream *base, uint64_t *counts,
@@ -430,96 +442,16 @@ static const struct lull_source_stream_ops stream_ops = {
 
 /* ---- opening ---- */
 
-/* Goes through a page, so that s->clock is the time of its last event. False if it has none. */
-static bool walk_page(struct lull_tracedat_stream *s, uint64_t page)
+bool lull_tracedat_stream_walk_page(struct lull_tracedat_stream *s, uint64_t page)
 {
     const char *why = NULL;
     bool found = false;
     s->page = page;
-    if (!begin_page(s))
+    if (!lull_tracedat_stream_begin_page(s))
         return false;
     while (next_record(s, s->file->is_big_endian, &why))
         found = true;
     return found;
-}
-
-/* From the begin of the first page to the last event of the last page that has one. */
-static void find_range(struct lull_tracedat_stream *s)
-{
-    uint64_t page = lull_tracedat_pages_count(s->pages);
-    s->base.begin_ns = INT64_MAX;
-    s->base.end_ns = INT64_MIN;
-    s->page = 0;
-    if (page > 0 && begin_page(s))
-        s->base.begin_ns = s->base.end_ns = own_time(s, s->clock);
-    while (page > 0 && !walk_page(s, page - 1))
-        page--;
-    if (page > 0)
-        s->base.end_ns = MAX(s->base.end_ns, own_time(s, s->clock));
-}
-
-/* Notes what was lost before each page; damage is told when it is read. */
-static void find_losses(struct lull_tracedat_stream *s)
-{
-    const struct lull_tracedat *file = s->file;
-    uint8_t head[128];
-    uint32_t size = file->commit_offset + file->commit_bytes;
-    for (uint64_t page = 0; page < lull_tracedat_pages_count(s->pages); page++) {
-        if (!lull_tracedat_pages_peek(s->pages, page, head, size) ||
-            (lull_format_integer(head + file->commit_offset, (uint8_t)file->commit_bytes, false,
-                                 file->is_big_endian) &
-             MISSED_EVENTS) == 0)
-            continue;
-        GArray *losses = g_steal_pointer(&s->losses);
-        s->clock = 0;
-        if (page > 0)
-            walk_page(s, page - 1);
-        s->losses = losses;
-        s->page = page;
-        begin_page(s);
-    }
-}
-
-static void tell_lost(const struct lull_tracedat_stream *s, int64_t begin_ns, int64_t end_ns,
-                      uint64_t events)
-{
-    s->report->lost(s->report->user, s->number, begin_ns, end_ns, events, events == 0);
-}
-
-/* What the kernel counted as overwritten, the page after it says too, unless it was full: then it
- * only says that there was something. What the kernel dropped because the buffer was full no page
- * tells, and nothing when; it is told at the end of what there was room for. */
-static void tell_losses(struct lull_tracedat_stream *s, const struct lull_tracedat_stat *stat)
-{
-    uint64_t told = 0, overwritten = stat != NULL ? stat->overwritten : 0;
-    unsigned n_unknown = 0;
-    for (guint i = 0; i < s->losses->len; i++) {
-        uint64_t events = g_array_index(s->losses, struct loss, i).events;
-        n_unknown += events == 0;
-        told = events <= UINT64_MAX - told ? told + events : UINT64_MAX;
-    }
-    uint64_t rest = overwritten > told ? overwritten - told : 0;
-    if (rest > 0 && n_unknown == 0 && s->base.begin_ns <= s->base.end_ns)
-        tell_lost(s, s->base.begin_ns, s->base.begin_ns, rest);
-    for (guint i = 0; i < s->losses->len; i++) {
-        const struct loss *loss = &g_array_index(s->losses, struct loss, i);
-        uint64_t events = loss->events == 0 && n_unknown == 1 ? rest : loss->events;
-        tell_lost(s, loss->begin_ns, loss->end_ns, events);
-    }
-    if (stat != NULL && stat->dropped > 0 && s->base.begin_ns <= s->base.end_ns)
-        tell_lost(s, s->base.end_ns, s->base.end_ns, stat->dropped);
-}
-
-static const struct lull_tracedat_stat *find_stat(const struct lull_tracedat *file,
-                                                  const char *buffer, int32_t cpu)
-{
-    for (guint i = 0; i < file->stats->len; i++) {
-        const struct lull_tracedat_stat *stat =
-            &g_array_index(file->stats, struct lull_tracedat_stat, i);
-        if (stat->cpu == cpu && strcmp(stat->buffer, buffer) == 0)
-            return stat;
-    }
-    return NULL;
 }
 
 struct lull_tracedat_stream *lull_tracedat_stream_new(const struct lull_tracedat *file,
@@ -542,15 +474,18 @@ struct lull_tracedat_stream *lull_tracedat_stream_new(const struct lull_tracedat
     s->shift = lull_tracedat_shift_of(file, cpu->cpu);
     s->is_converted = s->shift != NULL || file->mult != 0;
     make_map(file, 0, &identity, &s->own);
-    s->is_opening = true;
-    find_range(s);
-    s->losses = g_array_new(FALSE, FALSE, sizeof(struct loss));
-    find_losses(s);
-    tell_losses(s, find_stat(file, buffer->name, cpu->cpu));
-    g_clear_pointer(&s->losses, g_array_unref);
-    s->is_opening = false;
-    lull_tracedat_pages_close(s->pages);
     return s;
+}
+
+void lull_tracedat_stream_make_twin(const struct lull_tracedat_stream *stream,
+                                    struct lull_tracedat_stream *twin)
+{
+    *twin = *stream;
+    twin->pages = lull_tracedat_pages_share(stream->pages);
+    twin->is_quiet = true;
+    twin->page = twin->clock = 0;
+    twin->pos = twin->end = 0;
+    twin->is_done = false;
 }
 
 void lull_tracedat_stream_free(struct lull_tracedat_stream *stream)
@@ -558,5 +493,7 @@ void lull_tracedat_stream_free(struct lull_tracedat_stream *stream)
     lull_tracedat_pages_free(stream->pages);
     g_free(stream->told);
     g_free(stream->fields);
+    g_free(stream->counts);
+    g_clear_pointer(&stream->losses, g_array_unref);
     g_free(stream);
 }

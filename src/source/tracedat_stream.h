@@ -5,15 +5,27 @@
 #include "base/clock.h"
 #include "source/tracedat.h"
 
+/* In the head of a page, with its size: events were lost before it. */
+#define LULL_TRACEDAT_MISSED (UINT64_C(1) << 31)
+
+/* Between two times, own clock; events 0: nobody knows how many. */
+struct lull_tracedat_loss {
+    int64_t begin_ns, end_ns;
+    uint64_t events;
+};
+
 struct lull_tracedat_stream {
     struct lull_source_stream base;
     const struct lull_tracedat *file;
     const struct lull_report *report;
     struct lull_tracedat_pages *pages;
-    uint32_t number; /* within the trace */
-    uint8_t *told;   /* bit by page: that it is damaged has been told */
-    bool is_opening; /* damage is not told yet */
-    GArray *losses;  /* while opening: what pages say was lost before them */
+    uint32_t number;  /* within the trace */
+    uint8_t *told;    /* bit by page: that it is damaged has been told */
+    bool is_quiet;    /* damage is not told; */
+    bool has_untold;  /* there was some */
+    GArray *losses;   /* struct lull_tracedat_loss, from lull_tracedat_survey() on */
+    uint64_t *counts; /* of all its events by class; or NULL */
+    bool is_at_start;
     bool has_told_unknown, has_told_order;
 
     const struct lull_tracedat_shift *shift; /* or NULL */
@@ -30,11 +42,37 @@ struct lull_tracedat_stream {
     uint8_t *fields;
 };
 
-/* The stream, ready to be started; without `fields`. `report` is borrowed, as `file` is. */
+/* The stream, which may be started after lull_tracedat_survey(); without `fields`. `report` is
+ * borrowed, as `file` is. */
 struct lull_tracedat_stream *lull_tracedat_stream_new(const struct lull_tracedat *file,
                                                       const struct lull_tracedat_buffer *buffer,
                                                       const struct lull_tracedat_cpu *cpu,
                                                       uint32_t number);
 void lull_tracedat_stream_free(struct lull_tracedat_stream *stream);
+
+/* ---- tracedat_survey.c ---- */
+
+/* Finds out about a stream; several threads may do that for streams of their own. */
+void lull_tracedat_survey(struct lull_tracedat_stream *stream);
+/* Tells what was lost of it. */
+void lull_tracedat_survey_tell(struct lull_tracedat_stream *stream, const char *buffer);
+/* Makes stream->counts known, wherever the stream is. */
+void lull_tracedat_survey_count(struct lull_tracedat_stream *stream);
+/* Calls visit() for each stream, by several threads. */
+void lull_tracedat_survey_each(GPtrArray *streams,
+                               void (*visit)(struct lull_tracedat_stream *stream));
+
+/* ---- for the survey ---- */
+
+int64_t lull_tracedat_stream_own_time(const struct lull_tracedat_stream *stream, uint64_t clock);
+/* Begins the page stream->page and steps to the next. False if it is damaged. */
+bool lull_tracedat_stream_begin_page(struct lull_tracedat_stream *stream);
+/* Goes through a page, so that stream->clock is that of its last event. False if it has none. */
+bool lull_tracedat_stream_walk_page(struct lull_tracedat_stream *stream, uint64_t page);
+/* Adds all events from where it is to counts[class index]. */
+void lull_tracedat_stream_count_on(struct lull_tracedat_stream *stream, uint64_t *counts);
+/* A quiet copy, at the begin; of it only `pages` is to be freed. */
+void lull_tracedat_stream_make_twin(const struct lull_tracedat_stream *stream,
+                                    struct lull_tracedat_stream *twin);
 
 #endif

@@ -144,6 +144,9 @@ static void try_file(struct lull_tracedat *file)
         for (guint k = 0; k < MIN(buffer->cpus->len, 8); k++) {
             struct lull_tracedat_stream *stream = lull_tracedat_stream_new(
                 file, buffer, &g_array_index(buffer->cpus, struct lull_tracedat_cpu, k), k);
+            lull_tracedat_survey(stream);
+            lull_tracedat_survey_tell(stream, buffer->name);
+            lull_tracedat_survey_count(stream);
             try_stream(stream, counts);
             lull_tracedat_stream_free(stream);
         }

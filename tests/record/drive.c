@@ -1,7 +1,8 @@
 /* Records a command with one tracer through its contract (src/record/tracer.h), for the tests:
  *
  *   drive [OPTION]... DIR -- COMMAND...
- *     --for PURPOSE  --buffer BYTES  --filtered  --stop-early (while the command still runs)
+ *     --for PURPOSE  --buffer BYTES  --filtered  --call-chains  --stop-early (while the command
+ * still runs)
  *     --snapshot (one to DIR/early while the command runs, one to DIR when it has ended)
  *
  * Prints "PID EVENTS LOST BYTES"; exit 77 with what is missing if the machine does not let it. */
@@ -41,6 +42,8 @@ static void parse(struct options *options, char **at)
             request->is_filtered = true;
         else if (strcmp(*at, "--stop-early") == 0)
             options->stops_early = true;
+        else if (strcmp(*at, "--call-chains") == 0)
+            request->has_call_chains = true;
         else if (strcmp(*at, "--snapshot") == 0)
             request->is_snapshot = true;
         else if (strcmp(*at, "--buffer") == 0)

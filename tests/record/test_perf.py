@@ -12,9 +12,10 @@ from record.perf_data import CLOCK_DATA, PerfData
 from tap import Tap
 
 DRIVE = sys.argv[1]
+LULL = os.environ["LULL"]
 GETPPID = {"x86_64": 110, "aarch64": 173, "riscv64": 173}.get(os.uname().machine)
 SKIPPED = 77
-LINE = re.compile(r"\s*(?P<tid>\d+) \[(?P<cpu>\d+)\] +(?P<time>[\d.]+): +(?P<event>[\w:]+):\s?(?P<text>.*)")
+LINE = re.compile(r"\s*(?P<tid>-?\d+) \[(?P<cpu>\d+)\] +(?P<time>[\d.]+): +(?P<event>[\w:]+):\s?(?P<text>.*)")
 
 tap = Tap()
 
@@ -87,6 +88,30 @@ def test_counts(directory):
             tap.ok(found == count, f"{kind} of getppid: as many as there were", found)
     else:
         tap.skip("as many calls as there were", "number of getppid not known here")
+
+
+def lull_reads():
+    """Whether this lull was built with what reads perf.data."""
+    return "ftrace (" in subprocess.run([LULL, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def count_with_lull(recording, wanted):
+    done = subprocess.run([LULL, "print", "--no-progress", recording.file, "--filter", wanted], stdout=subprocess.PIPE,
+                          text=True, check=True)
+    return len(done.stdout.splitlines())
+
+
+def test_lull(directory):
+    if not GETPPID or not lull_reads():
+        tap.skip("lull reads what was recorded", "number of getppid not known here" if lull_reads() else "not built in")
+        return
+    count = 4321
+    recording = record_whole(directory, "--filtered", command=python(calls(count)))
+    for kind in ("sys_enter", "sys_exit"):
+        found = count_with_lull(recording, f'name == "{kind}" && id == {GETPPID} && tid == {recording.pid}')
+        tap.ok(found == count, f"lull: {kind} of getppid: as many as there were", found)
+    found = count_with_lull(recording, 'name !~ "perf:*"')
+    tap.ok(found == recording.events, "lull: as many events as were counted", found, recording.output)
 
 
 def expected_names(purpose):
@@ -164,9 +189,13 @@ def test_flood(directory):
     tap.ok(recording.status == 0 and found > 0, "ended while a program went on", recording.output)
 
 
-# Forks a child that forks another; the grandchild calls, and each waits for the next, by a pipe and by its end.
+# Starts a thread, then forks a child that forks another, and that a third, which calls. Each waits for the next, by a
+# pipe and by its end.
 FAMILY = """
-import os, sys
+import os, threading
+thread = threading.Thread(target=os.getppid)
+thread.start()
+thread.join()
 def deeper(level):
     ends = os.pipe()
     pid = os.fork()
@@ -218,16 +247,42 @@ def test_filtered(directory):
         other.wait()
     events = recording.script()
     family = family_of(recording.pid, events)
-    tap.ok(len(family) == 4, "the command and what it started", family)
+    tap.ok(len(family) == 5, "the command and what it started", family)
     strangers = {event["tid"] for event in events if event["event"].startswith("raw_syscalls:")} - family - {0}
     tap.ok(not strangers, "no system call of another task", strangers)
     if GETPPID:
         found = [sum(is_call(event, "sys_enter") and event["tid"] == tid for event in events) for tid in family]
-        tap.ok(sorted(found) == [0, 0, 0, 777], "the calls of the last that was started", found)
+        tap.ok(sorted(found) == [0, 0, 0, 1, 777], "the calls of the thread and of the last that was started", found)
     uncaused, n, asleep = count_uncaused(family, events)
     tap.ok(n >= 3 and uncaused == 0 and asleep == 0, "each sleep has its wake-up and ends", uncaused, n, asleep)
-    ends = sum(event["event"] == "sched:sched_process_exit" and event["tid"] in family for event in events)
-    tap.ok(ends == 4, "each end is there", ends)
+    ends = sum(event["event"] == "sched:sched_process_exit" and int(field(event, "pid")) in family for event in events)
+    gone = {int(field(event, "prev_pid")) for event in events
+            if event["event"] == "sched:sched_switch" and field(event, "prev_state")[0] in "XZ"}
+    tap.ok(ends == 5 and family <= gone, "each end is there, and the switch away from it", ends, gone)
+
+
+def chains(recording, tid):
+    """Of the task's sleeps: the frames, as perf script resolves them."""
+    output, _ = recording.perf("script", "--tid", str(tid))
+    for paragraph in output.split("\n\n"):
+        event, *frames = re.split(r"\n(?=\t)", paragraph)
+        if frames and "prev_state=S" in event:
+            yield "\n".join(frames)
+
+
+def test_call_chains(directory):
+    sleeper = python("import time\nwhile 1: time.sleep(0.02)")
+    before = subprocess.Popen(sleeper)  # pylint: disable=consider-using-with
+    try:
+        recording = record_whole(directory, "--call-chains", "--for", "sched", command=python("import time; time.sleep(0.3)"))
+    finally:
+        before.kill()
+        before.wait()
+    for name, tid in (("a command", recording.pid), ("a program that ran before", before.pid)):
+        found = [chain for chain in chains(recording, tid) if "nanosleep" in chain]
+        tap.ok(found and all(re.search(r"schedule.*\(\[kernel", chain) and re.search(r"\(/\S*lib\S*\)", chain)
+                             for chain in found),
+               f"call chains of {name}: in the kernel and in the program", found)
 
 
 # Ends when the first snapshot is whole: what begins with this is.

@@ -5,6 +5,7 @@
 import glob
 import json
 import os
+import pty
 import random
 import re
 import resource
@@ -106,7 +107,7 @@ def test_refusals():
         tap.ok(recordings(folder) == [], "and leaves nothing", os.listdir(folder))
         done = run(["unshare", "--mount", "sh", "-c", 'for m in $(grep -E " (tracefs|debugfs) " /proc/mounts | cut -d" " -f2); '
                     'do umount -l "$m"; done; exec "$0" record --tracer ftrace echo ran', lull], folder)
-        if "unshare failed" in done.stderr:
+        if "unshare: " in done.stderr:
             tap.skip("without tracefs", "no mount namespaces here")
         else:
             tap.ok(done.returncode == 1 and re.search("tracefs", done.stderr) and "ran" not in done.stdout,
@@ -238,17 +239,50 @@ def test_trace_cmd():
 
 
 def test_lost():
-    """Buffers of a page or two, and a reader that has no time: what the kernel lost is told, and marked where it was."""
+    """Buffers of a page or two: what the kernel lost is told, and marked where it was."""
     with scratch() as folder:
-        done = record(folder, "--only", "-o", "a", "--buffer", "4k", "sh", "-c", "for i in 1 2 3; do ls -R /proc >/dev/null 2>&1; done")
+        calls = 60000  # dd makes two for each byte, and each is a begin and an end
+        done = record(folder, "--only", "-o", "a", "--buffer", "4k", "dd", "if=/dev/zero", "of=/dev/null", "bs=1", f"count={calls // 2}")
         about = describe(os.path.join(folder, "a"))
         lost = about["recorded"]["lost_events"]
+        tap.ok(about["recorded"]["events"] + lost >= 2 * calls, "every event is recorded, or counted as lost", about["recorded"])
         if lost == 0:
             tap.skip("lost events", "the machine lost none")
             return
         tap.ok(f"{lost} events were lost" in done.stderr, "lost events are told", done.stderr)
-        info = json.loads(run([lull, "info", "--json", os.path.join(folder, "a", "trace.dat")], folder).stdout)
-        tap.ok("lost" in json.dumps(info), "and seen by who reads", info)
+        report = trace_cmd(os.path.join(folder, "a"), "report")
+        if report is not None:
+            marked = sum(map(int, re.findall(r"^CPU:\d+ \[(\d+) EVENTS DROPPED\]", report, re.M)))
+            tap.ok(0 < marked <= lost, "trace-cmd sees where", marked, lost)
+        told = run([lull, "info", os.path.join(folder, "a", "trace.dat")], folder).stdout
+        tap.ok(re.search(r"lost +[1-9]", told), "and so does Lull", told)
+
+
+def test_critpath():
+    """Without a question it is the command's path, from exec to exit, as trace-cmd tells them."""
+    with scratch() as folder:
+        record(folder, "--only", "-o", "a", "sh", "-c", "sleep 0.2; exec true")
+        done = run([lull, "critpath", "--json"], folder)
+        if not tap.ok(done.returncode == 0, "lull critpath", done):
+            return
+        path = json.loads(done.stdout)
+        pid = describe(os.path.join(folder, "a"))["pid"]
+        tap.ok(path["query"]["tid"] == pid, "the command's path", path["query"], pid)
+        slept = [s for s in path["segments"] if s["comm"] == "sleep" and s["state"] == "blocked"]
+        tap.ok(sum(s["end_ns"] - s["begin_ns"] for s in slept) > 190_000_000, "sleep slept", path["summary"])
+        report = trace_cmd(os.path.join(folder, "a"), "report", "-t")
+        if report is None:
+            return
+        lines = [(int(m["time"] + m["ns"]), line) for line in report.splitlines() if (m := LINE.match(line))]
+        began = next(when for when, line in lines if re.search(rf"sched_process_exec:.* pid={pid} ", line))
+        ended = next(when for when, line in lines if re.search(rf"sched_process_exit:.* pid={pid} ", line))
+        tap.ok((path["query"]["begin_ns"], path["query"]["end_ns"]) == (began, ended), "from exec to exit", path["query"],
+               began, ended)
+        done = run([lull, "critpath", "a", "--tid", "0x"], folder)
+        tap.ok(done.returncode == 2, "but not if the question is wrong", done)
+        record(folder, "-o", "b", "--duration", "50ms", "--pid", str(os.getpid()))
+        done = run([lull, "critpath"], folder)
+        tap.ok(done.returncode == 2 and "say whose path" in done.stderr, "without command one has to ask", done)
 
 
 def test_last():
@@ -281,7 +315,7 @@ def test_sudo():
         done = run(["unshare", "--mount", "sh", "-c", 'mount --bind "$1" /etc/passwd && cd "$2" && shift 2 && exec "$@"', "sh",
                     passwd, out, lull, "record", "--tracer", "ftrace", "--only", "-o", "a", "sh", "-c",
                     "id -u; id -g; id -G; echo $HOME; echo $USER; echo $LOGNAME; echo ${SUDO_UID-none}; pwd"], folder, env=env)
-        if "unshare failed" in done.stderr or "mount:" in done.stderr:
+        if "unshare: " in done.stderr or "mount:" in done.stderr:
             tap.skip("sudo", "no mount namespaces here")
             return
         tap.ok(done.stdout.split("\n") == ["12345", "12346", "12346", home, "wanda", "wanda", "none", out, ""],
@@ -334,6 +368,29 @@ def test_signals():
         recorder.wait(60)
 
 
+def test_terminal():
+    """A Ctrl-C goes to all that run on the terminal: the command gets it once."""
+    with scratch() as folder:
+        counts = "n=0; trap 'n=$((n+1))' INT; echo begun; i=0; while [ $i -lt 40 ]; do sleep 0.02; i=$((i+1)); done; echo got $n"
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(folder)
+            os.environ["XDG_STATE_HOME"] = os.path.join(folder, "state")
+            os.execv(lull, [lull, "record", "--tracer", "ftrace", "--only", "-o", "a", "sh", "-c", counts])
+        output, asked = "", False
+        try:
+            while chunk := os.read(terminal, 4096).decode():
+                output += chunk
+                if "begun" in output and not asked:
+                    asked = True
+                    os.write(terminal, b"\x03")
+        except OSError:
+            pass  # that is how a terminal ends
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        tap.ok(status == 0 and "got 1" in output, "a Ctrl-C comes once", output)
+        tap.ok(describe(os.path.join(folder, "a"))["ended_by"] == "interrupt", "and ends the recording", output)
+
+
 def ignore_hangup():
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
@@ -347,7 +404,7 @@ def test_killed():
             command = WAITS if i % 2 else ("sh", "-c", "ls -R /proc/self >/dev/null 2>&1")
             with start(folder, "--only", "-o", "a", *command) as recorder:
                 time.sleep(moments.uniform(0, 0.25))
-                recorder.kill()
+                recorder.send_signal(signal.SIGINT if i % 5 == 4 else signal.SIGKILL)
                 recorder.wait(60)
                 wait_until(lambda: instances(recorder.pid) == [] and not os.path.exists(os.path.join(folder, "a.part")))
                 left += instances(recorder.pid) + glob.glob(os.path.join(folder, "a.part"))
@@ -392,6 +449,15 @@ def test_killed_with_guard():
                "no trace of the mark", os.listdir(os.path.join(folder, "a")))
 
 
+def test_namespace():
+    with scratch() as folder:
+        done = run(["unshare", "--pid", "--fork", "--mount-proc", lull, "record", "--tracer", "ftrace", "--only", "echo", "ran"], folder)
+        if "unshare: " in done.stderr:
+            tap.skip("pid namespace", "none here")
+            return
+        tap.ok(done.returncode == 1 and "container" in done.stderr and "ran" not in done.stdout, "process ids of a container", done)
+
+
 def test_two():
     with scratch() as folder:
         with start(folder, "--only", "-o", "a", *WAITS) as first:
@@ -410,9 +476,9 @@ def test_full_disk():
     with scratch() as folder:
         os.mkdir(os.path.join(folder, "small"))
         script = ('mount -t tmpfs -o size=1m tmpfs small && cd small && "$0" record --tracer ftrace --only --buffer 256k -o a '
-                  'sh -c "for i in 1 2 3 4; do ls -R /proc/self >/dev/null 2>&1; done; echo done"; echo "status $?"; ls -A')
+                  'sh -c "dd if=/dev/zero of=/dev/null bs=1 count=50000 2>/dev/null; echo done"; echo "status $?"; ls -A')
         done = run(["unshare", "--mount", "sh", "-c", script, lull], folder)
-        if "unshare failed" in done.stderr or "mount:" in done.stderr:
+        if "unshare: " in done.stderr or "mount:" in done.stderr:
             tap.skip("full disk", "no mount namespaces here")
             return
         tap.ok(done.stdout.split("\n")[-3:] == ["done", "status 1", ""] or done.stdout == "done\nstatus 1\n",
@@ -429,8 +495,8 @@ def test_mode():
         tap.ok(modes["."] & 0o077 == 0, "the directory is for its owner alone", modes)
 
 
-LIVE = (test_command, test_names, test_pids, test_trace_cmd, test_lost, test_last, test_sudo, test_signals, test_killed,
-        test_killed_with_guard, test_two, test_full_disk, test_mode)
+LIVE = (test_command, test_names, test_pids, test_trace_cmd, test_lost, test_critpath, test_last, test_sudo, test_signals, test_terminal, test_killed,
+        test_killed_with_guard, test_namespace, test_two, test_full_disk, test_mode)
 
 tap.run("usage", test_usage)
 tap.run("refusals", test_refusals)

@@ -96,6 +96,9 @@ def test_one_host(folder):
     tap.ok("signal 9" in text and "pid" not in text, "a command that a signal ended", text)
     _, text, _ = lull("info", make(os.path.join(folder, "none"), command=None, pid=None, exit_status=None))
     tap.ok("command" not in text and "exit status" not in text, "a recording without a command", text)
+    told = info(make(os.path.join(folder, "snapshot"), snapshot=True, ended_by="snapshot"))
+    tap.ok(told["recordings"][0]["snapshot"] is True and told["recordings"][0]["ended_by"] == "snapshot",
+           "a snapshot is known as one", told["recordings"])
     _, text, _ = lull("info", make(os.path.join(folder, "long"), exit_status=None))
     tap.ok("not within the recording" in text, "a command that outlived the recording", text)
 
@@ -154,6 +157,7 @@ DAMAGED = {
     "numbers in it": {"command": ["make", 2]}, "boot id": {"boot_id": "1234"}, "boot id of a number": {"boot_id": 5},
     "end before begin": {"begin_ns": 2, "end_ns": 1}, "begin alone": {"end_ns": None}, "recorded": {"recorded": 3},
     "lost": {"recorded": {"lost_events": "many"}}, "filtered": {"filtered": 1},
+    "snapshot": {"snapshot": "yes"},
 }
 
 

@@ -70,6 +70,7 @@ def test_sample(folder, file):
     tap.ok(len(told) == len(found) > 0 and not wrong, f"{file}: the export holds what trace-cmd reports", len(told), len(found),
            *wrong[:5])
     same_events(file, source, out)
+    same_answers(file, source, out)
     tids = [event[3] for event in told if event[3] > 0]
     for verb in ["cputop"], ["critpath", "--tid", str(max(tids, key=tids.count))], ["irqstats"], ["schedstats"], ["syscallstats"]:
         wanted, got = (lull(*verb, "--json", "--no-progress", path) for path in (source, out))
@@ -77,10 +78,16 @@ def test_sample(folder, file):
                wanted, got)
 
 
+def same_answers(name, source, out):
+    wanted, got = (json.loads(lull("info", "--json", path)[1])["questions"] for path in (source, out))
+    tap.ok(wanted == got, f"{name}: the same questions can be answered", *[pair for pair in zip(wanted, got) if pair[0] != pair[1]])
+
+
 def test_perf(folder, file):
     source = os.path.join(os.environ["LULL_SAMPLES"], "perf", file)
     out = export(file, folder, source)
     same_events(file, source, out)
+    same_answers(file, source, out)
     for verb in "cputop", "schedstats":
         wanted, got = (lull(verb, "--json", "--no-progress", path) for path in (source, out))
         tap.ok(wanted[0] == got[0] == 0 and plain(wanted[1], source) == plain(got[1], out), f"{file}: {verb} says the same",

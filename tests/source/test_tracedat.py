@@ -315,6 +315,38 @@ def test_stats(folder):
         tap.ok(found == wanted, f"counted by the kernel: {name}", found)
 
 
+SWITCH = [("char", "prev_comm[16]", 16, 0), ("pid_t", "prev_pid", 4, 1), ("int", "prev_prio", 4, 1), ("long", "prev_state", 8, 1),
+          ("char", "next_comm[16]", 16, 0), ("pid_t", "next_pid", 4, 1), ("int", "next_prio", 4, 1)]
+WAKING = [("char", "comm[16]", 16, 0), ("pid_t", "pid", 4, 1), ("int", "prio", 4, 1), ("int", "target_cpu", 4, 1)]
+
+
+def test_questions(folder):
+    """A file has the formats of all events of the kernel: what is answered is a matter of those that are there."""
+    def answers(packing, page_of):
+        writer = make_writer(packing=packing)
+        writer.formats += [("sched", tracedat.format_text("sched_switch", 300, SWITCH)),
+                           ("sched", tracedat.format_text("sched_waking", 301, WAKING)),
+                           ("sched", tracedat.format_text("sched_wakeup", 302, WAKING))]
+        writer.buffers = [("", "mono", {0: [page_of(writer)]})]
+        told = json.loads(lull("info", "--json", write_file(folder, writer))[0])
+        return {question["id"]: question["hosts"][0] for question in told["questions"]}
+
+    def switch(writer):
+        return writer.event(1, writer.pack("HBBi16siixxxxq16sii", 300, 0, 0, 7, b"a", 7, 120, 1, b"b", 8, 120))
+
+    def waking(writer):
+        return writer.event(1, writer.pack("HBBi16siii", 301, 0, 0, 8, b"a", 7, 120, 0))
+
+    for packing in "none", "zlib":
+        for events, wanted in (([], "no"), ([switch], "no"), ([switch, waking], "partly")):
+            found = answers(packing, lambda w, events=events: w.make_page(10, [event(w) for event in events] +
+                                                                         [w.event(1, number_event(w, 1))]))
+            tap.ok(found["critical-path"]["answer"] == wanted, f"critical path, {packing}, {len(events)} events: {wanted}",
+                   found["critical-path"])
+        lacks = [name for names in answers(packing, lambda w: w.make_page(10, [waking(w)]))["critical-path"]["lacks"] for name in names]
+        tap.ok("sched_switch" in lacks and "sched_waking" not in lacks, f"what it lacks, {packing}", lacks)
+
+
 def test_instances(folder):
     for version in 6, 7:
         writer = make_writer(version=version)
@@ -363,6 +395,22 @@ def test_damage(folder):
     events, problems = events_of(write_file(folder, writer))
     tap.ok([event[2] for event in brief(events)] == ["hello", 4, 5] and "more events than fit" in problems,
            "after a damaged page the next one is read", brief(events), problems)
+    pages = [writer.make_page(1, [writer.event(cpu, number_event(writer, cpu))]) for cpu in range(3)]
+    writer.buffers = [("", "mono", {cpu: [page] for cpu, page in enumerate(pages)})]
+    data = writer.write()
+    places = [data.index(page) for page in pages]
+    with open(path, "wb") as file:
+        file.write(data.replace(struct.pack("<IQQ", 1, places[1], 4096), struct.pack("<IQQ", 1, places[0] + 100, 1 << 60)))
+    events, problems = events_of(path)
+    tap.ok([event[1:] for event in brief(events)] == [(0, 0), (2, 2)] and "pages of CPU 1 lie where those of another are" in problems,
+           "pages that belong to two CPUs", brief(events), problems)
+    with open(path, "wb") as file:
+        file.write(data.replace(struct.pack("<IQQ", 2, places[2], 4096), struct.pack("<IQQ", 2, places[2], 1 << 60)))
+    events, problems = events_of(path)
+    tap.ok([event[2] for event in brief(events)] == [0, 1, 2] and "the file has become shorter" in problems,
+           "more pages than the file has", brief(events), problems)
+    pages, _ = made_pages(writer)
+    writer.buffers = [("", "mono", {0: pages})]
     pages[0] = writer.make_page(1, [writer.event(0, writer.pack("HBBi", 999, 0, 0, 0)),
                                     writer.event(1, number_event(writer, 8)),
                                     writer.event(1, writer.pack("HBBi", 100, 0, 0, 0)),
@@ -383,7 +431,7 @@ def main():
                           {"version": 7, "page": 65536}, {"version": 6, "long_bytes": 4},
                           {"version": 7, "big_endian": True, "long_bytes": 4, "page": 65536}):
             tap.run("made", lambda given: test_made(folder, **given), arguments)
-    for function in test_options, test_shift, test_guest, test_stats, test_instances, test_places, test_damage:
+    for function in test_options, test_shift, test_guest, test_stats, test_questions, test_instances, test_places, test_damage:
         with tempfile.TemporaryDirectory() as folder:
             tap.run(function.__name__, function, folder)
     return tap.done()

@@ -1,5 +1,6 @@
 # What is checked inside of the machine of test_lttng_vm.py, which has LTTng's kernel modules, no session daemon, and is
 # slow. LULL and TAKE_SNAPSHOTS are the programs. Babeltrace and LTTng's own tools say what is expected.
+import grp
 import json
 import os
 import re
@@ -12,6 +13,7 @@ from tap import Tap
 LULL, TAKE_SNAPSHOTS = os.environ["LULL"], os.environ["TAKE_SNAPSHOTS"]
 tap = Tap()
 SECONDS = 60
+NOBODY, TRACING = 65534, 64999
 
 
 def run(*words, **options):
@@ -159,13 +161,17 @@ def test_filtered():
 
 
 def test_no_rights():
-    done = record("--tracer", "lttng", "--", "true", user=65534, group=65534, extra_groups=[])
+    done = record("--tracer", "lttng", "--", "true", user=NOBODY, group=NOBODY, extra_groups=[])
     tap.ok(done.returncode == 1 and "sudo" in done.stderr, "without rights it says what to do", done)
 
 
 # ---- a session daemon runs, with a session of somebody else ----
 
 def begin_daemon():
+    with open("/etc/group", "a+", encoding="ascii") as file:
+        file.seek(0)
+        if "\ntracing:" not in file.read():
+            file.write(f"tracing:x:{TRACING}:\n")
     subprocess.run(["lttng-sessiond", "--daemonize"], check=True)
     for words in (["create", "other", "--output", "/tmp/memory/other"], ["enable-event", "-k", "sched_switch"],
                   ["start"]):
@@ -181,6 +187,18 @@ def test_beside():
     done = record("-o", "beside", "--", "true")
     tap.ok(done.returncode == 0, "a recording beside another", done)
     only_other("a recording")
+
+
+def test_group():
+    """Who is in the group tracing needs not be root."""
+    os.mkdir("home")
+    os.chown("home", NOBODY, NOBODY)
+    done = record("--tracer", "lttng", "-o", "home/r", "--", "true", user=NOBODY, group=NOBODY,
+                  extra_groups=[grp.getgrnam("tracing").gr_gid], env={**os.environ, "HOME": os.path.abspath("home")})
+    tap.ok(done.returncode == 0 and babeltrace("home/r")[0], "a member of the group tracing can record", done)
+    owners = {os.stat(os.path.join(at, f)).st_uid for at, _, files in os.walk("home/r") for f in files}
+    tap.ok(owners == {NOBODY}, "and owns the files", owners)
+    only_other("this")
 
 
 def test_killed():
@@ -249,7 +267,7 @@ def main():
     for test in (test_alone, test_killed_alone, test_interrupted, test_daemon_dies, test_filtered, test_no_rights):
         tap.run(test.__name__, test)
     tap.run("begin_daemon", begin_daemon)
-    for test in (test_beside, test_killed, test_lost, test_full_disk, test_snapshots):
+    for test in (test_beside, test_group, test_killed, test_lost, test_full_disk, test_snapshots):
         tap.run(test.__name__, test)
     return tap.done()
 

@@ -1,0 +1,68 @@
+/* lull snapshot: has a flight recorder write what it keeps. */
+#include <stdio.h>
+
+#include <lull/error.h>
+
+#include "cmd/verb.h"
+#include "record/control.h"
+
+static int run(const struct lull_args *args, GError **error)
+{
+    uint32_t n_words;
+    const int64_t pid = lull_args_number(args, "recorder");
+    lull_args_rest(args, &n_words);
+    if (n_words > 0 || pid == 0 || pid > INT32_MAX) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                    n_words > 0 ? "it takes no traces; --output says where the snapshot goes"
+                                : "--recorder takes the process id of a recorder");
+        return 2;
+    }
+    g_autofree char *path =
+        lull_control_ask(pid < 0 ? 0 : (pid_t)pid, lull_args_text(args, "output"), error);
+    if (!path) {
+        return 1;
+    }
+    printf("%s\n", path);
+    return 0;
+}
+
+static const struct lull_option options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .kind = LULL_OPTION_FILE,
+     .argument = "DIR",
+     .help = "where the snapshot goes, a directory that is to be made (default: "
+             "lull-COMMAND-DATE-TIME where the recorder was started)"},
+    {.name = "recorder",
+     .kind = LULL_OPTION_NUMBER,
+     .argument = "PID",
+     .help = "the process id of the recorder (default: the one that was started last)"},
+    {.name = NULL},
+};
+
+static const char *const common[] = {NULL};
+
+static const struct lull_example examples[] = {
+    {"lull snapshot", "Write what the recorder has; then: lull info"},
+    {"lull snapshot --output slow-again", "Under a name of your own."},
+    {NULL, NULL},
+};
+
+const struct lull_verb lull_verb_snapshot = {
+    .name = "snapshot",
+    .summary = "write what a flight recorder (lull record --snapshot) keeps in memory",
+    .usage = "",
+    .description =
+        "Asks a running 'lull record --snapshot' to write what its buffers hold now, waits until "
+        "that is done, and prints the directory. It is a recording like any other, with the state "
+        "of tasks and their files at the moment of the snapshot. The recorder goes on.\n"
+        "\n"
+        "Only root and the user who started the recorder, also with sudo, may ask. A DIR that is "
+        "named is made with the rights of who asks.",
+    .output = NULL,
+    .options = options,
+    .common = common,
+    .examples = examples,
+    .takes_no_trace = true,
+    .run = run,
+};

@@ -1,0 +1,129 @@
+/* The other side of a recorder's socket: finds the recorder and asks it. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/control_private.h"
+
+/* A recorder that answers. */
+struct found {
+    int socket; /* -1: none yet */
+    struct timespec since;
+    bool is_denied; /* there are some of others */
+};
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+static void consider(struct found *found, const char *dir)
+{
+    struct stat st;
+    g_autofree char *path = g_build_filename(dir, LULL_CONTROL_SOCKET, NULL);
+    if (lstat(path, &st) != 0 || (found->socket >= 0 && !is_later(&st.st_ctim, &found->since)))
+        return;
+    int fd = lull_control_connect(dir);
+    if (fd < 0) {
+        found->is_denied |= errno == EACCES || errno == EPERM;
+        return;
+    }
+    if (found->socket >= 0)
+        close(found->socket);
+    found->socket = fd;
+    found->since = st.st_ctim;
+}
+
+static void search(struct found *found, uid_t uid, pid_t pid)
+{
+    g_autofree char *root = lull_control_root(uid);
+    g_autoptr(GDir) dir = lull_control_is_safe(root, uid) ? g_dir_open(root, 0, NULL) : NULL;
+    const char *name;
+    while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
+        guint64 number;
+        if (!g_ascii_string_to_unsigned(name, 10, 1, INT32_MAX, &number, NULL) ||
+            (pid != 0 && (pid_t)number != pid))
+            continue;
+        g_autofree char *path = g_build_filename(root, name, NULL);
+        consider(found, path);
+    }
+}
+
+/* Recorders of root, of who asks, and, under sudo, of who called that. */
+static int find(pid_t pid, GError **error)
+{
+    struct found found = {.socket = -1};
+    struct lull_invoker invoker;
+    if (!lull_invoker_init(&invoker, error))
+        return -1;
+    search(&found, 0, pid);
+    if (geteuid() != 0)
+        search(&found, geteuid(), pid);
+    if (invoker.is_other)
+        search(&found, invoker.uid, pid);
+    lull_invoker_clear(&invoker);
+    if (found.socket >= 0)
+        return found.socket;
+    if (found.is_denied)
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                            "the recorder that runs belongs to another user; with sudo it can be "
+                            "asked");
+    else if (pid != 0)
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "no recorder with process id %d keeps events in memory", (int)pid);
+    else
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                            "no recorder runs that keeps events in memory; “lull record "
+                            "--snapshot” starts one");
+    return -1;
+}
+
+static bool ask(int fd, const char *output)
+{
+    g_autofree char *path = output != NULL ? g_canonicalize_filename(output, NULL) : g_strdup("");
+    g_autofree char *message = g_strdup_printf("%c%s", LULL_CONTROL_ASKS, path);
+    size_t size = strlen(message);
+    ssize_t n;
+    if (size > LULL_CONTROL_MOST_BYTES) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    while ((n = send(fd, message, size, MSG_NOSIGNAL)) < 0 && errno == EINTR) {
+    }
+    return n == (ssize_t)size;
+}
+
+/* The path, or NULL and why not. */
+static char *receive(int fd, GError **error)
+{
+    char text[LULL_CONTROL_MOST_BYTES + 1];
+    ssize_t n;
+    while ((n = recv(fd, text, LULL_CONTROL_MOST_BYTES, 0)) < 0 && errno == EINTR) {
+    }
+    text[MAX(n, 0)] = '\0';
+    if (n > 0 && text[0] == LULL_CONTROL_IS_DONE)
+        return g_strdup(text + 1);
+    g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "no snapshot: %s",
+                n > 0    ? text + 1
+                : n == 0 ? "the recorder ended"
+                         : g_strerror(errno));
+    return NULL;
+}
+
+char *lull_control_ask(pid_t pid, const char *output, GError **error)
+{
+    char *path = NULL;
+    int fd = find(pid, error);
+    if (fd < 0)
+        return NULL;
+    if (ask(fd, output))
+        path = receive(fd, error);
+    else
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "the recorder cannot be asked: %s",
+                    g_strerror(errno));
+    close(fd);
+    return path;
+}

@@ -1,0 +1,42 @@
+/* What the files of the recorder share. */
+#ifndef LULL_RECORD_RECORDER_PRIVATE_H
+#define LULL_RECORD_RECORDER_PRIVATE_H
+
+#include "record/command.h"
+#include "record/control.h"
+#include "record/folder.h"
+#include "record/guard.h"
+#include "record/recorder.h"
+
+struct lull_recorder {
+    struct lull_record_question question;
+    struct lull_tracer_request request;
+    struct lull_recording recording;
+    const struct lull_tracer_kind *kind;
+    char *reason;
+    struct lull_invoker invoker;
+    struct lull_folder folder;
+    struct lull_guard guard;
+    struct lull_command command;
+    struct lull_tracer *tracer;
+    struct lull_control control; /* of a flight recorder */
+    uint32_t n_snapshots;
+    uint32_t cleaned;
+};
+
+/* Now, since the epoch, by the recording's clock. */
+int64_t lull_recorder_now_ns(const struct lull_recorder *recorder);
+/* Completes the recording's description and gives the directory its name. */
+bool lull_recorder_complete(struct lull_recorder *recorder, GError **error);
+
+/* ---- recorder_snapshot.c ---- */
+
+/* Opens the socket by which snapshots are asked for. */
+bool lull_recorder_listen(struct lull_recorder *recorder, GError **error);
+/* Somebody asks, at the socket or with a signal. */
+void lull_recorder_asked(struct lull_recorder *recorder, bool is_signal);
+/* Writes what the buffers hold if the time is longer than the question's limit. False and an error
+ * if that fails. */
+bool lull_recorder_judge(struct lull_recorder *recorder, int64_t took_ns, GError **error);
+
+#endif

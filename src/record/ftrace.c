@@ -67,8 +67,7 @@ static char *not_allowed(void)
 
 static char *ftrace_missing(const struct lull_tracer_request *request)
 {
-    const char *path = NULL;
-    if (tracefs_tracing_dir_is_mounted(false, &path) != 1) {
+    if (!lull_ftrace_is_mounted()) {
         return not_mounted();
     }
     char *missing = not_allowed();

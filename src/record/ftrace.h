@@ -17,6 +17,8 @@ struct lull_ftrace_instance {
     int lock; /* its directory */
 };
 
+/* Whether tracefs is there; what asks for its place would mount it. */
+bool lull_ftrace_is_mounted(void);
 /* A new one that does not record. NULL and an error. */
 struct lull_ftrace_instance *lull_ftrace_instance_new(GError **error);
 /* Removes it from the machine too. NULL: nothing. */

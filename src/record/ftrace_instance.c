@@ -11,6 +11,18 @@
 
 #define PREFIX "lull-"
 
+bool lull_ftrace_is_mounted(void)
+{
+    /* To look is what mounts it where it is mounted when somebody looks. */
+    static const char *const places[] = {"/sys/kernel/tracing/events",
+                                         "/sys/kernel/debug/tracing/events"};
+    g_autofree char *mounts = NULL;
+    for (size_t i = 0; i < G_N_ELEMENTS(places); i++) {
+        (void)!access(places[i], F_OK);
+    }
+    return g_file_get_contents("/proc/mounts", &mounts, NULL, NULL) && strstr(mounts, " tracefs ");
+}
+
 static int open_directory(const char *path)
 {
     return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -127,17 +139,18 @@ static bool remove_left(const char *name)
 
 uint32_t lull_ftrace_clean_up(void)
 {
-    const char *mounted = NULL;
-    if (tracefs_tracing_dir_is_mounted(false, &mounted) != 1) {
+    if (!lull_ftrace_is_mounted()) {
         return 0;
     }
     const int all = lock_all(LOCK_EX);
-    char **names = tracefs_instances("^" PREFIX);
+    char *path = tracefs_get_tracing_file("instances");
+    g_autoptr(GDir) dir = path ? g_dir_open(path, 0, NULL) : NULL;
+    const char *name;
     uint32_t n = 0;
-    for (uint32_t i = 0; names && names[i]; i++) {
-        n += is_ours(names[i]) && remove_left(names[i]);
+    while (dir && (name = g_dir_read_name(dir))) {
+        n += is_ours(name) && remove_left(name);
     }
-    tracefs_list_free(names);
+    tracefs_put_tracing_file(path);
     unlock(all);
     return n;
 }

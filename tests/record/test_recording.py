@@ -92,6 +92,8 @@ def test_one_host(folder):
     _, text, _ = lull("info", path)
     tap.ok(all(part in text for part in ("sh -c 'sleep 1'", "exit status 3", "pid 77", "ftrace, for critpath",
                                          "no LTTng here", "2 lost")), "also people", text)
+    _, text, _ = lull("stats", "--no-progress", path)
+    tap.ok("db: ftrace" in text, "a report names the tracer of the recording", text[:600])
     _, text, _ = lull("info", make(os.path.join(folder, "killed"), exit_status=None, signal=9, pid=None))
     tap.ok("signal 9" in text and "pid" not in text, "a command that a signal ended", text)
     _, text, _ = lull("info", make(os.path.join(folder, "none"), command=None, pid=None, exit_status=None))

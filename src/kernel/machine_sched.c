@@ -232,6 +232,7 @@ static void switch_in(struct lull_model *model, struct machine *machine, int32_t
     uint32_t number = model_task(model, machine, ev->next_tid, c);
     struct task *task = &model->tasks.items[number];
     machine->cpus.items[c].task = number;
+    machine->cpus.items[c].seen_ns = t;
     machine->cpus.items[c].last_request = LULL_NONE;
     machine->cpus.items[c].last_packet = LULL_NONE;
     if (task->is_idle) {
@@ -252,15 +253,16 @@ static void switch_in(struct lull_model *model, struct machine *machine, int32_t
 /* ---- who is on a CPU although no switch told it ---- */
 
 /* Recordings of chosen tasks leave out the switches between others, and some kernels do not trace
- * all that their idle tasks do. So the task that was on the CPU has left it at some time since the
- * CPU's last event. An idle CPU takes up at once what was woken for it: true if that is so here. */
+ * all that their idle tasks do. So the task that was on the CPU has left it at some time since it
+ * was last seen there. An idle CPU takes up at once what was woken for it: true if that is so here.
+ */
 static bool left_unseen(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                         uint32_t next)
 {
     struct cpu *cpu = &machine->cpus.items[c];
     const struct task *to = &model->tasks.items[next];
     struct task *left = &model->tasks.items[cpu->task];
-    int64_t last = CLAMP(cpu->before_ns, cpu->told_ns, t);
+    int64_t last = CLAMP(cpu->seen_ns, cpu->told_ns, t);
     bool is_taken_up = left->is_idle && to->state == LULL_STATE_PREEMPTED && to->cpu == c;
     if (is_taken_up)
         last = CLAMP(to->since_ns, last, t);
@@ -279,7 +281,7 @@ static void moved_unseen(struct lull_model *model, struct machine *machine, uint
         return;
     struct cpu *cpu = &machine->cpus.items[c];
     cpu->lost_stream = cpu->switch_stream;
-    leave(model, machine, c, MAX(cpu->last_ns, cpu->told_ns), INT64_MAX);
+    leave(model, machine, c, MAX(cpu->seen_ns, cpu->told_ns), INT64_MAX);
 }
 
 /* If no switch was seen, the task has been there all the time. */
@@ -294,6 +296,7 @@ void sched_found(struct lull_model *model, struct machine *machine, int32_t c, i
     if (machine->tells_current)
         moved_unseen(model, machine, number);
     cpu->task = number;
+    cpu->seen_ns = t;
     const struct task *task = &model->tasks.items[number];
     if (machine->tells_current && !task->is_idle) {
         /* It was somewhere else before, unless this is the first that is heard of it. */
@@ -410,8 +413,11 @@ void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t
     if (!LULL_HAS(ev, sched_waking, tid))
         return;
     /* Of a task that is not recorded, its wakings of others may still be. */
-    if (LULL_HAS(ev, sched_waking, context_tid) && ev->context_tid != tid_on(model, machine, c))
-        sched_found(model, machine, c, t, ev->context_tid);
+    if (LULL_HAS(ev, sched_waking, context_tid)) {
+        if (ev->context_tid != tid_on(model, machine, c))
+            sched_found(model, machine, c, t, ev->context_tid);
+        machine->cpus.items[c].seen_ns = t;
+    }
     if (LULL_HAS(ev, sched_waking, prio) && ev->tid > 0)
         sched_prio(model, machine, t, model_task(model, machine, ev->tid, c), ev->prio,
                    machine->wakeup_prio_offset);

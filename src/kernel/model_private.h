@@ -59,7 +59,7 @@ struct cpu {
     int64_t told_ns;        /* until then switch facts say who was on it */
     int64_t since_ns;       /* nothing was lost since; INT64_MAX: not before its next event */
     int64_t last_ns;        /* its last event; INT64_MIN: none */
-    int64_t before_ns;      /* the one before that, likewise */
+    int64_t seen_ns;        /* its task was last known to be there, since it came */
     uint32_t switch_stream; /* where its last switch was told, or LULL_NONE */
     uint32_t lost_stream;   /* where events were lost last, or LULL_NONE */
     int64_t frequency_khz, idle_state; /* -1, INT64_MIN: not told */
@@ -319,6 +319,7 @@ static inline void sched_current(struct lull_model *model, struct machine *machi
     known = machine->cpus.items[c].task;
     if (known != LULL_NONE)
         model->tasks.items[known].is_partial = false;
+    machine->cpus.items[c].seen_ns = t;
 }
 
 void sched_switched(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,

@@ -283,10 +283,10 @@ static bool check_usage(const struct lull_args *args, GError **error)
 static bool check_question(const struct answer *answer, GError **error)
 {
     int32_t host;
-    return lull_asked_check_events(answer->session, error) &&
-           (names_given(answer->args) > 0 ||
+    return (names_given(answer->args) > 0 ||
             (lull_args_host(answer->args, answer->session, &host, error) &&
-             find_recording(answer, host, error)));
+             find_recording(answer, host, error))) &&
+           lull_asked_check_events(answer->session, error);
 }
 
 static int run(const struct lull_args *args, GError **error)

@@ -296,8 +296,9 @@ static const struct lull_option options[] = {
      .help = "only the command with what it starts, and interrupts while CPUs idle"},
     {.name = "call-graph",
      .kind = LULL_OPTION_FLAG,
-     .help = "also record the call chain of each task where it stops running, in the kernel and, by "
-             "frame pointers, in the program; only perf does that"},
+     .help =
+         "also record the call chain of each task where it stops running, in the kernel and, by "
+         "frame pointers, in the program; only perf does that"},
     {.name = "buffer",
      .kind = LULL_OPTION_TEXT,
      .argument = "SIZE",

@@ -550,9 +550,21 @@ const struct lull_task *lull_model_task(const struct lull_model *model, uint32_t
     return &model->tasks.items[task].public;
 }
 
+/* Of a task that no event has named, as far as it can be told: a tid that is used again stood for
+ * another task when the tracer saved its name. */
+static const char *saved_name(const struct lull_model *model, uint32_t number)
+{
+    const struct lull_task *task = &model->tasks.items[number].public;
+    const struct machine *machine = &model->machines.items[task->host];
+    if (task->tid < 0 || model->tasks.items[number].name != LULL_NONE ||
+        lull_map_find(&machine->by_tid, (uint32_t)task->tid) != number)
+        return NULL;
+    return lull_session_task_name(model->session, task->host, task->tid);
+}
+
 const char *lull_model_comm(const struct lull_model *model, uint32_t task, int64_t time_ns)
 {
-    const char *comm = "?";
+    const char *saved = saved_name(model, task), *comm = saved != NULL ? saved : "?";
     for (uint32_t i = model->tasks.items[task].name; i != LULL_NONE;
          i = model->names.items[i].before) {
         comm = model->names.items[i].comm;
@@ -568,7 +580,8 @@ bool lull_model_had_comm(const struct lull_model *model, uint32_t task, const ch
          i = model->names.items[i].before)
         if (strcmp(model->names.items[i].comm, comm) == 0)
             return true;
-    return false;
+    const char *saved = saved_name(model, task);
+    return saved != NULL && strcmp(saved, comm) == 0;
 }
 
 uint32_t lull_model_find_tid(const struct lull_model *model, uint32_t host, int32_t tid)

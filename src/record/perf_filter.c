@@ -114,6 +114,24 @@ static void split(uint64_t word, uint32_t halves[2])
     memcpy(halves, &word, sizeof word);
 }
 
+/* A task that somebody else has started and that has the number of a followed one is a new task,
+ * and the other has ended. */
+static void forget(struct perfrec_filter *filter, const struct perfrec_records *records)
+{
+    struct perf_event_header head;
+    for (uint64_t at = records->begin; at < records->end; at += head.size) {
+        head = perfrec_head(records, at);
+        if (head.size == 0)
+            break;
+        uint32_t tids[2]; /* child, parent */
+        if (head.type == PERF_RECORD_FORK) {
+            split(perfrec_word(records, at + FORK_TASK), tids);
+            if (!perfrec_filter_follows(filter, (pid_t)tids[1]))
+                lull_map_remove(&filter->tids, tids[0]);
+        }
+    }
+}
+
 /* Whether something was new. */
 static bool learn(struct perfrec_filter *filter, const struct perfrec_records *records)
 {
@@ -140,6 +158,8 @@ static bool learn(struct perfrec_filter *filter, const struct perfrec_records *r
 void perfrec_filter_learn(struct perfrec_filter *filter, const struct perfrec_records *parts,
                           uint32_t n)
 {
+    for (uint32_t i = 0; i < n; i++)
+        forget(filter, &parts[i]);
     /* A child may have been started on one CPU and have started another on a CPU before it. */
     bool is_new = true;
     while (is_new) {

@@ -111,6 +111,7 @@ static void describe_environment(struct describer *d)
                               : keep(d, g_strdup_printf("%" G_GINT64_FORMAT, entry->number));
     }
     d->base->environment = list;
+    d->base->task_names = lull_schema_env_text(schema, LULL_ENV_TASK_NAMES);
     d->base->joined_clock = lull_schema_env_text(schema, LULL_ENV_JOINED_CLOCK);
     d->base->has_uuid = schema->has_uuid;
     memcpy(d->base->uuid, schema->uuid, sizeof schema->uuid);

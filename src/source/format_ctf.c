@@ -224,11 +224,16 @@ static void add_environment(struct builder *b, const struct lull_source *source,
     while (source->environment != NULL && source->environment[2 * (size_t)schema->n_env] != NULL)
         schema->n_env++;
     struct lull_env_entry *env =
-        lull_arena_alloc_n(b->arena, MAX(schema->n_env, 1), sizeof(struct lull_env_entry));
+        lull_arena_alloc_n(b->arena, schema->n_env + 2, sizeof(struct lull_env_entry));
     for (uint32_t i = 0; i < schema->n_env; i++) {
         env[i].key = source->environment[2 * (size_t)i];
         env[i].text = source->environment[2 * (size_t)i + 1];
     }
+    if (source->task_names != NULL)
+        env[schema->n_env++] = (struct lull_env_entry){LULL_ENV_TASK_NAMES, source->task_names, 0};
+    if (source->joined_clock != NULL)
+        env[schema->n_env++] =
+            (struct lull_env_entry){LULL_ENV_JOINED_CLOCK, source->joined_clock, 0};
     schema->env = env;
 }
 

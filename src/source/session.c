@@ -1,7 +1,11 @@
 /* A session as its users see it: subscriptions, limits, and reading in order of time. */
 #include "source/session_private.h"
+#include "source/session_streams.h"
 
 #include <string.h>
+
+/* PID_MAX_LIMIT of the kernel. */
+#define MAX_TID (4 << 20)
 
 struct lull_session *lull_session_new(void)
 {
@@ -142,6 +146,38 @@ bool lull_session_declares(const struct lull_session *session, uint32_t host,
                 return true;
     }
     return false;
+}
+
+/* "<...>" stands for a name that the kernel had not kept. */
+static void read_task_names(struct session_trace *trace)
+{
+    const char *line = trace->source->task_names, *next;
+    trace->task_names = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    for (; line != NULL; line = next) {
+        const char *end = strchr(line, '\n');
+        size_t length = end != NULL ? (size_t)(end - line) : strlen(line);
+        g_autofree char *copy = g_strndup(line, length);
+        char *name;
+        gint64 tid = g_ascii_strtoll(copy, &name, 10);
+        next = end != NULL ? end + 1 : NULL;
+        if (name != copy && *name == ' ' && name[1] != '\0' && strcmp(name + 1, "<...>") != 0 &&
+            tid > 0 && tid <= MAX_TID)
+            g_hash_table_insert(trace->task_names, GINT_TO_POINTER((gint)tid), g_strdup(name + 1));
+    }
+}
+
+const char *lull_session_task_name(const struct lull_session *session, uint32_t host, int32_t tid)
+{
+    const char *name = NULL;
+    for (uint32_t t = 0; t < session->traces->len && name == NULL; t++) {
+        struct session_trace *trace = lull_session_trace_at(session, t);
+        if (trace->source->info.host != host || trace->source->task_names == NULL)
+            continue;
+        if (trace->task_names == NULL)
+            read_task_names(trace);
+        name = g_hash_table_lookup(trace->task_names, GINT_TO_POINTER(tid));
+    }
+    return name;
 }
 
 bool lull_session_range(const struct lull_session *session, int64_t *begin_ns, int64_t *end_ns)

@@ -21,6 +21,7 @@ void lull_session_trace_free(gpointer data)
     if (trace->source != NULL)
         trace->source->ops->free(trace->source);
     g_clear_pointer(&trace->class_names, g_hash_table_unref);
+    g_clear_pointer(&trace->task_names, g_hash_table_unref);
     g_clear_pointer(&trace->class_filters, g_ptr_array_unref);
     g_clear_pointer(&trace->class_watches, g_ptr_array_unref);
     g_free(trace);

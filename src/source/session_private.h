@@ -28,6 +28,7 @@ struct session_trace {
     int64_t common_begin_ns, common_end_ns; /* in which all streams have packets, own clock */
     GHashTable *class_names; /* of classes that were wanted recorded; see lull_session_declares() */
     bool knows_names;        /* the source has been asked which those are */
+    GHashTable *task_names;  /* tid → name as the source's text says; NULL: not needed yet */
     GPtrArray
         *class_filters; /* struct lull_class_filter, by class, while a filter is set; or NULL */
     bool is_wanted;     /* some class is subscribed to that the filter does not reject */

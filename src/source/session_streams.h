@@ -24,4 +24,8 @@ struct lull_loss lull_session_found_loss(const struct lull_session *session, uin
  */
 const unsigned *lull_session_loss_counter(const struct lull_session *session);
 
+/* How a tracer on `host` knew a task by the end of its recording, beside the events; NULL: none
+ * did. Lives as long as the session. */
+const char *lull_session_task_name(const struct lull_session *session, uint32_t host, int32_t tid);
+
 #endif

@@ -153,6 +153,8 @@ struct lull_source {
     const char *joined_clock; /* names the joined clock its times were exported on, or NULL */
     bool has_uuid;
     uint8_t uuid[16];
+    const char
+        *task_names; /* as the tracer knew them by the end, a line "TID NAME" each; or NULL */
     const char *const *environment; /* key, value, key, value, …, NULL */
     /* By stream class and id; those that a live trace gets later stand behind. */
     struct lull_event_class **classes;
@@ -177,5 +179,8 @@ const struct lull_ctf_stream *lull_ctf_source_cursor(const struct lull_source_st
 
 /* The environment entry that an export of joined clocks leaves in each of its traces. */
 #define LULL_ENV_JOINED_CLOCK "lull_joined_clock"
+
+/* And the one in which an export keeps lull_source.task_names. */
+#define LULL_ENV_TASK_NAMES "lull_task_names"
 
 #endif

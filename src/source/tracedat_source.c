@@ -78,8 +78,8 @@ static void source_find_used(const struct lull_source *base, bool *used)
     lull_tracedat_survey_each(source->streams, lull_tracedat_survey_count);
     for (guint i = 0; i < source->streams->len; i++) {
         const struct lull_tracedat_stream *stream = source->streams->pdata[i];
-        for (uint32_t k = 0; k < base->n_classes; k++)
-            used[k] |= stream->counts[k] > 0;
+        for (guint k = 0; k < stream->counts->len; k++)
+            used[g_array_index(stream->counts, struct lull_tracedat_count, k).class_index] = true;
     }
 }
 
@@ -316,6 +316,7 @@ struct lull_source *lull_tracedat_source_open(struct lull_place *place,
     source->streams = g_ptr_array_new_with_free_func(free_stream);
     lull_formats_finish(file->formats, &source->base);
     describe(source);
+    source->base.task_names = file->cmdlines;
     leave_out_overlaps(source);
     add_streams(source);
     survey_streams(source);

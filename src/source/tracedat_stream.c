@@ -314,8 +314,10 @@ static bool stream_next(struct lull_source_stream *base)
     return true;
 }
 
-void lull_tracedat_stream_count_on(struct lull_tracedat_stream *s, uint64_t *counts)
+void lull_tracedat_stream_count_on(struct lull_tracedat_stream *s)
 {
+    guint n = s->file->formats->all->len;
+    g_autofree uint64_t *counts = g_new0(uint64_t, MAX(n, 1));
     if (s->file->is_big_endian)
         while (next_event(s, true))
             counts[s->format->event_class.index]++;
@@ -323,20 +325,27 @@ void lull_tracedat_stream_count_on(struct lull_tracedat_stream *s, uint64_t *cou
         while (next_event(s, false))
             counts[s->format->event_class.index]++;
     finish(s);
+    g_clear_pointer(&s->counts, g_array_unref);
+    s->counts = g_array_new(FALSE, FALSE, sizeof(struct lull_tracedat_count));
+    for (guint i = 0; i < n; i++) {
+        const struct lull_tracedat_count count = {i, counts[i]};
+        if (counts[i] > 0)
+            g_array_append_val(s->counts, count);
+    }
 }
 
 /* Of all events, kept for who asks again. */
 static void count_whole(struct lull_tracedat_stream *s, uint64_t *counts)
 {
-    guint n = s->file->formats->all->len;
     if (s->counts == NULL || s->has_untold) { /* what is damaged is told now */
-        g_free(s->counts);
-        s->counts = g_new0(uint64_t, MAX(n, 1));
         s->has_untold = false;
-        lull_tracedat_stream_count_on(s, s->counts);
+        lull_tracedat_stream_count_on(s);
     }
-    for (guint i = 0; i < n; i++)
-        counts[i] += s->counts[i];
+    for (guint i = 0; i < s->counts->len; i++) {
+        const struct lull_tracedat_count *count =
+            &g_array_index(s->counts, struct lull_tracedat_count, i);
+        counts[count->class_index] += count->n;
+    }
     finish(s);
 }
 
@@ -483,6 +492,7 @@ void lull_tracedat_stream_make_twin(const struct lull_tracedat_stream *stream,
     *twin = *stream;
     twin->pages = lull_tracedat_pages_share(stream->pages);
     twin->is_quiet = true;
+    twin->counts = NULL;
     twin->page = twin->clock = 0;
     twin->pos = twin->end = 0;
     twin->is_done = false;
@@ -493,7 +503,7 @@ void lull_tracedat_stream_free(struct lull_tracedat_stream *stream)
     lull_tracedat_pages_free(stream->pages);
     g_free(stream->told);
     g_free(stream->fields);
-    g_free(stream->counts);
+    g_clear_pointer(&stream->counts, g_array_unref);
     g_clear_pointer(&stream->losses, g_array_unref);
     g_free(stream);
 }

@@ -14,17 +14,24 @@ struct lull_tracedat_loss {
     uint64_t events;
 };
 
+/* Events of one class. Kept for those that there are: a file may have far more classes than events.
+ */
+struct lull_tracedat_count {
+    uint32_t class_index;
+    uint64_t n;
+};
+
 struct lull_tracedat_stream {
     struct lull_source_stream base;
     const struct lull_tracedat *file;
     const struct lull_report *report;
     struct lull_tracedat_pages *pages;
-    uint32_t number;  /* within the trace */
-    uint8_t *told;    /* bit by page: that it is damaged has been told */
-    bool is_quiet;    /* damage is not told; */
-    bool has_untold;  /* there was some */
-    GArray *losses;   /* struct lull_tracedat_loss, from lull_tracedat_survey() on */
-    uint64_t *counts; /* of all its events by class; or NULL */
+    uint32_t number; /* within the trace */
+    uint8_t *told;   /* bit by page: that it is damaged has been told */
+    bool is_quiet;   /* damage is not told; */
+    bool has_untold; /* there was some */
+    GArray *losses;  /* struct lull_tracedat_loss, from lull_tracedat_survey() on */
+    GArray *counts;  /* struct lull_tracedat_count: of all its events; or NULL */
     bool is_at_start;
     bool has_told_unknown, has_told_order;
 
@@ -69,8 +76,8 @@ int64_t lull_tracedat_stream_own_time(const struct lull_tracedat_stream *stream,
 bool lull_tracedat_stream_begin_page(struct lull_tracedat_stream *stream);
 /* Goes through a page, so that stream->clock is that of its last event. False if it has none. */
 bool lull_tracedat_stream_walk_page(struct lull_tracedat_stream *stream, uint64_t page);
-/* Adds all events from where it is to counts[class index]. */
-void lull_tracedat_stream_count_on(struct lull_tracedat_stream *stream, uint64_t *counts);
+/* Makes `counts` of all events from where it is. */
+void lull_tracedat_stream_count_on(struct lull_tracedat_stream *stream);
 /* A quiet copy, at the begin; of it only `pages` is to be freed. */
 void lull_tracedat_stream_make_twin(const struct lull_tracedat_stream *stream,
                                     struct lull_tracedat_stream *twin);

@@ -54,10 +54,9 @@ static void find_losses(struct lull_tracedat_stream *s)
  * that is done too, for who asks later. */
 static void find_losses_packed(struct lull_tracedat_stream *s)
 {
-    s->counts = g_new0(uint64_t, MAX(s->file->formats->all->len, 1));
     s->page = s->clock = 0;
     s->pos = s->end = 0;
-    lull_tracedat_stream_count_on(s, s->counts);
+    lull_tracedat_stream_count_on(s);
 }
 
 static void tell_lost(const struct lull_tracedat_stream *s, int64_t begin_ns, int64_t end_ns,
@@ -156,8 +155,7 @@ void lull_tracedat_survey_count(struct lull_tracedat_stream *stream)
         return;
     lull_tracedat_stream_make_twin(stream, &twin);
     twin.has_untold = false;
-    twin.counts = g_new0(uint64_t, MAX(stream->file->formats->all->len, 1));
-    lull_tracedat_stream_count_on(&twin, twin.counts);
+    lull_tracedat_stream_count_on(&twin);
     lull_tracedat_pages_free(twin.pages);
     stream->counts = twin.counts;
     stream->has_untold = twin.has_untold;

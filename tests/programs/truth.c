@@ -72,9 +72,14 @@ void stamp(const char *label)
     snprintf(record->label, sizeof record->label, "%s", label);
     prctl(PR_GET_NAME, record->name);
     record->tid = gettid();
-    record->delay_ns = delay_ns();
-    record->cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
-    record->time_ns = now_ns(CLOCK_MONOTONIC);
+    /* Again if the CPU was taken away meanwhile: the three are to be of one moment. */
+    for (int i = 0; i < 100; i++) {
+        record->delay_ns = delay_ns();
+        record->cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
+        record->time_ns = now_ns(CLOCK_MONOTONIC);
+        if (delay_ns() == record->delay_ns)
+            break;
+    }
 }
 
 void truth_name(const char *name)

@@ -1,6 +1,6 @@
 /* Three threads in a pipeline over semaphores, three items: t-first burns 10 ms for each, t-second
  * naps 15 ms, t-third burns 5 ms. t-second is the slowest: its work is most of what t-third waits
- * for. */
+ * for. t-first begins an item when the one before has been taken. */
 #include <semaphore.h>
 #include <stddef.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 enum { ITEMS = 3 };
 
-static sem_t first_done, second_done;
+static sem_t first_done, is_taken, second_done;
 static struct gate go;
 
 static void first(void *user)
@@ -19,6 +19,7 @@ static void first(void *user)
         burn(10);
         stamp("wakes");
         sem_post(&first_done);
+        sem_wait(&is_taken);
     }
 }
 
@@ -27,6 +28,8 @@ static void second(void *user)
     for (int i = 0; i < ITEMS; i++) {
         stamp("waits");
         sem_wait(&first_done);
+        stamp("takes");
+        sem_post(&is_taken);
         nap(15);
         stamp("wakes");
         sem_post(&second_done);
@@ -51,6 +54,7 @@ int main(int argc, char **argv)
     truth_begin(argc, argv, "t-main");
     gate_make(&go);
     sem_init(&first_done, 0, 0);
+    sem_init(&is_taken, 0, 0);
     sem_init(&second_done, 0, 0);
     unsigned long threads[] = {truth_thread("t-first", first, NULL),
                                truth_thread("t-second", second, NULL),

@@ -25,6 +25,6 @@ def why_not(tracer, folder):
     """None if the tracer can be used here, else what it says."""
     done = subprocess.run([LULL, "record", "--tracer", tracer, "--only", "--output", os.path.join(folder, "try"), "--", "true"],
                           capture_output=True, text=True, check=False, timeout=120, stdin=subprocess.DEVNULL)
-    if done.returncode not in (0, 1):
+    if done.returncode not in (0, 1) or "Sanitizer" in done.stderr:
         raise RuntimeError(f"lull record --tracer {tracer}: exit {done.returncode}: {done.stderr}")
     return None if done.returncode == 0 else done.stderr.strip().replace("\n", "; ")

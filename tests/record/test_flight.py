@@ -99,8 +99,9 @@ def is_run(counts, least):
 # ---- what it writes ----
 
 def test_last(folder):
-    most = 40000
-    recorder = Recorder(folder, [sys.executable, "-c", COUNT.format(most=most)], "--snapshot", "--buffer", "256k")
+    # perf's buffers hold what all tasks do, until it is read.
+    most, buffer = (40000, "256k") if TRACER == "ftrace" else (150000, "4M")
+    recorder = Recorder(folder, [sys.executable, "-c", COUNT.format(most=most)], "--snapshot", "--buffer", buffer)
     recorder.wait_for("done")
     code, path, problems = snapshot(recorder, "-o", os.path.join(folder, "first"))
     path = path.strip()

@@ -20,7 +20,6 @@ PROGRAMS = {
     "chain": Program(["truth-chain"], "t-asker", [
         Leg("t-writer", "naps", "timer", 40),
         Leg("t-writer", "burns", "running", 30),
-        Leg("t-writer", "writes", "running", 0),
         Leg("t-writer", "syncs", OTHERS, 0),
         Leg("t-worker", "burns", "running", 5),
         Leg("t-asker", "burns", "running", 10)]),

@@ -9,6 +9,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 from lib import tracedat
@@ -288,6 +289,15 @@ def test_guest(folder):
            (f"{77:016x}", None, [{"name": "vm1", "trace_id": f"{99:016x}", "vcpu_tids": [123, 124]}]) and
            (guest["trace_id"], guest["guest_of"], guest["guests"]) == (f"{99:016x}", f"{77:016x}", []), "info tells them", host,
            guest)
+    out = os.path.join(folder, "exported")
+    _, told = lull("export", "--ctf2", out, *paths)
+    clocks = set()
+    for trace in "host", "guest":
+        with open(os.path.join(out, trace, "metadata"), encoding="utf-8") as file:
+            clocks |= {json.loads(text)["environment"]["lull_joined_clock"] for text in file.read().split("\x1e")
+                       if '"trace-class"' in text}
+    tap.ok(len(clocks) == 1 and [(event["time_ns"], event["host"]) for event in events_of(out)[0]] ==
+           [(event["time_ns"], event["host"]) for event in events], "also exported they have one clock", clocks, told)
     text, _ = lull("info", *paths)
     tap.ok("vm1" in text and "123 124" in text and f"trace {77:016x}" in text, "also to people", text)
 
@@ -347,6 +357,27 @@ def test_questions(folder):
         tap.ok("sched_switch" in lacks and "sched_waking" not in lacks, f"what it lacks, {packing}", lacks)
 
 
+def test_task_names(folder):
+    """Names that the kernel had kept are for tasks that no event names."""
+    def names(text, packing="none"):
+        writer = make_writer(packing=packing)
+        writer.formats = [("sched", tracedat.format_text("sched_switch", 300, SWITCH))]
+        switches = [(b"", 7, b"event", 8), (b"event", 8, b"", 9), (b"", 9, b"", 7)]
+        writer.buffers = [("", "mono", {0: [writer.make_page(1000, [
+            writer.event(500, writer.pack("HBBi16siixxxxq16sii", 300, 0, 0, before, comm, before, 120, 1, other, after, 120))
+            for comm, before, other, after in switches])]})]
+        writer.cmdlines = text
+        told = json.loads(lull("cputop", "--json", write_file(folder, writer))[0])
+        rows = [row["process"] for row in told["windows"][0]["tables"]["per-process"]]
+        return {row["tid"]: row["comm"] for row in rows}
+
+    found = names("7 saved name\n8 saved\n9 <...>\n")
+    tap.ok(found == {7: "saved name", 8: "event", 9: None}, "a saved name is shown if no event has one", found)
+    for text in "", "7\n", "x 7\n7 \n", "-7 y\n99999999999 z\n", "7 no end":
+        found = names(text)
+        tap.ok(found == {7: "no end" if "end" in text else None, 8: "event", 9: None}, f"saved names: {text!r}", found)
+
+
 def test_instances(folder):
     for version in 6, 7:
         writer = make_writer(version=version)
@@ -371,6 +402,23 @@ def test_places(folder):
     for place in path, os.path.join(folder, "deep"):
         events, _ = events_of(place)
         tap.ok(brief(events) == [(5, 0, 1)], f"a trace is found by what it is: {os.path.relpath(place, folder)}", events)
+    writer.options[0] = 5, b"Linux other 6.1.0 #1 x86_64\0"
+    write_file(folder, writer, "deep/another.dat")
+    events, problems = events_of(os.path.join(folder, "deep"))
+    tap.ok([(event["time_ns"], event["host"]) for event in events] == [(5, "other"), (5, "box")] and not problems,
+           "all files in a directory are read", events, problems)
+    os.remove(os.path.join(folder, "deep/another.dat"))
+    for suffix in "", ".gz", ".xz":
+        archive = os.path.join(folder, "all.tar" + suffix)
+        with tarfile.open(archive, "w:" + suffix[1:]) as tar:
+            tar.add(os.path.join(folder, "deep"), "deep")
+            tar.add(path, "other.dat")
+        events, problems = events_of(archive)
+        os.remove(archive)
+        if "libarchive" in problems:
+            tap.skip(f"in an archive{suffix}", problems)
+            continue
+        tap.ok(brief(events) == [(5, 0, 1)] * 2 and not problems, f"in an archive{suffix}: all are read", events, problems)
     twice, _ = events_of(path, os.path.join(folder, "deep"))
     tap.ok(len(twice) == 1, "the same file is not read twice", twice)
 
@@ -431,7 +479,7 @@ def main():
                           {"version": 7, "page": 65536}, {"version": 6, "long_bytes": 4},
                           {"version": 7, "big_endian": True, "long_bytes": 4, "page": 65536}):
             tap.run("made", lambda given: test_made(folder, **given), arguments)
-    for function in test_options, test_shift, test_guest, test_stats, test_questions, test_instances, test_places, test_damage:
+    for function in test_options, test_shift, test_guest, test_stats, test_questions, test_task_names, test_instances, test_places, test_damage:
         with tempfile.TemporaryDirectory() as folder:
             tap.run(function.__name__, function, folder)
     return tap.done()

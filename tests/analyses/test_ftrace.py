@@ -3,7 +3,7 @@
 # after the other and wrote down when (ftrace/*.txt of the samples, on the clock of the recording); its waits are looked for in three
 # recordings of it: of the whole machine, of the program alone, and of the program and the idle tasks with system calls told twice.
 # What the analyses add up is added up again from what trace-cmd reported of the same files (*.report). See LULL, LULL_SAMPLES in
-# tests/meson.build.
+# tests/meson.build. Two more recordings are of a program of 32 bits (c32.c), and of buffers that were written over.
 import collections
 import json
 import os
@@ -52,9 +52,11 @@ def rows_of(verb, table, *arguments):
 
 
 class Recording:
-    def __init__(self, name):
+    def __init__(self, name, has_text=True):
         self.name, self.path = name, os.path.join(SAMPLES, f'{name}.dat')
         self.legs, self.facts = {}, {}
+        if not has_text:
+            return
         with open(os.path.join(SAMPLES, f'{name}.txt'), encoding='utf-8') as lines:
             for words in map(str.split, lines):
                 if len(words) == 3:
@@ -247,6 +249,28 @@ def check_invariants(recording):
         tap.ok(not wrong, f'{recording.name}: {verb}: {rule.__doc__}', *wrong[:3])
 
 
+def check_compat():
+    """c32.c, a program of 32 bits, calls read() five times and write() once: 3 and 4, which are close and stat of 64 bits."""
+    rows = rows_of('syscallstats', 'per-tid', Recording('compat', False).path)
+    found = {row['syscall']: row['count'] for row in rows if row['of'].startswith('c32 ')}
+    tap.ok((found.get('read'), found.get('write'), found.get('stat')) == (5, 1, None), 'compat: calls of a program of 32 bits', found)
+
+
+def check_ring():
+    """Buffers that were written over begin at different times. What a CPU did before its own begins is unknown."""
+    recording = Recording('ring', False)
+    first = {}
+    for time, cpu, _, _, _ in recording.events():
+        first.setdefault(cpu, time)
+    begin = min(first.values())
+    late = {cpu: time - begin for cpu, time in first.items() if time > begin}
+    rows = {row['cpu']: row for row in rows_of('cputop', 'per-cpu', recording.path)}
+    tap.ok(len(late) == 1 and all(rows[cpu]['unknown_ns'] >= gap for cpu, gap in late.items()),
+           'ring: a CPU is unknown before its buffer begins', late, rows)
+    tap.ok(all(rows[cpu]['unknown_ns'] < 1000000 for cpu in first if cpu not in late), 'ring: and known since', rows)
+    check_invariants(recording)
+
+
 def main():
     for name in ('whole', 'chosen', 'twice'):
         recording = Recording(name)
@@ -257,6 +281,8 @@ def main():
             tap.run(f'{name}: {check.__name__}', check, recording)
     for check in (check_memory, check_disks):
         tap.run(f'whole: {check.__name__}', check, Recording('whole'))
+    tap.run('compat', check_compat)
+    tap.run('ring', check_ring)
     return tap.done()
 
 

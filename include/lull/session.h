@@ -94,7 +94,8 @@ void lull_session_each_class(const struct lull_session *session,
 /** True if some trace of the host declares an event class of one of these names (NULL-terminated;
  * whole names, no '*'): the event was to be recorded. Some traces, such as trace.dat, declare all
  * events that the kernel has and do not say which were wanted; of them those count of which there
- * is one, for which the trace is looked through at the first call. */
+ * is one, for which the trace is looked through at the first call, unless a recording.json beside
+ * it lists those that were switched on. */
 bool lull_session_declares(const struct lull_session *session, uint32_t host,
                            const char *const *names);
 

@@ -20,6 +20,7 @@ static void clear(void *user)
     struct lull_recording_file *file = user;
     g_ptr_array_unref(file->texts);
     g_free((gpointer)file->info.command);
+    g_free(file->events);
 }
 
 void lull_recording_unref(struct lull_recording_file *file)
@@ -151,6 +152,28 @@ static bool read_command(const struct reader *reader, struct json_object *object
     return true;
 }
 
+/* "sched:sched_switch" is known by "sched_switch" too, as traces call it. */
+static bool read_events(const struct reader *reader, struct json_object *object)
+{
+    struct json_object *value;
+    if (!json_object_object_get_ex(object, "events", &value))
+        return true;
+    if (!json_object_is_type(value, json_type_array))
+        return fail(reader, "events", "is not a list of texts");
+    size_t n = json_object_array_length(value);
+    const char **names = g_new0(const char *, 2 * n + 1);
+    reader->file->events = names;
+    for (size_t i = 0; i < n; i++) {
+        const char *text = text_of(json_object_array_get_idx(value, i));
+        if (text == NULL)
+            return fail(reader, "events", "is not a list of texts");
+        const char *colon = strchr(text, ':');
+        *names++ = keep(reader->file, text);
+        *names++ = keep(reader->file, colon != NULL ? colon + 1 : text);
+    }
+    return true;
+}
+
 static bool read_boot_id(const struct reader *reader, struct json_object *object)
 {
     struct json_object *value;
@@ -190,7 +213,7 @@ static bool read_rest(const struct reader *reader, struct json_object *object)
     return read_flag(reader, object, "filtered", &info->is_filtered) &&
            read_flag(reader, object, "snapshot", &info->is_snapshot) &&
            read_numbers(reader, object, recorded) && read_command(reader, object) &&
-           read_boot_id(reader, object);
+           read_events(reader, object) && read_boot_id(reader, object);
 }
 
 /* ---- the file ---- */

@@ -14,6 +14,8 @@
 struct lull_recording_file {
     struct lull_recording_info info; /* host is filled by the session */
     const char *hostname;            /* or NULL */
+    const char **events; /* that were switched on, without and with their system; ends with NULL; or
+                            NULL: not told */
     bool has_boot_id;
     uint8_t boot_id[16];
     GPtrArray *texts;

@@ -164,6 +164,16 @@ static void adopt_recording(struct lull_source *source, const struct lull_record
     memcpy(source->clock_uuid, recording->boot_id, sizeof source->clock_uuid);
 }
 
+/* Which events were wanted, where the trace itself does not say it. */
+static void adopt_events(struct session_trace *trace, const struct lull_recording_file *recording)
+{
+    if (recording->events == NULL || trace->source->ops->find_used == NULL)
+        return;
+    for (const char **name = recording->events; *name != NULL; name++)
+        g_hash_table_add(trace->class_names, (char *)*name);
+    trace->knows_names = true;
+}
+
 static void note_recording(struct lull_session *session, struct lull_recording_file *recording,
                            uint32_t host)
 {
@@ -191,8 +201,10 @@ static bool add_trace(struct lull_session *session, GPtrArray *places, const cha
     if (first->recording != NULL)
         adopt_recording(source, first->recording);
     lull_session_trace_join(trace);
-    if (first->recording != NULL)
+    if (first->recording != NULL) {
+        adopt_events(trace, first->recording);
         note_recording(session, first->recording, source->info.host);
+    }
     session->is_subscribed = false;
     session->is_started = false;
     return true;

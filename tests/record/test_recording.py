@@ -39,7 +39,7 @@ def description(**changes):
             "filtered": True, "hostname": "db", "kernel": "6.1.0", "machine": "x86_64", "boot_id": BOOT,
             "clock": {"name": "CLOCK_MONOTONIC", "offset_ns": OFFSET}, "command": ["sh", "-c", "sleep 1"], "pid": 77,
             "exit_status": 3, "begin_ns": OFFSET + 10 * MS, "end_ns": OFFSET + 30 * MS, "ended_by": "command",
-            "events": ["sched:sched_switch"], "recorded": {"events": 4, "bytes": 4096, "lost_events": 2}}
+            "events": ["sched:sched_switch", "sched:sched_waking"], "recorded": {"events": 4, "bytes": 4096, "lost_events": 2}}
     told.update(changes)
     return {key: value for key, value in told.items() if value is not None}
 
@@ -105,6 +105,18 @@ def test_one_host(folder):
     tap.ok("not within the recording" in text, "a command that outlived the recording", text)
 
 
+def test_wanted(folder):
+    """What was switched on is what recording.json lists, also if it did not happen; a trace.dat alone cannot tell."""
+    answers = []
+    for number, events in enumerate((["sched:sched_switch", "sched:sched_waking"], ["sched:sched_switch"], None)):
+        path = os.path.join(folder, f"wanted-{number}")
+        describe(path, events=events)
+        small_dat.write(os.path.join(path, "trace.dat"), EVENTS[:2], OFFSET)  # which are no wake-ups
+        question = next(q for q in info(path)["questions"] if q["id"] == "critical-path")
+        answers.append(question["hosts"][0]["answer"])
+    tap.ok(answers == ["partly", "no", "no"], "an event that was switched on and did not happen is not missing", answers)
+
+
 def test_names(folder):
     path = path_of(make(os.path.join(folder, "names")), "--tid", "11")
     found = [(step["comm"], step["pid"], (step["begin_ns"] - OFFSET) // MS) for step in path["segments"]]
@@ -158,7 +170,7 @@ DAMAGED = {
     "zero in a text": {"reason": "a\0b"}, "no list": {"command": "make"}, "empty command": {"command": []},
     "numbers in it": {"command": ["make", 2]}, "boot id": {"boot_id": "1234"}, "boot id of a number": {"boot_id": 5},
     "end before begin": {"begin_ns": 2, "end_ns": 1}, "begin alone": {"end_ns": None}, "recorded": {"recorded": 3},
-    "lost": {"recorded": {"lost_events": "many"}}, "filtered": {"filtered": 1},
+    "lost": {"recorded": {"lost_events": "many"}}, "filtered": {"filtered": 1}, "events": {"events": ["sched:sched_switch", 1]},
     "snapshot": {"snapshot": "yes"},
 }
 
@@ -250,7 +262,7 @@ def test_real(folder):
 
 
 def main():
-    for test in (test_one_host, test_names, test_hosts, test_archive, test_damage, test_foreign, test_unfinished, test_real):
+    for test in (test_one_host, test_wanted, test_names, test_hosts, test_archive, test_damage, test_foreign, test_unfinished, test_real):
         folder = tempfile.mkdtemp(prefix="lull-recording-")
         tap.run(test.__name__, test, folder)
         shutil.rmtree(folder)

@@ -165,9 +165,12 @@ static void tell_failure(void *user, const GError *error)
     fprintf(stderr, "lull: a snapshot could not be written: %s\n", error->message);
 }
 
-static void tell_begin(const struct lull_record_question *question)
+static void tell_begin(void *user, const struct lull_recorder *recorder)
 {
-    if (question->is_snapshot) {
+    const bool *is_snapshot = user;
+    fprintf(stderr, "lull: records with %s (%s)\n", lull_recorder_tracer(recorder),
+            lull_recorder_reason(recorder));
+    if (*is_snapshot) {
         fprintf(stderr,
                 "lull: keeps what comes last in memory; 'lull snapshot' (or kill -USR1 %d) writes "
                 "it\n",
@@ -212,9 +215,6 @@ static int finish_command(struct lull_recorder *recorder)
 static int run_recorder(struct lull_recorder *recorder, const struct lull_record_question *question,
                         GError **error)
 {
-    fprintf(stderr, "lull: records with %s (%s)\n", lull_recorder_tracer(recorder),
-            lull_recorder_reason(recorder));
-    tell_begin(question);
     const bool done = lull_recorder_run(recorder, error);
     const uint32_t cleaned = lull_recorder_cleaned(recorder);
     if (cleaned) {
@@ -244,12 +244,14 @@ static int run(const struct lull_args *args, GError **error)
     g_autoptr(GPtrArray) command = copy_command(args);
     struct lull_record_question question = {
         .command = command->len > 1 ? (const char *const *)command->pdata : NULL,
+        .chose = tell_begin,
         .wrote = tell_snapshot,
         .failed = tell_failure};
     g_autoptr(GArray) pids = g_array_new(FALSE, FALSE, sizeof(pid_t));
     if (!parse(args, pids, &question, error)) {
         return 2;
     }
+    question.user = &question.is_snapshot;
     struct lull_recorder *recorder = lull_recorder_new(&question, error);
     if (!recorder) {
         return 1;

@@ -53,22 +53,31 @@ static bool choose_named(struct lull_recorder *recorder, const char *name, GErro
     return true;
 }
 
-/* The first that can be used; why not those before it is the reason. */
-static bool choose_first(struct lull_recorder *recorder, GError **error)
+static void refuse(struct lull_recorder *recorder, const char *name, const char *why)
 {
-    g_autoptr(GString) why = g_string_new(NULL);
-    for (uint32_t i = 0; lull_tracers[i]; i++) {
-        g_autofree char *missing = missing_of(recorder, lull_tracers[i]);
+    GString *refused = recorder->refused;
+    g_string_append_printf(refused, "%sno %s: %s", refused->len ? "; " : "", name, why);
+}
+
+/* The next that can be used; why not those before it is the reason. */
+static bool choose_next(struct lull_recorder *recorder, GError **error)
+{
+    const struct lull_tracer_kind *kind;
+    while ((kind = lull_tracers[recorder->n_tried])) {
+        recorder->n_tried++;
+        g_autofree char *missing = missing_of(recorder, kind);
         if (!missing) {
-            recorder->kind = lull_tracers[i];
-            recorder->reason = g_strdup(why->len ? why->str : "the best that this lull knows");
+            g_free(recorder->reason);
+            recorder->kind = kind;
+            recorder->reason = g_strdup(recorder->refused->len ? recorder->refused->str
+                                                               : "the best that this lull knows");
             return true;
         }
-        g_string_append_printf(why, "%sno %s: %s", why->len ? "; " : "", lull_tracers[i]->name,
-                               missing);
+        refuse(recorder, kind->name, missing);
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION, "nothing can record here: %s",
-                why->len ? why->str : "this lull was built without any tracer");
+                recorder->refused->len ? recorder->refused->str
+                                       : "this lull was built without any tracer");
     return false;
 }
 
@@ -102,6 +111,7 @@ struct lull_recorder *lull_recorder_new(const struct lull_record_question *quest
 {
     struct lull_recorder *recorder = g_new0(struct lull_recorder, 1);
     recorder->question = *question;
+    recorder->refused = g_string_new(NULL);
     recorder->guard.pipe = recorder->control.socket = -1;
     recorder->command = (struct lull_command){.pid = -1, .go = -1, .fate = -1};
     recorder->request = (struct lull_tracer_request){
@@ -114,7 +124,7 @@ struct lull_recorder *lull_recorder_new(const struct lull_record_question *quest
         .n_pids = question->n_pids,
     };
     if ((question->tracer ? choose_named(recorder, question->tracer, error)
-                          : choose_first(recorder, error)) &&
+                          : choose_next(recorder, error)) &&
         lull_invoker_init(&recorder->invoker, error)) {
         return recorder;
     }
@@ -146,9 +156,21 @@ static bool make_folder(struct lull_recorder *recorder, GError **error)
 static bool set_up_tracer(struct lull_recorder *recorder, GError **error)
 {
     recorder->request.epoch_offset_ns = measure_epoch_offset();
-    recorder->tracer = recorder->kind->set_up(&recorder->request, error);
-    if (!recorder->tracer) {
-        return false;
+    g_autoptr(GError) refusal = NULL;
+    while (!(recorder->tracer = recorder->kind->set_up(&recorder->request, &refusal))) {
+        if (recorder->question.tracer) {
+            g_propagate_error(error, g_steal_pointer(&refusal));
+            return false;
+        }
+        /* What cannot be known without trying, such as modules that the kernel does not load. */
+        refuse(recorder, recorder->kind->name, refusal->message);
+        g_clear_error(&refusal);
+        if (!choose_next(recorder, error)) {
+            return false;
+        }
+    }
+    if (recorder->question.chose) {
+        recorder->question.chose(recorder->question.user, recorder);
     }
     lull_guard_tell_tracer(&recorder->guard, recorder->tracer);
     return !recorder->request.is_filtered || recorder->command.pid < 0 ||
@@ -280,6 +302,7 @@ void lull_recorder_free(struct lull_recorder *recorder)
         g_free(recorder->folder.path);
         g_free(recorder->folder.part);
         g_free(recorder->reason);
+        g_string_free(recorder->refused, TRUE);
         g_free(recorder);
     }
 }

@@ -23,6 +23,8 @@ struct lull_record_question {
     bool is_snapshot;     /* a flight recorder: what comes last is kept in memory, and written on
                              request only (record/control.h, SIGUSR1) */
     int64_t if_slower_ns; /* for that: and when the command takes longer than this; 0: not then */
+    /* All is ready, by lull_recorder_tracer(). May be NULL. */
+    void (*chose)(void *user, const struct lull_recorder *recorder);
     /* A snapshot was written, of which lull_recorder_result() and lull_recorder_path() tell; or it
      * could not be, and recording goes on. May be NULL. */
     void (*wrote)(void *user, const struct lull_recorder *recorder);
@@ -31,7 +33,8 @@ struct lull_record_question {
 };
 
 /* Chooses the tracer; nothing is changed on the machine. NULL and an error that says what is
- * missing if there is none. */
+ * missing if there is none. If the question names none and this one cannot be set up, the next
+ * is taken when recording begins. */
 struct lull_recorder *lull_recorder_new(const struct lull_record_question *question,
                                         GError **error);
 void lull_recorder_free(struct lull_recorder *recorder);

@@ -14,6 +14,8 @@ struct lull_recorder {
     struct lull_recording recording;
     const struct lull_tracer_kind *kind;
     char *reason;
+    uint32_t n_tried; /* tracers that were judged */
+    GString *refused; /* why those before `kind` are not taken */
     struct lull_invoker invoker;
     struct lull_folder folder;
     struct lull_guard guard;

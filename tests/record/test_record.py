@@ -105,6 +105,10 @@ def test_refusals():
         tap.ok("sudo" in done.stderr or "mount" in done.stderr or "no tracefs" in done.stderr,
                "it says how to get them", done.stderr)
         tap.ok(recordings(folder) == [], "and leaves nothing", os.listdir(folder))
+        done = run([copy, "record", "--buffer", "1000G", "echo", "ran"], folder)
+        refusals = [f"no {name}: " in done.stderr for name in ("ftrace", "perf")]
+        tap.ok(done.returncode == 1 and all(refusals) and "ran" not in done.stdout and recordings(folder) == [],
+               "a tracer that cannot be set up makes place for the next, until none is left", done)
         done = run(["unshare", "--mount", "sh", "-c", 'for m in $(grep -E " (tracefs|debugfs) " /proc/mounts | cut -d" " -f2); '
                     'do umount -l "$m"; done; exec "$0" record --tracer ftrace echo ran', lull], folder)
         if "unshare: " in done.stderr:

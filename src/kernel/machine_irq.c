@@ -329,14 +329,18 @@ enum irq_context irq_context_of(bool is_told, int64_t flags)
                                                : IRQ_NONE;
 }
 
+bool irq_is_sleep(const struct lull_model *model, const struct task *task)
+{
+    return task->syscall != LULL_NONE &&
+           g_str_has_suffix(model->labels.items[task->syscall], "nanosleep");
+}
+
 /* What an interrupt that is not recorded is about is not known; but it can end a sleep only if it
  * is the timer's. */
 static void classify_unseen(const struct lull_model *model, const struct task *task,
                             enum irq_context context, struct lull_wakeup *wakeup)
 {
-    bool sleeps = task->syscall != LULL_NONE &&
-                  g_str_has_suffix(model->labels.items[task->syscall], "nanosleep");
-    wakeup->cause = sleeps ? LULL_CAUSE_TIMER : LULL_CAUSE_IRQ;
+    wakeup->cause = irq_is_sleep(model, task) ? LULL_CAUSE_TIMER : LULL_CAUSE_IRQ;
     wakeup->label = model->fixed_labels[context == IRQ_HARD ? LABEL_HARD : LABEL_SOFT].label;
 }
 

@@ -213,6 +213,9 @@ static void enter(struct lull_model *model, uint32_t number, int32_t c, int64_t 
         /* Its wake-up was not seen, or was seen before it had left the CPU. */
         if (task->early.time_ns != INT64_MIN)
             wakeup = task->early;
+        else if (irq_is_sleep(model, task))
+            wakeup.cause =
+                LULL_CAUSE_TIMER; /* or a signal's, but its sender would have been seen */
         wakeup.time_ns = MIN(wakeup.time_ns, t);
         why = &wakeup;
     } else if (task->is_new && task->parent != LULL_NONE) {

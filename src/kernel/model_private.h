@@ -367,6 +367,8 @@ bool irq_is_active(const struct cpu *cpu);
 enum irq_context { IRQ_NOT_TOLD, IRQ_NONE, IRQ_HARD, IRQ_SOFT };
 /* From the flags of ftrace and perf. */
 enum irq_context irq_context_of(bool is_told, int64_t flags);
+/* Whether the task is in a call whose end is a timer's, or a signal's. */
+bool irq_is_sleep(const struct lull_model *model, const struct task *task);
 /* The cause that a wake-up of the task on this CPU has. */
 void irq_classify(const struct lull_model *model, const struct machine *machine, struct cpu *cpu,
                   const struct task *task, enum irq_context context, struct lull_wakeup *wakeup);

@@ -35,7 +35,9 @@ static void tell_request(const struct lull_execgraph *eg, uint32_t index, GStrin
     if (request->sectors)
         g_string_append_printf(out, " of %u sectors at %" G_GUINT64_FORMAT, request->sectors,
                                request->sector);
-    if (request->issue_ns != INT64_MIN) {
+    if (request->complete_ns == INT64_MIN) {
+        g_string_append(out, ", whose end was not recorded");
+    } else if (request->issue_ns != INT64_MIN) {
         lull_duration_format(request->complete_ns - request->issue_ns, took);
         g_string_append_printf(out, ", %s in the device", took);
         if (request->insert_ns != INT64_MIN && request->issue_ns > request->insert_ns) {
@@ -46,7 +48,8 @@ static void tell_request(const struct lull_execgraph *eg, uint32_t index, GStrin
     if (request->submitter != LULL_NONE) {
         const struct lull_task *task = lull_model_task(eg->model, request->submitter);
         g_string_append_printf(out, ", submitted by %s/%d",
-                               lull_model_comm(eg->model, request->submitter, request->complete_ns),
+                               lull_model_comm(eg->model, request->submitter,
+                                               MAX(request->complete_ns, request->issue_ns)),
                                task->tid);
     }
     if (request->label != LULL_NONE)

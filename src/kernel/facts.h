@@ -14,7 +14,8 @@ struct lull_wakeup {
     /* cause NETWORK: numbers of the first and the last packet that its context received before; a
      * context receives several in a batch before any of them wakes someone. LULL_NONE: none */
     uint32_t first_packet, packet;
-    uint32_t request; /* cause DISK: index of the block request that completed, or LULL_NONE */
+    uint32_t request; /* cause DISK: index of the block request that completed, or of which that
+                          was not recorded (complete_ns is INT64_MIN), or LULL_NONE */
     uint32_t label;   /* name of the interrupt it happened in (lull_model_label), or LULL_NONE */
     uint8_t cause;    /* enum lull_cause */
 };

@@ -249,7 +249,7 @@ static uint32_t begin_request(struct lull_model *model, struct machine *machine,
     request->sectors = request->left = MAX(request->sectors, (uint32_t)ev->sectors);
     if (request->submitter == LULL_NONE && cpu->n_frames == 0 && cpu->task != LULL_NONE &&
         !model->tasks.items[cpu->task].is_idle)
-        request->submitter = cpu->task;
+        model->tasks.items[request->submitter = cpu->task].request = number;
     request->rwbs = rwbs_of(ev);
     bool is_remapped = request->mapped_dev != request->dev;
     if (lull_map_find(&machine->devices, request->dev) == LULL_MAP_NONE)

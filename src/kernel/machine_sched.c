@@ -10,6 +10,7 @@
  * preemption). */
 enum {
     PREV_STATE_MASK = 0xff,
+    PREV_STATE_UNINTERRUPTIBLE = 2,
     PREV_STATE_DEAD = 16 | 32, /* zombie and dead, swapped in kernel 4.14 */
     PREV_STATE_DEAD_OR_PARKED = 64,
 };
@@ -192,6 +193,7 @@ static uint32_t switch_out(struct lull_model *model, struct machine *machine, in
     enum lull_state next = state_after_switch(task, ev->prev_state);
     sched_change(model, number, t, next, c, NULL);
     task->chain = next == LULL_STATE_BLOCKED ? stacks_left(model, machine, number, ev) : LULL_NONE;
+    task->is_uninterruptible = (ev->prev_state & PREV_STATE_MASK) == PREV_STATE_UNINTERRUPTIBLE;
     if (task->waking.is_early && next == LULL_STATE_BLOCKED)
         task->waking.time_ns = t; /* what it waits from now on is the way back to a CPU */
     else
@@ -199,6 +201,21 @@ static uint32_t switch_out(struct lull_model *model, struct machine *machine, in
     if (next == LULL_STATE_NONE)
         sched_bury(model, machine, number);
     return number;
+}
+
+/* A wait ended and nothing is recorded of what ended it, as happens where a kernel hides what
+ * happens while its CPUs idle. What the task was about to wait for tells it all the same if there
+ * is but one such thing. */
+static void guess_wakeup(const struct lull_model *model, const struct task *task,
+                         struct lull_wakeup *wakeup)
+{
+    if (irq_is_sleep(model, task)) {
+        wakeup->cause = LULL_CAUSE_TIMER; /* or a signal's, but its sender would have been seen */
+    } else if (task->is_uninterruptible && task->request != LULL_NONE &&
+               model->requests.items[task->request].complete_ns == INT64_MIN) {
+        wakeup->cause = LULL_CAUSE_DISK;
+        wakeup->request = task->request;
+    }
 }
 
 /* The task is on the CPU from t on. */
@@ -213,9 +230,8 @@ static void enter(struct lull_model *model, uint32_t number, int32_t c, int64_t 
         /* Its wake-up was not seen, or was seen before it had left the CPU. */
         if (task->early.time_ns != INT64_MIN)
             wakeup = task->early;
-        else if (irq_is_sleep(model, task))
-            wakeup.cause =
-                LULL_CAUSE_TIMER; /* or a signal's, but its sender would have been seen */
+        else
+            guess_wakeup(model, task, &wakeup);
         wakeup.time_ns = MIN(wakeup.time_ns, t);
         why = &wakeup;
     } else if (task->is_new && task->parent != LULL_NONE) {
@@ -225,6 +241,7 @@ static void enter(struct lull_model *model, uint32_t number, int32_t c, int64_t 
         why = &wakeup;
     }
     task->is_new = false;
+    task->request = LULL_NONE;
     task->early.time_ns = INT64_MIN;
     sched_change(model, number, t, LULL_STATE_RUNNING, c, why);
 }

@@ -196,6 +196,7 @@ uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32
                                      .table = LULL_NONE,
                                      .parent = LULL_NONE,
                                      .chain = LULL_NONE,
+                                     .request = LULL_NONE,
                                      .prio = LULL_NO_PRIO,
                                      .waking = {INT64_MIN, LULL_NONE, false, false},
                                      .cpu = -1,

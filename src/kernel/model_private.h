@@ -207,6 +207,7 @@ struct task {
     bool is_new;   /* forked, not yet woken */
     bool is_exiting;
     bool is_idle;
+    bool is_uninterruptible; /* it is blocked so that no signal can end it */
     bool is_partial;    /* it has left a CPU without being seen to: where it is now is not known */
     bool is_compat;     /* its system calls are of 32 bits, though their events do not say so */
     struct {            /* its last call, until it begins another */
@@ -214,11 +215,12 @@ struct task {
         uint32_t label; /* its name, or LULL_NONE */
         int32_t number; /* -1: not told */
     } ended;
-    uint32_t call;   /* the system call it is in, LULL_NONE: none */
-    uint32_t table;  /* its descriptors, LULL_NONE: not looked for yet */
-    uint32_t parent; /* who forked it */
-    int32_t prio;    /* or LULL_NO_PRIO */
-    uint32_t chain;  /* of calls by which it became blocked, or LULL_NONE */
+    uint32_t call;    /* the system call it is in, LULL_NONE: none */
+    uint32_t table;   /* its descriptors, LULL_NONE: not looked for yet */
+    uint32_t parent;  /* who forked it */
+    int32_t prio;     /* or LULL_NO_PRIO */
+    uint32_t chain;   /* of calls by which it became blocked, or LULL_NONE */
+    uint32_t request; /* to a disk, the last it made since it is on the CPU, or LULL_NONE */
     struct waking waking;
     struct lull_wakeup early; /* waking seen while it still ran; time_ns INT64_MIN: none */
 };

@@ -10,24 +10,17 @@
 
 /* ---- time ---- */
 
-static void make_map(const struct perf_file *file, int64_t delta_ns,
-                     const struct lull_clock_transform *transform, struct lull_clock_map *map)
+/* From the file's times to those of the wall. */
+static int64_t offset_ns(const struct perf_file *file)
 {
     const struct perf_machine *machine = &file->machine;
-    int64_t offset = machine->has_clock ? (int64_t)(machine->wall_ns - machine->clock_ns) : 0;
-    int64_t second = 1000000000, s = offset / second, rest = offset % second;
-    if (rest < 0) {
-        rest += second;
-        s--;
-    }
-    lull_clock_map_init(map, 1000000000, s, (uint64_t)rest, delta_ns, transform);
+    return machine->has_clock ? (int64_t)(machine->wall_ns - machine->clock_ns) : 0;
 }
 
 int64_t lull_perf_own_time(const struct perf_file *file, uint64_t time)
 {
-    static const struct lull_clock_transform identity;
     struct lull_clock_map map;
-    make_map(file, 0, &identity, &map);
+    lull_format_map_init(&map, offset_ns(file), NULL);
     return lull_clock_map_own(&map, time);
 }
 
@@ -46,7 +39,7 @@ static const struct perf_extent *extent_at(const struct lull_perf_stream *s, uin
 
 static void finish(struct lull_perf_stream *s)
 {
-    s->is_done = true;
+    s->base.is_done = true;
     if (s->is_open)
         s->bytes->ops->close(s->bytes);
     s->is_open = false;
@@ -87,10 +80,10 @@ static bool read_extent(struct lull_perf_stream *s, uint32_t index)
     }
     if (!s->is_open || !perf_bytes_read(s->bytes, extent->offset, s->window, size)) {
         int64_t t = lull_perf_own_time(s->file, s->head.time);
-        lull_report_problem(s->report, "%s: byte %" G_GUINT64_FORMAT ": CPU %d: %s", s->file->path,
-                            extent->offset, s->base.cpu,
+        lull_report_problem(s->base.report, "%s: byte %" G_GUINT64_FORMAT ": CPU %d: %s",
+                            s->file->path, extent->offset, s->base.stream.cpu,
                             why != NULL ? why : "the file has become shorter");
-        s->report->lost(s->report->user, s->cpu->number, t, t, 0, 1);
+        s->base.report->lost(s->base.report->user, s->cpu->number, t, t, 0, 1);
         return false;
     }
     s->window_begin = extent->offset;
@@ -218,12 +211,12 @@ static inline __attribute__((always_inline)) bool next_record(struct lull_perf_s
 static inline __attribute__((always_inline)) bool next_within(struct lull_perf_stream *s, bool be,
                                                               int64_t *t)
 {
-    while (!s->is_done && next_record(s, be)) {
-        *t = lull_clock_map_joined(&s->map, time_of(s));
-        if (G_UNLIKELY(*t >= s->end_ns))
+    while (!s->base.is_done && next_record(s, be)) {
+        *t = lull_clock_map_joined(&s->base.map, time_of(s));
+        if (G_UNLIKELY(*t >= s->base.end_ns))
             break;
-        if (G_LIKELY(*t >= s->begin_ns)) {
-            s->format = s->file->slots->pdata[s->head.slot];
+        if (G_LIKELY(*t >= s->base.begin_ns)) {
+            s->base.format = s->file->slots->pdata[s->head.slot];
             return true;
         }
     }
@@ -244,7 +237,7 @@ static void swap_callchain(struct lull_perf_stream *s)
     chain->data = (const char *)s->swapped->data;
 }
 
-/* Fills s->sample and s->format_record from s->record, which has been found whole. */
+/* Fills s->sample and s->base.record from s->record, which has been found whole. */
 static void parse(struct lull_perf_stream *s)
 {
     const struct perf_file *file = s->file;
@@ -259,7 +252,7 @@ static void parse(struct lull_perf_stream *s)
         perf_trailer_parse(file, s->head.attr, s->record, s->size, sample);
         perf_own_parse(file, s->head.slot, s->record, s->size - behind, sample);
     }
-    s->format_record = (struct lull_format_record){
+    s->base.record = (struct lull_format_record){
         .data = sample->raw_data, .size = sample->raw_size, .aside = sample};
 }
 
@@ -273,22 +266,15 @@ static struct lull_perf_stream *stream_of(struct lull_source_stream *base)
 static void stream_start(struct lull_source_stream *base, const struct lull_source_window *window)
 {
     struct lull_perf_stream *s = stream_of(base);
-    make_map(s->file, window->delta_ns, &window->transform, &s->map);
-    if (window->in_doubles)
-        lull_clock_map_use_doubles(&s->map);
-    s->begin_ns = window->begin_ns;
-    s->end_ns = window->end_ns;
+    lull_format_stream_start(&s->base, offset_ns(s->file), s->cpu->extents->len == 0, window);
     s->extent = 0;
     s->pos = s->end = s->limit = 0;
     s->n_waited = s->next_waiting = 0;
     g_byte_array_set_size(s->waiting, 0);
     g_array_set_size(s->order, 0);
-    base->has_event = false;
-    s->is_done = s->cpu->extents->len == 0 || s->begin_ns >= s->end_ns;
-    base->bound_ns = s->is_done ? INT64_MAX : s->begin_ns;
-    while (s->begin_ns != INT64_MIN && !s->is_done && !s->cpu->is_state &&
+    while (s->base.begin_ns != INT64_MIN && !s->base.is_done && !s->cpu->is_state &&
            s->extent < s->cpu->extents->len &&
-           lull_clock_map_joined(&s->map, extent_at(s, s->extent)->last) < s->begin_ns)
+           lull_clock_map_joined(&s->base.map, extent_at(s, s->extent)->last) < s->base.begin_ns)
         s->extent++;
 }
 
@@ -299,23 +285,20 @@ static bool stream_next(struct lull_source_stream *base)
     do {
         if (!next_within(s, s->file->is_big_endian, &base->event.time_ns))
             return false;
-    } while (s->format->subscription < 0);
+    } while (s->base.format->subscription < 0);
     parse(s);
-    base->event.event_class = &s->format->event_class;
-    base->event.subscription = (uint32_t)s->format->subscription;
-    lull_format_load(s->format, &s->format_record, s->fields);
-    base->has_event = true;
+    lull_format_stream_hand_out(&s->base);
     return true;
 }
 
 static void stream_count(struct lull_source_stream *base, uint64_t *counts)
 {
     struct lull_perf_stream *s = stream_of(base);
-    bool has_limits = s->begin_ns != INT64_MIN || s->end_ns != INT64_MAX;
+    bool has_limits = s->base.begin_ns != INT64_MIN || s->base.end_ns != INT64_MAX;
     int64_t t;
-    if (has_limits || s->is_done || s->extent > 0) {
+    if (has_limits || s->base.is_done || s->extent > 0) {
         while (next_within(s, s->file->is_big_endian, &t))
-            counts[s->format->event_class.index]++;
+            counts[s->base.format->event_class.index]++;
         return;
     }
     for (uint32_t slot = 0; slot < s->cpu->n_totals; slot++)
@@ -331,46 +314,26 @@ static void stream_sum(struct lull_source_stream *base, uint64_t *counts,
     struct lull_perf_stream *s = stream_of(base);
     int64_t t;
     while (next_within(s, s->file->is_big_endian, &t)) {
-        counts[s->format->event_class.index]++;
+        counts[s->base.format->event_class.index]++;
         parse(s);
-        lull_format_sum(s->format, &s->format_record, tally);
+        lull_format_sum(s->base.format, &s->base.record, tally);
     }
-}
-
-static void stream_set_report(struct lull_source_stream *base, const struct lull_report *report)
-{
-    struct lull_perf_stream *s = stream_of(base);
-    s->report = report != NULL ? report : s->file->report;
 }
 
 static uint64_t stream_progress(const struct lull_source_stream *base)
 {
     const struct lull_perf_stream *s = (const struct lull_perf_stream *)base;
-    uint32_t n = s->cpu->extents->len;
-    return n == 0 || s->is_done
-               ? base->size_bytes
-               : (uint64_t)((double)base->size_bytes * (double)s->extent / (double)n);
+    return lull_format_stream_progress(&s->base, s->extent, s->cpu->extents->len);
 }
 
 static bool stream_visit(const struct lull_source_stream *base, const struct lull_visitor *visitor,
                          void *user, GError **error)
 {
     const struct lull_perf_stream *s = (const struct lull_perf_stream *)base;
-    if (lull_format_visit(s->format, &s->format_record, visitor, user, error))
+    if (lull_format_visit(s->base.format, &s->base.record, visitor, user, error))
         return true;
     g_prefix_error(error, "%s: CPU %d: ", s->file->path, base->cpu);
     return false;
-}
-
-static bool stream_visit_packet(const struct lull_source_stream *base,
-                                const struct lull_visitor *visitor, void *user, GError **error)
-{
-    const struct lull_visit_int cpu = {
-        .bits = (uint64_t)(int64_t)base->cpu, .base = 10, .size_bits = 32, .is_signed = true};
-    visitor->begin(user, "packet", LULL_VISIT_SCOPE);
-    visitor->integer(user, "cpu_id", &cpu);
-    visitor->end(user, LULL_VISIT_SCOPE);
-    return true;
 }
 
 static bool stream_cycles(const struct lull_source_stream *base, uint64_t *cycles)
@@ -379,56 +342,36 @@ static bool stream_cycles(const struct lull_source_stream *base, uint64_t *cycle
     return true;
 }
 
-static struct lull_layout *stream_layout(const struct lull_source_stream *base, uint32_t flags)
-{
-    return lull_format_layout(((const struct lull_perf_stream *)base)->format);
-}
-
-static void stream_bytes(const struct lull_source_stream *base, struct lull_event_bytes *bytes)
-{
-    const struct lull_perf_stream *s = (const struct lull_perf_stream *)base;
-    *bytes = (struct lull_event_bytes){.data = s->format_record.data,
-                                       .end = UINT64_C(8) * s->format_record.size};
-}
-
-static const struct lull_format_record *stream_record(const struct lull_source_stream *base)
-{
-    return &((const struct lull_perf_stream *)base)->format_record;
-}
-
 static const struct lull_source_stream_ops stream_ops = {
     .start = stream_start,
     .next = stream_next,
     .count = stream_count,
     .sum = stream_sum,
-    .set_report = stream_set_report,
+    .set_report = lull_format_stream_set_report,
     .progress = stream_progress,
     .visit = stream_visit,
-    .visit_packet = stream_visit_packet,
+    .visit_packet = lull_format_stream_visit_packet,
     .cycles = stream_cycles,
-    .layout = stream_layout,
-    .bytes = stream_bytes,
-    .record = stream_record,
+    .layout = lull_format_stream_layout,
+    .bytes = lull_format_stream_bytes,
+    .record = lull_format_stream_record,
 };
 
 struct lull_perf_stream *lull_perf_stream_new(const struct perf_file *file,
                                               const struct perf_cpu *cpu)
 {
     struct lull_perf_stream *s = g_new0(struct lull_perf_stream, 1);
-    s->base.ops = &stream_ops;
-    s->base.event.impl = &s->base;
-    s->base.event.cpu = s->base.cpu = cpu->cpu;
-    s->base.class_id = cpu->is_state;
-    s->base.instance = (uint64_t)(int64_t)cpu->cpu;
-    s->base.size_bytes = cpu->n_bytes;
-    s->base.begin_ns = INT64_MAX;
-    s->base.end_ns = INT64_MIN;
+    lull_format_stream_init(&s->base, &stream_ops, cpu->cpu, cpu->n_bytes, file->report);
+    s->base.may_lack_cpu = true;
+    s->base.stream.class_id = cpu->is_state;
+    s->base.stream.begin_ns = INT64_MAX;
+    s->base.stream.end_ns = INT64_MIN;
     s->file = file;
     s->cpu = cpu;
-    s->report = file->report;
     if (cpu->n_events > 0 && file->start <= file->end) {
-        s->base.begin_ns = lull_perf_own_time(file, cpu->is_state ? file->start : cpu->first);
-        s->base.end_ns = lull_perf_own_time(file, cpu->is_state ? file->start : cpu->last);
+        s->base.stream.begin_ns =
+            lull_perf_own_time(file, cpu->is_state ? file->start : cpu->first);
+        s->base.stream.end_ns = lull_perf_own_time(file, cpu->is_state ? file->start : cpu->last);
     }
     s->bytes = file->records->ops->share(file->records);
     s->waiting = g_byte_array_new();
@@ -445,6 +388,6 @@ void lull_perf_stream_free(struct lull_perf_stream *s)
     g_array_unref(s->order);
     g_byte_array_unref(s->swapped);
     g_free(s->window);
-    g_free(s->fields);
+    g_free(s->base.fields);
     g_free(s);
 }

@@ -2,16 +2,13 @@
 #ifndef LULL_SOURCE_PERF_STREAM_H
 #define LULL_SOURCE_PERF_STREAM_H
 
+#include "source/format_source.h"
 #include "source/perf.h"
 
 struct lull_perf_stream {
-    struct lull_source_stream base;
+    struct lull_format_stream base;
     const struct perf_file *file;
     const struct perf_cpu *cpu;
-    const struct lull_report *report;
-    struct lull_clock_map map;
-    int64_t begin_ns, end_ns;
-    bool is_done;
     /* The bytes of the file that are read. */
     struct lull_bytes *bytes;
     bool is_open;
@@ -26,15 +23,12 @@ struct lull_perf_stream {
     GArray *order;       /* struct perf_waiting */
     uint32_t next_waiting;
     uint64_t n_waited, limit;
-    /* The event. */
+    /* The event as it lies in the file; what it says is in `base`. */
     const uint8_t *record;
     uint32_t size;
     struct perf_head head;
-    const struct lull_format *format;
     struct perf_sample sample;
-    struct lull_format_record format_record;
     GByteArray *swapped; /* its call chain in this machine's byte order */
-    uint8_t *fields;
 };
 
 struct perf_waiting {

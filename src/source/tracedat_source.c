@@ -11,9 +11,8 @@
 #define MAX_TOLD 20u
 
 struct dat_source {
-    struct lull_source base;
+    struct lull_format_source base;
     struct lull_tracedat *file;
-    GPtrArray *streams; /* struct lull_tracedat_stream */
     GPtrArray *texts;
     GPtrArray *environment; /* key, value, … */
     uint32_t fields_size;
@@ -24,7 +23,7 @@ struct dat_source {
 static void source_free(struct lull_source *base)
 {
     struct dat_source *source = (struct dat_source *)base;
-    g_ptr_array_unref(source->streams);
+    g_ptr_array_unref(source->base.streams);
     g_ptr_array_unref(source->texts);
     g_ptr_array_unref(source->environment);
     lull_tracedat_free(source->file);
@@ -32,52 +31,13 @@ static void source_free(struct lull_source *base)
     g_free(source);
 }
 
-static void source_subscribe(struct lull_source *base,
-                             const struct lull_subscription *subscriptions, const int32_t *of_class,
-                             uint32_t max_fields_size, const struct lull_fields *const *extra,
-                             uint32_t max_extra_size)
-{
-    struct dat_source *source = (struct dat_source *)base;
-    uint32_t size = max_fields_size + max_extra_size;
-    lull_formats_subscribe(source->file->formats, subscriptions, of_class, max_fields_size, extra);
-    for (guint i = 0; i < source->streams->len; i++) {
-        struct lull_tracedat_stream *stream = source->streams->pdata[i];
-        g_free(stream->fields);
-        stream->fields = g_malloc0(MAX(size, 8));
-        stream->base.event.fields = stream->fields;
-    }
-}
-
-static const struct lull_format *format_at(const struct lull_source *base, uint32_t class_index)
-{
-    return ((const struct dat_source *)base)->file->formats->all->pdata[class_index];
-}
-
-static void source_each_field(const struct lull_source *base, uint32_t class_index,
-                              void (*visit)(void *user, const struct lull_field_info *field),
-                              void *user)
-{
-    lull_format_each_field(format_at(base, class_index), visit, user);
-}
-
-static bool source_describe(const struct lull_source *base, uint32_t class_index, const char *path,
-                            struct lull_field_type *type)
-{
-    return lull_format_describe(format_at(base, class_index), path, type);
-}
-
-static const struct lull_formats *source_formats(const struct lull_source *base)
-{
-    return ((const struct dat_source *)base)->file->formats;
-}
-
 /* Formats are those of all events that the kernel has, recorded or not. */
 static void source_find_used(const struct lull_source *base, bool *used)
 {
     const struct dat_source *source = (const struct dat_source *)base;
-    lull_tracedat_survey_each(source->streams, lull_tracedat_survey_count);
-    for (guint i = 0; i < source->streams->len; i++) {
-        const struct lull_tracedat_stream *stream = source->streams->pdata[i];
+    lull_tracedat_survey_each(source->base.streams, lull_tracedat_survey_count);
+    for (guint i = 0; i < source->base.streams->len; i++) {
+        const struct lull_tracedat_stream *stream = source->base.streams->pdata[i];
         for (guint k = 0; k < stream->counts->len; k++)
             used[g_array_index(stream->counts, struct lull_tracedat_count, k).class_index] = true;
     }
@@ -85,11 +45,11 @@ static void source_find_used(const struct lull_source *base, bool *used)
 
 static const struct lull_source_ops source_ops = {
     .free = source_free,
-    .subscribe = source_subscribe,
-    .each_field = source_each_field,
-    .describe = source_describe,
+    .subscribe = lull_format_source_subscribe,
+    .each_field = lull_format_source_each_field,
+    .describe = lull_format_source_describe,
     .find_used = source_find_used,
-    .formats = source_formats,
+    .formats = lull_format_source_formats,
 };
 
 /* ---- description ---- */
@@ -130,11 +90,11 @@ static void describe_system(struct dat_source *source)
     g_auto(GStrv) words = g_strsplit(uname, " ", 4);
     if (g_strv_length(words) < 3 || *words[1] == '\0')
         return;
-    source->base.hostname = keep(source, g_strdup(words[1]));
-    source->base.info.kernel = keep(source, g_strdup(words[2]));
+    source->base.source.hostname = keep(source, g_strdup(words[1]));
+    source->base.source.info.kernel = keep(source, g_strdup(words[2]));
     add_environment(source, "sysname", keep(source, g_strdup(words[0])));
-    add_environment(source, "hostname", source->base.hostname);
-    add_environment(source, "kernel_release", source->base.info.kernel);
+    add_environment(source, "hostname", source->base.source.hostname);
+    add_environment(source, "kernel_release", source->base.source.info.kernel);
     if (words[3] != NULL)
         add_environment(source, "architecture", keep(source, g_strdup(strrchr(uname, ' ') + 1)));
 }
@@ -146,7 +106,7 @@ static void describe_guests(struct dat_source *source)
     const struct lull_tracedat *file = source->file;
     bool is_shifted = file->peer_id != 0 && file->n_shifts > 0;
     if (is_shifted || file->guests->len > 0)
-        source->base.joined_clock =
+        source->base.source.joined_clock =
             keep(source,
                  g_strdup_printf("trace-cmd %016" PRIx64, is_shifted ? file->peer_id : file->id));
     if (is_shifted)
@@ -172,7 +132,7 @@ static void describe_guests(struct dat_source *source)
 static void describe(struct dat_source *source)
 {
     const struct lull_tracedat *file = source->file;
-    struct lull_trace *info = &source->base.info;
+    struct lull_trace *info = &source->base.source.info;
     describe_system(source);
     if (info->kernel == NULL)
         info->kernel = "";
@@ -194,7 +154,7 @@ static void describe(struct dat_source *source)
     add_environment(source, "clock", info->clock_name);
     describe_guests(source);
     g_ptr_array_add(source->environment, NULL);
-    source->base.environment = (const char *const *)source->environment->pdata;
+    source->base.source.environment = (const char *const *)source->environment->pdata;
 }
 
 /* ---- opening ---- */
@@ -246,24 +206,24 @@ static void add_stream(struct dat_source *source, const struct lull_tracedat_buf
     if (cpu->size == 0 || cpu->is_left_out)
         return;
     struct lull_tracedat_stream *stream =
-        lull_tracedat_stream_new(source->file, buffer, cpu, source->streams->len);
-    stream->base.class_id = number;
-    g_ptr_array_add(source->streams, stream);
+        lull_tracedat_stream_new(source->file, buffer, cpu, source->base.streams->len);
+    stream->base.stream.class_id = number;
+    g_ptr_array_add(source->base.streams, stream);
 }
 
 static void survey_streams(struct dat_source *source)
 {
-    struct lull_trace *info = &source->base.info;
-    lull_tracedat_survey_each(source->streams, lull_tracedat_survey);
-    for (guint i = 0; i < source->streams->len; i++) {
-        struct lull_tracedat_stream *stream = source->streams->pdata[i];
+    struct lull_trace *info = &source->base.source.info;
+    lull_tracedat_survey_each(source->base.streams, lull_tracedat_survey);
+    for (guint i = 0; i < source->base.streams->len; i++) {
+        struct lull_tracedat_stream *stream = source->base.streams->pdata[i];
         const struct lull_tracedat_buffer *buffer =
-            source->file->buffers->pdata[stream->base.class_id];
+            source->file->buffers->pdata[stream->base.stream.class_id];
         lull_tracedat_survey_tell(stream, buffer->name);
         info->packet_count += lull_tracedat_pages_count(stream->pages);
-        info->size_bytes += stream->base.size_bytes;
-        info->begin_ns = MIN(info->begin_ns, stream->base.begin_ns);
-        info->end_ns = MAX(info->end_ns, stream->base.end_ns);
+        info->size_bytes += stream->base.stream.size_bytes;
+        info->begin_ns = MIN(info->begin_ns, stream->base.stream.begin_ns);
+        info->end_ns = MAX(info->end_ns, stream->base.stream.end_ns);
     }
 }
 
@@ -273,7 +233,7 @@ static void add_streams(struct dat_source *source)
     const struct lull_tracedat_buffer *first = NULL;
     for (guint i = 0; i < file->buffers->len; i++) {
         const struct lull_tracedat_buffer *buffer = file->buffers->pdata[i];
-        guint before = source->streams->len;
+        guint before = source->base.streams->len;
         if (!lull_tracedat_is_readable(buffer)) {
             lull_report_problem(file->report,
                                 "%s: buffer '%s' has pages of %u bytes, which cannot be; it is "
@@ -284,7 +244,7 @@ static void add_streams(struct dat_source *source)
         for (guint k = 0; k < buffer->cpus->len; k++)
             add_stream(source, buffer, i,
                        &g_array_index(buffer->cpus, struct lull_tracedat_cpu, k));
-        if (source->streams->len == before)
+        if (source->base.streams->len == before)
             continue;
         if (first != NULL && strcmp(first->clock, buffer->clock) != 0)
             lull_report_problem(file->report,
@@ -307,22 +267,17 @@ struct lull_source *lull_tracedat_source_open(struct lull_place *place,
     if (file == NULL)
         return NULL;
     struct dat_source *source = g_new0(struct dat_source, 1);
-    source->base.ops = &source_ops;
-    source->base.info.path = g_steal_pointer(&path);
-    source->base.info.below = "";
+    lull_format_source_init(&source->base, &source_ops, g_steal_pointer(&path), file->formats,
+                            free_stream);
     source->file = file;
     source->texts = g_ptr_array_new_with_free_func(g_free);
     source->environment = g_ptr_array_new();
-    source->streams = g_ptr_array_new_with_free_func(free_stream);
-    lull_formats_finish(file->formats, &source->base);
+    lull_formats_finish(file->formats, &source->base.source);
     describe(source);
-    source->base.task_names = file->cmdlines;
+    source->base.source.task_names = file->cmdlines;
     leave_out_overlaps(source);
     add_streams(source);
     survey_streams(source);
-    source->base.classes = file->formats->classes;
-    source->base.n_classes = file->formats->all->len;
-    source->base.streams = (struct lull_source_stream **)source->streams->pdata;
-    source->base.n_streams = source->base.info.stream_count = source->streams->len;
-    return &source->base;
+    lull_format_source_finish(&source->base);
+    return &source->base.source;
 }

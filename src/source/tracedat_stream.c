@@ -30,18 +30,7 @@ int64_t lull_tracedat_stream_own_time(const struct lull_tracedat_stream *s, uint
 
 static int64_t joined_time(const struct lull_tracedat_stream *s, uint64_t clock)
 {
-    return lull_clock_map_joined(&s->map, clock_ns(s, clock));
-}
-
-static void make_map(const struct lull_tracedat *file, int64_t delta_ns,
-                     const struct lull_clock_transform *transform, struct lull_clock_map *map)
-{
-    int64_t second = 1000000000, s = file->offset_ns / second, rest = file->offset_ns % second;
-    if (rest < 0) {
-        rest += second;
-        s--;
-    }
-    lull_clock_map_init(map, 1000000000, s, (uint64_t)rest, delta_ns, transform);
+    return lull_clock_map_joined(&s->base.map, clock_ns(s, clock));
 }
 
 /* ---- pages ---- */
@@ -53,12 +42,12 @@ static void damaged(struct lull_tracedat_stream *s, uint64_t page, uint64_t byte
         return;
     s->told[page / 8] |= (uint8_t)(1u << page % 8);
     int64_t t = lull_tracedat_stream_own_time(s, s->clock);
-    lull_report_problem(s->report,
+    lull_report_problem(s->base.report,
                         "%s: byte %" G_GUINT64_FORMAT ": page %" G_GUINT64_FORMAT
                         " of CPU %d, byte %" G_GUINT64_FORMAT ": %s",
-                        s->file->path, lull_tracedat_pages_where(s->pages, page), page, s->base.cpu,
-                        byte, why);
-    s->report->lost(s->report->user, s->number, t, t, 0, 1);
+                        s->file->path, lull_tracedat_pages_where(s->pages, page), page,
+                        s->base.stream.cpu, byte, why);
+    s->base.report->lost(s->base.report->user, s->number, t, t, 0, 1);
 }
 
 /* What the head of a page says was lost before it; a number only if there was room for it. */
@@ -115,8 +104,8 @@ static uint64_t absolute(uint64_t stamp, uint64_t before)
     return stamp < before ? stamp + (UINT64_C(1) << STAMP_BITS) : stamp;
 }
 
-/* Goes to the next record of the page, which is made s->record. False at its end, also where it is
- * damaged: then *why is set. */
+/* Goes to the next record of the page, which is made s->base.record. False at its end, also where
+ * it is damaged: then *why is set. */
 static inline __attribute__((always_inline)) bool next_record(struct lull_tracedat_stream *s,
                                                               bool be, const char **why)
 {
@@ -154,8 +143,8 @@ static inline __attribute__((always_inline)) bool next_record(struct lull_traced
             break;
         s->clock += delta;
         s->pos += 4 + MIN((length + 3) & ~3u, room);
-        s->record.data = p;
-        s->record.size = length;
+        s->base.record.data = p;
+        s->base.record.size = length;
         return true;
     }
     if (s->pos != s->end)
@@ -163,26 +152,26 @@ static inline __attribute__((always_inline)) bool next_record(struct lull_traced
     return false;
 }
 
-/* The class of s->record, or NULL if it has none. */
+/* The class of s->base.record, or NULL if it has none. */
 static inline const struct lull_format *find_format(struct lull_tracedat_stream *s, bool be,
                                                     const char **why)
 {
     const struct lull_formats *formats = s->file->formats;
     const struct lull_format *format = NULL;
-    if (G_LIKELY(s->record.size >= formats->id_offset &&
-                 s->record.size - formats->id_offset >= 2)) {
-        uint16_t id = lull_load_u16(s->record.data + formats->id_offset, be);
+    if (G_LIKELY(s->base.record.size >= formats->id_offset &&
+                 s->base.record.size - formats->id_offset >= 2)) {
+        uint16_t id = lull_load_u16(s->base.record.data + formats->id_offset, be);
         format = lull_formats_find(formats, id);
-        if (G_LIKELY(format != NULL && s->record.size >= format->least_size))
+        if (G_LIKELY(format != NULL && s->base.record.size >= format->least_size))
             return format;
         if (format == NULL && s->is_quiet)
             s->has_untold = true;
         else if (format == NULL && !s->has_told_unknown)
-            lull_report_problem(s->report,
+            lull_report_problem(s->base.report,
                                 "%s: byte %" G_GUINT64_FORMAT ": CPU %d: an event has the number "
                                 "%u, which no format describes; such events are left out",
                                 s->file->path, lull_tracedat_pages_where(s->pages, s->page - 1),
-                                s->base.cpu, id);
+                                s->base.stream.cpu, id);
         s->has_told_unknown |= format == NULL && !s->is_quiet;
         if (format == NULL)
             return NULL;
@@ -191,15 +180,16 @@ static inline const struct lull_format *find_format(struct lull_tracedat_stream 
     return NULL;
 }
 
-/* The next event, whatever its class; it is made s->format and s->record. False at the end. */
+/* The next event, whatever its class; it is made s->base.format and s->base.record. False at the
+ * end. */
 static inline __attribute__((always_inline)) bool next_event(struct lull_tracedat_stream *s,
                                                              bool be)
 {
     for (;;) {
         const char *why = NULL;
         if (next_record(s, be, &why)) {
-            s->format = find_format(s, be, &why);
-            if (G_LIKELY(s->format != NULL))
+            s->base.format = find_format(s, be, &why);
+            if (G_LIKELY(s->base.format != NULL))
                 return true;
         } else if (why == NULL) {
             if (s->page >= lull_tracedat_pages_count(s->pages))
@@ -219,11 +209,11 @@ static inline int64_t event_time(struct lull_tracedat_stream *s)
     int64_t t = joined_time(s, s->clock);
     if (G_UNLIKELY(t < s->last_ns)) {
         if (!s->has_told_order)
-            lull_report_problem(s->report,
+            lull_report_problem(s->base.report,
                                 "%s: byte %" G_GUINT64_FORMAT ": CPU %d: an event is earlier than "
                                 "the one before it; such events get the time of the one before",
                                 s->file->path, lull_tracedat_pages_where(s->pages, s->page - 1),
-                                s->base.cpu);
+                                s->base.stream.cpu);
         s->has_told_order = true;
         t = s->last_ns;
     }
@@ -233,7 +223,7 @@ static inline int64_t event_time(struct lull_tracedat_stream *s)
 
 static void finish(struct lull_tracedat_stream *s)
 {
-    s->is_done = true;
+    s->base.is_done = true;
     lull_tracedat_pages_close(s->pages);
 }
 
@@ -241,11 +231,11 @@ static void finish(struct lull_tracedat_stream *s)
 static inline __attribute__((always_inline)) bool next_within(struct lull_tracedat_stream *s,
                                                               bool be, int64_t *t)
 {
-    while (!s->is_done && next_event(s, be)) {
+    while (!s->base.is_done && next_event(s, be)) {
         *t = event_time(s);
-        if (G_UNLIKELY(*t >= s->end_ns))
+        if (G_UNLIKELY(*t >= s->base.end_ns))
             break;
-        if (G_LIKELY(*t >= s->begin_ns))
+        if (G_LIKELY(*t >= s->base.begin_ns))
             return true;
     }
     finish(s);
@@ -280,21 +270,15 @@ static uint64_t find_page(struct lull_tracedat_stream *s, int64_t time_ns)
 static void stream_start(struct lull_source_stream *base, const struct lull_source_window *window)
 {
     struct lull_tracedat_stream *s = stream_of(base);
-    make_map(s->file, window->delta_ns, &window->transform, &s->map);
-    if (window->in_doubles)
-        lull_clock_map_use_doubles(&s->map);
-    s->begin_ns = window->begin_ns;
-    s->end_ns = window->end_ns;
+    lull_format_stream_start(&s->base, s->file->offset_ns, lull_tracedat_pages_count(s->pages) == 0,
+                             window);
     s->last_ns = INT64_MIN;
     s->pos = s->end = 0;
     s->clock = 0;
-    base->has_event = false;
-    s->is_done = lull_tracedat_pages_count(s->pages) == 0 || s->begin_ns >= s->end_ns;
-    base->bound_ns = s->is_done ? INT64_MAX : s->begin_ns;
-    if (s->is_done)
+    if (s->base.is_done)
         return;
-    s->is_at_start = s->begin_ns == INT64_MIN;
-    s->page = s->is_at_start ? 0 : find_page(s, s->begin_ns);
+    s->is_at_start = s->base.begin_ns == INT64_MIN;
+    s->page = s->is_at_start ? 0 : find_page(s, s->base.begin_ns);
 }
 
 static bool stream_next(struct lull_source_stream *base)
@@ -306,11 +290,8 @@ static bool stream_next(struct lull_source_stream *base)
     do {
         if (!next_within(s, be, &base->event.time_ns))
             return false;
-    } while (s->format->subscription < 0);
-    base->event.event_class = &s->format->event_class;
-    base->event.subscription = (uint32_t)s->format->subscription;
-    lull_format_load(s->format, &s->record, s->fields);
-    base->has_event = true;
+    } while (s->base.format->subscription < 0);
+    lull_format_stream_hand_out(&s->base);
     return true;
 }
 
@@ -320,10 +301,10 @@ void lull_tracedat_stream_count_on(struct lull_tracedat_stream *s)
     g_autofree uint64_t *counts = g_new0(uint64_t, MAX(n, 1));
     if (s->file->is_big_endian)
         while (next_event(s, true))
-            counts[s->format->event_class.index]++;
+            counts[s->base.format->event_class.index]++;
     else
         while (next_event(s, false))
-            counts[s->format->event_class.index]++;
+            counts[s->base.format->event_class.index]++;
     finish(s);
     g_clear_pointer(&s->counts, g_array_unref);
     s->counts = g_array_new(FALSE, FALSE, sizeof(struct lull_tracedat_count));
@@ -353,13 +334,13 @@ static void stream_count(struct lull_source_stream *base, uint64_t *counts)
 {
     struct lull_tracedat_stream *s = stream_of(base);
     int64_t t;
-    if (s->is_done)
+    if (s->base.is_done)
         return;
-    if (s->is_at_start && s->begin_ns == INT64_MIN && s->end_ns == INT64_MAX)
+    if (s->is_at_start && s->base.begin_ns == INT64_MIN && s->base.end_ns == INT64_MAX)
         count_whole(s, counts);
     else
         while (next_within(s, s->file->is_big_endian, &t))
-            counts[s->format->event_class.index]++;
+            counts[s->base.format->event_class.index]++;
 }
 
 static void stream_sum(struct lull_source_stream *base, uint64_t *counts,
@@ -368,47 +349,27 @@ static void stream_sum(struct lull_source_stream *base, uint64_t *counts,
     struct lull_tracedat_stream *s = stream_of(base);
     int64_t t;
     while (next_within(s, s->file->is_big_endian, &t)) {
-        counts[s->format->event_class.index]++;
-        lull_format_sum(s->format, &s->record, tally);
+        counts[s->base.format->event_class.index]++;
+        lull_format_sum(s->base.format, &s->base.record, tally);
     }
-}
-
-static void stream_set_report(struct lull_source_stream *base, const struct lull_report *report)
-{
-    struct lull_tracedat_stream *s = stream_of(base);
-    s->report = report != NULL ? report : s->file->report;
 }
 
 static uint64_t stream_progress(const struct lull_source_stream *base)
 {
     const struct lull_tracedat_stream *s = (const struct lull_tracedat_stream *)base;
-    uint64_t n = lull_tracedat_pages_count(s->pages);
-    return n == 0 || s->is_done
-               ? base->size_bytes
-               : (uint64_t)((double)base->size_bytes * (double)s->page / (double)n);
+    return lull_format_stream_progress(&s->base, s->page, lull_tracedat_pages_count(s->pages));
 }
 
 static bool stream_visit(const struct lull_source_stream *base, const struct lull_visitor *visitor,
                          void *user, GError **error)
 {
     const struct lull_tracedat_stream *s = (const struct lull_tracedat_stream *)base;
-    if (lull_format_visit(s->format, &s->record, visitor, user, error))
+    if (lull_format_visit(s->base.format, &s->base.record, visitor, user, error))
         return true;
     g_prefix_error(error, "%s: byte %" G_GUINT64_FORMAT ": page %" G_GUINT64_FORMAT " of CPU %d: ",
                    s->file->path, lull_tracedat_pages_where(s->pages, s->page - 1), s->page - 1,
                    base->cpu);
     return false;
-}
-
-static bool stream_visit_packet(const struct lull_source_stream *base,
-                                const struct lull_visitor *visitor, void *user, GError **error)
-{
-    const struct lull_visit_int cpu = {
-        .bits = (uint64_t)base->cpu, .base = 10, .size_bits = 32, .is_signed = false};
-    visitor->begin(user, "packet", LULL_VISIT_SCOPE);
-    visitor->integer(user, "cpu_id", &cpu);
-    visitor->end(user, LULL_VISIT_SCOPE);
-    return true;
 }
 
 static bool stream_cycles(const struct lull_source_stream *base, uint64_t *cycles)
@@ -417,21 +378,10 @@ static bool stream_cycles(const struct lull_source_stream *base, uint64_t *cycle
     return true;
 }
 
-static struct lull_layout *stream_layout(const struct lull_source_stream *base, uint32_t flags)
-{
-    return lull_format_layout(((const struct lull_tracedat_stream *)base)->format);
-}
-
 static void stream_bytes(const struct lull_source_stream *base, struct lull_event_bytes *bytes)
 {
-    const struct lull_tracedat_stream *s = (const struct lull_tracedat_stream *)base;
-    *bytes = (struct lull_event_bytes){
-        .data = s->record.data, .end = UINT64_C(8) * s->record.size, .packet = s->page};
-}
-
-static const struct lull_format_record *stream_record(const struct lull_source_stream *base)
-{
-    return &((const struct lull_tracedat_stream *)base)->record;
+    lull_format_stream_bytes(base, bytes);
+    bytes->packet = ((const struct lull_tracedat_stream *)base)->page;
 }
 
 static const struct lull_source_stream_ops stream_ops = {
@@ -439,14 +389,14 @@ static const struct lull_source_stream_ops stream_ops = {
     .next = stream_next,
     .count = stream_count,
     .sum = stream_sum,
-    .set_report = stream_set_report,
+    .set_report = lull_format_stream_set_report,
     .progress = stream_progress,
     .visit = stream_visit,
-    .visit_packet = stream_visit_packet,
+    .visit_packet = lull_format_stream_visit_packet,
     .cycles = stream_cycles,
-    .layout = stream_layout,
+    .layout = lull_format_stream_layout,
     .bytes = stream_bytes,
-    .record = stream_record,
+    .record = lull_format_stream_record,
 };
 
 /* ---- opening ---- */
@@ -468,21 +418,15 @@ struct lull_tracedat_stream *lull_tracedat_stream_new(const struct lull_tracedat
                                                       const struct lull_tracedat_cpu *cpu,
                                                       uint32_t number)
 {
-    static const struct lull_clock_transform identity;
     struct lull_tracedat_stream *s = g_new0(struct lull_tracedat_stream, 1);
-    s->base.ops = &stream_ops;
-    s->base.event.impl = &s->base;
-    s->base.event.cpu = s->base.cpu = cpu->cpu;
-    s->base.instance = (uint64_t)(int64_t)cpu->cpu;
+    lull_format_stream_init(&s->base, &stream_ops, cpu->cpu, cpu->size, file->report);
     s->file = file;
-    s->report = file->report;
     s->number = number;
     s->pages = lull_tracedat_pages_new(file, buffer, cpu);
-    s->base.size_bytes = cpu->size;
     s->told = g_new0(uint8_t, lull_tracedat_pages_count(s->pages) / 8 + 1);
     s->shift = lull_tracedat_shift_of(file, cpu->cpu);
     s->is_converted = s->shift != NULL || file->mult != 0;
-    make_map(file, 0, &identity, &s->own);
+    lull_format_map_init(&s->own, file->offset_ns, NULL);
     return s;
 }
 
@@ -495,14 +439,14 @@ void lull_tracedat_stream_make_twin(const struct lull_tracedat_stream *stream,
     twin->counts = NULL;
     twin->page = twin->clock = 0;
     twin->pos = twin->end = 0;
-    twin->is_done = false;
+    twin->base.is_done = false;
 }
 
 void lull_tracedat_stream_free(struct lull_tracedat_stream *stream)
 {
     lull_tracedat_pages_free(stream->pages);
     g_free(stream->told);
-    g_free(stream->fields);
+    g_free(stream->base.fields);
     g_clear_pointer(&stream->counts, g_array_unref);
     g_clear_pointer(&stream->losses, g_array_unref);
     g_free(stream);

@@ -2,7 +2,7 @@
 #ifndef LULL_SOURCE_TRACEDAT_STREAM_H
 #define LULL_SOURCE_TRACEDAT_STREAM_H
 
-#include "base/clock.h"
+#include "source/format_source.h"
 #include "source/tracedat.h"
 
 /* In the head of a page, with its size: events were lost before it. */
@@ -22,9 +22,8 @@ struct lull_tracedat_count {
 };
 
 struct lull_tracedat_stream {
-    struct lull_source_stream base;
+    struct lull_format_stream base;
     const struct lull_tracedat *file;
-    const struct lull_report *report;
     struct lull_tracedat_pages *pages;
     uint32_t number; /* within the trace */
     uint8_t *told;   /* bit by page: that it is damaged has been told */
@@ -37,16 +36,12 @@ struct lull_tracedat_stream {
 
     const struct lull_tracedat_shift *shift; /* or NULL */
     bool is_converted;                       /* time stamps are not nanoseconds as they are */
-    struct lull_clock_map map, own;
-    int64_t begin_ns, end_ns, last_ns;
+    struct lull_clock_map own;
+    int64_t last_ns;
     uint64_t page; /* the next one */
     const uint8_t *data;
     uint32_t pos, end; /* of the next event; of the events in the page */
     uint64_t clock;    /* of the last event */
-    bool is_done;
-    const struct lull_format *format;
-    struct lull_format_record record;
-    uint8_t *fields;
 };
 
 /* The stream, which may be started after lull_tracedat_survey(); without `fields`. `report` is

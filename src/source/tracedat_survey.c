@@ -16,15 +16,17 @@ struct work {
 static void find_range(struct lull_tracedat_stream *s)
 {
     uint64_t page = lull_tracedat_pages_count(s->pages);
-    s->base.begin_ns = INT64_MAX;
-    s->base.end_ns = INT64_MIN;
+    s->base.stream.begin_ns = INT64_MAX;
+    s->base.stream.end_ns = INT64_MIN;
     s->page = 0;
     if (page > 0 && lull_tracedat_stream_begin_page(s))
-        s->base.begin_ns = s->base.end_ns = lull_tracedat_stream_own_time(s, s->clock);
+        s->base.stream.begin_ns = s->base.stream.end_ns =
+            lull_tracedat_stream_own_time(s, s->clock);
     while (page > 0 && !lull_tracedat_stream_walk_page(s, page - 1))
         page--;
     if (page > 0)
-        s->base.end_ns = MAX(s->base.end_ns, lull_tracedat_stream_own_time(s, s->clock));
+        s->base.stream.end_ns =
+            MAX(s->base.stream.end_ns, lull_tracedat_stream_own_time(s, s->clock));
 }
 
 /* Pages that are not packed are looked at without what lies between their heads; those before a
@@ -62,7 +64,7 @@ static void find_losses_packed(struct lull_tracedat_stream *s)
 static void tell_lost(const struct lull_tracedat_stream *s, int64_t begin_ns, int64_t end_ns,
                       uint64_t events)
 {
-    s->report->lost(s->report->user, s->number, begin_ns, end_ns, events, events == 0);
+    s->base.report->lost(s->base.report->user, s->number, begin_ns, end_ns, events, events == 0);
 }
 
 /* What the kernel counted as overwritten, the page after it says too, unless it was full: then it
@@ -78,16 +80,16 @@ static void tell_losses(struct lull_tracedat_stream *s, const struct lull_traced
         told = events <= UINT64_MAX - told ? told + events : UINT64_MAX;
     }
     uint64_t rest = overwritten > told ? overwritten - told : 0;
-    if (rest > 0 && n_unknown == 0 && s->base.begin_ns <= s->base.end_ns)
-        tell_lost(s, s->base.begin_ns, s->base.begin_ns, rest);
+    if (rest > 0 && n_unknown == 0 && s->base.stream.begin_ns <= s->base.stream.end_ns)
+        tell_lost(s, s->base.stream.begin_ns, s->base.stream.begin_ns, rest);
     for (guint i = 0; i < s->losses->len; i++) {
         const struct lull_tracedat_loss *loss =
             &g_array_index(s->losses, struct lull_tracedat_loss, i);
         uint64_t events = loss->events == 0 && n_unknown == 1 ? rest : loss->events;
         tell_lost(s, loss->begin_ns, loss->end_ns, events);
     }
-    if (stat != NULL && stat->dropped > 0 && s->base.begin_ns <= s->base.end_ns)
-        tell_lost(s, s->base.end_ns, s->base.end_ns, stat->dropped);
+    if (stat != NULL && stat->dropped > 0 && s->base.stream.begin_ns <= s->base.stream.end_ns)
+        tell_lost(s, s->base.stream.end_ns, s->base.stream.end_ns, stat->dropped);
 }
 
 static const struct lull_tracedat_stat *find_stat(const struct lull_tracedat *file,
@@ -119,7 +121,7 @@ void lull_tracedat_survey(struct lull_tracedat_stream *s)
 
 void lull_tracedat_survey_tell(struct lull_tracedat_stream *s, const char *buffer)
 {
-    tell_losses(s, find_stat(s->file, buffer, s->base.cpu));
+    tell_losses(s, find_stat(s->file, buffer, s->base.stream.cpu));
     g_clear_pointer(&s->losses, g_array_unref);
 }
 

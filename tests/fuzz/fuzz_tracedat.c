@@ -92,12 +92,12 @@ static void try_stream(struct lull_tracedat_stream *stream, uint64_t *counts)
         .begin = on_begin, .end = on_end, .integer = on_integer, .text = on_text};
     static const struct lull_source_window all = {
         .begin_ns = INT64_MIN, .end_ns = INT64_MAX, .only_cpu = -1};
-    struct lull_source_stream *base = &stream->base;
+    struct lull_source_stream *base = &stream->base.stream;
     struct lull_source_tally visited = {0, 0}, summed = {0, 0};
     uint64_t n_read = 0, n_counted = 0, n = stream->file->formats->all->len;
     int64_t last = INT64_MIN;
     bool is_whole = true;
-    stream->fields = g_malloc0(64);
+    stream->base.fields = g_malloc0(64);
     base->ops->start(base, &all);
     while (base->ops->next(base)) {
         if (base->event.time_ns < last)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # What a recording of chosen tasks does not hold: interrupts that came while another task was on the CPU – that a wake-up
-# came from one is told by the flags of the event alone – and switches between others. The file is made here, as a kernel
+# came from one is told by the flags of the event alone – and switches between others; and wake-ups that a kernel hides. The file is made here, as a kernel
 # writes it.
 import json
 import os
@@ -22,6 +22,7 @@ w = tracedat.Writer(version=6)
 SWITCH = [("char", "prev_comm[16]", 16, 0), ("pid_t", "prev_pid", 4, 1), ("int", "prev_prio", 4, 1), ("long", "prev_state", 8, 1),
           ("char", "next_comm[16]", 16, 0), ("pid_t", "next_pid", 4, 1), ("int", "next_prio", 4, 1)]
 WAKING = [("char", "comm[16]", 16, 0), ("pid_t", "pid", 4, 1), ("int", "prio", 4, 1), ("int", "target_cpu", 4, 1)]
+ISSUE = [("dev_t", "dev", 4, 0), ("unsigned int", "nr_sector", 4, 0), ("sector_t", "sector", 8, 0), ("char", "rwbs[8]", 8, 0)]
 ENTER = [("long", "id", 8, 1), ("unsigned long", "args[6]", 48, 0)]
 
 
@@ -41,7 +42,8 @@ def make(path, records):
     """A trace of one CPU; records are (milliseconds, bytes), the first at 0."""
     w.formats = [("sched", tracedat.format_text("sched_switch", 1, SWITCH)),
                  ("sched", tracedat.format_text("sched_waking", 2, WAKING)),
-                 ("raw_syscalls", tracedat.format_text("sys_enter", 3, ENTER))]
+                 ("raw_syscalls", tracedat.format_text("sys_enter", 3, ENTER)),
+                 ("block", tracedat.format_text("block_rq_issue", 4, ISSUE))]
     w.options = [(5, b"Linux box 6.18.0 #1 x86_64\0"), (4, b"local [mono] global\0")]
     events = [w.event((at - before) * MS, record) for (before, _), (at, record) in zip([records[0], *records], records)]
     w.buffers = [("", "mono", {0: [w.make_page(MS, events)]})]
@@ -79,6 +81,24 @@ def test_wakings(folder):
     tap.ok(found[0] == OTHER and found[2] != "timer", "a wake-up that is of no interrupt is the task's", found)
 
 
+def test_hidden(folder):
+    """Some kernels hide what happens while a CPU idles, so that a wait ends without a wake-up."""
+    sleep = common(3, 0, SLEEPER) + w.pack("q6Q", CLOCK_NANOSLEEP, *[0] * 6)
+    read = common(3, 0, SLEEPER) + w.pack("q6Q", READ, *[0] * 6)
+    request = common(4, 0, SLEEPER) + w.pack("IIQ8s", 8 << 20, 16, 4096, b"R")
+    interruptible, uninterruptible = 1, 2
+    for before, state, cause, what in (
+            (sleep, interruptible, "timer", "a sleep was ended by its timer"),
+            (request, uninterruptible, "disk", "who made a request and cannot be interrupted waited for the disk"),
+            (request, interruptible, "unknown", "who can be interrupted may have waited for anything"),
+            (read, uninterruptible, "unknown", "so may who made no request")):
+        found = step(folder, [(0, switch(OTHER, 0, SLEEPER)), (1, before), (2, switch(SLEEPER, state, OTHER)),
+                              (7, switch(OTHER, 0, SLEEPER)), (9, switch(SLEEPER, 1, OTHER))])
+        tap.ok(found[:4] == (SLEEPER, "blocked", cause, 5), f"no wake-up: {what}", found)
+        if cause == "disk":
+            tap.ok("read of 16 sectors at 4096, whose end was not recorded" in found[4], "it names the request", found)
+
+
 def test_preemption(folder):
     """Of those that had the CPU meanwhile, one handed it to the next, and that is not recorded."""
     for last, words in ((OTHER, "by task200/200 5.000 ms on CPU 0"), (300, None)):
@@ -89,5 +109,6 @@ def test_preemption(folder):
 
 with tempfile.TemporaryDirectory() as scratch:
     tap.run("wakings", test_wakings, scratch)
+    tap.run("hidden", test_hidden, scratch)
     tap.run("preemption", test_preemption, scratch)
 sys.exit(tap.done())

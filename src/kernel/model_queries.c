@@ -1,0 +1,166 @@
+/* What the model is asked for: who runs, what tasks are called, which requests there were. Nothing
+ * here changes it. */
+#include "kernel/model_private.h"
+#include "source/session_streams.h"
+
+#include <string.h>
+
+int32_t lull_model_cpu_count(const struct lull_model *model, uint32_t host)
+{
+    return host < model->machines.count ? (int32_t)model->machines.items[host].cpus.count : 0;
+}
+
+static const struct cpu *find_cpu(const struct lull_model *model, uint32_t host, int32_t cpu)
+{
+    return cpu >= 0 && cpu < lull_model_cpu_count(model, host)
+               ? &model->machines.items[host].cpus.items[cpu]
+               : NULL;
+}
+
+bool lull_model_running(const struct lull_model *model, uint32_t host, int32_t c, uint32_t *task,
+                        int64_t *since_ns)
+{
+    const struct cpu *cpu = find_cpu(model, host, c);
+    *task = cpu ? model_on_cpu(model, cpu) : LULL_NONE;
+    *since_ns = cpu                            ? cpu->told_ns
+                : host < model->machines.count ? model->machines.items[host].first_ns
+                                               : INT64_MAX;
+    return cpu && cpu->task != LULL_NONE;
+}
+
+void lull_model_power(const struct lull_model *model, uint32_t host, int32_t c,
+                      int64_t *frequency_khz, int64_t *idle_state)
+{
+    const struct cpu *cpu = find_cpu(model, host, c);
+    *frequency_khz = cpu ? cpu->frequency_khz : -1;
+    *idle_state = cpu ? cpu->idle_state : INT64_MIN;
+}
+
+int32_t lull_model_prio(const struct lull_model *model, uint32_t task)
+{
+    return model->tasks.items[task].prio;
+}
+
+uint32_t lull_model_task_count(const struct lull_model *model)
+{
+    return model->tasks.count;
+}
+
+const struct lull_task *lull_model_task(const struct lull_model *model, uint32_t task)
+{
+    return &model->tasks.items[task].public;
+}
+
+/* Of a task that no event has named, as far as it can be told: a tid that is used again stood for
+ * another task when the tracer saved its name. */
+static const char *saved_name(const struct lull_model *model, uint32_t number)
+{
+    const struct lull_task *task = &model->tasks.items[number].public;
+    const struct machine *machine = &model->machines.items[task->host];
+    if (task->tid < 0 || model->tasks.items[number].name != LULL_NONE ||
+        lull_map_find(&machine->by_tid, (uint32_t)task->tid) != number)
+        return NULL;
+    return lull_session_task_name(model->session, task->host, task->tid);
+}
+
+const char *lull_model_comm(const struct lull_model *model, uint32_t task, int64_t time_ns)
+{
+    const char *saved = saved_name(model, task), *comm = saved != NULL ? saved : "?";
+    for (uint32_t i = model->tasks.items[task].name; i != LULL_NONE;
+         i = model->names.items[i].before) {
+        comm = model->names.items[i].comm;
+        if (model->names.items[i].since_ns <= time_ns)
+            break;
+    }
+    return comm;
+}
+
+bool lull_model_had_comm(const struct lull_model *model, uint32_t task, const char *comm)
+{
+    for (uint32_t i = model->tasks.items[task].name; i != LULL_NONE;
+         i = model->names.items[i].before)
+        if (strcmp(model->names.items[i].comm, comm) == 0)
+            return true;
+    const char *saved = saved_name(model, task);
+    return saved != NULL && strcmp(saved, comm) == 0;
+}
+
+uint32_t lull_model_find_tid(const struct lull_model *model, uint32_t host, int32_t tid)
+{
+    for (uint32_t i = model->tasks.count; i-- > 0;) {
+        const struct lull_task *task = &model->tasks.items[i].public;
+        if (task->host == host && task->tid == tid && task->first_ns <= task->last_ns)
+            return i;
+    }
+    return LULL_NONE;
+}
+
+uint32_t lull_model_find_comm(const struct lull_model *model, int32_t host, const char *comm,
+                              uint32_t *others)
+{
+    uint32_t found = LULL_NONE, count = 0;
+    int64_t longest = -1;
+    for (uint32_t i = 0; i < model->tasks.count; i++) {
+        const struct lull_task *task = &model->tasks.items[i].public;
+        if ((host >= 0 && task->host != (uint32_t)host) || task->first_ns > task->last_ns ||
+            !lull_model_had_comm(model, i, comm))
+            continue;
+        count++;
+        if (task->last_ns - task->first_ns > longest) {
+            longest = task->last_ns - task->first_ns;
+            found = i;
+        }
+    }
+    *others = count ? count - 1 : 0;
+    return found;
+}
+
+const struct lull_frame *lull_model_frames(const struct lull_model *model, uint32_t chain,
+                                           uint32_t *n)
+{
+    *n = 0;
+    return model->stacks != NULL ? lull_stacks_frames(model->stacks, chain, n) : NULL;
+}
+
+const char *lull_model_label(const struct lull_model *model, uint32_t label)
+{
+    return model->labels.items[label];
+}
+
+uint32_t lull_model_request_count(const struct lull_model *model)
+{
+    return model->requests.count;
+}
+
+const struct lull_block_request *lull_model_request(const struct lull_model *model,
+                                                    uint32_t request)
+{
+    return &model->requests.items[request];
+}
+
+const char *lull_model_device(const struct lull_model *model, uint32_t request)
+{
+    const struct lull_block_request *r = &model->requests.items[request];
+    const struct machine *machine = &model->machines.items[r->host];
+    uint32_t name = lull_map_find(&machine->devices, r->mapped_dev);
+    if (r->mapped_dev != r->dev)
+        return name == LULL_MAP_NONE ? NULL : model->labels.items[name];
+    if (name == LULL_MAP_NONE && r->label != LULL_NONE) {
+        uint32_t family = lull_map_find(&machine->families, r->label);
+        uint32_t dev = lull_map_find(&machine->irq_devs, family);
+        if (dev != LULL_MAP_NONE)
+            name = lull_map_find(&machine->devices, dev);
+    }
+    return name == LULL_MAP_NONE ? NULL : model->labels.items[name];
+}
+
+const struct lull_flows *lull_model_flows(const struct lull_model *model)
+{
+    return model->flows;
+}
+
+void lull_model_range(const struct lull_model *model, int64_t *begin_ns, int64_t *end_ns)
+{
+    *begin_ns = model->begin_ns;
+    *end_ns = model->end_ns;
+}

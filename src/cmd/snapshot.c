@@ -55,7 +55,9 @@ const struct lull_verb lull_verb_snapshot = {
     .description =
         "Asks a running 'lull record --snapshot' to write what its buffers hold now, waits until "
         "that is done, and prints the directory. It is a recording like any other, with the state "
-        "of tasks and their files at the moment of the snapshot. The recorder goes on.\n"
+        "of tasks and their files at the moment of the snapshot; but LTTng tells that state when "
+        "the recorder begins, so it is in a snapshot only as long as the buffers reach back to "
+        "then. The recorder goes on.\n"
         "\n"
         "Only root and the user who started the recorder, also with sudo, may ask. A DIR that is "
         "named is made with the rights of who asks.",

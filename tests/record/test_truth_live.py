@@ -91,7 +91,7 @@ def run(name, program, tracer):
     blind = recorders.blind_cpus() if tracer == "perf" and any(faults for _, faults in checks) else []
     if blind:
         faulty = "; ".join(f"{what}: {faults[0]}" for what, faults in checks if faults)
-        tap.skip(name, f"this kernel gives perf no event of the idle task of CPU {blind}, perf record neither: {faulty}")
+        tap.skip(name, f"{recorders.blind_reason()}: {faulty}")
         return
     for what, faults in checks:
         tap.ok(not faults, f"{name}: {what}", *faults, path)

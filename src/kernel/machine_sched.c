@@ -210,7 +210,7 @@ static void guess_wakeup(const struct lull_model *model, const struct task *task
                          struct lull_wakeup *wakeup)
 {
     if (irq_is_sleep(model, task)) {
-        wakeup->cause = LULL_CAUSE_TIMER; /* or a signal's, but its sender would have been seen */
+        wakeup->cause = LULL_CAUSE_TIMER; /* or a signal's, whose sender mostly is seen */
     } else if (task->is_uninterruptible && task->request != LULL_NONE &&
                model->requests.items[task->request].complete_ns == INT64_MIN) {
         wakeup->cause = LULL_CAUSE_DISK;

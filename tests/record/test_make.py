@@ -89,8 +89,7 @@ class Checks:
 def check_sums(checks, name, recording, tids, account):
     rows = table(recording, "cputop", "per-process")
     cpu_ns = sum(row["cpu_ns"] for row in rows if row["process"]["tid"] in tids)
-    # The account leaves out what interrupts and a hypervisor took.
-    checks.ok(is_near(cpu_ns, account["cpu_ns"], 0.1, 20 * MS), f"{name}: cputop has the CPU time that the kernel accounted",
+    checks.ok(is_near(cpu_ns, account["cpu_ns"], 0.05, 20 * MS), f"{name}: cputop has the CPU time that the kernel accounted",
            cpu_ns, account["cpu_ns"])
     compilers = [row for row in rows if row["process"]["comm"] == "cc1" and row["process"]["tid"] in tids]
     checks.ok(len(compilers) == COMPILERS and all(row["cpu_ns"] > 0 for row in compilers), f"{name}: cputop has each compiler", compilers)

@@ -7,8 +7,8 @@
  * freed. A fact that reaches over an edge of the window is cut there by the analysis: durations of
  * what ran are clipped; a call, handler or request counts where it ends, with its whole duration,
  * as with lttng-analyses. */
-#ifndef LULL_ANALYSIS_ANALYSIS_H
-#define LULL_ANALYSIS_ANALYSIS_H
+#ifndef LULL_ANALYSIS_H
+#define LULL_ANALYSIS_H
 
 #include "analysis/coverage.h"
 #include "analysis/result.h"

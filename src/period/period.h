@@ -2,8 +2,8 @@
  *   req : $evt.$name == "req_begin" : $evt.$name == "req_end" && $evt.id == $begin.$evt.id
  * The language is that of lttng-analyses with its faults mended; docs/PERIODS.md describes it. A
  * tracker follows the periods of a session while somebody, or nobody, reads its events. */
-#ifndef LULL_PERIOD_PERIOD_H
-#define LULL_PERIOD_PERIOD_H
+#ifndef LULL_PERIOD_H
+#define LULL_PERIOD_H
 
 #include <lull/session.h>
 

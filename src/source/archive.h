@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "base/report.h"
-#include "ctf/bytes.h"
+#include "ctf/stream/bytes.h"
 
 struct lull_archive;
 

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#include "ctf/layout.h"
-#include "ctf/fields.h"
-#include "ctf/metadata.h"
-#include "ctf/stream.h"
+#include "ctf/plan/layout.h"
+#include "ctf/schema/fields.h"
+#include "ctf/schema/metadata.h"
+#include "ctf/stream/stream.h"
 #include "source/ctf_trace.h"
 #include "source/place.h"
 #include "source/stitch.h"

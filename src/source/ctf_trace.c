@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "ctf/fields.h"
-#include "ctf/text.h"
+#include "ctf/schema/fields.h"
+#include "ctf/schema/text.h"
 
 void lull_ctf_clock_map(const struct lull_stream_plan *stream, int64_t delta_ns,
                         const struct lull_clock_transform *transform, struct lull_clock_map *map)

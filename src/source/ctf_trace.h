@@ -3,8 +3,8 @@
 #define LULL_SOURCE_CTF_TRACE_H
 
 #include "base/clock.h"
-#include "ctf/packet.h"
-#include "ctf/stream.h"
+#include "ctf/stream/packet.h"
+#include "ctf/stream/stream.h"
 #include "source/source.h"
 
 /* How the times of a stream are read. */

@@ -3,7 +3,7 @@
 #ifndef LULL_SOURCE_EXPORT_RECORDS_H
 #define LULL_SOURCE_EXPORT_RECORDS_H
 
-#include "ctf/writer.h"
+#include "ctf/writer/writer.h"
 #include "source/session_private.h"
 
 struct lull_export_records;

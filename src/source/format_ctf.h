@@ -3,7 +3,7 @@
 #ifndef LULL_SOURCE_FORMAT_CTF_H
 #define LULL_SOURCE_FORMAT_CTF_H
 
-#include "ctf/writer.h"
+#include "ctf/writer/writer.h"
 #include "source/format.h"
 
 struct lull_format_ctf;

@@ -2,7 +2,7 @@
 #ifndef LULL_SOURCE_LIVE_PRIVATE_H
 #define LULL_SOURCE_LIVE_PRIVATE_H
 
-#include "ctf/stream.h"
+#include "ctf/stream/stream.h"
 #include "source/live.h"
 #include "source/live_protocol.h"
 

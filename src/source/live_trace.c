@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ctf/fields.h"
+#include "ctf/schema/fields.h"
 #include "source/ctf_trace.h"
 
 /* Metadata of the largest kernel is some 5 MiB. */

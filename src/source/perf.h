@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/report.h"
-#include "ctf/bytes.h"
+#include "ctf/stream/bytes.h"
 #include "source/format.h"
 
 /* perf_event_attr.sample_type, as linux/perf_event.h numbers its bits. */

@@ -4,7 +4,7 @@
 
 #include <lull/error.h>
 
-#include "ctf/bytes.h"
+#include "ctf/stream/bytes.h"
 #include "source/archive.h"
 
 struct lull_file_kind;

@@ -2,7 +2,7 @@
  * of. */
 #include <string.h>
 
-#include "ctf/metadata.h"
+#include "ctf/schema/metadata.h"
 #include "source/file_kinds.h"
 #include "source/search.h"
 #include "source/session_private.h"

@@ -1,7 +1,7 @@
 /* The interface behind which every kind of input lies. A source is one trace; it has streams, each
  * in order of time, which the session merges. A new input is one file that implements this. */
-#ifndef LULL_SOURCE_SOURCE_H
-#define LULL_SOURCE_SOURCE_H
+#ifndef LULL_SOURCE_H
+#define LULL_SOURCE_H
 
 #include <lull/session.h>
 

@@ -4,7 +4,7 @@
 #ifndef LULL_SOURCE_STITCH_H
 #define LULL_SOURCE_STITCH_H
 
-#include "ctf/packet.h"
+#include "ctf/stream/packet.h"
 
 /* One stream file. */
 struct lull_piece {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ctf/bytes.h"
+#include "ctf/stream/bytes.h"
 
 /* A descriptor of an empty file without a name in $TMPDIR; -1 and an error if there can be none. */
 int lull_temporary_open(GError **error);

@@ -5,7 +5,7 @@
 #define LULL_SOURCE_TRACEDAT_H
 
 #include "base/report.h"
-#include "ctf/bytes.h"
+#include "ctf/stream/bytes.h"
 #include "source/format.h"
 
 enum lull_packing { LULL_PACKING_NONE, LULL_PACKING_ZLIB, LULL_PACKING_ZSTD };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctf/stream.h"
+#include "ctf/stream/stream.h"
 #include "source/session_private.h"
 #include "source/stitch.h"
 #include "view/event_babeltrace.h"

@@ -8,7 +8,7 @@
 #include "cmd/interrupt.h"
 #include "cmd/join_args.h"
 #include "kernel/running_filter.h"
-#include "source/export.h"
+#include "source/export/export.h"
 
 static bool write_events(struct lull_export *export, struct lull_session *session,
                          struct lull_running_filter *filter, const struct lull_args *args,

@@ -1,7 +1,7 @@
 /* The join of clocks that all verbs share. */
 #include "cmd/join_args.h"
 
-#include "source/event_filter.h"
+#include "source/session/event_filter.h"
 
 void lull_args_progress(void *progress)
 {

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "source/live.h"
+#include "source/live/live.h"
 #include "view/table.h"
 
 static bool is_relay(const char *text, bool with_sessions)

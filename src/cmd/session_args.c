@@ -7,7 +7,7 @@
 #include "base/time.h"
 #include "cmd/verb.h"
 #include "filter/filter.h"
-#include "source/live_url.h"
+#include "source/live/url.h"
 
 /* What --filter says, or NULL. */
 static bool parse_filter(const struct lull_args *args, struct lull_filter **filter, GError **error)

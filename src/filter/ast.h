@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "filter/filter.h"
 #include "filter/glob.h"
-#include "source/event_filter.h"
+#include "source/session/event_filter.h"
 
 /* ---- values ---- */
 

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "source/session_streams.h"
+#include "source/session/streams.h"
 
 struct lost {
     struct lull_lost_fact fact;

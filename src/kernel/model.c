@@ -1,7 +1,7 @@
 /* Hosts, tasks and their names, and the loop that reads a session and hands each event to the part
  * of the machine that understands it. */
 #include "kernel/model_private.h"
-#include "source/session_streams.h"
+#include "source/session/streams.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What the model is asked for: who runs, what tasks are called, which requests there were. Nothing
  * here changes it. */
 #include "kernel/model_private.h"
-#include "source/session_streams.h"
+#include "source/session/streams.h"
 
 #include <string.h>
 

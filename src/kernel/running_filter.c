@@ -8,7 +8,7 @@
 
 #include "kernel/running.h"
 #include "kernel/vocabulary.h"
-#include "source/event_filter.h"
+#include "source/session/event_filter.h"
 
 /* Of all events; sched_switch has the rest too. */
 struct fields {

@@ -7,7 +7,7 @@
 #include "filter/program.h"
 #include "kernel/running.h"
 #include "period/definition.h"
-#include "source/event_watch.h"
+#include "source/session/event_watch.h"
 
 /* ---- keys ---- */
 

@@ -2,7 +2,7 @@
 #ifndef LULL_SOURCE_FILE_KINDS_H
 #define LULL_SOURCE_FILE_KINDS_H
 
-#include "source/place.h"
+#include "source/session/place.h"
 #include "source/source.h"
 
 struct lull_file_kind {

@@ -5,7 +5,7 @@
 #include <lull/session.h>
 
 #include "lib/ctf_writer.h"
-#include "source/export.h"
+#include "source/export/export.h"
 #include "source/trace_files.h"
 #include "view/event_json.h"
 

@@ -5,7 +5,7 @@
 
 #include "filter/events.h"
 #include "filter/filter.h"
-#include "source/event_filter.h"
+#include "source/session/event_filter.h"
 #include "lib/scratch.h"
 
 static const char *const everything[] = {"*", NULL};

@@ -6,7 +6,7 @@
 #include "filter/events.h"
 #include "filter/filter.h"
 #include "lib/scratch.h"
-#include "source/event_filter.h"
+#include "source/session/event_filter.h"
 
 #define ROUNDS 6000
 

@@ -7,8 +7,8 @@
 #include "filter/events.h"
 #include "filter/filter.h"
 #include "lib/scratch.h"
-#include "source/event_filter.h"
-#include "source/session_private.h"
+#include "source/session/event_filter.h"
+#include "source/session/private.h"
 
 static const char *const everything[] = {"*", NULL};
 static const char *const only_switches[] = {"switch", NULL};

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "filter/filter.h"
-#include "source/event_filter.h"
+#include "source/session/event_filter.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

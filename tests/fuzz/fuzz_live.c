@@ -1,5 +1,5 @@
 /* Fuzz target: all that a relay answers, from the first byte of the connection to its end. The
- * socket below the protocol (source/live_wire.h) is replaced by one that is fed from memory, and
+ * socket below the protocol (source/live/wire.h) is replaced by one that is fed from memory, and
  * time passes only in its pauses, so that no outcome depends on the machine. */
 #include <stdint.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include <lull/session.h>
 
 #include "filter/filter.h"
-#include "source/live_wire.h"
+#include "source/live/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

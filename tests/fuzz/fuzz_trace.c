@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "ctf/stream/stream.h"
-#include "source/session_private.h"
-#include "source/stitch.h"
+#include "source/session/private.h"
+#include "source/session/stitch.h"
 #include "view/event_babeltrace.h"
 
 /* Printing is slow; what it does wrong shows in the first events, and without an index. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/tracedat_stream.h"
+#include "source/tracedat/stream.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 /* The tournament tree against sorting, and clock arithmetic against sums by hand. */
 #include "base/clock.h"
-#include "source/merge.h"
+#include "source/session/merge.h"
 
 #include <glib.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "graph/critpath.h"
 #include "graph/graph.h"
 #include "graph/path.h"
-#include "graph/sync.h"
+#include "clock/sync.h"
 #include "kernel/model.h"
 
 struct lull_execgraph;

@@ -4,7 +4,7 @@
 
 #include "base/vec.h"
 #include "graph/execgraph.h"
-#include "graph/match.h"
+#include "clock/match.h"
 
 /* What is known about a wait or a transit; the `detail` of points and links. */
 struct evidence {

@@ -5,7 +5,7 @@
 
 #include "analysis/instances.h"
 #include "graph/portions.h"
-#include "graph/sync.h"
+#include "clock/sync.h"
 #include "view/view.h"
 
 /* What there is to show; all is borrowed. */

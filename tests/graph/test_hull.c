@@ -1,6 +1,6 @@
 /* The incremental hull against the sequences of Trace Compass's unit tests (specification, 7.4),
  * exactly. */
-#include "graph/hull.h"
+#include "clock/hull.h"
 
 struct step {
     char direction; /* '>' from the reference t1 to t2, '<' back */

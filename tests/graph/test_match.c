@@ -1,7 +1,7 @@
 /* Which packets belong together: the event-matching fixture of Trace Compass (specification, 7.4),
  * and what offload, retransmission, wrapping numbers, several devices and other protocols make of
  * it. */
-#include "graph/match.h"
+#include "clock/match.h"
 #include "kernel/states.h"
 
 #include <glib.h>

@@ -1,7 +1,7 @@
 /* Joined clocks against hosts whose clocks are known: made from a true time with offsets of hours
  * and drifts up to 200 ppm, with packets of random latency. The truth must lie within the bounds,
  * and no packet may travel backwards. */
-#include "graph/sync.h"
+#include "clock/sync.h"
 #include "kernel/states.h"
 
 enum { MAX_HOSTS = 12, SYN = 2, ACK = 16 };

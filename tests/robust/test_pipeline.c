@@ -3,7 +3,7 @@
  * test_mutations.c. */
 #include "analysis/requests.h"
 #include "graph/execgraph.h"
-#include "graph/join.h"
+#include "clock/join.h"
 #include "kernel/vocabulary.h"
 #include "lib/image.h"
 #include "lib/scenario.h"

@@ -1,7 +1,7 @@
 /* Pairs each received packet with the packet that was sent: the same bytes of the same connection.
  */
-#ifndef LULL_GRAPH_MATCH_H
-#define LULL_GRAPH_MATCH_H
+#ifndef LULL_CLOCK_MATCH_H
+#define LULL_CLOCK_MATCH_H
 
 #include "kernel/packet.h"
 

@@ -1,7 +1,7 @@
 /* Packets that wait for their other end: a queue per direction of a flow, sorted by what identifies
  * a packet, equal ones in order of arrival. Used by the matcher (match.h) only. */
-#ifndef LULL_GRAPH_PENDING_H
-#define LULL_GRAPH_PENDING_H
+#ifndef LULL_CLOCK_PENDING_H
+#define LULL_CLOCK_PENDING_H
 
 #include <stdbool.h>
 #include <stdint.h>

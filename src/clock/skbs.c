@@ -1,11 +1,11 @@
 /* A hash table from (host, buffer address) to the packet sent last in that buffer. The kernel
  * reuses buffers, so the table stays small; what was received is dropped when it would grow. */
-#include "graph/skbs.h"
+#include "clock/skbs.h"
 
 #include <glib.h>
 #include <string.h>
 
-#include "graph/flows.h"
+#include "clock/flows.h"
 
 enum { FIRST_SLOTS = 1024, MAX_WAITING = 1 << 19 };
 

@@ -1,8 +1,8 @@
 /* Joining the clocks of a session: a first reading of packets only. */
-#ifndef LULL_GRAPH_JOIN_H
-#define LULL_GRAPH_JOIN_H
+#ifndef LULL_CLOCK_JOIN_H
+#define LULL_CLOCK_JOIN_H
 
-#include "graph/sync.h"
+#include "clock/sync.h"
 
 /* Reads all packets of the session in the hosts' own times, estimates how the clocks relate, and
  * sets the clocks of the session so that whatever is read from then on is in joined time.

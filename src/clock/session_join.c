@@ -1,5 +1,5 @@
 /* The join of clocks as the public API offers it. */
-#include "graph/join.h"
+#include "clock/join.h"
 
 void lull_session_join(struct lull_session *session, struct lull_host_clock *clocks)
 {

@@ -1,8 +1,8 @@
 /* The packets a host has sent and not received itself yet, by the address of their buffer: on
  * loopback and virtual devices the buffer that was sent is the one that is received. Used by the
  * matcher (match.h) only. */
-#ifndef LULL_GRAPH_SKBS_H
-#define LULL_GRAPH_SKBS_H
+#ifndef LULL_CLOCK_SKBS_H
+#define LULL_CLOCK_SKBS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,13 +2,13 @@
  * points of messages from y to x (sent at y, received at x: y's clock has moved on by then) and on
  * or below those of messages from x to y. Only the convex hulls of both kinds matter; they are kept
  * exact, whatever the order of the messages. */
-#ifndef LULL_GRAPH_CORRIDOR_H
-#define LULL_GRAPH_CORRIDOR_H
+#ifndef LULL_CLOCK_CORRIDOR_H
+#define LULL_CLOCK_CORRIDOR_H
 
 #include <glib.h>
 
-#include "graph/hull.h"
-#include "graph/line.h"
+#include "clock/hull.h"
+#include "clock/line.h"
 
 /* A slope less 1, that is a drift, as a fraction with a positive denominator. */
 struct lull_drift {

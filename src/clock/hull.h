@@ -3,10 +3,10 @@
  * clock of the reference, y that of the other host; y = alpha x + beta. Sources: A. Duda et al.
  * 1987; M. Jabbarifar, M. Dagenais, A. Shameli-Sendi: Streaming mode incremental clustering 2013.
  */
-#ifndef LULL_GRAPH_HULL_H
-#define LULL_GRAPH_HULL_H
+#ifndef LULL_CLOCK_HULL_H
+#define LULL_CLOCK_HULL_H
 
-#include "graph/sync.h"
+#include "clock/sync.h"
 
 /* A message, in nanoseconds from an origin of each clock; coordinates beyond +-2^61 are not
  * allowed. */

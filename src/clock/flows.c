@@ -1,6 +1,6 @@
 /* Flows by their 5-tuple. What was not used for longest is forgotten when there is too much of it,
  * so that a long trace of many short connections needs no more memory than a short one. */
-#include "graph/flows.h"
+#include "clock/flows.h"
 
 #include <glib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Sorted queues of waiting packets. Nearly all traffic is inserted at the end and removed at the
  * front, both without moving anything; retransmissions and reordering move the shorter side. */
-#include "graph/pending.h"
+#include "clock/pending.h"
 
 #include <glib.h>
 #include <string.h>

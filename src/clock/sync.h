@@ -3,8 +3,8 @@
  * transform per host. Two clocks are taken to run within 1000 ppm of each other; within 50000 ppm
  * if the packets say so. Sources: A. Duda et al. 1987; B. Poirier, R. Roy, M. Dagenais 2010; M.
  * Jabbarifar, M. Dagenais 2013. */
-#ifndef LULL_GRAPH_SYNC_H
-#define LULL_GRAPH_SYNC_H
+#ifndef LULL_CLOCK_SYNC_H
+#define LULL_CLOCK_SYNC_H
 
 #include <lull/session.h>
 

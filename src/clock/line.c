@@ -1,6 +1,6 @@
 /* Lines between clocks: evaluated, inverted, composed in 128-bit integers. Drifts are below 1 and
  * distances from an origin below 2^63, so products stay below 2^126. */
-#include "graph/line.h"
+#include "clock/line.h"
 
 #include <glib.h>
 

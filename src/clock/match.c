@@ -1,12 +1,12 @@
 /* Pairs received packets with sent ones: first by the buffer address on one host, then by the bytes
  * or the numbers in the headers among the packets that wait in the same direction of the same flow.
  */
-#include "graph/match.h"
+#include "clock/match.h"
 
 #include <glib.h>
 
-#include "graph/flows.h"
-#include "graph/skbs.h"
+#include "clock/flows.h"
+#include "clock/skbs.h"
 #include "kernel/states.h"
 
 enum {

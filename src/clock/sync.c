@@ -1,10 +1,10 @@
 /* Collects what hosts exchanged, pair by pair. The clocks are put together in groups.c. */
-#include "graph/sync.h"
+#include "clock/sync.h"
 
 #include <math.h>
 
-#include "graph/groups.h"
-#include "graph/match.h"
+#include "clock/groups.h"
+#include "clock/match.h"
 
 /* How fast two clocks may run apart: first what crystals and NTP's slewing do, then what badly
  * emulated ones do. */

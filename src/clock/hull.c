@@ -1,7 +1,7 @@
 /* Two half hulls, upper of the messages from the other host and lower of those to it, and the two
  * extreme lines between them, each from a point of one hull to the newest point of the other that
  * changed it. */
-#include "graph/hull.h"
+#include "clock/hull.h"
 
 /* A hull with the line that ends at its points; the line begins on the opposite hull. */
 struct side {

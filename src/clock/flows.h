@@ -1,10 +1,10 @@
 /* The flows a matcher follows: a hash table from addresses, protocol and ports to the packets that
  * wait in both directions, and what is known of the hosts that saw them. Used by the matcher
  * (match.h) only. */
-#ifndef LULL_GRAPH_FLOWS_H
-#define LULL_GRAPH_FLOWS_H
+#ifndef LULL_CLOCK_FLOWS_H
+#define LULL_CLOCK_FLOWS_H
 
-#include "graph/pending.h"
+#include "clock/pending.h"
 #include "kernel/packet.h"
 
 /* A host in one direction of a flow. */

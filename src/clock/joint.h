@@ -1,7 +1,7 @@
 /* A small linear programme: the unknowns within a box that make the smallest of many slacks as
  * large as possible. */
-#ifndef LULL_GRAPH_JOINT_H
-#define LULL_GRAPH_JOINT_H
+#ifndef LULL_CLOCK_JOINT_H
+#define LULL_CLOCK_JOINT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* Groups of hosts; in each a tree of the tightest pairs, whose lines are composed; and a check of
  * all pairs against the result, with one common adjustment of all hosts where a pair that is not in
  * the tree disagrees. */
-#include "graph/groups.h"
+#include "clock/groups.h"
 
 #include <math.h>
 
-#include "graph/joint.h"
+#include "clock/joint.h"
 
 struct node {
     uint32_t group;            /* lowest host of it */

@@ -1,8 +1,8 @@
 /* From pairs of hosts to one clock per group of connected hosts. Used by sync.c only. */
-#ifndef LULL_GRAPH_GROUPS_H
-#define LULL_GRAPH_GROUPS_H
+#ifndef LULL_CLOCK_GROUPS_H
+#define LULL_CLOCK_GROUPS_H
 
-#include "graph/corridor.h"
+#include "clock/corridor.h"
 
 /* What is known of a pair of hosts. */
 struct lull_sync_link {

@@ -3,7 +3,7 @@
  * are under a concave one g(slope); the slopes with f <= g are an interval, whose ends Newton's
  * method on g - f (piecewise linear, concave) finds in a few steps. Coordinates are below 2^61, so
  * products fit 128 bits. */
-#include "graph/corridor.h"
+#include "clock/corridor.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* A clock as a straight line of another, in fixed point: nanoseconds with 32 binary digits behind
  * the point, drift in multiples of 2^-62 as in struct lull_clock_transform. */
-#ifndef LULL_GRAPH_LINE_H
-#define LULL_GRAPH_LINE_H
+#ifndef LULL_CLOCK_LINE_H
+#define LULL_CLOCK_LINE_H
 
 #include <lull/session.h>
 

@@ -1,5 +1,5 @@
 /* The reading of packets that the join of clocks needs. */
-#include "graph/join.h"
+#include "clock/join.h"
 
 #include "kernel/model.h"
 #include "kernel/vocabulary.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "record/last.h"
-#include "record/state.h"
+#include "record/state/state.h"
 #include "record/watch.h"
 
 /* ---- which tracer ---- */

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "record/last.h"
-#include "record/state.h"
+#include "record/state/state.h"
 
 bool lull_recorder_listen(struct lull_recorder *recorder, GError **error)
 {

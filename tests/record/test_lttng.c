@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "record/fake_lttng.h"
-#include "record/lttng.h"
+#include "record/lttng/lttng.h"
 
 #define KIND (&lull_tracer_lttng)
 

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "record/lttng.h"
+#include "record/lttng/lttng.h"
 
 /* A child that tells the name it would give a session, and waits to be killed. */
 static pid_t start_recorder(char name[static 256])

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "record/state.h"
+#include "record/state/state.h"
 
 int main(int argc, char **argv)
 {

@@ -1,6 +1,6 @@
 /* Records with LTTng: its kernel modules make the events, its session daemon writes them as CTF; we
  * only tell the daemon what to do. Everything happens in a recording session of our own. */
-#include "record/lttng.h"
+#include "record/lttng/lttng.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/perf.h"
+#include "record/perf/perf.h"
 
 /* Their bits in the head of the file, as perf.data-file-format.txt numbers them. */
 enum {

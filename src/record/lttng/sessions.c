@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record/lttng.h"
+#include "record/lttng/lttng.h"
 
 #define PREFIX "lull-"
 

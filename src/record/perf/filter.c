@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "record/perf.h"
+#include "record/perf/perf.h"
 
 /* Where records have what is looked at: samples and forks begin with these behind their head. */
 enum {

@@ -2,7 +2,7 @@
  */
 #include <string.h>
 
-#include "record/perf.h"
+#include "record/perf/perf.h"
 
 /* Where a sample has its time: behind its head, identifier, process and task. */
 #define SAMPLE_TIME 24

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "record/perf.h"
+#include "record/perf/perf.h"
 
 /* Identifier, task, time and CPU come with each record; what a tracepoint says is raw data. */
 #define EVERYWHERE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)

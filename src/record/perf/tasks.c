@@ -2,7 +2,7 @@
  * change. A task that ends meanwhile is left out. */
 #include <string.h>
 
-#include "record/perf.h"
+#include "record/perf/perf.h"
 #include "record/tasks.h"
 
 /* What sample_id_all appends to all records: task, time, CPU, identifier. Zeros: perf's own. */

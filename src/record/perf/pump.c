@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "record/perf.h"
+#include "record/perf/perf.h"
 
 /* As nice(2) has it: before all others that have no real-time priority. */
 #define PUMP_NICE (-20)

@@ -2,7 +2,7 @@
 #ifndef LULL_RECORD_STATE_MACHINE_H
 #define LULL_RECORD_STATE_MACHINE_H
 
-#include "record/state_trace.h"
+#include "record/state/trace.h"
 
 /* Adds disks, network interfaces, interrupts and CPUs. What is not there is left out. */
 void lull_state_dump_machine(struct lull_state_trace *trace);

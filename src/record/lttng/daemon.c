@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "record/lttng.h"
+#include "record/lttng/lttng.h"
 
 #define PROGRAM "lttng-sessiond"
 /* How long the daemon may take to load its modules, and to unload them. */

@@ -1,7 +1,7 @@
 /* Writes the trace of a machine's state: one stream that belongs to no CPU, in packets of some
  * hundred kilobytes. CTF 1.8 rather than 2, because every reader in use knows it. All fields are
  * whole bytes, so an event is the bytes of its fields, one behind the other. */
-#include "record/state_trace.h"
+#include "record/state/trace.h"
 
 #include <errno.h>
 #include <fcntl.h>

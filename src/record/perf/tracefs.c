@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/perf.h"
+#include "record/perf/perf.h"
 
 const char *perfrec_tracefs(GError **error)
 {

@@ -1,6 +1,6 @@
 /* Records with ftrace: the kernel's own tracer, which needs nothing but tracefs and the right to
  * write there. Everything happens in an instance of our own. */
-#include "record/ftrace.h"
+#include "record/ftrace/ftrace.h"
 
 #include <errno.h>
 #include <stdio.h>

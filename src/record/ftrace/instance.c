@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record/ftrace.h"
+#include "record/ftrace/ftrace.h"
 
 #define PREFIX "lull-"
 

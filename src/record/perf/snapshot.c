@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/ioctl.h>
 
-#include "record/perf.h"
+#include "record/perf/perf.h"
 
 static void pause_all(const struct perfrec_open *open, uint32_t n, uint32_t is_paused)
 {

@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "record/ftrace.h"
+#include "record/ftrace/ftrace.h"
 
 enum option {
     OPTION_DONE = 0,

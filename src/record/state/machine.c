@@ -1,5 +1,5 @@
 /* Disks, network interfaces, interrupts and CPUs, from /proc, /sys and the network's own calls. */
-#include "record/state_machine.h"
+#include "record/state/machine.h"
 
 #include <ifaddrs.h>
 #include <netinet/in.h>

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "record/perf.h"
+#include "record/perf/perf.h"
 
 /* Of one CPU and of all. */
 #define BUFFER_BYTES (UINT64_C(16) << 20)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "record/perf.h"
+#include "record/perf/perf.h"
 
 /* What sample_id_all appends: perf leaves it zero in records of its own. */
 static const uint8_t trailer[32];

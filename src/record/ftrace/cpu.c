@@ -7,7 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "record/ftrace.h"
+#include "record/ftrace/ftrace.h"
 
 /* Of the pipe; the kernel may give less. */
 #define PIPE_BYTES (1 << 20)

@@ -1,7 +1,7 @@
 /* Takes the state of the machine: tasks and their open files from /proc. What ends while it is
  * looked at, or may not be looked at, is left out. Each event is stamped after what it tells was
  * read: if that has changed in between, an event of the tracer has told so before. */
-#include "record/state.h"
+#include "record/state/state.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record/state_machine.h"
+#include "record/state/machine.h"
 
 /* The number of the first pid namespace's file, include/uapi/linux/nsfs.h in the kernel. */
 #define FIRST_PID_NAMESPACE 0xeffffffcu

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/perf.h"
+#include "record/perf/perf.h"
 
 struct section {
     uint64_t offset, size;

@@ -12,7 +12,7 @@
 #include "cmd/join_args.h"
 #include "cmd/lami_args.h"
 #include "cmd/options.h"
-#include "view/result_view.h"
+#include "view/result/view.h"
 
 /* More slices than this are a slip in the duration. */
 #define MAX_SLICES 1000000

@@ -1,5 +1,5 @@
 /* lull info: what a trace holds, what it lost, and which questions it can answer. */
-#include "cmd/info.h"
+#include "view/info/info.h"
 
 #include "analysis/event_counts.h"
 #include "cmd/live_list.h"

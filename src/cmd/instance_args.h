@@ -7,7 +7,7 @@
 #include "cmd/join_args.h"
 #include "cmd/period_args.h"
 #include "graph/execgraph.h"
-#include "view/instances.h"
+#include "view/instances/instances.h"
 
 /* Traces that were read for instances of a period, or for requests. */
 struct lull_asked {

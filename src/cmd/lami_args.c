@@ -7,7 +7,7 @@
 #include "analysis/questions.h"
 #include "cmd/options.h"
 #include "view/out.h"
-#include "view/result_view.h"
+#include "view/result/view.h"
 
 #define NEXT_AFTER_US 100000
 

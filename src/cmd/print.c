@@ -10,9 +10,9 @@
 #include "cmd/join_args.h"
 #include "cmd/live_list.h"
 #include "kernel/running_filter.h"
-#include "view/event_babeltrace.h"
-#include "view/event_json.h"
-#include "view/event_text.h"
+#include "view/event/babeltrace.h"
+#include "view/event/json.h"
+#include "view/event/text.h"
 
 /* What a line is made with; one of the printers is used. */
 enum form { FORM_TEXT, FORM_BABELTRACE, FORM_JSON };

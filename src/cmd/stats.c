@@ -6,7 +6,7 @@
 #include "cmd/analysis_args.h"
 #include "cmd/join_args.h"
 #include "cmd/options.h"
-#include "view/result_view.h"
+#include "view/result/view.h"
 
 static const struct lull_option options[] = {
     {.name = "html",

@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 #include "cmd/instance_args.h"
-#include "view/why.h"
+#include "view/why/why.h"
 
 /* At most so many sentences, each about so much of the difference. */
 #define DEFAULT_SENTENCES 5

@@ -7,7 +7,7 @@
 #include "lib/ctf_writer.h"
 #include "source/export/export.h"
 #include "source/trace_files.h"
-#include "view/event_json.h"
+#include "view/event/json.h"
 
 static struct lull_session *open_all(const char *path)
 {

@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "source/trace_files.h"
-#include "view/event_babeltrace.h"
-#include "view/event_text.h"
+#include "view/event/babeltrace.h"
+#include "view/event/text.h"
 
 #define T0 UINT64_C(1000000005) /* cycles of 1 ns; the clock's origin is 1795224179 s */
 

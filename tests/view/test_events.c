@@ -3,8 +3,8 @@
  * traces puts an underscore before labels, as LTTng does; labels are shown as they are. */
 #include "lib/ctf_writer.h"
 #include "lib/scratch.h"
-#include "view/event_json.h"
-#include "view/event_text.h"
+#include "view/event/json.h"
+#include "view/event/text.h"
 
 #define T0 INT64_C(1795224179432835564) /* 2026-11-21T01:22:59.432835564Z */
 

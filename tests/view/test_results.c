@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <json-c/json.h>
 
-#include "view/result_view.h"
+#include "view/result/view.h"
 
 static const struct lull_result_column columns[] = {
     {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST},

@@ -2,7 +2,7 @@
 #ifndef LULL_CMD_ANALYSIS_ARGS_H
 #define LULL_CMD_ANALYSIS_ARGS_H
 
-#include "analysis/periods.h"
+#include "analysis/periods/periods.h"
 #include "cmd/analysis_verb.h"
 
 /* The question and what it borrows. A zeroed one is valid. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analysis/period_windows.h"
-#include "analysis/periods.h"
+#include "analysis/periods/periods.h"
 #include "kernel/vocabulary.h"
 #include "lib/scratch.h"
 #include "period/streams.h"

@@ -1,6 +1,6 @@
 /* I/O by system calls, disks and network devices: the class of the analysis, and which facts belong
  * to which part of it. A call or request counts where it ends. */
-#include "analysis/io.h"
+#include "analysis/io/io.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/io.h"
+#include "analysis/io/io.h"
 #include "kernel/errnos.h"
 
 /* ---- taking ---- */

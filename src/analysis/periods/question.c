@@ -2,7 +2,7 @@
 #include <lull/error.h>
 #include <string.h>
 
-#include "analysis/periods.h"
+#include "analysis/periods/periods.h"
 
 static bool complain(GError **error, const char *option, const char *format, ...)
     G_GNUC_PRINTF(3, 4);

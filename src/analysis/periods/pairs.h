@@ -4,7 +4,7 @@
 #ifndef LULL_ANALYSIS_PERIODS_PAIRS_H
 #define LULL_ANALYSIS_PERIODS_PAIRS_H
 
-#include "analysis/periods_private.h"
+#include "analysis/periods/private.h"
 
 enum period_measure { PERIOD_DURATION, PERIOD_RATIO, PERIOD_COUNT, PERIOD_MEASURES };
 

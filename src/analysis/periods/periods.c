@@ -1,5 +1,5 @@
 /* The analysis of periods: which instances count, and which tables tell of them. */
-#include "analysis/periods_private.h"
+#include "analysis/periods/private.h"
 
 #include "analysis/period_windows.h"
 

@@ -3,7 +3,7 @@
  * what lies in it. So an ancestor belongs to as many groups as instances in it say, and counts in
  * each only what belongs to it too. */
 #include "analysis/period_windows.h"
-#include "analysis/periods_private.h"
+#include "analysis/periods/private.h"
 
 struct groups {
     const struct period_report *report;

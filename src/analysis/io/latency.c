@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "analysis/histogram.h"
-#include "analysis/io.h"
+#include "analysis/io/io.h"
 #include "analysis/spread.h"
 
 void io_latency_call(struct io_analysis *io, const struct io_call *call)

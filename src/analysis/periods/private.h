@@ -3,7 +3,7 @@
 #define LULL_ANALYSIS_PERIODS_PRIVATE_H
 
 #include "analysis/period_windows.h"
-#include "analysis/periods.h"
+#include "analysis/periods/periods.h"
 
 /* Instances whose statistics are told together: all of them, or a group. */
 struct period_set {

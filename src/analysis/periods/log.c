@@ -1,6 +1,6 @@
 /* Periods one by one: the log by time or by hierarchy, the longest, and those without an end. */
 #include "analysis/period_windows.h"
-#include "analysis/periods_private.h"
+#include "analysis/periods/private.h"
 
 #define TIMES(begin, end)                                                                          \
     {"Period begin timestamp", begin, "begin_ns", LULL_CELL_TIMESTAMP, NULL, 0},                   \

@@ -1,6 +1,6 @@
 /* Tables of statistics and histograms of periods. */
 #include "analysis/histogram.h"
-#include "analysis/periods_pairs.h"
+#include "analysis/periods/pairs.h"
 #include "analysis/spread.h"
 
 /* ---- the tree of definitions ---- */

@@ -1,7 +1,7 @@
 /* The aggregated log: for each instance of an ancestor, what it had of each selected period inside.
  */
 #include "analysis/period_windows.h"
-#include "analysis/periods_private.h"
+#include "analysis/periods/private.h"
 #include "analysis/spread.h"
 
 static const struct lull_result_column aggregated_columns[] = {

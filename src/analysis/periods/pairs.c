@@ -1,6 +1,6 @@
 /* Statistics of a set of periods. Each instance is added once to each of its ancestors in the set.
  */
-#include "analysis/periods_pairs.h"
+#include "analysis/periods/pairs.h"
 
 #include "analysis/spread.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/io.h"
+#include "analysis/io/io.h"
 #include "analysis/spread.h"
 
 enum { SECTOR_BYTES = 512 };

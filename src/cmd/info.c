@@ -5,20 +5,6 @@
 #include "cmd/live_list.h"
 #include "cmd/verb.h"
 
-bool lull_info_guest(const struct lull_session *session, uint32_t trace, uint32_t number,
-                     struct lull_info_guest *guest)
-{
-    const char **const parts[] = {&guest->name, &guest->trace_id, &guest->vcpu_tids};
-    static const char *const keys[] = {"name", "trace_id", "vcpu_tids"};
-    bool found = true;
-    for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++) {
-        g_autofree char *key = g_strdup_printf("guest_%u_%s", number, keys[i]);
-        *parts[i] = lull_session_environment(session, trace, key);
-        found = found && *parts[i];
-    }
-    return found;
-}
-
 static void collect(struct lull_info *info, bool with_events)
 {
     const uint32_t n_hosts = lull_session_host_count(info->session);

@@ -39,8 +39,9 @@ static void add_count(void *user, uint32_t trace, const struct lull_event_class 
 static void keep_best(double *best, double begin)
 {
     double took = now_ms() - begin;
-    if (*best == 0 || took < *best)
+    if (*best == 0 || took < *best) {
         *best = took;
+    }
 }
 
 int main(int argc, char **argv)
@@ -81,8 +82,9 @@ int main(int argc, char **argv)
             }
         }
         keep_best(&next_ms, begin);
-        for (uint32_t p = 0; i == 0 && p < lull_session_problem_count(session); p++)
+        for (uint32_t p = 0; i == 0 && p < lull_session_problem_count(session); p++) {
             fprintf(stderr, "%s\n", lull_session_problem(session, p));
+        }
         lull_session_free(session);
     }
     struct rusage usage;

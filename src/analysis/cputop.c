@@ -182,10 +182,7 @@ static void cputop_close(struct lull_analysis *analysis, int64_t end_ns)
 
 /* ---- tables ---- */
 
-#define HOST                                                                                       \
-    {                                                                                              \
-        "Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST                                \
-    }
+#define HOST {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST}
 
 static const struct lull_result_column process_columns[] = {
     HOST,

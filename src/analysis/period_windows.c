@@ -37,8 +37,9 @@ static void on_end(void *user)
 {
     struct lull_period_windows *windows = user;
     int64_t first_ns, last_ns;
-    if (lull_runner_coverage(windows->runner, &first_ns, &last_ns))
+    if (lull_runner_coverage(windows->runner, &first_ns, &last_ns)) {
         lull_period_tracker_finish(windows->tracker, MIN(last_ns, windows->end_ns));
+    }
 }
 
 struct lull_period_windows *lull_period_windows_new(struct lull_runner *runner,
@@ -61,8 +62,9 @@ struct lull_period_windows *lull_period_windows_new(struct lull_runner *runner,
 
 void lull_period_windows_free(struct lull_period_windows *windows)
 {
-    if (windows == NULL)
+    if (windows == NULL) {
         return;
+    }
     lull_period_tracker_free(windows->tracker);
     lull_map_free(&windows->handles);
     g_free(windows);

@@ -37,8 +37,9 @@ bool lull_corridor_point(struct lull_corridor *corridor, int64_t x_ns, int64_t y
     }
     __int128 x = (__int128)x_ns - corridor->origin_x, y = (__int128)y_ns - corridor->origin_y;
 
-    if (x > reach || x < -reach || y > reach || y < -reach)
+    if (x > reach || x < -reach || y > reach || y < -reach) {
         return false;
+    }
     corridor->begin_x = MIN(corridor->begin_x, x_ns);
     corridor->end_x = MAX(corridor->end_x, x_ns);
     *point = (struct lull_hull_point){(int64_t)x, (int64_t)y};
@@ -62,10 +63,11 @@ static guint find_x(const GArray *points, int64_t x)
     while (low < high) {
         guint middle = low + (high - low) / 2;
 
-        if (at(points, middle).x < x)
+        if (at(points, middle).x < x) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     return low;
 }
@@ -77,18 +79,23 @@ void lull_corridor_add(struct lull_corridor *corridor, bool is_above, struct lul
     guint i = find_x(points, point.x);
 
     if (i < points->len && at(points, i).x == point.x) {
-        if ((point.y - at(points, i).y) * sign <= 0)
+        if ((point.y - at(points, i).y) * sign <= 0) {
             return;
+        }
         g_array_index(points, struct lull_hull_point, i) = point;
     } else {
-        if (i > 0 && i < points->len && !is_outside(at(points, i - 1), point, at(points, i), sign))
+        if (i > 0 && i < points->len &&
+            !is_outside(at(points, i - 1), point, at(points, i), sign)) {
             return;
+        }
         g_array_insert_val(points, i, point);
     }
-    while (i + 2 < points->len && !is_outside(point, at(points, i + 1), at(points, i + 2), sign))
+    while (i + 2 < points->len && !is_outside(point, at(points, i + 1), at(points, i + 2), sign)) {
         g_array_remove_index(points, i + 1);
-    while (i >= 2 && !is_outside(at(points, i - 2), at(points, i - 1), point, sign))
+    }
+    while (i >= 2 && !is_outside(at(points, i - 2), at(points, i - 1), point, sign)) {
         g_array_remove_index(points, --i);
+    }
 }
 
 /* (y - x) - drift * x, times the denominator: how far above the line of that drift through the
@@ -109,10 +116,11 @@ static struct lull_hull_point support(const GArray *points, struct lull_drift dr
         __int128 here = height(at(points, middle), drift);
         __int128 next = height(at(points, middle + 1), drift);
 
-        if (sign > 0 ? next > here : next < here)
+        if (sign > 0 ? next > here : next < here) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     return at(points, low);
 }
@@ -125,23 +133,26 @@ static bool tighten(const struct lull_corridor *corridor, struct lull_drift *dri
         struct lull_hull_point low = support(corridor->below, *drift, 1);
         struct lull_hull_point high = support(corridor->above, *drift, -1);
 
-        if (height(low, *drift) <= height(high, *drift))
+        if (height(low, *drift) <= height(high, *drift)) {
             return true;
+        }
         /* These two points want slope * (high.x - low.x) <= high.y - low.y, and the slope breaks
          * that: it must go towards the other end, or there is no way. Every step ends on a line
          * through two points of the hulls and goes strictly inwards, so this ends. */
         int64_t dx = high.x - low.x, dy = high.y - low.y;
 
-        if (sign > 0 ? dx <= 0 : dx >= 0)
+        if (sign > 0 ? dx <= 0 : dx >= 0) {
             return false;
+        }
         if (dx < 0) {
             dx = -dx;
             dy = -dy;
         }
         *drift = (struct lull_drift){dy - dx, dx};
         /* Beyond +-50 % it is no clock, and numbers would not fit. */
-        if (drift->numerator > dx / 2 || drift->numerator < -dx / 2)
+        if (drift->numerator > dx / 2 || drift->numerator < -dx / 2) {
             return false;
+        }
     }
 }
 
@@ -166,8 +177,9 @@ static __int128 extreme_offset(const GArray *points, int64_t rate, int sign)
         __int128 offset =
             ((__int128)(point.y - point.x) * LULL_LINE_WHOLE) - (__int128)rate * point.x;
 
-        if (i == 0 || (sign > 0 ? offset > extreme : offset < extreme))
+        if (i == 0 || (sign > 0 ? offset > extreme : offset < extreme)) {
             extreme = offset;
+        }
     }
     return extreme;
 }
@@ -177,8 +189,9 @@ bool lull_corridor_solve(struct lull_corridor *corridor, int32_t limit_ppm)
     corridor->most = (struct lull_drift){limit_ppm, 1000000};
     corridor->least = (struct lull_drift){-limit_ppm, 1000000};
     if (!corridor->below->len || !corridor->above->len || !tighten(corridor, &corridor->most, 1) ||
-        !tighten(corridor, &corridor->least, -1) || is_less(corridor->most, corridor->least))
+        !tighten(corridor, &corridor->least, -1) || is_less(corridor->most, corridor->least)) {
         return false;
+    }
     int64_t least = rate_of(corridor->least), most = rate_of(corridor->most);
     int64_t rate = least + (most - least) / 2;
     __int128 low = extreme_offset(corridor->below, rate, 1);
@@ -213,8 +226,9 @@ static long double farthest(const struct lull_corridor *corridor, const GArray *
         struct lull_hull_point a = at(points, i), b = at(points, i + 1);
         struct lull_drift drift = {(b.y - b.x) - (a.y - a.x), b.x - a.x};
 
-        if (is_less(drift, corridor->least) || is_less(corridor->most, drift))
+        if (is_less(drift, corridor->least) || is_less(corridor->most, drift)) {
             continue;
+        }
         long double edge = value(a, drift, x);
 
         result = sign < 0 ? fmaxl(result, edge) : fminl(result, edge);

@@ -30,8 +30,9 @@ struct lull_flow_key lull_flow_key_of(const struct lull_packet *packet, uint64_t
     key.ports = (uint32_t)ports[*direction] << 16 | ports[!*direction];
 
     uint64_t h = lull_flow_mix(key.ip_version, (uint64_t)key.protocol << 32 | key.ports);
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < 4; i++) {
         h = lull_flow_mix(h, key.words[i]);
+    }
     *hash = h ^ (h >> 32);
     return key;
 }
@@ -54,9 +55,11 @@ static void flow_free(struct lull_flow *flow)
 
 void lull_flows_clear(struct lull_flows *flows)
 {
-    for (uint32_t i = 0; i < flows->n_slots; i++)
-        if (flows->slots[i])
+    for (uint32_t i = 0; i < flows->n_slots; i++) {
+        if (flows->slots[i]) {
             flow_free(flows->slots[i]);
+        }
+    }
     g_free(flows->slots);
     memset(flows, 0, sizeof *flows);
 }
@@ -67,8 +70,9 @@ static uint32_t find_slot(const struct lull_flows *flows, const struct lull_flow
     uint32_t mask = flows->n_slots - 1, slot = (uint32_t)hash & mask;
 
     while (flows->slots[slot] &&
-           (flows->slots[slot]->hash != hash || !same_key(&flows->slots[slot]->key, key)))
+           (flows->slots[slot]->hash != hash || !same_key(&flows->slots[slot]->key, key))) {
         slot = (slot + 1) & mask;
+    }
     return slot;
 }
 
@@ -76,8 +80,9 @@ static uint64_t flow_entries(const struct lull_flow *flow)
 {
     uint64_t entries = 0;
 
-    for (unsigned i = 0; i < 2; i++)
+    for (unsigned i = 0; i < 2; i++) {
         entries += flow->directions[i].sends.count + flow->directions[i].receives.count;
+    }
     return entries;
 }
 
@@ -98,9 +103,11 @@ static void sweep(struct lull_flows *flows, int64_t horizon_ns)
     bool is_full = flows->count >= MAX_FLOWS || flows->entries >= MAX_ENTRIES;
     uint32_t n = 0, n_slots = FIRST_SLOTS;
 
-    for (uint32_t i = 0; i < flows->n_slots; i++)
-        if (old[i])
+    for (uint32_t i = 0; i < flows->n_slots; i++) {
+        if (old[i]) {
             all[n++] = old[i];
+        }
+    }
     qsort(all, n, sizeof *all, compare_use);
     flows->count = 0;
     flows->entries = 0;
@@ -117,12 +124,14 @@ static void sweep(struct lull_flows *flows, int64_t horizon_ns)
             flow_free(all[i]);
         }
     }
-    while (n_slots < kept * 4)
+    while (n_slots < kept * 4) {
         n_slots *= 2;
+    }
     flows->n_slots = n_slots;
     flows->slots = g_new0(struct lull_flow *, n_slots);
-    for (uint32_t i = 0; i < kept; i++)
+    for (uint32_t i = 0; i < kept; i++) {
         flows->slots[find_slot(flows, &all[i]->key, all[i]->hash)] = all[i];
+    }
     flows->count = kept;
     g_free(all);
     g_free(old);
@@ -131,11 +140,13 @@ static void sweep(struct lull_flows *flows, int64_t horizon_ns)
 struct lull_flow *lull_flows_get(struct lull_flows *flows, const struct lull_flow_key *key,
                                  uint64_t hash, bool create, int64_t horizon_ns)
 {
-    if (!flows->slots && !create)
+    if (!flows->slots && !create) {
         return NULL;
+    }
     if (create && (flows->count * 2 >= flows->n_slots || flows->count >= MAX_FLOWS ||
-                   flows->entries >= MAX_ENTRIES))
+                   flows->entries >= MAX_ENTRIES)) {
         sweep(flows, horizon_ns);
+    }
     uint32_t slot = find_slot(flows, key, hash);
     struct lull_flow *flow = flows->slots[slot];
 
@@ -146,21 +157,26 @@ struct lull_flow *lull_flows_get(struct lull_flows *flows, const struct lull_flo
         flows->slots[slot] = flow;
         flows->count++;
     }
-    if (flow)
+    if (flow) {
         flow->used = ++flows->clock;
+    }
     return flow;
 }
 
 struct lull_flow_role *lull_flow_role_of(struct lull_flow_direction *direction, uint32_t host,
                                          bool create)
 {
-    for (uint32_t i = 0; i < direction->n_roles; i++)
-        if (direction->roles[i].host == host)
+    for (uint32_t i = 0; i < direction->n_roles; i++) {
+        if (direction->roles[i].host == host) {
             return &direction->roles[i];
-    if (!create || direction->n_roles == LULL_FLOW_ROLES)
+        }
+    }
+    if (!create || direction->n_roles == LULL_FLOW_ROLES) {
         return NULL;
-    if (!direction->roles)
+    }
+    if (!direction->roles) {
         direction->roles = g_new0(struct lull_flow_role, LULL_FLOW_ROLES);
+    }
     struct lull_flow_role *role = &direction->roles[direction->n_roles++];
 
     role->host = host;

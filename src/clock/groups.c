@@ -42,8 +42,9 @@ static bool is_good(const struct lull_sync_link *link)
 
 static uint32_t root_of(struct node *nodes, uint32_t host)
 {
-    while (nodes[host].group != host)
+    while (nodes[host].group != host) {
         host = nodes[host].group = nodes[nodes[host].group].group;
+    }
     return host;
 }
 
@@ -51,8 +52,9 @@ static bool unite(struct node *nodes, uint32_t a, uint32_t b)
 {
     uint32_t low = root_of(nodes, a), high = root_of(nodes, b);
 
-    if (low == high)
+    if (low == high) {
         return false;
+    }
     nodes[MAX(low, high)].group = MIN(low, high);
     return true;
 }
@@ -64,17 +66,20 @@ static void find_groups(struct groups *groups)
 
         groups->nodes[link->pair.a].matched += link->pair.matched;
         groups->nodes[link->pair.b].matched += link->pair.matched;
-        if (is_good(link))
+        if (is_good(link)) {
             unite(groups->nodes, link->pair.a, link->pair.b);
+        }
     }
     for (guint i = 0; i < groups->links->len; i++) {
         const struct lull_sync_link *link = link_at(groups, i);
 
-        if (link->has_estimate && !is_good(link))
+        if (link->has_estimate && !is_good(link)) {
             groups->bridges[i] = unite(groups->nodes, link->pair.a, link->pair.b);
+        }
     }
-    for (uint32_t i = 0; i < groups->n_hosts; i++)
+    for (uint32_t i = 0; i < groups->n_hosts; i++) {
         groups->nodes[i].group = root_of(groups->nodes, i);
+    }
 }
 
 /* --- the tree --- */
@@ -85,8 +90,9 @@ static long double link_cost(const struct groups *groups, const struct lull_sync
     const struct lull_sync_range *range = &groups->ranges[link->pair.a];
     const struct lull_corridor *corridor = link->corridor;
 
-    if (link->pair.quality == LULL_SYNC_FAIL)
+    if (link->pair.quality == LULL_SYNC_FAIL) {
         return 1e20L;
+    }
     return fmaxl(lull_corridor_error(corridor, MIN(range->begin_ns, corridor->begin_x)),
                  lull_corridor_error(corridor, MAX(range->end_ns, corridor->end_x)));
 }
@@ -101,8 +107,9 @@ static void visit(struct groups *groups, uint32_t host)
         uint32_t other = link->pair.a == host ? link->pair.b : link->pair.a;
 
         if ((link->pair.a != host && link->pair.b != host) || nodes[other].is_visited ||
-            !(is_good(link) || groups->bridges[i]))
+            !(is_good(link) || groups->bridges[i])) {
             continue;
+        }
         long double cost = nodes[host].cost + link_cost(groups, link);
 
         if (cost < nodes[other].cost) {
@@ -111,8 +118,9 @@ static void visit(struct groups *groups, uint32_t host)
             nodes[other].up = link;
         }
     }
-    if (nodes[host].parent == LULL_NONE)
+    if (nodes[host].parent == LULL_NONE) {
         return;
+    }
     struct node *parent = &nodes[nodes[host].parent];
     const struct lull_line *estimate = &nodes[host].up->corridor->estimate;
     struct lull_line up = nodes[host].up->pair.a == host ? *estimate : lull_line_inverse(estimate);
@@ -133,12 +141,16 @@ static void grow_tree(struct groups *groups, uint32_t reference)
     for (;;) {
         uint32_t next = LULL_NONE;
 
-        for (uint32_t i = 0; i < groups->n_hosts; i++)
+        for (uint32_t i = 0; i < groups->n_hosts; i++) {
             if (nodes[i].group == nodes[reference].group && !nodes[i].is_visited &&
-                isfinite(nodes[i].cost) && (next == LULL_NONE || nodes[i].cost < nodes[next].cost))
+                isfinite(nodes[i].cost) &&
+                (next == LULL_NONE || nodes[i].cost < nodes[next].cost)) {
                 next = i;
-        if (next == LULL_NONE)
+            }
+        }
+        if (next == LULL_NONE) {
             return;
+        }
         visit(groups, next);
     }
 }
@@ -182,8 +194,9 @@ static struct message message_at(const struct lull_sync_link *link, guint index)
             : g_array_index(corridor->below, struct lull_hull_point, index - corridor->above->len);
     int64_t x = corridor->origin_x + point.x, y = corridor->origin_y + point.y;
 
-    if (is_above)
+    if (is_above) {
         return (struct message){link->pair.a, link->pair.b, x, y};
+    }
     return (struct message){link->pair.b, link->pair.a, y, x};
 }
 
@@ -238,8 +251,9 @@ static long double check(const struct groups *groups, uint32_t group,
         struct lull_sync_link *link = link_at(groups, i);
         bool is_candidate = !is_in_tree(groups, link);
 
-        if (!counts(groups, link, group))
+        if (!counts(groups, link, group)) {
             continue;
+        }
         for (guint k = 0; k < message_count(link); k++) {
             struct message message = message_at(link, k);
             long double slack = slack_of(groups, &message);
@@ -263,8 +277,9 @@ static void add_terms(const struct groups *groups, struct lull_joint_row *row, u
     long double length = (long double)((__int128)range->end_ns - range->begin_ns);
     long double share = length > 0 ? (long double)((__int128)t - range->begin_ns) / length : 0;
 
-    if (unknowns[host] == LULL_NONE)
+    if (unknowns[host] == LULL_NONE) {
         return;
+    }
     row->unknown[row->n_terms] = unknowns[host];
     row->weight[row->n_terms++] = sign * (1 - share);
     row->unknown[row->n_terms] = unknowns[host] + 1;
@@ -278,8 +293,9 @@ static GArray *rows_of(const struct groups *groups, uint32_t group, const uint32
     for (guint i = 0; i < groups->links->len; i++) {
         const struct lull_sync_link *link = link_at(groups, i);
 
-        if (!counts(groups, link, group))
+        if (!counts(groups, link, group)) {
             continue;
+        }
         for (guint k = 0; k < message_count(link); k++) {
             struct message message = message_at(link, k);
             struct lull_joint_row row = {.slack = slack_of(groups, &message)};
@@ -302,8 +318,9 @@ static void change(struct groups *groups, uint32_t host, long double at_begin, l
     long double offset = at_begin + rate * (long double)((__int128)line.origin - range->begin_ns);
     struct lull_clock_transform clock;
 
-    if (fabsl(rate) > 0.25L || fabsl(offset) > 1e18L)
+    if (fabsl(rate) > 0.25L || fabsl(offset) > 1e18L) {
         return;
+    }
     line.offset += (__int128)(offset * LULL_LINE_NS);
     line.rate += (int64_t)(rate * LULL_LINE_WHOLE);
     if (lull_line_transform(&line, &clock)) {
@@ -315,8 +332,9 @@ static void change(struct groups *groups, uint32_t host, long double at_begin, l
 static void reset(struct groups *groups, uint32_t group)
 {
     for (uint32_t i = 0; i < groups->n_hosts; i++) {
-        if (groups->nodes[i].group != group)
+        if (groups->nodes[i].group != group) {
             continue;
+        }
         groups->nodes[i].line = groups->nodes[i].tree;
         groups->nodes[i].clock = groups->nodes[i].tree_clock;
     }
@@ -334,19 +352,23 @@ static void adjust(struct groups *groups, uint32_t group, uint32_t reference)
         const struct node *node = &groups->nodes[i];
 
         unknowns[i] = LULL_NONE;
-        if (node->group != group || i == reference || !node->is_joined)
+        if (node->group != group || i == reference || !node->is_joined) {
             continue;
+        }
         unknowns[i] = n;
         box[n++] = node->error[0] + 2;
         box[n++] = node->error[1] + 2;
     }
     GArray *rows = rows_of(groups, group, unknowns);
 
-    if (rows->len)
+    if (rows->len) {
         lull_joint_solve((const void *)rows->data, rows->len, box, n, values);
-    for (uint32_t i = 0; i < groups->n_hosts; i++)
-        if (unknowns[i] != LULL_NONE)
+    }
+    for (uint32_t i = 0; i < groups->n_hosts; i++) {
+        if (unknowns[i] != LULL_NONE) {
             change(groups, i, values[unknowns[i]], values[unknowns[i] + 1]);
+        }
+    }
     g_array_unref(rows);
     g_free(unknowns);
     g_free(box);
@@ -365,15 +387,17 @@ static void settle(struct groups *groups, uint32_t group, uint32_t reference)
         long double before = check(groups, group, &victim);
 
         /* From 1 ns on, the order of rounded times is strict. */
-        if (before >= 1)
+        if (before >= 1) {
             return;
+        }
         adjust(groups, group, reference);
         if (check(groups, group, &victim) < before) {
             reset(groups, group);
             check(groups, group, &victim);
         }
-        if (!victim)
+        if (!victim) {
             return;
+        }
         victim->pair.quality = LULL_SYNC_FAIL;
         victim->pair.bound_ns = -1;
     }
@@ -388,10 +412,12 @@ static int64_t bound_of(const struct groups *groups, uint32_t host)
     const int64_t ends[2] = {range->begin_ns, range->end_ns};
     long double bound = 0;
 
-    if (!node->is_bounded)
+    if (!node->is_bounded) {
         return -1;
-    if (node->parent == LULL_NONE)
+    }
+    if (node->parent == LULL_NONE) {
         return 0;
+    }
     /* Errors are convex functions of time, so the ends of the range tell the largest. */
     for (unsigned i = 0; i < 2; i++) {
         long double moved = (long double)(lull_line_exact(&node->clock, ends[i]) -
@@ -408,10 +434,12 @@ static uint32_t reference_of(const struct groups *groups, uint32_t group)
 {
     uint32_t reference = group;
 
-    for (uint32_t i = group; i < groups->n_hosts; i++)
+    for (uint32_t i = group; i < groups->n_hosts; i++) {
         if (groups->nodes[i].group == group &&
-            groups->nodes[i].matched > groups->nodes[reference].matched)
+            groups->nodes[i].matched > groups->nodes[reference].matched) {
             reference = i;
+        }
+    }
     return reference;
 }
 
@@ -444,8 +472,9 @@ static void report(const struct groups *groups, uint32_t host, bool is_main,
     const struct node *node = &groups->nodes[host];
     int64_t begin = groups->ranges[host].begin_ns;
 
-    if (!node->is_joined)
+    if (!node->is_joined) {
         return;
+    }
     result->is_synced = is_main;
     result->is_reference = is_main && node->parent == LULL_NONE;
     result->offset_ns =
@@ -463,8 +492,9 @@ static void join_group(struct groups *groups, uint32_t group)
     for (uint32_t i = 0; i < groups->n_hosts; i++) {
         struct node *node = &groups->nodes[i];
 
-        if (node->group != group || !node->is_joined)
+        if (node->group != group || !node->is_joined) {
             continue;
+        }
         node->error[0] =
             node->is_bounded ? tree_error(groups, i, groups->ranges[i].begin_ns) : 1e12L;
         node->error[1] = node->is_bounded ? tree_error(groups, i, groups->ranges[i].end_ns) : 1e12L;
@@ -493,14 +523,18 @@ void lull_groups_join(const GPtrArray *links, uint32_t n_hosts,
     uint32_t main_group = n_hosts ? largest_group(&groups) : LULL_NONE;
     uint32_t *sizes = g_new0(uint32_t, n_hosts + 1);
 
-    for (uint32_t i = 0; i < n_hosts; i++)
-        sizes[groups.nodes[i].group]++;
-    for (uint32_t i = 0; i < n_hosts; i++)
-        if (sizes[i] > 1)
-            join_group(&groups, i);
     for (uint32_t i = 0; i < n_hosts; i++) {
-        if (!groups.nodes[i].is_joined)
+        sizes[groups.nodes[i].group]++;
+    }
+    for (uint32_t i = 0; i < n_hosts; i++) {
+        if (sizes[i] > 1) {
+            join_group(&groups, i);
+        }
+    }
+    for (uint32_t i = 0; i < n_hosts; i++) {
+        if (!groups.nodes[i].is_joined) {
             continue;
+        }
         transforms[i] = groups.nodes[i].clock;
         report(&groups, i, groups.nodes[i].group == main_group, &hosts[i]);
     }

@@ -32,8 +32,9 @@ struct lull_hull *lull_hull_new(void)
 
 void lull_hull_free(struct lull_hull *hull)
 {
-    if (!hull)
+    if (!hull) {
         return;
+    }
     g_array_unref(hull->upper.points);
     g_array_unref(hull->lower.points);
     g_free(hull);
@@ -76,8 +77,9 @@ static void adjust(struct side *side, const struct side *opposite)
     struct lull_hull_point examined = {0, 0};
     guint i = 0;
 
-    if (side->has_begin && !index_of(opposite, side->begin, &i))
+    if (side->has_begin && !index_of(opposite, side->begin, &i)) {
         i = 0;
+    }
     while (i + 1 < opposite->points->len) {
         struct lull_hull_point next = at(opposite, i + 1);
 
@@ -98,8 +100,9 @@ static void adjust(struct side *side, const struct side *opposite)
         side->begin = examined;
         side->has_begin = has_examined;
     }
-    if (side->begin.x > side->end.x)
+    if (side->begin.x > side->end.x) {
         side->has_begin = false;
+    }
 }
 
 static struct lull_hull_line line_of(const struct side *side)
@@ -121,22 +124,26 @@ static void approximate(struct lull_hull *hull)
     struct lull_hull_estimate *estimate = &hull->estimate;
 
     if (!lower->has_begin && !upper->has_begin) {
-        if (!upper->has_end || !lower->has_end)
+        if (!upper->has_end || !lower->has_end) {
             estimate->quality = LULL_SYNC_INCOMPLETE;
+        }
         return;
     }
-    if (estimate->quality == LULL_SYNC_FAIL)
+    if (estimate->quality == LULL_SYNC_FAIL) {
         return;
+    }
     struct lull_hull_line steepest = line_of(lower), flattest = line_of(upper);
 
-    if (!lower->has_begin || !upper->has_begin)
+    if (!lower->has_begin || !upper->has_begin) {
         estimate->quality = LULL_SYNC_APPROXIMATE;
-    else if ((__int128)steepest.dy * flattest.dx > (__int128)flattest.dy * steepest.dx)
+    } else if ((__int128)steepest.dy * flattest.dx > (__int128)flattest.dy * steepest.dx) {
         estimate->quality = LULL_SYNC_ACCURATE;
-    else
+    } else {
         estimate->quality = LULL_SYNC_FAIL;
-    if (estimate->quality == LULL_SYNC_FAIL)
+    }
+    if (estimate->quality == LULL_SYNC_FAIL) {
         return;
+    }
     /* As in the method: with one slope known, the other line is taken with slope 1 through its
      * newest point. */
     estimate->steepest = steepest;
@@ -156,15 +163,18 @@ void lull_hull_add(struct lull_hull *hull, bool from_other, struct lull_hull_poi
         GArray *points = side->points;
 
         while (points->len >= 2 &&
-               turn(point, at(side, points->len - 2), at(side, points->len - 1)) * side->sign > 0)
+               turn(point, at(side, points->len - 2), at(side, points->len - 1)) * side->sign > 0) {
             g_array_set_size(points, points->len - 1);
+        }
         g_array_append_val(points, point);
         side->end = point;
         side->has_end = true;
     }
     adjust(side, opposite);
-    if (opposite->has_end && (!opposite->has_begin || !index_of(side, opposite->begin, &unused)))
+    if (opposite->has_end && (!opposite->has_begin || !index_of(side, opposite->begin, &unused))) {
         adjust(opposite, side);
-    if (counts)
+    }
+    if (counts) {
         approximate(hull);
+    }
 }

@@ -37,8 +37,9 @@ struct lull_sync *lull_join_clocks(struct lull_session *session, void (*progress
     lull_sync_finish(sync, begin_ns, end_ns);
     /* Times that were joined once and exported stay: joining is not exact twice. */
     bool is_joined = lull_session_is_joined(session);
-    for (uint32_t host = 0; host < n_hosts && !is_joined; host++)
+    for (uint32_t host = 0; host < n_hosts && !is_joined; host++) {
         lull_session_set_clock(session, host, lull_sync_transform(sync, host));
+    }
     lull_session_unsubscribe_all(session);
     return sync;
 }

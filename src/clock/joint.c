@@ -40,8 +40,9 @@ static long double reduced_cost(const struct simplex *lp, uint32_t column)
     const struct lull_joint_row *row = &lp->rows[column];
     long double result = row->slack - lp->prices[lp->n];
 
-    for (uint32_t i = 0; i < row->n_terms; i++)
+    for (uint32_t i = 0; i < row->n_terms; i++) {
         result -= row->weight[i] * lp->prices[row->unknown[i]];
+    }
     return result;
 }
 
@@ -57,11 +58,14 @@ static void start(struct simplex *lp)
     uint32_t size = lp->n + 1, worst = 0;
     long double *weights = g_new0(long double, size);
 
-    for (uint32_t i = 1; i < lp->n_rows; i++)
-        if (lp->rows[i].slack < lp->rows[worst].slack)
+    for (uint32_t i = 1; i < lp->n_rows; i++) {
+        if (lp->rows[i].slack < lp->rows[worst].slack) {
             worst = i;
-    for (uint32_t i = 0; i < lp->rows[worst].n_terms; i++)
+        }
+    }
+    for (uint32_t i = 0; i < lp->rows[worst].n_terms; i++) {
         weights[lp->rows[worst].unknown[i]] += lp->rows[worst].weight[i];
+    }
     for (uint32_t j = 0; j < lp->n; j++) {
         long double rest = nudge(j) - weights[j], sign = rest < 0 ? -1 : 1;
 
@@ -84,8 +88,9 @@ static void set_prices(struct simplex *lp)
     for (uint32_t i = 0; i < size; i++) {
         long double c = cost(lp, lp->basis[i]);
 
-        for (uint32_t j = 0; j < size; j++)
+        for (uint32_t j = 0; j < size; j++) {
             lp->prices[j] += c * lp->inverse[i * size + j];
+        }
     }
 }
 
@@ -102,8 +107,9 @@ static uint32_t choose_column(const struct simplex *lp, bool first)
         if (reduced < best_cost) {
             best = i;
             best_cost = reduced;
-            if (first)
+            if (first) {
                 break;
+            }
         }
     }
     return best;
@@ -125,8 +131,9 @@ static void set_column(struct simplex *lp, uint32_t column)
         const struct lull_joint_row *row = &lp->rows[column];
 
         lp->column[i] = line[lp->n];
-        for (uint32_t k = 0; k < row->n_terms; k++)
+        for (uint32_t k = 0; k < row->n_terms; k++) {
             lp->column[i] += row->weight[k] * line[row->unknown[k]];
+        }
     }
 }
 
@@ -137,8 +144,9 @@ static uint32_t choose_leaving(const struct simplex *lp)
     long double best_ratio = 0;
 
     for (uint32_t i = 0; i <= lp->n; i++) {
-        if (lp->column[i] <= tiny)
+        if (lp->column[i] <= tiny) {
             continue;
+        }
         long double ratio = lp->solution[i] / lp->column[i];
 
         if (best == UINT32_MAX || ratio < best_ratio ||
@@ -156,16 +164,19 @@ static void pivot(struct simplex *lp, uint32_t leaving, uint32_t column)
     long double *pivot_line = lp->inverse + (size_t)leaving * size;
     long double element = lp->column[leaving];
 
-    for (uint32_t j = 0; j < size; j++)
+    for (uint32_t j = 0; j < size; j++) {
         pivot_line[j] /= element;
+    }
     lp->solution[leaving] /= element;
     for (uint32_t i = 0; i < size; i++) {
         long double factor = lp->column[i], *line = lp->inverse + (size_t)i * size;
 
-        if (i == leaving || factor == 0)
+        if (i == leaving || factor == 0) {
             continue;
-        for (uint32_t j = 0; j < size; j++)
+        }
+        for (uint32_t j = 0; j < size; j++) {
             line[j] -= factor * pivot_line[j];
+        }
         lp->solution[i] = fmaxl(lp->solution[i] - factor * lp->solution[leaving], 0);
     }
     lp->basis[leaving] = column;
@@ -175,8 +186,9 @@ static long double total(const struct simplex *lp)
 {
     long double sum = 0;
 
-    for (uint32_t i = 0; i <= lp->n; i++)
+    for (uint32_t i = 0; i <= lp->n; i++) {
         sum += lp->solution[i] * cost(lp, lp->basis[i]);
+    }
     return sum;
 }
 
@@ -195,13 +207,15 @@ static bool run(struct simplex *lp)
         before = value;
         uint32_t column = choose_column(lp, stalled > 20);
 
-        if (column == UINT32_MAX)
+        if (column == UINT32_MAX) {
             return true;
+        }
         set_column(lp, column);
         uint32_t leaving = choose_leaving(lp);
 
-        if (leaving == UINT32_MAX)
+        if (leaving == UINT32_MAX) {
             return false;
+        }
         pivot(lp, leaving, column);
     }
     return false;
@@ -224,8 +238,9 @@ bool lull_joint_solve(const struct lull_joint_row *rows, uint32_t n_rows, const 
     };
     bool result = run(&lp);
 
-    for (uint32_t i = 0; i < n_unknowns; i++)
+    for (uint32_t i = 0; i < n_unknowns; i++) {
         values[i] = CLAMP(-lp.prices[i], -box[i], box[i]);
+    }
     g_free(lp.inverse);
     g_free(lp.solution);
     g_free(lp.prices);

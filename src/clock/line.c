@@ -64,11 +64,13 @@ bool lull_line_transform(const struct lull_line *line, struct lull_clock_transfo
     __int128 whole = line->offset >> LULL_LINE_FRACTION;
     __int128 rest = line->offset - (whole * LULL_LINE_NS);
 
-    if (whole > one || whole < -one || line->rate > one / 2 || line->rate < -one / 2)
+    if (whole > one || whole < -one || line->rate > one / 2 || line->rate < -one / 2) {
         return false;
+    }
     *transform = (struct lull_clock_transform){line->origin, (int64_t)whole, line->rate};
-    if (!rest)
+    if (!rest) {
         return true;
+    }
     /* The part behind the point is the drift over some distance: move the origin by that, if it is
      * not too far. */
     if (line->rate) {

@@ -60,8 +60,9 @@ struct lull_matcher *lull_matcher_new(bool ordered)
 
 void lull_matcher_free(struct lull_matcher *matcher)
 {
-    if (!matcher)
+    if (!matcher) {
         return;
+    }
     lull_flows_clear(&matcher->flows);
     lull_skbs_clear(&matcher->skbs);
     g_array_unref(matcher->ready);
@@ -79,8 +80,9 @@ static struct subject describe(const struct lull_packet *packet, uint32_t id)
 
     s.has_headers =
         (packet->ip_version == 4 || packet->ip_version == 6) && packet->payload <= MAX_PAYLOAD;
-    if (!s.has_headers)
+    if (!s.has_headers) {
         return s;
+    }
     s.key = lull_flow_key_of(packet, &s.hash, &s.direction);
     if (packet->protocol == TCP && packet->payload) {
         s.is_bytes = true;
@@ -119,8 +121,9 @@ static void unwrap(struct subject *s, bool ordered)
     int64_t before = ordered || !s->role->is_sequenced ? flow->sequence : s->role->sequence;
 
     s->first = before + (int32_t)(s->number - (uint32_t)before);
-    if (s->packet->tcp_flags & RST) /* may have any number */
+    if (s->packet->tcp_flags & RST) { /* may have any number */
         return;
+    }
     if (ordered) {
         flow->sequence = s->first;
     } else {
@@ -135,16 +138,18 @@ static bool locate(struct lull_matcher *matcher, struct subject *s, bool create)
     int64_t horizon = matcher->ordered ? earlier(s->packet->time_ns, FORGET_NS) : INT64_MIN;
     struct lull_flow *flow = lull_flows_get(&matcher->flows, &s->key, s->hash, create, horizon);
 
-    if (!flow)
+    if (!flow) {
         return false;
+    }
     flow->used_ns = s->packet->time_ns;
     s->flow = &flow->directions[s->direction];
     if (!matcher->ordered) {
         s->role = lull_flow_role_of(s->flow, s->packet->host, false);
         if (!s->role) {
             s->role = lull_flow_role_of(s->flow, s->packet->host, true);
-            if (!s->role)
+            if (!s->role) {
                 return false;
+            }
             s->role->is_origin = s->packet->is_send;
         }
     }
@@ -166,12 +171,14 @@ static void wait_in(struct lull_matcher *matcher, struct lull_pending_queue *que
         .id = s->id,
     };
 
-    if (queue->count >= MAX_WAITING && matcher->ordered)
+    if (queue->count >= MAX_WAITING && matcher->ordered) {
         lull_pending_expire(queue, earlier(entry.time_ns, FORGET_NS));
-    if (queue->count >= MAX_WAITING && matcher->ordered)
+    }
+    if (queue->count >= MAX_WAITING && matcher->ordered) {
         lull_pending_drop_older_half(queue);
-    else if (queue->count >= MAX_WAITING)
+    } else if (queue->count >= MAX_WAITING) {
         lull_pending_thin(queue);
+    }
     lull_pending_insert(queue, &entry);
     matcher->flows.entries++;
 }
@@ -181,10 +188,11 @@ static struct lull_match match_of(const struct subject *s, uint32_t id, uint32_t
 {
     struct lull_match match;
 
-    if (s->packet->is_send)
+    if (s->packet->is_send) {
         match = (struct lull_match){s->id, id, s->packet->host, host, s->packet->time_ns, time_ns};
-    else
+    } else {
         match = (struct lull_match){id, s->id, host, s->packet->host, time_ns, s->packet->time_ns};
+    }
     return match;
 }
 
@@ -196,12 +204,14 @@ static struct lull_match match_of(const struct subject *s, uint32_t id, uint32_t
 static bool is_certain(const struct lull_matcher *matcher, const struct subject *s, uint32_t sender,
                        uint32_t receiver)
 {
-    if (matcher->ordered)
+    if (matcher->ordered) {
         return true;
+    }
     struct lull_flow_role *from = lull_flow_role_of(s->flow, sender, false);
 
-    if (from && from->is_origin)
+    if (from && from->is_origin) {
         return true;
+    }
     /* directions[] are neighbours */
     struct lull_flow_direction *back = s->direction ? s->flow - 1 : s->flow + 1;
     struct lull_flow_role *to = lull_flow_role_of(back, receiver, false);
@@ -222,8 +232,9 @@ static bool is_new(const struct subject *s)
     int64_t begin = s->first, end = begin + s->bytes + !!(flags & FIN);
     bool result;
 
-    if (flags & RST)
+    if (flags & RST) {
         return false;
+    }
     if (flags & SYN && !s->is_bytes) {
         result = !*has || *to != begin + 1;
         *to = begin + 1;
@@ -231,17 +242,20 @@ static bool is_new(const struct subject *s)
         *has = true;
         return result;
     }
-    if (s->is_bytes)
+    if (s->is_bytes) {
         /* Receives may come in other pieces than before, but their last byte must be new. */
         result = !*has || (is_send ? begin >= *to : begin + s->bytes > *to);
-    else if (flags & FIN)
+    } else if (flags & FIN) {
         result = *has && end > *to;
-    else
+    } else {
         result = *has && (int32_t)(s->packet->ack - *ack) > 0;
-    if (!*has || end > *to)
+    }
+    if (!*has || end > *to) {
         *to = end;
-    if (!*has || (int32_t)(s->packet->ack - *ack) > 0)
+    }
+    if (!*has || (int32_t)(s->packet->ack - *ack) > 0) {
         *ack = s->packet->ack;
+    }
     *has = true;
     return result;
 }
@@ -249,11 +263,13 @@ static bool is_new(const struct subject *s)
 /* The host received its own packet, to send it on: then that is the one that leaves. */
 static void forget_sent(const struct subject *s)
 {
-    if (!s->role || s->packet->protocol != TCP)
+    if (!s->role || s->packet->protocol != TCP) {
         return;
+    }
     s->role->sent_to = MIN(s->role->sent_to, s->first);
-    if (!s->is_bytes && (int32_t)(s->role->sent_ack - s->packet->ack) >= 0)
+    if (!s->is_bytes && (int32_t)(s->role->sent_ack - s->packet->ack) >= 0) {
         s->role->sent_ack = s->packet->ack - 1;
+    }
 }
 
 /* --- what waits --- */
@@ -270,18 +286,21 @@ static void take(struct lull_pending_queue *sends, uint32_t index, const struct 
         return;
     }
     send->taken = (uint32_t)(last - send->first + 1);
-    if (send->taken == send->bytes)
+    if (send->taken == send->bytes) {
         lull_pending_remove(sends, index);
+    }
     for (uint32_t i = lull_pending_find(sends, first, 0); i < sends->count;) {
         const struct lull_pending *other = lull_pending_at(sends, i);
 
-        if (other->first > last)
+        if (other->first > last) {
             break;
+        }
         if (other->rest == LULL_PENDING_BYTES && other->host == host &&
-            other->first + other->bytes - 1 <= last)
+            other->first + other->bytes - 1 <= last) {
             lull_pending_remove(sends, i);
-        else
+        } else {
             i++;
+        }
     }
 }
 
@@ -303,17 +322,20 @@ static uint32_t find_send(const struct lull_matcher *matcher, const struct subje
         bool fits;
 
         if (s->is_bytes) {
-            if (last - send->first >= sends->longest)
+            if (last - send->first >= sends->longest) {
                 break;
+            }
             fits = send->rest == LULL_PENDING_BYTES && last - send->first < send->bytes &&
                    last - send->first >= send->taken;
         } else {
-            if (send->first != s->first || send->rest != s->rest)
+            if (send->first != s->first || send->rest != s->rest) {
                 break;
+            }
             fits = !send->is_ambiguous;
         }
-        if (!fits || send->time_ns < horizon || (found != LULL_NONE && send->id > found_id))
+        if (!fits || send->time_ns < horizon || (found != LULL_NONE && send->id > found_id)) {
             continue;
+        }
         if (matcher->ordered || (local ? send->host == s->packet->host
                                        : send->host != s->packet->host &&
                                              is_certain(matcher, s, send->host, s->packet->host))) {
@@ -333,10 +355,12 @@ static bool mark_repeated(struct lull_pending_queue *queue, const struct subject
     for (uint32_t i = lull_pending_find(queue, first, s->rest); i < queue->count; i++) {
         struct lull_pending *other = lull_pending_at(queue, i);
 
-        if (other->first != first || other->rest != s->rest)
+        if (other->first != first || other->rest != s->rest) {
             break;
-        if (same_host && other->host != s->packet->host)
+        }
+        if (same_host && other->host != s->packet->host) {
             continue;
+        }
         other->is_ambiguous = result = true;
     }
     return result;
@@ -349,11 +373,13 @@ static bool is_same_packet_again(const struct subject *s)
     for (uint32_t i = lull_pending_find(sends, s->first, s->rest); i < sends->count; i++) {
         const struct lull_pending *other = lull_pending_at(sends, i);
 
-        if (other->first != s->first || other->rest != s->rest)
+        if (other->first != s->first || other->rest != s->rest) {
             return false;
+        }
         if (s->packet->skb && other->skb == s->packet->skb && other->host == s->packet->host &&
-            other->bytes == s->bytes)
+            other->bytes == s->bytes) {
             return true;
+        }
     }
     return false;
 }
@@ -373,16 +399,18 @@ static void meet_receives(struct lull_matcher *matcher, const struct subject *s)
         const struct lull_pending receive = *lull_pending_at(receives, i);
         uint32_t to = s->is_bytes ? (uint32_t)(receive.first - s->first + 1) : 0;
 
-        if (receive.first >= end || (!s->is_bytes && receive.rest != s->rest))
+        if (receive.first >= end || (!s->is_bytes && receive.rest != s->rest)) {
             break;
+        }
         if (receive.rest != s->rest || receive.host == s->packet->host ||
             (s->is_bytes && to <= taken) ||
             !is_certain(matcher, s, s->packet->host, receive.host)) {
             i++;
             continue;
         }
-        if (receive.is_ambiguous)
+        if (receive.is_ambiguous) {
             return;
+        }
         struct lull_match match = match_of(s, receive.id, receive.host, receive.time_ns);
 
         g_array_append_val(matcher->ready, match);
@@ -390,8 +418,9 @@ static void meet_receives(struct lull_matcher *matcher, const struct subject *s)
         taken = to;
         is_done = !s->is_bytes;
     }
-    if (!is_done && (!s->is_bytes || taken < s->bytes))
+    if (!is_done && (!s->is_bytes || taken < s->bytes)) {
         wait_in(matcher, &s->flow->sends, s, s->first, taken);
+    }
 }
 
 static void feed_send(struct lull_matcher *matcher, struct subject *s)
@@ -414,16 +443,20 @@ static void feed_send(struct lull_matcher *matcher, struct subject *s)
 
     lull_skbs_put(&matcher->skbs, &sent,
                   matcher->ordered ? earlier(packet->time_ns, FORGET_NS) : INT64_MIN);
-    if (!s->has_headers || !locate(matcher, s, true))
-        return;
-    if (matcher->ordered) {
-        if (!is_same_packet_again(s))
-            wait_in(matcher, &s->flow->sends, s, s->first, 0);
+    if (!s->has_headers || !locate(matcher, s, true)) {
         return;
     }
-    if (packet->protocol == TCP ? !is_new(s)
-                                : s->is_weak || mark_repeated(&s->flow->sends, s, s->first, false))
+    if (matcher->ordered) {
+        if (!is_same_packet_again(s)) {
+            wait_in(matcher, &s->flow->sends, s, s->first, 0);
+        }
         return;
+    }
+    if (packet->protocol == TCP
+            ? !is_new(s)
+            : s->is_weak || mark_repeated(&s->flow->sends, s, s->first, false)) {
+        return;
+    }
     meet_receives(matcher, s);
 }
 
@@ -433,24 +466,28 @@ static bool meet_skb(struct lull_matcher *matcher, struct subject *s, struct lul
     const struct lull_packet *packet = s->packet;
     struct lull_skb *sent = lull_skbs_find(&matcher->skbs, packet->host, packet->skb);
 
-    if (!sent || !sent->is_waiting || sent->has_headers != s->has_headers)
+    if (!sent || !sent->is_waiting || sent->has_headers != s->has_headers) {
         return false;
+    }
     if (s->has_headers
             ? sent->flow != s->hash || sent->rest != s->rest || sent->number != s->number ||
                   sent->bytes != s->bytes || sent->direction != s->direction
-            : !sent->is_loopback || !packet->is_loopback)
+            : !sent->is_loopback || !packet->is_loopback) {
         return false;
+    }
     sent->is_waiting = false;
     *match = match_of(s, sent->id, sent->host, sent->time_ns);
-    if (!s->has_headers || !locate(matcher, s, false))
+    if (!s->has_headers || !locate(matcher, s, false)) {
         return true;
+    }
     struct lull_pending_queue *sends = &s->flow->sends;
 
     for (uint32_t i = lull_pending_find(sends, s->first, s->rest); i < sends->count; i++) {
         const struct lull_pending *send = lull_pending_at(sends, i);
 
-        if (send->first != s->first || send->rest != s->rest)
+        if (send->first != s->first || send->rest != s->rest) {
             break;
+        }
         if (send->id == sent->id) {
             lull_pending_remove(sends, i);
             break;
@@ -462,25 +499,30 @@ static bool meet_skb(struct lull_matcher *matcher, struct subject *s, struct lul
 
 static bool feed_receive(struct lull_matcher *matcher, struct subject *s, struct lull_match *match)
 {
-    if (meet_skb(matcher, s, match))
+    if (meet_skb(matcher, s, match)) {
         return true;
-    if (!s->has_headers || !locate(matcher, s, !matcher->ordered))
+    }
+    if (!s->has_headers || !locate(matcher, s, !matcher->ordered)) {
         return false;
+    }
     int64_t last = s->first + (s->is_bytes ? s->bytes - 1 : 0);
     uint32_t found = find_send(matcher, s, true);
 
     if (!matcher->ordered && found != LULL_NONE) {
         forget_sent(s);
     } else if (!matcher->ordered) {
-        if (s->packet->protocol == TCP ? !is_new(s) : s->is_weak)
+        if (s->packet->protocol == TCP ? !is_new(s) : s->is_weak) {
             return false;
+        }
         found = find_send(matcher, s, false);
         if (found == LULL_NONE &&
-            (s->is_bytes || !mark_repeated(&s->flow->receives, s, last, true)))
+            (s->is_bytes || !mark_repeated(&s->flow->receives, s, last, true))) {
             wait_in(matcher, &s->flow->receives, s, last, 0);
+        }
     }
-    if (found == LULL_NONE)
+    if (found == LULL_NONE) {
         return false;
+    }
     const struct lull_pending *send = lull_pending_at(&s->flow->sends, found);
 
     *match = match_of(s, send->id, send->host, send->time_ns);
@@ -495,16 +537,18 @@ bool lull_matcher_feed(struct lull_matcher *matcher, const struct lull_packet *p
 
     g_array_set_size(matcher->ready, 0);
     matcher->n_taken = 0;
-    if (!packet->is_send)
+    if (!packet->is_send) {
         return feed_receive(matcher, &s, match);
+    }
     feed_send(matcher, &s);
     return lull_matcher_more(matcher, match);
 }
 
 bool lull_matcher_more(struct lull_matcher *matcher, struct lull_match *match)
 {
-    if (matcher->n_taken == matcher->ready->len)
+    if (matcher->n_taken == matcher->ready->len) {
         return false;
+    }
     *match = g_array_index(matcher->ready, struct lull_match, matcher->n_taken++);
     return true;
 }

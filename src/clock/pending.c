@@ -25,18 +25,20 @@ uint32_t lull_pending_find(const struct lull_pending_queue *queue, int64_t first
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
 
-        if (is_before(lull_pending_at(queue, middle), first, rest))
+        if (is_before(lull_pending_at(queue, middle), first, rest)) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     return low;
 }
 
 static void make_room(struct lull_pending_queue *queue)
 {
-    if (queue->begin + queue->count < queue->capacity)
+    if (queue->begin + queue->count < queue->capacity) {
         return;
+    }
     if (queue->begin > queue->capacity / 2) {
         memmove(queue->items, queue->items + queue->begin, queue->count * sizeof *queue->items);
         queue->begin = 0;
@@ -53,8 +55,9 @@ void lull_pending_insert(struct lull_pending_queue *queue, const struct lull_pen
     if (at && !is_before(lull_pending_at(queue, at - 1), entry->first, entry->rest)) {
         at = lull_pending_find(queue, entry->first, entry->rest);
         while (at < queue->count && lull_pending_at(queue, at)->first == entry->first &&
-               lull_pending_at(queue, at)->rest == entry->rest)
+               lull_pending_at(queue, at)->rest == entry->rest) {
             at++;
+        }
     }
     if (at < queue->count / 2 && queue->begin) {
         queue->begin--;
@@ -94,8 +97,9 @@ static void keep(struct lull_pending_queue *queue, int64_t time_ns, uint32_t id)
     for (uint32_t i = 0; i < queue->count; i++) {
         const struct lull_pending *entry = lull_pending_at(queue, i);
 
-        if (entry->time_ns >= time_ns && entry->id >= id)
+        if (entry->time_ns >= time_ns && entry->id >= id) {
             *lull_pending_at(queue, kept++) = *entry;
+        }
     }
     queue->count = kept;
 }
@@ -125,7 +129,8 @@ void lull_pending_thin(struct lull_pending_queue *queue)
 {
     uint32_t kept = 0;
 
-    for (uint32_t i = 1; i < queue->count; i += 2)
+    for (uint32_t i = 1; i < queue->count; i += 2) {
         *lull_pending_at(queue, kept++) = *lull_pending_at(queue, i);
+    }
     queue->count = kept;
 }

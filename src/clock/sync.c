@@ -48,8 +48,9 @@ struct lull_sync *lull_sync_new(uint32_t n_hosts)
     sync->matcher = lull_matcher_new(false);
     sync->by_hosts = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, link_free);
     sync->ranges = g_new(struct lull_sync_range, n_hosts + 1);
-    for (uint32_t i = 0; i < n_hosts; i++)
+    for (uint32_t i = 0; i < n_hosts; i++) {
         sync->ranges[i] = (struct lull_sync_range){INT64_MAX, INT64_MIN};
+    }
     sync->links = g_ptr_array_new();
     sync->pairs = g_array_new(FALSE, FALSE, sizeof(struct lull_sync_pair));
     sync->hosts = g_new0(struct lull_host_sync, n_hosts + 1);
@@ -65,8 +66,9 @@ struct lull_sync *lull_sync_new(uint32_t n_hosts)
 
 void lull_sync_free(struct lull_sync *sync)
 {
-    if (!sync)
+    if (!sync) {
         return;
+    }
     lull_matcher_free(sync->matcher);
     g_ptr_array_unref(sync->links);
     g_hash_table_unref(sync->by_hosts);
@@ -83,8 +85,9 @@ static struct lull_sync_link *link_of(struct lull_sync *sync, uint32_t a, uint32
     struct lull_sync_link *link = sync->last;
     guint64 key = (guint64)a << 32 | b;
 
-    if (link && link->key == key)
+    if (link && link->key == key) {
         return link;
+    }
     link = g_hash_table_lookup(sync->by_hosts, &key);
     if (!link) {
         link = g_new0(struct lull_sync_link, 1);
@@ -105,49 +108,57 @@ static void add_match(struct lull_sync *sync, const struct lull_match *match, bo
     bool is_above = from < to; /* from a to b: b had reached receive_ns when a was past send_ns */
     struct lull_hull_point point;
 
-    if (from == to)
+    if (from == to) {
         return;
+    }
     struct lull_sync_link *link = link_of(sync, MIN(from, to), MAX(from, to));
     int64_t x = is_above ? match->send_ns : match->receive_ns;
     int64_t y = is_above ? match->receive_ns : match->send_ns;
 
-    if (!lull_corridor_point(&link->all, x, y, &point))
+    if (!lull_corridor_point(&link->all, x, y, &point)) {
         return;
+    }
     lull_corridor_add(&link->all, is_above, point);
     lull_hull_add(link->hull, !is_above, point);
-    if (is_tcp && lull_corridor_point(&link->tcp, x, y, &point))
+    if (is_tcp && lull_corridor_point(&link->tcp, x, y, &point)) {
         lull_corridor_add(&link->tcp, is_above, point);
+    }
     link->pair.matched++;
-    if (is_above)
+    if (is_above) {
         link->pair.matched_ab++;
-    else
+    } else {
         link->pair.matched_ba++;
+    }
 }
 
 void lull_sync_add(struct lull_sync *sync, const struct lull_packet *packet)
 {
     struct lull_match match;
 
-    if (packet->host >= sync->n_hosts || sync->next_id == LULL_NONE)
+    if (packet->host >= sync->n_hosts || sync->next_id == LULL_NONE) {
         return;
+    }
     struct lull_sync_range *range = &sync->ranges[packet->host];
 
     range->begin_ns = MIN(range->begin_ns, packet->time_ns);
     range->end_ns = MAX(range->end_ns, packet->time_ns);
-    if (!lull_matcher_feed(sync->matcher, packet, sync->next_id++, &match))
+    if (!lull_matcher_feed(sync->matcher, packet, sync->next_id++, &match)) {
         return;
+    }
     bool is_tcp = packet->ip_version && packet->protocol == 6;
 
-    do
+    do {
         add_match(sync, &match, is_tcp);
-    while (lull_matcher_more(sync->matcher, &match));
+    } while (lull_matcher_more(sync->matcher, &match));
 }
 
 static bool solve(struct lull_corridor *corridor)
 {
-    for (guint i = 0; i < G_N_ELEMENTS(drift_limits_ppm); i++)
-        if (lull_corridor_solve(corridor, drift_limits_ppm[i]))
+    for (guint i = 0; i < G_N_ELEMENTS(drift_limits_ppm); i++) {
+        if (lull_corridor_solve(corridor, drift_limits_ppm[i])) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -179,8 +190,9 @@ static void use_last_estimate(struct lull_sync_link *link)
     struct lull_corridor *corridor = &link->all;
     int64_t steep, flat, x = MAX(last->steepest.through.x, last->flattest.through.x);
 
-    if (!last->is_set)
+    if (!last->is_set) {
         return;
+    }
     __int128 offset =
         (__int128)half_line(&last->steepest, x, &steep) + half_line(&last->flattest, x, &flat);
 
@@ -212,20 +224,23 @@ static void finish_pair(struct lull_sync_link *link)
         pair->quality = !fits                    ? LULL_SYNC_FAIL
                         : bounds_drift(corridor) ? LULL_SYNC_ACCURATE
                                                  : LULL_SYNC_APPROXIMATE;
-        if (!fits)
+        if (!fits) {
             use_last_estimate(link);
+        }
     }
     pair->hull_points = corridor->below->len + corridor->above->len;
-    if (!link->has_estimate)
+    if (!link->has_estimate) {
         return;
+    }
     int64_t middle =
         corridor->begin_x + (int64_t)(((__int128)corridor->end_x - corridor->begin_x) / 2);
 
     pair->offset_ns = lull_line_round(lull_line_offset_at(&corridor->estimate, middle));
     pair->drift_ppm = (double)((long double)corridor->estimate.rate / (1LL << 62) * 1e6L);
-    if (pair->quality != LULL_SYNC_FAIL)
+    if (pair->quality != LULL_SYNC_FAIL) {
         pair->bound_ns = (int64_t)ceill(fmaxl(lull_corridor_error(corridor, corridor->begin_x),
                                               lull_corridor_error(corridor, corridor->end_x)));
+    }
 }
 
 static int compare_links(gconstpointer a, gconstpointer b)
@@ -250,9 +265,11 @@ static void group_hosts(struct lull_sync *sync)
         const struct lull_sync_pair *pair = &g_array_index(sync->pairs, struct lull_sync_pair, i);
         uint32_t kept = sync->groups[pair->a], gone = sync->groups[pair->b];
 
-        for (uint32_t h = 0; h < sync->n_hosts && joins(sync, pair); h++)
-            if (sync->groups[h] == gone)
+        for (uint32_t h = 0; h < sync->n_hosts && joins(sync, pair); h++) {
+            if (sync->groups[h] == gone) {
                 sync->groups[h] = kept;
+            }
+        }
     }
 }
 
@@ -262,11 +279,13 @@ void lull_sync_finish(struct lull_sync *sync, const int64_t *begin_ns, const int
     gpointer link;
 
     g_hash_table_iter_init(&iter, sync->by_hosts);
-    while (g_hash_table_iter_next(&iter, NULL, &link))
+    while (g_hash_table_iter_next(&iter, NULL, &link)) {
         g_ptr_array_add(sync->links, link);
+    }
     g_ptr_array_sort(sync->links, compare_links);
-    for (guint i = 0; i < sync->links->len; i++)
+    for (guint i = 0; i < sync->links->len; i++) {
         finish_pair(sync->links->pdata[i]);
+    }
     for (uint32_t i = 0; i < sync->n_hosts; i++) {
         struct lull_sync_range *range = &sync->ranges[i];
 
@@ -274,12 +293,14 @@ void lull_sync_finish(struct lull_sync *sync, const int64_t *begin_ns, const int
             range->begin_ns = MIN(range->begin_ns, begin_ns[i]);
             range->end_ns = MAX(range->end_ns, end_ns[i]);
         }
-        if (range->begin_ns > range->end_ns)
+        if (range->begin_ns > range->end_ns) {
             *range = (struct lull_sync_range){0, 0};
+        }
     }
     lull_groups_join(sync->links, sync->n_hosts, sync->ranges, sync->hosts, sync->transforms);
-    for (guint i = 0; i < sync->links->len; i++)
+    for (guint i = 0; i < sync->links->len; i++) {
         g_array_append_val(sync->pairs, ((struct lull_sync_link *)sync->links->pdata[i])->pair);
+    }
     group_hosts(sync);
 }
 

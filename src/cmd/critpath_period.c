@@ -33,8 +33,9 @@ static bool check_usage(const struct lull_args *args, enum choice *choice, GErro
                         : lull_args_flag(args, "json") && lull_args_flag(args, "folded")
                             ? "choose one of --json and --folded"
                             : NULL;
-    if (wrong)
+    if (wrong) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, wrong);
+    }
     return !wrong;
 }
 
@@ -48,8 +49,9 @@ struct row {
 static gint slowest_first(gconstpointer a, gconstpointer b)
 {
     const struct row *x = a, *y = b;
-    if (x->took_ns != y->took_ns)
+    if (x->took_ns != y->took_ns) {
         return x->took_ns < y->took_ns ? 1 : -1;
+    }
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
@@ -65,25 +67,29 @@ static void keep_slowest(struct lull_asked *asked, int64_t count)
     for (uint32_t i = 0; i < asked->n_wanted; i++) {
         const struct lull_instance *instance = instance_at(asked, asked->wanted[i]);
         const struct row row = {asked->wanted[i], instance->end_ns - instance->begin_ns};
-        if (lull_instance_has_path(instance))
+        if (lull_instance_has_path(instance)) {
             g_array_append_val(rows, row);
+        }
     }
     g_array_sort(rows, slowest_first);
     asked->n_wanted = (uint32_t)MIN((int64_t)rows->len, count);
-    for (uint32_t i = 0; i < asked->n_wanted; i++)
+    for (uint32_t i = 0; i < asked->n_wanted; i++) {
         asked->wanted[i] = g_array_index(rows, struct row, i).place;
+    }
 }
 
 static bool keep_one(struct lull_asked *asked, int64_t number, GError **error)
 {
     for (uint32_t i = 0; i < asked->n_wanted; i++) {
         const struct lull_instance *instance = instance_at(asked, asked->wanted[i]);
-        if (instance->number != number)
+        if (instance->number != number) {
             continue;
+        }
         asked->wanted[0] = asked->wanted[i];
         asked->n_wanted = 1;
-        if (lull_instance_has_path(instance))
+        if (lull_instance_has_path(instance)) {
             return true;
+        }
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                     "instance %" G_GINT64_FORMAT " has no path: %s", number,
                     !instance->is_complete        ? "it did not end in the recording"
@@ -100,10 +106,13 @@ static bool keep_one(struct lull_asked *asked, int64_t number, GError **error)
 
 static bool choose(struct lull_asked *asked, enum choice choice, GError **error)
 {
-    if (choice == CHOOSE_SLOWEST)
+    if (choice == CHOOSE_SLOWEST) {
         keep_slowest(asked, lull_args_number(asked->args, "slowest"));
-    if (choice == CHOOSE_ONE && !keep_one(asked, lull_args_number(asked->args, "instance"), error))
+    }
+    if (choice == CHOOSE_ONE &&
+        !keep_one(asked, lull_args_number(asked->args, "instance"), error)) {
         return false;
+    }
     const char *drawing = lull_args_text(asked->args, "svg")        ? "--svg"
                           : lull_args_text(asked->args, "perfetto") ? "--perfetto"
                                                                     : NULL;
@@ -167,10 +176,12 @@ static bool show_paths(const struct lull_asked *asked, bool is_json, GError **er
     bool is_first = true;
     lull_critpath_style(asked->args, DEFAULT_STEPS, &style);
     for (uint32_t i = 0; i < asked->n_wanted; i++) {
-        if (!lull_instance_has_path(instance_at(asked, asked->wanted[i])))
+        if (!lull_instance_has_path(instance_at(asked, asked->wanted[i]))) {
             continue;
-        if (!show_path(asked, asked->wanted[i], is_first, is_json, &style, error))
+        }
+        if (!show_path(asked, asked->wanted[i], is_first, is_json, &style, error)) {
             return false;
+        }
         is_first = false;
     }
     return true;
@@ -180,11 +191,13 @@ static bool show_json(const struct lull_asked *asked, const struct lull_instance
                       bool has_paths, GError **error)
 {
     fputs("{\"version\":1,\n", stdout);
-    if (!lull_view_instances_json(paths, stdout, error))
+    if (!lull_view_instances_json(paths, stdout, error)) {
         return false;
+    }
     fputs(",\n\"paths\":[", stdout);
-    if (has_paths && !show_paths(asked, true, error))
+    if (has_paths && !show_paths(asked, true, error)) {
         return false;
+    }
     fputs("]}\n", stdout);
     return true;
 }
@@ -195,15 +208,18 @@ static bool show_text(const struct lull_asked *asked, const struct lull_instance
     struct lull_view_style style;
     lull_critpath_style(asked->args, DEFAULT_ROWS, &style);
     if (choice == CHOOSE_SLOWEST || choice == CHOOSE_EACH || choice == CHOOSE_ONE) {
-        if (!show_paths(asked, false, error))
+        if (!show_paths(asked, false, error)) {
             return false;
-        if (paths->n_chosen == 1)
+        }
+        if (paths->n_chosen == 1) {
             return true;
+        }
         fputs("\n", stdout);
     }
     if (choice == CHOOSE_TABLE || choice == CHOOSE_EACH || paths->n_chosen == 0) {
-        if (!lull_view_instances_text(paths, stdout, &style, error))
+        if (!lull_view_instances_text(paths, stdout, &style, error)) {
             return false;
+        }
         fputs("\n", stdout);
     }
     return lull_view_sum_text(paths, stdout, &style, error);
@@ -222,8 +238,9 @@ static bool show(struct lull_asked *asked, enum choice choice, GError **error)
         .chosen = asked->wanted,
         .n_chosen = asked->n_wanted,
     };
-    if (lull_args_flag(asked->args, "folded"))
+    if (lull_args_flag(asked->args, "folded")) {
         return lull_view_sum_folded(&paths, stdout, error);
+    }
     const bool has_paths =
         choice == CHOOSE_SLOWEST || choice == CHOOSE_EACH || choice == CHOOSE_ONE;
     return lull_args_flag(asked->args, "json") ? show_json(asked, &paths, has_paths, error)
@@ -235,8 +252,9 @@ int lull_critpath_period_run(const struct lull_args *args, GError **error)
     enum choice choice;
     struct lull_asked asked;
     int status = 2;
-    if (!check_usage(args, &choice, error))
+    if (!check_usage(args, &choice, error)) {
         return status;
+    }
     if (lull_asked_read(&asked, args, &status, error)) {
         status = choose(&asked, choice, error) && show(&asked, choice, error) ? 0 : 1;
         status |= lull_args_report_damage(asked.session);

@@ -9,9 +9,11 @@
 
 bool lull_asked_check_events(const struct lull_session *session, GError **error)
 {
-    for (uint32_t host = 0; host < lull_session_host_count(session); host++)
-        if (lull_session_declares(session, host, lull_vocabulary_names(LULL_EVENT_sched_switch)))
+    for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
+        if (lull_session_declares(session, host, lull_vocabulary_names(LULL_EVENT_sched_switch))) {
             return true;
+        }
+    }
     g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                 "these traces have no sched_switch events: who ran and who waited is not in them "
                 "('lull info' says what they can answer)");
@@ -23,8 +25,9 @@ bool lull_asked_check_events(const struct lull_session *session, GError **error)
 bool lull_asked_periods(const struct lull_args *args, struct lull_periods **periods, GError **error)
 {
     const char *select = lull_args_text(args, "select");
-    if (!lull_args_periods(args, periods, error))
+    if (!lull_args_periods(args, periods, error)) {
         return false;
+    }
     if (select && !*periods) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "--select needs a --period");
         return false;
@@ -60,10 +63,12 @@ static void read_traces(struct lull_asked *asked, int64_t begin_ns, int64_t end_
     lull_progress_begin(&progress, asked->args, asked->session, "reading", false);
     lull_model_run(asked->model, lull_args_progress, &progress);
     lull_progress_end(&progress);
-    if (asked->requests)
+    if (asked->requests) {
         lull_requests_finish(asked->requests);
-    if (asked->tracker && lull_session_range(asked->session, &first_ns, &last_ns))
+    }
+    if (asked->tracker && lull_session_range(asked->session, &first_ns, &last_ns)) {
         lull_period_tracker_finish(asked->tracker, MIN(last_ns, end_ns));
+    }
 }
 
 static bool list_instances(struct lull_asked *asked, GError **error)
@@ -74,16 +79,19 @@ static bool list_instances(struct lull_asked *asked, GError **error)
         return true;
     }
     const uint64_t refused = lull_period_refused(asked->tracker);
-    if (refused > 0)
+    if (refused > 0) {
         fprintf(stderr,
                 "lull: too many instances: %" G_GUINT64_FORMAT
                 " more were begun and not followed\n",
                 refused);
+    }
     const struct lull_verb *verb = lull_args_verb(asked->args);
     const char *group_by = NULL;
-    for (const struct lull_option *o = verb->options; o->name; o++)
-        if (strcmp(o->name, "group-by") == 0)
+    for (const struct lull_option *o = verb->options; o->name; o++) {
+        if (strcmp(o->name, "group-by") == 0) {
             group_by = lull_args_text(asked->args, "group-by");
+        }
+    }
     g_auto(GStrv) groups = group_by ? g_strsplit(group_by, ",", -1) : NULL;
     asked->instances =
         lull_instances_of_period(asked->periods, asked->tracker, asked->model,
@@ -102,12 +110,15 @@ struct wanted {
 static bool is_wanted(const struct lull_asked *asked, const struct wanted *wanted,
                       const struct lull_instance *instance)
 {
-    if (instance->begin_ns < wanted->begin_ns || instance->end_ns > wanted->end_ns)
+    if (instance->begin_ns < wanted->begin_ns || instance->end_ns > wanted->end_ns) {
         return false;
-    if (wanted->host < 0 && wanted->tid < 0 && !wanted->comm)
+    }
+    if (wanted->host < 0 && wanted->tid < 0 && !wanted->comm) {
         return true;
-    if (instance->task == LULL_NONE)
+    }
+    if (instance->task == LULL_NONE) {
         return false;
+    }
     const struct lull_task *task = lull_model_task(asked->model, instance->task);
     return (wanted->host < 0 || (uint32_t)wanted->host == task->host) &&
            (wanted->tid < 0 || task->tid == wanted->tid) &&
@@ -122,8 +133,9 @@ static void choose_wanted(struct lull_asked *asked, const struct wanted *wanted)
     asked->samples = g_new(uint32_t, MAX(list->len, 1));
     for (uint32_t i = 0; i < list->len; i++) {
         asked->samples[i] = LULL_NONE;
-        if (is_wanted(asked, wanted, &g_array_index(list, struct lull_instance, i)))
+        if (is_wanted(asked, wanted, &g_array_index(list, struct lull_instance, i))) {
             asked->wanted[asked->n_wanted++] = i;
+        }
     }
 }
 
@@ -132,18 +144,21 @@ bool lull_asked_read(struct lull_asked *asked, const struct lull_args *args, int
 {
     *asked = (struct lull_asked){.args = args};
     *status = 2;
-    if (!lull_asked_periods(args, &asked->periods, error))
+    if (!lull_asked_periods(args, &asked->periods, error)) {
         return false;
+    }
     *status = 1;
     asked->session = lull_args_open_traces(args, error);
-    if (!asked->session || !lull_asked_check_events(asked->session, error))
+    if (!asked->session || !lull_asked_check_events(asked->session, error)) {
         return false;
+    }
     asked->sync = lull_args_join(args, asked->session);
     struct wanted wanted = {.comm = lull_args_text(args, "comm"),
                             .tid = lull_args_number(args, "tid")};
     if (!lull_args_host(args, asked->session, &wanted.host, error) ||
-        !lull_args_range(args, asked->session, &wanted.begin_ns, &wanted.end_ns, error))
+        !lull_args_range(args, asked->session, &wanted.begin_ns, &wanted.end_ns, error)) {
         return false;
+    }
     read_traces(asked, wanted.begin_ns, wanted.end_ns);
     if (!list_instances(asked, error)) {
         *status = 2;
@@ -159,9 +174,10 @@ void lull_asked_find_paths(struct lull_asked *asked, const uint32_t *places, uin
     for (uint32_t i = 0; i < count; i++) {
         const struct lull_instance *instance =
             &g_array_index(asked->instances->list, struct lull_instance, places[i]);
-        if (asked->samples[places[i]] == LULL_NONE && lull_instance_has_path(instance))
+        if (asked->samples[places[i]] == LULL_NONE && lull_instance_has_path(instance)) {
             asked->samples[places[i]] = lull_portions_add(asked->portions, instance->task,
                                                           instance->begin_ns, instance->end_ns);
+        }
     }
 }
 

@@ -30,10 +30,10 @@ struct lull_asked {
  * expected to have --begin, --end, --timerange, --host, --tid, --comm among its common ones. */
 #define LULL_OPTIONS_INSTANCES                                                                     \
     LULL_OPTIONS_PERIOD("what an instance is, as NAME : BEGIN : END; may be given several times"), \
-    {                                                                                              \
-        .name = "select", .kind = LULL_OPTION_TEXT, .argument = "NAME",                            \
-        .help = "which of several periods is asked about (default: the first)"                     \
-    }
+        {.name = "select",                                                                         \
+         .kind = LULL_OPTION_TEXT,                                                                 \
+         .argument = "NAME",                                                                       \
+         .help = "which of several periods is asked about (default: the first)"}
 
 /* The periods of these options, or NULL in *periods if none is defined. False with
  * LULL_ERROR_USAGE. Free them with lull_periods_free(). */

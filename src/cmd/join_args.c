@@ -10,8 +10,9 @@ void lull_args_progress(void *progress)
 
 struct lull_sync *lull_args_join(const struct lull_args *args, struct lull_session *session)
 {
-    if (lull_args_flag(args, "no-sync"))
+    if (lull_args_flag(args, "no-sync")) {
         return NULL;
+    }
     /* All packets count for the clocks, whatever --filter wants. */
     struct lull_event_filter *filter = lull_session_take_filter(session);
     struct lull_progress progress;

@@ -37,8 +37,9 @@ static gint slowest_first(gconstpointer a, gconstpointer b)
     const struct lull_request *left = ((const struct row *)a)->request;
     const struct lull_request *right = ((const struct row *)b)->request;
     int64_t left_ns = left->end_ns - left->begin_ns, right_ns = right->end_ns - right->begin_ns;
-    if (left_ns != right_ns)
+    if (left_ns != right_ns) {
         return left_ns < right_ns ? 1 : -1;
+    }
     return left->id < right->id ? -1 : left->id > right->id;
 }
 
@@ -56,8 +57,9 @@ static GArray *choose_rows(const struct lull_args *args, const struct lull_model
             row.task = lull_model_task(model, list[i].task);
             row.comm = lull_model_comm(model, list[i].task, list[i].end_ns);
         }
-        if (is_wanted(wanted, &row))
+        if (is_wanted(wanted, &row)) {
             g_array_append_val(rows, row);
+        }
     }
     int64_t slowest = lull_args_number(args, "slowest");
     int64_t limit = lull_args_number(args, "limit");
@@ -65,8 +67,9 @@ static GArray *choose_rows(const struct lull_args *args, const struct lull_model
         g_array_sort(rows, slowest_first);
         g_array_set_size(rows, MIN(rows->len, slowest));
     }
-    if (limit >= 0)
+    if (limit >= 0) {
         g_array_set_size(rows, MIN(rows->len, limit));
+    }
     return rows;
 }
 
@@ -123,11 +126,12 @@ static bool print_table(const struct lull_args *args, const struct lull_table *t
     struct lull_view_style style;
     lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
     style.local_time = lull_args_flag(args, "local");
-    if (lull_table_row_count(table) == 0 && total)
+    if (lull_table_row_count(table) == 0 && total) {
         printf("None of the %u requests is what was asked for.\n", total);
-    else if (lull_table_row_count(table) == 0)
+    } else if (lull_table_row_count(table) == 0) {
         printf("No request is in these traces: there is no TCP connection on which a traced client "
                "sent and received payload.\n");
+    }
     return lull_table_print(table, stdout, &style, error);
 }
 
@@ -144,8 +148,9 @@ static bool read_wanted(const struct lull_args *args, struct lull_session *sessi
 static int run_session(const struct lull_args *args, struct lull_session *session, GError **error)
 {
     struct wanted wanted;
-    if (!read_wanted(args, session, &wanted, error))
+    if (!read_wanted(args, session, &wanted, error)) {
         return 1;
+    }
     struct lull_model *model = lull_model_new(session, LULL_GROUP_GRAPH & ~LULL_GROUP_CALLNAMES);
     struct lull_requests *requests = lull_requests_new(model);
     struct lull_progress progress;
@@ -169,8 +174,9 @@ static int run_session(const struct lull_args *args, struct lull_session *sessio
 static int run(const struct lull_args *args, GError **error)
 {
     struct lull_session *session = lull_args_open_traces(args, error);
-    if (!session)
+    if (!session) {
         return 1;
+    }
     struct lull_sync *sync = lull_args_join(args, session);
     int status = run_session(args, session, error);
     lull_sync_free(sync);

@@ -82,8 +82,9 @@ static int tell(const struct lull_args *args, struct lull_session *session,
         params_of(report, asked, wants_freq ? LULL_SECTION_FREQ : 0);
     g_autofree const struct lull_analysis_class **classes =
         g_new0(const struct lull_analysis_class *, MAX(n, 1));
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         classes[i] = report->parts.items[i]->analysis;
+    }
     const int status =
         lull_analysis_answer(args, session, question, classes, params, n,
                              open_view(args, session, report, asked->host, file), error);
@@ -101,25 +102,30 @@ static int tell_in_file(const struct lull_args *args, struct lull_session *sessi
     FILE *file = fopen(draft, "w");
     int status = file ? tell(args, session, question, file, &problem) : 1;
     bool is_whole = file && !problem;
-    if (file && fclose(file) != 0)
+    if (file && fclose(file) != 0) {
         is_whole = false;
-    if (is_whole && rename(draft, name) == 0)
+    }
+    if (is_whole && rename(draft, name) == 0) {
         return status;
-    if (problem)
+    }
+    if (problem) {
         g_propagate_error(error, g_steal_pointer(&problem));
-    else
+    } else {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write “%s”: %s", name,
                     g_strerror(errno));
-    if (file)
+    }
+    if (file) {
         remove(draft);
+    }
     return 1;
 }
 
 static int run_session(const struct lull_args *args, struct lull_session *session,
                        struct lull_analysis_question *question, GError **error)
 {
-    if (!lull_analysis_question_parse(question, args, session, error))
+    if (!lull_analysis_question_parse(question, args, session, error)) {
         return 1;
+    }
     lull_session_select(session, question->params.host, -1);
     return lull_args_text(args, "html") ? tell_in_file(args, session, question, error)
                                         : tell(args, session, question, stdout, error);
@@ -129,8 +135,9 @@ static int open_and_run(const struct lull_args *args, struct lull_analysis_quest
                         GError **error)
 {
     struct lull_session *session = lull_args_open_traces(args, error);
-    if (!session)
+    if (!session) {
         return 1;
+    }
     lull_sync_free(lull_args_join(args, session));
     const int status = run_session(args, session, question, error);
     lull_session_free(session);

@@ -50,8 +50,9 @@ static void filter_start(struct lull_event_filter *base, int64_t base_ns)
             &g_array_index(filter->terms.points, struct lull_time_point, i);
         /* It could be parsed with another base; with this one it may be out of range, and then it
          * is as far away as can be. */
-        if (!lull_time_parse(point->text, base_ns, filter->is_local, &point->time_ns, NULL))
+        if (!lull_time_parse(point->text, base_ns, filter->is_local, &point->time_ns, NULL)) {
             point->time_ns = INT64_MAX;
+        }
     }
     lull_filter_range(filter, &base->begin_ns, &base->end_ns);
 }

@@ -21,10 +21,12 @@ static struct range both(struct range a, struct range b)
 
 static struct range either(struct range a, struct range b)
 {
-    if (a.begin_ns >= a.end_ns)
+    if (a.begin_ns >= a.end_ns) {
         return b;
-    if (b.begin_ns >= b.end_ns)
+    }
+    if (b.begin_ns >= b.end_ns) {
         return a;
+    }
     return (struct range){MIN(a.begin_ns, b.begin_ns), MAX(a.end_ns, b.end_ns)};
 }
 
@@ -41,8 +43,9 @@ static struct range of_compare(const struct lull_filter *filter, const struct lu
         [LULL_RELATION_LT] = LULL_RELATION_GE, [LULL_RELATION_LE] = LULL_RELATION_GT,
         [LULL_RELATION_GT] = LULL_RELATION_LE, [LULL_RELATION_GE] = LULL_RELATION_LT,
     };
-    if (node->left.kind != LULL_OPERAND_TIME || node->right.kind != LULL_OPERAND_POINT)
+    if (node->left.kind != LULL_OPERAND_TIME || node->right.kind != LULL_OPERAND_POINT) {
         return always;
+    }
     int64_t t = point(filter, &node->right);
     switch (is_inverted ? inverse[node->relation] : node->relation) {
     case LULL_RELATION_EQ:

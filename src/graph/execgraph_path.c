@@ -21,10 +21,11 @@ static size_t interrupt_after(const struct cpu_notes *notes, int64_t time_ns)
     size_t low = 0, high = notes->interrupts.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (notes->interrupts.items[middle].end_ns <= time_ns)
+        if (notes->interrupts.items[middle].end_ns <= time_ns) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     return low;
 }
@@ -40,32 +41,37 @@ static void each_running(const struct lull_execgraph *eg, const struct lull_hop 
         const struct cpu_notes *notes = &eg->hosts.items[task->host].cpus.items[hop->cpu];
         for (size_t i = interrupt_after(notes, t); i < notes->interrupts.count; i++) {
             const struct interrupt_note *note = &notes->interrupts.items[i];
-            if (note->begin_ns >= hop->end_ns)
+            if (note->begin_ns >= hop->end_ns) {
                 break;
+            }
             const int64_t begin_ns = MAX(note->begin_ns, t);
             const int64_t end_ns = MIN(note->end_ns, hop->end_ns);
-            if (t < begin_ns)
+            if (t < begin_ns) {
                 take(user, &(struct path_piece){hop, t, begin_ns, LULL_STATE_RUNNING, LULL_NONE});
-            if (begin_ns < end_ns)
+            }
+            if (begin_ns < end_ns) {
                 take(user, &(struct path_piece){hop, begin_ns, end_ns, LULL_STATE_INTERRUPTED,
                                                 note->label});
+            }
             t = end_ns;
         }
     }
-    if (t < hop->end_ns)
+    if (t < hop->end_ns) {
         take(user, &(struct path_piece){hop, t, hop->end_ns, LULL_STATE_RUNNING, LULL_NONE});
+    }
 }
 
 void lull_path_each_piece(const struct lull_execgraph *eg, const struct lull_hop *hop,
                           take_path_piece *take, void *user)
 {
-    if (hop->state == LULL_STATE_RUNNING)
+    if (hop->state == LULL_STATE_RUNNING) {
         each_running(eg, hop, take, user);
-    else
+    } else {
         take(user, &(struct path_piece){hop, hop->begin_ns, hop->end_ns,
                                         hop->state == LULL_STATE_PREEMPTED ? LULL_STATE_PREEMPTED
                                                                            : LULL_STATE_BLOCKED,
                                         LULL_NONE});
+    }
 }
 
 /* The evidence in one line, or NULL. */
@@ -105,9 +111,10 @@ static void tell(void *user, const struct path_piece *piece)
         .cpu = hop->cpu,
         .detail = detail_of(telling, piece),
     };
-    if (piece->state == LULL_STATE_BLOCKED)
+    if (piece->state == LULL_STATE_BLOCKED) {
         segment.frames =
             lull_model_frames(model, lull_evidence_chain(telling->eg, hop), &segment.n_frames);
+    }
     if (telling->segments.count) {
         struct lull_segment *last = &telling->segments.items[telling->segments.count - 1];
         if (last->task == segment.task && last->state == segment.state &&
@@ -127,8 +134,9 @@ static void count_losses(struct lull_path *path, const struct lull_session *sess
     for (uint32_t i = 0; i < lull_session_loss_count(session); i++) {
         const struct lull_loss *loss = lull_session_loss(session, i);
         bool is_touched = false;
-        for (uint32_t k = 0; k < path->n_by_host; k++)
+        for (uint32_t k = 0; k < path->n_by_host; k++) {
             is_touched |= path->by_host[k].host == loss->host;
+        }
         if (is_touched && loss->begin_ns <= path->end_ns && loss->end_ns >= path->begin_ns) {
             path->lost_events += loss->events;
             path->lost_packets += loss->packets;
@@ -167,8 +175,9 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
 
     struct telling telling = {.eg = eg, .path = path};
     g_autoptr(GArray) hops = lull_critpath_find(eg->graph, task, begin_ns, end_ns, kind);
-    for (guint i = 0; i < hops->len; i++)
+    for (guint i = 0; i < hops->len; i++) {
         lull_path_each_piece(eg, &g_array_index(hops, struct lull_hop, i), tell, &telling);
+    }
     path->segments = telling.segments.items;
     path->n_segments = telling.segments.count;
     lull_path_summarise(path);

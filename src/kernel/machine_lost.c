@@ -45,16 +45,18 @@ static void keep(struct losses *losses, struct lost lost)
 {
     size_t i = losses->open.count;
     lull_vec_push(&losses->open, lost);
-    for (; i > 0 && losses->open.items[i - 1].tell_ns <= lost.tell_ns; i--)
+    for (; i > 0 && losses->open.items[i - 1].tell_ns <= lost.tell_ns; i--) {
         losses->open.items[i] = losses->open.items[i - 1];
+    }
     losses->open.items[i] = lost;
 }
 
 static int compare(const void *a, const void *b)
 {
     const struct lost *x = a, *y = b;
-    if (x->tell_ns != y->tell_ns)
+    if (x->tell_ns != y->tell_ns) {
         return x->tell_ns > y->tell_ns ? -1 : 1;
+    }
     return (x->stream < y->stream) - (x->stream > y->stream);
 }
 
@@ -80,15 +82,18 @@ void lost_find(struct lull_model *model)
     bool is_first = losses->n_found == 0;
     for (; losses->n_found < n; losses->n_found++) {
         struct lull_loss loss = lull_session_found_loss(model->session, losses->n_found);
-        if (model->is_user[loss.trace])
+        if (model->is_user[loss.trace]) {
             continue;
-        if (is_first)
+        }
+        if (is_first) {
             lull_vec_push(&losses->open, lost_of(model, &loss));
-        else
+        } else {
             keep(losses, lost_of(model, &loss));
+        }
     }
-    if (is_first && losses->open.count > 1)
+    if (is_first && losses->open.count > 1) {
         qsort(losses->open.items, losses->open.count, sizeof *losses->open.items, compare);
+    }
     model->loss_ns = next_time(losses);
 }
 
@@ -97,11 +102,13 @@ static void lose_cpu(struct lull_model *model, struct machine *machine, int32_t 
                      const struct lost *lost, int64_t begin_ns, int64_t since_ns)
 {
     struct cpu *cpu = &machine->cpus.items[c];
-    if (cpu->switch_stream != LULL_NONE && cpu->switch_stream != lost->stream)
+    if (cpu->switch_stream != LULL_NONE && cpu->switch_stream != lost->stream) {
         return;
+    }
     irq_reset(cpu);
-    for (uint32_t i = 0; i < LULL_SOFTIRQS; i++)
+    for (uint32_t i = 0; i < LULL_SOFTIRQS; i++) {
         cpu->raised_ns[i] = INT64_MIN;
+    }
     cpu->lost_stream = lost->stream;
     sched_lost(model, machine, c, begin_ns, since_ns);
 }
@@ -112,15 +119,17 @@ static bool tell(struct lull_model *model, struct lost *lost)
     const struct lull_lost_fact *fact = &lost->fact;
     struct machine *machine = model_machine(model, fact->host);
     bool is_end = lost->tell_ns == fact->end_ns;
-    if (!lost->is_told)
+    if (!lost->is_told) {
         REPORT(model, lost, fact);
+    }
     int32_t n = (int32_t)machine->cpus.count;
     for (int32_t c = MAX(fact->cpu, 0); c < (fact->cpu < 0 ? n : MIN(n, fact->cpu + 1)); c++) {
         const struct cpu *cpu = &machine->cpus.items[c];
-        if (!lost->is_told && fact->events == 0)
+        if (!lost->is_told && fact->events == 0) {
             lose_cpu(model, machine, c, lost, fact->begin_ns, fact->end_ns);
-        else if (fact->events || (cpu->last_ns > fact->begin_ns && cpu->last_ns < fact->end_ns))
+        } else if (fact->events || (cpu->last_ns > fact->begin_ns && cpu->last_ns < fact->end_ns)) {
             lose_cpu(model, machine, c, lost, cpu->last_ns, INT64_MAX);
+        }
     }
     lost->is_told = true;
     lost->tell_ns = fact->end_ns;
@@ -132,8 +141,9 @@ void lost_tell(struct lull_model *model)
     struct losses *losses = model->losses;
     if (losses->open.count) {
         struct lost lost = lull_vec_pop(&losses->open);
-        if (!tell(model, &lost))
+        if (!tell(model, &lost)) {
             keep(losses, lost);
+        }
     }
     model->loss_ns = next_time(losses);
 }
@@ -146,11 +156,13 @@ void lost_find_recorded(const struct lull_model *model, struct machine *machine,
     for (uint32_t i = 0; i < n; i++) {
         struct lull_stream_info stream = lull_session_stream(model->session, i);
         if (stream.host != machine->host || stream.begin_ns == INT64_MAX ||
-            model->is_user[stream.trace])
+            model->is_user[stream.trace]) {
             continue;
+        }
         machine->first_ns = MIN(machine->first_ns, stream.begin_ns);
-        if (stream.cpu == c)
+        if (stream.cpu == c) {
             cpu->since_ns = MAX(cpu->since_ns, stream.begin_ns);
+        }
     }
     cpu->told_ns = machine->first_ns;
     cpu->since_ns = MAX(cpu->since_ns, cpu->told_ns);

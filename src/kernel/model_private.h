@@ -316,11 +316,13 @@ static inline void sched_current(struct lull_model *model, struct machine *machi
                                  int64_t t, int32_t tid)
 {
     uint32_t known = machine->cpus.items[c].task;
-    if (known == LULL_NONE || model->tasks.items[known].public.tid != tid)
+    if (known == LULL_NONE || model->tasks.items[known].public.tid != tid) {
         sched_found(model, machine, c, t, tid);
+    }
     known = machine->cpus.items[c].task;
-    if (known != LULL_NONE)
+    if (known != LULL_NONE) {
         model->tasks.items[known].is_partial = false;
+    }
     machine->cpus.items[c].seen_ns = t;
 }
 

@@ -73,20 +73,25 @@ static bool parse_field(struct lull_parser *p, struct lull_field_path *path, boo
 {
     const size_t at = p->token.begin;
     struct lull_filter_step steps[LULL_FILTER_STEPS] = {{.name = NULL}};
-    if (p->token.kind != LULL_TOKEN_NAME || p->lexer.text[at] == '$')
+    if (p->token.kind != LULL_TOKEN_NAME || p->lexer.text[at] == '$') {
         return FAIL(p, at, "here should stand the name of a field");
+    }
     steps[0].name = lull_parser_text(p, &p->token);
     path->steps = steps;
     path->n_steps = 1;
-    if (!lull_parser_advance(p) || !lull_parser_steps(p, steps, &path->n_steps))
+    if (!lull_parser_advance(p) || !lull_parser_steps(p, steps, &path->n_steps)) {
         return false;
+    }
     bool is_cpu = path->n_steps == 1 && strcmp(steps[0].name, "cpu_id") == 0;
-    if (is_packet && !is_cpu)
+    if (is_packet && !is_cpu) {
         return FAIL(p, at, "of a packet only $pkt_ctx.cpu_id can be asked for");
-    if (!is_packet && !lull_parser_field(p, at, path, operand))
+    }
+    if (!is_packet && !lull_parser_field(p, at, path, operand)) {
         return false;
-    if (is_cpu && path->scope == LULL_IN_ANY)
+    }
+    if (is_cpu && path->scope == LULL_IN_ANY) {
         make_cpu(operand, is_packet);
+    }
     return true;
 }
 
@@ -104,21 +109,25 @@ static bool parse_member(struct lull_parser *p, struct lull_operand *operand)
         }
     }
     for (size_t i = 0; i < G_N_ELEMENTS(scopes); i++) {
-        if (!lull_parser_sees(p, scopes[i].name))
+        if (!lull_parser_sees(p, scopes[i].name)) {
             continue;
-        if (scopes[i].is_unread)
+        }
+        if (scopes[i].is_unread) {
             return FAIL(p, p->token.begin,
                         "headers are not read; there are $name, $timestamp and $cpu");
+        }
         path.scope = scopes[i].scope;
         is_packet = scopes[i].is_packet;
-        if (!lull_parser_advance(p) || !lull_parser_expect(p, LULL_TOKEN_DOT, "a point"))
+        if (!lull_parser_advance(p) || !lull_parser_expect(p, LULL_TOKEN_DOT, "a point")) {
             return false;
+        }
         return parse_field(p, &path, is_packet, operand);
     }
-    if (p->token.kind == LULL_TOKEN_NAME && p->lexer.text[p->token.begin] == '$')
+    if (p->token.kind == LULL_TOKEN_NAME && p->lexer.text[p->token.begin] == '$') {
         return FAIL(p, p->token.begin,
                     "there is no such member of an event: there are $name, $host, $cpu, $tid, "
                     "$comm, $timestamp, and the scopes $payload, $ctx, $stream_ctx, $pkt_ctx");
+    }
     return parse_field(p, &path, is_packet, operand);
 }
 
@@ -133,9 +142,11 @@ static bool same_operand(const struct lull_operand *a, const struct lull_operand
 /* The number under which instances of the definition keep the operand. */
 static uint32_t keep(struct lull_period_definition *definition, const struct lull_operand *operand)
 {
-    for (uint32_t i = 0; i < definition->kept->len; i++)
-        if (same_operand(&g_array_index(definition->kept, struct lull_operand, i), operand))
+    for (uint32_t i = 0; i < definition->kept->len; i++) {
+        if (same_operand(&g_array_index(definition->kept, struct lull_operand, i), operand)) {
             return i;
+        }
+    }
     g_array_append_val(definition->kept, *operand);
     return definition->kept->len - 1;
 }
@@ -153,30 +164,39 @@ static bool parse_reference(struct lull_parser *p, struct lull_operand *operand)
     const size_t at = p->token.begin;
     uint32_t up = 0;
     bool found = true, has_begin;
-    while (step_over(p, "$parent", &found) && found)
+    while (step_over(p, "$parent", &found) && found) {
         up++;
-    if (*p->error != NULL || !step_over(p, "$begin", &has_begin))
+    }
+    if (*p->error != NULL || !step_over(p, "$begin", &has_begin)) {
         return false;
+    }
     const size_t event_at = p->token.begin;
-    if (!step_over(p, "$evt", &found))
+    if (!step_over(p, "$evt", &found)) {
         return false;
-    if (!found)
+    }
+    if (!found) {
         return FAIL(p, event_at, "here should stand $evt%s and a point",
                     has_begin ? "" : ", $begin.$evt or $parent.$begin.$evt");
-    if (up > 0 && !has_begin)
+    }
+    if (up > 0 && !has_begin) {
         return FAIL(p, event_at,
                     "of a parent only the event that opened it is known: $parent.$begin.$evt");
-    if (up > place->self->public.depth)
+    }
+    if (up > place->self->public.depth) {
         return FAIL(p, at,
                     up == 1 ? "$parent needs a named parent: NAME(PARENT) : …"
                             : "there are not so many parents");
-    if (!parse_member(p, operand))
+    }
+    if (!parse_member(p, operand)) {
         return false;
-    if (up == 0 && !(has_begin && place->is_end))
+    }
+    if (up == 0 && !(has_begin && place->is_end)) {
         return true;
+    }
     struct lull_period_definition *of = place->self;
-    for (uint32_t i = 0; i < up; i++)
+    for (uint32_t i = 0; i < up; i++) {
         of = lull_period_definition(place->periods, of->public.parent);
+    }
     *operand = (struct lull_operand){
         .kind = LULL_OPERAND_GIVEN, .group = LULL_PERIOD_OWN + up, .index = keep(of, operand)};
     return true;
@@ -187,13 +207,16 @@ static bool parse_reference(struct lull_parser *p, struct lull_operand *operand)
 static bool parse_value(struct lull_parser *p, struct lull_operand *operand)
 {
     *operand = (struct lull_operand){0};
-    if (p->token.kind == LULL_TOKEN_NAME)
+    if (p->token.kind == LULL_TOKEN_NAME) {
         return parse_reference(p, operand);
+    }
     if (p->token.kind == LULL_TOKEN_PLUS) {
-        if (!lull_parser_advance(p))
+        if (!lull_parser_advance(p)) {
             return false;
-        if (p->token.kind != LULL_TOKEN_NUMBER)
+        }
+        if (p->token.kind != LULL_TOKEN_NUMBER) {
             return FAIL(p, p->token.begin, "behind + stands a number");
+        }
     } else if (p->token.kind != LULL_TOKEN_NUMBER && p->token.kind != LULL_TOKEN_STRING &&
                p->token.kind != LULL_TOKEN_MINUS) {
         return FAIL(p, p->token.begin,
@@ -220,9 +243,10 @@ static bool parse_pattern(struct lull_parser *p, struct lull_node *node)
 {
     node->kind = LULL_NODE_MATCH;
     node->relation = LULL_RELATION_EQ;
-    if (node->left.kind == LULL_OPERAND_VALUE || is_number(&node->left))
+    if (node->left.kind == LULL_OPERAND_VALUE || is_number(&node->left)) {
         return FAIL(p, p->token.begin, "a pattern is for texts of events, not for %s",
                     is_number(&node->left) ? "numbers" : "constants");
+    }
     return lull_parser_pattern(p, node);
 }
 
@@ -231,15 +255,19 @@ static bool parse_relation(struct lull_parser *p, struct lull_node *node, size_t
     const size_t at = p->token.begin;
     node->kind = LULL_NODE_COMPARE;
     node->relation = (enum lull_relation)(p->token.kind - LULL_TOKEN_EQ);
-    if (!lull_parser_advance(p) || !parse_value(p, &node->right))
+    if (!lull_parser_advance(p) || !parse_value(p, &node->right)) {
         return false;
-    if (node->left.kind == LULL_OPERAND_VALUE && node->right.kind == LULL_OPERAND_VALUE)
+    }
+    if (node->left.kind == LULL_OPERAND_VALUE && node->right.kind == LULL_OPERAND_VALUE) {
         return FAIL(p, begin, "two constants are compared; a field must be on one side");
-    if (lull_parser_is_relation(p))
+    }
+    if (lull_parser_is_relation(p)) {
         return FAIL(p, p->token.begin, "comparisons are joined with &&, not chained");
+    }
     if ((is_text(&node->left) && is_number(&node->right)) ||
-        (is_number(&node->left) && is_text(&node->right)))
+        (is_number(&node->left) && is_text(&node->right))) {
         return FAIL(p, at, "a text is compared with a number");
+    }
     return true;
 }
 
@@ -251,12 +279,15 @@ static const struct lull_node *parse_test(struct lull_parser *p)
         FAIL(p, begin, "here should stand a condition");
         return NULL;
     }
-    if (!parse_value(p, &node->left))
+    if (!parse_value(p, &node->left)) {
         return NULL;
-    if (p->token.kind == LULL_TOKEN_GLOB)
+    }
+    if (p->token.kind == LULL_TOKEN_GLOB) {
         return parse_pattern(p, node) ? node : NULL;
-    if (lull_parser_is_relation(p))
+    }
+    if (lull_parser_is_relation(p)) {
         return parse_relation(p, node, begin) ? node : NULL;
+    }
     FAIL(p, p->token.begin, "here should stand a comparison (== != < <= > >= =*)");
     return NULL;
 }
@@ -287,23 +318,29 @@ static bool is_plain_name(const struct lull_parser *p)
 static bool parse_name(struct lull_parser *p, const char **name, const char *missing)
 {
     for (;;) {
-        if (!is_plain_name(p))
+        if (!is_plain_name(p)) {
             return FAIL(p, p->token.begin, "here should stand %s", missing);
+        }
         *name = lull_parser_text(p, &p->token);
-        if (!lull_parser_advance(p))
+        if (!lull_parser_advance(p)) {
             return false;
-        if (p->token.kind != LULL_TOKEN_SLASH)
+        }
+        if (p->token.kind != LULL_TOKEN_SLASH) {
             return true;
-        if (!lull_parser_advance(p))
+        }
+        if (!lull_parser_advance(p)) {
             return false;
+        }
     }
 }
 
 static uint32_t find_name(const struct lull_periods *periods, const char *name)
 {
-    for (uint32_t i = 0; i < periods->definitions->len; i++)
-        if (g_strcmp0(lull_periods_at(periods, i)->name, name) == 0)
+    for (uint32_t i = 0; i < periods->definitions->len; i++) {
+        if (g_strcmp0(lull_periods_at(periods, i)->name, name) == 0) {
             return i;
+        }
+    }
     return LULL_NO_PERIOD;
 }
 
@@ -312,17 +349,21 @@ static bool parse_parent(struct lull_parser *p, struct lull_period_definition *s
     struct lull_periods *periods = place_of(p)->periods;
     const char *name;
     const size_t at = p->token.end;
-    if (!lull_parser_advance(p))
+    if (!lull_parser_advance(p)) {
         return false;
+    }
     const size_t name_at = MAX(at, p->token.begin);
-    if (!parse_name(p, &name, "the name of the parent"))
+    if (!parse_name(p, &name, "the name of the parent")) {
         return false;
+    }
     self->public.parent = find_name(periods, name);
-    if (self->public.parent == LULL_NO_PERIOD)
+    if (self->public.parent == LULL_NO_PERIOD) {
         return FAIL(p, name_at, "there is no period “%s” before this one", name);
+    }
     self->public.depth = lull_periods_at(periods, self->public.parent)->depth + 1;
-    if (self->public.depth > LULL_PERIOD_MOST_DEEP)
+    if (self->public.depth > LULL_PERIOD_MOST_DEEP) {
         return FAIL(p, name_at, "periods are nested deeper than %d", LULL_PERIOD_MOST_DEEP);
+    }
     return lull_parser_expect(p, LULL_TOKEN_CLOSE, ")");
 }
 
@@ -334,17 +375,22 @@ static bool parse_head(struct lull_parser *p, struct lull_period_definition *sel
     const size_t at = p->token.begin;
     self->public.parent = LULL_NO_PERIOD;
     self->public.path = "";
-    if (p->token.kind == LULL_TOKEN_COLON)
+    if (p->token.kind == LULL_TOKEN_COLON) {
         return true;
-    if (!parse_name(p, &self->public.name, "a name, or : and a condition"))
+    }
+    if (!parse_name(p, &self->public.name, "a name, or : and a condition")) {
         return false;
-    if (find_name(periods, self->public.name) != LULL_NO_PERIOD)
+    }
+    if (find_name(periods, self->public.name) != LULL_NO_PERIOD) {
         return FAIL(p, at, "there is a period “%s” already", self->public.name);
+    }
     self->public.path = self->public.name;
-    if (p->token.kind != LULL_TOKEN_OPEN)
+    if (p->token.kind != LULL_TOKEN_OPEN) {
         return true;
-    if (!parse_parent(p, self))
+    }
+    if (!parse_parent(p, self)) {
         return false;
+    }
     g_autofree char *path = g_strconcat(lull_periods_at(periods, self->public.parent)->path, "/",
                                         self->public.name, NULL);
     self->public.path = lull_arena_strndup(arena, path, strlen(path));
@@ -354,22 +400,26 @@ static bool parse_head(struct lull_parser *p, struct lull_period_definition *sel
 static bool parse_definition(struct lull_parser *p, struct lull_period_definition *self)
 {
     struct place *place = place_of(p);
-    if (p->lexer.length > LULL_PARSER_MOST_BYTES)
+    if (p->lexer.length > LULL_PARSER_MOST_BYTES) {
         return FAIL(p, LULL_PARSER_MOST_BYTES, "the definition is longer than %d bytes",
                     LULL_PARSER_MOST_BYTES);
+    }
     if (!lull_parser_advance(p) || !parse_head(p, self) ||
-        !lull_parser_expect(p, LULL_TOKEN_COLON, ": and the condition that opens the period"))
+        !lull_parser_expect(p, LULL_TOKEN_COLON, ": and the condition that opens the period")) {
         return false;
+    }
     const struct lull_lexer lexer = p->lexer;
     const struct lull_token token = p->token;
     self->begin = lull_parser_condition(p);
-    if (self->begin == NULL)
+    if (self->begin == NULL) {
         return false;
+    }
     bool has_end = p->token.kind == LULL_TOKEN_COLON;
-    if (!has_end && p->token.kind != LULL_TOKEN_END)
+    if (!has_end && p->token.kind != LULL_TOKEN_END) {
         return FAIL(p, p->token.begin,
                     "here should stand && or ||, or : and the condition that "
                     "closes the period, or the end");
+    }
     /* Without one, the condition that opens is read again, as one that closes: $begin differs. */
     if (!has_end) {
         p->lexer = lexer;
@@ -379,8 +429,9 @@ static bool parse_definition(struct lull_parser *p, struct lull_period_definitio
     }
     place->is_end = true;
     self->end = lull_parser_condition(p);
-    if (self->end == NULL)
+    if (self->end == NULL) {
         return false;
+    }
     return p->token.kind == LULL_TOKEN_END ||
            FAIL(p, p->token.begin, "here should stand && or || or the end");
 }
@@ -396,12 +447,14 @@ bool lull_period_parse(struct lull_periods *periods, const char *text, GError **
     self->public.text = lull_arena_strndup(periods->terms.arena, text, strlen(text));
     place.self = self;
     bool is_right = parse_definition(&parser, self);
-    if (is_right)
+    if (is_right) {
         g_ptr_array_add(periods->definitions, self);
-    else
+    } else {
         g_array_unref(self->kept);
-    if (why != NULL)
+    }
+    if (why != NULL) {
         g_propagate_error(error, why);
+    }
     return is_right;
 }
 
@@ -412,9 +465,11 @@ static const char *canonical(const struct lull_parser *p, size_t begin, size_t e
 {
     char *text = lull_arena_alloc(p->terms->arena, end - begin + 1);
     size_t n = 0;
-    for (size_t i = begin; i < end; i++)
-        if (!g_ascii_isspace(p->lexer.text[i]))
+    for (size_t i = begin; i < end; i++) {
+        if (!g_ascii_isspace(p->lexer.text[i])) {
             text[n++] = p->lexer.text[i];
+        }
+    }
     return text;
 }
 
@@ -424,17 +479,22 @@ static bool parse_capture(struct lull_parser *p, GArray *list)
     const size_t begin = p->token.begin;
     if (is_plain_name(p)) {
         capture.name = lull_parser_text(p, &p->token);
-        if (!lull_parser_advance(p) || !lull_parser_expect(p, LULL_TOKEN_ASSIGN, "="))
+        if (!lull_parser_advance(p) || !lull_parser_expect(p, LULL_TOKEN_ASSIGN, "=")) {
             return false;
+        }
     }
     const size_t reference = p->token.begin;
-    if (!parse_reference(p, &capture.operand))
+    if (!parse_reference(p, &capture.operand)) {
         return false;
-    if (capture.name == NULL)
+    }
+    if (capture.name == NULL) {
         capture.name = canonical(p, reference, p->token.begin);
-    for (uint32_t i = 0; i < list->len; i++)
-        if (strcmp(g_array_index(list, struct lull_period_capture, i).name, capture.name) == 0)
+    }
+    for (uint32_t i = 0; i < list->len; i++) {
+        if (strcmp(g_array_index(list, struct lull_period_capture, i).name, capture.name) == 0) {
             return FAIL(p, begin, "there is a capture “%s” already", capture.name);
+        }
+    }
     g_array_append_val(list, capture);
     return true;
 }
@@ -442,23 +502,28 @@ static bool parse_capture(struct lull_parser *p, GArray *list)
 /* May be empty. */
 static bool parse_list(struct lull_parser *p, GArray *list)
 {
-    if (p->token.kind == LULL_TOKEN_COLON || p->token.kind == LULL_TOKEN_END)
+    if (p->token.kind == LULL_TOKEN_COLON || p->token.kind == LULL_TOKEN_END) {
         return true;
+    }
     for (;;) {
-        if (!parse_capture(p, list))
+        if (!parse_capture(p, list)) {
             return false;
-        if (p->token.kind != LULL_TOKEN_COMMA)
+        }
+        if (p->token.kind != LULL_TOKEN_COMMA) {
             return true;
-        if (!lull_parser_advance(p))
+        }
+        if (!lull_parser_advance(p)) {
             return false;
+        }
     }
 }
 
 static const char *const *names_of(struct lull_arena *arena, const GArray *list)
 {
     const char **names = lull_arena_alloc_n(arena, list->len + 1, sizeof *names);
-    for (uint32_t i = 0; i < list->len; i++)
+    for (uint32_t i = 0; i < list->len; i++) {
         names[i] = g_array_index(list, struct lull_period_capture, i).name;
+    }
     return names;
 }
 
@@ -467,33 +532,41 @@ static bool parse_owner(struct lull_parser *p)
 {
     struct place *place = place_of(p);
     const char *name = NULL;
-    if (!lull_parser_advance(p))
+    if (!lull_parser_advance(p)) {
         return false;
+    }
     const size_t at = p->token.begin;
-    if (!parse_name(p, &name, "the name of a period"))
+    if (!parse_name(p, &name, "the name of a period")) {
         return false;
+    }
     uint32_t number = find_name(place->periods, name);
-    if (number == LULL_NO_PERIOD)
+    if (number == LULL_NO_PERIOD) {
         return FAIL(p, at, "there is no period “%s”", name);
+    }
     place->self = lull_period_definition(place->periods, number);
-    if (place->self->captures[0] != NULL)
+    if (place->self->captures[0] != NULL) {
         return FAIL(p, at, "the period “%s” has captures already", name);
+    }
     return lull_parser_expect(p, LULL_TOKEN_COLON, ": and captures");
 }
 
 static bool parse_lists(struct lull_parser *p, GArray *begin, GArray *end)
 {
-    if (p->lexer.length > LULL_PARSER_MOST_BYTES)
+    if (p->lexer.length > LULL_PARSER_MOST_BYTES) {
         return FAIL(p, LULL_PARSER_MOST_BYTES, "the captures are longer than %d bytes",
                     LULL_PARSER_MOST_BYTES);
-    if (!parse_owner(p) || !parse_list(p, begin))
+    }
+    if (!parse_owner(p) || !parse_list(p, begin)) {
         return false;
+    }
     place_of(p)->is_end = true;
-    if (p->token.kind == LULL_TOKEN_COLON && (!lull_parser_advance(p) || !parse_list(p, end)))
+    if (p->token.kind == LULL_TOKEN_COLON && (!lull_parser_advance(p) || !parse_list(p, end))) {
         return false;
-    if (p->token.kind != LULL_TOKEN_END)
+    }
+    if (p->token.kind != LULL_TOKEN_END) {
         return FAIL(p, p->token.begin, "here should stand a comma%s or the end",
                     end->len == 0 ? ", :" : "");
+    }
     return true;
 }
 
@@ -517,7 +590,8 @@ bool lull_period_parse_captures(struct lull_periods *periods, const char *text, 
         self->public.n_begin_captures = begin->len;
         self->public.n_end_captures = end->len;
     }
-    if (why != NULL)
+    if (why != NULL) {
         g_propagate_error(error, why);
+    }
     return is_right;
 }

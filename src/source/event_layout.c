@@ -15,8 +15,9 @@ void lull_event_bytes(const struct lull_event *event, struct lull_event_bytes *b
 
 void lull_layout_free(struct lull_layout *layout)
 {
-    if (layout == NULL)
+    if (layout == NULL) {
         return;
+    }
     g_ptr_array_unref(layout->owned);
     g_free(layout->steps);
     g_free(layout);

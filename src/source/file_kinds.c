@@ -13,9 +13,12 @@ static const struct lull_file_kind kinds[] = {
 
 const struct lull_file_kind *lull_file_kind_of(const uint8_t *begin, size_t size)
 {
-    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
-        if (size >= kinds[i].magic_size && memcmp(begin, kinds[i].magic, kinds[i].magic_size) == 0)
+    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        if (size >= kinds[i].magic_size &&
+            memcmp(begin, kinds[i].magic, kinds[i].magic_size) == 0) {
             return &kinds[i];
+        }
+    }
     return NULL;
 }
 
@@ -23,8 +26,9 @@ const struct lull_file_kind *lull_file_kind_at(const char *path)
 {
     uint8_t begin[LULL_FILE_KIND_BYTES];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0)
+    if (fd < 0) {
         return NULL;
+    }
     ssize_t n = read(fd, begin, sizeof begin);
     close(fd);
     return n > 0 ? lull_file_kind_of(begin, (size_t)n) : NULL;

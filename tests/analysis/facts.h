@@ -124,8 +124,9 @@ static inline void facts_expect(const struct facts *facts, const char *head, con
 {
     g_autofree char *found = table_sink_get(&facts->sink, head);
     size_t length = strlen(rows);
-    if (!found || strncmp(found, rows, length) != 0)
+    if (!found || strncmp(found, rows, length) != 0) {
         g_test_message("tables:\n%s", facts->sink.text->str);
+    }
     g_assert_nonnull(found);
     found[MIN(strlen(found), length)] = '\0';
     g_assert_cmpstr(found, ==, rows);

@@ -114,8 +114,9 @@ static void test_sums(void)
     params.sections = LULL_SECTION_USAGE;
     struct facts facts = facts_begin(&lull_analysis_io, params);
     uint32_t tasks[20], files[40];
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 20; i++) {
         tasks[i] = facts_task(&facts, 100 + i, 100 + i / 3 * 3);
+    }
     for (int i = 0; i < 40; i++) {
         g_autofree char *path = i % 5 ? g_strdup_printf("/f%d", i % 13) : NULL;
         files[i] = facts_file(&facts, tasks[i % 20], i, path, i % (LULL_FILE_OTHER + 1));
@@ -148,8 +149,9 @@ static void test_sums(void)
                 const char *at =
                     lines[i]; /* "t1/1/1 SIZE …", "/f3 SIZE …", "unknown (t1) SIZE …" */
                 at = strchr(at, ' ');
-                if (at[1] == '(')
+                if (at[1] == '(') {
                     at = strchr(at + 1, ' ');
+                }
                 sum += g_ascii_strtoull(at + 1, NULL, 10);
             }
             g_assert_cmpuint(sum, ==, expected[direction]);
@@ -228,9 +230,10 @@ static void test_top_of_many(void)
     struct facts facts = facts_begin(&lull_analysis_io, params);
     struct scene s = make_scene(&facts);
     facts_open(&facts, 0);
-    for (int i = 0; i < 10000; i++) /* 7919 is prime to 10000: durations 0 … 9999, once each */
+    for (int i = 0; i < 10000; i++) { /* 7919 is prime to 10000: durations 0 … 9999, once each */
         facts_io(&facts, s.app, "read", 20000 + i - (int64_t)i * 7919 % 10000, 20000 + i, 1,
                  io_of(LULL_IO_READ, 3, s.disk, 1));
+    }
     facts_close(&facts, 40000);
     g_autofree char *rows = table_sink_get(&facts.sink, "top-syscall [read]");
     g_auto(GStrv) lines = g_strsplit(rows, "\n", -1);
@@ -321,12 +324,14 @@ static uint32_t add_request(struct facts *facts, uint32_t submitter, uint32_t rw
                                                                        .issue_ns = times[1],
                                                                        .complete_ns = times[2]});
     uint32_t number = (uint32_t)facts->model->requests.count - 1;
-    for (int step = LULL_BLOCK_INSERT; step <= LULL_BLOCK_COMPLETE; step++)
-        if (times[step] != INT64_MIN)
+    for (int step = LULL_BLOCK_INSERT; step <= LULL_BLOCK_COMPLETE; step++) {
+        if (times[step] != INT64_MIN) {
             facts->class->facts.block(
                 facts->analysis,
                 &(struct lull_block_fact){
                     .time_ns = times[step], .request = number, .task = NONE, .step = step});
+        }
+    }
     return number;
 }
 

@@ -20,8 +20,9 @@ static void begin(struct fixture *f, const struct lull_analysis_class *class)
     f->sink = table_sink_new();
     f->analysis = g_malloc0(class->size);
     *f->analysis = (struct lull_analysis){.class = class, .model = f->model, .params = &f->params};
-    if (class->open)
+    if (class->open) {
         class->open(f->analysis);
+    }
     lull_model_subscribe(f->model, &class->facts, f->analysis);
     FEED(irq_work_exit, 0, 0, 0, 0);
 }

@@ -66,8 +66,9 @@ static void on_table(struct lull_sink *sink, const struct lull_result_table *tab
         g_string_append_printf(line, "/%s:", table->subtitle ? table->subtitle : "");
         table->row(table->user, row, cells);
         for (uint32_t i = 0; columns[i].title != NULL; i++) {
-            if (columns[i].use & (LULL_USE_OWN | LULL_USE_HOST))
+            if (columns[i].use & (LULL_USE_OWN | LULL_USE_HOST)) {
                 continue;
+            }
             g_string_append(line, line->str[line->len - 1] == ':' ? " " : " | ");
             append_cell(line, &cells[i]);
         }
@@ -118,10 +119,12 @@ static char *ask(const struct stream_event *events, const char *const *texts,
     struct lull_periods_question *question = lull_periods_question_new(
         periods, asked->select, asked->aggregate_by, asked->group_by, asked->order_by, &error);
     g_assert_no_error(error);
-    if (asked->min_duration_us > 0)
+    if (asked->min_duration_us > 0) {
         question->min_duration_ns = asked->min_duration_us * 1000;
-    if (asked->max_duration_us > 0)
+    }
+    if (asked->max_duration_us > 0) {
         question->max_duration_ns = asked->max_duration_us * 1000;
+    }
     const struct lull_question_params params = {.sections = asked->sections,
                                                 .host = -1,
                                                 .min_ns = INT64_MIN,
@@ -137,10 +140,13 @@ static char *ask(const struct stream_event *events, const char *const *texts,
     lull_runner_range(runner, INT64_MIN, INT64_MAX, 0);
     lull_runner_run(runner, NULL, NULL);
     GString *out = g_string_new(NULL);
-    for (uint32_t i = 0; i < lines.lines->len; i++)
-        for (const char *const *name = classes; *name != NULL; name++)
-            if (g_str_has_prefix(lines.lines->pdata[i], *name))
+    for (uint32_t i = 0; i < lines.lines->len; i++) {
+        for (const char *const *name = classes; *name != NULL; name++) {
+            if (g_str_has_prefix(lines.lines->pdata[i], *name)) {
                 g_string_append_printf(out, "%s\n", (const char *)lines.lines->pdata[i]);
+            }
+        }
+    }
     g_ptr_array_unref(lines.lines);
     lull_runner_free(runner);
     lull_period_tracker_free(question->tracker);
@@ -408,8 +414,9 @@ static void test_refused(void)
         g_assert_null(lull_periods_question_new(periods, cases[i].select, cases[i].aggregate_by,
                                                 cases[i].group_by, cases[i].order_by, &error));
         g_assert_error(error, LULL_ERROR, LULL_ERROR_USAGE);
-        if (strstr(error->message, cases[i].part) == NULL)
+        if (strstr(error->message, cases[i].part) == NULL) {
             g_error("%s", error->message);
+        }
     }
     lull_periods_free(periods);
 }

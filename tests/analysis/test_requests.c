@@ -210,7 +210,8 @@ int main(int argc, char **argv)
         {"/requests/loopback", test_loopback},
     };
     g_test_init(&argc, &argv, NULL);
-    for (size_t i = 0; i < G_N_ELEMENTS(tests); i++)
+    for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
         g_test_add(tests[i].name, struct fixture, NULL, set_up, tests[i].test, tear_down);
+    }
     return g_test_run();
 }

@@ -62,8 +62,9 @@ static void test_percentiles(void)
         struct facts facts = facts_begin(&lull_analysis_syscallstats, facts_params());
         uint32_t task = facts_task(&facts, 10, 10);
         facts_open(&facts, 0);
-        for (int i = 1; i <= n; i++)
+        for (int i = 1; i <= n; i++) {
             facts_call(&facts, task, "read", 1000, 1000 + i, 0);
+        }
         facts_close(&facts, n + 1000);
         int count, min, max, p50, p90, p99, p999;
         double mean, deviation;

@@ -42,8 +42,9 @@ static char **end(struct fixture *f, int64_t end_ns)
 
 static void expect(char **lines, uint32_t first, const char *const *expected)
 {
-    for (uint32_t i = 0; expected[i]; i++)
+    for (uint32_t i = 0; expected[i]; i++) {
         g_assert_cmpstr(lines[first + i], ==, expected[i]);
+    }
 }
 
 /* 240 bins of 1000 ns end at 240000, so bins up to there are of 1000 ns, and one more is not. */

@@ -22,13 +22,17 @@ static uint64_t slow_load(const uint8_t *bytes, uint64_t bit, unsigned size, boo
 static void test_all_places(void)
 {
     uint8_t bytes[32];
-    for (unsigned i = 0; i < sizeof bytes; i++)
+    for (unsigned i = 0; i < sizeof bytes; i++) {
         bytes[i] = (uint8_t)(i * 151 + 89);
-    for (unsigned bit = 0; bit < 24; bit++)
-        for (unsigned size = 1; size <= 64; size++)
-            for (int be = 0; be < 2; be++)
+    }
+    for (unsigned bit = 0; bit < 24; bit++) {
+        for (unsigned size = 1; size <= 64; size++) {
+            for (int be = 0; be < 2; be++) {
                 g_assert_cmphex(lull_load_bits(bytes, bit, size, be), ==,
                                 slow_load(bytes, bit, size, be));
+            }
+        }
+    }
 }
 
 static void test_bytes(void)

@@ -36,18 +36,22 @@ static struct lull_session *open_all(const char *dir)
 static enum lull_verdict verdict_on(const struct lull_session *session, const char *name)
 {
     const struct lull_source *source = lull_session_trace_at(session, 0)->source;
-    for (uint32_t i = 0; i < source->n_classes; i++)
-        if (strcmp(source->classes[i]->name, name) == 0)
+    for (uint32_t i = 0; i < source->n_classes; i++) {
+        if (strcmp(source->classes[i]->name, name) == 0) {
             return source->classes[i]->filter->verdict;
+        }
+    }
     g_assert_not_reached();
 }
 
 static uint32_t fields_of(const struct lull_session *session, const char *name)
 {
     const struct lull_source *source = lull_session_trace_at(session, 0)->source;
-    for (uint32_t i = 0; i < source->n_classes; i++)
-        if (strcmp(source->classes[i]->name, name) == 0)
+    for (uint32_t i = 0; i < source->n_classes; i++) {
+        if (strcmp(source->classes[i]->name, name) == 0) {
             return source->classes[i]->filter->extra.n_bindings;
+        }
+    }
     g_assert_not_reached();
 }
 
@@ -134,8 +138,9 @@ static void test_unsubscribed(void)
     spy.subscribe = spy_subscribe;
     source->ops = &spy;
     lull_session_read(session);
-    for (uint32_t k = 0; k < source->n_classes; k++)
+    for (uint32_t k = 0; k < source->n_classes; k++) {
         g_assert_cmpint(told[k], ==, 0); /* without a filter, all */
+    }
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         attach(session, cases[i].expression);
         lull_session_read(session);
@@ -227,11 +232,13 @@ static void write_damaged(const char *dir)
         g_autofree char *path = g_build_filename(dir, name, NULL);
         g_autofree char *data = NULL;
         gsize size;
-        if (!g_file_get_contents(path, &data, &size, NULL))
+        if (!g_file_get_contents(path, &data, &size, NULL)) {
             continue;
+        }
         char *mark = memmem(data, size, "second", 7);
-        if (mark == NULL || strcmp(name, "metadata") == 0)
+        if (mark == NULL || strcmp(name, "metadata") == 0) {
             continue;
+        }
         g_assert_cmpint(mark[-5], ==, 2); /* the tag, before the 32-bit option */
         mark[-5] = 9;
         g_assert_true(g_file_set_contents(path, data, (gssize)size, NULL));
@@ -265,8 +272,9 @@ static void test_damage(void)
         struct lull_session *session = open_all(dir);
         uint32_t events = 0;
         attach(session, cases[i].expression);
-        while (lull_session_read(session) != NULL)
+        while (lull_session_read(session) != NULL) {
             events++;
+        }
         g_test_message("%s", cases[i].expression);
         g_assert_cmpuint(events, ==, cases[i].events);
         g_assert_cmpuint(lull_session_problem_count(session), ==, cases[i].problems);

@@ -59,8 +59,9 @@ bool live_wire_receive(struct live_wire *wire, void *data, size_t size, GError *
 bool live_wire_pause(struct live_wire *wire, int ms)
 {
     now_us += 1000 * (gint64)ms;
-    if (!wire->is_stopped && wire->wait != NULL && !wire->wait(wire->user))
+    if (!wire->is_stopped && wire->wait != NULL && !wire->wait(wire->user)) {
         wire->is_stopped = true;
+    }
     return !wire->is_stopped;
 }
 
@@ -88,8 +89,9 @@ static void ignore_real(void *user, const char *name, double value)
 
 static void touch_text(void *user, const char *name, struct lull_text value)
 {
-    for (uint32_t i = 0; i < value.length; i++)
+    for (uint32_t i = 0; i < value.length; i++) {
         *(uint64_t *)user += (uint8_t)value.data[i];
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -111,8 +113,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         lull_filter_attach(lull_filter_parse("number < 8 || name == \"t*\"", false, NULL), session);
         lull_session_subscribe(session, all, NULL, 0, 0);
         const struct lull_event *event;
-        while ((event = lull_session_read(session)) != NULL)
+        while ((event = lull_session_read(session)) != NULL) {
             lull_event_visit(event, &visitor, &sum, NULL);
+        }
         g_autoptr(GError) error = NULL;
         lull_session_failed(session, &error);
     }

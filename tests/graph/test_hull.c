@@ -39,10 +39,11 @@ static void run(const struct step *steps, unsigned count, int64_t shift_x, int64
         point.x += shift_x;
         point.y += shift_y;
         lull_hull_add(hull, from_other, point);
-        if (!shift_x && !shift_y)
+        if (!shift_x && !shift_y) {
             assert_estimate(lull_hull_estimate(hull), &steps[i]);
-        else
+        } else {
             g_assert_cmpint(lull_hull_estimate(hull)->quality, ==, steps[i].quality);
+        }
     }
     lull_hull_free(hull);
 }

@@ -188,10 +188,12 @@ static void test_retransmission_unordered(void)
      * says nothing */
     struct feeder g = begin(false);
 
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         waits(&g, segment(SERVER, false, 10 + i, 99, 0));
-    for (int i = 0; i < 3; i++)
+    }
+    for (int i = 0; i < 3; i++) {
         waits(&g, segment(CLIENT, true, 1000 + i, 99, 0));
+    }
     end(&f);
     end(&g);
 }
@@ -240,10 +242,11 @@ static void test_handshake(gconstpointer data)
     ack.ack = 79; /* not this one */
     waits(&f, ack);
     ack.ack = 78;
-    if (GPOINTER_TO_INT(data))
+    if (GPOINTER_TO_INT(data)) {
         meets(&f, ack, 4);
-    else
+    } else {
         waits(&f, ack); /* acknowledges less than one received before: it was overtaken */
+    }
     fin = segment(CLIENT, true, 7, 1000, 0);
     fin.ack = 79;
     fin.tcp_flags = FIN | ACK;
@@ -382,17 +385,20 @@ static void test_forwarding_unordered(void)
 
         feed(&f, p);
         p.is_send = true;
-        if (feed(&f, p))
+        if (feed(&f, p)) {
             g_assert_cmpuint(f.match.receive_host, ==, SERVER);
+        }
     }
     for (uint32_t i = 0; i < 5; i++) {
         struct lull_packet p = segment(ROUTER, false, 1000 + i, i * 10, 10);
 
-        if (feed(&f, p))
+        if (feed(&f, p)) {
             g_assert_cmpuint(f.match.send_host, ==, CLIENT);
+        }
         p.is_send = true;
-        if (feed(&f, p))
+        if (feed(&f, p)) {
             g_assert_cmpuint(f.match.receive_host, !=, CLIENT);
+        }
     }
     end(&f);
 }
@@ -422,8 +428,9 @@ static void test_one_sided(gconstpointer data)
 
     waits(&f, segment(CLIENT, true, t, seq, 1448));
     meets(&f, segment(SERVER, false, t + 1, seq, 1448), id);
-    if (GPOINTER_TO_INT(data)) /* sent an hour ago */
+    if (GPOINTER_TO_INT(data)) { /* sent an hour ago */
         waits(&f, segment(SERVER, false, t + 2, 0, 1448));
+    }
     end(&f);
 }
 

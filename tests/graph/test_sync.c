@@ -140,8 +140,9 @@ static struct lull_sync *join(struct world *world, int64_t seconds)
     struct lull_sync *sync = lull_sync_new(world->n_hosts);
 
     g_array_sort(world->packets, compare_time);
-    for (guint i = 0; i < world->packets->len; i++)
+    for (guint i = 0; i < world->packets->len; i++) {
         lull_sync_add(sync, &g_array_index(world->packets, struct lull_packet, i));
+    }
     for (uint32_t i = 0; i < world->n_hosts; i++) {
         world->begin_ns[i] = own_time(world, i, EPOCH - SECOND);
         world->end_ns[i] = own_time(world, i, EPOCH + seconds * SECOND);
@@ -171,9 +172,11 @@ static void assert_within_bounds(const struct world *world, const struct lull_sy
     const struct lull_host_sync *hosts = lull_sync_hosts(sync);
     uint32_t reference = LULL_NONE;
 
-    for (uint32_t i = 0; i < world->n_hosts; i++)
-        if (hosts[i].is_reference)
+    for (uint32_t i = 0; i < world->n_hosts; i++) {
+        if (hosts[i].is_reference) {
             reference = i;
+        }
+    }
     g_assert_cmpuint(reference, !=, LULL_NONE);
     for (uint32_t i = 0; i < world->n_hosts; i++) {
         int64_t begin = world->begin_ns[i], end = world->end_ns[i];
@@ -205,9 +208,10 @@ static void assert_pairs(const struct world *world, const struct lull_sync *sync
         g_assert_cmpint(pairs[i].quality, ==, LULL_SYNC_ACCURATE);
         g_assert_cmpfloat_with_epsilon(pairs[i].drift_ppm, drift, play + 0.1);
         g_assert_cmpint(pairs[i].bound_ns, >, 0);
-        if (i > 0)
+        if (i > 0) {
             g_assert_true(pairs[i - 1].a < pairs[i].a ||
                           (pairs[i - 1].a == pairs[i].a && pairs[i - 1].b < pairs[i].b));
+        }
     }
 }
 
@@ -249,18 +253,21 @@ static void test_many(void)
         bool is_ring = seed & 4;
         struct world world = make_world(n, seed);
 
-        for (uint32_t i = 0; i + 1 < n; i++)
+        for (uint32_t i = 0; i + 1 < n; i++) {
             talk_both(&world, i, i + 1, 20000 + seed * 1000, 3000000, 30, 100);
-        if (is_ring)
+        }
+        if (is_ring) {
             talk_both(&world, n - 1, 0, 50000, 8000000, 30, 100);
+        }
         struct lull_sync *sync = join(&world, 31), *again = join(&world, 31);
 
         assert_pairs(&world, sync, is_ring ? n : n - 1);
         assert_within_bounds(&world, sync, 10000000);
         assert_causal(&world, sync);
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < n; i++) {
             g_assert_cmpmem(lull_sync_transform(sync, i), sizeof(struct lull_clock_transform),
                             lull_sync_transform(again, i), sizeof(struct lull_clock_transform));
+        }
         lull_sync_free(sync);
         lull_sync_free(again);
         free_world(&world);
@@ -290,8 +297,9 @@ static void test_ring_disagrees(void)
         uint32_t count;
         const struct lull_sync_pair *pairs = lull_sync_pairs(sync, &count);
 
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = 0; i < count; i++) {
             g_assert_cmpint(pairs[i].quality, !=, LULL_SYNC_FAIL);
+        }
         assert_within_bounds(&world, sync, 10000000);
         assert_causal(&world, sync);
         lull_sync_free(sync);
@@ -311,18 +319,21 @@ static void test_mesh(void)
             for (uint32_t k = 0; k < world.n_hosts; k++) {
                 int64_t least = g_rand_int_range(world.random, 20000, 1000000);
 
-                if (i < k && g_rand_boolean(world.random))
+                if (i < k && g_rand_boolean(world.random)) {
                     least += 3000000;
-                if (i != k)
+                }
+                if (i != k) {
                     talk(&world, (struct wire){i, k, least, 300000, 0, 30 * SECOND, 40});
+                }
             }
         }
         struct lull_sync *sync = join(&world, 31);
         const struct lull_sync_pair *pairs = lull_sync_pairs(sync, &count);
 
         g_assert_cmpuint(count, ==, world.n_hosts * (world.n_hosts - 1) / 2);
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = 0; i < count; i++) {
             g_assert_cmpint(pairs[i].quality, ==, LULL_SYNC_ACCURATE);
+        }
         assert_within_bounds(&world, sync, 10000000);
         assert_causal(&world, sync);
         lull_sync_free(sync);
@@ -458,9 +469,11 @@ static void test_hostile(void)
         lull_sync_add(sync, &p);
     }
     lull_sync_finish(sync, begin, end);
-    for (uint32_t i = 0; i < 2; i++)
-        for (unsigned k = 0; k < G_N_ELEMENTS(times); k++)
+    for (uint32_t i = 0; i < 2; i++) {
+        for (unsigned k = 0; k < G_N_ELEMENTS(times); k++) {
             joined(sync, i, times[k]);
+        }
+    }
     lull_sync_free(sync);
     lull_sync_free(NULL);
 }

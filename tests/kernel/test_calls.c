@@ -149,7 +149,10 @@ static void test_each(struct fixture *f, gconstpointer data)
 #define OPEN FIELDS(CTF_STR("filename"), CTF_I(32, "flags"))
 #define SIX(bits)                                                                                  \
     {                                                                                              \
-        .kind = CTF_ARRAY, .name = "args", .length = 6, .members = FIELDS(CTF_U(bits, "")),        \
+        .kind = CTF_ARRAY,                                                                         \
+        .name = "args",                                                                            \
+        .length = 6,                                                                               \
+        .members = FIELDS(CTF_U(bits, "")),                                                        \
     }
 
 static const struct ctf_class classes[] = {
@@ -205,11 +208,13 @@ static void test_recording(gconstpointer data)
     g_autofree char *dir = scratch_dir();
     const struct ctf_options options = {.big_endian = recording->big_endian};
     struct ctf_writer *writer = ctf_writer_new(dir, &options);
-    for (const struct ctf_class *c = recording->classes; c->name; c++)
+    for (const struct ctf_class *c = recording->classes; c->name; c++) {
         ctf_writer_class(writer, c);
+    }
     ctf_event(writer, 0, 100, "sched_switch", "prev_tid=0 next_tid=10 next_comm=\"a\"");
-    for (int i = 0; recording->events[i][0]; i++)
+    for (int i = 0; recording->events[i][0]; i++) {
         ctf_event(writer, 0, 110 + i * 10, recording->events[i][0], "%s", recording->events[i][1]);
+    }
     ctf_writer_close(writer);
 
     GError *error = NULL;

@@ -26,18 +26,22 @@ static void on_switched(void *user, const struct lull_switch_fact *fact)
     struct fixture *f = user;
     g_string_append_printf(f->log, "c%d %d: %d since %d", fact->cpu, (int)fact->time_ns,
                            tid_of(f->model, fact->previous), (int)fact->since_ns);
-    if (fact->unknown_ns)
+    if (fact->unknown_ns) {
         g_string_append_printf(f->log, " (unknown %d)", (int)fact->unknown_ns);
-    if (fact->is_unknown)
+    }
+    if (fact->is_unknown) {
         g_string_append(f->log, " then ?");
-    else
+    } else {
         g_string_append_printf(f->log, " then %d", tid_of(f->model, fact->task));
-    if (fact->wakeup_ns != INT64_MIN)
+    }
+    if (fact->wakeup_ns != INT64_MIN) {
         g_string_append_printf(f->log, " woken %d by %d%s", (int)fact->wakeup_ns,
                                tid_of(f->model, fact->waker),
                                fact->waker_is_interrupt ? " in an interrupt" : "");
-    if (fact->prio != LULL_NO_PRIO)
+    }
+    if (fact->prio != LULL_NO_PRIO) {
         g_string_append_printf(f->log, " prio %d", fact->prio);
+    }
     g_string_append_c(f->log, '\n');
 }
 
@@ -62,8 +66,9 @@ static void on_handler(void *user, const struct lull_handler_fact *fact)
     g_string_append_printf(f->log, "%s %u %s %d..%d nested %d", kinds[fact->kind], fact->number,
                            text_of(f->model, fact->name), (int)fact->begin_ns, (int)fact->end_ns,
                            (int)fact->nested_ns);
-    if (fact->raise_ns != INT64_MIN)
+    if (fact->raise_ns != INT64_MIN) {
         g_string_append_printf(f->log, " raised %d", (int)fact->raise_ns);
+    }
     g_string_append_printf(f->log, " in %d\n", tid_of(f->model, fact->task));
 }
 
@@ -376,8 +381,9 @@ static void on_alarm(void *user, int64_t time_ns)
 {
     struct fixture *f = user;
     g_string_append_printf(f->log, "alarm %" G_GINT64_FORMAT "\n", time_ns);
-    if (time_ns == 20)
+    if (time_ns == 20) {
         lull_model_set_alarm(f->model, 25, on_alarm, f);
+    }
 }
 
 static void test_alarm(struct fixture *f, gconstpointer data)

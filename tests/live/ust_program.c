@@ -9,8 +9,9 @@ int main(void)
     setvbuf(stdout, NULL, _IOLBF, 0);
     puts("ready");
     while (scanf("%lu", &wanted) == 1) {
-        for (unsigned long i = 0; i < wanted; i++)
+        for (unsigned long i = 0; i < wanted; i++) {
             lttng_ust_tracef("number %lu", number++);
+        }
         printf("%lu\n", number);
     }
     return 0;

@@ -28,8 +28,9 @@ void __asan_set_death_callback(void (*callback)(void)) __attribute__((weak));
 static void install(void)
 {
     static const int signals[] = {SIGALRM, SIGABRT, SIGTRAP, SIGFPE, SIGILL};
-    for (unsigned i = 0; i < G_N_ELEMENTS(signals); i++)
+    for (unsigned i = 0; i < G_N_ELEMENTS(signals); i++) {
         signal(signals[i], on_signal);
+    }
     if (__asan_set_death_callback) {
         __asan_set_death_callback(tell);
     } else {
@@ -40,8 +41,9 @@ static void install(void)
 
 void watch_begin(const char *name, unsigned seconds)
 {
-    if (!current[0])
+    if (!current[0]) {
         install();
+    }
     g_strlcpy(current, name, sizeof current);
     alarm(seconds);
 }

@@ -50,8 +50,9 @@ static const struct lull_binding bindings[] = {
 
 static void put(uint8_t *at, uint64_t value, unsigned bytes, bool is_big_endian)
 {
-    for (unsigned i = 0; i < bytes; i++)
+    for (unsigned i = 0; i < bytes; i++) {
         at[is_big_endian ? bytes - 1 - i : i] = (uint8_t)(value >> 8 * i);
+    }
 }
 
 /* 64 bytes of fixed fields, then "eth0\0", the numbers 513 and 2, then "near\0". */
@@ -211,8 +212,9 @@ static void test_layout(void)
     g_assert_null(lull_format_layout(lull_formats_find(formats, 300)));
     struct lull_layout *layout = lull_format_layout(lull_formats_find(formats, 7));
     g_assert_nonnull(layout);
-    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
+    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
         g_assert_cmpint(layout->steps[i].kind, ==, kinds[i]);
+    }
     g_assert_true(layout->steps[1].is_hidden); /* common_type, two bytes */
     g_assert_true(layout->steps[2].is_hidden);
     g_assert_cmpstr(layout->steps[3].name, ==, "common_flags");
@@ -245,8 +247,9 @@ static void test_refused(void)
         memmove(text + size, text + size + 1, strlen(text + size));
         g_autoptr(GError) error = NULL;
         struct lull_formats *other = lull_formats_new(false, 8);
-        if (!lull_formats_add(other, "test", text, strlen(text), NULL, 0, &error))
+        if (!lull_formats_add(other, "test", text, strlen(text), NULL, 0, &error)) {
             g_assert_error(error, LULL_ERROR, LULL_ERROR_FORMAT);
+        }
         lull_formats_free(other);
         g_autofree char *cut = g_strndup(mixed, size);
         refuse(formats, cut);

@@ -13,10 +13,12 @@ static struct lull_session *open_or_die(const char *path)
 {
     g_autoptr(GError) error = NULL;
     struct lull_session *session = lull_session_new();
-    if (!lull_session_add(session, path, &error))
+    if (!lull_session_add(session, path, &error)) {
         g_error("%s", error->message);
-    for (uint32_t i = 0; i < lull_session_problem_count(session); i++)
+    }
+    for (uint32_t i = 0; i < lull_session_problem_count(session); i++) {
         g_test_message("problem: %s", lull_session_problem(session, i));
+    }
     return session;
 }
 
@@ -106,8 +108,9 @@ static void check_all(const struct lull_event *event, uint8_t tag)
 {
     const struct all_fields *f = event->fields;
     uint64_t expected = HAVE_ALL & ~(uint64_t)HAVE_MISSING;
-    if (tag == 1)
+    if (tag == 1) {
         expected &= ~(uint64_t)HAVE_OPTION;
+    }
     g_assert_cmphex(f->have, ==, expected);
     g_assert_cmpint(f->u8, ==, 200);
     g_assert_cmpint(f->s16, ==, -1234);
@@ -130,8 +133,9 @@ static void test_fields(gconstpointer data)
     g_autofree char *dir = new_directory();
     g_autoptr(GByteArray) contents = g_byte_array_new(), file = g_byte_array_new();
     write_metadata(dir, be ? "be" : "le", CLOCK_1GHZ, all_metadata);
-    for (unsigned i = 0; i < G_N_ELEMENTS(tags); i++)
+    for (unsigned i = 0; i < G_N_ELEMENTS(tags); i++) {
         put_all(contents, be, 1000 + i, tags[i]);
+    }
     struct test_packet packet = {.begin = 1000, .end = 2000, .cpu = 6};
     put_packet(file, be, &packet, contents);
     write_file(dir, "s0", file->data, file->len);
@@ -384,8 +388,9 @@ static unsigned read_all(struct lull_session *session, int64_t begin, int64_t en
         g_assert_cmpint(event.time_ns, >=, begin);
         g_assert_cmpint(event.time_ns, <, end);
         g_assert_cmpint(event.time_ns, >=, before);
-        if (event.time_ns == before)
+        if (event.time_ns == before) {
             g_assert_cmpuint(event.stream, >, stream);
+        }
         before = event.time_ns;
         stream = event.stream;
         n++;

@@ -25,8 +25,9 @@ static inline void put_bytes(GByteArray *bytes, const char *data, size_t size)
 /* Zero bytes up to a multiple of `alignment`. */
 static inline void pad(GByteArray *bytes, unsigned alignment)
 {
-    while (bytes->len % alignment != 0)
+    while (bytes->len % alignment != 0) {
         put(bytes, false, 1, 0);
+    }
 }
 
 static inline char *new_directory(void)
@@ -58,8 +59,9 @@ static inline void remove_tree(const char *path)
         g_autofree char *child = g_build_filename(path, name, NULL);
         remove_tree(child);
     }
-    if (dir != NULL)
+    if (dir != NULL) {
         g_dir_close(dir);
+    }
     g_remove(path);
 }
 
@@ -129,8 +131,9 @@ static inline void put_packet(GByteArray *file, bool be, const struct test_packe
     put(file, be, 4, packet->discarded);
     put(file, be, 4, packet->cpu);
     g_byte_array_append(file, contents->data, contents->len);
-    while (file->len < begin + size)
+    while (file->len < begin + size) {
         put(file, be, 1, 0);
+    }
 }
 
 /* Header of an event with a 16-bit id and the low 32 bits of its time. */

@@ -119,10 +119,11 @@ static void put_nests(GByteArray *b, uint64_t clock, uint8_t tag)
     put(b, false, 2, 2);
     put_bytes(b, "\0\2\x0a\x0b", 4); /* deep: none, two */
     put(b, false, 1, tag);
-    if (tag == 1)
+    if (tag == 1) {
         put(b, false, 4, 70000);
-    else
+    } else {
         put_bytes(b, "\x15\x16", 2);
+    }
     put_bytes(b, (const char *)&f, sizeof f);
     put_bytes(b, (const char *)&d, sizeof d);
     put_bytes(b, tag == 1 ? "x\0yz" : "\1\2\3\4", tag == 1 ? 5 : 4);
@@ -234,12 +235,15 @@ static char *peer(const char *dir, const char *arguments)
     g_autoptr(GPtrArray) argv = g_ptr_array_new();
     char *out = NULL;
     int status = 0;
-    if (program == NULL)
+    if (program == NULL) {
         return NULL;
+    }
     g_ptr_array_add(argv, program);
-    for (char **word = words; *word != NULL; word++)
-        if (**word != '\0')
+    for (char **word = words; *word != NULL; word++) {
+        if (**word != '\0') {
             g_ptr_array_add(argv, *word);
+        }
+    }
     g_ptr_array_add(argv, (char *)dir);
     g_ptr_array_add(argv, NULL);
     g_assert_true(g_spawn_sync(NULL, (char **)argv->pdata, NULL, G_SPAWN_STDERR_TO_DEV_NULL, NULL,
@@ -281,8 +285,8 @@ static void test_usual(void)
                                               "fixed = \"nineteen characters\", n = 5, counted = "
                                               "\"a\" }\n" TIME(
                                                   "23:02.000000005",
-                                                  "1.000000000") "nests: " CPU0 TASK
-                                                  NESTS "tag = ( \"one\" : container = 1 ), choice "
+                                                  "1.000000000") "nests: " CPU0
+                                                  TASK NESTS "tag = ( \"one\" : container = 1 ), choice "
                                                                  "= { 70000 }, f = 0.1, d = "
                                                                  "-1e+300, "
                                                                  "more = [ [0] = { \"x\" }, [1] = "
@@ -305,33 +309,34 @@ static void test_usual(void)
                                                                                     "[0] = 3, [1] "
                                                                                     "= 4 ] } ], "
                                                                                     "last = 99 "
-                                                                                    "}\n" TIME("23:"
-                                                                                               "02."
-                                                                                               "000"
-                                                                                               "000"
-                                                                                               "00"
-                                                                                               "5",
-                                                                                               "0."
-                                                                                               "000"
-                                                                                               "000"
-                                                                                               "00"
-                                                                                               "0") "bare: " CPU1
-                                                                                        TASK "\n" TIME(
-                                                                                            "23:02."
-                                                                                            "000000"
-                                                                                            "006",
-                                                                                            "0."
-                                                                                            "000000"
-                                                                                            "001") "void: " CPU1
-                                                                                            TASK ","
-                                                                                                   " "
-                                                                                                   "{"
-                                                                                                   " "
-                                                                                                   "}"
-                                                                                                   "\n" TIME(
-                                                                                                       "23:02.000000006",
-                                                                                                       "0.000000000") "ticks: " CPU1
-                                                                                                       TASK "\n";
+                                                                                    "}\n" TIME(
+                                                                                        "23:"
+                                                                                        "02."
+                                                                                        "000"
+                                                                                        "000"
+                                                                                        "00"
+                                                                                        "5",
+                                                                                        "0."
+                                                                                        "000"
+                                                                                        "000"
+                                                                                        "00"
+                                                                                        "0") "bare: " CPU1 TASK
+                                                                                             "\n" TIME(
+                                                                                                 "23:02."
+                                                                                                 "000000"
+                                                                                                 "006",
+                                                                                                 "0."
+                                                                                                 "000000"
+                                                                                                 "001") "void: " CPU1 TASK
+                                                                                                        ","
+                                                                                                        " "
+                                                                                                        "{"
+                                                                                                        " "
+                                                                                                        "}"
+                                                                                                        "\n" TIME(
+                                                                                                            "23:02.000000006",
+                                                                                                            "0.000000000") "ticks: " CPU1 TASK
+                                                                                                                           "\n";
     g_setenv("TZ", "UTC", TRUE);
     tzset();
     g_autofree char *dir = write_trace();
@@ -345,11 +350,12 @@ static void test_usual(void)
 static void test_integers(void)
 {
     static const char expected[] = TIME(
-        "23:00.000000005", "?.?????????") "ints: " CPU0
-        TASK ", { small = 200, minus = -5, hex = 0xBEEF, nibbles = 0xFF, three = 6, mode = 0644, "
-                                          "octal = 0777, bits = 0b0101, least = "
-                                          "-9223372036854775808, most = 18446744073709551615, "
-                                          "other = 4660, address = 0xFFFF888000000001 }\n";
+        "23:00.000000005",
+        "?.?????????") "ints: " CPU0 TASK
+                       ", { small = 200, minus = -5, hex = 0xBEEF, nibbles = 0xFF, three = 6, mode = 0644, "
+                       "octal = 0777, bits = 0b0101, least = "
+                       "-9223372036854775808, most = 18446744073709551615, "
+                       "other = 4660, address = 0xFFFF888000000001 }\n";
     g_setenv("TZ", "UTC", TRUE);
     tzset();
     g_autofree char *dir = write_ints();
@@ -450,10 +456,11 @@ static void compare(char *(*write)(void))
         g_autofree char *slow = print(dir, &hows[i], true);
         g_autofree char *theirs = peer(dir, hows[i].arguments);
         g_assert_cmpstr(fast, ==, slow);
-        if (theirs != NULL)
+        if (theirs != NULL) {
             g_assert_cmpstr(fast, ==, theirs);
-        else
+        } else {
             g_test_skip("babeltrace2 is not installed");
+        }
     }
     remove_tree(dir);
 }
@@ -485,8 +492,9 @@ static void print_damaged(const char *dir, GString *lines, bool always_walks)
                                          .always_walks = always_walks};
     while ((event = lull_session_read(session)) != NULL) {
         GError *error = NULL;
-        if (!lull_event_babeltrace_format(&text, event, &error))
+        if (!lull_event_babeltrace_format(&text, event, &error)) {
             g_string_append(lines, error->message);
+        }
         g_clear_error(&error);
     }
     g_string_append_len(lines, text.line.data, (gssize)text.line.length);
@@ -506,8 +514,9 @@ static void test_damage(void)
     print_damaged(dir, whole, false);
     for (int i = 0; i < 500; i++) {
         g_autofree char *bad = g_memdup2(good, size);
-        for (int n = g_test_rand_int_range(1, 4); n > 0; n--)
+        for (int n = g_test_rand_int_range(1, 4); n > 0; n--) {
             bad[g_test_rand_int_range(87, (gint32)size)] = (char)g_test_rand_int_range(0, 256);
+        }
         write_file(dir, "t/a", bad, size);
         g_autoptr(GString) fast = g_string_new(NULL);
         g_autoptr(GString) slow = g_string_new(NULL);

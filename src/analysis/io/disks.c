@@ -16,18 +16,21 @@ void io_disks_block(struct io_analysis *io, const struct lull_block_fact *fact)
         const struct lull_block_request *request =
             lull_model_request(io->head.model, fact->request);
         if (!lull_params_want_task(params, io->head.model, request->submitter, fact->time_ns) ||
-            !lull_params_want_cpu(params, request->host, fact->cpu))
+            !lull_params_want_cpu(params, request->host, fact->cpu)) {
             return;
+        }
     }
     lull_vec_push(&io->disks.completed, (struct io_completed){fact->request, fact->time_ns});
 }
 
 static enum io_direction direction_of(const struct lull_block_request *request)
 {
-    if (request->rwbs & LULL_RWBS_DISCARD)
+    if (request->rwbs & LULL_RWBS_DISCARD) {
         return IO_DISCARDS;
-    if (request->rwbs & LULL_RWBS_WRITE)
+    }
+    if (request->rwbs & LULL_RWBS_WRITE) {
         return IO_WRITES;
+    }
     return request->rwbs & (LULL_RWBS_READ | LULL_RWBS_READ_AHEAD) ? IO_READS : IO_UNTOLD_DIRECTION;
 }
 
@@ -36,8 +39,9 @@ static struct io_disk *disk_of(struct io_analysis *io, uint32_t host, const char
     struct io_disks *disks = &io->disks;
     for (size_t i = 0; i < disks->disks.count; i++) {
         struct io_disk *disk = &disks->disks.items[i];
-        if (disk->host == host && strcmp(disk->name, name) == 0)
+        if (disk->host == host && strcmp(disk->name, name) == 0) {
             return disk;
+        }
     }
     const struct lull_question_params *params = io->head.params;
     const struct lull_distribution empty = {.has_buckets = true,
@@ -71,11 +75,13 @@ static void measure(struct io_analysis *io, struct io_disk *disk,
     }
     int64_t device_ns = complete_ns - request->issue_ns;
     if (!lull_params_want_duration(io->head.params, device_ns) ||
-        !io_wants_bytes(io, (int64_t)request->sectors * SECTOR_BYTES))
+        !io_wants_bytes(io, (int64_t)request->sectors * SECTOR_BYTES)) {
         return;
+    }
     lull_distribution_add(request->sectors ? &disk->device : &disk->flush, device_ns);
-    if (request->sectors && request->insert_ns != INT64_MIN)
+    if (request->sectors && request->insert_ns != INT64_MIN) {
         lull_distribution_add(&disk->queue, request->issue_ns - request->insert_ns);
+    }
 }
 
 static void count_submitter(struct io_disks *disks, struct lull_slots *by_task, uint32_t task,
@@ -102,9 +108,10 @@ void io_disks_close(struct io_analysis *io)
         enum io_direction direction = direction_of(request);
         *(request->sectors ? &disk->requests : &disk->flushes) += 1;
         disk->sectors[direction] += request->sectors;
-        if (direction == IO_READS || direction == IO_WRITES)
+        if (direction == IO_READS || direction == IO_WRITES) {
             count_submitter(disks, &by_task, request->submitter, direction,
                             (uint64_t)request->sectors * SECTOR_BYTES);
+        }
         measure(io, disk, request, completed->time_ns);
     }
     lull_slots_free(&by_task);
@@ -229,8 +236,9 @@ const struct lull_result_class io_disk_time_class = {.name = "per-disk-top-rps",
 
 static struct lull_cell mean_cell(const struct lull_distribution *times)
 {
-    if (times->count == 0)
+    if (times->count == 0) {
         return lull_cell_integer(LULL_CELL_UNKNOWN, 0);
+    }
     return lull_cell_real(LULL_CELL_DURATION, lull_distribution_mean(times));
 }
 
@@ -251,8 +259,9 @@ static void emit_submitters(struct disk_table *table, const char *subtitle, stru
     for (uint32_t i = 0; i < disks->submitters.count; i++) {
         const struct io_submitter *submitter = &disks->submitters.items[i];
         if (submitter->bytes[table->direction] &&
-            (submitter->task != LULL_NONE || !table->io->head.params->is_lami))
+            (submitter->task != LULL_NONE || !table->io->head.params->is_lami)) {
             lull_vec_push(&table->ranks, (struct io_rank){i, submitter->bytes[table->direction]});
+        }
     }
     sink->table(sink, &(struct lull_result_table){
                           .class = &io_per_process_block_class,
@@ -272,8 +281,9 @@ static void emit_disks(struct disk_table *table, const struct lull_result_class 
     table->ranks.count = 0;
     for (uint32_t i = 0; i < disks->disks.count; i++) {
         uint64_t of_disk = value ? value(&disks->disks.items[i]) : 0;
-        if (of_disk || (!value && disks->disks.items[i].device.count))
+        if (of_disk || (!value && disks->disks.items[i].device.count)) {
             lull_vec_push(&table->ranks, (struct io_rank){i, of_disk});
+        }
     }
     sink->table(sink, &(struct lull_result_table){
                           .class = class,

@@ -25,16 +25,18 @@ struct lull_cell io_count_cell(uint64_t count)
 static int compare_ranks(const void *a, const void *b)
 {
     const struct io_rank *x = a, *y = b;
-    if (x->value != y->value)
+    if (x->value != y->value) {
         return x->value > y->value ? -1 : 1;
+    }
     return (x->index > y->index) - (x->index < y->index);
 }
 
 uint64_t io_rank_sort(const struct io_analysis *io, struct io_rank *ranks, size_t count)
 {
     uint32_t limit = io->head.params->limit;
-    if (count)
+    if (count) {
         qsort(ranks, count, sizeof *ranks, compare_ranks);
+    }
     return limit ? MIN(count, limit) : count;
 }
 
@@ -77,8 +79,9 @@ static void io_free(struct lull_analysis *analysis)
     io_usage_free(&io->usage);
     io_disks_free(&io->disks);
     io_log_free(io);
-    for (int i = 0; i < IO_CATEGORIES; i++)
+    for (int i = 0; i < IO_CATEGORIES; i++) {
         lull_distribution_clear(&io->latency[i]);
+    }
     lull_slots_free(&io->opens);
     g_string_free(io->text, TRUE);
 }
@@ -106,8 +109,9 @@ static enum io_category category_of(struct io_analysis *io, const struct lull_sy
 
 static int64_t bytes_of(const struct lull_io *moved, enum io_category category, bool has_failed)
 {
-    if (has_failed || (category != IO_READ && category != IO_WRITE && category != IO_COPY))
+    if (has_failed || (category != IO_READ && category != IO_WRITE && category != IO_COPY)) {
         return IO_NO_BYTES;
+    }
     return moved->bytes < 0 ? IO_BYTES_UNTOLD : moved->bytes;
 }
 
@@ -137,29 +141,35 @@ static struct io_call call_of(const struct lull_syscall_fact *fact, enum io_cate
 static void io_syscall(void *user, const struct lull_syscall_fact *fact)
 {
     struct io_analysis *io = user;
-    if (!fact->io || fact->is_open)
+    if (!fact->io || fact->is_open) {
         return;
+    }
     enum io_category category = category_of(io, fact);
-    if (category == IO_NONE)
+    if (category == IO_NONE) {
         return;
+    }
     const struct lull_question_params *params = io->head.params;
     const struct lull_model *model = io->head.model;
     if (io->has_task_filter &&
         (!lull_params_want_task(params, model, fact->task, fact->end_ns) ||
-         !lull_params_want_cpu(params, lull_model_task(model, fact->task)->host, fact->cpu)))
+         !lull_params_want_cpu(params, lull_model_task(model, fact->task)->host, fact->cpu))) {
         return;
-    if (params->sections & LULL_SECTION_USAGE)
+    }
+    if (params->sections & LULL_SECTION_USAGE) {
         io_usage_call(io, fact);
-    if (!(params->sections & measuring))
+    }
+    if (!(params->sections & measuring)) {
         return;
+    }
     if (fact->begin_ns == INT64_MIN) {
         io->n_unmeasured++;
         return;
     }
     struct io_call call = call_of(fact, category);
     if (!lull_params_want_duration(params, call.end_ns - call.begin_ns) ||
-        (call.bytes >= 0 && !io_wants_bytes(io, call.bytes)))
+        (call.bytes >= 0 && !io_wants_bytes(io, call.bytes))) {
         return;
+    }
     io_latency_call(io, &call);
     io_log_call(io, &call);
 }
@@ -167,15 +177,17 @@ static void io_syscall(void *user, const struct lull_syscall_fact *fact)
 static void io_block(void *user, const struct lull_block_fact *fact)
 {
     struct io_analysis *io = user;
-    if (fact->step == LULL_BLOCK_COMPLETE)
+    if (fact->step == LULL_BLOCK_COMPLETE) {
         io_disks_block(io, fact);
+    }
 }
 
 static void io_netif(void *user, const struct lull_netif_fact *fact)
 {
     struct io_analysis *io = user;
-    if (io->head.params->sections & LULL_SECTION_USAGE)
+    if (io->head.params->sections & LULL_SECTION_USAGE) {
         io_usage_netif(io, fact);
+    }
 }
 
 static void io_close(struct lull_analysis *analysis, int64_t end_ns)
@@ -206,16 +218,21 @@ static void io_emit(struct lull_analysis *analysis, const struct lull_window *wi
     note(sink, io->usage.n_untold, "calls moved bytes that the trace does not tell");
     const uint64_t n_log =
         lull_params_listed(analysis->params, io->log.calls.count, "calls of the log", sink);
-    if (sections & LULL_SECTION_USAGE)
+    if (sections & LULL_SECTION_USAGE) {
         io_usage_emit(io, window->end_ns, sink);
-    if (sections & LULL_SECTION_STATS)
+    }
+    if (sections & LULL_SECTION_STATS) {
         io_latency_emit_stats(io, sink);
-    if (sections & LULL_SECTION_TOP)
+    }
+    if (sections & LULL_SECTION_TOP) {
         io_log_emit_top(io, sink);
-    if (sections & LULL_SECTION_FREQ)
+    }
+    if (sections & LULL_SECTION_FREQ) {
         io_latency_emit_freq(io, sink);
-    if (sections & LULL_SECTION_LOG)
+    }
+    if (sections & LULL_SECTION_LOG) {
         io_log_emit(io, n_log, sink);
+    }
 }
 
 static const char *const tags[] = {"io", "syscall", "stats", "freq", "log", "top", NULL};

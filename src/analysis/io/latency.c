@@ -8,8 +8,9 @@
 void io_latency_call(struct io_analysis *io, const struct io_call *call)
 {
     if (call->category < IO_CATEGORIES &&
-        (io->head.params->sections & (LULL_SECTION_STATS | LULL_SECTION_FREQ)))
+        (io->head.params->sections & (LULL_SECTION_STATS | LULL_SECTION_FREQ))) {
         lull_distribution_add(&io->latency[call->category], call->end_ns - call->begin_ns);
+    }
 }
 
 /* ---- statistics ---- */
@@ -83,8 +84,9 @@ static void disk_stats_row(const void *user, uint64_t index, struct lull_cell *c
     *cells++ = io_count_cell(times->count);
     cells = lull_spread_cells(times, cells);
     cells = lull_spread_percentiles(times, cells);
-    if (row->is_flush)
+    if (row->is_flush) {
         return; /* what waits with a flush is the data behind it */
+    }
     if (disk->queue.count == 0) {
         cells[0].class = cells[1].class = LULL_CELL_UNKNOWN;
         return;
@@ -104,10 +106,12 @@ void io_latency_emit_stats(struct io_analysis *io, struct lull_sink *sink)
     struct disk_stats stats = {.io = io};
     for (size_t i = 0; i < io->disks.disks.count; i++) {
         const struct io_disk *disk = &io->disks.disks.items[i];
-        if (disk->device.count)
+        if (disk->device.count) {
             lull_vec_push(&stats.rows, (struct disk_row){disk, false});
-        if (disk->flush.count && !is_lami)
+        }
+        if (disk->flush.count && !is_lami) {
             lull_vec_push(&stats.rows, (struct disk_row){disk, true});
+        }
     }
     sink->table(sink, &(struct lull_result_table){.class = &io_disk_stats_class,
                                                   .n_rows = stats.rows.count,
@@ -134,15 +138,17 @@ void io_latency_emit_freq(struct io_analysis *io, struct lull_sink *sink)
 {
     bool is_lami = io->head.params->is_lami;
     struct lull_histograms list = {0};
-    for (int i = 0; i < (is_lami ? IO_PEER_CATEGORIES : IO_CATEGORIES); i++)
+    for (int i = 0; i < (is_lami ? IO_PEER_CATEGORIES : IO_CATEGORIES); i++) {
         lull_histograms_add(&list, io_category_name(i, true), &io->latency[i]);
+    }
     for (size_t i = 0; i < io->disks.disks.count; i++) {
         const struct io_disk *disk = &io->disks.disks.items[i];
         g_autofree char *data = g_strdup_printf("disk: %s", disk->name);
         g_autofree char *flush = g_strdup_printf("disk: %s (flush)", disk->name);
         lull_histograms_add(&list, data, &disk->device);
-        if (!is_lami)
+        if (!is_lami) {
             lull_histograms_add(&list, flush, &disk->flush);
+        }
     }
     lull_histograms_emit(&list, io->head.params, &io_freq_class,
                          is_lami ? NULL : "I/O request latency distributions", sink);

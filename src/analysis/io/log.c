@@ -11,27 +11,32 @@ static int compare_longest(const void *a, const void *b)
 {
     const struct io_call *x = a, *y = b;
     int64_t x_ns = x->end_ns - x->begin_ns, y_ns = y->end_ns - y->begin_ns;
-    if (x_ns != y_ns)
+    if (x_ns != y_ns) {
         return x_ns > y_ns ? -1 : 1;
-    if (x->end_ns != y->end_ns)
+    }
+    if (x->end_ns != y->end_ns) {
         return x->end_ns < y->end_ns ? -1 : 1;
+    }
     return (x->task > y->task) - (x->task < y->task);
 }
 
 static int compare_begin(const void *a, const void *b)
 {
     const struct io_call *x = a, *y = b;
-    if (x->begin_ns != y->begin_ns)
+    if (x->begin_ns != y->begin_ns) {
         return x->begin_ns < y->begin_ns ? -1 : 1;
-    if (x->end_ns != y->end_ns)
+    }
+    if (x->end_ns != y->end_ns) {
         return x->end_ns < y->end_ns ? -1 : 1;
+    }
     return (x->task > y->task) - (x->task < y->task);
 }
 
 static void keep_longest(struct io_top *top, uint32_t limit)
 {
-    if (top->calls.count)
+    if (top->calls.count) {
         qsort(top->calls.items, top->calls.count, sizeof *top->calls.items, compare_longest);
+    }
     if (limit && top->calls.count >= limit) {
         top->calls.count = limit;
         const struct io_call *least = &top->calls.items[limit - 1];
@@ -43,34 +48,41 @@ static void take_longest(struct io_top *top, const struct io_call *call, uint32_
 {
     enum { SLACK = 64 }; /* sorting for each call would cost more than some memory */
     /* One as long as the last comes after it, as it ended later. */
-    if (call->end_ns - call->begin_ns <= top->least_ns)
+    if (call->end_ns - call->begin_ns <= top->least_ns) {
         return;
+    }
     lull_vec_push(&top->calls, *call);
-    if (limit && top->calls.count / 2 >= (size_t)limit + SLACK)
+    if (limit && top->calls.count / 2 >= (size_t)limit + SLACK) {
         keep_longest(top, limit);
+    }
 }
 
 void io_log_call(struct io_analysis *io, const struct io_call *call)
 {
     const struct lull_question_params *params = io->head.params;
-    if ((params->sections & LULL_SECTION_TOP) && call->category < IO_CATEGORIES)
+    if ((params->sections & LULL_SECTION_TOP) && call->category < IO_CATEGORIES) {
         take_longest(&io->top[call->category], call, params->limit);
-    if (params->sections & LULL_SECTION_LOG)
+    }
+    if (params->sections & LULL_SECTION_LOG) {
         lull_vec_push(&io->log.calls, *call);
+    }
 }
 
 void io_log_close(struct io_analysis *io)
 {
-    for (int i = 0; i < IO_CATEGORIES; i++)
+    for (int i = 0; i < IO_CATEGORIES; i++) {
         keep_longest(&io->top[i], io->head.params->limit);
-    if (io->log.calls.count)
+    }
+    if (io->log.calls.count) {
         qsort(io->log.calls.items, io->log.calls.count, sizeof *io->log.calls.items, compare_begin);
+    }
 }
 
 void io_log_free(struct io_analysis *io)
 {
-    for (int i = 0; i < IO_CATEGORIES; i++)
+    for (int i = 0; i < IO_CATEGORIES; i++) {
         lull_vec_free(&io->top[i].calls);
+    }
     lull_vec_free(&io->log.calls);
 }
 
@@ -106,18 +118,21 @@ struct call_table {
 
 static struct lull_cell bytes_cell(const struct io_call *call)
 {
-    if (call->bytes == IO_NO_BYTES)
+    if (call->bytes == IO_NO_BYTES) {
         return lull_cell_integer(LULL_CELL_EMPTY, 0);
+    }
     return lull_cell_integer(call->bytes < 0 ? LULL_CELL_UNKNOWN : LULL_CELL_SIZE, call->bytes);
 }
 
 static struct lull_cell error_cell(const struct io_analysis *io, int16_t error)
 {
-    if (error == 0)
+    if (error == 0) {
         return lull_cell_integer(LULL_CELL_EMPTY, 0);
+    }
     const char *name = lull_errno_name(error);
-    if (!name)
+    if (!name) {
         g_string_printf(io->text, "-%d", error);
+    }
     return lull_cell_text(LULL_CELL_STRING, name ? name : io->text->str);
 }
 
@@ -149,8 +164,9 @@ static void call_row(const void *user, uint64_t index, struct lull_cell *cells)
         cells[0] = path_cell(model, call->file);
         cells[1] = lull_cell_integer(LULL_CELL_FD, call->fd);
     }
-    if (call->has_to)
+    if (call->has_to) {
         cells[2] = path_cell(model, call->to_file);
+    }
 }
 
 void io_log_emit_top(struct io_analysis *io, struct lull_sink *sink)

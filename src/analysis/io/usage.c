@@ -84,18 +84,21 @@ void io_usage_call(struct io_analysis *io, const struct lull_syscall_fact *fact)
     struct io_task *task = task_of(&io->usage, fact->task);
     task->last_ns = fact->end_ns;
     bool is_copy = moved->kind == LULL_IO_COPY;
-    if (moved->kind != LULL_IO_READ && moved->kind != LULL_IO_WRITE && !is_copy)
+    if (moved->kind != LULL_IO_READ && moved->kind != LULL_IO_WRITE && !is_copy) {
         return;
+    }
     if (moved->bytes < 0) {
         io->usage.n_untold++;
         return;
     }
     /* A copy from or to memory (vmsplice) has one descriptor. */
-    if (moved->bytes > 0 && (!is_copy || moved->fd >= 0))
+    if (moved->bytes > 0 && (!is_copy || moved->fd >= 0)) {
         count_side(io, task, moved->file, moved->kind == LULL_IO_WRITE ? WRITTEN : READ,
                    moved->bytes);
-    if (moved->bytes > 0 && is_copy && moved->to_fd >= 0)
+    }
+    if (moved->bytes > 0 && is_copy && moved->to_fd >= 0) {
         count_side(io, task, moved->to_file, WRITTEN, moved->bytes);
+    }
 }
 
 void io_usage_netif(struct io_analysis *io, const struct lull_netif_fact *fact)
@@ -103,15 +106,18 @@ void io_usage_netif(struct io_analysis *io, const struct lull_netif_fact *fact)
     const struct lull_question_params *params = io->head.params;
     uint32_t task = fact->in_interrupt ? LULL_NONE : fact->task;
     if (!lull_params_want_task(params, io->head.model, task, fact->time_ns) ||
-        !lull_params_want_cpu(params, fact->host, fact->cpu))
+        !lull_params_want_cpu(params, fact->host, fact->cpu)) {
         return;
+    }
     struct io_usage *usage = &io->usage;
     size_t i = 0;
     while (i < usage->netifs.count && (usage->netifs.items[i].device != fact->device ||
-                                       usage->netifs.items[i].host != fact->host))
+                                       usage->netifs.items[i].host != fact->host)) {
         i++;
-    if (i == usage->netifs.count)
+    }
+    if (i == usage->netifs.count) {
         lull_vec_push(&usage->netifs, (struct io_netif){fact->host, fact->device, {0}, {0}});
+    }
     add_bytes(&usage->netifs.items[i].bytes[fact->is_send], fact->length);
     usage->netifs.items[i].packets[fact->is_send]++;
 }
@@ -173,8 +179,9 @@ const struct lull_result_class io_per_process_class = {.name = "per-process-top"
 static uint64_t sum_of_types(const struct io_task *task, int direction)
 {
     uint64_t sum = 0;
-    for (int type = 0; type < IO_FILE_TYPES; type++)
+    for (int type = 0; type < IO_FILE_TYPES; type++) {
         add_bytes(&sum, task->bytes[direction][type]);
+    }
     return sum;
 }
 
@@ -188,8 +195,9 @@ static void per_process_row(const void *user, uint64_t index, struct lull_cell *
     uint64_t unknown = bytes[LULL_FILE_UNKNOWN];
     /* LAMI's columns know disk and network; what they leave over is unknown, so that they sum up.
      */
-    if (io->head.params->is_lami)
+    if (io->head.params->is_lami) {
         unknown = rank->value - bytes[LULL_FILE_DISK] - bytes[LULL_FILE_NET];
+    }
     *cells++ = lull_cell_host_of(&io->head, lull_model_task(io->head.model, task->task)->host);
     *cells++ = lull_cell_task(io->head.model, task->task, task->last_ns, true);
     *cells++ = io_size_cell(rank->value);
@@ -206,8 +214,9 @@ static void emit_processes(struct usage_table *table, struct lull_sink *sink)
     const struct io_usage *usage = &table->io->usage;
     for (uint32_t i = 0; i < usage->tasks.count; i++) {
         uint64_t sum = sum_of_types(&usage->tasks.items[i], table->direction);
-        if (sum || table->io->head.params->is_lami)
+        if (sum || table->io->head.params->is_lami) {
             lull_vec_push(&table->ranks, (struct io_rank){i, sum});
+        }
     }
     emit_ranks(table, &io_per_process_class, directions[table->direction], per_process_row, sink);
 }
@@ -230,8 +239,9 @@ static char *file_name(const struct lull_model *model, const struct lull_file *f
     const char *path = file->path == LULL_NONE ? NULL : lull_model_label(model, file->path);
     bool is_address = path && file->type == LULL_FILE_NET && strchr(path, ':') &&
                       !g_str_has_prefix(path, "socket");
-    if (path && (file->type == LULL_FILE_DISK || *path == '/' || is_address))
+    if (path && (file->type == LULL_FILE_DISK || *path == '/' || is_address)) {
         return g_strdup(path);
+    }
     return g_strdup_printf("%s (%s)", path ? path : "unknown",
                            lull_model_comm(model, file->owner, time_ns));
 }
@@ -265,8 +275,9 @@ static void group_files(const struct io_analysis *io, int64_t end_ns, file_group
         lull_vec_push(&group->uses, (uint32_t)i);
     }
     const uint64_t *unknown = io->usage.unknown_bytes;
-    if ((unknown[READ] || unknown[WRITTEN]) && !io->head.params->is_lami)
+    if ((unknown[READ] || unknown[WRITTEN]) && !io->head.params->is_lami) {
         lull_vec_push(groups, (struct file_group){.bytes = {unknown[READ], unknown[WRITTEN]}});
+    }
 }
 
 static const struct lull_result_column per_file_columns[] = {
@@ -292,8 +303,9 @@ static const char *owners_text(const struct usage_table *table, const struct fil
         const struct io_file *use = &table->io->usage.files.items[group->uses.items[i]];
         const struct lull_file *file = lull_model_file(model, use->file);
         if (use->bytes[table->direction] == 0 ||
-            lull_map_insert(&seen, file->owner, 0) != LULL_MAP_NONE)
+            lull_map_insert(&seen, file->owner, 0) != LULL_MAP_NONE) {
             continue;
+        }
         const struct lull_task *owner = lull_model_task(model, file->owner);
         g_string_append_printf(text, "fd %d in %s (%d) ", file->fd,
                                lull_model_comm(model, file->owner, table->end_ns),
@@ -323,8 +335,9 @@ static void emit_files(struct usage_table *table, const file_groups *groups, str
     table->groups = groups->items;
     for (uint32_t i = 0; i < groups->count; i++) {
         uint64_t bytes = groups->items[i].bytes[table->direction];
-        if (bytes)
+        if (bytes) {
             lull_vec_push(&table->ranks, (struct io_rank){i, bytes});
+        }
     }
     emit_ranks(table, &io_per_file_class, directions[table->direction], per_file_row, sink);
 }
@@ -356,9 +369,10 @@ static void per_netif_row(const void *user, uint64_t index, struct lull_cell *ce
 static void emit_netifs(struct usage_table *table, const char *subtitle, struct lull_sink *sink)
 {
     const struct io_usage *usage = &table->io->usage;
-    for (uint32_t i = 0; i < usage->netifs.count; i++)
+    for (uint32_t i = 0; i < usage->netifs.count; i++) {
         lull_vec_push(&table->ranks,
                       (struct io_rank){i, usage->netifs.items[i].bytes[table->direction]});
+    }
     emit_ranks(table, &io_per_netif_class, subtitle, per_netif_row, sink);
 }
 
@@ -368,14 +382,17 @@ void io_usage_emit(struct io_analysis *io, int64_t end_ns, struct lull_sink *sin
     file_groups groups = {0};
     settle_untyped(io);
     group_files(io, end_ns, &groups);
-    for (table.direction = READ; table.direction <= WRITTEN; table.direction++)
+    for (table.direction = READ; table.direction <= WRITTEN; table.direction++) {
         emit_processes(&table, sink);
-    for (table.direction = READ; table.direction <= WRITTEN; table.direction++)
+    }
+    for (table.direction = READ; table.direction <= WRITTEN; table.direction++) {
         emit_files(&table, &groups, sink);
+    }
     io_disks_emit_usage(io, end_ns, sink);
     static const char *const ways[] = {"received", "sent"};
-    for (table.direction = 0; table.direction <= 1; table.direction++)
+    for (table.direction = 0; table.direction <= 1; table.direction++) {
         emit_netifs(&table, ways[table.direction], sink);
+    }
     for (size_t i = 0; i < groups.count; i++) {
         g_free(groups.items[i].name);
         lull_vec_free(&groups.items[i].uses);

@@ -62,10 +62,12 @@ static int by_ancestor(const void *left, const void *right, void *user)
     const struct pair *a = left, *b = right;
     const uint32_t period_a = period_instance(report, a->inner)->period;
     const uint32_t period_b = period_instance(report, b->inner)->period;
-    if (a->ancestor != b->ancestor)
+    if (a->ancestor != b->ancestor) {
         return a->ancestor < b->ancestor ? -1 : 1;
-    if (period_a != period_b)
+    }
+    if (period_a != period_b) {
         return period_a < period_b ? -1 : 1;
+    }
     return a->inner < b->inner ? -1 : a->inner > b->inner;
 }
 
@@ -75,8 +77,9 @@ static int by_duration(const void *left, const void *right, void *user)
     const struct pair *a = left, *b = right;
     const int64_t long_a = period_duration(period_instance(report, a->inner));
     const int64_t long_b = period_duration(period_instance(report, b->inner));
-    if (long_a != long_b)
+    if (long_a != long_b) {
         return long_a > long_b ? -1 : 1;
+    }
     return by_ancestor(left, right, user);
 }
 
@@ -84,23 +87,27 @@ static int by_duration(const void *left, const void *right, void *user)
 static void find_pairs(struct pairs *pairs, const struct period_set *set)
 {
     const struct period_report *report = pairs->report;
-    for (uint32_t i = 0; i < set->n; i++)
+    for (uint32_t i = 0; i < set->n; i++) {
         report->places[set->members[i]] = 0;
+    }
     for (uint32_t i = 0; i < set->n; i++) {
         const struct lull_period_instance *at = period_instance(report, set->members[i]);
         uint32_t above = at->parent;
-        if (!report->question->is_selected[at->period] || !report->is_whole[set->members[i]])
+        if (!report->question->is_selected[at->period] || !report->is_whole[set->members[i]]) {
             continue;
+        }
         while (above != LULL_NO_PERIOD && report->places[above] != SIZE_MAX &&
-               period_instance(report, above)->period != report->question->ancestor)
+               period_instance(report, above)->period != report->question->ancestor) {
             above = period_instance(report, above)->parent;
+        }
         if (above != LULL_NO_PERIOD && report->places[above] != SIZE_MAX) {
             const struct pair pair = {above, set->members[i]};
             g_array_append_val(pairs->list, pair);
         }
     }
-    for (uint32_t i = 0; i < set->n; i++)
+    for (uint32_t i = 0; i < set->n; i++) {
         report->places[set->members[i]] = SIZE_MAX;
+    }
 }
 
 static void set_captures(struct pairs *pairs, uint32_t instance)
@@ -166,18 +173,20 @@ void period_tell_aggregated(const struct period_report *report, const struct per
         const struct pair *pair = &g_array_index(pairs.list, struct pair, i);
         const uint32_t period = period_instance(report, pair->inner)->period;
         if (i == 0 || pair[-1].ancestor != pair->ancestor ||
-            period_instance(report, pair[-1].inner)->period != period)
+            period_instance(report, pair[-1].inner)->period != period) {
             g_array_append_val(pairs.rows, i);
+        }
     }
     const uint32_t n_rows = pairs.rows->len;
     g_array_append_val(pairs.rows, pairs.list->len);
-    if (n_rows > 0 || set->title == NULL)
+    if (n_rows > 0 || set->title == NULL) {
         report->sink->table(report->sink,
                             &(struct lull_result_table){.class = &period_aggregated_class,
                                                         .subtitle = set->title,
                                                         .n_rows = n_rows,
                                                         .row = aggregated_row,
                                                         .user = &pairs});
+    }
     clear(&pairs);
 }
 

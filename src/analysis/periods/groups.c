@@ -29,8 +29,9 @@ static char *title_of(const struct period_report *report, uint32_t instance)
     for (uint32_t i = 0; i < question->n_groupings; i++) {
         const struct lull_period_grouping *grouping = &question->groupings[i];
         uint32_t at = instance;
-        while (period_instance(report, at)->period != grouping->period)
+        while (period_instance(report, at)->period != grouping->period) {
             at = period_instance(report, at)->parent;
+        }
         g_string_append_printf(title, "%s%s = ", i > 0 ? ", " : "", grouping->name);
         lull_period_append_value(title, value_of(report, at, grouping));
     }
@@ -53,14 +54,16 @@ static uint32_t number_of(struct groups *groups, char *title)
 static void find_groups(struct groups *groups)
 {
     const struct period_report *report = groups->report;
-    for (uint32_t i = 0; i < report->n_instances; i++)
+    for (uint32_t i = 0; i < report->n_instances; i++) {
         groups->of[i] = LULL_NO_PERIOD;
+    }
     for (uint32_t i = 0; i < report->n_counted; i++) {
         const uint32_t number = report->all[i];
         const struct lull_period_instance *at = period_instance(report, number);
         if (at->period == report->question->group_period) {
-            if (report->is_whole[number])
+            if (report->is_whole[number]) {
                 groups->of[number] = number_of(groups, title_of(report, number));
+            }
         } else if (at->parent != LULL_NO_PERIOD && report->is_counted[at->parent]) {
             groups->of[number] = groups->of[at->parent];
         }
@@ -89,15 +92,20 @@ static uint32_t *sort_by_group(const struct groups *groups, uint32_t *starts)
     const struct period_report *report = groups->report;
     const uint32_t n = groups->titles->len;
     uint32_t *sorted = g_new(uint32_t, MAX(report->n_counted, 1));
-    for (uint32_t i = 0; i < report->n_counted; i++)
-        if (groups->of[report->all[i]] != LULL_NO_PERIOD)
+    for (uint32_t i = 0; i < report->n_counted; i++) {
+        if (groups->of[report->all[i]] != LULL_NO_PERIOD) {
             starts[groups->of[report->all[i]] + 1]++;
-    for (uint32_t i = 0; i < n; i++)
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
         starts[i + 1] += starts[i];
+    }
     g_autofree uint32_t *at = g_memdup2(starts, (n + 1) * sizeof *starts);
-    for (uint32_t i = 0; i < report->n_counted; i++)
-        if (groups->of[report->all[i]] != LULL_NO_PERIOD)
+    for (uint32_t i = 0; i < report->n_counted; i++) {
+        if (groups->of[report->all[i]] != LULL_NO_PERIOD) {
             sorted[at[groups->of[report->all[i]]]++] = report->all[i];
+        }
+    }
     return sorted;
 }
 
@@ -111,11 +119,13 @@ static void tell_groups(const struct groups *groups,
     g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     for (uint32_t group = 0; group < groups->titles->len; group++) {
         g_array_set_size(members, 0);
-        for (uint32_t i = starts[group]; i < starts[group + 1]; i++)
+        for (uint32_t i = starts[group]; i < starts[group + 1]; i++) {
             add_member(report, members, sorted[i]);
+        }
         g_array_sort(members, by_number);
-        for (uint32_t i = 0; i < members->len; i++)
+        for (uint32_t i = 0; i < members->len; i++) {
             report->places[g_array_index(members, uint32_t, i)] = SIZE_MAX;
+        }
         tell(report, &(struct period_set){.title = groups->titles->pdata[group],
                                           .members = (const uint32_t *)(void *)members->data,
                                           .n = members->len});
@@ -126,8 +136,9 @@ void period_each_group(const struct period_report *report,
                        void (*tell)(const struct period_report *report,
                                     const struct period_set *set))
 {
-    if (report->question->n_groupings == 0)
+    if (report->question->n_groupings == 0) {
         return;
+    }
     struct groups groups = {.report = report};
     groups.numbers = g_hash_table_new(g_str_hash, g_str_equal);
     groups.titles = g_ptr_array_new_with_free_func(g_free);

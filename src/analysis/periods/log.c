@@ -5,9 +5,7 @@
 #define TIMES(begin, end)                                                                          \
     {"Period begin timestamp", begin, "begin_ns", LULL_CELL_TIMESTAMP, NULL, 0},                   \
         {"Period end timestamp", end, "end_ns", LULL_CELL_TIMESTAMP, NULL, 0},                     \
-    {                                                                                              \
-        "Period duration", "DURATION", "duration_ns", LULL_CELL_DURATION, NULL, 0                  \
-    }
+        {"Period duration", "DURATION", "duration_ns", LULL_CELL_DURATION, NULL, 0}
 
 static const struct lull_result_column columns[] = {
     {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST | LULL_USE_OWN},
@@ -54,8 +52,9 @@ static void make_captures(struct rows *rows, uint32_t instance)
 static struct lull_cell task_cell(const struct lull_period_instance *instance)
 {
     struct lull_cell cell = lull_cell_text(LULL_CELL_PROCESS, instance->begin_comm);
-    if (instance->begin_tid < 0 && instance->begin_comm == NULL)
+    if (instance->begin_tid < 0 && instance->begin_comm == NULL) {
         return cell;
+    }
     cell.class = LULL_CELL_PROCESS;
     cell.tid = instance->begin_tid >= 0 && instance->begin_tid <= INT32_MAX
                    ? (int32_t)instance->begin_tid
@@ -106,9 +105,11 @@ static void tell(const struct period_report *report, const struct lull_result_cl
 static uint32_t choose_by_time(const struct period_report *report, uint32_t *chosen)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < report->n_counted; i++)
-        if (report->question->is_selected[period_instance(report, report->all[i])->period])
+    for (uint32_t i = 0; i < report->n_counted; i++) {
+        if (report->question->is_selected[period_instance(report, report->all[i])->period]) {
             chosen[n++] = report->all[i];
+        }
+    }
     return n;
 }
 
@@ -121,8 +122,9 @@ struct place {
 static int by_end(const void *left, const void *right)
 {
     const struct place *a = left, *b = right;
-    if (a->end_ns != b->end_ns)
+    if (a->end_ns != b->end_ns) {
         return a->end_ns < b->end_ns ? -1 : 1;
+    }
     return a->instance < b->instance ? -1 : a->instance > b->instance;
 }
 
@@ -136,13 +138,15 @@ static uint32_t choose_by_hierarchy(const struct period_report *report, uint32_t
     g_autofree uint32_t *first = g_new(uint32_t, MAX(report->n_instances, 1));
     g_autofree uint32_t *next = g_new(uint32_t, MAX(report->n_instances, 1));
     g_autofree uint32_t *stack = g_new(uint32_t, MAX(report->n_counted, 1));
-    for (uint32_t i = 0; i < report->n_instances; i++)
+    for (uint32_t i = 0; i < report->n_instances; i++) {
         first[i] = next[i] = none;
+    }
     for (uint32_t i = 0; i < report->n_counted; i++) {
         const struct lull_period_instance *at = period_instance(report, report->all[i]);
-        if (at->parent != LULL_NO_PERIOD && report->is_whole[at->parent])
+        if (at->parent != LULL_NO_PERIOD && report->is_whole[at->parent]) {
             places[n_places++] = (struct place){
                 .instance = report->all[i], .parent = at->parent, .end_ns = at->end_ns};
+        }
     }
     qsort(places, n_places, sizeof *places, by_end);
     for (uint32_t i = n_places; i-- > 0;) { /* the first to end comes first */
@@ -150,8 +154,9 @@ static uint32_t choose_by_hierarchy(const struct period_report *report, uint32_t
         first[places[i].parent] = places[i].instance;
     }
     for (uint32_t i = 0; i < report->n_counted; i++) {
-        if (period_instance(report, report->all[i])->parent != LULL_NO_PERIOD)
+        if (period_instance(report, report->all[i])->parent != LULL_NO_PERIOD) {
             continue;
+        }
         uint32_t depth = 0, at = report->all[i];
         chosen[n++] = at;
         for (at = first[at]; at != none || depth > 0;) {
@@ -181,8 +186,9 @@ static int by_duration(const void *left, const void *right, void *user)
     const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     const int64_t long_a = period_duration(period_instance(report, a));
     const int64_t long_b = period_duration(period_instance(report, b));
-    if (long_a != long_b)
+    if (long_a != long_b) {
         return long_a > long_b ? -1 : 1;
+    }
     return a < b ? -1 : a > b;
 }
 
@@ -191,8 +197,9 @@ void period_tell_top(const struct period_report *report)
     g_autofree uint32_t *chosen = g_new(uint32_t, MAX(report->n_counted, 1));
     uint32_t n = choose_by_time(report, chosen);
     g_qsort_with_data(chosen, (gint)n, sizeof *chosen, by_duration, (gpointer)report);
-    if (report->params->limit > 0)
+    if (report->params->limit > 0) {
         n = MIN(n, report->params->limit);
+    }
     tell(report, &period_top_class, chosen, n);
 }
 
@@ -202,9 +209,11 @@ void period_tell_incomplete(const struct period_report *report)
     uint32_t n = 0;
     for (uint32_t i = 0; i < report->n_instances; i++) {
         const struct lull_period_instance *at = period_instance(report, i);
-        if (!at->is_complete && report->question->is_selected[at->period])
+        if (!at->is_complete && report->question->is_selected[at->period]) {
             chosen[n++] = i;
+        }
     }
-    if (n > 0)
+    if (n > 0) {
         tell(report, &period_open_class, chosen, n);
+    }
 }

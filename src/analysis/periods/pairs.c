@@ -41,10 +41,13 @@ static void find_columns(struct maker *m)
     m->n = lull_periods_count(m->report->periods);
     m->columns = g_new0(uint32_t, (size_t)m->n * m->n + 1);
     m->widths = g_new0(uint32_t, (size_t)m->n + 1);
-    for (uint32_t ancestor = 0; ancestor < m->n; ancestor++)
-        for (uint32_t inner = ancestor + 1; inner < m->n; inner++)
-            if (period_is_inside(m->report, inner, ancestor))
+    for (uint32_t ancestor = 0; ancestor < m->n; ancestor++) {
+        for (uint32_t inner = ancestor + 1; inner < m->n; inner++) {
+            if (period_is_inside(m->report, inner, ancestor)) {
                 m->columns[ancestor * m->n + inner] = m->widths[ancestor]++;
+            }
+        }
+    }
 }
 
 static struct tally *tally_of(const struct maker *m, uint32_t instance, uint32_t inner)
@@ -79,10 +82,12 @@ static void add_to_pair(const struct maker *m, struct period_pair *pair, bool is
 {
     struct lull_distribution *values = pair->values[is_global];
     add_value(m, &values[PERIOD_COUNT], (int64_t)tally->count);
-    if (is_wanted(m, tally->sum_ns))
+    if (is_wanted(m, tally->sum_ns)) {
         add_value(m, &values[PERIOD_DURATION], tally->sum_ns);
-    if (duration_ns <= 0)
+    }
+    if (duration_ns <= 0) {
         return; /* what share of nothing it is cannot be said */
+    }
     double percent = (double)tally->sum_ns * 100 / (double)duration_ns;
     add_value(m, &values[PERIOD_RATIO], (int64_t)MIN(percent / PERIOD_RATIO_SCALE, 9e18));
 }
@@ -92,20 +97,24 @@ static void fill_pair(const struct maker *m, struct period_pair *pair)
     for (uint32_t i = 0; i < m->set->n; i++) {
         const uint32_t number = m->set->members[i];
         const struct lull_period_instance *at = period_instance(m->report, number);
-        if (at->period != pair->ancestor || !m->report->is_whole[number])
+        if (at->period != pair->ancestor || !m->report->is_whole[number]) {
             continue;
+        }
         const struct tally *tally = tally_of(m, number, pair->inner);
-        if (tally->count > 0)
+        if (tally->count > 0) {
             add_to_pair(m, pair, false, tally, period_duration(at));
+        }
         add_to_pair(m, pair, true, tally, period_duration(at));
     }
 }
 
 static void clear_pair(struct period_pair *pair)
 {
-    for (int is_global = 0; is_global < 2; is_global++)
-        for (int measure = 0; measure < PERIOD_MEASURES; measure++)
+    for (int is_global = 0; is_global < 2; is_global++) {
+        for (int measure = 0; measure < PERIOD_MEASURES; measure++) {
             lull_distribution_clear(&pair->values[is_global][measure]);
+        }
+    }
 }
 
 static void make_pairs(const struct maker *m, struct period_stats *stats)
@@ -115,15 +124,17 @@ static void make_pairs(const struct maker *m, struct period_stats *stats)
     for (uint32_t inner = 0; inner < m->n; inner++) {
         for (uint32_t ancestor = 0; ancestor < inner; ancestor++) {
             if (!question->is_selected[inner] || !period_is_inside(m->report, inner, ancestor) ||
-                (question->ancestor != LULL_NO_PERIOD && question->ancestor != ancestor))
+                (question->ancestor != LULL_NO_PERIOD && question->ancestor != ancestor)) {
                 continue;
+            }
             struct period_pair *pair = &stats->pairs[stats->n_pairs];
             *pair = (struct period_pair){.inner = inner, .ancestor = ancestor};
             fill_pair(m, pair);
-            if (pair->values[0][PERIOD_COUNT].count > 0)
+            if (pair->values[0][PERIOD_COUNT].count > 0) {
                 stats->n_pairs++;
-            else
+            } else {
                 clear_pair(pair);
+            }
         }
     }
 }
@@ -138,12 +149,14 @@ void period_stats_make(const struct period_report *report, const struct period_s
     stats->durations = g_new0(struct lull_distribution, MAX(m.n, 1));
     for (uint32_t i = 0; i < set->n; i++) {
         const struct lull_period_instance *at = period_instance(report, set->members[i]);
-        if (report->question->is_selected[at->period] && is_wanted(&m, period_duration(at)))
+        if (report->question->is_selected[at->period] && is_wanted(&m, period_duration(at))) {
             add_value(&m, &stats->durations[at->period], period_duration(at));
+        }
     }
     make_pairs(&m, stats);
-    for (uint32_t i = 0; i < set->n; i++)
+    for (uint32_t i = 0; i < set->n; i++) {
         report->places[set->members[i]] = SIZE_MAX;
+    }
     g_free(m.columns);
     g_free(m.widths);
     g_free(m.tallies);
@@ -151,10 +164,12 @@ void period_stats_make(const struct period_report *report, const struct period_s
 
 void period_stats_clear(struct period_stats *stats)
 {
-    for (uint32_t i = 0; i < stats->n_periods; i++)
+    for (uint32_t i = 0; i < stats->n_periods; i++) {
         lull_distribution_clear(&stats->durations[i]);
-    for (uint32_t i = 0; i < stats->n_pairs; i++)
+    }
+    for (uint32_t i = 0; i < stats->n_pairs; i++) {
         clear_pair(&stats->pairs[i]);
+    }
     g_free(stats->durations);
     g_free(stats->pairs);
 }

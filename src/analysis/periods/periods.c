@@ -30,9 +30,9 @@ const char *period_host(const struct period_report *report, uint32_t host)
 
 bool period_is_inside(const struct period_report *report, uint32_t period, uint32_t ancestor)
 {
-    do
+    do {
         period = period_definition(report, period)->parent;
-    while (period != LULL_NO_PERIOD && period != ancestor);
+    } while (period != LULL_NO_PERIOD && period != ancestor);
     return period == ancestor;
 }
 
@@ -47,8 +47,9 @@ static void count_instances(struct period_report *report, uint32_t *all)
                                 duration <= report->question->max_duration_ns;
         report->is_whole[i] = report->is_counted[i] && (instance->parent == LULL_NO_PERIOD ||
                                                         report->is_whole[instance->parent]);
-        if (report->is_counted[i])
+        if (report->is_counted[i]) {
             all[report->n_counted++] = i;
+        }
     }
 }
 
@@ -86,21 +87,27 @@ static void tell_tables(const struct period_report *report)
         period_tell_freq(report, &all);
         period_each_group(report, period_tell_freq);
     }
-    if ((sections & LULL_SECTION_LOG) && (!is_aggregated || question->by_hierarchy))
+    if ((sections & LULL_SECTION_LOG) && (!is_aggregated || question->by_hierarchy)) {
         period_tell_log(report);
-    if (sections & LULL_SECTION_TOP)
-        period_tell_top(report);
-    if ((sections & LULL_SECTION_LOG) && is_aggregated && !question->by_hierarchy) {
-        if (question->n_groupings == 0)
-            period_tell_aggregated(report, &all);
-        period_each_group(report, period_tell_aggregated);
-        if (report->params->is_lami)
-            period_tell_pairs(report, false);
     }
-    if ((sections & LULL_SECTION_TOP) && is_aggregated && report->params->is_lami)
+    if (sections & LULL_SECTION_TOP) {
+        period_tell_top(report);
+    }
+    if ((sections & LULL_SECTION_LOG) && is_aggregated && !question->by_hierarchy) {
+        if (question->n_groupings == 0) {
+            period_tell_aggregated(report, &all);
+        }
+        period_each_group(report, period_tell_aggregated);
+        if (report->params->is_lami) {
+            period_tell_pairs(report, false);
+        }
+    }
+    if ((sections & LULL_SECTION_TOP) && is_aggregated && report->params->is_lami) {
         period_tell_pairs(report, true);
-    if (sections & LULL_SECTION_LOG)
+    }
+    if (sections & LULL_SECTION_LOG) {
         period_tell_incomplete(report);
+    }
 }
 
 static void periods_close(struct lull_analysis *analysis, int64_t end_ns)

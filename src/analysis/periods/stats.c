@@ -78,9 +78,7 @@ const struct lull_result_class period_stats_class = {
         {"Parent", "PARENT", "parent", LULL_CELL_STRING, NULL, 0},                                 \
         {PAIR_TITLE("Minimum", suffix), "MIN", "min" suffix, class, unit, 0},                      \
         {PAIR_TITLE("Average", suffix), "AVG", "avg" suffix, class, unit, 0},                      \
-    {                                                                                              \
-        PAIR_TITLE("Maximum", suffix), "MAX", "max" suffix, class, unit, 0                         \
-    }
+        {PAIR_TITLE("Maximum", suffix), "MAX", "max" suffix, class, unit, 0}
 #define PAIR_TITLE(text, suffix) (sizeof suffix > 1 ? text " duration" : text)
 
 static const struct lull_result_column pair_duration_columns[] = {
@@ -140,15 +138,17 @@ static void stats_row(const void *user, uint64_t row, struct lull_cell *cells)
 
 static struct lull_cell pair_cell(enum period_measure measure, double value)
 {
-    if (measure == PERIOD_RATIO)
+    if (measure == PERIOD_RATIO) {
         return lull_cell_real(LULL_CELL_NUMBER, value * PERIOD_RATIO_SCALE);
+    }
     return lull_cell_real(measure == PERIOD_COUNT ? LULL_CELL_NUMBER : LULL_CELL_DURATION, value);
 }
 
 static struct lull_cell pair_integer(enum period_measure measure, int64_t value)
 {
-    if (measure == PERIOD_RATIO)
+    if (measure == PERIOD_RATIO) {
         return pair_cell(measure, (double)value);
+    }
     return lull_cell_integer(measure == PERIOD_COUNT ? LULL_CELL_NUMBER : LULL_CELL_DURATION,
                              value);
 }
@@ -197,16 +197,19 @@ void period_tell_stats(const struct period_report *report, const struct period_s
     uint32_t n = 0;
     period_stats_make(report, set, false, &stats);
     rows.shown = g_new(uint32_t, MAX(stats.n_periods, 1));
-    for (uint32_t i = 0; i < stats.n_periods; i++)
-        if (stats.durations[i].count > 0)
+    for (uint32_t i = 0; i < stats.n_periods; i++) {
+        if (stats.durations[i].count > 0) {
             rows.shown[n++] = i;
+        }
+    }
     report->sink->table(report->sink, &(struct lull_result_table){.class = &period_stats_class,
                                                                   .subtitle = set->title,
                                                                   .n_rows = n,
                                                                   .row = stats_row,
                                                                   .user = &rows});
-    if (stats.n_pairs > 0)
+    if (stats.n_pairs > 0) {
         tell_pairs(&rows, set);
+    }
     g_free(rows.shown);
     period_stats_clear(&stats);
 }
@@ -305,8 +308,10 @@ void period_tell_freq(const struct period_report *report, const struct period_se
     struct period_stats stats;
     period_stats_make(report, set, true, &stats);
     tell_durations(report, set, &stats);
-    for (int is_global = 0; is_global < 2; is_global++)
-        for (int measure = 0; measure < PERIOD_MEASURES; measure++)
+    for (int is_global = 0; is_global < 2; is_global++) {
+        for (int measure = 0; measure < PERIOD_MEASURES; measure++) {
             tell_measure(report, set, &stats, measure, is_global);
+        }
+    }
     period_stats_clear(&stats);
 }

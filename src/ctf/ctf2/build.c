@@ -31,10 +31,12 @@ bool ctf2_build_fail(struct ctf2_builder *builder, const char *property, enum lu
     GString *path = g_string_new(builder->property);
     va_list arguments;
 
-    for (uint32_t i = 0; i < builder->n_frames && path->len < 400; i++)
+    for (uint32_t i = 0; i < builder->n_frames && path->len < 400; i++) {
         append_frame(path, &builder->frames[i]);
-    if (property)
+    }
+    if (property) {
         g_string_append_printf(path, ".%s", property);
+    }
     va_start(arguments, format);
     char *message = g_strdup_vprintf(format, arguments);
     va_end(arguments);
@@ -47,10 +49,11 @@ bool ctf2_build_fail(struct ctf2_builder *builder, const char *property, enum lu
 
 bool ctf2_spend(struct ctf2_builder *builder, uint32_t n)
 {
-    if (n > CTF2_MAX_CLASSES - builder->n_classes)
+    if (n > CTF2_MAX_CLASSES - builder->n_classes) {
         return ctf2_build_fail(builder, NULL, LULL_ERROR_UNSUPPORTED,
                                "too many fields: more than %u in all events together",
                                CTF2_MAX_CLASSES);
+    }
     builder->n_classes += n;
     return true;
 }
@@ -78,14 +81,17 @@ static bool build_roles(struct ctf2_builder *builder, const struct ctf2_type *ty
 {
     fc->roles = type->fc.roles & roles_of_scope(builder->scope);
     if ((fc->roles & LULL_ROLE_MAGIC) &&
-        (builder->n_frames != 1 || builder->frames[0].current != 0))
+        (builder->n_frames != 1 || builder->frames[0].current != 0)) {
         return ctf2_build_fail(builder, "roles", LULL_ERROR_FORMAT,
                                "the packet's magic number is not the first field");
-    if ((fc->roles & LULL_ROLE_METADATA_UUID) && !builder->tree->has_uuid)
+    }
+    if ((fc->roles & LULL_ROLE_METADATA_UUID) && !builder->tree->has_uuid) {
         return ctf2_build_fail(builder, "roles", LULL_ERROR_FORMAT,
                                "the packet has the metadata's UUID, but the preamble has none");
-    if (!(fc->roles & (LULL_ROLE_CLOCK | LULL_ROLE_CLOCK_END)))
+    }
+    if (!(fc->roles & (LULL_ROLE_CLOCK | LULL_ROLE_CLOCK_END))) {
         return true;
+    }
     fc->integer.clock = builder->clock;
     return builder->clock || ctf2_build_fail(builder, "roles", LULL_ERROR_FORMAT,
                                              "a time, but its data stream class has no clock");
@@ -94,10 +100,12 @@ static bool build_roles(struct ctf2_builder *builder, const struct ctf2_type *ty
 /* The kinds of integers that are told apart as selectors: booleans, unsigned and signed ones. */
 static int sort_of(const struct lull_fc *fc)
 {
-    if (fc->kind == LULL_FC_INT && fc->integer.meaning == LULL_INT_BOOLEAN)
+    if (fc->kind == LULL_FC_INT && fc->integer.meaning == LULL_INT_BOOLEAN) {
         return 0;
-    if (fc->kind == LULL_FC_INT && fc->integer.meaning != LULL_INT_NUMBER)
+    }
+    if (fc->kind == LULL_FC_INT && fc->integer.meaning != LULL_INT_NUMBER) {
         return -1;
+    }
     return fc->integer.is_signed ? 2 : 1;
 }
 
@@ -107,20 +115,22 @@ static int locate(struct ctf2_builder *builder, const struct ctf2_type *type,
 {
     static const char *const names[] = {"a boolean", "an unsigned integer", "a signed integer"};
 
-    if (!ctf2_locate(builder, type, out))
+    if (!ctf2_locate(builder, type, out)) {
         return -1;
+    }
     int sort = sort_of(out->target);
     for (const struct lull_fc_ref *ref = out; ref; ref = ref->next) {
         int other = sort_of(ref->target);
-        if (other < 0)
+        if (other < 0) {
             ctf2_build_fail(builder, NULL, LULL_ERROR_FORMAT,
                             "its length or selector is a row of bits, not a number");
-        else if (other != sort)
+        } else if (other != sort) {
             ctf2_build_fail(builder, NULL, LULL_ERROR_FORMAT,
                             "its length or selector is sometimes %s, sometimes %s", names[sort],
                             names[other]);
-        else
+        } else {
             continue;
+        }
         return -1;
     }
     return sort;
@@ -131,8 +141,9 @@ static bool build_part(struct ctf2_builder *builder, const struct ctf2_type *typ
 {
     builder->frames[builder->n_frames++] = (struct ctf2_frame){.type = type};
     *part = build(builder, type->parts[0].type);
-    if (*part)
+    if (*part) {
         builder->n_frames--;
+    }
     return *part != NULL;
 }
 
@@ -141,10 +152,11 @@ static bool build_sequence(struct ctf2_builder *builder, const struct ctf2_type 
 {
     int sort = locate(builder, type, &fc->sequence.length);
 
-    if (sort >= 0 && sort != 1)
+    if (sort >= 0 && sort != 1) {
         return ctf2_build_fail(builder, "length-field-location", LULL_ERROR_FORMAT,
                                "a length is an unsigned integer, not %s",
                                sort == 0 ? "a boolean" : "a signed one");
+    }
     return sort == 1 && (type->n_parts == 0 || build_part(builder, type, &fc->sequence.element));
 }
 
@@ -153,13 +165,15 @@ static bool build_optional(struct ctf2_builder *builder, const struct ctf2_type 
 {
     int sort = locate(builder, type, &fc->optional.selector);
 
-    if (sort < 0)
+    if (sort < 0) {
         return false;
-    if ((sort == 0) != (type->ranges == NULL))
+    }
+    if ((sort == 0) != (type->ranges == NULL)) {
         return ctf2_build_fail(builder, NULL, LULL_ERROR_FORMAT,
                                sort
                                    ? "property 'selector-field-ranges' is missing"
                                    : "it has selector-field-ranges, but its selector is a boolean");
+    }
     struct lull_value_range *ranges =
         lull_arena_alloc_n(builder->tree->arena, type->n_ranges, sizeof *ranges);
     for (uint32_t i = 0; i < type->n_ranges; i++) {
@@ -181,8 +195,9 @@ static bool build_members(struct ctf2_builder *builder, const struct ctf2_type *
         frame->current = i;
         members[i].name = type->parts[i].name ? type->parts[i].name->text : "";
         members[i].fc = build(builder, type->parts[i].type);
-        if (!members[i].fc)
+        if (!members[i].fc) {
             return false;
+        }
     }
     builder->n_frames--;
     return true;
@@ -205,11 +220,13 @@ static bool build_variant(struct ctf2_builder *builder, const struct ctf2_type *
     struct lull_arena *arena = builder->tree->arena;
     int sort = locate(builder, type, &fc->variant.tag);
 
-    if (sort < 0)
+    if (sort < 0) {
         return false;
-    if (sort == 0)
+    }
+    if (sort == 0) {
         return ctf2_build_fail(builder, "selector-field-location", LULL_ERROR_FORMAT,
                                "a boolean cannot select an option");
+    }
     struct lull_option_range *ranges = lull_arena_alloc_n(arena, type->n_ranges, sizeof *ranges);
     for (uint32_t i = 0; i < type->n_ranges; i++) {
         struct lull_option_range *range = &ranges[fc->variant.n_ranges];
@@ -247,8 +264,9 @@ static bool fill(struct ctf2_builder *builder, const struct ctf2_type *type, str
 static bool is_cpu(const struct ctf2_builder *builder, const struct ctf2_type *type)
 {
     if (builder->scope != LULL_SCOPE_PACKET_CONTEXT || builder->n_frames != 1 ||
-        type->fc.kind != LULL_FC_INT || type->fc.integer.meaning != LULL_INT_NUMBER)
+        type->fc.kind != LULL_FC_INT || type->fc.integer.meaning != LULL_INT_NUMBER) {
         return false;
+    }
     const struct ctf2_frame *root = &builder->frames[0];
     return strcmp(root->type->parts[root->current].name->text, "cpu_id") == 0;
 }
@@ -258,17 +276,22 @@ static const struct lull_fc *build(struct ctf2_builder *builder, struct ctf2_typ
     bool cpu = is_cpu(builder, type);
     bool is_shared = !type->is_placed && !cpu && builder->n_frames > 0;
 
-    if (is_shared && type->built)
+    if (is_shared && type->built) {
         return ctf2_spend(builder, type->n_classes) ? type->built : NULL;
-    if (!ctf2_spend(builder, 1 + type->n_ranges))
+    }
+    if (!ctf2_spend(builder, 1 + type->n_ranges)) {
         return NULL;
+    }
     struct lull_fc *fc = lull_arena_copy(builder->tree->arena, &type->fc, sizeof type->fc);
-    if (!fill(builder, type, fc))
+    if (!fill(builder, type, fc)) {
         return NULL;
-    if (cpu)
+    }
+    if (cpu) {
         fc->roles |= LULL_ROLE_CPU;
-    if (is_shared)
+    }
+    if (is_shared) {
         type->built = fc;
+    }
     return fc;
 }
 
@@ -284,10 +307,12 @@ bool ctf2_build_scope(struct ctf2_builder *builder, enum lull_scope scope,
         [LULL_SCOPE_EVENT_PAYLOAD] = "payload-field-class",
     };
 
-    for (int later = (int)scope; later < LULL_SCOPE_COUNT; later++)
+    for (int later = (int)scope; later < LULL_SCOPE_COUNT; later++) {
         builder->roots[later] = (struct ctf2_root){0};
-    if (!type)
+    }
+    if (!type) {
         return true;
+    }
     builder->scope = scope;
     builder->property = properties[scope];
     builder->n_frames = 0;

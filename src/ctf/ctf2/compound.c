@@ -10,8 +10,9 @@ bool ctf2_name(struct ctf2_tree *tree, const struct ctf2_at *at, const struct ts
     const char *text;
     size_t length;
 
-    if (!ctf2_text(at, &text, &length))
+    if (!ctf2_text(at, &text, &length)) {
         return false;
+    }
     *name = tsdl_atoms_add(&tree->atoms, text, length);
     return true;
 }
@@ -22,10 +23,12 @@ bool ctf2_get_copy(struct ctf2_tree *tree, const struct ctf2_at *at, const char 
     const struct tsdl_atom *name;
     struct ctf2_at property;
 
-    if (!ctf2_property(at, key, &property))
+    if (!ctf2_property(at, key, &property)) {
         return true;
-    if (!ctf2_name(tree, &property, &name))
+    }
+    if (!ctf2_name(tree, &property, &name)) {
         return false;
+    }
     *copy = name->text;
     return true;
 }
@@ -36,9 +39,10 @@ static bool take_part(const struct ctf2_at *at, struct ctf2_type *type,
 {
     type->is_placed = type->is_placed || part->is_placed;
     type->depth = MAX(type->depth, part->depth + 1);
-    if (part->n_classes > CTF2_MAX_CLASSES - type->n_classes)
+    if (part->n_classes > CTF2_MAX_CLASSES - type->n_classes) {
         return ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "more than %u field classes in one",
                          CTF2_MAX_CLASSES);
+    }
     type->n_classes += part->n_classes;
     return type->depth <= CTF2_MAX_DEPTH ||
            ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "field classes nested more than %d deep",
@@ -51,8 +55,9 @@ static bool get_part(struct ctf2_tree *tree, const struct ctf2_at *at, const cha
 {
     struct ctf2_at property;
 
-    if (!ctf2_required(at, key, &property))
+    if (!ctf2_required(at, key, &property)) {
         return false;
+    }
     part->type = ctf2_parse_type(tree, &property);
     return part->type && take_part(&property, type, part->type);
 }
@@ -65,11 +70,13 @@ static bool parse_member(struct ctf2_tree *tree, const struct ctf2_at *at, struc
     struct ctf2_at name;
 
     if (!ctf2_check_object(at, keys) || !ctf2_required(at, "name", &name) ||
-        !ctf2_name(tree, &name, &part->name))
+        !ctf2_name(tree, &name, &part->name)) {
         return false;
-    if (!tsdl_map_add(&tree->map, type, part->name, GSIZE_TO_POINTER(index + 1)))
+    }
+    if (!tsdl_map_add(&tree->map, type, part->name, GSIZE_TO_POINTER(index + 1))) {
         return ctf2_fail(&name, LULL_ERROR_FORMAT, "there is a member '%.60s' already",
                          part->name->text);
+    }
     return get_part(tree, at, "field-class", type, part);
 }
 
@@ -78,11 +85,13 @@ static bool new_parts(struct ctf2_tree *tree, const struct ctf2_at *at, struct c
 {
     size_t length;
 
-    if (!ctf2_is_array(at, &length))
+    if (!ctf2_is_array(at, &length)) {
         return false;
-    if (length > CTF2_MAX_CLASSES)
+    }
+    if (length > CTF2_MAX_CLASSES) {
         return ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "more than %u field classes in one",
                          CTF2_MAX_CLASSES);
+    }
     type->parts = lull_arena_alloc_n(tree->scratch, length, sizeof *type->parts);
     type->n_parts = (uint32_t)length;
     return true;
@@ -96,16 +105,20 @@ static bool parse_structure(struct ctf2_tree *tree, const struct ctf2_at *at,
 
     type->fc.kind = LULL_FC_STRUCT;
     if (!ctf2_check_object(at, keys) ||
-        !ctf2_get_alignment(at, "minimum-alignment", &type->fc.alignment))
+        !ctf2_get_alignment(at, "minimum-alignment", &type->fc.alignment)) {
         return false;
-    if (!ctf2_property(at, "member-classes", &members))
+    }
+    if (!ctf2_property(at, "member-classes", &members)) {
         return true;
-    if (!new_parts(tree, &members, type))
+    }
+    if (!new_parts(tree, &members, type)) {
         return false;
+    }
     for (size_t i = 0; i < type->n_parts; i++) {
         struct ctf2_at member = ctf2_element(&members, i);
-        if (!parse_member(tree, &member, type, i))
+        if (!parse_member(tree, &member, type, i)) {
             return false;
+        }
         type->fc.alignment = MAX(type->fc.alignment, type->parts[i].type->fc.alignment);
     }
     return true;
@@ -116,8 +129,9 @@ static bool parse_array(struct ctf2_tree *tree, const struct ctf2_at *at, struct
     type->n_parts = 1;
     type->parts = lull_arena_alloc(tree->scratch, sizeof *type->parts);
     if (!ctf2_get_alignment(at, "minimum-alignment", &type->fc.alignment) ||
-        !get_part(tree, at, "element-field-class", type, &type->parts[0]))
+        !get_part(tree, at, "element-field-class", type, &type->parts[0])) {
         return false;
+    }
     type->fc.alignment = MAX(type->fc.alignment, type->parts[0].type->fc.alignment);
     return true;
 }
@@ -164,14 +178,17 @@ static bool parse_optional(struct ctf2_tree *tree, const struct ctf2_at *at, str
     type->parts = lull_arena_alloc(tree->scratch, sizeof *type->parts);
     if (!ctf2_check_object(at, keys) ||
         !ctf2_get_location(tree, at, "selector-field-location", type) ||
-        !get_part(tree, at, "field-class", type, &type->parts[0]))
+        !get_part(tree, at, "field-class", type, &type->parts[0])) {
         return false;
-    if (!ctf2_property(at, "selector-field-ranges", &place))
+    }
+    if (!ctf2_property(at, "selector-field-ranges", &place)) {
         return true;
+    }
     GArray *ranges = g_array_new(FALSE, FALSE, sizeof(struct ctf2_range));
     bool ok = ctf2_parse_ranges(&place, 0, ranges);
-    if (ok)
+    if (ok) {
         keep_ranges(tree, ranges, type);
+    }
     g_array_free(ranges, TRUE);
     return ok && take_part(&place, type, &(struct ctf2_type){.n_classes = type->n_ranges});
 }
@@ -189,19 +206,22 @@ static bool check_overlap(const struct ctf2_at *at, GArray *ranges)
 {
     const struct ctf2_range *highest = NULL, *other = NULL;
 
-    if (ranges->len > 1)
+    if (ranges->len > 1) {
         qsort(ranges->data, ranges->len, sizeof(struct ctf2_range), by_lower);
+    }
     for (guint i = 0; i < ranges->len; i++) {
         const struct ctf2_range *range = &g_array_index(ranges, struct ctf2_range, i);
         const struct ctf2_range *rival =
             highest && highest->option != range->option ? highest : other;
-        if (rival && ctf2_compare(range->lower, rival->upper) <= 0)
+        if (rival && ctf2_compare(range->lower, rival->upper) <= 0) {
             return ctf2_fail(at, LULL_ERROR_FORMAT,
                              "selector-field-ranges of options %u and %u intersect",
                              MIN(rival->option, range->option), MAX(rival->option, range->option));
+        }
         if (!highest || ctf2_compare(range->upper, highest->upper) > 0) {
-            if (highest && highest->option != range->option)
+            if (highest && highest->option != range->option) {
                 other = highest;
+            }
             highest = range;
         } else if (highest->option != range->option &&
                    (!other || ctf2_compare(range->upper, other->upper) > 0)) {
@@ -218,14 +238,17 @@ static bool parse_option(struct ctf2_tree *tree, const struct ctf2_at *at, struc
     struct ctf2_part *part = &type->parts[index];
     struct ctf2_at place;
 
-    if (!ctf2_check_object(at, keys))
+    if (!ctf2_check_object(at, keys)) {
         return false;
+    }
     if (ctf2_property(at, "name", &place)) {
-        if (!ctf2_name(tree, &place, &part->name))
+        if (!ctf2_name(tree, &place, &part->name)) {
             return false;
-        if (!tsdl_map_add(&tree->map, type, part->name, GSIZE_TO_POINTER(index + 1)))
+        }
+        if (!tsdl_map_add(&tree->map, type, part->name, GSIZE_TO_POINTER(index + 1))) {
             return ctf2_fail(&place, LULL_ERROR_FORMAT, "there is an option '%.60s' already",
                              part->name->text);
+        }
     }
     return ctf2_required(at, "selector-field-ranges", &place) &&
            ctf2_parse_ranges(&place, (uint32_t)index, ranges) &&
@@ -240,10 +263,12 @@ static bool parse_variant(struct ctf2_tree *tree, const struct ctf2_at *at, stru
     type->fc.kind = LULL_FC_VARIANT;
     if (!ctf2_check_object(at, keys) ||
         !ctf2_get_location(tree, at, "selector-field-location", type) ||
-        !ctf2_required(at, "options", &options) || !new_parts(tree, &options, type))
+        !ctf2_required(at, "options", &options) || !new_parts(tree, &options, type)) {
         return false;
-    if (type->n_parts == 0)
+    }
+    if (type->n_parts == 0) {
         return ctf2_fail(&options, LULL_ERROR_FORMAT, "a variant without an option");
+    }
     GArray *ranges = g_array_new(FALSE, FALSE, sizeof(struct ctf2_range));
     bool ok = true;
     for (size_t i = 0; ok && i < type->n_parts; i++) {
@@ -251,8 +276,9 @@ static bool parse_variant(struct ctf2_tree *tree, const struct ctf2_at *at, stru
         ok = parse_option(tree, &option, type, i, ranges);
     }
     ok = ok && check_overlap(&options, ranges);
-    if (ok)
+    if (ok) {
         keep_ranges(tree, ranges, type);
+    }
     g_array_free(ranges, TRUE);
     return ok && take_part(at, type, &(struct ctf2_type){.n_classes = type->n_ranges});
 }
@@ -268,8 +294,9 @@ static const struct ctf2_kind compounds[] = {
 
 static const struct ctf2_kind *find_kind(const struct ctf2_kind *kinds, const char *name)
 {
-    while (kinds->name && strcmp(kinds->name, name) != 0)
+    while (kinds->name && strcmp(kinds->name, name) != 0) {
         kinds++;
+    }
     return kinds->name ? kinds : NULL;
 }
 
@@ -278,12 +305,14 @@ static struct ctf2_type *find_alias(struct ctf2_tree *tree, const struct ctf2_at
     const struct tsdl_atom *name;
     struct ctf2_type *type = NULL;
 
-    if (!ctf2_name(tree, at, &name))
+    if (!ctf2_name(tree, at, &name)) {
         return NULL;
+    }
     type = tsdl_map_find(&tree->map, &tree->packet_header, name);
-    if (!type)
+    if (!type) {
         ctf2_fail(at, LULL_ERROR_FORMAT, "there is no field class alias '%.60s' before this",
                   name->text);
+    }
     return type;
 }
 
@@ -293,14 +322,17 @@ struct ctf2_type *ctf2_parse_type(struct ctf2_tree *tree, const struct ctf2_at *
     const char *name;
     size_t length;
 
-    if (json_object_is_type(at->value, json_type_string))
+    if (json_object_is_type(at->value, json_type_string)) {
         return find_alias(tree, at);
+    }
     if (!ctf2_is_object(at) || !ctf2_required(at, "type", &place) ||
-        !ctf2_text(&place, &name, &length))
+        !ctf2_text(&place, &name, &length)) {
         return NULL;
+    }
     const struct ctf2_kind *kind = find_kind(compounds, name);
-    if (!kind)
+    if (!kind) {
         kind = find_kind(ctf2_scalars, name);
+    }
     if (!kind) {
         ctf2_fail(&place, LULL_ERROR_FORMAT, "there is no field class '%.60s' in CTF2-SPEC-2.0",
                   name);
@@ -318,8 +350,9 @@ bool ctf2_get_scope(struct ctf2_tree *tree, const struct ctf2_at *at, const char
     struct ctf2_at property;
 
     *type = NULL;
-    if (!ctf2_property(at, key, &property))
+    if (!ctf2_property(at, key, &property)) {
         return true;
+    }
     *type = ctf2_parse_type(tree, &property);
     return *type && ((*type)->fc.kind == LULL_FC_STRUCT ||
                      ctf2_fail(&property, LULL_ERROR_FORMAT, "it is no structure"));

@@ -23,19 +23,24 @@ static bool get_uuid(struct ctf2_tree *tree, const struct ctf2_at *at)
     struct ctf2_at place;
     size_t length;
 
-    if (!ctf2_property(at, "uuid", &place))
+    if (!ctf2_property(at, "uuid", &place)) {
         return true;
-    if (!ctf2_is_array(&place, &length))
+    }
+    if (!ctf2_is_array(&place, &length)) {
         return false;
-    if (length != 16)
+    }
+    if (length != 16) {
         return ctf2_fail(&place, LULL_ERROR_FORMAT, "a UUID has 16 bytes, not %zu", length);
+    }
     for (size_t i = 0; i < length; i++) {
         struct ctf2_at byte = ctf2_element(&place, i);
         uint64_t value;
-        if (!ctf2_unsigned(&byte, &value))
+        if (!ctf2_unsigned(&byte, &value)) {
             return false;
-        if (value > 255)
+        }
+        if (value > 255) {
             return ctf2_fail(&byte, LULL_ERROR_FORMAT, "%" G_GUINT64_FORMAT " is no byte", value);
+        }
         tree->uuid[i] = (uint8_t)value;
     }
     tree->has_uuid = true;
@@ -49,12 +54,14 @@ static bool parse_preamble(struct ctf2_tree *tree, const struct ctf2_at *at)
     uint64_t number;
 
     /* The version first: another one may have other properties. */
-    if (!ctf2_required(at, "version", &version) || !ctf2_unsigned(&version, &number))
+    if (!ctf2_required(at, "version", &version) || !ctf2_unsigned(&version, &number)) {
         return false;
-    if (number != 2)
+    }
+    if (number != 2) {
         return ctf2_fail(&version, LULL_ERROR_UNSUPPORTED,
                          "version %" G_GUINT64_FORMAT " of CTF: in JSON only 2 is understood",
                          number);
+    }
     return ctf2_check_object(at, keys) && get_uuid(tree, at);
 }
 
@@ -65,11 +72,13 @@ static bool parse_alias(struct ctf2_tree *tree, const struct ctf2_at *at)
     const struct tsdl_atom *name;
 
     if (!ctf2_check_object(at, keys) || !ctf2_required(at, "name", &name_place) ||
-        !ctf2_name(tree, &name_place, &name) || !ctf2_required(at, "field-class", &place))
+        !ctf2_name(tree, &name_place, &name) || !ctf2_required(at, "field-class", &place)) {
         return false;
+    }
     struct ctf2_type *type = ctf2_parse_type(tree, &place);
-    if (!type)
+    if (!type) {
         return false;
+    }
     return tsdl_map_add(&tree->map, &tree->packet_header, name, type) ||
            ctf2_fail(&name_place, LULL_ERROR_FORMAT, "there is an alias '%.60s' already",
                      name->text);
@@ -79,18 +88,21 @@ static bool get_environment(struct ctf2_tree *tree, const struct ctf2_at *at)
 {
     struct ctf2_at place;
 
-    if (!ctf2_property(at, "environment", &place))
+    if (!ctf2_property(at, "environment", &place)) {
         return true;
-    if (!ctf2_is_object(&place))
+    }
+    if (!ctf2_is_object(&place)) {
         return false;
+    }
     json_object_object_foreach(place.value, key, value)
     {
         struct ctf2_at entry = {.source = at->source, .parent = &place, .key = key, .value = value};
         struct lull_env_entry env = {.key = tsdl_atoms_add(&tree->atoms, key, strlen(key))->text};
         const struct tsdl_atom *text = NULL;
         if (json_object_is_type(value, json_type_int) ? !ctf2_signed(&entry, &env.number)
-                                                      : !ctf2_name(tree, &entry, &text))
+                                                      : !ctf2_name(tree, &entry, &text)) {
             return false;
+        }
         env.text = text ? text->text : NULL;
         g_array_append_val(tree->env, env);
     }
@@ -102,11 +114,13 @@ static bool parse_trace(struct ctf2_tree *tree, const struct ctf2_at *at)
     static const char *const keys[] = {
         "type", "namespace", "name", "uid", "environment", "packet-header-field-class", NULL};
 
-    if (tree->has_trace)
+    if (tree->has_trace) {
         return ctf2_fail(at, LULL_ERROR_FORMAT, "fragment %u is a trace class already",
                          tree->trace_origin.fragment);
-    if (tree->streams->len > 0)
+    }
+    if (tree->streams->len > 0) {
         return ctf2_fail(at, LULL_ERROR_FORMAT, "a trace class behind a data stream class");
+    }
     tree->has_trace = true;
     tree->trace_origin = origin_of(at);
     return ctf2_check_object(at, keys) && get_identity(tree, at, &tree->identity) &&
@@ -123,8 +137,9 @@ static bool get_clock_origin(struct ctf2_tree *tree, const struct ctf2_at *at,
     int choice;
 
     clock->origin = LULL_ORIGIN_UNKNOWN;
-    if (!ctf2_property(at, "origin", &place))
+    if (!ctf2_property(at, "origin", &place)) {
         return true;
+    }
     if (json_object_is_type(place.value, json_type_string)) {
         clock->origin = LULL_ORIGIN_UNIX_EPOCH;
         clock->is_absolute = true;
@@ -141,15 +156,19 @@ static bool get_clock_offset(const struct ctf2_at *at, struct lull_clock *clock)
     static const char *const keys[] = {"seconds", "cycles", NULL};
     struct ctf2_at place, seconds, cycles;
 
-    if (!ctf2_property(at, "offset-from-origin", &place))
+    if (!ctf2_property(at, "offset-from-origin", &place)) {
         return true;
+    }
     if (!ctf2_check_plain_object(&place, keys) ||
-        (ctf2_property(&place, "seconds", &seconds) && !ctf2_signed(&seconds, &clock->offset_s)))
+        (ctf2_property(&place, "seconds", &seconds) && !ctf2_signed(&seconds, &clock->offset_s))) {
         return false;
-    if (!ctf2_property(&place, "cycles", &cycles))
+    }
+    if (!ctf2_property(&place, "cycles", &cycles)) {
         return true;
-    if (!ctf2_unsigned(&cycles, &clock->offset_cycles))
+    }
+    if (!ctf2_unsigned(&cycles, &clock->offset_cycles)) {
         return false;
+    }
     return clock->offset_cycles < clock->frequency ||
            ctf2_fail(&cycles, LULL_ERROR_FORMAT,
                      "%" G_GUINT64_FORMAT " cycles are a second or more at %" G_GUINT64_FORMAT
@@ -162,8 +181,9 @@ static void take_uuid(struct lull_clock *clock)
 {
     const char *uid = clock->identity.uid;
 
-    if (!uid || !g_uuid_string_is_valid(uid))
+    if (!uid || !g_uuid_string_is_valid(uid)) {
         return;
+    }
     size_t n = 0;
     for (; n < 16; uid += 2) {
         uid += *uid == '-';
@@ -193,8 +213,9 @@ static bool check_identity(struct ctf2_tree *tree, const struct ctf2_at *at,
 {
     const struct lull_identity *identity = &clock->identity;
 
-    if (!identity->name || !identity->uid)
+    if (!identity->name || !identity->uid) {
         return true;
+    }
     /* Lengths keep apart what runs together. */
     char *text = g_strdup_printf(
         "%d %zu %zu %s%s%s", identity->name_space != NULL,
@@ -203,9 +224,10 @@ static bool check_identity(struct ctf2_tree *tree, const struct ctf2_at *at,
     const struct tsdl_atom *name = tsdl_atoms_add(&tree->atoms, text, strlen(text));
     gpointer index = tsdl_map_find(&tree->map, &tree->identity, name);
     g_free(text);
-    if (!index)
+    if (!index) {
         return tsdl_map_add(&tree->map, &tree->identity, name,
                             GUINT_TO_POINTER(tree->clocks->len + 1));
+    }
     return agree(clock,
                  &g_array_index(tree->clocks, struct lull_clock, GPOINTER_TO_UINT(index) - 1)) ||
            ctf2_fail(at, LULL_ERROR_FORMAT,
@@ -225,22 +247,26 @@ static bool parse_clock(struct ctf2_tree *tree, const struct ctf2_at *at)
     if (!ctf2_check_object(at, keys) || !ctf2_required(at, "id", &id_place) ||
         !ctf2_name(tree, &id_place, &id) || !get_identity(tree, at, &clock.identity) ||
         !ctf2_get_copy(tree, at, "description", &clock.description) ||
-        !ctf2_required(at, "frequency", &place) || !ctf2_unsigned(&place, &clock.frequency))
+        !ctf2_required(at, "frequency", &place) || !ctf2_unsigned(&place, &clock.frequency)) {
         return false;
-    if (clock.frequency == 0)
+    }
+    if (clock.frequency == 0) {
         return ctf2_fail(&place, LULL_ERROR_FORMAT, "a clock of 0 Hz");
+    }
     clock.has_accuracy = ctf2_property(at, "accuracy", &place);
     if (!ctf2_get_unsigned(at, "precision", &clock.precision) ||
         !ctf2_get_unsigned(at, "accuracy", &clock.accuracy) ||
         !get_clock_origin(tree, at, &clock) || !get_clock_offset(at, &clock) ||
-        !check_identity(tree, at, &clock))
+        !check_identity(tree, at, &clock)) {
         return false;
+    }
     clock.id = id->text;
     clock.name = clock.identity.name ? clock.identity.name : "";
     take_uuid(&clock);
-    if (!tsdl_map_add(&tree->map, tree->clocks, id, GUINT_TO_POINTER(tree->clocks->len + 1)))
+    if (!tsdl_map_add(&tree->map, tree->clocks, id, GUINT_TO_POINTER(tree->clocks->len + 1))) {
         return ctf2_fail(&id_place, LULL_ERROR_FORMAT, "there is a clock class '%.60s' already",
                          id->text);
+    }
     g_array_append_val(tree->clocks, clock);
     return true;
 }
@@ -252,10 +278,12 @@ static bool get_default_clock(struct ctf2_tree *tree, const struct ctf2_at *at,
     struct ctf2_at place;
 
     stream->clock = -1;
-    if (!ctf2_property(at, "default-clock-class-id", &place))
+    if (!ctf2_property(at, "default-clock-class-id", &place)) {
         return true;
-    if (!ctf2_name(tree, &place, &id))
+    }
+    if (!ctf2_name(tree, &place, &id)) {
         return false;
+    }
     stream->clock = (int64_t)GPOINTER_TO_UINT(tsdl_map_find(&tree->map, tree->clocks, id)) - 1;
     return stream->clock >= 0 || ctf2_fail(&place, LULL_ERROR_FORMAT,
                                            "there is no clock class '%.60s' before this", id->text);
@@ -286,11 +314,14 @@ static bool parse_stream(struct ctf2_tree *tree, const struct ctf2_at *at)
         !get_identity(tree, at, &stream.identity) || !get_default_clock(tree, at, &stream) ||
         !ctf2_get_scope(tree, at, "packet-context-field-class", &stream.packet_context) ||
         !ctf2_get_scope(tree, at, "event-record-header-field-class", &stream.event_header) ||
-        !ctf2_get_scope(tree, at, "event-record-common-context-field-class", &stream.event_context))
+        !ctf2_get_scope(tree, at, "event-record-common-context-field-class",
+                        &stream.event_context)) {
         return false;
-    if (!tsdl_map_add(&tree->map, tree->streams, number_name(tree, stream.id, 0), tree))
+    }
+    if (!tsdl_map_add(&tree->map, tree->streams, number_name(tree, stream.id, 0), tree)) {
         return ctf2_fail(at, LULL_ERROR_FORMAT,
                          "there is a data stream class %" G_GUINT64_FORMAT " already", stream.id);
+    }
     g_array_append_val(tree->streams, stream);
     return true;
 }
@@ -311,21 +342,26 @@ static void take_attributes(struct ctf2_tree *tree, const struct ctf2_at *at,
         struct json_object *value;
         if (!ctf2_property(at, "attributes", &all) ||
             !ctf2_property(&all, name_spaces[i], &place) ||
-            !json_object_is_type(place.value, json_type_object))
+            !json_object_is_type(place.value, json_type_object)) {
             continue;
+        }
         if (json_object_object_get_ex(place.value, "emf-uri", &value) &&
             json_object_is_type(value, json_type_string)) {
             const char *uri = json_object_get_string(value);
             event->emf_uri = tsdl_atoms_add(&tree->atoms, uri, strlen(uri))->text;
         }
-        if (!json_object_object_get_ex(place.value, "log-level", &value))
+        if (!json_object_object_get_ex(place.value, "log-level", &value)) {
             continue;
-        if (json_object_is_type(value, json_type_int))
+        }
+        if (json_object_is_type(value, json_type_int)) {
             event->loglevel = json_object_get_int64(value);
-        for (size_t l = 0; l < G_N_ELEMENTS(levels); l++)
+        }
+        for (size_t l = 0; l < G_N_ELEMENTS(levels); l++) {
             if (json_object_is_type(value, json_type_string) &&
-                strcmp(levels[l], json_object_get_string(value)) == 0)
+                strcmp(levels[l], json_object_get_string(value)) == 0) {
                 event->loglevel = (int64_t)l;
+            }
+        }
     }
 }
 
@@ -341,18 +377,22 @@ static bool parse_event(struct ctf2_tree *tree, const struct ctf2_at *at)
         !ctf2_get_unsigned(at, "data-stream-class-id", &event.stream_id) ||
         !get_identity(tree, at, &event.identity) ||
         !ctf2_get_scope(tree, at, "specific-context-field-class", &event.context) ||
-        !ctf2_get_scope(tree, at, "payload-field-class", &event.payload))
+        !ctf2_get_scope(tree, at, "payload-field-class", &event.payload)) {
         return false;
+    }
     take_attributes(tree, at, &event);
-    if (!tsdl_map_find(&tree->map, tree->streams, number_name(tree, event.stream_id, 0)))
+    if (!tsdl_map_find(&tree->map, tree->streams, number_name(tree, event.stream_id, 0))) {
         return ctf2_fail(at, LULL_ERROR_FORMAT,
                          "there is no data stream class %" G_GUINT64_FORMAT " before this",
                          event.stream_id);
-    if (!tsdl_map_add(&tree->map, tree->events, number_name(tree, event.id, event.stream_id), tree))
+    }
+    if (!tsdl_map_add(&tree->map, tree->events, number_name(tree, event.id, event.stream_id),
+                      tree)) {
         return ctf2_fail(at, LULL_ERROR_FORMAT,
                          "data stream class %" G_GUINT64_FORMAT
                          " has an event record class %" G_GUINT64_FORMAT " already",
                          event.stream_id, event.id);
+    }
     g_array_append_val(tree->events, event);
     return true;
 }
@@ -368,11 +408,13 @@ bool ctf2_parse_fragment(struct ctf2_tree *tree, const struct ctf2_at *at)
     int type = 0;
 
     if (!ctf2_is_object(at) || !ctf2_required(at, "type", &place) ||
-        !ctf2_get_choice(at, "type", types, &type))
+        !ctf2_get_choice(at, "type", types, &type)) {
         return false;
-    if ((type == 0) != (at->source->fragment == 1))
+    }
+    if ((type == 0) != (at->source->fragment == 1)) {
         return ctf2_fail(at, LULL_ERROR_FORMAT,
                          type == 0 ? "a preamble that is not the first fragment"
                                    : "the first fragment is no preamble");
+    }
     return parse[type](tree, at);
 }

@@ -51,8 +51,9 @@ static enum outcome enter_structure(struct walk *walk, int frame, const struct c
 {
     struct place place = {.frame = frame, .type = type, .fc = fc, .depth = walk->depth};
 
-    if (name == walk->location->n_names)
+    if (name == walk->location->n_names) {
         return NOT_INTEGER;
+    }
     walk->places[walk->n_places++] = place;
     return walk_names(walk, name);
 }
@@ -66,10 +67,11 @@ static enum outcome found(struct walk *walk, const struct lull_fc *fc)
     ref->depth = walk->depth;
     ref->path = lull_arena_copy(arena, walk->path, walk->depth * sizeof walk->path[0]);
     ref->target = fc;
-    if (walk->last)
+    if (walk->last) {
         walk->last->next = ref;
-    else
+    } else {
         walk->first = ref;
+    }
     walk->last = ref;
     return FOUND;
 }
@@ -94,10 +96,12 @@ static enum outcome walk_options(struct walk *walk, const struct ctf2_type *type
         memcpy(walk->places, saved, n_places * sizeof saved[0]);
         walk->depth = depth;
         walk->n_places = n_places;
-        if (outcome != FOUND && outcome != MISSING)
+        if (outcome != FOUND && outcome != MISSING) {
             return outcome;
-        if (outcome == FOUND)
+        }
+        if (outcome == FOUND) {
             result = FOUND;
+        }
     }
     return result;
 }
@@ -106,10 +110,12 @@ static enum outcome walk_options(struct walk *walk, const struct ctf2_type *type
 static enum outcome walk_finished(struct walk *walk, const struct ctf2_type *type,
                                   const struct lull_fc *fc, uint32_t name)
 {
-    if (!ctf2_spend(walk->builder, 1))
+    if (!ctf2_spend(walk->builder, 1)) {
         return FULL;
-    for (; fc->kind == LULL_FC_OPTIONAL; fc = fc->optional.content)
+    }
+    for (; fc->kind == LULL_FC_OPTIONAL; fc = fc->optional.content) {
         type = type->parts[0].type;
+    }
     switch (fc->kind) {
     case LULL_FC_STRUCT:
         return enter_structure(walk, -1, type, fc, name);
@@ -133,10 +139,12 @@ static enum outcome walk_current(struct walk *walk, uint32_t frame, uint32_t nam
 
     for (frame++; frame < builder->n_frames; frame++) {
         const struct ctf2_frame *next = &builder->frames[frame];
-        if (next->type->fc.kind == LULL_FC_STRUCT)
+        if (next->type->fc.kind == LULL_FC_STRUCT) {
             return enter_structure(walk, (int)frame, next->type, NULL, name);
-        if (next->type->fc.kind == LULL_FC_VARIANT)
+        }
+        if (next->type->fc.kind == LULL_FC_VARIANT) {
             walk->path[walk->depth++] = next->current;
+        }
     }
     return NOT_BEFORE; /* the referring field itself, or an array, optional or variant around it */
 }
@@ -148,30 +156,37 @@ static enum outcome walk_member(struct walk *walk, uint32_t name)
     uintptr_t found_index =
         (uintptr_t)tsdl_map_find(&builder->tree->map, place->type, walk->location->names[name]);
 
-    if (!found_index)
+    if (!found_index) {
         return MISSING;
+    }
     uint32_t index = (uint32_t)found_index - 1;
     const struct ctf2_type *type = place->type->parts[index].type;
     walk->path[walk->depth++] = index;
-    if (place->frame < 0)
+    if (place->frame < 0) {
         return walk_finished(walk, type, place->fc->structure.members[index].fc, name + 1);
+    }
     const struct ctf2_frame *frame = &builder->frames[place->frame];
-    if (index > frame->current)
+    if (index > frame->current) {
         return NOT_BEFORE;
-    if (index == frame->current)
+    }
+    if (index == frame->current) {
         return walk_current(walk, (uint32_t)place->frame, name + 1);
+    }
     return walk_finished(walk, type, frame->members[index].fc, name + 1);
 }
 
 /* From the last of walk->places on; goes up for null and down for a name. */
 static enum outcome walk_names(struct walk *walk, uint32_t name)
 {
-    if (!ctf2_spend(walk->builder, 1))
+    if (!ctf2_spend(walk->builder, 1)) {
         return FULL;
-    if (walk->location->names[name])
+    }
+    if (walk->location->names[name]) {
         return walk_member(walk, name);
-    if (walk->n_places < 2)
+    }
+    if (walk->n_places < 2) {
         return NO_PARENT;
+    }
     walk->n_places--;
     walk->depth = walk->places[walk->n_places - 1].depth;
     return walk_names(walk, name + 1);
@@ -185,11 +200,13 @@ static void enter_frames(struct walk *walk, uint32_t n_frames)
     for (uint32_t i = 0; i < n_frames; i++) {
         const struct ctf2_frame *frame = &builder->frames[i];
         enum lull_fc_kind kind = frame->type->fc.kind;
-        if (kind == LULL_FC_STRUCT)
+        if (kind == LULL_FC_STRUCT) {
             walk->places[walk->n_places++] =
                 (struct place){.frame = (int)i, .type = frame->type, .depth = walk->depth};
-        if (kind == LULL_FC_STRUCT || kind == LULL_FC_VARIANT)
+        }
+        if (kind == LULL_FC_STRUCT || kind == LULL_FC_VARIANT) {
             walk->path[walk->depth++] = frame->current;
+        }
     }
     walk->depth = walk->places[walk->n_places - 1].depth;
 }
@@ -205,8 +222,9 @@ static enum outcome walk_all(struct walk *walk)
         return walk_names(walk, 0);
     }
     const struct ctf2_root *root = &builder->roots[walk->scope];
-    if (!root->fc)
+    if (!root->fc) {
         return walk->scope > builder->scope ? NOT_BEFORE : MISSING;
+    }
     return enter_structure(walk, -1, root->type, root->fc, 0);
 }
 
@@ -218,16 +236,18 @@ bool ctf2_locate(struct ctf2_builder *builder, const struct ctf2_type *type,
     struct walk walk = {.builder = builder, .location = type->location};
 
     enum outcome outcome = walk_all(&walk);
-    if (outcome == FULL)
+    if (outcome == FULL) {
         return false;
+    }
     if (outcome == FOUND) {
         *out = *walk.first;
         return true;
     }
     GString *path = g_string_new(NULL);
-    for (uint32_t i = 0; i < type->location->n_names && path->len < 120; i++)
+    for (uint32_t i = 0; i < type->location->n_names && path->len < 120; i++) {
         g_string_append_printf(path, "%s%.60s", i ? "." : "",
                                type->location->names[i] ? type->location->names[i]->text : "null");
+    }
     ctf2_build_fail(builder, property, LULL_ERROR_FORMAT, "'%s': %s", path->str,
                     outcome_texts[outcome]);
     g_string_free(path, TRUE);

@@ -5,8 +5,9 @@
 
 int ctf2_compare(struct ctf2_integer a, struct ctf2_integer b)
 {
-    if (a.is_negative != b.is_negative)
+    if (a.is_negative != b.is_negative) {
         return a.is_negative ? -1 : 1;
+    }
     /* Of the same sign two's complement keeps the order. */
     return a.bits < b.bits ? -1 : a.bits > b.bits;
 }
@@ -15,13 +16,16 @@ static bool parse_range(const struct ctf2_at *at, struct ctf2_range *range)
 {
     size_t length;
 
-    if (!ctf2_is_array(at, &length))
+    if (!ctf2_is_array(at, &length)) {
         return false;
-    if (length != 2)
+    }
+    if (length != 2) {
         return ctf2_fail(at, LULL_ERROR_FORMAT, "a range has two bounds, not %zu", length);
+    }
     struct ctf2_at lower = ctf2_element(at, 0), upper = ctf2_element(at, 1);
-    if (!ctf2_integer(&lower, &range->lower) || !ctf2_integer(&upper, &range->upper))
+    if (!ctf2_integer(&lower, &range->lower) || !ctf2_integer(&upper, &range->upper)) {
         return false;
+    }
     return ctf2_compare(range->lower, range->upper) <= 0 ||
            ctf2_fail(at, LULL_ERROR_FORMAT, "the lower bound is above the upper one");
 }
@@ -30,17 +34,21 @@ bool ctf2_parse_ranges(const struct ctf2_at *at, uint32_t option, GArray *ranges
 {
     size_t length;
 
-    if (!ctf2_is_array(at, &length))
+    if (!ctf2_is_array(at, &length)) {
         return false;
-    if (length == 0)
+    }
+    if (length == 0) {
         return ctf2_fail(at, LULL_ERROR_FORMAT, "there is no range");
-    if (length > CTF2_MAX_CLASSES || ranges->len > CTF2_MAX_CLASSES)
+    }
+    if (length > CTF2_MAX_CLASSES || ranges->len > CTF2_MAX_CLASSES) {
         return ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "more than %u ranges", CTF2_MAX_CLASSES);
+    }
     for (size_t i = 0; i < length; i++) {
         struct ctf2_at element = ctf2_element(at, i);
         struct ctf2_range range = {.option = option};
-        if (!parse_range(&element, &range))
+        if (!parse_range(&element, &range)) {
             return false;
+        }
         g_array_append_val(ranges, range);
     }
     return true;
@@ -63,15 +71,18 @@ static bool parse_label(struct ctf2_tree *tree, const struct ctf2_at *at, bool i
     const struct tsdl_atom *name = tsdl_atoms_add(&tree->atoms, at->key, strlen(at->key));
 
     g_array_set_size(ranges, 0);
-    if (labels->len > CTF2_MAX_CLASSES)
+    if (labels->len > CTF2_MAX_CLASSES) {
         return ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "more than %u ranges", CTF2_MAX_CLASSES);
-    if (!ctf2_parse_ranges(at, 0, ranges))
+    }
+    if (!ctf2_parse_ranges(at, 0, ranges)) {
         return false;
+    }
     for (guint i = 0; i < ranges->len; i++) {
         const struct ctf2_range *range = &g_array_index(ranges, struct ctf2_range, i);
         struct lull_enum_range label = {.label = name->text};
-        if (ctf2_clip(range, is_signed, &label.lower, &label.upper))
+        if (ctf2_clip(range, is_signed, &label.lower, &label.upper)) {
             g_array_append_val(labels, label);
+        }
     }
     return true;
 }
@@ -88,8 +99,9 @@ bool ctf2_parse_labels(struct ctf2_tree *tree, const struct ctf2_at *at, bool is
         {
             struct ctf2_at place = {.source = at->source, .parent = at, .key = key, .value = value};
             ok = parse_label(tree, &place, is_signed, ranges, labels);
-            if (!ok)
+            if (!ok) {
                 break;
+            }
         }
     }
     if (ok && labels->len > 0) {

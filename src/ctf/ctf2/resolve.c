@@ -14,8 +14,9 @@ static int by_stream_id(const void *a, const void *b)
 static int by_event_id(const void *a, const void *b)
 {
     const struct ctf2_event *x = a, *y = b;
-    if (x->stream_id != y->stream_id)
+    if (x->stream_id != y->stream_id) {
         return x->stream_id < y->stream_id ? -1 : 1;
+    }
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
@@ -39,8 +40,9 @@ static bool build_event(struct ctf2_builder *builder, const struct ctf2_event *e
         .emf_uri = event->emf_uri,
     };
     if (!ctf2_build_scope(builder, LULL_SCOPE_EVENT_CONTEXT, event->context) ||
-        !ctf2_build_scope(builder, LULL_SCOPE_EVENT_PAYLOAD, event->payload))
+        !ctf2_build_scope(builder, LULL_SCOPE_EVENT_PAYLOAD, event->payload)) {
         return false;
+    }
     out->context = builder->roots[LULL_SCOPE_EVENT_CONTEXT].fc;
     out->payload = builder->roots[LULL_SCOPE_EVENT_PAYLOAD].fc;
     return true;
@@ -57,10 +59,12 @@ static bool build_stream(struct ctf2_builder *builder, const struct ctf2_stream 
     look_at(tree, stream->origin);
     if (!ctf2_build_scope(builder, LULL_SCOPE_PACKET_CONTEXT, stream->packet_context) ||
         !ctf2_build_scope(builder, LULL_SCOPE_EVENT_HEADER, stream->event_header) ||
-        !ctf2_build_scope(builder, LULL_SCOPE_STREAM_EVENT_CONTEXT, stream->event_context))
+        !ctf2_build_scope(builder, LULL_SCOPE_STREAM_EVENT_CONTEXT, stream->event_context)) {
         return false;
-    while (*next < tree->events->len && events[*next].stream_id == stream->id)
+    }
+    while (*next < tree->events->len && events[*next].stream_id == stream->id) {
         ++*next;
+    }
     struct lull_event_decl *list = lull_arena_alloc_n(tree->arena, *next - begin, sizeof *list);
     *out = (struct lull_stream_decl){
         .id = stream->id,
@@ -72,9 +76,11 @@ static bool build_stream(struct ctf2_builder *builder, const struct ctf2_stream 
         .events = list,
         .n_events = *next - begin,
     };
-    for (guint i = begin; i < *next; i++)
-        if (!build_event(builder, &events[i], &list[i - begin]))
+    for (guint i = begin; i < *next; i++) {
+        if (!build_event(builder, &events[i], &list[i - begin])) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -86,16 +92,19 @@ static bool build_streams(struct ctf2_builder *builder, struct lull_schema *sche
         lull_arena_alloc_n(tree->arena, tree->streams->len, sizeof *list);
     guint next = 0;
 
-    if (tree->streams->len > 1)
+    if (tree->streams->len > 1) {
         qsort(streams, tree->streams->len, sizeof *streams, by_stream_id);
-    if (tree->events->len > 1)
+    }
+    if (tree->events->len > 1) {
         qsort(tree->events->data, tree->events->len, sizeof(struct ctf2_event), by_event_id);
+    }
     schema->streams = list;
     schema->n_streams = tree->streams->len;
     for (uint32_t i = 0; i < schema->n_streams; i++) {
         builder->clock = streams[i].clock < 0 ? NULL : &schema->clocks[streams[i].clock];
-        if (!build_stream(builder, &streams[i], &next, &list[i]))
+        if (!build_stream(builder, &streams[i], &next, &list[i])) {
             return false;
+        }
     }
     return true;
 }

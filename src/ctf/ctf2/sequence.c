@@ -38,10 +38,12 @@ static bool has_huge(const char *text, size_t size)
             in_text = !in_text;
         } else if (!in_text && g_ascii_isdigit(*c)) {
             const char *first = c;
-            while (c < end && g_ascii_isdigit(*c))
+            while (c < end && g_ascii_isdigit(*c)) {
                 c++;
-            if (is_huge(first, c, first > text && first[-1] == '-'))
+            }
+            if (is_huge(first, c, first > text && first[-1] == '-')) {
                 return true;
+            }
         }
     }
     return false;
@@ -58,13 +60,13 @@ static bool parse_text(struct ctf2_tree *tree, struct json_tokener *tokener, con
     enum json_tokener_error status = json_tokener_get_error(tokener);
     size_t end = json_tokener_get_parse_end(tokener);
     bool ok;
-    if (status == json_tokener_continue)
+    if (status == json_tokener_continue) {
         ok = fail_at(source, source->offset + size, "it ends in the middle");
-    else if (status != json_tokener_success)
+    } else if (status != json_tokener_success) {
         ok = fail_at(source, source->offset + end, json_tokener_error_desc(status));
-    else if (end < size)
+    } else if (end < size) {
         ok = fail_at(source, source->offset + end, "there is more behind its end");
-    else {
+    } else {
         source->has_huge = has_huge(text, size);
         ctf2_modernise(value);
         ok = ctf2_parse_fragment(tree, &(struct ctf2_at){.source = source, .value = value});
@@ -90,10 +92,12 @@ static bool parse_sequence(struct ctf2_tree *tree, const char *text, size_t size
         const char *next = memchr(text + begin, RECORD_SEPARATOR, size - begin);
         size_t end = next ? (size_t)(next - text) : size;
         size_t first = begin, last = end;
-        while (first < last && strchr(" \t\r\n", text[first]) && text[first])
+        while (first < last && strchr(" \t\r\n", text[first]) && text[first]) {
             first++;
-        while (last > first && strchr(" \t\r\n", text[last - 1]) && text[last - 1])
+        }
+        while (last > first && strchr(" \t\r\n", text[last - 1]) && text[last - 1]) {
             last--;
+        }
         if (begin < end) { /* several separators in a row separate nothing */
             source->fragment++;
             source->offset = first;
@@ -103,8 +107,9 @@ static bool parse_sequence(struct ctf2_tree *tree, const char *text, size_t size
         begin = end;
     }
     json_tokener_free(tokener);
-    if (ok && source->fragment == 0)
+    if (ok && source->fragment == 0) {
         ok = fail_at(source, size, "there is nothing");
+    }
     return ok;
 }
 
@@ -132,7 +137,8 @@ struct lull_schema *ctf2_parse(const char *name, const char *text, size_t size, 
     g_array_free(tree.streams, TRUE);
     g_array_free(tree.events, TRUE);
     lull_arena_free(tree.scratch);
-    if (!schema)
+    if (!schema) {
         lull_arena_free(tree.arena);
+    }
     return schema;
 }

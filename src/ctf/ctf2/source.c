@@ -7,23 +7,27 @@
 
 static void append_path(GString *path, const struct ctf2_at *at)
 {
-    if (!at->parent)
+    if (!at->parent) {
         return;
+    }
     append_path(path, at->parent);
-    if (path->len > PATH_LENGTH)
+    if (path->len > PATH_LENGTH) {
         return;
-    if (!at->key)
+    }
+    if (!at->key) {
         g_string_append_printf(path, "[%zu]", at->index);
-    else
+    } else {
         g_string_append_printf(path, "%s%.60s", path->len ? "." : "", at->key);
+    }
 }
 
 bool ctf2_fail(const struct ctf2_at *at, enum lull_error code, const char *format, ...)
 {
     struct ctf2_source *source = at->source;
 
-    if (source->failed)
+    if (source->failed) {
         return false;
+    }
     source->failed = true;
     GString *path = g_string_new(NULL);
     append_path(path, at);
@@ -73,16 +77,18 @@ bool ctf2_is_object(const struct ctf2_at *at)
 
 bool ctf2_is_array(const struct ctf2_at *at, size_t *length)
 {
-    if (!expect(at, json_type_array, "an array"))
+    if (!expect(at, json_type_array, "an array")) {
         return false;
+    }
     *length = json_object_array_length(at->value);
     return true;
 }
 
 bool ctf2_text(const struct ctf2_at *at, const char **text, size_t *length)
 {
-    if (!expect(at, json_type_string, "a text"))
+    if (!expect(at, json_type_string, "a text")) {
         return false;
+    }
     *text = json_object_get_string(at->value);
     *length = (size_t)json_object_get_string_len(at->value);
     return strlen(*text) == *length ||
@@ -91,8 +97,9 @@ bool ctf2_text(const struct ctf2_at *at, const char **text, size_t *length)
 
 bool ctf2_integer(const struct ctf2_at *at, struct ctf2_integer *integer)
 {
-    if (!expect(at, json_type_int, "an integer"))
+    if (!expect(at, json_type_int, "an integer")) {
         return false;
+    }
     int64_t number = json_object_get_int64(at->value);
     integer->is_negative = number < 0;
     integer->bits = number < 0 ? (uint64_t)number : json_object_get_uint64(at->value);
@@ -104,8 +111,9 @@ bool ctf2_unsigned(const struct ctf2_at *at, uint64_t *number)
 {
     struct ctf2_integer integer;
 
-    if (!ctf2_integer(at, &integer))
+    if (!ctf2_integer(at, &integer)) {
         return false;
+    }
     *number = integer.bits;
     return !integer.is_negative || ctf2_fail(at, LULL_ERROR_FORMAT, "it is negative");
 }
@@ -114,8 +122,9 @@ bool ctf2_signed(const struct ctf2_at *at, int64_t *number)
 {
     struct ctf2_integer integer;
 
-    if (!ctf2_integer(at, &integer))
+    if (!ctf2_integer(at, &integer)) {
         return false;
+    }
     *number = (int64_t)integer.bits;
     return integer.is_negative || integer.bits <= INT64_MAX ||
            ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "%" G_GUINT64_FORMAT " is more than %" PRId64,
@@ -144,16 +153,19 @@ struct ctf2_at ctf2_element(const struct ctf2_at *at, size_t index)
 
 bool ctf2_check_plain_object(const struct ctf2_at *at, const char *const *keys)
 {
-    if (!ctf2_is_object(at))
+    if (!ctf2_is_object(at)) {
         return false;
+    }
     json_object_object_foreach(at->value, key, value)
     {
         (void)value;
         size_t i = 0;
-        while (keys[i] && strcmp(keys[i], key) != 0)
+        while (keys[i] && strcmp(keys[i], key) != 0) {
             i++;
-        if (!keys[i])
+        }
+        if (!keys[i]) {
             return ctf2_fail(at, LULL_ERROR_FORMAT, "there is no property '%.60s' here", key);
+        }
     }
     return true;
 }
@@ -162,23 +174,27 @@ bool ctf2_check_extensions(const struct ctf2_at *at)
 {
     struct ctf2_at all;
 
-    if (!ctf2_property(at, "extensions", &all))
+    if (!ctf2_property(at, "extensions", &all)) {
         return true;
-    if (!ctf2_is_object(&all))
+    }
+    if (!ctf2_is_object(&all)) {
         return false;
+    }
     json_object_object_foreach(all.value, name_space, extensions)
     {
         struct ctf2_at place = {
             .source = at->source, .parent = &all, .key = name_space, .value = extensions};
-        if (!ctf2_is_object(&place))
+        if (!ctf2_is_object(&place)) {
             return false;
+        }
         json_object_object_foreach(extensions, name, value)
         {
             (void)value;
-            if (!at->parent && at->source->fragment == 1)
+            if (!at->parent && at->source->fragment == 1) {
                 return ctf2_fail(&place, LULL_ERROR_UNSUPPORTED,
                                  "the metadata needs the extension '%.60s': none is understood",
                                  name);
+            }
             return ctf2_fail(&place, LULL_ERROR_FORMAT,
                              "extension '%.60s' is not declared in the preamble", name);
         }
@@ -191,18 +207,22 @@ bool ctf2_check_object(const struct ctf2_at *at, const char *const *keys)
     struct ctf2_at attributes;
 
     if (!ctf2_is_object(at) || !ctf2_check_extensions(at) ||
-        (ctf2_property(at, "attributes", &attributes) && !ctf2_is_object(&attributes)))
+        (ctf2_property(at, "attributes", &attributes) && !ctf2_is_object(&attributes))) {
         return false;
+    }
     json_object_object_foreach(at->value, key, value)
     {
         (void)value;
-        if (strcmp(key, "attributes") == 0 || strcmp(key, "extensions") == 0)
+        if (strcmp(key, "attributes") == 0 || strcmp(key, "extensions") == 0) {
             continue;
+        }
         size_t i = 0;
-        while (keys[i] && strcmp(keys[i], key) != 0)
+        while (keys[i] && strcmp(keys[i], key) != 0) {
             i++;
-        if (!keys[i])
+        }
+        if (!keys[i]) {
             return ctf2_fail(at, LULL_ERROR_FORMAT, "there is no property '%.60s' here", key);
+        }
     }
     return true;
 }
@@ -218,17 +238,21 @@ bool ctf2_get_alignment(const struct ctf2_at *at, const char *key, uint32_t *ali
     struct ctf2_at property;
     uint64_t number;
 
-    if (!ctf2_property(at, key, &property))
+    if (!ctf2_property(at, key, &property)) {
         return true;
-    if (!ctf2_unsigned(&property, &number))
+    }
+    if (!ctf2_unsigned(&property, &number)) {
         return false;
-    if (number == 0 || (number & (number - 1)))
+    }
+    if (number == 0 || (number & (number - 1))) {
         return ctf2_fail(&property, LULL_ERROR_FORMAT,
                          "%" G_GUINT64_FORMAT " is not a power of two", number);
-    if (number > UINT32_C(1) << 31)
+    }
+    if (number > UINT32_C(1) << 31) {
         return ctf2_fail(&property, LULL_ERROR_UNSUPPORTED,
                          "alignment to %" G_GUINT64_FORMAT " bits is more than is understood",
                          number);
+    }
     *alignment = (uint32_t)number;
     return true;
 }
@@ -240,10 +264,12 @@ bool ctf2_get_choice(const struct ctf2_at *at, const char *key, const char *cons
     const char *text;
     size_t length;
 
-    if (!ctf2_property(at, key, &property))
+    if (!ctf2_property(at, key, &property)) {
         return true;
-    if (!ctf2_text(&property, &text, &length))
+    }
+    if (!ctf2_text(&property, &text, &length)) {
         return false;
+    }
     for (int i = 0; choices[i]; i++) {
         if (strcmp(choices[i], text) == 0) {
             *choice = i;

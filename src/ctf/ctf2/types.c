@@ -26,12 +26,14 @@ static bool parse_role(const struct ctf2_at *at, uint32_t *role)
     const char *text;
     size_t length;
 
-    if (!ctf2_text(at, &text, &length))
+    if (!ctf2_text(at, &text, &length)) {
         return false;
+    }
     for (size_t i = 0; i < G_N_ELEMENTS(roles); i++) {
         *role = roles[i].role;
-        if (strcmp(roles[i].name, text) == 0)
+        if (strcmp(roles[i].name, text) == 0) {
             return true;
+        }
     }
     return ctf2_fail(at, LULL_ERROR_FORMAT, "there is no role '%.60s'", text);
 }
@@ -43,16 +45,20 @@ static bool get_roles(const struct ctf2_at *at, bool is_blob, struct ctf2_type *
     size_t length;
     uint32_t role;
 
-    if (!ctf2_property(at, "roles", &list))
+    if (!ctf2_property(at, "roles", &list)) {
         return true;
-    if (!ctf2_is_array(&list, &length))
+    }
+    if (!ctf2_is_array(&list, &length)) {
         return false;
+    }
     for (size_t i = 0; i < length; i++) {
         struct ctf2_at element = ctf2_element(&list, i);
-        if (!parse_role(&element, &role))
+        if (!parse_role(&element, &role)) {
             return false;
-        if ((role == LULL_ROLE_METADATA_UUID) != is_blob)
+        }
+        if ((role == LULL_ROLE_METADATA_UUID) != is_blob) {
             return ctf2_fail(&element, LULL_ERROR_FORMAT, "a field of this class cannot have it");
+        }
         type->fc.roles |= role;
     }
     type->is_placed = type->fc.roles != 0;
@@ -65,10 +71,12 @@ static bool get_base(const struct ctf2_at *at, uint8_t *base)
     uint64_t number;
 
     *base = 10;
-    if (!ctf2_property(at, "preferred-display-base", &property))
+    if (!ctf2_property(at, "preferred-display-base", &property)) {
         return true;
-    if (!ctf2_unsigned(&property, &number))
+    }
+    if (!ctf2_unsigned(&property, &number)) {
         return false;
+    }
     *base = (uint8_t)number;
     return number == 2 || number == 8 || number == 10 || number == 16 ||
            ctf2_fail(&property, LULL_ERROR_FORMAT,
@@ -96,12 +104,14 @@ static bool parse_bits(const struct ctf2_at *at, struct ctf2_type *type, uint64_
         !ctf2_required(at, "byte-order", &order) ||
         !ctf2_get_choice(at, "byte-order", byte_orders, &byte_order) ||
         !ctf2_get_choice(at, "bit-order", bit_orders, &bit_order) ||
-        !ctf2_get_alignment(at, "alignment", &type->fc.alignment))
+        !ctf2_get_alignment(at, "alignment", &type->fc.alignment)) {
         return false;
+    }
     *is_big_endian = byte_order == 1;
     *is_bit_reversed = bit_order >= 0 && bit_order != byte_order;
-    if (*size == 0)
+    if (*size == 0) {
         return ctf2_fail(&length, LULL_ERROR_FORMAT, "it is 0 bits");
+    }
     return true;
 }
 
@@ -138,20 +148,26 @@ static bool parse_integer(struct ctf2_tree *tree, const struct ctf2_at *at, stru
         !get_base(at, &fc->integer.base) ||
         !get_labels(tree, at, variety == BIT_MAP ? "flags" : "mappings", fc->integer.is_signed,
                     &fc->integer.enumeration) ||
-        !get_roles(at, false, type))
+        !get_roles(at, false, type)) {
         return false;
-    if (variety == BIT_MAP && !ctf2_required(at, "flags", &property))
+    }
+    if (variety == BIT_MAP && !ctf2_required(at, "flags", &property)) {
         return false;
-    if (variety == BIT_MAP && json_object_object_length(property.value) == 0)
+    }
+    if (variety == BIT_MAP && json_object_object_length(property.value) == 0) {
         return ctf2_fail(&property, LULL_ERROR_FORMAT, "a bit map without a flag");
-    if (variety == SIGNED && ctf2_property(at, "roles", &property))
+    }
+    if (variety == SIGNED && ctf2_property(at, "roles", &property)) {
         return ctf2_fail(&property, LULL_ERROR_FORMAT, "a signed integer has no roles");
-    if (size > 64)
+    }
+    if (size > 64) {
         return ctf2_fail(at, LULL_ERROR_UNSUPPORTED,
                          "%" G_GUINT64_FORMAT " bits: at most 64 are understood", size);
-    if ((fc->roles & LULL_ROLE_MAGIC) && size != 32)
+    }
+    if ((fc->roles & LULL_ROLE_MAGIC) && size != 32) {
         return ctf2_fail(at, LULL_ERROR_FORMAT,
                          "a packet's magic number has 32 bits, not %" G_GUINT64_FORMAT, size);
+    }
     fc->integer.size = (uint32_t)size;
     return true;
 }
@@ -190,15 +206,18 @@ static bool parse_float(struct ctf2_tree *tree, const struct ctf2_at *at, struct
     type->fc.kind = LULL_FC_FLOAT;
     if (!ctf2_check_object(at, bits_keys(BIT_ARRAY)) ||
         !parse_bits(at, type, &size, &type->fc.floating.is_big_endian,
-                    &type->fc.floating.is_bit_reversed))
+                    &type->fc.floating.is_bit_reversed)) {
         return false;
+    }
     type->fc.floating.size = (uint32_t)size;
-    if (size == 16 || size == 32 || size == 64)
+    if (size == 16 || size == 32 || size == 64) {
         return true;
-    if (size >= 128 && size % 32 == 0)
+    }
+    if (size >= 128 && size % 32 == 0) {
         return ctf2_fail(
             at, LULL_ERROR_UNSUPPORTED,
             "floating point number of %" G_GUINT64_FORMAT " bits: at most 64 are understood", size);
+    }
     return ctf2_fail(at, LULL_ERROR_FORMAT,
                      "there is no floating point number of %" G_GUINT64_FORMAT " bits", size);
 }
@@ -215,13 +234,16 @@ static bool parse_varint(struct ctf2_tree *tree, const struct ctf2_at *at, struc
     type->fc.integer.is_signed = is_signed;
     if (!ctf2_check_object(at, keys) || !get_base(at, &type->fc.integer.base) ||
         !get_labels(tree, at, "mappings", is_signed, &type->fc.integer.enumeration) ||
-        !get_roles(at, false, type))
+        !get_roles(at, false, type)) {
         return false;
-    if (is_signed && ctf2_property(at, "roles", &property))
+    }
+    if (is_signed && ctf2_property(at, "roles", &property)) {
         return ctf2_fail(&property, LULL_ERROR_FORMAT, "a signed integer has no roles");
-    if (type->fc.roles & LULL_ROLE_MAGIC)
+    }
+    if (type->fc.roles & LULL_ROLE_MAGIC) {
         return ctf2_fail(at, LULL_ERROR_FORMAT,
                          "a packet's magic number has a fixed length of 32 bits");
+    }
     return true;
 }
 
@@ -246,8 +268,9 @@ static bool get_encoding(const struct ctf2_at *at, enum lull_encoding *encoding)
                                                    LULL_ENCODING_UTF32LE};
     int choice = 0;
 
-    if (!ctf2_get_choice(at, "encoding", names, &choice))
+    if (!ctf2_get_choice(at, "encoding", names, &choice)) {
         return false;
+    }
     *encoding = encodings[choice];
     return true;
 }
@@ -268,22 +291,27 @@ static bool parse_path(struct ctf2_tree *tree, const struct ctf2_at *at,
 {
     size_t length;
 
-    if (!ctf2_is_array(at, &length))
+    if (!ctf2_is_array(at, &length)) {
         return false;
-    if (length == 0)
+    }
+    if (length == 0) {
         return ctf2_fail(at, LULL_ERROR_FORMAT, "the path is empty");
-    if (length > CTF2_MAX_LOCATION)
+    }
+    if (length > CTF2_MAX_LOCATION) {
         return ctf2_fail(at, LULL_ERROR_UNSUPPORTED,
                          "a path of %zu names: at most %d are understood", length,
                          CTF2_MAX_LOCATION);
+    }
     location->names = lull_arena_alloc_n(tree->scratch, length, sizeof *location->names);
     location->n_names = (uint32_t)length;
     for (size_t i = 0; i < length; i++) {
         struct ctf2_at element = ctf2_element(at, i);
-        if (!element.value && i + 1 == length)
+        if (!element.value && i + 1 == length) {
             return ctf2_fail(&element, LULL_ERROR_FORMAT, "a path does not end with null");
-        if (element.value && !ctf2_name(tree, &element, &location->names[i]))
+        }
+        if (element.value && !ctf2_name(tree, &element, &location->names[i])) {
             return false;
+        }
     }
     return true;
 }
@@ -304,8 +332,9 @@ bool ctf2_get_location(struct ctf2_tree *tree, const struct ctf2_at *at, const c
     struct ctf2_location *location = lull_arena_alloc(tree->scratch, sizeof *location);
     struct ctf2_at place, path;
 
-    if (!ctf2_required(at, key, &place))
+    if (!ctf2_required(at, key, &place)) {
         return false;
+    }
     location->scope = -1;
     type->location = location;
     type->is_placed = true;
@@ -332,8 +361,9 @@ static bool parse_bytes(struct ctf2_tree *tree, const struct ctf2_at *at, struct
 
     type->fc.kind = is_static ? LULL_FC_ARRAY : LULL_FC_SEQUENCE;
     type->fc.alignment = 8;
-    if (!is_static)
+    if (!is_static) {
         return ctf2_get_location(tree, at, "length-field-location", type);
+    }
     return ctf2_required(at, "length", &length) && ctf2_unsigned(&length, &type->fc.array.length);
 }
 
@@ -345,8 +375,9 @@ static bool parse_text(struct ctf2_tree *tree, const struct ctf2_at *at, struct 
     enum lull_encoding encoding;
 
     if (!ctf2_check_object(at, keys) || !parse_bytes(tree, at, type, is_static) ||
-        !get_encoding(at, &encoding))
+        !get_encoding(at, &encoding)) {
         return false;
+    }
     if (is_static) {
         type->fc.array.element = new_byte(tree, encoding);
         type->fc.array.form = LULL_ARRAY_STRING;
@@ -377,13 +408,15 @@ static bool parse_static_blob(struct ctf2_tree *tree, const struct ctf2_at *at,
     type->fc.array.media_type = "application/octet-stream";
     if (!ctf2_check_object(at, keys) || !parse_bytes(tree, at, type, true) ||
         !ctf2_get_copy(tree, at, "media-type", &type->fc.array.media_type) ||
-        !get_roles(at, true, type))
+        !get_roles(at, true, type)) {
         return false;
+    }
     type->fc.array.element = new_byte(tree, LULL_ENCODING_NONE);
     type->fc.array.form = LULL_ARRAY_BLOB;
-    if ((type->fc.roles & LULL_ROLE_METADATA_UUID) && type->fc.array.length != 16)
+    if ((type->fc.roles & LULL_ROLE_METADATA_UUID) && type->fc.array.length != 16) {
         return ctf2_fail(at, LULL_ERROR_FORMAT, "a UUID has 16 bytes, not %" G_GUINT64_FORMAT,
                          type->fc.array.length);
+    }
     return true;
 }
 
@@ -394,8 +427,9 @@ static bool parse_dynamic_blob(struct ctf2_tree *tree, const struct ctf2_at *at,
 
     type->fc.sequence.media_type = "application/octet-stream";
     if (!ctf2_check_object(at, keys) || !parse_bytes(tree, at, type, false) ||
-        !ctf2_get_copy(tree, at, "media-type", &type->fc.sequence.media_type))
+        !ctf2_get_copy(tree, at, "media-type", &type->fc.sequence.media_type)) {
         return false;
+    }
     type->fc.sequence.element = new_byte(tree, LULL_ENCODING_NONE);
     type->fc.sequence.form = LULL_ARRAY_BLOB;
     return true;

@@ -18,17 +18,20 @@ static const struct lull_fc *resolve(const struct lull_fc *fc, const char *names
             continue;
         }
         bool is_struct = fc->kind == LULL_FC_STRUCT;
-        if ((!is_struct && fc->kind != LULL_FC_VARIANT) || *depth >= LULL_FC_DEPTH)
+        if ((!is_struct && fc->kind != LULL_FC_VARIANT) || *depth >= LULL_FC_DEPTH) {
             return NULL;
+        }
         const struct lull_member *members = is_struct ? fc->structure.members : fc->variant.options;
         uint32_t n = is_struct ? fc->structure.n_members : fc->variant.n_options;
         size_t length = strcspn(names, ".");
         uint32_t i = 0;
         while (i < n &&
-               (strncmp(members[i].name, names, length) != 0 || members[i].name[length] != '\0'))
+               (strncmp(members[i].name, names, length) != 0 || members[i].name[length] != '\0')) {
             i++;
-        if (i == n)
+        }
+        if (i == n) {
             return NULL;
+        }
         *through_variant |= !is_struct;
         path[(*depth)++] = i;
         fc = members[i].fc;
@@ -43,19 +46,24 @@ static const struct lull_fc *resolve(const struct lull_fc *fc, const char *names
 
 static bool kind_fits(const struct lull_fc *fc, enum lull_bind_kind kind)
 {
-    if (kind == LULL_BIND_INT)
+    if (kind == LULL_BIND_INT) {
         return fc->kind == LULL_FC_INT || fc->kind == LULL_FC_VARINT;
-    if (kind == LULL_BIND_REAL)
+    }
+    if (kind == LULL_BIND_REAL) {
         return fc->kind == LULL_FC_FLOAT;
-    if (fc->kind == LULL_FC_STRING)
+    }
+    if (fc->kind == LULL_FC_STRING) {
         return kind == LULL_BIND_TEXT;
-    if (fc->kind != LULL_FC_ARRAY && fc->kind != LULL_FC_SEQUENCE)
+    }
+    if (fc->kind != LULL_FC_ARRAY && fc->kind != LULL_FC_SEQUENCE) {
         return false;
+    }
     const struct lull_fc *element =
         fc->kind == LULL_FC_ARRAY ? fc->array.element : fc->sequence.element;
     if (element->kind != LULL_FC_INT || element->alignment < 8 ||
-        element->alignment > element->integer.size)
+        element->alignment > element->integer.size) {
         return false;
+    }
     uint32_t size = element->integer.size;
     return size == 8 || (kind == LULL_BIND_RAW && (size == 16 || size == 32 || size == 64));
 }
@@ -87,8 +95,9 @@ static void begin_search(struct search *search, const struct lull_stream_plan *s
         1,
         path,
     };
-    if (g_str_has_prefix(path, "payload."))
+    if (g_str_has_prefix(path, "payload.")) {
         search->names += strlen("payload.");
+    }
 }
 
 /* Adds the want of one binding, whose fields begin at `area` in memory. Sets its bit in *have if
@@ -109,8 +118,9 @@ static bool bind(const struct lull_stream_plan *stream, uint32_t index,
             bool through_variant;
             const struct lull_fc *fc =
                 resolve(search.roots[i], search.names, path, &depth, &through_variant);
-            if (fc == NULL || !kind_fits(fc, binding->kind))
+            if (fc == NULL || !kind_fits(fc, binding->kind)) {
                 continue;
+            }
             struct lull_want want = {.scope = search.scopes[i],
                                      .depth = depth,
                                      .path = path,
@@ -135,8 +145,9 @@ const struct lull_fc *lull_ctf_plan_find_field(const struct lull_stream_plan *st
         uint32_t indices[LULL_FC_DEPTH], depth;
         const struct lull_fc *fc =
             resolve(search.roots[i], search.names, indices, &depth, is_optional);
-        if (fc != NULL)
+        if (fc != NULL) {
             return fc;
+        }
     }
     return NULL;
 }
@@ -158,21 +169,26 @@ void lull_ctf_plan_subscribe(struct lull_ctf_plan *plan, struct lull_stream_plan
     event->clear_size = 0;
     event->ops = event->skip;
     event->has_fields = n_bindings > 0;
-    if (n_bindings == 0 && n_extra == 0)
+    if (n_bindings == 0 && n_extra == 0) {
         return;
+    }
     bool any = false;
     struct lull_places *wants = lull_places_new();
-    for (uint32_t i = 0; i < n_bindings && i < 64; i++)
+    for (uint32_t i = 0; i < n_bindings && i < 64; i++) {
         any |= bind(stream, index, &bindings[i], plan->fields_offset, UINT64_C(1) << i, wants,
                     &event->have);
-    if (n_bindings > 0 && event->have != lull_low_mask(MIN(n_bindings, 64)))
+    }
+    if (n_bindings > 0 && event->have != lull_low_mask(MIN(n_bindings, 64))) {
         event->clear_size = fields_size;
+    }
     uint64_t extra_have = 0;
-    for (uint32_t i = 0; i < n_extra && i < 64; i++)
+    for (uint32_t i = 0; i < n_extra && i < 64; i++) {
         any |= bind(stream, index, &extra->bindings[i], plan->fields_offset + extra->offset,
                     UINT64_C(1) << i, wants, &extra_have);
-    if (n_extra > 0 && extra_have != lull_low_mask(MIN(n_extra, 64)))
+    }
+    if (n_extra > 0 && extra_have != lull_low_mask(MIN(n_extra, 64))) {
         event->clear_size = extra->offset + extra->size;
+    }
     if (any) {
         /* The same class was built once without wants, so it can be built. */
         uint64_t budget = LULL_NODE_BUDGET;
@@ -197,8 +213,9 @@ void lull_ctf_plan_unsubscribe_all(struct lull_ctf_plan *plan)
 
 void lull_ctf_plan_load_all(struct lull_ctf_plan *plan)
 {
-    if (plan->has_all)
+    if (plan->has_all) {
         return;
+    }
     plan->has_all = true;
     uint32_t max_slot = plan->fields_offset;
     for (uint32_t i = 0; i < plan->schema->n_streams; i++) {

@@ -11,18 +11,21 @@
 
 static bool fail(struct lull_builder *b, const char *why)
 {
-    if (b->error == NULL)
+    if (b->error == NULL) {
         b->error = g_error_new(LULL_ERROR, LULL_ERROR_UNSUPPORTED, "%s", why);
+    }
     return false;
 }
 
 /* Accounts for one node of the schema. */
 static bool spend(struct lull_builder *b)
 {
-    if (b->error != NULL)
+    if (b->error != NULL) {
         return false;
-    if (*b->budget == 0)
+    }
+    if (*b->budget == 0) {
         return fail(b, "the metadata's field classes unfold to too many fields");
+    }
     --*b->budget;
     return true;
 }
@@ -52,8 +55,9 @@ struct lull_op *lull_builder_run(struct lull_builder *b)
 
 static void close_run(struct lull_builder *b)
 {
-    if (b->pending_align > 1)
+    if (b->pending_align > 1) {
         lull_builder_run(b);
+    }
     b->run = -1;
 }
 
@@ -72,8 +76,9 @@ static void add_alignment(struct lull_builder *b, uint32_t align)
     }
     if (b->known >= align) {
         uint32_t padding = -b->rem & (align - 1);
-        if (padding != 0)
+        if (padding != 0) {
             add_bits(b, padding);
+        }
         return;
     }
     b->run = -1;
@@ -100,8 +105,9 @@ static void know_only(struct lull_builder *b, uint64_t step)
 static void know_either(struct lull_builder *b, uint32_t known, uint32_t rem)
 {
     b->known = MIN(b->known, known);
-    while (b->known > 1 && ((b->rem ^ rem) & (b->known - 1)) != 0)
+    while (b->known > 1 && ((b->rem ^ rem) & (b->known - 1)) != 0) {
         b->known /= 2;
+    }
     b->rem &= b->known - 1;
 }
 
@@ -109,10 +115,12 @@ static void know_either(struct lull_builder *b, uint32_t known, uint32_t rem)
 static bool fixed_bits(struct lull_builder *b, const struct lull_fc *fc, unsigned depth,
                        uint64_t *bits)
 {
-    if (!spend(b))
+    if (!spend(b)) {
         return false;
-    if (depth > LULL_FC_DEPTH)
+    }
+    if (depth > LULL_FC_DEPTH) {
         return fail(b, "field classes are nested too deep");
+    }
     uint64_t size = 0, part;
     switch (fc->kind) {
     case LULL_FC_INT:
@@ -124,20 +132,23 @@ static bool fixed_bits(struct lull_builder *b, const struct lull_fc *fc, unsigne
     case LULL_FC_STRUCT:
         for (uint32_t i = 0; i < fc->structure.n_members; i++) {
             const struct lull_fc *member = fc->structure.members[i].fc;
-            if (member->alignment > fc->alignment || !fixed_bits(b, member, depth + 1, &part))
+            if (member->alignment > fc->alignment || !fixed_bits(b, member, depth + 1, &part)) {
                 return false;
+            }
             size = MIN(lull_align_up(size, member->alignment) + part, LULL_BITS_HUGE);
         }
         *bits = size;
         return true;
     case LULL_FC_ARRAY: {
         const struct lull_fc *element = fc->array.element;
-        if (element->alignment > fc->alignment || !fixed_bits(b, element, depth + 1, &part))
+        if (element->alignment > fc->alignment || !fixed_bits(b, element, depth + 1, &part)) {
             return false;
+        }
         uint64_t stride = lull_align_up(part, element->alignment);
         if (fc->array.length > 0 && (__builtin_mul_overflow(fc->array.length - 1, stride, &size) ||
-                                     __builtin_add_overflow(size, part, &size)))
+                                     __builtin_add_overflow(size, part, &size))) {
             size = LULL_BITS_HUGE;
+        }
         *bits = MIN(size, LULL_BITS_HUGE);
         return true;
     }
@@ -158,8 +169,9 @@ static void each_want(struct lull_builder *b, const struct lull_fc *fc,
 {
     for (size_t i = 0; i < G_N_ELEMENTS(b->places); i++) {
         const struct lull_want *want = lull_places_find(b->places[i], b->scope, b->depth, b->path);
-        for (; want != NULL; want = want->next)
+        for (; want != NULL; want = want->next) {
             each(b, fc, want);
+        }
     }
 }
 
@@ -171,8 +183,9 @@ static uint32_t use_slot(struct lull_builder *b, const struct lull_fc_ref *ref)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(b->places); i++) {
         uint32_t slot = lull_places_slot(b->places[i], ref->scope, ref->depth, ref->path);
-        if (slot == 0)
+        if (slot == 0) {
             continue;
+        }
         if (lull_places_is_absent(b->places[i], slot)) {
             close_run(b);
             lull_builder_emit(b, LULL_OP_CHECK)->slot = slot + 8;
@@ -198,8 +211,9 @@ static bool build_loop(struct lull_builder *b, const struct lull_fc *element, ui
     b->known = 1;
     b->rem = 0;
     b->have = -1;
-    if (!build(b, element))
+    if (!build(b, element)) {
         return false;
+    }
     close_run(b);
     struct lull_op *next = lull_builder_emit(b, LULL_OP_NEXT);
     next->counter = counter;
@@ -220,8 +234,9 @@ static bool build_array(struct lull_builder *b, const struct lull_fc *fc)
         lull_build_sum_bytes(b, fc);
     } else if (b->sums && lull_fc_is_number(element)) {
         uint64_t stride;
-        if (fc->array.length > 0 && fixed_bits(b, element, b->nesting, &stride))
+        if (fc->array.length > 0 && fixed_bits(b, element, b->nesting, &stride)) {
             lull_build_sum(b, element, fc->array.length, lull_align_up(stride, element->alignment));
+        }
     } else if (b->sums) {
         return build_loop(b, element, 0, fc->array.length);
     }
@@ -238,11 +253,13 @@ static bool build_sequence(struct lull_builder *b, const struct lull_fc *fc)
     const struct lull_fc *element = fc->sequence.element;
     uint32_t slot = use_slot(b, &fc->sequence.length);
     uint64_t bits;
-    if (slot == 0)
+    if (slot == 0) {
         return false;
+    }
     add_alignment(b, MAX(fc->alignment, alignment_of(element)));
-    if ((b->sums && !lull_fc_is_number(element)) || !fixed_bits(b, element, b->nesting, &bits))
+    if ((b->sums && !lull_fc_is_number(element)) || !fixed_bits(b, element, b->nesting, &bits)) {
         return b->error == NULL && build_loop(b, element, slot, 0);
+    }
     uint32_t align = b->run < 0 ? b->pending_align : 1;
     b->pending_align = 1;
     b->run = -1;
@@ -296,16 +313,18 @@ static struct lull_switch *new_switch(struct lull_builder *b, const struct lull_
     choice->targets = *targets;
     /* The searches below cost as much as there are ranges. */
     *b->budget -= MIN(*b->budget, fc->variant.n_ranges);
-    for (uint64_t tag = 0; tag < G_N_ELEMENTS(choice->small); tag++)
+    for (uint64_t tag = 0; tag < G_N_ELEMENTS(choice->small); tag++) {
         choice->small[tag] = lull_fc_variant_option(fc, tag);
+    }
     return choice;
 }
 
 static bool build_variant(struct lull_builder *b, const struct lull_fc *fc)
 {
     uint32_t slot = use_slot(b, &fc->variant.tag);
-    if (slot == 0)
+    if (slot == 0) {
         return false;
+    }
     close_run(b);
     uint32_t *targets;
     struct lull_op *op = lull_builder_emit(b, LULL_OP_SWITCH);
@@ -322,19 +341,22 @@ static bool build_variant(struct lull_builder *b, const struct lull_fc *fc)
         b->path[b->depth++] = i;
         bool built = build(b, fc->variant.options[i].fc);
         b->depth--;
-        if (!built)
+        if (!built) {
             return false;
+        }
         close_run(b);
-        if (end_known != 0)
+        if (end_known != 0) {
             know_either(b, end_known, end_rem);
+        }
         end_known = b->known;
         end_rem = b->rem;
         lull_builder_emit(b, LULL_OP_JUMP);
         uint32_t jump = b->ops->len - 1;
         g_array_append_val(jumps, jump);
     }
-    for (uint32_t i = 0; i < jumps->len; i++)
+    for (uint32_t i = 0; i < jumps->len; i++) {
         lull_builder_op(b, (int)g_array_index(jumps, uint32_t, i))->target = b->ops->len;
+    }
     b->have = -1;
     return true;
 }
@@ -356,8 +378,9 @@ static bool build_varint(struct lull_builder *b, const struct lull_fc *fc)
 static bool build_optional(struct lull_builder *b, const struct lull_fc *fc)
 {
     uint32_t slot = use_slot(b, &fc->optional.selector);
-    if (slot == 0)
+    if (slot == 0) {
         return false;
+    }
     *b->budget -= MIN(*b->budget, fc->optional.n_ranges);
     close_run(b);
     struct lull_op *op = lull_builder_emit(b, LULL_OP_OPTIONAL);
@@ -366,8 +389,9 @@ static bool build_optional(struct lull_builder *b, const struct lull_fc *fc)
     op->fc = fc;
     uint32_t known = b->known, rem = b->rem;
     b->have = -1;
-    if (!build(b, fc->optional.content))
+    if (!build(b, fc->optional.content)) {
         return false;
+    }
     close_run(b);
     know_either(b, known, rem);
     lull_builder_op(b, at)->target = b->ops->len;
@@ -382,26 +406,30 @@ static bool build_struct(struct lull_builder *b, const struct lull_fc *fc)
         b->path[b->depth++] = i;
         bool built = build(b, fc->structure.members[i].fc);
         b->depth--;
-        if (!built)
+        if (!built) {
             return false;
+        }
     }
     return true;
 }
 
 static bool build(struct lull_builder *b, const struct lull_fc *fc)
 {
-    if (!spend(b))
+    if (!spend(b)) {
         return false;
-    if (b->nesting >= LULL_FC_DEPTH)
+    }
+    if (b->nesting >= LULL_FC_DEPTH) {
         return fail(b, "field classes are nested too deep");
+    }
     bool built = true;
     b->nesting++;
     switch (fc->kind) {
     case LULL_FC_INT:
         add_alignment(b, fc->alignment);
         each_want(b, fc, lull_build_load_integer);
-        if (b->sums)
+        if (b->sums) {
             lull_build_sum(b, fc, 1, 0);
+        }
         add_bits(b, fc->integer.size);
         break;
     case LULL_FC_VARINT:
@@ -413,8 +441,9 @@ static bool build(struct lull_builder *b, const struct lull_fc *fc)
     case LULL_FC_FLOAT:
         add_alignment(b, fc->alignment);
         each_want(b, fc, lull_build_load_real);
-        if (b->sums)
+        if (b->sums) {
             lull_build_sum(b, fc, 1, 0);
+        }
         add_bits(b, fc->floating.size);
         break;
     case LULL_FC_STRING:
@@ -453,8 +482,9 @@ void lull_builder_forget(struct lull_builder *b, const struct lull_places *place
                          enum lull_scope scope)
 {
     uint32_t slot;
-    for (uint32_t i = 0; (slot = lull_places_absent(places, scope, i)) != 0; i++)
+    for (uint32_t i = 0; (slot = lull_places_absent(places, scope, i)) != 0; i++) {
         lull_builder_emit(b, LULL_OP_SET)->dst = slot + 8;
+    }
 }
 
 void lull_builder_reset_texts(struct lull_builder *b)
@@ -466,8 +496,9 @@ void lull_builder_add(struct lull_builder *b, enum lull_scope scope, const struc
 {
     b->scope = scope;
     b->depth = 0;
-    if (fc != NULL && b->error == NULL)
+    if (fc != NULL && b->error == NULL) {
         build(b, fc);
+    }
 }
 
 const struct lull_op *lull_builder_finish(struct lull_builder *b, GError **error)

@@ -43,10 +43,12 @@ static bool any_visible(struct lull_field_place *place, const struct lull_member
 
 bool lull_field_is_visible(struct lull_field_place *place, const struct lull_fc *fc, uint32_t flags)
 {
-    if (!(flags & LULL_VISIT_NO_CLOCKS) || place->depth >= LULL_FC_DEPTH)
+    if (!(flags & LULL_VISIT_NO_CLOCKS) || place->depth >= LULL_FC_DEPTH) {
         return true;
-    while (fc->kind == LULL_FC_ARRAY || fc->kind == LULL_FC_SEQUENCE)
+    }
+    while (fc->kind == LULL_FC_ARRAY || fc->kind == LULL_FC_SEQUENCE) {
         fc = fc->kind == LULL_FC_ARRAY ? fc->array.element : fc->sequence.element;
+    }
     switch (fc->kind) {
     case LULL_FC_INT:
     case LULL_FC_VARINT:
@@ -90,12 +92,15 @@ static uint32_t add(struct builder *b, enum lull_step_kind kind, const char *nam
 static int32_t slot_for(struct builder *b, uint32_t offset)
 {
     uint32_t i = 0;
-    while (i < b->n_slots && b->slots[i] != offset)
+    while (i < b->n_slots && b->slots[i] != offset) {
         i++;
-    if (i == MAX_SLOTS)
+    }
+    if (i == MAX_SLOTS) {
         return -1;
-    if (i == b->n_slots)
+    }
+    if (i == b->n_slots) {
         b->slots[b->n_slots++] = offset;
+    }
     return (int32_t)i;
 }
 
@@ -111,8 +116,9 @@ static bool find_slot(struct builder *b, const struct lull_fc_ref *ref, int32_t 
 {
     uint32_t offset = find_slot_of(&b->place, ref);
     if (ref->scope <= LULL_SCOPE_EVENT_HEADER || offset == 0 || ref->next != NULL ||
-        (lull_places_is_absent(b->place.own, offset) && !is_beside(b, ref)))
+        (lull_places_is_absent(b->place.own, offset) && !is_beside(b, ref))) {
         return false;
+    }
     *slot = slot_for(b, offset);
     return *slot >= 0;
 }
@@ -127,15 +133,17 @@ static bool is_kept_once(const struct builder *b)
     uint32_t n = 0;
     for (const struct lull_want *want =
              lull_places_find(place->own, place->scope, place->depth, place->path);
-         want != NULL; want = want->next)
+         want != NULL; want = want->next) {
         n += want->kind == LULL_WANT_SLOT;
+    }
     return n <= 1;
 }
 
 static bool add_integer(struct builder *b, const char *name, const struct lull_fc *fc)
 {
-    if (fc->integer.meaning != LULL_INT_NUMBER || fc->integer.is_bit_reversed || !is_kept_once(b))
+    if (fc->integer.meaning != LULL_INT_NUMBER || fc->integer.is_bit_reversed || !is_kept_once(b)) {
         return false;
+    }
     struct lull_step *step = step_at(b, add(b, LULL_STEP_INT, name, fc->alignment));
     step->size = (uint8_t)fc->integer.size;
     step->base = fc->integer.base;
@@ -144,15 +152,17 @@ static bool add_integer(struct builder *b, const char *name, const struct lull_f
     step->is_enum = fc->integer.enumeration != NULL;
     step->mapping = step->is_enum ? fc : NULL;
     uint32_t offset = lull_field_place_slot(&b->place);
-    if (offset != 0)
+    if (offset != 0) {
         step->slot = slot_for(b, offset);
+    }
     return offset == 0 || step->slot >= 0;
 }
 
 static bool add_real(struct builder *b, const char *name, const struct lull_fc *fc)
 {
-    if (fc->floating.is_bit_reversed)
+    if (fc->floating.is_bit_reversed) {
         return false;
+    }
     struct lull_step *step = step_at(b, add(b, LULL_STEP_REAL, name, fc->alignment));
     step->size = (uint8_t)fc->floating.size;
     step->is_big_endian = fc->floating.is_big_endian;
@@ -173,9 +183,11 @@ static bool add_member(struct builder *b, const struct lull_member *member, uint
 
 static bool add_members(struct builder *b, const struct lull_fc *fc, unsigned nesting)
 {
-    for (uint32_t i = 0; i < fc->structure.n_members; i++)
-        if (!add_member(b, &fc->structure.members[i], i, nesting))
+    for (uint32_t i = 0; i < fc->structure.n_members; i++) {
+        if (!add_member(b, &fc->structure.members[i], i, nesting)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -192,17 +204,21 @@ static bool add_elements(struct builder *b, const char *name, const struct lull_
         fc->kind == LULL_FC_ARRAY ? fc->array.element : fc->sequence.element;
     const enum lull_bytes_form form = lull_fc_form(fc);
     bool is_text = form == LULL_BYTES_TEXT;
-    if (form == LULL_BYTES_BLOB || (is_text && lull_encoding_unit(element->integer.encoding) != 1))
+    if (form == LULL_BYTES_BLOB ||
+        (is_text && lull_encoding_unit(element->integer.encoding) != 1)) {
         return false;
+    }
     uint32_t align = element->kind == LULL_FC_VARIANT ? 1 : element->alignment;
     align = MAX(align, fc->alignment);
     uint32_t begin = add(b, is_text ? LULL_STEP_TEXT : LULL_STEP_ARRAY, name, align);
     step_at(b, begin)->slot = slot;
     step_at(b, begin)->count = count;
-    if (is_text)
+    if (is_text) {
         return true;
-    if (!add_field(b, NULL, element, nesting))
+    }
+    if (!add_field(b, NULL, element, nesting)) {
         return false;
+    }
     uint32_t end = add(b, LULL_STEP_ARRAY_END, NULL, 1);
     step_at(b, begin)->target = step_at(b, end)->target = end + 1;
     return true;
@@ -221,10 +237,11 @@ static void add_choices(struct builder *b, uint32_t at, const struct lull_fc *fc
     const struct lull_option_range *ranges = fc->variant.ranges;
     const uint32_t n = fc->variant.n_ranges;
     struct lull_choice *choices = g_new0(struct lull_choice, MAX(n, 1));
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         choices[i] = (struct lull_choice){.lower = ranges[i].lower,
                                           .upper = ranges[i].upper,
                                           .target = targets[ranges[i].option]};
+    }
     g_ptr_array_add(b->layout->owned, choices);
     step_at(b, at)->choices = choices;
     step_at(b, at)->n_choices = n;
@@ -235,8 +252,9 @@ static bool add_variant(struct builder *b, const char *name, const struct lull_f
                         unsigned nesting)
 {
     int32_t slot;
-    if (!find_slot(b, &fc->variant.tag, &slot))
+    if (!find_slot(b, &fc->variant.tag, &slot)) {
         return false;
+    }
     uint32_t at = add(b, LULL_STEP_VARIANT, name, 1);
     step_at(b, at)->slot = slot;
     g_autofree uint32_t *targets = g_new0(uint32_t, MAX(fc->variant.n_options, 1));
@@ -247,8 +265,9 @@ static bool add_variant(struct builder *b, const char *name, const struct lull_f
         b->place.path[b->place.depth++] = i;
         bool ok = add_field(b, option->name, option->fc, nesting);
         b->place.depth--;
-        if (!ok)
+        if (!ok) {
             return false;
+        }
         add(b, LULL_STEP_OPTION_END, NULL, 1);
     }
     b->is_hidden = was_hidden;
@@ -264,8 +283,9 @@ static bool add_variant(struct builder *b, const char *name, const struct lull_f
 static bool add_field(struct builder *b, const char *name, const struct lull_fc *fc,
                       unsigned nesting)
 {
-    if (nesting >= LULL_FC_DEPTH || b->place.depth >= LULL_FC_DEPTH || b->steps->len >= MAX_STEPS)
+    if (nesting >= LULL_FC_DEPTH || b->place.depth >= LULL_FC_DEPTH || b->steps->len >= MAX_STEPS) {
         return false;
+    }
     switch (fc->kind) {
     case LULL_FC_INT:
         return add_integer(b, name, fc);
@@ -275,8 +295,9 @@ static bool add_field(struct builder *b, const char *name, const struct lull_fc 
         return add_string(b, name, fc);
     case LULL_FC_STRUCT:
         add(b, LULL_STEP_STRUCT, name, fc->alignment);
-        if (!add_members(b, fc, nesting + 1))
+        if (!add_members(b, fc, nesting + 1)) {
             return false;
+        }
         add(b, LULL_STEP_STRUCT_END, NULL, 1);
         return true;
     case LULL_FC_ARRAY:
@@ -296,8 +317,9 @@ static bool add_field(struct builder *b, const char *name, const struct lull_fc 
 
 static bool add_scope_fields(struct builder *b, enum lull_scope scope, const struct lull_fc *fc)
 {
-    if (fc == NULL)
+    if (fc == NULL) {
         return true;
+    }
     b->place.scope = scope;
     b->place.depth = 0;
     add(b, LULL_STEP_ALIGN, NULL, fc->alignment);
@@ -316,8 +338,9 @@ static bool add_scope(struct builder *b, const char *name, enum lull_scope first
                       const struct lull_fc *first_fc, enum lull_scope second,
                       const struct lull_fc *second_fc)
 {
-    if (first_fc == NULL && second_fc == NULL)
+    if (first_fc == NULL && second_fc == NULL) {
         return true;
+    }
     b->is_hidden = !scope_is_visible(b, first, first_fc) && !scope_is_visible(b, second, second_fc);
     add(b, LULL_STEP_SCOPE, name, 1);
     bool ok = add_scope_fields(b, first, first_fc) && add_scope_fields(b, second, second_fc);
@@ -356,7 +379,8 @@ struct lull_layout *lull_ctf_layout_new(const struct lull_ctf_stream *stream, ui
     layout->n_steps = b.steps->len;
     layout->n_slots = b.n_slots;
     layout->steps = (struct lull_step *)(void *)g_array_free(b.steps, FALSE);
-    if (!ok)
+    if (!ok) {
         g_clear_pointer(&layout, lull_layout_free);
+    }
     return layout;
 }

@@ -6,8 +6,9 @@
 /* Makes the presence of a field inside a variant known. */
 static void emit_have(struct lull_builder *b, const struct lull_want *want)
 {
-    if (want->have == 0)
+    if (want->have == 0) {
         return;
+    }
     if (b->have < 0 || lull_builder_op(b, b->have)->dst != want->have_dst) {
         struct lull_op *op = lull_builder_emit(b, LULL_OP_HAVE);
         op->dst = want->have_dst;
@@ -20,8 +21,9 @@ static enum lull_op_code load_code(const struct lull_builder *b, const struct lu
 {
     bool s = fc->integer.is_signed;
     if (b->known < 8 || (b->rem & 7) != 0 || fc->integer.is_bit_reversed ||
-        fc->integer.meaning == LULL_INT_BOOLEAN)
+        fc->integer.meaning == LULL_INT_BOOLEAN) {
         return LULL_OP_BITS;
+    }
     switch (fc->integer.size) {
     case 8:
         return s ? LULL_OP_S8 : LULL_OP_U8;
@@ -39,11 +41,13 @@ static enum lull_op_code load_code(const struct lull_builder *b, const struct lu
 /* Notes that a slot has been filled, if that is to be known. */
 static void note_filled(struct lull_builder *b, const struct lull_want *want)
 {
-    if (want->kind != LULL_WANT_SLOT)
+    if (want->kind != LULL_WANT_SLOT) {
         return;
+    }
     for (size_t i = 0; i < G_N_ELEMENTS(b->places); i++) {
-        if (!lull_places_is_absent(b->places[i], want->dst))
+        if (!lull_places_is_absent(b->places[i], want->dst)) {
             continue;
+        }
         struct lull_op *op = lull_builder_emit(b, LULL_OP_SET);
         op->dst = want->dst + 8;
         op->bits = 1;
@@ -54,8 +58,9 @@ static void note_filled(struct lull_builder *b, const struct lull_want *want)
 void lull_build_load_integer(struct lull_builder *b, const struct lull_fc *fc,
                              const struct lull_want *want)
 {
-    if (want->kind == LULL_WANT_TEXT || want->kind == LULL_WANT_RAW)
+    if (want->kind == LULL_WANT_TEXT || want->kind == LULL_WANT_RAW) {
         return;
+    }
     uint64_t offset = lull_builder_run(b)->bits;
     struct lull_op *op =
         lull_builder_emit(b, want->kind == LULL_WANT_CLOCK ? LULL_OP_CLOCK : load_code(b, fc));
@@ -73,8 +78,9 @@ void lull_build_load_integer(struct lull_builder *b, const struct lull_fc *fc,
 void lull_build_load_real(struct lull_builder *b, const struct lull_fc *fc,
                           const struct lull_want *want)
 {
-    if (want->kind != LULL_WANT_REAL)
+    if (want->kind != LULL_WANT_REAL) {
         return;
+    }
     uint64_t offset = lull_builder_run(b)->bits;
     struct lull_op *op = lull_builder_emit(b, LULL_OP_BITS);
     op->bits = offset;
@@ -90,8 +96,9 @@ void lull_build_load_real(struct lull_builder *b, const struct lull_fc *fc,
 void lull_build_load_varint(struct lull_builder *b, const struct lull_fc *fc,
                             const struct lull_want *want)
 {
-    if (want->kind == LULL_WANT_TEXT || want->kind == LULL_WANT_RAW)
+    if (want->kind == LULL_WANT_TEXT || want->kind == LULL_WANT_RAW) {
         return;
+    }
     if (want->kind == LULL_WANT_CLOCK) {
         lull_builder_emit(b, LULL_OP_VARINT_CLOCK);
     } else {
@@ -118,8 +125,9 @@ void lull_build_sum(struct lull_builder *b, const struct lull_fc *element, uint6
     enum lull_op_code code = LULL_OP_SUM_BITS;
     if (is_int && count == 1 && (native || size == 8)) {
         enum lull_op_code load = load_code(b, element);
-        if (load != LULL_OP_BITS)
+        if (load != LULL_OP_BITS) {
             code = (enum lull_op_code)(load - LULL_OP_U8 + LULL_OP_SUM_U8);
+        }
     }
     struct lull_op *op = lull_builder_emit(b, code);
     op->bits = offset;
@@ -163,8 +171,9 @@ bool lull_fc_is_number(const struct lull_fc *fc)
 void lull_build_load_array(struct lull_builder *b, const struct lull_fc *fc,
                            const struct lull_want *want)
 {
-    if (want->kind != LULL_WANT_TEXT && want->kind != LULL_WANT_RAW)
+    if (want->kind != LULL_WANT_TEXT && want->kind != LULL_WANT_RAW) {
         return;
+    }
     uint64_t offset = lull_builder_run(b)->bits;
     struct lull_op *op = lull_builder_emit(b, LULL_OP_ARRAY);
     op->bits = offset;
@@ -187,11 +196,13 @@ static enum lull_encoding encoding_of(const struct lull_fc *fc)
 void lull_build_store_bytes(struct lull_builder *b, const struct lull_fc *fc,
                             const struct lull_want *want)
 {
-    if (want->kind != LULL_WANT_TEXT && want->kind != LULL_WANT_RAW)
+    if (want->kind != LULL_WANT_TEXT && want->kind != LULL_WANT_RAW) {
         return;
+    }
     int reader = (int)b->ops->len - 1;
-    while (lull_builder_op(b, reader)->code == LULL_OP_TEXT)
+    while (lull_builder_op(b, reader)->code == LULL_OP_TEXT) {
         reader--;
+    }
     bool is_text = want->kind == LULL_WANT_TEXT;
     bool is_whole = fc->kind == LULL_FC_STRING && encoding_of(fc) < LULL_ENCODING_UTF16BE;
     struct lull_op *op = lull_builder_op(b, reader);
@@ -199,8 +210,9 @@ void lull_build_store_bytes(struct lull_builder *b, const struct lull_fc *fc,
         op->dst = want->dst;
         return;
     }
-    if (op->dst == 0)
+    if (op->dst == 0) {
         op->dst = LULL_MEM_BYTES;
+    }
     uint32_t from = op->dst;
     struct lull_op *text = lull_builder_emit(b, LULL_OP_TEXT);
     text->slot = from;
@@ -212,6 +224,7 @@ void lull_build_store_bytes(struct lull_builder *b, const struct lull_fc *fc,
 void lull_build_have_bytes(struct lull_builder *b, const struct lull_fc *fc,
                            const struct lull_want *want)
 {
-    if (want->kind == LULL_WANT_TEXT || want->kind == LULL_WANT_RAW)
+    if (want->kind == LULL_WANT_TEXT || want->kind == LULL_WANT_RAW) {
         emit_have(b, want);
+    }
 }

@@ -19,8 +19,9 @@ static guint want_hash(gconstpointer key)
 {
     const struct lull_want *want = key;
     guint h = want->scope * 31 + want->depth;
-    for (uint32_t i = 0; i < want->depth; i++)
+    for (uint32_t i = 0; i < want->depth; i++) {
         h = h * 16777619 + want->path[i];
+    }
     return h;
 }
 
@@ -52,8 +53,9 @@ struct lull_places *lull_places_new(void)
 
 void lull_places_free(struct lull_places *places)
 {
-    if (places == NULL)
+    if (places == NULL) {
         return;
+    }
     g_hash_table_destroy(places->table);
     g_array_unref(places->absent);
     g_free(places);
@@ -76,8 +78,9 @@ void lull_places_add(struct lull_places *places, const struct lull_want *want)
 const struct lull_want *lull_places_find(const struct lull_places *places, enum lull_scope scope,
                                          uint32_t depth, const uint32_t *path)
 {
-    if (places == NULL)
+    if (places == NULL) {
         return NULL;
+    }
     struct lull_want key = {.scope = scope, .depth = depth, .path = path};
     return g_hash_table_lookup(places->table, &key);
 }
@@ -86,8 +89,9 @@ uint32_t lull_places_slot(const struct lull_places *places, enum lull_scope scop
                           const uint32_t *path)
 {
     const struct lull_want *want = lull_places_find(places, scope, depth, path);
-    while (want != NULL && want->kind != LULL_WANT_SLOT)
+    while (want != NULL && want->kind != LULL_WANT_SLOT) {
         want = want->next;
+    }
     return want != NULL ? want->dst : 0;
 }
 
@@ -101,25 +105,29 @@ uint32_t lull_places_absent(const struct lull_places *places, enum lull_scope sc
 {
     for (uint32_t i = 0; places != NULL && i < places->absent->len; i++) {
         const struct absent *absent = &g_array_index(places->absent, struct absent, i);
-        if (absent->scope == scope && index-- == 0)
+        if (absent->scope == scope && index-- == 0) {
             return absent->slot;
+        }
     }
     return 0;
 }
 
 bool lull_places_is_absent(const struct lull_places *places, uint32_t slot)
 {
-    for (uint32_t i = 0; places != NULL && i < places->absent->len; i++)
-        if (g_array_index(places->absent, struct absent, i).slot == slot)
+    for (uint32_t i = 0; places != NULL && i < places->absent->len; i++) {
+        if (g_array_index(places->absent, struct absent, i).slot == slot) {
             return true;
+        }
+    }
     return false;
 }
 
 bool lull_places_has(const struct lull_places *places, const struct lull_fc_ref *ref, uint32_t dst)
 {
     const struct lull_want *want = lull_places_find(places, ref->scope, ref->depth, ref->path);
-    while (want != NULL && (want->kind != LULL_WANT_SLOT || want->dst != dst))
+    while (want != NULL && (want->kind != LULL_WANT_SLOT || want->dst != dst)) {
         want = want->next;
+    }
     return want != NULL;
 }
 
@@ -142,8 +150,9 @@ static bool may_be_absent(const struct lull_fc *fc, const struct lull_fc_ref *re
             fc = fc->sequence.element;
             break;
         case LULL_FC_STRUCT:
-            if (step >= ref->depth || ref->path[step] >= fc->structure.n_members)
+            if (step >= ref->depth || ref->path[step] >= fc->structure.n_members) {
                 return false;
+            }
             fc = fc->structure.members[ref->path[step++]].fc;
             break;
         default:
@@ -156,43 +165,51 @@ static bool may_be_absent(const struct lull_fc *fc, const struct lull_fc_ref *re
 static void collect_ref(struct lull_collector *c, const struct lull_fc_ref *ref)
 {
     struct lull_places *places = ref->scope <= LULL_SCOPE_EVENT_HEADER ? c->shared : c->own;
-    if (c->uses_header != NULL && ref->scope == LULL_SCOPE_EVENT_HEADER)
+    if (c->uses_header != NULL && ref->scope == LULL_SCOPE_EVENT_HEADER) {
         *c->uses_header = true;
-    if (places == NULL)
+    }
+    if (places == NULL) {
         return;
+    }
     uint32_t slot = 0;
     for (const struct lull_fc_ref *at = ref; at != NULL; at = at->next) {
-        if (at->scope != ref->scope || at->depth > LULL_FC_DEPTH)
+        if (at->scope != ref->scope || at->depth > LULL_FC_DEPTH) {
             continue;
-        if (slot == 0)
+        }
+        if (slot == 0) {
             slot = lull_places_slot(places, at->scope, at->depth, at->path);
+        }
         if (slot == 0) {
             slot = *c->next_slot;
             *c->next_slot += LULL_SLOT_BYTES;
         }
-        if (lull_places_has(places, at, slot))
+        if (lull_places_has(places, at, slot)) {
             continue;
+        }
         struct lull_want want = {.scope = at->scope,
                                  .depth = at->depth,
                                  .path = at->path,
                                  .kind = LULL_WANT_SLOT,
                                  .dst = slot};
         lull_places_add(places, &want);
-        if (may_be_absent(c->roots[at->scope], at) && !lull_places_is_absent(places, slot))
+        if (may_be_absent(c->roots[at->scope], at) && !lull_places_is_absent(places, slot)) {
             note_absent(places, at->scope, slot);
+        }
     }
 }
 
 /* Depth and size are checked for good when the plan is built. */
 void lull_collect_refs(struct lull_collector *c, const struct lull_fc *fc, unsigned depth)
 {
-    if (fc == NULL || depth > LULL_FC_DEPTH || *c->budget == 0)
+    if (fc == NULL || depth > LULL_FC_DEPTH || *c->budget == 0) {
         return;
+    }
     --*c->budget;
     switch (fc->kind) {
     case LULL_FC_STRUCT:
-        for (uint32_t i = 0; i < fc->structure.n_members; i++)
+        for (uint32_t i = 0; i < fc->structure.n_members; i++) {
             lull_collect_refs(c, fc->structure.members[i].fc, depth + 1);
+        }
         break;
     case LULL_FC_ARRAY:
         lull_collect_refs(c, fc->array.element, depth + 1);
@@ -207,8 +224,9 @@ void lull_collect_refs(struct lull_collector *c, const struct lull_fc *fc, unsig
         break;
     case LULL_FC_VARIANT:
         collect_ref(c, &fc->variant.tag);
-        for (uint32_t i = 0; i < fc->variant.n_options; i++)
+        for (uint32_t i = 0; i < fc->variant.n_options; i++) {
             lull_collect_refs(c, fc->variant.options[i].fc, depth + 1);
+        }
         break;
     case LULL_FC_STRING:
         c->has_wide_text |= fc->string.encoding >= LULL_ENCODING_UTF16BE;

@@ -36,8 +36,9 @@ static void want_here(struct header_walk *w, enum lull_want_kind kind, uint32_t 
 /* Visits leaves, and arrays as a whole, through structures, options and optional fields. */
 static void walk_header(struct header_walk *w, const struct lull_fc *fc, unsigned nesting)
 {
-    if (w->depth >= LULL_FC_DEPTH || nesting >= LULL_FC_DEPTH || *w->budget == 0)
+    if (w->depth >= LULL_FC_DEPTH || nesting >= LULL_FC_DEPTH || *w->budget == 0) {
         return;
+    }
     --*w->budget;
     if (fc->kind == LULL_FC_OPTIONAL) {
         walk_header(w, fc->optional.content, nesting + 1);
@@ -64,14 +65,18 @@ static bool is_integer(const struct lull_fc *fc)
 
 static void packet_header_leaf(struct header_walk *w, const struct lull_fc *fc)
 {
-    if (is_integer(fc) && (fc->roles & LULL_ROLE_MAGIC))
+    if (is_integer(fc) && (fc->roles & LULL_ROLE_MAGIC)) {
         want_here(w, LULL_WANT_INT, LULL_MEM_MAGIC, LULL_HAS_MAGIC);
-    if (is_integer(fc) && (fc->roles & LULL_ROLE_STREAM_CLASS_ID))
+    }
+    if (is_integer(fc) && (fc->roles & LULL_ROLE_STREAM_CLASS_ID)) {
         want_here(w, LULL_WANT_INT, LULL_MEM_STREAM_ID, LULL_HAS_STREAM_ID);
-    if (is_integer(fc) && (fc->roles & LULL_ROLE_STREAM_ID))
+    }
+    if (is_integer(fc) && (fc->roles & LULL_ROLE_STREAM_ID)) {
         want_here(w, LULL_WANT_INT, LULL_MEM_INSTANCE, LULL_HAS_INSTANCE);
-    if (fc->kind == LULL_FC_ARRAY && (fc->roles & LULL_ROLE_METADATA_UUID))
+    }
+    if (fc->kind == LULL_FC_ARRAY && (fc->roles & LULL_ROLE_METADATA_UUID)) {
         want_here(w, LULL_WANT_RAW, LULL_MEM_UUID, LULL_HAS_UUID);
+    }
 }
 
 static void packet_context_leaf(struct header_walk *w, const struct lull_fc *fc)
@@ -89,22 +94,25 @@ static void packet_context_leaf(struct header_walk *w, const struct lull_fc *fc)
         {LULL_ROLE_SEQUENCE_NUMBER, LULL_MEM_SEQUENCE, LULL_HAS_SEQUENCE},
         {LULL_ROLE_CPU, LULL_MEM_CPU, LULL_HAS_CPU},
     };
-    if (!is_integer(fc))
+    if (!is_integer(fc)) {
         return;
+    }
     for (size_t i = 0; i < G_N_ELEMENTS(fields); i++) {
-        if (!(fc->roles & fields[i].role))
+        if (!(fc->roles & fields[i].role)) {
             continue;
+        }
         want_here(w, LULL_WANT_INT, fields[i].dst, fields[i].have);
         /* LEB128 has no width of its own: its values are whole. */
         uint8_t bits = fc->kind == LULL_FC_INT ? (uint8_t)fc->integer.size : 64;
-        if (fields[i].have == LULL_HAS_DISCARDED)
+        if (fields[i].have == LULL_HAS_DISCARDED) {
             w->stream->discarded_bits = bits;
-        else if (fields[i].have == LULL_HAS_SEQUENCE)
+        } else if (fields[i].have == LULL_HAS_SEQUENCE) {
             w->stream->sequence_bits = bits;
-        else if (fields[i].have == LULL_HAS_TIME_BEGIN)
+        } else if (fields[i].have == LULL_HAS_TIME_BEGIN) {
             w->stream->begin_bits = bits;
-        else if (fields[i].have == LULL_HAS_TIME_END)
+        } else if (fields[i].have == LULL_HAS_TIME_END) {
             w->stream->end_bits = bits;
+        }
     }
     w->stream->has_time |= w->stream->begin_bits != 0 || w->stream->end_bits != 0;
 }
@@ -133,8 +141,9 @@ static void walk_scope(struct lull_ctf_plan *plan, struct lull_stream_plan *stre
 {
     struct header_walk walk = {
         .places = places, .scope = scope, .stream = stream, .budget = &plan->budget, .leaf = leaf};
-    if (fc != NULL)
+    if (fc != NULL) {
         walk_header(&walk, fc, 0);
+    }
 }
 
 /* ---- headers that straight code decodes ---- */
@@ -150,16 +159,19 @@ static bool is_unsigned(const struct lull_fc *fc, uint32_t size, bool big_endian
 static bool tag_is_plain(const struct lull_fc *variant, const struct lull_fc *id, int extended)
 {
     uint64_t last = lull_low_mask(id->integer.size);
-    if (variant->variant.n_ranges != 2)
+    if (variant->variant.n_ranges != 2) {
         return false;
+    }
     for (uint32_t i = 0; i < 2; i++) {
         const struct lull_option_range *range = &variant->variant.ranges[i];
         bool is_last = range->lower == last && range->upper == last;
         bool is_rest = range->lower == 0 && range->upper == last - 1;
-        if (!is_last && !is_rest)
+        if (!is_last && !is_rest) {
             return false;
-        if (((int)range->option == extended) != is_last)
+        }
+        if (((int)range->option == extended) != is_last) {
             return false;
+        }
     }
     return true;
 }
@@ -168,24 +180,29 @@ static bool tag_is_plain(const struct lull_fc *variant, const struct lull_fc *id
 static void recognise_header(struct lull_stream_plan *stream)
 {
     const struct lull_fc *fc = stream->decl->event_header;
-    if (fc == NULL || fc->structure.n_members != 2 || stream->uses_header)
+    if (fc == NULL || fc->structure.n_members != 2 || stream->uses_header) {
         return;
+    }
     const struct lull_fc *id = fc->structure.members[0].fc;
     const struct lull_fc *variant = fc->structure.members[1].fc;
     if (id->kind != LULL_FC_INT || id->roles != LULL_ROLE_EVENT_CLASS_ID ||
-        variant->kind != LULL_FC_VARIANT || variant->variant.n_options != 2)
+        variant->kind != LULL_FC_VARIANT || variant->variant.n_options != 2) {
         return;
+    }
     const struct lull_fc_ref *tag = &variant->variant.tag;
-    if (tag->scope != LULL_SCOPE_EVENT_HEADER || tag->depth != 1 || tag->path[0] != 0)
+    if (tag->scope != LULL_SCOPE_EVENT_HEADER || tag->depth != 1 || tag->path[0] != 0) {
         return;
+    }
     const struct lull_fc *options[2] = {variant->variant.options[0].fc,
                                         variant->variant.options[1].fc};
-    if (options[0]->kind != LULL_FC_STRUCT || options[1]->kind != LULL_FC_STRUCT)
+    if (options[0]->kind != LULL_FC_STRUCT || options[1]->kind != LULL_FC_STRUCT) {
         return;
+    }
     int extended = options[0]->structure.n_members == 2 ? 0 : 1;
     const struct lull_fc *shorter = options[1 - extended], *longer = options[extended];
-    if (shorter->structure.n_members != 1 || longer->structure.n_members != 2)
+    if (shorter->structure.n_members != 1 || longer->structure.n_members != 2) {
         return;
+    }
     bool be = id->integer.is_big_endian, compact = id->integer.size == 5;
     const struct lull_fc *time = shorter->structure.members[0].fc;
     const struct lull_fc *long_id = longer->structure.members[0].fc;
@@ -194,12 +211,14 @@ static void recognise_header(struct lull_stream_plan *stream)
         !is_unsigned(long_id, 32, be) || !is_unsigned(long_time, 64, be) ||
         long_id->roles != LULL_ROLE_EVENT_CLASS_ID || stream->clock == NULL ||
         !is_time(stream, time) || !is_time(stream, long_time) ||
-        !tag_is_plain(variant, id, extended))
+        !tag_is_plain(variant, id, extended)) {
         return;
+    }
     uint32_t align = fc->alignment;
     if (align < 8 || shorter->alignment > align || longer->alignment > align ||
-        long_id->alignment < 8 || long_time->alignment < 8)
+        long_id->alignment < 8 || long_time->alignment < 8) {
         return;
+    }
     struct lull_header_layout layout;
     layout.time = (uint32_t)lull_align_up(lull_align_up(id->integer.size, shorter->alignment),
                                           time->alignment);
@@ -209,8 +228,9 @@ static void recognise_header(struct lull_stream_plan *stream)
     layout.long_time = (uint32_t)lull_align_up(layout.long_id + 32, long_time->alignment);
     layout.long_end = layout.long_time + 64;
     /* The compact one is loaded as a single word. */
-    if (compact ? layout.time != 5 : layout.time % 8 != 0)
+    if (compact ? layout.time != 5 : layout.time % 8 != 0) {
         return;
+    }
     stream->layout = layout;
     stream->header_kind = compact ? (be ? LULL_HEADER_COMPACT_BE : LULL_HEADER_COMPACT_LE)
                                   : (be ? LULL_HEADER_LARGE_BE : LULL_HEADER_LARGE_LE);
@@ -230,8 +250,9 @@ static const struct lull_op *build_one(struct lull_ctf_plan *plan, enum lull_sco
     lull_builder_forget(&builder, plan->shared, scope);
     lull_builder_add(&builder, scope, fc);
     const struct lull_op *ops = lull_builder_finish(&builder, error);
-    if (out != NULL)
+    if (out != NULL) {
         *out = builder;
+    }
     return ops;
 }
 
@@ -250,10 +271,12 @@ const struct lull_op *lull_plan_build_event(struct lull_ctf_plan *plan,
     builder.places[1] = stream->places[index];
     builder.places[2] = wants;
     builder.sums = sums;
-    if (stream->plans[index].has_wide_text && (sums || wants != NULL))
+    if (stream->plans[index].has_wide_text && (sums || wants != NULL)) {
         lull_builder_reset_texts(&builder);
-    for (int scope = LULL_SCOPE_STREAM_EVENT_CONTEXT; scope < LULL_SCOPE_COUNT; scope++)
+    }
+    for (int scope = LULL_SCOPE_STREAM_EVENT_CONTEXT; scope < LULL_SCOPE_COUNT; scope++) {
         lull_builder_forget(&builder, stream->places[index], (enum lull_scope)scope);
+    }
     lull_builder_add(&builder, LULL_SCOPE_STREAM_EVENT_CONTEXT, stream->decl->event_context);
     lull_builder_add(&builder, LULL_SCOPE_EVENT_CONTEXT, event->context);
     lull_builder_add(&builder, LULL_SCOPE_EVENT_PAYLOAD, event->payload);
@@ -278,10 +301,11 @@ static bool compile_event(struct lull_ctf_plan *plan, struct lull_stream_plan *s
     lull_collect_refs(&collector, stream->decl->event_context, 0);
     lull_collect_refs(&collector, decl->context, 0);
     lull_collect_refs(&collector, decl->payload, 0);
-    if (slot != plan->shared_end)
+    if (slot != plan->shared_end) {
         stream->places[index] = places;
-    else
+    } else {
         lull_places_free(places);
+    }
     stream->slots_end[index] = slot;
     event->has_wide_text = collector.has_wide_text;
     event->skip = lull_plan_build_event(plan, stream, index, NULL, false, plan->owned,
@@ -307,16 +331,21 @@ static bool compile_event(struct lull_ctf_plan *plan, struct lull_stream_plan *s
 static void index_ids(struct lull_ctf_plan *plan, struct lull_stream_plan *stream)
 {
     const struct lull_stream_decl *decl = stream->decl;
-    for (uint32_t i = 0; i < decl->n_events; i++)
-        if (decl->events[i].id < MAX_DENSE_ID)
+    for (uint32_t i = 0; i < decl->n_events; i++) {
+        if (decl->events[i].id < MAX_DENSE_ID) {
             stream->n_by_id = (uint32_t)decl->events[i].id + 1;
+        }
+    }
     stream->by_id = g_new0(struct lull_event_plan *, MAX(stream->n_by_id, 1));
     g_ptr_array_add(plan->owned, stream->by_id);
-    for (uint32_t i = 0; i < stream->n_by_id; i++)
+    for (uint32_t i = 0; i < stream->n_by_id; i++) {
         stream->by_id[i] = &stream->unknown;
-    for (uint32_t i = 0; i < decl->n_events; i++)
-        if (decl->events[i].id < stream->n_by_id)
+    }
+    for (uint32_t i = 0; i < decl->n_events; i++) {
+        if (decl->events[i].id < stream->n_by_id) {
             stream->by_id[decl->events[i].id] = &stream->plans[i];
+        }
+    }
 }
 
 static bool compile_headers(struct lull_ctf_plan *plan, struct lull_stream_plan *stream,
@@ -325,8 +354,9 @@ static bool compile_headers(struct lull_ctf_plan *plan, struct lull_stream_plan 
     const struct lull_stream_decl *decl = stream->decl;
     const struct lull_schema *schema = plan->schema;
     stream->clock = decl->clock;
-    if (stream->clock == NULL && schema->n_clocks == 1)
+    if (stream->clock == NULL && schema->n_clocks == 1) {
         stream->clock = &schema->clocks[0];
+    }
     struct lull_places *wants = lull_places_new();
     walk_scope(plan, stream, wants, LULL_SCOPE_PACKET_CONTEXT, decl->packet_context,
                packet_context_leaf);
@@ -335,12 +365,14 @@ static bool compile_headers(struct lull_ctf_plan *plan, struct lull_stream_plan 
         build_one(plan, LULL_SCOPE_PACKET_CONTEXT, decl->packet_context, wants, NULL, 1, error);
     stream->event_align = decl->event_header != NULL ? MAX(decl->event_header->alignment, 1) : 1;
     struct lull_builder end = {.known = 1};
-    if (stream->packet_context != NULL)
+    if (stream->packet_context != NULL) {
         stream->event_header = build_one(plan, LULL_SCOPE_EVENT_HEADER, decl->event_header, wants,
                                          &end, stream->event_align, error);
+    }
     lull_places_free(wants);
-    if (stream->event_header == NULL)
+    if (stream->event_header == NULL) {
         return false;
+    }
     stream->body_known = end.known;
     stream->body_rem = end.rem;
     recognise_header(stream);
@@ -359,11 +391,14 @@ static bool compile_stream(struct lull_ctf_plan *plan, struct lull_stream_plan *
     g_ptr_array_add(plan->owned, stream->slots_end);
     stream->unknown.fixed_bits = LULL_BITS_HUGE;
     stream->unknown.subscription = -1;
-    if (!compile_headers(plan, stream, error))
+    if (!compile_headers(plan, stream, error)) {
         return false;
-    for (uint32_t i = 0; i < decl->n_events; i++)
-        if (!compile_event(plan, stream, i, max_slot, error))
+    }
+    for (uint32_t i = 0; i < decl->n_events; i++) {
+        if (!compile_event(plan, stream, i, max_slot, error)) {
             return false;
+        }
+    }
     index_ids(plan, stream);
     return true;
 }
@@ -399,16 +434,18 @@ static bool compile(struct lull_ctf_plan *plan, GError **error)
     plan->packet_header =
         build_one(plan, LULL_SCOPE_PACKET_HEADER, schema->packet_header, wants, NULL, 1, error);
     lull_places_free(wants);
-    if (plan->packet_header == NULL)
+    if (plan->packet_header == NULL) {
         return false;
+    }
     uint32_t n_classes = 0;
     for (uint32_t i = 0; i < schema->n_streams; i++) {
         struct lull_stream_plan *stream = &plan->streams[i];
         stream->decl = &schema->streams[i];
         stream->first_class = n_classes;
         n_classes += stream->decl->n_events;
-        if (!compile_stream(plan, stream, &slot, error))
+        if (!compile_stream(plan, stream, &slot, error)) {
             return false;
+        }
     }
     plan->fields_offset = (uint32_t)lull_align_up(slot, 16);
     return true;
@@ -432,12 +469,14 @@ struct lull_ctf_plan *lull_ctf_plan_new(const struct lull_schema *schema, GError
 
 void lull_ctf_plan_free(struct lull_ctf_plan *plan)
 {
-    if (plan == NULL)
+    if (plan == NULL) {
         return;
+    }
     for (uint32_t i = 0; i < plan->schema->n_streams; i++) {
         struct lull_stream_plan *stream = &plan->streams[i];
-        for (uint32_t e = 0; stream->places != NULL && e < stream->decl->n_events; e++)
+        for (uint32_t e = 0; stream->places != NULL && e < stream->decl->n_events; e++) {
             lull_places_free(stream->places[e]);
+        }
     }
     lull_places_free(plan->shared);
     g_ptr_array_unref(plan->owned);
@@ -448,15 +487,17 @@ void lull_ctf_plan_free(struct lull_ctf_plan *plan)
 
 struct lull_event_plan *lull_stream_plan_find(const struct lull_stream_plan *stream, uint64_t id)
 {
-    if (id < stream->n_by_id)
+    if (id < stream->n_by_id) {
         return stream->by_id[id]->skip != NULL ? stream->by_id[id] : NULL;
+    }
     uint32_t low = 0, high = stream->decl->n_events;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (stream->decl->events[middle].id < id)
+        if (stream->decl->events[middle].id < id) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     bool found = low < stream->decl->n_events && stream->decl->events[low].id == id;
     return found ? &stream->plans[low] : NULL;

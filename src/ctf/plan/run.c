@@ -36,9 +36,10 @@ static inline void store_text(const struct lull_op *op, uint8_t *memory, const u
 static void run_bits(const struct lull_op *op, const uint8_t *buf, uint64_t base, uint8_t *memory)
 {
     uint64_t v = lull_op_number(op, buf, base + op->bits);
-    if (op->code == LULL_OP_CLOCK)
+    if (op->code == LULL_OP_CLOCK) {
         v = lull_clock_advance(lull_memory_get(memory, LULL_MEM_CLOCK), v & lull_low_mask(op->size),
                                op->size);
+    }
     lull_memory_set(memory, op->dst, v);
 }
 
@@ -48,14 +49,17 @@ static uint64_t run_string(const struct lull_op *op, const uint8_t *buf, uint64_
                            uint64_t pos, uint8_t *memory)
 {
     pos = lull_align_up(pos, op->align);
-    if (pos >= limit)
+    if (pos >= limit) {
         return LULL_PLAN_SHORT;
+    }
     const uint8_t *begin = buf + (pos >> 3);
     uint64_t length = lull_text_end(begin, (limit - pos) >> 3, op->encoding);
-    if (length == UINT64_MAX)
+    if (length == UINT64_MAX) {
         return LULL_PLAN_SHORT;
-    if (op->dst != 0)
+    }
+    if (op->dst != 0) {
         store_bytes(memory, op->dst, begin, length);
+    }
     return pos + (length + lull_encoding_unit(op->encoding)) * 8;
 }
 
@@ -63,14 +67,17 @@ static uint64_t run_varint(const struct lull_op *op, const uint8_t *buf, uint64_
                            uint64_t pos, uint8_t *memory)
 {
     pos = lull_align_up(pos, op->align);
-    if (pos >= limit)
+    if (pos >= limit) {
         return LULL_PLAN_SHORT;
+    }
     uint64_t room = (limit - pos) >> 3, v;
     uint64_t length = lull_load_leb128(buf + (pos >> 3), room, op->is_signed, &v);
-    if (length == 0)
+    if (length == 0) {
         return LULL_PLAN_BAD_INTEGER;
-    if (length > room)
+    }
+    if (length > room) {
         return LULL_PLAN_SHORT;
+    }
     lull_memory_set(memory, LULL_MEM_VARINT, v);
     lull_memory_set(memory, LULL_MEM_VARINT_BITS, MIN(length * 7, 64));
     return pos + length * 8;
@@ -82,12 +89,14 @@ static uint64_t run_sequence(const struct lull_op *op, const uint8_t *buf, uint6
     uint64_t n = lull_memory_get(memory, op->slot);
     uint64_t bits = 0;
     if (n > 0 && (__builtin_mul_overflow(n - 1, op->bits, &bits) ||
-                  __builtin_add_overflow(bits, op->count, &bits)))
+                  __builtin_add_overflow(bits, op->count, &bits))) {
         return LULL_PLAN_SHORT;
+    }
     *size = bits;
     uint64_t end = take(pos, limit, op->align, bits);
-    if (op->dst != 0 && end < LULL_PLAN_FAILED)
+    if (op->dst != 0 && end < LULL_PLAN_FAILED) {
         store_bytes(memory, op->dst, buf + ((end - bits) >> 3), bits >> 3);
+    }
     return end;
 }
 
@@ -121,11 +130,13 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
             return pos;
         case LULL_OP_RUN:
             pos = take(pos, limit, op->align, op->bits);
-            if (pos >= LULL_PLAN_FAILED)
+            if (pos >= LULL_PLAN_FAILED) {
                 return pos;
+            }
             base = pos - op->bits;
-            if (tally != NULL)
+            if (tally != NULL) {
                 sums.fields += op->count;
+            }
             break;
         case LULL_OP_U8:
             STORE(*AT(op));
@@ -158,32 +169,37 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
         case LULL_OP_STRING:
             pos = tally != NULL ? lull_sum_string(op, buf, limit, pos, memory, &sums)
                                 : run_string(op, buf, limit, pos, memory);
-            if (pos >= LULL_PLAN_FAILED)
+            if (pos >= LULL_PLAN_FAILED) {
                 return pos;
+            }
             break;
         case LULL_OP_SEQUENCE: {
             uint64_t bits;
             pos = run_sequence(op, buf, limit, pos, memory, &bits);
-            if (pos >= LULL_PLAN_FAILED)
+            if (pos >= LULL_PLAN_FAILED) {
                 return pos;
-            if (tally != NULL)
+            }
+            if (tally != NULL) {
                 lull_sum_sequence(op, buf, pos - bits, lull_memory_get(memory, op->slot), memory,
                                   &sums);
+            }
             break;
         }
         case LULL_OP_LOOP: {
             uint64_t n = op->slot != 0 ? lull_memory_get(memory, op->slot) : op->count;
             lull_memory_set(memory, op->counter, n);
             lull_memory_set(memory, op->counter + 8, pos);
-            if (n == 0)
+            if (n == 0) {
                 op = ops + op->target;
+            }
             break;
         }
         case LULL_OP_NEXT: {
             uint64_t left = lull_memory_get(memory, op->counter) - 1;
             /* A round that took no bits will not take any the next time either. */
-            if (left == 0 || pos == lull_memory_get(memory, op->counter + 8))
+            if (left == 0 || pos == lull_memory_get(memory, op->counter + 8)) {
                 break;
+            }
             lull_memory_set(memory, op->counter, left);
             lull_memory_set(memory, op->counter + 8, pos);
             op = ops + op->target - 1;
@@ -193,8 +209,9 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
             uint64_t tag = lull_memory_get(memory, op->slot);
             const struct lull_switch *choice = op->choice;
             int option = tag < 256 ? choice->small[tag] : lull_fc_variant_option(choice->fc, tag);
-            if (option < 0)
+            if (option < 0) {
                 return LULL_PLAN_BAD_TAG;
+            }
             op = ops + choice->targets[option] - 1;
             break;
         }
@@ -209,8 +226,9 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
         }
         case LULL_OP_VARINT:
             pos = run_varint(op, buf, limit, pos, memory);
-            if (pos >= LULL_PLAN_FAILED)
+            if (pos >= LULL_PLAN_FAILED) {
                 return pos;
+            }
             if (tally != NULL) {
                 sums.checksum += lull_memory_get(memory, LULL_MEM_VARINT);
                 sums.fields++;
@@ -226,12 +244,14 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
             STORE(op->bits);
             break;
         case LULL_OP_CHECK:
-            if (lull_memory_get(memory, op->slot) == 0)
+            if (lull_memory_get(memory, op->slot) == 0) {
                 return LULL_PLAN_NO_REF;
+            }
             break;
         case LULL_OP_OPTIONAL:
-            if (!lull_fc_optional_is_there(op->fc, lull_memory_get(memory, op->slot)))
+            if (!lull_fc_optional_is_there(op->fc, lull_memory_get(memory, op->slot))) {
                 op = ops + op->target - 1;
+            }
             break;
         case LULL_OP_RESET_TEXTS:
             lull_texts_reset(lull_memory_texts(memory));

@@ -16,16 +16,18 @@ uint64_t lull_sum_numbers(const struct lull_op *op, const uint8_t *buf, uint64_t
                           uint64_t stride)
 {
     uint64_t sum = 0;
-    for (uint64_t i = 0; i < n; i++, bit += stride)
+    for (uint64_t i = 0; i < n; i++, bit += stride) {
         sum += lull_op_number(op, buf, bit);
+    }
     return sum;
 }
 
 uint64_t lull_sum_converted(const struct lull_op *op, const uint8_t *data, uint64_t size,
                             uint8_t *memory)
 {
-    if (op->is_blob)
+    if (op->is_blob) {
         return lull_text_sum((const char *)data, size);
+    }
     struct lull_text text = lull_texts_convert(lull_memory_texts(memory), data, size, op->encoding);
     return lull_text_sum(text.data, text.length);
 }
@@ -46,19 +48,22 @@ uint64_t lull_sum_string(const struct lull_op *op, const uint8_t *buf, uint64_t 
                          uint8_t *memory, struct lull_tally *tally)
 {
     pos = lull_align_up(pos, op->align);
-    if (pos >= limit)
+    if (pos >= limit) {
         return LULL_PLAN_SHORT;
+    }
     const uint8_t *begin = buf + (pos >> 3);
     uint64_t room = (limit - pos) >> 3, sum, length;
     unsigned unit = lull_encoding_unit(op->encoding);
     if (unit == 1) {
         sum = lull_sum_text(begin, room, &length);
-        if (length == room)
+        if (length == room) {
             return LULL_PLAN_SHORT;
+        }
     } else {
         length = lull_text_end(begin, room, op->encoding);
-        if (length == UINT64_MAX)
+        if (length == UINT64_MAX) {
             return LULL_PLAN_SHORT;
+        }
         sum = lull_sum_converted(op, begin, length, memory);
     }
     tally->checksum += sum;

@@ -21,10 +21,12 @@ static inline uint64_t lull_op_number(const struct lull_op *op, const uint8_t *b
     uint64_t v = G_UNLIKELY(op->is_bit_reversed)
                      ? lull_load_bits_reversed(buf, bit, op->size, op->is_big_endian)
                      : lull_load_bits(buf, bit, op->size, op->is_big_endian);
-    if (op->is_signed)
+    if (op->is_signed) {
         return lull_sign_extend(v, op->size);
-    if (op->is_boolean)
+    }
+    if (op->is_boolean) {
         return v != 0;
+    }
     if (op->is_real) {
         double real = lull_real_value(v, op->size);
         memcpy(&v, &real, sizeof v);
@@ -63,8 +65,9 @@ static inline uint64_t lull_sum_bytes(const struct lull_op *op, const uint8_t *d
                                       uint8_t *memory)
 {
     uint64_t length;
-    if (G_UNLIKELY(op->is_blob || op->encoding >= LULL_ENCODING_UTF16BE))
+    if (G_UNLIKELY(op->is_blob || op->encoding >= LULL_ENCODING_UTF16BE)) {
         return lull_sum_converted(op, data, size, memory);
+    }
     return lull_sum_text(data, size, &length);
 }
 

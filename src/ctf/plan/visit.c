@@ -39,8 +39,9 @@ static bool fail(struct visit *v, const char *why)
 static bool need(struct visit *v, uint64_t align, uint64_t bits)
 {
     v->pos = lull_align_up(v->pos, align);
-    if (v->pos > v->end || bits > v->end - v->pos)
+    if (v->pos > v->end || bits > v->end - v->pos) {
         return fail(v, "a field passes the end of its event");
+    }
     return true;
 }
 
@@ -51,11 +52,13 @@ static void keep_in(const struct visit *v, const struct lull_places *places, uin
     const struct lull_want *want =
         lull_places_find(places, v->place.scope, v->place.depth, v->place.path);
     for (; want != NULL; want = want->next) {
-        if (want->kind != LULL_WANT_SLOT)
+        if (want->kind != LULL_WANT_SLOT) {
             continue;
+        }
         lull_memory_set(v->stream->memory, want->dst, value);
-        if (lull_places_is_absent(places, want->dst))
+        if (lull_places_is_absent(places, want->dst)) {
             lull_memory_set(v->stream->memory, want->dst + 8, 1);
+        }
     }
 }
 
@@ -63,16 +66,18 @@ static void keep_in(const struct visit *v, const struct lull_places *places, uin
 static void keep(const struct visit *v, uint64_t value)
 {
     keep_in(v, v->place.own, value);
-    if (v->place.scope <= LULL_SCOPE_EVENT_HEADER)
+    if (v->place.scope <= LULL_SCOPE_EVENT_HEADER) {
         keep_in(v, v->place.shared, value);
+    }
 }
 
 /* The slots of a scope are not filled yet. */
 static void forget(const struct visit *v, enum lull_scope scope)
 {
     uint32_t slot;
-    for (uint32_t i = 0; (slot = lull_places_absent(v->place.own, scope, i)) != 0; i++)
+    for (uint32_t i = 0; (slot = lull_places_absent(v->place.own, scope, i)) != 0; i++) {
         lull_memory_set(v->stream->memory, slot + 8, 0);
+    }
 }
 
 static bool ref_value(struct visit *v, const struct lull_fc_ref *ref, uint64_t *value)
@@ -83,9 +88,10 @@ static bool ref_value(struct visit *v, const struct lull_fc_ref *ref, uint64_t *
         places = v->place.shared;
         slot = lull_places_slot(places, ref->scope, ref->depth, ref->path);
     }
-    if (slot == 0 ||
-        (lull_places_is_absent(places, slot) && lull_memory_get(v->stream->memory, slot + 8) == 0))
+    if (slot == 0 || (lull_places_is_absent(places, slot) &&
+                      lull_memory_get(v->stream->memory, slot + 8) == 0)) {
         return fail(v, lull_plan_why(LULL_PLAN_NO_REF));
+    }
     *value = lull_memory_get(v->stream->memory, slot);
     return true;
 }
@@ -94,25 +100,29 @@ static bool ref_value(struct visit *v, const struct lull_fc_ref *ref, uint64_t *
 
 static bool covers(const struct lull_fc *fc, const struct lull_enum_range *range, uint64_t value)
 {
-    if (fc->integer.is_signed)
+    if (fc->integer.is_signed) {
         return (int64_t)range->lower <= (int64_t)value && (int64_t)value <= (int64_t)range->upper;
+    }
     return range->lower <= value && value <= range->upper;
 }
 
 /* True if one of the bits lower..upper is set. */
 static bool has_flag(const struct lull_enum_range *range, uint64_t bits)
 {
-    if (range->lower > 63)
+    if (range->lower > 63) {
         return false;
+    }
     unsigned n = (unsigned)(MIN(range->upper, 63) - range->lower + 1);
     return (bits >> range->lower & lull_low_mask(n)) != 0;
 }
 
 static bool has_label(const struct lull_visit_int *value, const char *label)
 {
-    for (uint32_t i = 0; i < value->n_labels; i++)
-        if (strcmp(value->labels[i], label) == 0)
+    for (uint32_t i = 0; i < value->n_labels; i++) {
+        if (strcmp(value->labels[i], label) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -125,11 +135,13 @@ void lull_step_find_labels(const void *mapping, struct lull_visit_int *value, co
     for (uint32_t i = 0; i < all->n_ranges && value->n_labels < LULL_VISIT_LABELS; i++) {
         const struct lull_enum_range *range = &all->ranges[i];
         if ((is_flags ? has_flag(range, value->bits) : covers(fc, range, value->bits)) &&
-            !has_label(value, range->label))
+            !has_label(value, range->label)) {
             labels[value->n_labels++] = range->label;
+        }
     }
-    if (!is_flags && value->n_labels > 0)
+    if (!is_flags && value->n_labels > 0) {
         value->label = labels[0];
+    }
 }
 
 static void tell_integer(struct visit *v, const char *name, const struct lull_fc *fc, uint64_t bits)
@@ -146,24 +158,28 @@ static void tell_integer(struct visit *v, const char *name, const struct lull_fc
         .is_bits = meaning == LULL_INT_BITS || meaning == LULL_INT_FLAGS,
         .is_flags = meaning == LULL_INT_FLAGS,
     };
-    if (fc->integer.enumeration != NULL)
+    if (fc->integer.enumeration != NULL) {
         lull_step_find_labels(fc, &value, labels);
+    }
     keep(v, bits);
     v->visitor->integer(v->user, name, &value);
 }
 
 static bool visit_integer(struct visit *v, const char *name, const struct lull_fc *fc)
 {
-    if (!need(v, fc->alignment, fc->integer.size))
+    if (!need(v, fc->alignment, fc->integer.size)) {
         return false;
+    }
     bool be = fc->integer.is_big_endian;
     uint64_t bits = fc->integer.is_bit_reversed
                         ? lull_load_bits_reversed(v->buf, v->pos, fc->integer.size, be)
                         : lull_load_bits(v->buf, v->pos, fc->integer.size, be);
-    if (fc->integer.is_signed)
+    if (fc->integer.is_signed) {
         bits = lull_sign_extend(bits, fc->integer.size);
-    if (fc->integer.meaning == LULL_INT_BOOLEAN)
+    }
+    if (fc->integer.meaning == LULL_INT_BOOLEAN) {
         bits = bits != 0;
+    }
     v->pos += fc->integer.size;
     tell_integer(v, name, fc, bits);
     return true;
@@ -172,14 +188,17 @@ static bool visit_integer(struct visit *v, const char *name, const struct lull_f
 static bool visit_varint(struct visit *v, const char *name, const struct lull_fc *fc)
 {
     uint64_t value;
-    if (!need(v, MAX(fc->alignment, 8), 8))
+    if (!need(v, MAX(fc->alignment, 8), 8)) {
         return false;
+    }
     uint64_t room = (v->end - v->pos) / 8;
     uint64_t length = lull_load_leb128(v->buf + v->pos / 8, room, fc->integer.is_signed, &value);
-    if (length == 0)
+    if (length == 0) {
         return fail(v, lull_plan_why(LULL_PLAN_BAD_INTEGER));
-    if (length > room)
+    }
+    if (length > room) {
         return fail(v, "a field passes the end of its event");
+    }
     v->pos += length * 8;
     tell_integer(v, name, fc, value);
     return true;
@@ -187,8 +206,9 @@ static bool visit_varint(struct visit *v, const char *name, const struct lull_fc
 
 static bool visit_real(struct visit *v, const char *name, const struct lull_fc *fc)
 {
-    if (!need(v, fc->alignment, fc->floating.size))
+    if (!need(v, fc->alignment, fc->floating.size)) {
         return false;
+    }
     bool be = fc->floating.is_big_endian;
     uint64_t bits = fc->floating.is_bit_reversed
                         ? lull_load_bits_reversed(v->buf, v->pos, fc->floating.size, be)
@@ -200,13 +220,15 @@ static bool visit_real(struct visit *v, const char *name, const struct lull_fc *
 
 static bool visit_string(struct visit *v, const char *name, const struct lull_fc *fc)
 {
-    if (!need(v, MAX(fc->alignment, 8), 8))
+    if (!need(v, MAX(fc->alignment, 8), 8)) {
         return false;
+    }
     enum lull_encoding encoding = fc->string.encoding;
     const uint8_t *begin = v->buf + v->pos / 8;
     uint64_t length = lull_text_end(begin, (v->end - v->pos) / 8, encoding);
-    if (length == UINT64_MAX)
+    if (length == UINT64_MAX) {
         return fail(v, "a string has no end");
+    }
     v->pos += (length + lull_encoding_unit(encoding)) * 8;
     v->visitor->text(v->user, name, lull_texts_convert(v->stream->texts, begin, length, encoding));
     return true;
@@ -222,8 +244,9 @@ static bool visit_bytes(struct visit *v, const char *name, const struct lull_fc 
 {
     bool is_array = fc->kind == LULL_FC_ARRAY;
     const struct lull_fc *byte = is_array ? fc->array.element : fc->sequence.element;
-    if (size > (v->end - v->pos) / 8)
+    if (size > (v->end - v->pos) / 8) {
         return fail(v, "an array passes the end of its event");
+    }
     const uint8_t *data = v->buf + v->pos / 8;
     v->pos += size * 8;
     if (lull_fc_form(fc) == LULL_BYTES_TEXT) {
@@ -243,18 +266,22 @@ static bool visit_elements(struct visit *v, const char *name, const struct lull_
     const struct lull_fc *element =
         fc->kind == LULL_FC_ARRAY ? fc->array.element : fc->sequence.element;
     bool is_free = element->kind == LULL_FC_VARIANT || element->kind == LULL_FC_OPTIONAL;
-    if (!need(v, MAX(fc->alignment, is_free ? 1 : element->alignment), 0))
+    if (!need(v, MAX(fc->alignment, is_free ? 1 : element->alignment), 0)) {
         return false;
+    }
     enum lull_bytes_form form = lull_fc_form(fc);
-    if (form == LULL_BYTES_TEXT || (form == LULL_BYTES_BLOB && v->visitor->blob != NULL))
+    if (form == LULL_BYTES_TEXT || (form == LULL_BYTES_BLOB && v->visitor->blob != NULL)) {
         return visit_bytes(v, name, fc, n);
+    }
     v->visitor->begin(v->user, name, LULL_VISIT_ARRAY);
     uint64_t begin = v->pos;
     for (uint64_t i = 0; i < n; i++) {
-        if (!visit_field(v, NULL, element, nesting))
+        if (!visit_field(v, NULL, element, nesting)) {
             return false;
-        if (i >= MAX_EMPTY_ELEMENTS && v->pos == begin)
+        }
+        if (i >= MAX_EMPTY_ELEMENTS && v->pos == begin) {
             return fail(v, "an array of too many elements without contents");
+        }
     }
     v->visitor->end(v->user, LULL_VISIT_ARRAY);
     return true;
@@ -324,8 +351,9 @@ static bool visit_member(struct visit *v, const struct lull_member *member, uint
     const struct lull_visitor *visitor = v->visitor;
     v->place.path[v->place.depth++] = index;
     if (describes_packet(v, member->fc) ||
-        !lull_field_is_visible(&v->place, member->fc, visitor->flags))
+        !lull_field_is_visible(&v->place, member->fc, visitor->flags)) {
         v->visitor = &nobody;
+    }
     bool ok = visit_field(v, member->name, member->fc, nesting);
     v->visitor = visitor;
     v->place.depth--;
@@ -334,11 +362,14 @@ static bool visit_member(struct visit *v, const struct lull_member *member, uint
 
 static bool visit_members(struct visit *v, const struct lull_fc *fc, unsigned nesting)
 {
-    if (!need(v, fc->alignment, 0))
+    if (!need(v, fc->alignment, 0)) {
         return false;
-    for (uint32_t i = 0; i < fc->structure.n_members; i++)
-        if (!visit_member(v, &fc->structure.members[i], i, nesting))
+    }
+    for (uint32_t i = 0; i < fc->structure.n_members; i++) {
+        if (!visit_member(v, &fc->structure.members[i], i, nesting)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -346,26 +377,30 @@ static bool visit_variant(struct visit *v, const char *name, const struct lull_f
                           unsigned nesting)
 {
     uint64_t tag;
-    if (!ref_value(v, &fc->variant.tag, &tag))
+    if (!ref_value(v, &fc->variant.tag, &tag)) {
         return false;
+    }
     int option = lull_fc_variant_option(fc, tag);
-    if (option < 0)
+    if (option < 0) {
         return fail(v, lull_plan_why(LULL_PLAN_BAD_TAG));
+    }
     v->visitor->begin(v->user, name, LULL_VISIT_VARIANT);
     v->place.path[v->place.depth++] = (uint32_t)option;
     const struct lull_member *member = &fc->variant.options[option];
     bool ok = visit_field(v, member->name, member->fc, nesting);
     v->place.depth--;
-    if (ok)
+    if (ok) {
         v->visitor->end(v->user, LULL_VISIT_VARIANT);
+    }
     return ok;
 }
 
 static bool visit_field(struct visit *v, const char *name, const struct lull_fc *fc,
                         unsigned nesting)
 {
-    if (nesting >= LULL_FC_DEPTH)
+    if (nesting >= LULL_FC_DEPTH) {
         return fail(v, "fields are nested too deep");
+    }
     switch (fc->kind) {
     case LULL_FC_INT:
         return visit_integer(v, name, fc);
@@ -379,8 +414,9 @@ static bool visit_field(struct visit *v, const char *name, const struct lull_fc 
         return visit_optional(v, name, fc, nesting + 1);
     case LULL_FC_STRUCT:
         v->visitor->begin(v->user, name, LULL_VISIT_STRUCT);
-        if (!visit_members(v, fc, nesting + 1))
+        if (!visit_members(v, fc, nesting + 1)) {
             return false;
+        }
         v->visitor->end(v->user, LULL_VISIT_STRUCT);
         return true;
     case LULL_FC_ARRAY:
@@ -412,15 +448,18 @@ static bool visit_scope(struct visit *v, const char *name, enum lull_scope first
                         const struct lull_fc *first_fc, enum lull_scope second,
                         const struct lull_fc *second_fc)
 {
-    if (first_fc == NULL && second_fc == NULL)
+    if (first_fc == NULL && second_fc == NULL) {
         return true;
+    }
     const struct lull_visitor *visitor = v->visitor;
-    if (!scope_is_visible(v, first, first_fc) && !scope_is_visible(v, second, second_fc))
+    if (!scope_is_visible(v, first, first_fc) && !scope_is_visible(v, second, second_fc)) {
         v->visitor = &nobody;
+    }
     v->visitor->begin(v->user, name, LULL_VISIT_SCOPE);
     bool ok = visit_structure(v, first, first_fc) && visit_structure(v, second, second_fc);
-    if (ok)
+    if (ok) {
         v->visitor->end(v->user, LULL_VISIT_SCOPE);
+    }
     v->visitor = visitor;
     return ok;
 }
@@ -444,13 +483,15 @@ bool lull_ctf_stream_visit(const struct lull_ctf_stream *s, const struct lull_vi
                       .place = {.own = s->stream->places[index], .shared = s->plan->shared},
                       .error = error};
     bool ok;
-    for (int scope = LULL_SCOPE_STREAM_EVENT_CONTEXT; scope < LULL_SCOPE_COUNT; scope++)
+    for (int scope = LULL_SCOPE_STREAM_EVENT_CONTEXT; scope < LULL_SCOPE_COUNT; scope++) {
         forget(&v, (enum lull_scope)scope);
-    if (visitor->flags & LULL_VISIT_SPLIT_CONTEXTS)
+    }
+    if (visitor->flags & LULL_VISIT_SPLIT_CONTEXTS) {
         ok = visit_scope(&v, "common context", common, decl->event_context, own, NULL) &&
              visit_scope(&v, "context", own, event->context, own, NULL);
-    else
+    } else {
         ok = visit_scope(&v, "context", common, decl->event_context, own, event->context);
+    }
     return ok && visit_scope(&v, "payload", payload, event->payload, payload, NULL);
 }
 
@@ -507,21 +548,25 @@ bool lull_ctf_stream_visit_packet(const struct lull_ctf_stream *s,
                       .end = s->header_bits,
                       .place = {.shared = s->plan->shared},
                       .error = error};
-    if (context == NULL || !any_field_to_show(&v, context))
+    if (context == NULL || !any_field_to_show(&v, context)) {
         return true;
+    }
     g_autofree uint8_t *buf = read_packet_header(s, error);
-    if (buf == NULL)
+    if (buf == NULL) {
         return false;
+    }
     v.buf = buf;
     /* What the header says is in memory already; the walk over it only finds the context. */
     const struct lull_fc *header = s->plan->schema->packet_header;
     v.visitor = &nobody;
-    if (!visit_structure(&v, LULL_SCOPE_PACKET_HEADER, header))
+    if (!visit_structure(&v, LULL_SCOPE_PACKET_HEADER, header)) {
         return false;
+    }
     v.visitor = visitor;
     visitor->begin(user, "packet", LULL_VISIT_SCOPE);
-    if (!visit_structure(&v, LULL_SCOPE_PACKET_CONTEXT, context))
+    if (!visit_structure(&v, LULL_SCOPE_PACKET_CONTEXT, context)) {
         return false;
+    }
     visitor->end(user, LULL_VISIT_SCOPE);
     return true;
 }

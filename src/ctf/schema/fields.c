@@ -23,13 +23,16 @@ static void list_members(const struct listing *listing, const struct lull_member
     size_t length = listing->path->len;
     for (uint32_t i = 0; i < n; i++) {
         const char *name = members[i].name;
-        if (name[0] == '\0' || strchr(name, '.') != NULL)
+        if (name[0] == '\0' || strchr(name, '.') != NULL) {
             continue;
+        }
         /* A member of the payload that is named as a scope. */
-        if (length == 0 && (strcmp(name, "context") == 0 || strcmp(name, "payload") == 0))
+        if (length == 0 && (strcmp(name, "context") == 0 || strcmp(name, "payload") == 0)) {
             g_string_append(listing->path, "payload");
-        if (listing->path->len > 0 && listing->path->str[listing->path->len - 1] != '.')
+        }
+        if (listing->path->len > 0 && listing->path->str[listing->path->len - 1] != '.') {
             g_string_append_c(listing->path, '.');
+        }
         g_string_append(listing->path, name);
         list_field(listing, members[i].fc, is_optional, nesting);
         g_string_truncate(listing->path, length);
@@ -49,8 +52,9 @@ static void describe_elements(struct lull_field_info *info, const struct lull_fc
     enum lull_bytes_form form = lull_fc_form(fc);
     if (form == LULL_BYTES_TEXT) {
         info->kind = LULL_INFO_TEXT;
-        if (element->integer.encoding >= LULL_ENCODING_UTF16BE)
+        if (element->integer.encoding >= LULL_ENCODING_UTF16BE) {
             info->length = 0; /* as UTF-8 it may be longer */
+        }
     } else if (form == LULL_BYTES_BLOB ||
                (lull_ctf_plan_can_bind(fc, LULL_BIND_RAW) && !element->integer.is_bit_reversed &&
                 element->integer.meaning != LULL_INT_BOOLEAN)) {
@@ -97,8 +101,9 @@ static void list_field(const struct listing *listing, const struct lull_fc *fc, 
                        unsigned nesting)
 {
     struct lull_field_info info = {.path = listing->path->str, .is_optional = is_optional};
-    if (nesting >= LULL_FC_DEPTH)
+    if (nesting >= LULL_FC_DEPTH) {
         return;
+    }
     switch (fc->kind) {
     case LULL_FC_STRUCT:
         list_members(listing, fc->structure.members, fc->structure.n_members, is_optional,
@@ -118,8 +123,9 @@ static void list_field(const struct listing *listing, const struct lull_fc *fc, 
 
 static void list_scope(struct listing *listing, const char *prefix, const struct lull_fc *fc)
 {
-    if (fc == NULL)
+    if (fc == NULL) {
         return;
+    }
     g_string_assign(listing->path, prefix);
     list_field(listing, fc, false, 0);
 }

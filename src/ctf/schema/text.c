@@ -23,8 +23,9 @@ struct lull_texts *lull_texts_new(void)
 
 void lull_texts_free(struct lull_texts *texts)
 {
-    if (texts == NULL)
+    if (texts == NULL) {
         return;
+    }
     g_ptr_array_unref(texts->full);
     g_free(texts->data);
     g_free(texts);
@@ -39,8 +40,9 @@ void lull_texts_reset(struct lull_texts *texts)
 static char *reserve(struct lull_texts *texts, uint64_t size)
 {
     if (size > texts->size - texts->used || texts->data == NULL) {
-        if (texts->data != NULL)
+        if (texts->data != NULL) {
             g_ptr_array_add(texts->full, texts->data);
+        }
         texts->size = MAX(MAX(texts->size * 2, size), FIRST_BYTES);
         texts->data = g_malloc(texts->size);
         texts->used = 0;
@@ -69,9 +71,11 @@ uint64_t lull_text_end(const uint8_t *data, uint64_t size, enum lull_encoding en
         const uint8_t *nul = memchr(data, 0, size);
         return nul != NULL ? (uint64_t)(nul - data) : UINT64_MAX;
     }
-    for (uint64_t at = 0; size - at >= unit; at += unit)
-        if (unit_at(data + at, encoding) == 0)
+    for (uint64_t at = 0; size - at >= unit; at += unit) {
+        if (unit_at(data + at, encoding) == 0) {
             return at;
+        }
+    }
     return UINT64_MAX;
 }
 
@@ -98,14 +102,16 @@ struct lull_text lull_texts_convert(struct lull_texts *texts, const uint8_t *dat
     uint64_t end = lull_text_end(data, size, encoding);
     unsigned unit = lull_encoding_unit(encoding);
     size = end != UINT64_MAX ? end : size / unit * unit;
-    if (unit == 1)
+    if (unit == 1) {
         return (struct lull_text){(const char *)data, (uint32_t)MIN(size, (uint64_t)UINT32_MAX)};
+    }
     /* Two bytes become at most three, four at most four. */
     char *out = reserve(texts, size / unit * 4);
     uint64_t length = 0;
-    for (uint64_t at = 0; at < size;)
+    for (uint64_t at = 0; at < size;) {
         length +=
             (uint64_t)g_unichar_to_utf8(next_character(data, size, &at, encoding), out + length);
+    }
     texts->used += length;
     return (struct lull_text){out, (uint32_t)MIN(length, (uint64_t)UINT32_MAX)};
 }

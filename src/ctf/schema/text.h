@@ -37,11 +37,13 @@ static inline enum lull_bytes_form lull_fc_form(const struct lull_fc *fc)
 {
     bool is_array = fc->kind == LULL_FC_ARRAY;
     const struct lull_fc *element = is_array ? fc->array.element : fc->sequence.element;
-    if (element->kind != LULL_FC_INT || element->integer.size != 8 || element->alignment != 8)
+    if (element->kind != LULL_FC_INT || element->integer.size != 8 || element->alignment != 8) {
         return LULL_BYTES_NONE;
+    }
     enum lull_array_form form = is_array ? fc->array.form : fc->sequence.form;
-    if (form == LULL_ARRAY_BLOB)
+    if (form == LULL_ARRAY_BLOB) {
         return LULL_BYTES_BLOB;
+    }
     return form == LULL_ARRAY_STRING || element->integer.encoding != LULL_ENCODING_NONE
                ? LULL_BYTES_TEXT
                : LULL_BYTES_NONE;

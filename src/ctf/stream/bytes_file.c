@@ -16,8 +16,9 @@ static const char *file_open(struct lull_bytes *base)
 {
     struct file_bytes *file = (struct file_bytes *)base;
     file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (file->fd < 0)
+    if (file->fd < 0) {
         return g_strerror(errno);
+    }
     posix_fadvise(file->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return NULL;
 }
@@ -27,11 +28,12 @@ static uint64_t file_read(struct lull_bytes *base, uint64_t offset, uint8_t *buf
 {
     struct file_bytes *file = (struct file_bytes *)base;
     ssize_t n;
-    do
+    do {
         n = pread(file->fd, buf, size, (off_t)offset);
-    while (n < 0 && errno == EINTR);
-    if (n <= 0)
+    } while (n < 0 && errno == EINTR);
+    if (n <= 0) {
         *why = n < 0 ? g_strerror(errno) : "the file has become shorter";
+    }
     return n < 0 ? 0 : (uint64_t)n;
 }
 

@@ -17,13 +17,16 @@ static uint64_t decode_first(struct lull_ctf_stream *s, const uint8_t *buf, uint
     uint32_t stream = 0;
     const char *why = NULL;
     uint64_t pos = lull_packet_decode(s->plan, buf, limit, s->memory, &stream, &why);
-    if (pos >= LULL_PLAN_FAILED)
+    if (pos >= LULL_PLAN_FAILED) {
         return pos;
+    }
     pos = lull_align_up(pos, s->stream->event_align);
-    if (&s->plan->streams[stream] != s->stream)
+    if (&s->plan->streams[stream] != s->stream) {
         return LULL_PLAN_BAD_TAG;
-    if (pos >= limit)
+    }
+    if (pos >= limit) {
         return LULL_PLAN_SHORT;
+    }
     return lull_plan_run(s->stream->event_header, buf, limit, pos, s->memory);
 }
 
@@ -36,11 +39,13 @@ bool lull_ctf_stream_first_event(struct lull_ctf_stream *s, int64_t index, int64
     for (uint64_t want = FIRST_BYTES; bits == LULL_PLAN_SHORT && want <= FIRST_MAX; want *= 16) {
         const char *why;
         uint64_t n = 1, room = MIN(want, content);
-        if (got == content)
+        if (got == content) {
             break;
+        }
         buf = g_realloc(buf, room + LULL_LOAD_SLACK);
-        for (; got < room && n > 0; got += n)
+        for (; got < room && n > 0; got += n) {
             n = s->bytes->ops->read(s->bytes, packet->offset + got, buf + got, room - got, &why);
+        }
         memset(buf + got, 0, LULL_LOAD_SLACK);
         lull_memory_set(s->memory, LULL_MEM_CLOCK, packet->begin);
         bits = decode_first(s, buf, MIN(got * 8, packet->content_bits));
@@ -57,10 +62,11 @@ static int64_t by_headers(const struct lull_ctf_stream *s)
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
         const struct lull_packet *packet = lull_ctf_stream_packet_at(s, middle);
-        if (lull_clock_map_joined(&s->map, packet->end) < s->begin_ns)
+        if (lull_clock_map_joined(&s->map, packet->end) < s->begin_ns) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     return low;
 }
@@ -70,8 +76,9 @@ void lull_ctf_stream_seek(struct lull_ctf_stream *s)
     int64_t first = s->list.in_order ? by_headers(s) : 0, time_ns;
     s->last_ns = INT64_MIN;
     s->packet = -1;
-    if (!s->list.in_order || s->list.packets->len == 0 || s->bytes->ops->open(s->bytes) != NULL)
+    if (!s->list.in_order || s->list.packets->len == 0 || s->bytes->ops->open(s->bytes) != NULL) {
         return;
+    }
     /* Before a packet that begins before the limits there are no events within them. */
     bool is_before = false;
     while (first > 0 && !is_before) {
@@ -79,8 +86,9 @@ void lull_ctf_stream_seek(struct lull_ctf_stream *s)
         is_before = lull_ctf_stream_first_event(s, first, &time_ns) && time_ns < s->begin_ns;
     }
     s->last_ns = lull_clock_map_joined(&s->map, lull_ctf_stream_packet_at(s, first)->begin);
-    if (lull_ctf_stream_first_event(s, first, &time_ns))
+    if (lull_ctf_stream_first_event(s, first, &time_ns)) {
         s->last_ns = MIN(s->last_ns, time_ns);
+    }
     s->bytes->ops->close(s->bytes);
     s->packet = first - 1;
 }

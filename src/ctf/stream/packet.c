@@ -54,21 +54,24 @@ uint64_t lull_packet_decode(const struct lull_ctf_plan *plan, const uint8_t *buf
         }
     }
     uint64_t id = 0;
-    if (have & LULL_HAS_STREAM_ID)
+    if (have & LULL_HAS_STREAM_ID) {
         id = lull_memory_get(memory, LULL_MEM_STREAM_ID);
-    else if (schema->n_streams == 1)
+    } else if (schema->n_streams == 1) {
         id = schema->streams[0].id;
+    }
     uint32_t i = 0;
-    while (i < schema->n_streams && schema->streams[i].id != id)
+    while (i < schema->n_streams && schema->streams[i].id != id) {
         i++;
+    }
     if (i == schema->n_streams) {
         *why = "the packet is of a stream that the metadata does not declare";
         return LULL_PLAN_BAD_TAG;
     }
     *stream = i;
     pos = lull_plan_run(plan->streams[i].packet_context, buf, limit, pos, memory);
-    if (pos >= LULL_PLAN_FAILED)
+    if (pos >= LULL_PLAN_FAILED) {
         *why = "the packet context does not fit its declaration";
+    }
     return pos;
 }
 
@@ -82,15 +85,19 @@ const char *lull_packet_fill(const struct lull_stream_plan *stream, const uint8_
     bool has_size = (have & LULL_HAS_PACKET_SIZE) != 0;
     uint64_t content = lull_memory_get(memory, LULL_MEM_CONTENT_SIZE);
     uint64_t size = lull_memory_get(memory, LULL_MEM_PACKET_SIZE);
-    if (!has_size) /* then there is no padding, or a single packet fills the file */
+    if (!has_size) { /* then there is no padding, or a single packet fills the file */
         size = has_content ? lull_align_up(MIN(content, LULL_BITS_HUGE), 8) : room_bits;
-    if (!has_content)
+    }
+    if (!has_content) {
         content = size;
-    if (size % 8 != 0 || size < header_bits || size == 0)
+    }
+    if (size % 8 != 0 || size < header_bits || size == 0) {
         return "the packet header gives an impossible packet_size";
+    }
     packet->bits = size;
-    if (content < header_bits || content > size)
+    if (content < header_bits || content > size) {
         return "the packet header gives an impossible content_size";
+    }
     packet->content_bits = content;
     if (size > room_bits) {
         packet->flags |= LULL_PACKET_CUT;
@@ -119,8 +126,9 @@ const char *lull_packet_fill(const struct lull_stream_plan *stream, const uint8_
         packet->end = packet->begin;
     }
     if ((packet->flags & LULL_PACKET_HAS_BEGIN) && (packet->flags & LULL_PACKET_HAS_END) &&
-        stream->begin_bits == 64 && stream->end_bits == 64 && packet->begin > packet->end)
+        stream->begin_bits == 64 && stream->end_bits == 64 && packet->begin > packet->end) {
         return "the packet header's timestamp_begin lies behind its timestamp_end";
+    }
     return NULL;
 }
 
@@ -146,13 +154,16 @@ static const char *read_header(struct finder *f, uint64_t offset, struct lull_pa
         uint64_t got = read_at(f->bytes, offset, f->buf, MIN(want, room));
         memset(f->buf + got, 0, LULL_LOAD_SLACK);
         bits = lull_packet_decode(f->plan, f->buf, got * 8, f->memory, stream, &why);
-        if (bits != LULL_PLAN_SHORT || got < want)
+        if (bits != LULL_PLAN_SHORT || got < want) {
             break;
+        }
     }
-    if (bits == LULL_PLAN_SHORT)
+    if (bits == LULL_PLAN_SHORT) {
         return "the file ends within the packet header";
-    if (bits >= LULL_PLAN_FAILED)
+    }
+    if (bits >= LULL_PLAN_FAILED) {
         return why;
+    }
     const struct lull_stream_plan *plan = &f->plan->streams[*stream];
     const char *wrong = lull_packet_fill(plan, f->memory, bits, room, packet);
     packet->offset = offset;
@@ -176,19 +187,23 @@ static uint64_t read_instance(const struct finder *f)
 static size_t header_needle(const struct lull_ctf_plan *plan, uint8_t needle[20])
 {
     const struct lull_fc *fc = plan->schema->packet_header;
-    if (fc == NULL || fc->structure.n_members == 0)
+    if (fc == NULL || fc->structure.n_members == 0) {
         return 0;
+    }
     const struct lull_member *m = fc->structure.members;
     if (strcmp(m[0].name, "magic") != 0 || m[0].fc->kind != LULL_FC_INT ||
-        m[0].fc->integer.size != 32)
+        m[0].fc->integer.size != 32) {
         return 0;
+    }
     uint32_t magic = CTF_MAGIC;
-    if (m[0].fc->integer.is_big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
+    if (m[0].fc->integer.is_big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)) {
         magic = __builtin_bswap32(magic);
+    }
     memcpy(needle, &magic, 4);
     if (fc->structure.n_members < 2 || strcmp(m[1].name, "uuid") != 0 || !plan->schema->has_uuid ||
-        m[1].fc->kind != LULL_FC_ARRAY || m[1].fc->alignment > 32)
+        m[1].fc->kind != LULL_FC_ARRAY || m[1].fc->alignment > 32) {
         return 4;
+    }
     memcpy(needle + 4, plan->schema->uuid, 16);
     return 20;
 }
@@ -199,22 +214,26 @@ static uint64_t search_packet(struct finder *f, uint64_t from)
     uint8_t needle[20];
     size_t length = header_needle(f->plan, needle);
     uint64_t size = f->list->file_size, end = MIN(size, from + SEARCH_MAX);
-    if (length == 0)
+    if (length == 0) {
         return size;
+    }
     g_autofree uint8_t *buf = g_malloc(SEARCH_STEP);
     unsigned tries = 0;
     for (uint64_t at = from; at < end;) {
         uint64_t got = read_at(f->bytes, at, buf, MIN(SEARCH_STEP, size - at));
-        if (got < length)
+        if (got < length) {
             break;
+        }
         const uint8_t *hit = buf;
         while ((hit = memmem(hit, got - (uint64_t)(hit - buf), needle, length)) != NULL) {
             struct lull_packet packet;
             uint32_t stream;
-            if (read_header(f, at + (uint64_t)(hit - buf), &packet, &stream) == NULL)
+            if (read_header(f, at + (uint64_t)(hit - buf), &packet, &stream) == NULL) {
                 return at + (uint64_t)(hit - buf);
-            if (++tries > 4096)
+            }
+            if (++tries > 4096) {
                 return size;
+            }
             hit++;
         }
         at += got - length + 1;
@@ -236,13 +255,16 @@ static const char *parse_entry(const uint8_t *p, uint32_t entry_size, uint64_t e
     packet->discarded = lull_load_u64(p + 40, true);
     *stream_id = lull_load_u64(p + 48, true);
     packet->sequence = entry_size >= INDEX_ENTRY_1_1 ? lull_load_u64(p + 64, true) : 0;
-    if (packet->offset != expected)
+    if (packet->offset != expected) {
         return "its packets do not follow one another";
+    }
     if (packet->bits == 0 || packet->bits % 8 != 0 || packet->bits > LULL_BITS_HUGE ||
-        packet->content_bits > packet->bits)
+        packet->content_bits > packet->bits) {
         return "it gives an impossible packet size";
-    if (packet->begin > packet->end)
+    }
+    if (packet->begin > packet->end) {
         return "it gives a packet that ends before it begins";
+    }
     return NULL;
 }
 
@@ -262,38 +284,46 @@ static const char *verify_entry(struct finder *f, const struct lull_packet *entr
     struct lull_packet packet;
     uint32_t stream;
     const char *why = read_header(f, entry->offset, &packet, &stream);
-    if (why != NULL)
+    if (why != NULL) {
         return "a packet header that it points at is damaged or elsewhere";
+    }
     if (first) {
         f->list->stream = stream;
         f->list->cpu = read_cpu(f);
         f->list->instance = read_instance(f);
     }
-    if (stream != f->list->stream || !same_packet(entry, &packet, has_sequence))
+    if (stream != f->list->stream || !same_packet(entry, &packet, has_sequence)) {
         return "it contradicts the packet headers";
+    }
     return NULL;
 }
 
 static const char *parse_index(struct finder *f, const uint8_t *data, size_t size)
 {
-    if (size < INDEX_HEADER || lull_load_u32(data, true) != INDEX_MAGIC)
+    if (size < INDEX_HEADER || lull_load_u32(data, true) != INDEX_MAGIC) {
         return "it does not begin like an index";
+    }
     uint32_t entry_size = lull_load_u32(data + 12, true);
-    if (lull_load_u32(data + 4, true) != 1 || entry_size < INDEX_ENTRY_1_0 || entry_size > 4096)
+    if (lull_load_u32(data + 4, true) != 1 || entry_size < INDEX_ENTRY_1_0 || entry_size > 4096) {
         return "it has an unknown version";
-    if ((size - INDEX_HEADER) % entry_size != 0 || size == INDEX_HEADER)
+    }
+    if ((size - INDEX_HEADER) % entry_size != 0 || size == INDEX_HEADER) {
         return "it is cut short or empty";
+    }
     uint64_t expected = 0, first_id = 0, file_size = f->list->file_size;
     for (size_t at = INDEX_HEADER; at < size; at += entry_size) {
         struct lull_packet packet = {.flags = LULL_PACKET_HAS_BEGIN | LULL_PACKET_HAS_END};
         uint64_t stream_id;
         const char *why = parse_entry(data + at, entry_size, expected, &packet, &stream_id);
-        if (why != NULL)
+        if (why != NULL) {
             return why;
-        if (at == INDEX_HEADER)
+        }
+        if (at == INDEX_HEADER) {
             first_id = stream_id;
-        if (stream_id != first_id)
+        }
+        if (stream_id != first_id) {
             return "it mixes streams";
+        }
         expected += packet.bits / 8;
         if (packet.offset >= file_size) {
             f->list->missing++;
@@ -306,33 +336,39 @@ static const char *parse_index(struct finder *f, const uint8_t *data, size_t siz
         }
         g_array_append_val(f->list->packets, packet);
     }
-    if (expected < file_size)
+    if (expected < file_size) {
         return "it ends before the stream file does";
+    }
     return NULL;
 }
 
 /* Takes the packets from the index. False if there is none, or with *why if it must not be used. */
 static bool use_index(struct finder *f, const uint8_t *data, size_t size, const char **why)
 {
-    if (data == NULL)
+    if (data == NULL) {
         return false;
-    if (size >= 6 && memcmp(data, "CTFIDX", 6) == 0)
+    }
+    if (size >= 6 && memcmp(data, "CTFIDX", 6) == 0) {
         return false; /* another kind of index; the headers say it all */
+    }
     *why = parse_index(f, data, size);
     bool has_sequence = *why == NULL && lull_load_u32(data + 12, true) >= INDEX_ENTRY_1_1;
     GArray *packets = f->list->packets;
     if (*why == NULL && packets->len > 0) {
         *why = verify_entry(f, &g_array_index(packets, struct lull_packet, 0), true, has_sequence);
-        if (*why == NULL && packets->len > 1)
+        if (*why == NULL && packets->len > 1) {
             *why = verify_entry(f, &g_array_index(packets, struct lull_packet, packets->len - 1),
                                 false, has_sequence);
+        }
     }
-    if (*why != NULL || packets->len == 0)
+    if (*why != NULL || packets->len == 0) {
         return false;
+    }
     const struct lull_stream_plan *stream = &f->plan->streams[f->list->stream];
     if (stream->begin_bits != 64 || stream->end_bits != 64 ||
-        (stream->sequence_bits != 0 && !has_sequence))
+        (stream->sequence_bits != 0 && !has_sequence)) {
         return false; /* says less than the headers do */
+    }
     for (uint32_t i = 0; i < packets->len; i++) {
         uint32_t *flags = &g_array_index(packets, struct lull_packet, i).flags;
         *flags |= stream->discarded_bits != 0 ? LULL_PACKET_HAS_DISCARDED : 0;
@@ -348,10 +384,12 @@ static bool use_index(struct finder *f, const uint8_t *data, size_t size, const 
 static void widen_times(const struct lull_stream_plan *stream, struct lull_packet *packet,
                         uint64_t *clock)
 {
-    if (packet->flags & LULL_PACKET_HAS_BEGIN)
+    if (packet->flags & LULL_PACKET_HAS_BEGIN) {
         *clock = packet->begin = lull_clock_advance(*clock, packet->begin, stream->begin_bits);
-    if (packet->flags & LULL_PACKET_HAS_END)
+    }
+    if (packet->flags & LULL_PACKET_HAS_END) {
         *clock = packet->end = lull_clock_advance(*clock, packet->end, stream->end_bits);
+    }
 }
 
 /* The file ends within the packet, or its size is wrong and another one begins inside of it. */
@@ -383,8 +421,9 @@ static bool scan(struct finder *f, const char **why)
         const char *wrong = read_header(f, offset, &packet, &stream);
         bool first = f->list->packets->len == 0;
         int32_t cpu = read_cpu(f);
-        if (wrong == NULL && !first && stream != f->list->stream)
+        if (wrong == NULL && !first && stream != f->list->stream) {
             wrong = "a packet of another stream lies between the packets";
+        }
         if (wrong != NULL) {
             /* The size may be right where the contents are not. */
             bool has_size = packet.bits != 0 && packet.bits / 8 < size - offset;
@@ -404,8 +443,9 @@ static bool scan(struct finder *f, const char **why)
             f->list->cpu = cpu;
             f->list->instance = read_instance(f);
         }
-        if (packet.flags & LULL_PACKET_CUT)
+        if (packet.flags & LULL_PACKET_CUT) {
             settle_cut(f, &packet);
+        }
         widen_times(&f->plan->streams[stream], &packet, &clock);
         packet.flags |= gap ? LULL_PACKET_GAP : 0;
         gap = false;
@@ -441,16 +481,18 @@ void lull_packet_lost(const struct lull_stream_plan *stream, const struct lull_p
     if (before != NULL && (packet->flags & LULL_PACKET_HAS_SEQUENCE)) {
         uint64_t step = difference(packet->sequence, before->sequence, stream->sequence_bits);
         /* A step back is damage, not a gap of 2^64 packets. */
-        if (step > 1 && step <= lull_low_mask(MAX(stream->sequence_bits, 1)) / 2)
+        if (step > 1 && step <= lull_low_mask(MAX(stream->sequence_bits, 1)) / 2) {
             *packets = MAX(*packets, step - 1);
+        }
     }
     if (packet->flags & LULL_PACKET_HAS_DISCARDED) {
         /* The counter counts from the begin of the recording, which is packet 0. */
         bool from_start = !(packet->flags & LULL_PACKET_HAS_SEQUENCE) || packet->sequence == 0;
         uint64_t base = before != NULL ? before->discarded : from_start ? 0 : packet->discarded;
         uint64_t n = difference(packet->discarded, base, stream->discarded_bits);
-        if (n <= lull_low_mask(MAX(stream->discarded_bits, 1)) / 2)
+        if (n <= lull_low_mask(MAX(stream->discarded_bits, 1)) / 2) {
             *events = n;
+        }
     }
 }
 
@@ -460,8 +502,9 @@ void lull_packet_list_check_order(struct lull_packet_list *list)
     for (uint32_t i = 0; i < list->packets->len; i++) {
         const struct lull_packet *p = &g_array_index(list->packets, struct lull_packet, i);
         uint32_t both = LULL_PACKET_HAS_BEGIN | LULL_PACKET_HAS_END;
-        if ((p->flags & both) != both || p->begin > p->end || (i > 0 && p->begin < (p - 1)->end))
+        if ((p->flags & both) != both || p->begin > p->end || (i > 0 && p->begin < (p - 1)->end)) {
             list->in_order = false;
+        }
     }
 }
 
@@ -470,8 +513,9 @@ static void note_cut(const struct finder *f)
     const struct lull_packet_list *list = f->list;
     const struct lull_packet *last =
         &g_array_index(list->packets, struct lull_packet, list->packets->len - 1);
-    if (list->missing == 0 && !(last->flags & LULL_PACKET_CUT))
+    if (list->missing == 0 && !(last->flags & LULL_PACKET_CUT)) {
         return;
+    }
     g_autofree char *more = list->missing == 0 ? g_strdup("")
                                                : g_strdup_printf(", and %" G_GUINT64_FORMAT
                                                                  " more packets should follow",
@@ -497,8 +541,9 @@ bool lull_packet_list_find(struct lull_packet_list *list, const struct lull_ctf_
     list->cpu = -1;
     list->instance = UINT64_MAX;
     if (!use_index(&finder, (const uint8_t *)file->index, file->index_size, &why)) {
-        if (why != NULL)
+        if (why != NULL) {
             lull_report_problem(report, "%s: the index is not used: %s", file->index_path, why);
+        }
         why = "there is no packet in it";
         reset(list);
         if (!scan(&finder, &why)) {

@@ -7,11 +7,13 @@ uint32_t lull_ctf_stream_part_end(const struct lull_ctf_stream *s, uint32_t firs
     const GArray *packets = s->list.packets;
     /* With limits of time, an event's time decides, which may depend on the packet before. */
     if (s->begin_ns != INT64_MIN || s->end_ns != INT64_MAX || !s->list.in_order ||
-        s->bytes->ops->share == NULL)
+        s->bytes->ops->share == NULL) {
         return 0;
+    }
     uint64_t size = 0;
-    while (first < packets->len && size < bytes)
+    while (first < packets->len && size < bytes) {
         size += g_array_index(packets, struct lull_packet, first++).bits / 8;
+    }
     return first;
 }
 

@@ -26,8 +26,9 @@ void lull_ctf_stream_damaged(struct lull_ctf_stream *s, uint64_t pos, const char
 {
     struct lull_packet *packet = lull_ctf_stream_packet_at(s, s->packet);
     packet->flags |= LULL_PACKET_DAMAGED;
-    if (packet->flags & (LULL_PACKET_REPORTED | LULL_PACKET_CUT))
+    if (packet->flags & (LULL_PACKET_REPORTED | LULL_PACKET_CUT)) {
         return;
+    }
     packet->flags |= LULL_PACKET_REPORTED;
     uint64_t byte = packet->offset;
     const char *path = lull_ctf_stream_where(s, &byte);
@@ -36,8 +37,9 @@ void lull_ctf_stream_damaged(struct lull_ctf_stream *s, uint64_t pos, const char
                         ": %s; the rest of the packet is left out",
                         path, s->packet, byte + s->window + pos / 8, why);
     uint64_t clock = lull_memory_get(s->memory, LULL_MEM_CLOCK);
-    if ((packet->flags & LULL_PACKET_HAS_BEGIN) && clock < packet->begin)
+    if ((packet->flags & LULL_PACKET_HAS_BEGIN) && clock < packet->begin) {
         clock = packet->begin;
+    }
     uint64_t end = packet->flags & LULL_PACKET_HAS_END ? MAX(packet->end, clock) : clock;
     s->report->lost(s->report->user, s->number,
                     lull_clock_map_own(&s->map, clock) - s->map.delta_ns,
@@ -83,13 +85,15 @@ static void grow(struct lull_ctf_stream *s, uint64_t capacity)
 
 bool lull_ctf_stream_refill(struct lull_ctf_stream *s)
 {
-    if (s->at_end)
+    if (s->at_end) {
         return false;
+    }
     uint64_t step =
         MIN(s->pos / LULL_GRAIN_BITS * GRAIN_BYTES, s->filled / GRAIN_BYTES * GRAIN_BYTES);
     if (step == 0 && s->filled == s->capacity) {
-        if (s->capacity >= WINDOW_MAX)
+        if (s->capacity >= WINDOW_MAX) {
             return false;
+        }
         grow(s, s->capacity * 2);
     }
     memmove(s->buf, s->buf + step, s->filled - step);
@@ -114,8 +118,9 @@ static void compare_header(struct lull_ctf_stream *s, uint64_t header_bits)
     struct lull_packet *packet = lull_ctf_stream_packet_at(s, s->packet), own;
     uint64_t room = s->list.file_size - packet->offset;
     const char *why = lull_packet_fill(s->stream, s->memory, header_bits, room, &own);
-    if ((why == NULL && header_agrees(packet, &own)) || (packet->flags & LULL_PACKET_REPORTED))
+    if ((why == NULL && header_agrees(packet, &own)) || (packet->flags & LULL_PACKET_REPORTED)) {
         return;
+    }
     packet->flags |= LULL_PACKET_REPORTED;
     uint64_t byte = packet->offset;
     const char *path = lull_ctf_stream_where(s, &byte);
@@ -132,24 +137,27 @@ static bool open_packet(struct lull_ctf_stream *s)
     s->window = s->filled = s->pos = 0;
     s->content_bits = packet->content_bits;
     uint64_t clock = lull_memory_get(s->memory, LULL_MEM_CLOCK);
-    if (packet->flags & LULL_PACKET_HAS_BEGIN)
+    if (packet->flags & LULL_PACKET_HAS_BEGIN) {
         clock = packet->begin;
+    }
     lull_memory_set(s->memory, LULL_MEM_CLOCK, clock);
     fill(s);
     uint32_t stream = 0;
     const char *why = NULL;
     uint64_t bits;
-    do
+    do {
         bits = lull_packet_decode(s->plan, s->buf, s->limit, s->memory, &stream, &why);
-    while (bits == LULL_PLAN_SHORT && lull_ctf_stream_refill(s));
-    if (bits < LULL_PLAN_FAILED && &s->plan->streams[stream] != s->stream)
+    } while (bits == LULL_PLAN_SHORT && lull_ctf_stream_refill(s));
+    if (bits < LULL_PLAN_FAILED && &s->plan->streams[stream] != s->stream) {
         why = "the packet is of another stream than the rest of the file";
+    }
     if (bits >= LULL_PLAN_FAILED || why != NULL) {
         lull_ctf_stream_damaged(s, 0, why);
         return false;
     }
-    if (s->list.from_index)
+    if (s->list.from_index) {
         compare_header(s, bits);
+    }
     uint64_t cpu = lull_memory_get(s->memory, LULL_MEM_CPU);
     bool has_cpu = (lull_memory_get(s->memory, LULL_MEM_HAVE) & LULL_HAS_CPU) != 0;
     s->cpu = has_cpu && cpu <= INT32_MAX ? (int32_t)cpu : -1;
@@ -164,8 +172,9 @@ void lull_ctf_stream_finish(struct lull_ctf_stream *s)
     s->limit = s->pos = 0;
     s->at_end = true;
     s->packet = s->list.packets->len;
-    if (s->is_open)
+    if (s->is_open) {
         s->bytes->ops->close(s->bytes);
+    }
     s->is_open = false;
     g_clear_pointer(&s->buf, g_free);
     s->capacity = 0;
@@ -185,8 +194,9 @@ static bool open_bytes(struct lull_ctf_stream *s)
 
 bool lull_ctf_stream_next_packet(struct lull_ctf_stream *s)
 {
-    if (!s->is_done && !s->is_open && !open_bytes(s))
+    if (!s->is_done && !s->is_open && !open_bytes(s)) {
         lull_ctf_stream_finish(s);
+    }
     while (!s->is_done) {
         s->packet++;
         if (s->packet >= s->end_packet) {
@@ -194,13 +204,15 @@ bool lull_ctf_stream_next_packet(struct lull_ctf_stream *s)
             break;
         }
         if (lull_ctf_stream_is_behind(s)) {
-            if (!s->list.in_order)
+            if (!s->list.in_order) {
                 continue;
+            }
             lull_ctf_stream_finish(s);
             break;
         }
-        if (open_packet(s))
+        if (open_packet(s)) {
             return true;
+        }
     }
     return false;
 }
@@ -235,8 +247,9 @@ struct lull_ctf_stream *lull_ctf_stream_new_from(const struct lull_ctf_plan *pla
 
 void lull_ctf_stream_free(struct lull_ctf_stream *s)
 {
-    if (s == NULL)
+    if (s == NULL) {
         return;
+    }
     lull_ctf_stream_finish(s);
     s->bytes->ops->free(s->bytes);
     lull_packet_list_clear(&s->list);
@@ -264,8 +277,9 @@ void lull_ctf_stream_start(struct lull_ctf_stream *s, const struct lull_clock_ma
     make_memory(s, fields_size);
     lull_ctf_stream_seek(s);
     s->end_packet = s->list.packets->len;
-    if (s->end_packet == 0)
+    if (s->end_packet == 0) {
         lull_ctf_stream_finish(s);
+    }
 }
 
 void lull_ctf_stream_feed(struct lull_ctf_stream *s, const struct lull_ctf_plan *plan,
@@ -289,9 +303,11 @@ void lull_ctf_stream_feed(struct lull_ctf_stream *s, const struct lull_ctf_plan 
 
 uint64_t lull_ctf_stream_progress(const struct lull_ctf_stream *s)
 {
-    if (s->is_done)
+    if (s->is_done) {
         return s->list.file_size;
-    if (s->packet < 0 || s->packet >= s->list.packets->len)
+    }
+    if (s->packet < 0 || s->packet >= s->list.packets->len) {
         return 0;
+    }
     return lull_ctf_stream_packet_at(s, s->packet)->offset + s->window + s->pos / 8;
 }

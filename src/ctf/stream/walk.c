@@ -11,13 +11,16 @@
 static bool recover(struct lull_ctf_stream *s, uint64_t code, const char *why)
 {
     bool is_short = code < LULL_PLAN_FAILED || code == LULL_PLAN_SHORT;
-    if (is_short && lull_ctf_stream_refill(s))
+    if (is_short && lull_ctf_stream_refill(s)) {
         return true;
-    if (why == NULL && !is_short)
+    }
+    if (why == NULL && !is_short) {
         why = lull_plan_why(code);
-    if (why == NULL)
+    }
+    if (why == NULL) {
         why =
             s->at_end ? "an event passes the end of the packet's content" : "an event is too large";
+    }
     lull_ctf_stream_damaged(s, s->pos, why);
     return lull_ctf_stream_next_packet(s);
 }
@@ -28,8 +31,9 @@ enum found { FOUND_EVENT, FOUND_NOTHING, FOUND_END };
 static enum found general_header(struct lull_ctf_stream *s, uint64_t *body)
 {
     if (s->pos >= s->limit) {
-        if (!s->at_end)
+        if (!s->at_end) {
             return lull_ctf_stream_refill(s) ? FOUND_NOTHING : FOUND_END;
+        }
         return lull_ctf_stream_next_packet(s) ? FOUND_NOTHING : FOUND_END;
     }
     const struct lull_stream_decl *decl = s->stream->decl;
@@ -38,12 +42,14 @@ static enum found general_header(struct lull_ctf_stream *s, uint64_t *body)
     lull_memory_set(s->memory, LULL_MEM_ID, is_only ? decl->events[0].id : 0);
     s->event_begin = s->pos;
     *body = lull_plan_run(s->stream->event_header, s->buf, s->limit, s->pos, s->memory);
-    if (*body >= LULL_PLAN_FAILED)
+    if (*body >= LULL_PLAN_FAILED) {
         return recover(s, *body, NULL) ? FOUND_NOTHING : FOUND_END;
-    if (!s->stream->has_id && !is_only && s->plan->schema->major < 2)
+    }
+    if (!s->stream->has_id && !is_only && s->plan->schema->major < 2) {
         return recover(s, LULL_PLAN_BAD_TAG, "no event class can be told from the header")
                    ? FOUND_NOTHING
                    : FOUND_END;
+    }
     return FOUND_EVENT;
 }
 
@@ -53,12 +59,13 @@ static inline int64_t event_time(struct lull_ctf_stream *s, uint64_t clock)
     int64_t t = lull_clock_map_joined(&s->map, clock);
     if (G_UNLIKELY(t < s->last_ns)) {
         uint64_t byte = lull_ctf_stream_packet_at(s, s->packet)->offset;
-        if (!s->has_warned_order)
+        if (!s->has_warned_order) {
             lull_report_problem(s->report,
                                 "%s: packet %" G_GINT64_FORMAT
                                 ": an event is earlier than the one before it; such events get "
                                 "the time of the one before",
                                 lull_ctf_stream_where(s, &byte), s->packet);
+        }
         s->has_warned_order = true;
         t = s->last_ns;
     }
@@ -81,8 +88,9 @@ straight_header(enum lull_header_kind kind, const struct lull_header_layout *lay
     if (is_large) {
         *id = lull_load_u16(p, be);
         is_long = *id == 0xffff;
-        if (with_clock)
+        if (with_clock) {
             time = lull_load_u32(p + (layout->time >> 3), be);
+        }
     } else {
         uint32_t word = lull_load_u32(p, be);
         *id = be ? word >> 27 : word & 31;
@@ -94,8 +102,9 @@ straight_header(enum lull_header_kind kind, const struct lull_header_layout *lay
         *clock = lull_load_u64(p + (layout->long_time >> 3), be);
         return pos + layout->long_end;
     }
-    if (with_clock)
+    if (with_clock) {
         *clock = lull_clock_advance(*clock, time, is_large ? 32 : 27);
+    }
     return pos + layout->end;
 }
 
@@ -104,10 +113,12 @@ static inline void prepare_fields(const struct lull_ctf_stream *s,
                                   const struct lull_event_plan *plan)
 {
     uint8_t *fields = s->memory + s->plan->fields_offset;
-    if (plan->clear_size != 0)
+    if (plan->clear_size != 0) {
         memset(fields, 0, plan->clear_size);
-    if (plan->has_fields)
+    }
+    if (plan->has_fields) {
         memcpy(fields, &plan->have, sizeof plan->have);
+    }
 }
 
 static void measure(struct lull_ctf_stream *s, uint64_t clock)
@@ -144,14 +155,16 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
             s->pos = pos;
             lull_memory_set(memory, LULL_MEM_CLOCK, clock);
             enum found found = general_header(s, &body);
-            if (found == FOUND_END)
+            if (found == FOUND_END) {
                 return false;
+            }
             buf = s->buf;
             pos = s->pos;
             limit = s->limit;
             clock = lull_memory_get(memory, LULL_MEM_CLOCK);
-            if (found == FOUND_NOTHING)
+            if (found == FOUND_NOTHING) {
                 continue;
+            }
             id = lull_memory_get(memory, LULL_MEM_ID);
         }
         const struct lull_event_plan *plan =
@@ -167,12 +180,14 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
         } else if (purpose == TO_SUM || purpose == TO_SUM_TIMED) {
             next = lull_plan_sum(plan->all, buf, limit, body, memory, &tally);
         } else if ((!wanted || plan->ops == plan->skip) && plan->fixed_bits < LULL_BITS_HUGE) {
-            if (wanted)
+            if (wanted) {
                 prepare_fields(s, plan);
+            }
             next = ((body + plan->align_mask) & ~plan->align_mask) + plan->fixed_bits;
         } else {
-            if (wanted)
+            if (wanted) {
                 prepare_fields(s, plan);
+            }
             next = lull_plan_run(wanted ? plan->ops : plan->skip, buf, limit, body, memory);
         }
         if (kind == LULL_HEADER_GENERAL && next == pos) {
@@ -182,8 +197,9 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
         if (G_UNLIKELY(next > limit)) {
             s->pos = pos;
             lull_memory_set(memory, LULL_MEM_CLOCK, clock);
-            if (!recover(s, next, why))
+            if (!recover(s, next, why)) {
                 return false;
+            }
             buf = s->buf;
             pos = s->pos;
             limit = s->limit;
@@ -198,8 +214,9 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
             counts[plan->index] += t >= s->begin_ns && t < s->end_ns;
         } else if (purpose == TO_SUM || purpose == TO_SUM_TIMED) {
             int64_t t = purpose == TO_SUM_TIMED ? event_time(s, clock) : 0;
-            if (purpose == TO_SUM_TIMED && (t < s->begin_ns || t >= s->end_ns))
+            if (purpose == TO_SUM_TIMED && (t < s->begin_ns || t >= s->end_ns)) {
                 continue;
+            }
             counts[plan->index]++;
             s->tally.fields += tally.fields;
             s->tally.checksum += tally.checksum;
@@ -207,8 +224,9 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
             measure(s, clock);
         } else if (wanted) {
             int64_t t = event_time(s, clock);
-            if (t < s->begin_ns)
+            if (t < s->begin_ns) {
                 continue;
+            }
             if (t >= s->end_ns) {
                 lull_ctf_stream_finish(s);
                 return false;
@@ -267,8 +285,9 @@ WALKERS(walk_sum_timed, TO_SUM_TIMED)
 bool lull_ctf_stream_next(struct lull_ctf_stream *s, struct lull_event *event)
 {
     if (G_UNLIKELY(s->is_done || (!s->is_open && !lull_ctf_stream_next_packet(s))) ||
-        !walk_next(s, NULL))
+        !walk_next(s, NULL)) {
         return false;
+    }
     event->time_ns = s->last_ns;
     event->cpu = s->cpu;
     event->subscription = (uint32_t)s->event_plan->subscription;
@@ -279,30 +298,35 @@ bool lull_ctf_stream_next(struct lull_ctf_stream *s, struct lull_event *event)
 
 void lull_ctf_stream_count(struct lull_ctf_stream *s, uint64_t *counts)
 {
-    if (s->is_done || (!s->is_open && !lull_ctf_stream_next_packet(s)))
+    if (s->is_done || (!s->is_open && !lull_ctf_stream_next_packet(s))) {
         return;
-    if (s->begin_ns == INT64_MIN && s->end_ns == INT64_MAX)
+    }
+    if (s->begin_ns == INT64_MIN && s->end_ns == INT64_MAX) {
         walk_count(s, counts);
-    else
+    } else {
         walk_count_timed(s, counts);
+    }
 }
 
 void lull_ctf_stream_sum(struct lull_ctf_stream *s, uint64_t *counts, struct lull_tally *tally)
 {
     s->tally = (struct lull_tally){0, 0};
-    if (s->is_done || (!s->is_open && !lull_ctf_stream_next_packet(s)))
+    if (s->is_done || (!s->is_open && !lull_ctf_stream_next_packet(s))) {
         return;
-    if (s->begin_ns == INT64_MIN && s->end_ns == INT64_MAX)
+    }
+    if (s->begin_ns == INT64_MIN && s->end_ns == INT64_MAX) {
         walk_sum(s, counts);
-    else
+    } else {
         walk_sum_timed(s, counts);
+    }
     tally->fields += s->tally.fields;
     tally->checksum += s->tally.checksum;
 }
 
 void lull_ctf_stream_measure(struct lull_ctf_stream *s)
 {
-    if (!s->is_done && (s->is_open || lull_ctf_stream_next_packet(s)))
+    if (!s->is_done && (s->is_open || lull_ctf_stream_next_packet(s))) {
         walk_measure(s, NULL);
+    }
     lull_packet_list_check_order(&s->list);
 }

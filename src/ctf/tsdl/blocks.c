@@ -24,8 +24,9 @@ static bool set_env(struct tsdl_parser *parser, const struct tsdl_atom *key,
         entry.text = value->text->text;
     } else if (value->kind == TSDL_VALUE_PATH) {
         g_string_truncate(parser->text, 0);
-        for (uint32_t i = 0; i < value->n_names; i++)
+        for (uint32_t i = 0; i < value->n_names; i++) {
             g_string_append_printf(parser->text, "%s%s", i ? "." : "", value->names[i]->text);
+        }
         entry.text = lull_arena_strndup(tree->arena, parser->text->str, parser->text->len);
     } else if (value->number > (uint64_t)INT64_MAX + value->is_negative) {
         g_string_printf(parser->text, "%s%" G_GUINT64_FORMAT, value->is_negative ? "-" : "",
@@ -50,12 +51,14 @@ static bool set_version(struct tsdl_parser *parser, const struct tsdl_value *val
 {
     uint64_t number;
 
-    if (!tsdl_value_unsigned(parser, value, what, &number))
+    if (!tsdl_value_unsigned(parser, value, what, &number)) {
         return false;
-    if (what[1] == 'a' && number != 1)
+    }
+    if (what[1] == 'a' && number != 1) {
         return tsdl_fail(parser->source, LULL_ERROR_UNSUPPORTED, value->pos,
                          "major version %" G_GUINT64_FORMAT " of CTF: only 1 is understood here",
                          number);
+    }
     *out = (uint32_t)MIN(number, UINT32_MAX);
     return true;
 }
@@ -75,11 +78,13 @@ static bool set_trace(struct tsdl_parser *parser, enum tsdl_word word,
         tree->has_uuid = true;
         return tsdl_value_uuid(parser, value, tree->uuid);
     case TSDL_BYTE_ORDER:
-        if (!tsdl_value_byte_order(parser, value, &order))
+        if (!tsdl_value_byte_order(parser, value, &order)) {
             return false;
-        if (order == TSDL_NATIVE)
+        }
+        if (order == TSDL_NATIVE) {
             return tsdl_fail(parser->source, LULL_ERROR_FORMAT, value->pos,
                              "bad value of byte_order: a trace's is be or le");
+        }
         tree->is_big_endian = order == TSDL_BIG;
         tree->has_byte_order = true;
         return true;
@@ -91,8 +96,9 @@ static bool set_trace(struct tsdl_parser *parser, enum tsdl_word word,
 static bool set_clock_offset(struct tsdl_parser *parser, struct tsdl_clock *clock,
                              const struct tsdl_value *value)
 {
-    if (value->kind != TSDL_VALUE_NUMBER)
+    if (value->kind != TSDL_VALUE_NUMBER) {
         return tsdl_value_unsigned(parser, value, "offset", &clock->clock.offset_cycles);
+    }
     clock->offset_is_negative = value->is_negative;
     clock->clock.offset_cycles = value->number;
     return true;
@@ -115,8 +121,9 @@ static bool set_clock(struct tsdl_parser *parser, struct tsdl_clock *clock, enum
         clock->clock.description = text ? text->text : NULL;
         return text != NULL;
     case TSDL_FREQ:
-        if (!tsdl_value_unsigned(parser, value, "freq", &clock->clock.frequency))
+        if (!tsdl_value_unsigned(parser, value, "freq", &clock->clock.frequency)) {
             return false;
+        }
         return clock->clock.frequency > 0 ||
                tsdl_fail(parser->source, LULL_ERROR_FORMAT, value->pos, "bad value of freq: 0 Hz");
     case TSDL_PRECISION:
@@ -170,8 +177,9 @@ static bool set_value(struct tsdl_parser *parser, struct block *block, const str
     case TSDL_CLOCK:
         return set_clock(parser, &block->clock, key->word, value);
     case TSDL_STREAM:
-        if (key->word != TSDL_ID)
+        if (key->word != TSDL_ID) {
             return true;
+        }
         block->stream.has_id = true;
         return tsdl_value_unsigned(parser, value, "id", &block->stream.id);
     case TSDL_EVENT:
@@ -185,18 +193,24 @@ static bool set_value(struct tsdl_parser *parser, struct block *block, const str
 static struct tsdl_type **find_slot(struct tsdl_parser *parser, struct block *block,
                                     enum tsdl_word word)
 {
-    if (block->keyword == TSDL_TRACE && word == TSDL_PACKET_HEADER)
+    if (block->keyword == TSDL_TRACE && word == TSDL_PACKET_HEADER) {
         return &parser->tree->packet_header;
-    if (block->keyword == TSDL_STREAM && word == TSDL_PACKET_CONTEXT)
+    }
+    if (block->keyword == TSDL_STREAM && word == TSDL_PACKET_CONTEXT) {
         return &block->stream.packet_context;
-    if (block->keyword == TSDL_STREAM && word == TSDL_EVENT_HEADER)
+    }
+    if (block->keyword == TSDL_STREAM && word == TSDL_EVENT_HEADER) {
         return &block->stream.event_header;
-    if (block->keyword == TSDL_STREAM && word == TSDL_EVENT_CONTEXT)
+    }
+    if (block->keyword == TSDL_STREAM && word == TSDL_EVENT_CONTEXT) {
         return &block->stream.event_context;
-    if (block->keyword == TSDL_EVENT && word == TSDL_CONTEXT)
+    }
+    if (block->keyword == TSDL_EVENT && word == TSDL_CONTEXT) {
         return &block->event.context;
-    if (block->keyword == TSDL_EVENT && word == TSDL_FIELDS)
+    }
+    if (block->keyword == TSDL_EVENT && word == TSDL_FIELDS) {
         return &block->event.payload;
+    }
     return NULL;
 }
 
@@ -207,16 +221,20 @@ static bool parse_type_assignment(struct tsdl_parser *parser, struct block *bloc
     struct tsdl_specifiers specifiers;
     struct tsdl_type **slot = find_slot(parser, block, key->word);
 
-    if (!tsdl_parse_specifiers(parser, &specifiers))
+    if (!tsdl_parse_specifiers(parser, &specifiers)) {
         return false;
+    }
     struct tsdl_type *type = tsdl_specified_type(parser, &specifiers, NULL);
-    if (!type)
+    if (!type) {
         return false;
-    if (!slot)
+    }
+    if (!slot) {
         return true;
-    if (type->kind != LULL_FC_STRUCT)
+    }
+    if (type->kind != LULL_FC_STRUCT) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, specifiers.pos, "%s is not a structure",
                          key->text);
+    }
     *slot = type;
     return true;
 }
@@ -227,14 +245,17 @@ static bool parse_assignment(struct tsdl_parser *parser, struct block *block)
     struct tsdl_value value;
     const struct tsdl_atom *key = tsdl_parse_key(parser);
 
-    if (!key)
+    if (!key) {
         return false;
+    }
     if (block->keyword != TSDL_ENV && block->keyword != TSDL_CALLSITE &&
-        !tsdl_once(parser, &block->seen, key, pos))
+        !tsdl_once(parser, &block->seen, key, pos)) {
         return false;
+    }
     if (tsdl_at(parser, TSDL_TOKEN_ASSIGN_TYPE)) {
-        if (!tsdl_advance(parser) || !parse_type_assignment(parser, block, key))
+        if (!tsdl_advance(parser) || !parse_type_assignment(parser, block, key)) {
             return false;
+        }
     } else if (!tsdl_expect(parser, '=', "'=' or ':='") || !tsdl_parse_value(parser, &value) ||
                !set_value(parser, block, key, &value)) {
         return false;
@@ -247,24 +268,27 @@ static bool finish_clock(struct tsdl_parser *parser, struct tsdl_clock *clock)
 {
     struct lull_clock *c = &clock->clock;
 
-    if (!clock->name)
+    if (!clock->name) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, clock->pos,
                          "clock without a name: the attribute is mandatory");
+    }
     if (clock->offset_is_negative) {
         uint64_t seconds = c->offset_cycles / c->frequency, rest = c->offset_cycles % c->frequency;
         seconds += rest > 0;
         if (seconds > INT64_MAX ||
-            __builtin_sub_overflow(c->offset_s, (int64_t)seconds, &c->offset_s))
+            __builtin_sub_overflow(c->offset_s, (int64_t)seconds, &c->offset_s)) {
             return tsdl_fail(parser->source, LULL_ERROR_FORMAT, clock->pos,
                              "bad offset of a clock: it does not fit 64 bits");
+        }
         c->offset_cycles = rest ? c->frequency - rest : 0;
     }
     c->name = clock->name->text;
     g_array_append_val(parser->tree->clocks, *clock);
     if (!tsdl_map_add(&parser->tree->members, &parser->tree->clocks, clock->name,
-                      GUINT_TO_POINTER(parser->tree->clocks->len)))
+                      GUINT_TO_POINTER(parser->tree->clocks->len))) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, clock->pos,
                          "clock '%.60s' is declared twice", clock->name->text);
+    }
     return true;
 }
 
@@ -272,11 +296,13 @@ static bool finish_trace(struct tsdl_parser *parser, const struct block *block)
 {
     struct tsdl_tree *tree = parser->tree;
 
-    if (tree->has_trace)
+    if (tree->has_trace) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, block->pos, "second trace declaration");
-    if (!tree->has_byte_order)
+    }
+    if (!tree->has_byte_order) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, block->pos,
                          "trace without byte_order: the attribute is mandatory");
+    }
     tree->has_trace = true;
     tree->trace_pos = block->pos;
     return true;
@@ -311,12 +337,15 @@ bool tsdl_parse_block(struct tsdl_parser *parser)
         .event = {.pos = pos, .name = "", .loglevel = -1},
     };
 
-    if (!tsdl_advance(parser) || !tsdl_expect(parser, '{', "'{'") || !tsdl_open_scope(parser))
+    if (!tsdl_advance(parser) || !tsdl_expect(parser, '{', "'{'") || !tsdl_open_scope(parser)) {
         return false;
-    while (!tsdl_at(parser, '}'))
+    }
+    while (!tsdl_at(parser, '}')) {
         if (!(tsdl_at_declaration(parser) ? tsdl_parse_declaration(parser)
-                                          : parse_assignment(parser, &block)))
+                                          : parse_assignment(parser, &block))) {
             return false;
+        }
+    }
     tsdl_close_scope(parser);
     return tsdl_advance(parser) && tsdl_expect(parser, ';', "';' behind '}'") &&
            finish_block(parser, &block);

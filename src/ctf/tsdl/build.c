@@ -17,9 +17,10 @@ static struct lull_fc *new_fc(struct tsdl_builder *builder, const struct tsdl_ty
 /* Counts what is about to be built; `n` is more than one for tables beside a field class. */
 static bool spend(struct tsdl_builder *builder, const struct tsdl_type *type, uint32_t n)
 {
-    if (n > TSDL_MAX_CLASSES - builder->n_classes)
+    if (n > TSDL_MAX_CLASSES - builder->n_classes) {
         return tsdl_fail(builder->tree->source, LULL_ERROR_FORMAT, type->pos,
                          "too many fields: more than %u in all events together", TSDL_MAX_CLASSES);
+    }
     builder->n_classes += n;
     return true;
 }
@@ -92,16 +93,19 @@ static const struct lull_fc *build_member(struct tsdl_builder *builder,
 {
     const struct lull_fc *fc = build(builder, member->type);
 
-    if (!fc)
+    if (!fc) {
         return fc;
+    }
     uint32_t roles =
         tsdl_roles(builder->scope, builder->n_frames, tsdl_bare_name(member->name), fc);
-    if (!roles)
+    if (!roles) {
         return fc;
+    }
     struct lull_fc *own = lull_arena_copy(builder->tree->arena, fc, sizeof *fc);
     own->roles = roles;
-    if (has_implied_clock(builder, fc, roles))
+    if (has_implied_clock(builder, fc, roles)) {
         own->integer.clock = builder->implied_clock;
+    }
     return own;
 }
 
@@ -116,8 +120,9 @@ static bool build_members(struct tsdl_builder *builder, enum lull_fc_kind kind,
         frame->current = i;
         members[i].name = tsdl_bare_name(body->members[i].name);
         members[i].fc = build_member(builder, &body->members[i]);
-        if (!members[i].fc)
+        if (!members[i].fc) {
             return false;
+        }
     }
     builder->n_frames--;
     return true;
@@ -144,8 +149,9 @@ static const struct lull_fc *build_array(struct tsdl_builder *builder, const str
 
     if (type->kind == LULL_FC_SEQUENCE) {
         const struct tsdl_ref *ref = type->array.length_ref;
-        if (!tsdl_lookup(builder, ref, "length of a sequence", &fc->sequence.length, &target))
+        if (!tsdl_lookup(builder, ref, "length of a sequence", &fc->sequence.length, &target)) {
             return NULL;
+        }
         if (target->integer.is_signed) {
             tsdl_fail(builder->tree->source, LULL_ERROR_FORMAT, ref->pos,
                       "bad length of a sequence '%.60s': the field is signed",
@@ -178,8 +184,9 @@ static const struct lull_fc *build_variant(struct tsdl_builder *builder,
                   "variant without a tag: nothing selects its option where it is used");
         return NULL;
     }
-    if (!tsdl_lookup(builder, ref, "tag of a variant", &fc->variant.tag, &tag))
+    if (!tsdl_lookup(builder, ref, "tag of a variant", &fc->variant.tag, &tag)) {
         return NULL;
+    }
     const struct lull_enumeration *labels = tag->integer.enumeration;
     if (!labels) {
         tsdl_fail(builder->tree->source, LULL_ERROR_FORMAT, ref->pos,
@@ -187,15 +194,17 @@ static const struct lull_fc *build_variant(struct tsdl_builder *builder,
                   ref->names[ref->n_names - 1]->text);
         return NULL;
     }
-    if (!spend(builder, type, labels->n_ranges))
+    if (!spend(builder, type, labels->n_ranges)) {
         return NULL;
+    }
     struct lull_option_range *ranges =
         lull_arena_alloc_n(builder->tree->arena, labels->n_ranges, sizeof *ranges);
     for (uint32_t i = 0; i < labels->n_ranges; i++) {
         int64_t option = tsdl_tree_member(builder->tree, body, tag->integer.range_names[i], true);
-        if (option >= 0)
+        if (option >= 0) {
             ranges[fc->variant.n_ranges++] = (struct lull_option_range){
                 labels->ranges[i].lower, labels->ranges[i].upper, (uint32_t)option};
+        }
     }
     struct lull_member *members =
         lull_arena_alloc_n(builder->tree->arena, body->n_members, sizeof *members);
@@ -212,10 +221,12 @@ static const struct lull_fc *build(struct tsdl_builder *builder, struct tsdl_typ
         !type->has_refs && !(builder->scope <= LULL_SCOPE_EVENT_HEADER && type->depth > 1);
     const struct lull_fc *fc = NULL;
 
-    if (is_shared && type->built)
+    if (is_shared && type->built) {
         return spend(builder, type, type->n_classes) ? type->built : NULL;
-    if (!spend(builder, type, 1))
+    }
+    if (!spend(builder, type, 1)) {
         return NULL;
+    }
     switch (type->kind) {
     case LULL_FC_INT:
         fc = build_integer(builder, type);
@@ -243,18 +254,21 @@ static const struct lull_fc *build(struct tsdl_builder *builder, struct tsdl_typ
     case LULL_FC_OPTIONAL:
         break; /* not in CTF 1.8 */
     }
-    if (is_shared)
+    if (is_shared) {
         type->built = fc;
+    }
     return fc;
 }
 
 bool tsdl_build_scope(struct tsdl_builder *builder, enum lull_scope scope,
                       const struct tsdl_type *type)
 {
-    for (int later = (int)scope; later < LULL_SCOPE_COUNT; later++)
+    for (int later = (int)scope; later < LULL_SCOPE_COUNT; later++) {
         builder->roots[later] = (struct tsdl_root){0};
-    if (!type)
+    }
+    if (!type) {
         return true;
+    }
     builder->scope = scope;
     builder->n_frames = 0;
     const struct lull_fc *fc = build(builder, (struct tsdl_type *)type);

@@ -28,14 +28,17 @@ static uint64_t array_bits(const struct tsdl_type *element, uint64_t length)
 {
     uint64_t stride = element->fixed_bits, bits;
 
-    if (length == 0)
+    if (length == 0) {
         return 0;
-    if (stride == TSDL_UNKNOWN_BITS)
+    }
+    if (stride == TSDL_UNKNOWN_BITS) {
         return TSDL_UNKNOWN_BITS;
+    }
     stride = align_up(stride, element->alignment);
     if (stride == TSDL_UNKNOWN_BITS || __builtin_mul_overflow(stride, length - 1, &bits) ||
-        __builtin_add_overflow(bits, element->fixed_bits, &bits))
+        __builtin_add_overflow(bits, element->fixed_bits, &bits)) {
         return TSDL_UNKNOWN_BITS;
+    }
     return bits;
 }
 
@@ -45,15 +48,17 @@ static struct tsdl_type *new_array(struct tsdl_parser *parser, struct tsdl_type 
     enum lull_fc_kind kind = dimension->length_ref ? LULL_FC_SEQUENCE : LULL_FC_ARRAY;
     struct tsdl_type *type = tsdl_new_type(parser, kind, dimension->pos);
 
-    if (!tsdl_add_part(parser, type, element))
+    if (!tsdl_add_part(parser, type, element)) {
         return NULL;
+    }
     type->has_refs |= dimension->length_ref != NULL;
     type->alignment = element->alignment;
     type->array.element = element;
     type->array.length = dimension->length;
     type->array.length_ref = dimension->length_ref;
-    if (!dimension->length_ref)
+    if (!dimension->length_ref) {
         type->fixed_bits = array_bits(element, dimension->length);
+    }
     return type;
 }
 
@@ -62,19 +67,23 @@ static bool parse_dimension(struct tsdl_parser *parser, struct dimensions *dimen
 {
     struct tsdl_value value;
 
-    if (dimensions->n == TSDL_MAX_DEPTH)
+    if (dimensions->n == TSDL_MAX_DEPTH) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, parser->token.pos,
                          "nested too deeply: more than %d dimensions", TSDL_MAX_DEPTH);
+    }
     struct dimension *dimension = &dimensions->list[dimensions->n++];
     *dimension = (struct dimension){.pos = parser->token.pos};
-    if (tsdl_at(parser, ']'))
+    if (tsdl_at(parser, ']')) {
         return tsdl_unexpected(parser, "the length of an array, or the name of the field it is in");
-    if (!tsdl_parse_value(parser, &value))
+    }
+    if (!tsdl_parse_value(parser, &value)) {
         return false;
+    }
     if (value.kind == TSDL_VALUE_PATH) {
         dimension->length_ref = tsdl_new_ref(parser, value.pos, value.names, value.n_names);
-        if (!dimension->length_ref)
+        if (!dimension->length_ref) {
             return false;
+        }
     } else if (!tsdl_value_unsigned(parser, &value, "an array's length", &dimension->length)) {
         return false;
     }
@@ -87,25 +96,31 @@ static bool parse_direct(struct tsdl_parser *parser, bool needs_name, struct dim
 {
     declarator->pos = parser->token.pos;
     if (tsdl_at(parser, '(')) {
-        if (!tsdl_enter(parser) || !tsdl_advance(parser))
+        if (!tsdl_enter(parser) || !tsdl_advance(parser)) {
             return false;
-        if (tsdl_at(parser, '*'))
+        }
+        if (tsdl_at(parser, '*')) {
             return tsdl_fail(parser->source, LULL_ERROR_UNSUPPORTED, parser->token.pos,
                              "pointer in parentheses: pointers to arrays are not understood");
+        }
         if (!parse_direct(parser, needs_name, dimensions, declarator) ||
-            !tsdl_expect(parser, ')', "')'"))
+            !tsdl_expect(parser, ')', "')'")) {
             return false;
+        }
         parser->nesting--;
     } else if (tsdl_at(parser, TSDL_TOKEN_IDENTIFIER)) {
         declarator->name = parser->token.atom;
-        if (!tsdl_advance(parser))
+        if (!tsdl_advance(parser)) {
             return false;
+        }
     } else if (needs_name) {
         return tsdl_unexpected(parser, "a name");
     }
-    while (tsdl_at(parser, '['))
-        if (!tsdl_advance(parser) || !parse_dimension(parser, dimensions))
+    while (tsdl_at(parser, '[')) {
+        if (!tsdl_advance(parser) || !parse_dimension(parser, dimensions)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -114,12 +129,14 @@ static bool parse_pointers(struct tsdl_parser *parser, GString *out)
 {
     while (tsdl_at(parser, '*')) {
         g_string_append(out, " *");
-        if (!tsdl_advance(parser))
+        if (!tsdl_advance(parser)) {
             return false;
+        }
         while (tsdl_at_word(parser, TSDL_CONST)) {
             g_string_append(out, " const");
-            if (!tsdl_advance(parser))
+            if (!tsdl_advance(parser)) {
                 return false;
+            }
         }
     }
     return true;
@@ -141,11 +158,13 @@ bool tsdl_parse_declarator(struct tsdl_parser *parser, const struct tsdl_specifi
     } else {
         type = tsdl_specified_type(parser, specifiers, NULL);
     }
-    if (!type || !parse_direct(parser, needs_name, &dimensions, declarator))
+    if (!type || !parse_direct(parser, needs_name, &dimensions, declarator)) {
         return false;
+    }
     /* T x[2][3] is an array of two arrays of three. */
-    while (type && dimensions.n > 0)
+    while (type && dimensions.n > 0) {
         type = new_array(parser, type, &dimensions.list[--dimensions.n]);
+    }
     declarator->type = type;
     return type != NULL;
 }
@@ -155,12 +174,15 @@ bool tsdl_parse_typedef(struct tsdl_parser *parser, const struct tsdl_specifiers
     for (;;) {
         struct tsdl_declarator declarator;
         if (!tsdl_parse_declarator(parser, specifiers, true, &declarator) ||
-            !tsdl_define(parser, declarator.name, declarator.type, declarator.pos))
+            !tsdl_define(parser, declarator.name, declarator.type, declarator.pos)) {
             return false;
-        if (!tsdl_at(parser, ','))
+        }
+        if (!tsdl_at(parser, ',')) {
             return true;
-        if (!tsdl_advance(parser))
+        }
+        if (!tsdl_advance(parser)) {
             return false;
+        }
     }
 }
 
@@ -173,21 +195,25 @@ static const struct tsdl_atom *parse_alias_name(struct tsdl_parser *parser, GStr
         if (tsdl_at_word(parser, TSDL_CONST)) {
             is_const = true;
         } else {
-            if (name->len)
+            if (name->len) {
                 g_string_append_c(name, ' ');
+            }
             g_string_append(name, parser->token.atom->text);
         }
-        if (!tsdl_advance(parser))
+        if (!tsdl_advance(parser)) {
             return NULL;
+        }
     }
     if (name->len == 0) {
         tsdl_unexpected(parser, "the name of the new type");
         return NULL;
     }
-    if (is_const)
+    if (is_const) {
         g_string_prepend(name, "const ");
-    if (!parse_pointers(parser, name))
+    }
+    if (!parse_pointers(parser, name)) {
         return NULL;
+    }
     return tsdl_atoms_add(&parser->tree->atoms, name->str, name->len);
 }
 
@@ -197,13 +223,16 @@ bool tsdl_parse_typealias(struct tsdl_parser *parser)
     struct tsdl_declarator target;
 
     if (!tsdl_advance(parser) || !tsdl_parse_specifiers(parser, &specifiers) ||
-        !tsdl_parse_declarator(parser, &specifiers, false, &target))
+        !tsdl_parse_declarator(parser, &specifiers, false, &target)) {
         return false;
-    if (specifiers.is_typedef || target.name)
+    }
+    if (specifiers.is_typedef || target.name) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, target.pos,
                          "typealias that declares a name on its left side");
-    if (!tsdl_expect(parser, TSDL_TOKEN_ASSIGN_TYPE, "':='"))
+    }
+    if (!tsdl_expect(parser, TSDL_TOKEN_ASSIGN_TYPE, "':='")) {
         return false;
+    }
 
     uint32_t pos = parser->token.pos;
     GString *text = g_string_new(NULL);
@@ -214,8 +243,9 @@ bool tsdl_parse_typealias(struct tsdl_parser *parser)
 
 bool tsdl_at_declaration(struct tsdl_parser *parser)
 {
-    if (!tsdl_at(parser, TSDL_TOKEN_KEYWORD) && !tsdl_at(parser, TSDL_TOKEN_IDENTIFIER))
+    if (!tsdl_at(parser, TSDL_TOKEN_KEYWORD) && !tsdl_at(parser, TSDL_TOKEN_IDENTIFIER)) {
         return false;
+    }
     int next = tsdl_peek(parser)->kind;
     return next != '=' && next != TSDL_TOKEN_ASSIGN_TYPE && next != '.';
 }
@@ -225,14 +255,17 @@ bool tsdl_parse_declaration(struct tsdl_parser *parser)
     struct tsdl_specifiers specifiers;
 
     if (tsdl_at_word(parser, TSDL_TYPEALIAS)) {
-        if (!tsdl_parse_typealias(parser))
+        if (!tsdl_parse_typealias(parser)) {
             return false;
+        }
     } else {
-        if (!tsdl_parse_specifiers(parser, &specifiers))
+        if (!tsdl_parse_specifiers(parser, &specifiers)) {
             return false;
+        }
         if (specifiers.is_typedef) {
-            if (!tsdl_parse_typedef(parser, &specifiers))
+            if (!tsdl_parse_typedef(parser, &specifiers)) {
                 return false;
+            }
         } else if (!specifiers.type && tsdl_at(parser, ';')) {
             return tsdl_fail(parser->source, LULL_ERROR_FORMAT, specifiers.pos,
                              "declaration that declares nothing");
@@ -255,20 +288,25 @@ static bool add_member(struct tsdl_parser *parser, struct tsdl_type *type, struc
     body->n_members++;
     if (declarator->name->length > 0 &&
         !tsdl_map_add(&parser->tree->members, body, declarator->name,
-                      GUINT_TO_POINTER(body->n_members)))
+                      GUINT_TO_POINTER(body->n_members))) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, declarator->pos,
                          "field '%.60s' is declared twice", declarator->name->text);
+    }
     g_array_append_val(parser->members, member);
-    if (!tsdl_add_part(parser, type, part))
+    if (!tsdl_add_part(parser, type, part)) {
         return false;
-    if (type->kind != LULL_FC_STRUCT)
+    }
+    if (type->kind != LULL_FC_STRUCT) {
         return true;
+    }
     type->alignment = MAX(type->alignment, part->alignment);
-    if (layout->offset != TSDL_UNKNOWN_BITS)
+    if (layout->offset != TSDL_UNKNOWN_BITS) {
         layout->offset = align_up(layout->offset, part->alignment);
+    }
     if (part->fixed_bits == TSDL_UNKNOWN_BITS || layout->offset == TSDL_UNKNOWN_BITS ||
-        __builtin_add_overflow(layout->offset, part->fixed_bits, &layout->offset))
+        __builtin_add_overflow(layout->offset, part->fixed_bits, &layout->offset)) {
         layout->offset = TSDL_UNKNOWN_BITS;
+    }
     return true;
 }
 
@@ -284,21 +322,26 @@ static bool make_bit_field(struct tsdl_parser *parser, struct tsdl_type *type,
     uint64_t width;
 
     if (!tsdl_advance(parser) || !tsdl_parse_value(parser, &value) ||
-        !tsdl_value_unsigned(parser, &value, "a bit-field's width", &width))
+        !tsdl_value_unsigned(parser, &value, "a bit-field's width", &width)) {
         return false;
-    if (type->kind != LULL_FC_STRUCT || unit->kind != LULL_FC_INT)
+    }
+    if (type->kind != LULL_FC_STRUCT || unit->kind != LULL_FC_INT) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, pos,
                          "bit-field that is no integer of a structure");
-    if (width > unit->integer.size || (width == 0 && declarator->name->length > 0))
+    }
+    if (width > unit->integer.size || (width == 0 && declarator->name->length > 0)) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, pos,
                          "bad width of a bit-field: its unit has %" G_GUINT64_FORMAT " bits",
                          unit->integer.size);
-    if (unit->integer.size != unit->alignment)
+    }
+    if (unit->integer.size != unit->alignment) {
         return tsdl_fail(parser->source, LULL_ERROR_UNSUPPORTED, pos,
                          "bit-field in a unit that is not aligned to its size");
-    if (layout->offset == TSDL_UNKNOWN_BITS)
+    }
+    if (layout->offset == TSDL_UNKNOWN_BITS) {
         return tsdl_fail(parser->source, LULL_ERROR_UNSUPPORTED, pos,
                          "bit-field behind fields of variable size: it has no fixed unit");
+    }
     type->alignment = MAX(type->alignment, unit->alignment);
     uint64_t used = layout->offset % unit->alignment;
     if (width == 0) {
@@ -325,19 +368,24 @@ static bool parse_members(struct tsdl_parser *parser, struct tsdl_type *type,
         if (tsdl_at(parser, ':')) {
             declarator.name = tsdl_atoms_add(&parser->tree->atoms, "", 0);
             declarator.type = tsdl_specified_type(parser, specifiers, NULL);
-            if (!declarator.type)
+            if (!declarator.type) {
                 return false;
+            }
         } else if (!tsdl_parse_declarator(parser, specifiers, true, &declarator)) {
             return false;
         }
-        if (tsdl_at(parser, ':') && !make_bit_field(parser, type, layout, &declarator))
+        if (tsdl_at(parser, ':') && !make_bit_field(parser, type, layout, &declarator)) {
             return false;
-        if (!add_member(parser, type, body, layout, &declarator))
+        }
+        if (!add_member(parser, type, body, layout, &declarator)) {
             return false;
-        if (!tsdl_at(parser, ','))
+        }
+        if (!tsdl_at(parser, ',')) {
             return true;
-        if (!tsdl_advance(parser))
+        }
+        if (!tsdl_advance(parser)) {
             return false;
+        }
     }
 }
 
@@ -346,14 +394,18 @@ static bool parse_body_statement(struct tsdl_parser *parser, struct tsdl_type *t
 {
     struct tsdl_specifiers specifiers;
 
-    if (tsdl_at_word(parser, TSDL_TYPEALIAS))
+    if (tsdl_at_word(parser, TSDL_TYPEALIAS)) {
         return tsdl_parse_typealias(parser);
-    if (!tsdl_parse_specifiers(parser, &specifiers))
+    }
+    if (!tsdl_parse_specifiers(parser, &specifiers)) {
         return false;
-    if (specifiers.is_typedef)
+    }
+    if (specifiers.is_typedef) {
         return tsdl_parse_typedef(parser, &specifiers);
-    if (specifiers.declares && tsdl_at(parser, ';'))
+    }
+    if (specifiers.declares && tsdl_at(parser, ';')) {
         return true;
+    }
     return parse_members(parser, type, body, layout, &specifiers);
 }
 
@@ -363,13 +415,17 @@ bool tsdl_parse_body(struct tsdl_parser *parser, struct tsdl_type *type)
     struct layout layout = {0};
     guint base = parser->members->len;
 
-    if (!tsdl_open_scope(parser) || !tsdl_expect(parser, '{', "'{'"))
+    if (!tsdl_open_scope(parser) || !tsdl_expect(parser, '{', "'{'")) {
         return false;
-    if (type->kind == LULL_FC_STRUCT)
+    }
+    if (type->kind == LULL_FC_STRUCT) {
         parser->bodies[parser->n_bodies++] = body;
+    }
     while (!tsdl_at(parser, '}')) {
-        if (!parse_body_statement(parser, type, body, &layout) || !tsdl_expect(parser, ';', "';'"))
+        if (!parse_body_statement(parser, type, body, &layout) ||
+            !tsdl_expect(parser, ';', "';'")) {
             return false;
+        }
     }
     if (type->kind == LULL_FC_STRUCT) {
         parser->n_bodies--;
@@ -379,10 +435,11 @@ bool tsdl_parse_body(struct tsdl_parser *parser, struct tsdl_type *type)
         type->variant.body = body;
     }
     tsdl_close_scope(parser);
-    if (body->n_members > 0)
+    if (body->n_members > 0) {
         body->members = lull_arena_copy(parser->tree->scratch,
                                         &g_array_index(parser->members, struct tsdl_member, base),
                                         body->n_members * sizeof(struct tsdl_member));
+    }
     g_array_set_size(parser->members, base);
     return tsdl_advance(parser);
 }

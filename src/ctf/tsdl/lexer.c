@@ -8,18 +8,21 @@
  */
 static bool is_last_word(const struct tsdl_source *source, uint32_t pos)
 {
-    while (pos < source->size && !g_ascii_isspace(source->text[pos]))
+    while (pos < source->size && !g_ascii_isspace(source->text[pos])) {
         pos++;
-    while (pos < source->size && g_ascii_isspace(source->text[pos]))
+    }
+    while (pos < source->size && g_ascii_isspace(source->text[pos])) {
         pos++;
+    }
     return pos >= source->size;
 }
 
 bool tsdl_fail(struct tsdl_source *source, enum lull_error code, uint32_t pos, const char *format,
                ...)
 {
-    if (source->failed)
+    if (source->failed) {
         return false;
+    }
     source->failed = true;
 
     uint32_t line = 1, column = 1;
@@ -67,10 +70,12 @@ static bool skip_blanks(struct tsdl_lexer *lexer)
     const struct tsdl_source *source = lexer->source;
 
     for (;;) {
-        while (lexer->pos < source->size && g_ascii_isspace(source->text[lexer->pos]))
+        while (lexer->pos < source->size && g_ascii_isspace(source->text[lexer->pos])) {
             lexer->pos++;
-        if (peek(lexer, 0) != '/')
+        }
+        if (peek(lexer, 0) != '/') {
             return true;
+        }
         const char *begin = source->text + lexer->pos;
         size_t left = source->size - lexer->pos;
         if (peek(lexer, 1) == '/') {
@@ -78,9 +83,10 @@ static bool skip_blanks(struct tsdl_lexer *lexer)
             lexer->pos = end ? (uint32_t)(end + 1 - source->text) : source->size;
         } else if (peek(lexer, 1) == '*') {
             const char *end = left > 3 ? memmem(begin + 2, left - 2, "*/", 2) : NULL;
-            if (!end)
+            if (!end) {
                 return tsdl_fail(lexer->source, LULL_ERROR_FORMAT, lexer->pos,
                                  "comment without an end: the text ends at byte %u", source->size);
+            }
             lexer->pos = (uint32_t)(end + 2 - source->text);
         } else {
             return true;
@@ -92,8 +98,9 @@ static bool skip_blanks(struct tsdl_lexer *lexer)
 static bool read_hex(struct tsdl_lexer *lexer, int least, int most, uint32_t *value)
 {
     int n = 0;
-    for (*value = 0; n < most && g_ascii_isxdigit(peek(lexer, 0)); n++)
+    for (*value = 0; n < most && g_ascii_isxdigit(peek(lexer, 0)); n++) {
         *value = *value << 4 | (uint32_t)g_ascii_xdigit_value(lexer->source->text[lexer->pos++]);
+    }
     return n >= least;
 }
 
@@ -102,8 +109,9 @@ static bool read_universal(struct tsdl_lexer *lexer, GString *out)
 {
     int digits = lexer->source->text[lexer->pos++] == 'u' ? 4 : 8;
     uint32_t code;
-    if (!read_hex(lexer, digits, digits, &code) || code == 0 || !g_unichar_validate(code))
+    if (!read_hex(lexer, digits, digits, &code) || code == 0 || !g_unichar_validate(code)) {
         return false;
+    }
     g_string_append_unichar(out, code);
     return true;
 }
@@ -121,21 +129,26 @@ static bool read_escape(struct tsdl_lexer *lexer, GString *out)
         g_string_append_c(out, values[letter - letters]);
         return true;
     }
-    if (c == 'u' || c == 'U')
+    if (c == 'u' || c == 'U') {
         return read_universal(lexer, out);
+    }
     if (c == 'x') {
         lexer->pos++;
-        if (!read_hex(lexer, 1, 2, &value) || g_ascii_isxdigit(peek(lexer, 0)))
+        if (!read_hex(lexer, 1, 2, &value) || g_ascii_isxdigit(peek(lexer, 0))) {
             return false;
+        }
     } else {
         int n = 0;
-        for (; n < 3 && peek(lexer, 0) >= '0' && peek(lexer, 0) <= '7'; n++)
+        for (; n < 3 && peek(lexer, 0) >= '0' && peek(lexer, 0) <= '7'; n++) {
             value = value << 3 | (uint32_t)(lexer->source->text[lexer->pos++] - '0');
-        if (n == 0 || value > 255)
+        }
+        if (n == 0 || value > 255) {
             return false;
+        }
     }
-    if (value == 0)
+    if (value == 0) {
         return false;
+    }
     g_string_append_c(out, (char)value);
     return true;
 }
@@ -153,8 +166,9 @@ static bool read_quoted(struct tsdl_lexer *lexer, struct tsdl_token *token, char
                              "quote that is not closed: the text ends at byte %u", source->size);
         }
         char c = source->text[lexer->pos++];
-        if (c == quote)
+        if (c == quote) {
             return true;
+        }
         if (c == '\n' || c == '\0') {
             fail(lexer, token, "quote that is not closed: the line ends before it");
             return false;
@@ -172,8 +186,9 @@ static bool read_quoted(struct tsdl_lexer *lexer, struct tsdl_token *token, char
 /* Texts are handed on to JSON and terminals, so they have to be UTF-8. */
 static const struct tsdl_atom *add_text(struct tsdl_lexer *lexer, const char *text, size_t length)
 {
-    if (g_utf8_validate_len(text, length, NULL))
+    if (g_utf8_validate_len(text, length, NULL)) {
         return tsdl_atoms_add(lexer->atoms, text, length);
+    }
     char *valid = g_utf8_make_valid(text, (gssize)length);
     const struct tsdl_atom *atom = tsdl_atoms_add(lexer->atoms, valid, strlen(valid));
     g_free(valid);
@@ -186,8 +201,9 @@ static void read_text(struct tsdl_lexer *lexer, struct tsdl_token *token)
     uint32_t begin = lexer->pos, end = begin;
 
     while (end < source->size && source->text[end] != '"' && source->text[end] != '\\' &&
-           source->text[end] != '\n' && source->text[end] != '\0')
+           source->text[end] != '\n' && source->text[end] != '\0') {
         end++;
+    }
     token->kind = TSDL_TOKEN_TEXT;
     if (end < source->size && source->text[end] == '"') {
         lexer->pos = end + 1;
@@ -201,14 +217,16 @@ static void read_text(struct tsdl_lexer *lexer, struct tsdl_token *token)
 static void read_character(struct tsdl_lexer *lexer, struct tsdl_token *token)
 {
     token->kind = TSDL_TOKEN_NUMBER;
-    if (!read_quoted(lexer, token, '\''))
+    if (!read_quoted(lexer, token, '\'')) {
         return;
+    }
     if (lexer->scratch->len == 0 || lexer->scratch->len > 4) {
         fail(lexer, token, "character constant: it has to have one to four bytes");
         return;
     }
-    for (size_t i = 0; i < lexer->scratch->len; i++)
+    for (size_t i = 0; i < lexer->scratch->len; i++) {
         token->number = token->number << 8 | (uint8_t)lexer->scratch->str[i];
+    }
 }
 
 /* Skips u, l and ll in either order and case; false if other letters or digits follow. */
@@ -245,15 +263,17 @@ static void read_number(struct tsdl_lexer *lexer, struct tsdl_token *token)
     }
     for (;; lexer->pos++, n_digits++) {
         int digit = g_ascii_xdigit_value(peek(lexer, 0));
-        if (digit < 0 || (uint32_t)digit >= base)
+        if (digit < 0 || (uint32_t)digit >= base) {
             break;
+        }
         overflow |= __builtin_mul_overflow(token->number, (uint64_t)base, &token->number);
         overflow |= __builtin_add_overflow(token->number, (uint64_t)digit, &token->number);
     }
-    if (n_digits == 0 || !skip_suffix(lexer))
+    if (n_digits == 0 || !skip_suffix(lexer)) {
         fail(lexer, token, "bad number: a digit or suffix does not belong there");
-    else if (overflow)
+    } else if (overflow) {
         fail(lexer, token, "number too large: it does not fit 64 bits");
+    }
 }
 
 /* An identifier with universal character names or bytes beyond ASCII. */
@@ -277,12 +297,13 @@ static void read_odd_identifier(struct tsdl_lexer *lexer, struct tsdl_token *tok
             break;
         }
     }
-    if (out->len == 0)
+    if (out->len == 0) {
         fail(lexer, token, "stray backslash");
-    else if (!g_utf8_validate_len(out->str, out->len, NULL))
+    } else if (!g_utf8_validate_len(out->str, out->len, NULL)) {
         fail(lexer, token, "bad name: it is not UTF-8");
-    else
+    } else {
         token->atom = tsdl_atoms_add(lexer->atoms, out->str, out->len);
+    }
 }
 
 static void read_identifier(struct tsdl_lexer *lexer, struct tsdl_token *token)
@@ -290,16 +311,18 @@ static void read_identifier(struct tsdl_lexer *lexer, struct tsdl_token *token)
     const struct tsdl_source *source = lexer->source;
     uint32_t end = lexer->pos;
 
-    while (end < source->size && is_word_byte(source->text[end]))
+    while (end < source->size && is_word_byte(source->text[end])) {
         end++;
+    }
     token->kind = TSDL_TOKEN_IDENTIFIER;
     if (end < source->size && (source->text[end] == '\\' || (uint8_t)source->text[end] >= 0x80)) {
         read_odd_identifier(lexer, token);
         return;
     }
     token->atom = tsdl_atoms_add(lexer->atoms, source->text + lexer->pos, end - lexer->pos);
-    if (token->atom->word != TSDL_WORD_NONE && token->atom->word <= TSDL_LAST_KEYWORD)
+    if (token->atom->word != TSDL_WORD_NONE && token->atom->word <= TSDL_LAST_KEYWORD) {
         token->kind = TSDL_TOKEN_KEYWORD;
+    }
     lexer->pos = end;
 }
 
@@ -332,8 +355,9 @@ static void read_punctuator(struct tsdl_lexer *lexer, struct tsdl_token *token)
 void tsdl_lexer_next(struct tsdl_lexer *lexer, struct tsdl_token *token)
 {
     *token = (struct tsdl_token){.kind = TSDL_TOKEN_ERROR};
-    if (!skip_blanks(lexer))
+    if (!skip_blanks(lexer)) {
         return;
+    }
     token->pos = lexer->pos;
     if (lexer->pos >= lexer->source->size) {
         token->kind = TSDL_TOKEN_END;

@@ -32,14 +32,17 @@ static enum outcome walk_finished(struct walk *walk, uint32_t name)
 {
     for (; name < walk->ref->n_names; name++) {
         if (walk->type->kind == LULL_FC_INT || walk->type->kind == LULL_FC_FLOAT ||
-            walk->type->kind == LULL_FC_STRING)
+            walk->type->kind == LULL_FC_STRING) {
             return NOT_STRUCTURE;
-        if (walk->type->kind != LULL_FC_STRUCT)
+        }
+        if (walk->type->kind != LULL_FC_STRUCT) {
             return NOT_INSIDE;
+        }
         int64_t index = tsdl_tree_member(walk->builder->tree, walk->type->structure.body,
                                          walk->ref->names[name], walk->loosely);
-        if (index < 0 || walk->depth == MAX_PATH)
+        if (index < 0 || walk->depth == MAX_PATH) {
             return MISSING;
+        }
         walk->path[walk->depth++] = (uint32_t)index;
         walk->type = walk->type->structure.body->members[index].type;
         walk->fc = walk->fc->structure.members[index].fc;
@@ -54,26 +57,34 @@ static enum outcome walk_frames(struct walk *walk, uint32_t at)
     const struct tsdl_builder *builder = walk->builder;
 
     walk->depth = 0;
-    for (uint32_t i = 0; i < at; i++)
-        if (builder->frames[i].body)
+    for (uint32_t i = 0; i < at; i++) {
+        if (builder->frames[i].body) {
             walk->path[walk->depth++] = builder->frames[i].current;
+        }
+    }
     for (uint32_t name = 0; name < walk->ref->n_names; name++) {
-        while (at < builder->n_frames && !builder->frames[at].body)
+        while (at < builder->n_frames && !builder->frames[at].body) {
             at++; /* elements have no name */
-        if (at == builder->n_frames)
+        }
+        if (at == builder->n_frames) {
             return NOT_BEFORE; /* the names lead to the referring field itself */
+        }
         const struct tsdl_frame *frame = &builder->frames[at++];
         int64_t index =
             tsdl_tree_member(builder->tree, frame->body, walk->ref->names[name], walk->loosely);
-        if (index < 0 || walk->depth == MAX_PATH)
+        if (index < 0 || walk->depth == MAX_PATH) {
             return MISSING;
+        }
         walk->path[walk->depth++] = (uint32_t)index;
-        if (index == frame->current)
+        if (index == frame->current) {
             continue;
-        if (frame->kind == LULL_FC_VARIANT)
+        }
+        if (frame->kind == LULL_FC_VARIANT) {
             return NOT_INSIDE;
-        if (index > frame->current)
+        }
+        if (index > frame->current) {
             return NOT_BEFORE;
+        }
         walk->type = frame->body->members[index].type;
         walk->fc = frame->members[index].fc;
         return walk_finished(walk, name + 1);
@@ -85,8 +96,9 @@ static enum outcome walk_scope(struct walk *walk, enum lull_scope scope)
 {
     const struct tsdl_root *root = &walk->builder->roots[scope];
 
-    if (!root->fc)
+    if (!root->fc) {
         return scope >= walk->builder->scope ? NOT_BEFORE : MISSING;
+    }
     walk->depth = 0;
     walk->type = root->type;
     walk->fc = root->fc;
@@ -110,18 +122,21 @@ static enum outcome walk_relative(struct walk *walk, enum lull_scope *scope)
     for (uint32_t i = builder->n_frames; i-- > 0;) {
         const struct tsdl_frame *frame = &builder->frames[i];
         if (frame->kind != LULL_FC_STRUCT ||
-            (walk->ref->anchor && frame->body != walk->ref->anchor))
+            (walk->ref->anchor && frame->body != walk->ref->anchor)) {
             continue;
+        }
         enum outcome outcome = walk_frames(walk, i);
-        if (outcome == FOUND || walk->ref->anchor)
+        if (outcome == FOUND || walk->ref->anchor) {
             return outcome;
+        }
         worst = worst == MISSING ? outcome : worst;
     }
     for (uint32_t i = builder->scope; i-- > 0;) {
         *scope = (enum lull_scope)i;
         enum outcome outcome = walk_scope(walk, *scope);
-        if (outcome == FOUND)
+        if (outcome == FOUND) {
             return outcome;
+        }
         worst = worst == MISSING ? outcome : worst;
     }
     return worst;
@@ -132,8 +147,9 @@ static bool fail(struct tsdl_builder *builder, const struct tsdl_ref *ref, const
 {
     GString *path = g_string_new(NULL);
 
-    for (uint32_t i = 0; i < ref->n_names && path->len < 120; i++)
+    for (uint32_t i = 0; i < ref->n_names && path->len < 120; i++) {
         g_string_append_printf(path, "%s%.60s", i ? "." : "", ref->names[i]->text);
+    }
     tsdl_fail(builder->tree->source, LULL_ERROR_FORMAT, ref->pos, "bad %s '%s': %s", what,
               path->str, why);
     g_string_free(path, TRUE);
@@ -153,10 +169,12 @@ bool tsdl_lookup(struct tsdl_builder *builder, const struct tsdl_ref *ref, const
             ref->scope >= 0 ? walk_absolute(&walk, &scope) : walk_relative(&walk, &scope);
         outcome = outcome == MISSING || now == FOUND ? now : outcome;
     }
-    if (outcome != FOUND)
+    if (outcome != FOUND) {
         return fail(builder, ref, what, outcome_texts[outcome]);
-    if (walk.fc->kind != LULL_FC_INT)
+    }
+    if (walk.fc->kind != LULL_FC_INT) {
         return fail(builder, ref, what, "the field is no integer");
+    }
     out->scope = scope;
     out->depth = walk.depth;
     out->path = lull_arena_copy(builder->tree->arena, walk.path, walk.depth * sizeof walk.path[0]);

@@ -73,8 +73,9 @@ static uint64_t mix(uint64_t hash)
 static uint64_t hash_text(const struct tsdl_atoms *atoms, const char *text, size_t length)
 {
     uint64_t hash = atoms->seed ^ length;
-    for (size_t i = 0; i < length; i++)
+    for (size_t i = 0; i < length; i++) {
         hash = (hash ^ (uint8_t)text[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    }
     return mix(hash);
 }
 
@@ -100,9 +101,10 @@ static uint32_t find_slot(const struct tsdl_atoms *atoms, uint64_t hash, const c
     uint32_t slot = (uint32_t)hash & atoms->mask;
     for (;; slot = (slot + 1) & atoms->mask) {
         const struct tsdl_atom *atom = atoms->slots[slot];
-        if (!atom ||
-            (atom->hash == hash && atom->length == length && memcmp(atom->text, text, length) == 0))
+        if (!atom || (atom->hash == hash && atom->length == length &&
+                      memcmp(atom->text, text, length) == 0)) {
             return slot;
+        }
     }
 }
 
@@ -114,11 +116,13 @@ static void grow_atoms(struct tsdl_atoms *atoms)
     atoms->mask = atoms->mask * 2 + 1;
     atoms->slots = g_new0(const struct tsdl_atom *, (size_t)atoms->mask + 1);
     for (uint32_t i = 0; i < n_old; i++) {
-        if (!old[i])
+        if (!old[i]) {
             continue;
+        }
         uint32_t slot = (uint32_t)old[i]->hash & atoms->mask;
-        while (atoms->slots[slot])
+        while (atoms->slots[slot]) {
             slot = (slot + 1) & atoms->mask;
+        }
         atoms->slots[slot] = old[i];
     }
     g_free(old);
@@ -129,15 +133,17 @@ const struct tsdl_atom *tsdl_atoms_add(struct tsdl_atoms *atoms, const char *tex
     uint64_t hash = hash_text(atoms, text, length);
     uint32_t slot = find_slot(atoms, hash, text, length);
 
-    if (atoms->slots[slot])
+    if (atoms->slots[slot]) {
         return atoms->slots[slot];
+    }
     struct tsdl_atom *atom = lull_arena_alloc(atoms->arena, sizeof *atom + length + 1);
     atom->hash = hash;
     atom->length = (uint32_t)length;
     memcpy(atom->text, text, length);
     atoms->slots[slot] = atom;
-    if (++atoms->count > atoms->mask / 2)
+    if (++atoms->count > atoms->mask / 2) {
         grow_atoms(atoms);
+    }
     return atom;
 }
 
@@ -155,8 +161,9 @@ static uint32_t map_slot(const struct tsdl_map *map, const void *owner,
 
     for (;; slot = (slot + 1) & map->mask) {
         const struct tsdl_map_entry *entry = &map->slots[slot];
-        if (!entry->value || (entry->owner == owner && entry->name == name))
+        if (!entry->value || (entry->owner == owner && entry->name == name)) {
             return slot;
+        }
     }
 }
 
@@ -178,9 +185,11 @@ static void grow_map(struct tsdl_map *map)
 
     map->mask = map->mask * 2 + 1;
     map->slots = g_new0(struct tsdl_map_entry, (size_t)map->mask + 1);
-    for (uint32_t i = 0; i < n_old; i++)
-        if (old[i].value)
+    for (uint32_t i = 0; i < n_old; i++) {
+        if (old[i].value) {
             map->slots[map_slot(map, old[i].owner, old[i].name)] = old[i];
+        }
+    }
     g_free(old);
 }
 
@@ -189,11 +198,13 @@ bool tsdl_map_add(struct tsdl_map *map, const void *owner, const struct tsdl_ato
 {
     uint32_t slot = map_slot(map, owner, name);
 
-    if (map->slots[slot].value)
+    if (map->slots[slot].value) {
         return false;
+    }
     map->slots[slot] = (struct tsdl_map_entry){owner, name, value};
-    if (++map->count > map->mask / 2)
+    if (++map->count > map->mask / 2) {
         grow_map(map);
+    }
     return true;
 }
 

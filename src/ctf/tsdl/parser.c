@@ -62,18 +62,20 @@ bool tsdl_expect(struct tsdl_parser *parser, int kind, const char *what)
 
 bool tsdl_enter(struct tsdl_parser *parser)
 {
-    if (parser->nesting >= TSDL_MAX_DEPTH)
+    if (parser->nesting >= TSDL_MAX_DEPTH) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, parser->token.pos,
                          "nested too deeply: more than %d levels", TSDL_MAX_DEPTH);
+    }
     parser->nesting++;
     return true;
 }
 
 bool tsdl_open_scope(struct tsdl_parser *parser)
 {
-    if (parser->n_scopes == TSDL_MAX_SCOPES)
+    if (parser->n_scopes == TSDL_MAX_SCOPES) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, parser->token.pos,
                          "nested too deeply: more than %d scopes", TSDL_MAX_SCOPES);
+    }
     parser->scopes[parser->n_scopes++] = ++parser->last_scope;
     return true;
 }
@@ -85,8 +87,9 @@ void tsdl_close_scope(struct tsdl_parser *parser)
 
 static bool parse_statement(struct tsdl_parser *parser)
 {
-    if (tsdl_at(parser, ';'))
+    if (tsdl_at(parser, ';')) {
         return tsdl_advance(parser);
+    }
     if (tsdl_at(parser, TSDL_TOKEN_KEYWORD)) {
         switch (parser->token.atom->word) {
         case TSDL_TRACE:
@@ -105,16 +108,20 @@ static bool parse_statement(struct tsdl_parser *parser)
 
 static bool parse_text(struct tsdl_parser *parser)
 {
-    if (!tsdl_open_scope(parser) || !tsdl_advance(parser))
+    if (!tsdl_open_scope(parser) || !tsdl_advance(parser)) {
         return false;
-    while (!tsdl_at(parser, TSDL_TOKEN_END))
-        if (!parse_statement(parser))
+    }
+    while (!tsdl_at(parser, TSDL_TOKEN_END)) {
+        if (!parse_statement(parser)) {
             return false;
-    if (!parser->tree->has_trace)
+        }
+    }
+    if (!parser->tree->has_trace) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, parser->token.pos,
                          "no trace { } declaration up to the end of the text, at byte %u: byte "
                          "order and version are not known",
                          parser->token.pos);
+    }
     return true;
 }
 

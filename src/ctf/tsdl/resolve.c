@@ -8,26 +8,30 @@
 static int by_stream_id(const void *a, const void *b)
 {
     const struct tsdl_stream *x = a, *y = b;
-    if (x->id != y->id)
+    if (x->id != y->id) {
         return x->id < y->id ? -1 : 1;
+    }
     return x->pos < y->pos ? -1 : x->pos > y->pos;
 }
 
 static int by_event_id(const void *a, const void *b)
 {
     const struct tsdl_event *x = a, *y = b;
-    if (x->stream_id != y->stream_id)
+    if (x->stream_id != y->stream_id) {
         return x->stream_id < y->stream_id ? -1 : 1;
-    if (x->id != y->id)
+    }
+    if (x->id != y->id) {
         return x->id < y->id ? -1 : 1;
+    }
     return x->pos < y->pos ? -1 : x->pos > y->pos;
 }
 
 static uint32_t line_of(const struct tsdl_source *source, uint32_t pos)
 {
     uint32_t line = 1;
-    for (uint32_t i = 0; i < pos; i++)
+    for (uint32_t i = 0; i < pos; i++) {
         line += source->text[i] == '\n';
+    }
     return line;
 }
 
@@ -42,17 +46,22 @@ static bool arrange_streams(struct tsdl_tree *tree)
         g_array_append_val(list, implied);
     }
     streams = (struct tsdl_stream *)list->data;
-    for (guint i = 0; list->len > 1 && i < list->len; i++)
-        if (!streams[i].has_id)
+    for (guint i = 0; list->len > 1 && i < list->len; i++) {
+        if (!streams[i].has_id) {
             return tsdl_fail(tree->source, LULL_ERROR_FORMAT, streams[i].pos,
                              "stream without an id, which only a single one may be");
-    if (list->len > 1)
+        }
+    }
+    if (list->len > 1) {
         qsort(streams, list->len, sizeof *streams, by_stream_id);
-    for (guint i = 1; i < list->len; i++)
-        if (streams[i].id == streams[i - 1].id)
+    }
+    for (guint i = 1; i < list->len; i++) {
+        if (streams[i].id == streams[i - 1].id) {
             return tsdl_fail(tree->source, LULL_ERROR_FORMAT, streams[i].pos,
                              "stream id %" G_GUINT64_FORMAT " is used twice: line %u has it too",
                              streams[i].id, line_of(tree->source, streams[i - 1].pos));
+        }
+    }
     return true;
 }
 
@@ -63,23 +72,28 @@ static bool arrange_events(struct tsdl_tree *tree)
     guint n = tree->events->len;
 
     for (guint i = 0; i < n; i++) {
-        if (events[i].has_stream_id)
+        if (events[i].has_stream_id) {
             continue;
-        if (tree->streams->len > 1)
+        }
+        if (tree->streams->len > 1) {
             return tsdl_fail(tree->source, LULL_ERROR_FORMAT, events[i].pos,
                              "event '%.60s' without a stream_id: there are several streams",
                              events[i].name);
+        }
         events[i].stream_id = g_array_index(tree->streams, struct tsdl_stream, 0).id;
     }
-    if (n > 1)
+    if (n > 1) {
         qsort(events, n, sizeof *events, by_event_id);
-    for (guint i = 1; i < n; i++)
-        if (events[i].id == events[i - 1].id && events[i].stream_id == events[i - 1].stream_id)
+    }
+    for (guint i = 1; i < n; i++) {
+        if (events[i].id == events[i - 1].id && events[i].stream_id == events[i - 1].stream_id) {
             return tsdl_fail(tree->source, LULL_ERROR_FORMAT, events[i].pos,
                              "event '%.60s' has id %" G_GUINT64_FORMAT
                              ", as '%.60s' on line %u in the same stream",
                              events[i].name, events[i].id, events[i - 1].name,
                              line_of(tree->source, events[i - 1].pos));
+        }
+    }
     return true;
 }
 
@@ -93,8 +107,9 @@ static bool build_event(struct tsdl_builder *builder, const struct tsdl_event *e
         .emf_uri = event->emf_uri,
     };
     if (!tsdl_build_scope(builder, LULL_SCOPE_EVENT_CONTEXT, event->context) ||
-        !tsdl_build_scope(builder, LULL_SCOPE_EVENT_PAYLOAD, event->payload))
+        !tsdl_build_scope(builder, LULL_SCOPE_EVENT_PAYLOAD, event->payload)) {
         return false;
+    }
     out->context = builder->roots[LULL_SCOPE_EVENT_CONTEXT].fc;
     out->payload = builder->roots[LULL_SCOPE_EVENT_PAYLOAD].fc;
     return true;
@@ -104,12 +119,15 @@ static bool build_event(struct tsdl_builder *builder, const struct tsdl_event *e
 static const struct lull_clock *default_clock(const struct tsdl_builder *builder)
 {
     const struct lull_clock *clock = tsdl_first_clock(builder->roots[LULL_SCOPE_EVENT_HEADER].fc);
-    if (!clock)
+    if (!clock) {
         clock = tsdl_first_clock(builder->roots[LULL_SCOPE_PACKET_CONTEXT].fc);
-    if (!clock && builder->implied_clock)
+    }
+    if (!clock && builder->implied_clock) {
         clock = builder->implied_clock;
-    if (!clock && builder->tree->clocks->len == 1)
+    }
+    if (!clock && builder->tree->clocks->len == 1) {
         clock = &builder->clocks[0];
+    }
     return clock;
 }
 
@@ -123,10 +141,12 @@ static bool build_stream(struct tsdl_builder *builder, const struct tsdl_stream 
 
     if (!tsdl_build_scope(builder, LULL_SCOPE_PACKET_CONTEXT, stream->packet_context) ||
         !tsdl_build_scope(builder, LULL_SCOPE_EVENT_HEADER, stream->event_header) ||
-        !tsdl_build_scope(builder, LULL_SCOPE_STREAM_EVENT_CONTEXT, stream->event_context))
+        !tsdl_build_scope(builder, LULL_SCOPE_STREAM_EVENT_CONTEXT, stream->event_context)) {
         return false;
-    while (*next < tree->events->len && events[*next].stream_id == stream->id)
+    }
+    while (*next < tree->events->len && events[*next].stream_id == stream->id) {
         ++*next;
+    }
     struct lull_event_decl *list = lull_arena_alloc_n(tree->arena, *next - begin, sizeof *list);
     *out = (struct lull_stream_decl){
         .id = stream->id,
@@ -137,17 +157,21 @@ static bool build_stream(struct tsdl_builder *builder, const struct tsdl_stream 
         .events = list,
         .n_events = *next - begin,
     };
-    for (guint i = begin; i < *next; i++)
-        if (!build_event(builder, &events[i], &list[i - begin]))
+    for (guint i = begin; i < *next; i++) {
+        if (!build_event(builder, &events[i], &list[i - begin])) {
             return false;
+        }
+    }
     return true;
 }
 
 static bool has_stream_id(const struct lull_fc *packet_header)
 {
-    for (uint32_t i = 0; packet_header && i < packet_header->structure.n_members; i++)
-        if (strcmp(packet_header->structure.members[i].name, "stream_id") == 0)
+    for (uint32_t i = 0; packet_header && i < packet_header->structure.n_members; i++) {
+        if (strcmp(packet_header->structure.members[i].name, "stream_id") == 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -161,19 +185,22 @@ static bool build_streams(struct tsdl_builder *builder, struct lull_schema *sche
 
     schema->streams = list;
     schema->n_streams = tree->streams->len;
-    if (schema->n_streams > 1 && !has_stream_id(schema->packet_header))
+    if (schema->n_streams > 1 && !has_stream_id(schema->packet_header)) {
         return tsdl_fail(tree->source, LULL_ERROR_FORMAT, tree->trace_pos,
                          "packet header without stream_id: nothing says which of the %u streams a "
                          "packet is of",
                          schema->n_streams);
+    }
     for (uint32_t i = 0; i < schema->n_streams; i++) {
         /* Events are in order of stream ids: one that is left over has a stream that is not there.
          */
         if (next < tree->events->len &&
-            g_array_index(tree->events, struct tsdl_event, next).stream_id < streams[i].id)
+            g_array_index(tree->events, struct tsdl_event, next).stream_id < streams[i].id) {
             break;
-        if (!build_stream(builder, &streams[i], &next, &list[i]))
+        }
+        if (!build_stream(builder, &streams[i], &next, &list[i])) {
             return false;
+        }
     }
     if (next < tree->events->len) {
         const struct tsdl_event *event = &g_array_index(tree->events, struct tsdl_event, next);

@@ -26,8 +26,9 @@ static const struct {
 
 static bool is_uuid(const struct lull_fc *fc)
 {
-    if (fc->kind != LULL_FC_ARRAY || fc->array.length != 16)
+    if (fc->kind != LULL_FC_ARRAY || fc->array.length != 16) {
         return false;
+    }
     const struct lull_fc *byte = fc->array.element;
     return byte->kind == LULL_FC_INT && byte->integer.size == 8 && byte->alignment == 8;
 }
@@ -35,31 +36,39 @@ static bool is_uuid(const struct lull_fc *fc)
 uint32_t tsdl_roles(enum lull_scope scope, uint32_t depth, const char *name,
                     const struct lull_fc *fc)
 {
-    if (scope == LULL_SCOPE_PACKET_HEADER && is_uuid(fc) && strcmp(name, "uuid") == 0)
+    if (scope == LULL_SCOPE_PACKET_HEADER && is_uuid(fc) && strcmp(name, "uuid") == 0) {
         return LULL_ROLE_METADATA_UUID;
-    if (scope > LULL_SCOPE_EVENT_HEADER || fc->kind != LULL_FC_INT)
+    }
+    if (scope > LULL_SCOPE_EVENT_HEADER || fc->kind != LULL_FC_INT) {
         return 0;
-    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
         if (names[i].scope == scope && (depth == 1 || names[i].anywhere) &&
-            strcmp(names[i].name, name) == 0)
+            strcmp(names[i].name, name) == 0) {
             return names[i].role;
+        }
+    }
     /* In event headers every integer that is mapped to a clock updates it. */
     return scope == LULL_SCOPE_EVENT_HEADER && fc->integer.clock ? LULL_ROLE_CLOCK : 0;
 }
 
 const struct lull_clock *tsdl_first_clock(const struct lull_fc *fc)
 {
-    if (!fc)
+    if (!fc) {
         return NULL;
-    if (fc->kind == LULL_FC_INT)
+    }
+    if (fc->kind == LULL_FC_INT) {
         return fc->integer.clock;
+    }
     bool is_struct = fc->kind == LULL_FC_STRUCT;
-    if (!is_struct && fc->kind != LULL_FC_VARIANT)
+    if (!is_struct && fc->kind != LULL_FC_VARIANT) {
         return NULL;
+    }
     const struct lull_member *members = is_struct ? fc->structure.members : fc->variant.options;
     uint32_t n = is_struct ? fc->structure.n_members : fc->variant.n_options;
     const struct lull_clock *clock = NULL;
-    for (uint32_t i = 0; !clock && i < n; i++)
+    for (uint32_t i = 0; !clock && i < n; i++) {
         clock = tsdl_first_clock(members[i].fc);
+    }
     return clock;
 }

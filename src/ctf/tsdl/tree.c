@@ -20,20 +20,25 @@ int64_t tsdl_tree_member(const struct tsdl_tree *tree, const struct tsdl_body *b
 {
     int64_t index = find(tree, body, name);
 
-    if (index >= 0 || !loosely)
+    if (index >= 0 || !loosely) {
         return index;
+    }
     const char *bare = tsdl_bare_name(name);
-    if (bare != name->text)
+    if (bare != name->text) {
         index = find(tree, body, tsdl_atoms_find(&tree->atoms, bare, strlen(bare)));
-    if (index >= 0)
+    }
+    if (index >= 0) {
         return index;
+    }
     char stack[64], *longer = stack;
-    if (name->length + 1 > sizeof stack)
+    if (name->length + 1 > sizeof stack) {
         longer = g_malloc(name->length + 1);
+    }
     longer[0] = '_';
     memcpy(longer + 1, name->text, name->length);
     index = find(tree, body, tsdl_atoms_find(&tree->atoms, longer, name->length + 1));
-    if (longer != stack)
+    if (longer != stack) {
         g_free(longer);
+    }
     return index;
 }

@@ -26,13 +26,15 @@ bool tsdl_add_part(struct tsdl_parser *parser, struct tsdl_type *type, const str
     type->has_refs |= part->has_refs;
     type->depth = MAX(type->depth, part->depth + 1);
     type->n_classes += part->n_classes; /* each is at most TSDL_MAX_CLASSES, so it cannot wrap */
-    if (type->depth > TSDL_MAX_DEPTH)
+    if (type->depth > TSDL_MAX_DEPTH) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, type->pos,
                          "nested too deeply: more than %d levels", TSDL_MAX_DEPTH);
-    if (type->n_classes > TSDL_MAX_CLASSES)
+    }
+    if (type->n_classes > TSDL_MAX_CLASSES) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, type->pos,
                          "type too large: more than %u fields when it is spelled out",
                          TSDL_MAX_CLASSES);
+    }
     return true;
 }
 
@@ -41,9 +43,10 @@ bool tsdl_define(struct tsdl_parser *parser, const struct tsdl_atom *name, struc
 {
     uintptr_t scope = parser->scopes[parser->n_scopes - 1];
 
-    if (!tsdl_map_add(&parser->types, (const void *)scope, name, type))
+    if (!tsdl_map_add(&parser->types, (const void *)scope, name, type)) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, pos,
                          "type '%.60s' is declared twice in the same scope", name->text);
+    }
     return true;
 }
 
@@ -52,8 +55,9 @@ static struct tsdl_type *find_type(const struct tsdl_parser *parser, const struc
     for (uint32_t i = parser->n_scopes; i-- > 0;) {
         struct tsdl_type *type =
             tsdl_map_find(&parser->types, (const void *)parser->scopes[i], name);
-        if (type)
+        if (type) {
             return type;
+        }
     }
     return NULL;
 }
@@ -64,8 +68,9 @@ struct tsdl_type *tsdl_specified_type(struct tsdl_parser *parser,
 {
     struct tsdl_type *type = NULL;
 
-    if (specifiers->type && !pointers)
+    if (specifiers->type && !pointers) {
         return specifiers->type;
+    }
     if (!specifiers->words) {
         tsdl_fail(parser->source, LULL_ERROR_FORMAT, specifiers->pos,
                   "pointer to a type without a name: nothing says how it is recorded");
@@ -84,12 +89,13 @@ struct tsdl_type *tsdl_specified_type(struct tsdl_parser *parser,
         }
     }
     /* A text that is cut short may have lost the rest of `unsigned long`. */
-    if (!type && tsdl_at(parser, TSDL_TOKEN_END))
+    if (!type && tsdl_at(parser, TSDL_TOKEN_END)) {
         tsdl_unexpected(parser, "more of a declaration");
-    else if (!type)
+    } else if (!type) {
         tsdl_fail(parser->source, LULL_ERROR_FORMAT, specifiers->pos,
                   "type '%.60s%.20s' is not declared", specifiers->words->text,
                   pointers ? pointers : "");
+    }
     return type;
 }
 
@@ -116,14 +122,16 @@ static bool take_scope(struct tsdl_parser *parser, struct tsdl_ref *ref)
         {{"event", "fields", NULL}, LULL_SCOPE_EVENT_PAYLOAD},
     };
 
-    if (ref->names[0]->word == TSDL_ENV)
+    if (ref->names[0]->word == TSDL_ENV) {
         return tsdl_fail(parser->source, LULL_ERROR_UNSUPPORTED, ref->pos,
                          "reference to the environment: only fields can be lengths and tags here");
+    }
     for (size_t i = 0; i < G_N_ELEMENTS(prefixes); i++) {
         uint32_t n = 0;
         while (n < 3 && prefixes[i].names[n] && n < ref->n_names &&
-               strcmp(prefixes[i].names[n], ref->names[n]->text) == 0)
+               strcmp(prefixes[i].names[n], ref->names[n]->text) == 0) {
             n++;
+        }
         if (n == 3 || !prefixes[i].names[n]) {
             ref->scope = (int)prefixes[i].scope;
             ref->names += n;
@@ -131,12 +139,14 @@ static bool take_scope(struct tsdl_parser *parser, struct tsdl_ref *ref)
             break;
         }
     }
-    if (ref->scope < 0)
+    if (ref->scope < 0) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, ref->pos,
                          "bad reference: '%s' begins no scope of fields", ref->names[0]->text);
-    if (ref->n_names == 0)
+    }
+    if (ref->n_names == 0) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, ref->pos,
                          "bad reference: the name of a field is missing behind its scope");
+    }
     return true;
 }
 
@@ -146,11 +156,14 @@ const struct tsdl_ref *tsdl_new_ref(struct tsdl_parser *parser, uint32_t pos,
     struct tsdl_ref *ref = lull_arena_alloc(parser->tree->scratch, sizeof *ref);
 
     *ref = (struct tsdl_ref){.names = names, .n_names = n_names, .pos = pos, .scope = -1};
-    if (names[0]->word != TSDL_WORD_NONE && names[0]->word <= TSDL_LAST_KEYWORD)
+    if (names[0]->word != TSDL_WORD_NONE && names[0]->word <= TSDL_LAST_KEYWORD) {
         return take_scope(parser, ref) ? ref : NULL;
-    for (uint32_t i = parser->n_bodies; i-- > 0 && !ref->anchor;)
-        if (tsdl_map_find(&parser->tree->members, parser->bodies[i], names[0]))
+    }
+    for (uint32_t i = parser->n_bodies; i-- > 0 && !ref->anchor;) {
+        if (tsdl_map_find(&parser->tree->members, parser->bodies[i], names[0])) {
             ref->anchor = parser->bodies[i];
+        }
+    }
     return ref;
 }
 
@@ -160,13 +173,16 @@ static bool parse_tag(struct tsdl_parser *parser, const struct tsdl_ref **tag)
     uint32_t pos, n_names;
     const struct tsdl_atom **names;
 
-    if (!tsdl_at(parser, '<'))
+    if (!tsdl_at(parser, '<')) {
         return true;
-    if (!tsdl_advance(parser))
+    }
+    if (!tsdl_advance(parser)) {
         return false;
+    }
     pos = parser->token.pos;
-    if (!tsdl_parse_path(parser, &names, &n_names) || !tsdl_expect(parser, '>', "'>'"))
+    if (!tsdl_parse_path(parser, &names, &n_names) || !tsdl_expect(parser, '>', "'>'")) {
         return false;
+    }
     *tag = tsdl_new_ref(parser, pos, names, n_names);
     return *tag != NULL;
 }
@@ -177,12 +193,14 @@ static bool parse_align(struct tsdl_parser *parser, uint32_t *alignment)
     struct tsdl_value value;
     uint32_t least;
 
-    if (!tsdl_at_word(parser, TSDL_ALIGN))
+    if (!tsdl_at_word(parser, TSDL_ALIGN)) {
         return true;
+    }
     if (!tsdl_advance(parser) || !tsdl_expect(parser, '(', "'('") ||
         !tsdl_parse_value(parser, &value) || !tsdl_expect(parser, ')', "')'") ||
-        !tsdl_value_alignment(parser, &value, &least))
+        !tsdl_value_alignment(parser, &value, &least)) {
         return false;
+    }
     *alignment = MAX(*alignment, least);
     return true;
 }
@@ -191,23 +209,28 @@ static bool parse_align(struct tsdl_parser *parser, uint32_t *alignment)
 static bool use_named(struct tsdl_parser *parser, struct tsdl_specifiers *specifiers,
                       const struct tsdl_ref *tag)
 {
-    if (!tag && !tsdl_at_word(parser, TSDL_ALIGN))
+    if (!tag && !tsdl_at_word(parser, TSDL_ALIGN)) {
         return true; /* looked up when it is known whether there is a pointer to it */
+    }
     struct tsdl_type *type = tsdl_specified_type(parser, specifiers, NULL);
-    if (!type)
+    if (!type) {
         return false;
+    }
     type = copy_type(parser, type);
     type->built = NULL;
     specifiers->type = type;
-    if (!tag)
+    if (!tag) {
         return parse_align(parser, &type->alignment);
-    if (type->kind != LULL_FC_VARIANT)
+    }
+    if (type->kind != LULL_FC_VARIANT) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, tag->pos,
                          "tag for '%.60s', which is no variant", specifiers->words->text);
-    if (type->variant.tag)
+    }
+    if (type->variant.tag) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, tag->pos,
                          "second tag for '%.60s': its declaration has one",
                          specifiers->words->text);
+    }
     type->variant.tag = tag;
     type->has_refs = true;
     return true;
@@ -225,21 +248,26 @@ static bool parse_compound(struct tsdl_parser *parser, struct tsdl_specifiers *s
     if (tsdl_at(parser, TSDL_TOKEN_IDENTIFIER)) {
         name = parser->token.atom;
         specifiers->words = tag_name(parser, keyword, name);
-        if (!tsdl_advance(parser))
+        if (!tsdl_advance(parser)) {
             return false;
+        }
     }
-    if (is_variant && !parse_tag(parser, &tag))
+    if (is_variant && !parse_tag(parser, &tag)) {
         return false;
-    if (!tsdl_at(parser, '{'))
+    }
+    if (!tsdl_at(parser, '{')) {
         return name ? use_named(parser, specifiers, tag) : tsdl_unexpected(parser, "a name or '{'");
+    }
 
     struct tsdl_type *type =
         tsdl_new_type(parser, is_variant ? LULL_FC_VARIANT : LULL_FC_STRUCT, specifiers->pos);
-    if (is_variant)
+    if (is_variant) {
         type->variant.tag = tag;
+    }
     type->has_refs = tag != NULL;
-    if (!tsdl_parse_body(parser, type) || (!is_variant && !parse_align(parser, &type->alignment)))
+    if (!tsdl_parse_body(parser, type) || (!is_variant && !parse_align(parser, &type->alignment))) {
         return false;
+    }
     specifiers->type = type;
     specifiers->declares = name != NULL;
     return !name || tsdl_define(parser, specifiers->words, type, name_pos);
@@ -252,8 +280,9 @@ static const struct tsdl_type *parse_container(struct tsdl_parser *parser)
     const struct tsdl_type *type;
 
     if (tsdl_at(parser, ':')) {
-        if (!tsdl_advance(parser) || !tsdl_parse_specifiers(parser, &specifiers))
+        if (!tsdl_advance(parser) || !tsdl_parse_specifiers(parser, &specifiers)) {
             return NULL;
+        }
     } else {
         specifiers.words = tsdl_atoms_add(&parser->tree->atoms, "int", 3);
     }
@@ -276,20 +305,24 @@ static bool parse_enum(struct tsdl_parser *parser, struct tsdl_specifiers *speci
     if (tsdl_at(parser, TSDL_TOKEN_IDENTIFIER)) {
         name = parser->token.atom;
         specifiers->words = tag_name(parser, keyword, name);
-        if (!tsdl_advance(parser))
+        if (!tsdl_advance(parser)) {
             return false;
+        }
     }
-    if (!tsdl_at(parser, ':') && !tsdl_at(parser, '{'))
+    if (!tsdl_at(parser, ':') && !tsdl_at(parser, '{')) {
         return name || tsdl_unexpected(parser, "a name, ':' or '{'");
+    }
 
     const struct tsdl_type *container = parse_container(parser);
-    if (!container)
+    if (!container) {
         return false;
+    }
     struct tsdl_type *type = copy_type(parser, container);
     type->pos = specifiers->pos;
     type->built = NULL;
-    if (!tsdl_parse_enumerators(parser, type))
+    if (!tsdl_parse_enumerators(parser, type)) {
         return false;
+    }
     specifiers->type = type;
     specifiers->declares = name != NULL;
     return !name || tsdl_define(parser, specifiers->words, type, name_pos);
@@ -302,11 +335,13 @@ static bool parse_class(struct tsdl_parser *parser, struct tsdl_specifiers *spec
     uint32_t pos = parser->token.pos;
     bool ok;
 
-    if (specifiers->type || specifiers->words)
+    if (specifiers->type || specifiers->words) {
         return tsdl_unexpected(parser, "a name behind the type");
+    }
     specifiers->pos = pos;
-    if (!tsdl_enter(parser) || !tsdl_advance(parser))
+    if (!tsdl_enter(parser) || !tsdl_advance(parser)) {
         return false;
+    }
     switch (keyword->word) {
     case TSDL_INTEGER:
         ok = (specifiers->type = tsdl_parse_integer(parser, pos)) != NULL;
@@ -334,10 +369,12 @@ static bool parse_c_word(struct tsdl_parser *parser, struct tsdl_specifiers *spe
 {
     const struct tsdl_atom *word = parser->token.atom;
 
-    if (specifiers->type || (specifiers->words && !*has_c_words))
+    if (specifiers->type || (specifiers->words && !*has_c_words)) {
         return tsdl_unexpected(parser, "a name behind the type");
-    if (*has_c_words)
+    }
+    if (*has_c_words) {
         word = tag_name(parser, specifiers->words, word);
+    }
     specifiers->words = word;
     *has_c_words = true;
     return tsdl_advance(parser);
@@ -350,15 +387,17 @@ bool tsdl_parse_specifiers(struct tsdl_parser *parser, struct tsdl_specifiers *s
     *specifiers = (struct tsdl_specifiers){.pos = parser->token.pos};
     while (ok) {
         if (tsdl_at(parser, TSDL_TOKEN_IDENTIFIER)) {
-            if (specifiers->type || specifiers->words)
+            if (specifiers->type || specifiers->words) {
                 break; /* the name that is declared */
+            }
             specifiers->pos = parser->token.pos;
             specifiers->words = parser->token.atom;
             ok = tsdl_advance(parser);
             continue;
         }
-        if (!tsdl_at(parser, TSDL_TOKEN_KEYWORD))
+        if (!tsdl_at(parser, TSDL_TOKEN_KEYWORD)) {
             break;
+        }
         switch (parser->token.atom->word) {
         case TSDL_TYPEDEF:
             specifiers->is_typedef = true;
@@ -395,7 +434,8 @@ bool tsdl_parse_specifiers(struct tsdl_parser *parser, struct tsdl_specifiers *s
                                    specifiers->type || specifiers->words ? "a name" : "a type");
         }
     }
-    if (ok && !specifiers->type && !specifiers->words)
+    if (ok && !specifiers->type && !specifiers->words) {
         return tsdl_unexpected(parser, "a type");
+    }
     return ok;
 }

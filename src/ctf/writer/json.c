@@ -33,8 +33,9 @@ struct lull_json_classes *lull_json_classes_new(const struct lull_schema *schema
 
 void lull_json_classes_free(struct lull_json_classes *c)
 {
-    if (c == NULL)
+    if (c == NULL) {
         return;
+    }
     g_hash_table_unref(c->names);
     g_free(c);
 }
@@ -94,8 +95,9 @@ void lull_json_add_member(struct json_object *structure, const char *name,
 static const GPtrArray *member_names(struct lull_json_classes *c, const struct lull_fc *fc)
 {
     GPtrArray *names = g_hash_table_lookup(c->names, fc);
-    if (names != NULL)
+    if (names != NULL) {
         return names;
+    }
     names = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
     for (uint32_t i = 0; i < fc->structure.n_members; i++) {
@@ -151,14 +153,15 @@ static const struct lull_fc *scope_root(const struct lull_json_classes *c, enum 
 static const struct lull_fc *behind(const struct lull_fc *fc)
 {
     for (unsigned depth = 0; fc != NULL && depth < LULL_FC_DEPTH; depth++) {
-        if (fc->kind == LULL_FC_ARRAY)
+        if (fc->kind == LULL_FC_ARRAY) {
             fc = fc->array.element;
-        else if (fc->kind == LULL_FC_SEQUENCE)
+        } else if (fc->kind == LULL_FC_SEQUENCE) {
             fc = fc->sequence.element;
-        else if (fc->kind == LULL_FC_OPTIONAL)
+        } else if (fc->kind == LULL_FC_OPTIONAL) {
             fc = fc->optional.content;
-        else
+        } else {
             break;
+        }
     }
     return fc;
 }
@@ -203,8 +206,9 @@ static void add_labels(struct json_object *object, const char *key, const struct
 {
     const struct lull_enumeration *enumeration = fc->integer.enumeration;
     bool is_flags = fc->integer.meaning == LULL_INT_FLAGS;
-    if (enumeration == NULL)
+    if (enumeration == NULL) {
         return;
+    }
     struct json_object *labels = json_object_new_object();
     for (uint32_t i = 0; i < enumeration->n_ranges; i++) {
         const struct lull_enum_range *range = &enumeration->ranges[i];
@@ -225,12 +229,14 @@ static void add_bits(struct json_object *object, const struct lull_fc *fc, uint3
     json_object_object_add(object, "length", json_object_new_int64(size));
     json_object_object_add(object, "byte-order",
                            json_object_new_string(is_big_endian ? "big-endian" : "little-endian"));
-    if (is_bit_reversed)
+    if (is_bit_reversed) {
         json_object_object_add(
             object, "bit-order",
             json_object_new_string(is_big_endian ? "first-to-last" : "last-to-first"));
-    if (fc->alignment > 1)
+    }
+    if (fc->alignment > 1) {
         json_object_object_add(object, "alignment", json_object_new_int64(fc->alignment));
+    }
 }
 
 static struct json_object *integer_class(const struct lull_fc *fc)
@@ -246,13 +252,16 @@ static struct json_object *integer_class(const struct lull_fc *fc)
                        : fc->integer.is_signed ? "fixed-length-signed-integer"
                                                : "fixed-length-unsigned-integer");
     add_bits(object, fc, fc->integer.size, fc->integer.is_big_endian, fc->integer.is_bit_reversed);
-    if (fc->integer.meaning == LULL_INT_FLAGS)
+    if (fc->integer.meaning == LULL_INT_FLAGS) {
         add_labels(object, "flags", fc);
-    if (is_number)
+    }
+    if (is_number) {
         add_labels(object, "mappings", fc);
-    if (is_number && fc->integer.base != 10)
+    }
+    if (is_number && fc->integer.base != 10) {
         json_object_object_add(object, "preferred-display-base",
                                json_object_new_int(fc->integer.base));
+    }
     return object;
 }
 
@@ -262,9 +271,10 @@ static struct json_object *varint_class(const struct lull_fc *fc)
         object_of_type(fc->integer.is_signed ? "variable-length-signed-integer"
                                              : "variable-length-unsigned-integer");
     add_labels(object, "mappings", fc);
-    if (fc->integer.base != 10)
+    if (fc->integer.base != 10) {
         json_object_object_add(object, "preferred-display-base",
                                json_object_new_int(fc->integer.base));
+    }
     return object;
 }
 
@@ -287,8 +297,9 @@ static void add_encoding(struct json_object *object, enum lull_encoding encoding
         [LULL_ENCODING_UTF32LE] = "utf-32le",
     };
     /* UTF-8 is what CTF 2 takes without one, and ASCII is part of it. */
-    if (encoding < G_N_ELEMENTS(names) && names[encoding] != NULL)
+    if (encoding < G_N_ELEMENTS(names) && names[encoding] != NULL) {
         json_object_object_add(object, "encoding", json_object_new_string(names[encoding]));
+    }
 }
 
 static struct json_object *any_class(struct lull_json_classes *c, const struct lull_fc *fc,
@@ -304,8 +315,9 @@ static struct json_object *elements_class(struct lull_json_classes *c, const str
     enum lull_bytes_form bytes = lull_fc_form(fc);
     if (bytes == LULL_BYTES_BLOB) {
         object = object_of_type(is_static ? "static-length-blob" : "dynamic-length-blob");
-        if (media_type != NULL)
+        if (media_type != NULL) {
             json_object_object_add(object, "media-type", lull_json_text(media_type));
+        }
         return object;
     }
     if (bytes == LULL_BYTES_TEXT) {
@@ -314,12 +326,14 @@ static struct json_object *elements_class(struct lull_json_classes *c, const str
         return object;
     }
     struct json_object *inner = any_class(c, element, depth, error);
-    if (inner == NULL)
+    if (inner == NULL) {
         return NULL;
+    }
     object = object_of_type(is_static ? "static-length-array" : "dynamic-length-array");
     json_object_object_add(object, "element-field-class", inner);
-    if (fc->alignment > element->alignment)
+    if (fc->alignment > element->alignment) {
         json_object_object_add(object, "minimum-alignment", json_object_new_int64(fc->alignment));
+    }
     return object;
 }
 
@@ -328,8 +342,9 @@ static struct json_object *array_class(struct lull_json_classes *c, const struct
 {
     struct json_object *object =
         elements_class(c, fc, fc->array.element, fc->array.media_type, depth, error);
-    if (object != NULL)
+    if (object != NULL) {
         json_object_object_add(object, "length", json_object_new_uint64(fc->array.length));
+    }
     return object;
 }
 
@@ -338,8 +353,9 @@ static struct json_object *sequence_class(struct lull_json_classes *c, const str
 {
     struct json_object *object =
         elements_class(c, fc, fc->sequence.element, fc->sequence.media_type, depth, error);
-    if (object != NULL)
+    if (object != NULL) {
         json_object_object_add(object, "length-field-location", location(c, &fc->sequence.length));
+    }
     return object;
 }
 
@@ -361,8 +377,9 @@ static struct json_object *structure_class(struct lull_json_classes *c, const st
         lull_json_add_member(object, names->pdata[i], inner);
         alignment = MAX(alignment, member->alignment);
     }
-    if (fc->alignment > alignment)
+    if (fc->alignment > alignment) {
         json_object_object_add(object, "minimum-alignment", json_object_new_int64(fc->alignment));
+    }
     return object;
 }
 
@@ -370,16 +387,18 @@ static struct json_object *optional_class(struct lull_json_classes *c, const str
                                           unsigned depth, GError **error)
 {
     struct json_object *inner = any_class(c, fc->optional.content, depth, error);
-    if (inner == NULL)
+    if (inner == NULL) {
         return NULL;
+    }
     struct json_object *object = object_of_type("optional");
     json_object_object_add(object, "selector-field-location", location(c, &fc->optional.selector));
     if (fc->optional.ranges != NULL) {
         const struct lull_fc *selector = fc->optional.selector.target;
         struct json_object *ranges = json_object_new_array();
-        for (uint32_t i = 0; i < fc->optional.n_ranges; i++)
+        for (uint32_t i = 0; i < fc->optional.n_ranges; i++) {
             add_range(ranges, fc->optional.ranges[i].lower, fc->optional.ranges[i].upper,
                       selector->integer.is_signed);
+        }
         json_object_object_add(object, "selector-field-ranges", ranges);
     }
     json_object_object_add(object, "field-class", inner);
@@ -401,10 +420,12 @@ static int compare_ranges(gconstpointer a, gconstpointer b)
 
 static bool overlaps(const GArray *ranges)
 {
-    for (guint i = 1; i < ranges->len; i++)
+    for (guint i = 1; i < ranges->len; i++) {
         if (g_array_index(ranges, struct tag_range, i).lower <=
-            g_array_index(ranges, struct tag_range, i - 1).upper)
+            g_array_index(ranges, struct tag_range, i - 1).upper) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -412,13 +433,15 @@ static bool overlaps(const GArray *ranges)
 static void take_rest(GArray *taken, struct tag_range range)
 {
     guint i = 0;
-    while (i < taken->len && g_array_index(taken, struct tag_range, i).upper < range.lower)
+    while (i < taken->len && g_array_index(taken, struct tag_range, i).upper < range.lower) {
         i++;
+    }
     for (;;) {
         bool is_last = i >= taken->len;
         struct tag_range next = {.lower = 0};
-        if (!is_last)
+        if (!is_last) {
             next = g_array_index(taken, struct tag_range, i);
+        }
         if (is_last || next.lower > range.upper) {
             g_array_insert_val(taken, i, range);
             return;
@@ -429,8 +452,9 @@ static void take_rest(GArray *taken, struct tag_range range)
             g_array_insert_val(taken, i, piece);
             i++;
         }
-        if (next.upper >= range.upper)
+        if (next.upper >= range.upper) {
             return;
+        }
         range.lower = next.upper + 1;
         i++;
     }
@@ -445,13 +469,15 @@ static GArray *disjoint_ranges(const struct lull_fc *fc, GError **error)
     for (uint32_t i = 0; i < fc->variant.n_ranges; i++) {
         const struct lull_option_range *r = &fc->variant.ranges[i];
         struct tag_range range = {r->lower ^ shift, r->upper ^ shift, r->option, i};
-        if (range.lower <= range.upper)
+        if (range.lower <= range.upper) {
             g_array_append_val(ranges, range);
+        }
     }
     g_autoptr(GArray) sorted = g_array_copy(ranges);
     g_array_sort(sorted, compare_ranges);
-    if (!overlaps(sorted))
+    if (!overlaps(sorted)) {
         return ranges;
+    }
     if (ranges->len > MAX_OVERLAPPING) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
                     "a variant has %u options or ranges that overlap, more than %u", ranges->len,
@@ -460,8 +486,9 @@ static GArray *disjoint_ranges(const struct lull_fc *fc, GError **error)
         return NULL;
     }
     GArray *taken = g_array_new(FALSE, FALSE, sizeof(struct tag_range));
-    for (guint i = 0; i < ranges->len; i++)
+    for (guint i = 0; i < ranges->len; i++) {
         take_rest(taken, g_array_index(ranges, struct tag_range, i));
+    }
     g_array_unref(ranges);
     return taken;
 }
@@ -474,10 +501,12 @@ static void ranges_of_options(const struct lull_fc *fc, const GArray *ranges,
     uint64_t shift = is_signed ? UINT64_C(1) << 63 : 0;
     for (guint i = 0; i < ranges->len; i++) {
         const struct tag_range *range = &g_array_index(ranges, struct tag_range, i);
-        if (range->option >= fc->variant.n_options)
+        if (range->option >= fc->variant.n_options) {
             continue;
-        if (lists[range->option] == NULL)
+        }
+        if (lists[range->option] == NULL) {
             lists[range->option] = json_object_new_array();
+        }
         add_range(lists[range->option], range->lower ^ shift, range->upper ^ shift, is_signed);
     }
 }
@@ -497,8 +526,9 @@ static struct json_object *variant_class(struct lull_json_classes *c, const stru
                                          unsigned depth, GError **error)
 {
     g_autoptr(GArray) ranges = disjoint_ranges(fc, error);
-    if (ranges == NULL)
+    if (ranges == NULL) {
         return NULL;
+    }
     g_autofree struct json_object **lists =
         g_new0(struct json_object *, MAX(fc->variant.n_options, 1));
     ranges_of_options(fc, ranges, lists);
@@ -508,8 +538,9 @@ static struct json_object *variant_class(struct lull_json_classes *c, const stru
     bool is_ok = true;
     for (uint32_t i = 0; i < fc->variant.n_options; i++) {
         const struct lull_member *member = &fc->variant.options[i];
-        if (lists[i] == NULL)
+        if (lists[i] == NULL) {
             continue; /* CTF 2 has no options that nothing selects */
+        }
         struct json_object *inner = is_ok ? any_class(c, member->fc, depth, error) : NULL;
         if (inner == NULL) {
             is_ok = false;
@@ -517,8 +548,9 @@ static struct json_object *variant_class(struct lull_json_classes *c, const stru
             continue;
         }
         struct json_object *option = json_object_new_object();
-        if (member->name[0] != '\0')
+        if (member->name[0] != '\0') {
             json_object_object_add(option, "name", lull_json_text(member->name));
+        }
         json_object_object_add(option, "selector-field-ranges", lists[i]);
         json_object_object_add(option, "field-class", inner);
         json_object_array_add(options, option);
@@ -527,8 +559,9 @@ static struct json_object *variant_class(struct lull_json_classes *c, const stru
         json_object_put(object);
         return NULL;
     }
-    if (json_object_array_length(options) == 0)
+    if (json_object_array_length(options) == 0) {
         json_object_array_add(options, unreachable_option());
+    }
     return object;
 }
 

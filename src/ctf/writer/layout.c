@@ -19,26 +19,32 @@ static bool survey(struct survey *s, const struct lull_fc *fc, unsigned depth);
 static bool survey_members(struct survey *s, const struct lull_member *members, uint32_t n,
                            unsigned depth)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (!survey(s, members[i].fc, depth))
+    for (uint32_t i = 0; i < n; i++) {
+        if (!survey(s, members[i].fc, depth)) {
             return false;
+        }
+    }
     return true;
 }
 
 static void note_reference(struct survey *s, const struct lull_fc_ref *ref)
 {
-    for (; ref != NULL; ref = ref->next)
-        if (ref->scope < LULL_SCOPE_COUNT)
+    for (; ref != NULL; ref = ref->next) {
+        if (ref->scope < LULL_SCOPE_COUNT) {
             s->refers[ref->scope] = true;
+        }
+    }
 }
 
 /* False if there is too much of it. */
 static bool survey(struct survey *s, const struct lull_fc *fc, unsigned depth)
 {
-    if (fc == NULL)
+    if (fc == NULL) {
         return true;
-    if (depth > LULL_FC_DEPTH || s->budget == 0)
+    }
+    if (depth > LULL_FC_DEPTH || s->budget == 0) {
         return false;
+    }
     s->budget--;
     s->align = MAX(s->align, fc->alignment);
     s->has_unknown |= fc->kind != LULL_FC_STRUCT && fc->roles == 0;
@@ -69,9 +75,11 @@ static bool survey(struct survey *s, const struct lull_fc *fc, unsigned depth)
 
 static bool has_role(const struct lull_fc *fc, uint32_t role)
 {
-    for (uint32_t i = 0; fc != NULL && i < fc->structure.n_members; i++)
-        if (fc->structure.members[i].fc->roles & role)
+    for (uint32_t i = 0; fc != NULL && i < fc->structure.n_members; i++) {
+        if (fc->structure.members[i].fc->roles & role) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -79,15 +87,17 @@ static bool has_role(const struct lull_fc *fc, uint32_t role)
  * field has the same order of bits. */
 static const struct lull_fc *last_number(const struct lull_fc *fc, unsigned depth)
 {
-    if (fc == NULL || depth > LULL_FC_DEPTH)
+    if (fc == NULL || depth > LULL_FC_DEPTH) {
         return NULL;
+    }
     switch (fc->kind) {
     case LULL_FC_INT:
     case LULL_FC_FLOAT:
         return fc;
     case LULL_FC_STRUCT:
-        if (fc->structure.n_members == 0)
+        if (fc->structure.n_members == 0) {
             return NULL;
+        }
         return last_number(fc->structure.members[fc->structure.n_members - 1].fc, depth + 1);
     case LULL_FC_VARIANT:
         return fc->variant.n_options == 0 ? NULL
@@ -129,9 +139,10 @@ bool lull_ctf_layout_init(struct lull_ctf_layout *layout, const struct lull_sche
     const struct lull_stream_decl *decl = stream->decl;
     struct survey body = {.align = 8, .budget = MAX_NODES};
     bool is_ok = survey(&body, decl->event_context, 0);
-    for (uint32_t i = 0; is_ok && i < decl->n_events; i++)
+    for (uint32_t i = 0; is_ok && i < decl->n_events; i++) {
         is_ok =
             survey(&body, decl->events[i].context, 0) && survey(&body, decl->events[i].payload, 0);
+    }
     struct survey header = {.align = 8, .budget = MAX_NODES};
     struct survey packet = {.align = 8, .budget = MAX_NODES};
     is_ok = is_ok && survey(&header, decl->event_header, 0) &&

@@ -34,16 +34,18 @@ static struct json_object *fragment(const char *type)
 
 static void add_text(struct json_object *object, const char *key, const char *text)
 {
-    if (text != NULL)
+    if (text != NULL) {
         json_object_object_add(object, key, lull_json_text(text));
+    }
 }
 
 static char *uuid_text(const uint8_t uuid[16])
 {
     GString *text = g_string_new(NULL);
-    for (unsigned i = 0; i < 16; i++)
+    for (unsigned i = 0; i < 16; i++) {
         g_string_append_printf(text, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
                                uuid[i]);
+    }
     return g_string_free(text, FALSE);
 }
 
@@ -58,11 +60,13 @@ static void add_identity(struct json_object *object, const struct lull_identity 
 static bool add_class(struct composer *c, struct json_object *object, const char *key,
                       const struct lull_fc *fc, GError **error)
 {
-    if (fc == NULL)
+    if (fc == NULL) {
         return true;
+    }
     struct json_object *inner = lull_json_class(c->classes, fc, error);
-    if (inner != NULL)
+    if (inner != NULL) {
         json_object_object_add(object, key, inner);
+    }
     return inner != NULL;
 }
 
@@ -85,8 +89,9 @@ static void put_trace(struct composer *c, const struct lull_ctf_writer_env *env)
                                entry->text != NULL ? lull_json_text(entry->text)
                                                    : json_object_new_int64(entry->number));
     }
-    for (; env->key != NULL; env++)
+    for (; env->key != NULL; env++) {
         add_text(entries, env->key, env->text);
+    }
     json_object_object_add(object, "environment", entries);
 
     struct json_object *header = lull_json_structure();
@@ -145,8 +150,9 @@ static void put_clock(struct composer *c, const struct lull_clock *clock)
     bool is_new = c->clock->is_rewritten;
     g_autofree char *id = clock_id(c, clock);
     add_text(object, "id", id);
-    if (clock->name[0] != '\0')
+    if (clock->name[0] != '\0') {
         add_text(object, "name", clock->name);
+    }
     add_identity(object, &clock->identity);
     if (clock->has_uuid && clock->identity.uid == NULL) {
         g_autofree char *uid = uuid_text(clock->uuid);
@@ -166,16 +172,18 @@ static void put_clock(struct composer *c, const struct lull_clock *clock)
                    (int64_t)((uint64_t)clock->offset_s + clock->offset_cycles / clock->frequency),
                    clock->offset_cycles % clock->frequency);
     }
-    if (clock->precision > 0)
+    if (clock->precision > 0) {
         json_object_object_add(
             object, "precision",
             json_object_new_uint64(is_new ? rescale(clock->precision, clock->frequency)
                                           : clock->precision));
-    if (clock->has_accuracy)
+    }
+    if (clock->has_accuracy) {
         json_object_object_add(
             object, "accuracy",
             json_object_new_uint64(is_new ? rescale(clock->accuracy, clock->frequency)
                                           : clock->accuracy));
+    }
     append(c->text, object);
 }
 
@@ -196,13 +204,16 @@ static bool add_packet_context(struct composer *c, struct json_object *object,
         lull_json_add_member(context, "timestamp_end",
                              lull_json_unsigned(64, "packet-end-default-clock-timestamp"));
     }
-    if (layout->has_discarded)
+    if (layout->has_discarded) {
         lull_json_add_member(context, "events_discarded",
                              lull_json_unsigned(64, "discarded-event-record-counter-snapshot"));
-    if (layout->has_cpu)
+    }
+    if (layout->has_cpu) {
         lull_json_add_member(context, "cpu_id", lull_json_unsigned(32, NULL));
-    if (!layout->carries_packet)
+    }
+    if (!layout->carries_packet) {
         return true;
+    }
     struct json_object *input = lull_json_structure();
     lull_json_add_member(context, "input", input);
     json_object_object_add(input, "minimum-alignment", json_object_new_int64(layout->packet_align));
@@ -211,8 +222,9 @@ static bool add_packet_context(struct composer *c, struct json_object *object,
     for (unsigned i = 0; i < 2; i++) {
         struct json_object *part =
             parts[i] != NULL ? lull_json_class(c->classes, parts[i], error) : lull_json_structure();
-        if (part == NULL)
+        if (part == NULL) {
             return false;
+        }
         lull_json_add_member(input, i == 0 ? "header" : "context", part);
     }
     return true;
@@ -225,9 +237,10 @@ static bool add_event_header(struct composer *c, struct json_object *object,
     json_object_object_add(object, "event-record-header-field-class", header);
     lull_json_add_member(header, "id",
                          lull_json_unsigned(layout->id_bytes * 8u, "event-record-class-id"));
-    if (layout->has_clock)
+    if (layout->has_clock) {
         lull_json_add_member(header, "timestamp",
                              lull_json_unsigned(64, "default-clock-timestamp"));
+    }
     if (layout->has_padding) {
         lull_json_add_member(header, "padding_length", lull_json_unsigned(16, NULL));
         struct lull_fc bit = {.kind = LULL_FC_INT, .alignment = 1};
@@ -245,12 +258,14 @@ static bool add_event_header(struct composer *c, struct json_object *object,
         json_object_object_add(padding, "length-field-location", location);
         lull_json_add_member(header, "padding", padding);
     }
-    if (!layout->carries_header)
+    if (!layout->carries_header) {
         return true;
+    }
     struct json_object *input =
         lull_json_class(c->classes, layout->stream->decl->event_header, error);
-    if (input != NULL)
+    if (input != NULL) {
         lull_json_add_member(header, "input", input);
+    }
     return input != NULL;
 }
 
@@ -287,8 +302,9 @@ static void add_attributes(struct json_object *object, const struct lull_event_d
         "debug:module", "debug:unit", "debug:function", "debug:line",    "debug",
     };
     struct json_object *ours = json_object_new_object();
-    if (event->loglevel >= 0 && event->loglevel < (int64_t)G_N_ELEMENTS(levels))
+    if (event->loglevel >= 0 && event->loglevel < (int64_t)G_N_ELEMENTS(levels)) {
         add_text(ours, "log-level", levels[event->loglevel]);
+    }
     add_text(ours, "emf-uri", event->emf_uri);
     if (json_object_object_length(ours) == 0) {
         json_object_put(ours);
@@ -307,8 +323,9 @@ static bool put_event(struct composer *c, const struct lull_stream_decl *stream,
     json_object_object_add(object, "id", json_object_new_uint64(event->id));
     json_object_object_add(object, "data-stream-class-id", json_object_new_uint64(stream->id));
     add_text(object, "namespace", event->name_space);
-    if (event->name[0] != '\0')
+    if (event->name[0] != '\0') {
         add_text(object, "name", event->name);
+    }
     add_text(object, "uid", event->uid);
     add_attributes(object, event);
     if (add_class(c, object, "specific-context-field-class", event->context, error) &&
@@ -336,8 +353,9 @@ static void put_preamble(GString *out, const GString *rest, uint8_t uuid[16])
     uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80);
     struct json_object *object = fragment("preamble"), *bytes = json_object_new_array();
     json_object_object_add(object, "version", json_object_new_int(2));
-    for (unsigned i = 0; i < 16; i++)
+    for (unsigned i = 0; i < 16; i++) {
         json_object_array_add(bytes, json_object_new_int(uuid[i]));
+    }
     json_object_object_add(object, "uuid", bytes);
     append(out, object);
 }
@@ -349,21 +367,27 @@ static bool compose(struct composer *c, const struct lull_ctf_plan *plan,
     put_trace(c, env);
     for (uint32_t i = 0; i < c->schema->n_clocks; i++) {
         bool is_used = false;
-        for (uint32_t k = 0; k < c->schema->n_streams; k++)
+        for (uint32_t k = 0; k < c->schema->n_streams; k++) {
             is_used |= plan->streams[k].clock == &c->schema->clocks[i];
-        if (is_used)
+        }
+        if (is_used) {
             put_clock(c, &c->schema->clocks[i]);
+        }
     }
     for (uint32_t i = 0; i < c->schema->n_streams; i++) {
         const struct lull_stream_decl *stream = &c->schema->streams[i];
-        if (!put_stream(c, &layouts[i], error))
+        if (!put_stream(c, &layouts[i], error)) {
             return false;
-        for (uint32_t e = 0; e < stream->n_events; e++)
-            if (!put_event(c, stream, &stream->events[e], error))
+        }
+        for (uint32_t e = 0; e < stream->n_events; e++) {
+            if (!put_event(c, stream, &stream->events[e], error)) {
                 return false;
+            }
+        }
     }
-    if (c->schema->n_streams == 0) /* nothing had been enabled yet; CTF 2 wants at least one */
+    if (c->schema->n_streams == 0) { /* nothing had been enabled yet; CTF 2 wants at least one */
         append(c->text, fragment("data-stream-class"));
+    }
     return true;
 }
 

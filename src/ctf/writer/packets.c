@@ -18,19 +18,21 @@ bool lull_ctf_append_file(const char *path, const void *data, size_t size, GErro
     bool is_ok = fd >= 0;
     for (size_t done = 0; is_ok && done < size;) {
         ssize_t n = write(fd, (const uint8_t *)data + done, size - done);
-        if (n > 0)
+        if (n > 0) {
             done += (size_t)n;
-        else if (n == 0 || errno != EINTR)
+        } else if (n == 0 || errno != EINTR) {
             is_ok = false;
+        }
     }
     int reason = errno;
     if (fd >= 0 && close(fd) != 0 && is_ok) {
         is_ok = false;
         reason = errno;
     }
-    if (!is_ok)
+    if (!is_ok) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: cannot be written: %s", path,
                     g_strerror(reason));
+    }
     return is_ok;
 }
 
@@ -64,17 +66,20 @@ void lull_ctf_out_stream_free(gpointer data)
 
 static inline void put(uint8_t *at, uint64_t value, unsigned bytes)
 {
-    for (unsigned i = 0; i < bytes; i++)
+    for (unsigned i = 0; i < bytes; i++) {
         at[i] = (uint8_t)(value >> (8 * i));
+    }
 }
 
 void lull_ctf_out_reserve(struct lull_ctf_out_stream *out, uint64_t bytes)
 {
-    if (bytes <= out->capacity)
+    if (bytes <= out->capacity) {
         return;
+    }
     uint64_t capacity = MAX(out->capacity, FIRST_BYTES);
-    while (capacity < bytes)
+    while (capacity < bytes) {
         capacity *= 2;
+    }
     out->buf = g_realloc(out->buf, capacity);
     memset(out->buf + out->capacity, 0, capacity - out->capacity);
     out->capacity = capacity;
@@ -84,10 +89,12 @@ void lull_ctf_out_begin_packet(struct lull_ctf_out_stream *out)
 {
     const struct lull_ctf_layout *layout = out->layout;
     uint64_t header = LULL_OUT_HEADER_END * 8, input = 0;
-    if (out->buf != NULL)
+    if (out->buf != NULL) {
         memset(out->buf, 0, (out->pos + 7) / 8);
-    if (layout->carries_packet)
+    }
+    if (layout->carries_packet) {
         header = lull_align_up(header, layout->packet_align);
+    }
     out->context = header / 8;
     uint64_t bits = header + LULL_OUT_OPTIONAL * 8 + (layout->has_clock ? 128 : 0) +
                     (layout->has_discarded ? 64 : 0) + (layout->has_cpu ? 32 : 0);
@@ -97,8 +104,9 @@ void lull_ctf_out_begin_packet(struct lull_ctf_out_stream *out)
     }
     out->header_bits = out->pos = bits;
     lull_ctf_out_reserve(out, bits / 8 + 1);
-    if (out->carried_bits > 0)
+    if (out->carried_bits > 0) {
         memcpy(out->buf + input / 8, out->carried->data, (out->carried_bits + 7) / 8);
+    }
     out->n_events = 0;
 }
 
@@ -122,8 +130,9 @@ static void put_head(struct lull_ctf_out_stream *out, uint64_t bytes)
         put(p, out->discarded, 8);
         p += 8;
     }
-    if (layout->has_cpu)
+    if (layout->has_cpu) {
         put(p, out->cpu < 0 ? UINT32_MAX : (uint32_t)out->cpu, 4);
+    }
 }
 
 bool lull_ctf_out_flush(struct lull_ctf_out_stream *out, GError **error)
@@ -158,8 +167,9 @@ void lull_ctf_out_begin_event(struct lull_ctf_out_stream *out, uint64_t record, 
         put(p, out->last_event, 8);
         p += 8;
     }
-    if (layout->has_padding)
+    if (layout->has_padding) {
         put(p, padding, 2);
+    }
     out->n_events++;
 }
 

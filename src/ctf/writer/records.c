@@ -17,8 +17,9 @@ uint8_t *lull_ctf_out_stream_record(struct lull_ctf_out_stream *out, uint32_t in
     uint64_t head = out->layout->id_bytes + 8u;
     uint64_t record = lull_align_up(out->pos, 8);
     if (out->n_events > 0 && record / 8 + head + size > LULL_OUT_PACKET_BYTES) {
-        if (!lull_ctf_out_flush(out, error))
+        if (!lull_ctf_out_flush(out, error)) {
             return NULL;
+        }
         record = lull_align_up(out->pos, 8);
     }
     lull_ctf_out_reserve(out, record / 8 + head + size);
@@ -41,8 +42,9 @@ bool lull_ctf_out_stream_lost(struct lull_ctf_out_stream *out, int64_t begin_ns,
                               uint64_t events, uint64_t packets, GError **error)
 {
     lull_ctf_out_stream_reach(out, begin_ns);
-    if (!lull_ctf_out_flush(out, error))
+    if (!lull_ctf_out_flush(out, error)) {
         return false;
+    }
     out->sequence += packets;
     lull_ctf_out_stream_reach(out, end_ns);
     out->discarded += events;

@@ -27,8 +27,9 @@ static uint64_t out_value(const struct lull_ctf_out_stream *out, uint64_t value,
 static bool is_within(const struct lull_ctf_out_stream *out, const struct lull_packet *packet)
 {
     const struct lull_ctf_stream *in = out->in;
-    if ((packet->flags & LULL_PACKET_HAS_BEGIN) && joined(out, packet->begin) >= in->end_ns)
+    if ((packet->flags & LULL_PACKET_HAS_BEGIN) && joined(out, packet->begin) >= in->end_ns) {
         return false;
+    }
     return !(packet->flags & LULL_PACKET_HAS_END) || joined(out, packet->end) >= in->begin_ns;
 }
 
@@ -37,10 +38,12 @@ static void find_packets(struct lull_ctf_out_stream *out)
     int64_t n = out->in->list.packets->len;
     out->first = 0;
     out->end = n;
-    while (out->first < n && !is_within(out, packet_at(out, out->first)))
+    while (out->first < n && !is_within(out, packet_at(out, out->first))) {
         out->first++;
-    while (out->end > out->first && !is_within(out, packet_at(out, out->end - 1)))
+    }
+    while (out->end > out->first && !is_within(out, packet_at(out, out->end - 1))) {
         out->end--;
+    }
     out->next = out->first;
 }
 
@@ -48,9 +51,11 @@ static void find_packets(struct lull_ctf_out_stream *out)
 static bool read_all(struct lull_bytes *bytes, uint64_t offset, uint8_t *buf, uint64_t size)
 {
     const char *why;
-    for (uint64_t done = 0, n; done < size; done += n)
-        if ((n = bytes->ops->read(bytes, offset + done, buf + done, size - done, &why)) == 0)
+    for (uint64_t done = 0, n; done < size; done += n) {
+        if ((n = bytes->ops->read(bytes, offset + done, buf + done, size - done, &why)) == 0) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -69,20 +74,24 @@ static bool load_carried(struct lull_ctf_out_stream *out, int64_t index, GError 
         const char *why = NULL;
         g_byte_array_set_size(out->carried, (guint)(size + LULL_LOAD_SLACK));
         memset(out->carried->data, 0, out->carried->len);
-        if (!read_all(in->bytes, packet->offset, out->carried->data, size))
+        if (!read_all(in->bytes, packet->offset, out->carried->data, size)) {
             break;
+        }
         bits = lull_packet_decode(out->writer->plan, out->carried->data, size * 8, memory, &stream,
                                   &why);
-        if (size * 8 >= packet->content_bits || size >= LULL_OUT_PACKET_BYTES * 64)
+        if (size * 8 >= packet->content_bits || size >= LULL_OUT_PACKET_BYTES * 64) {
             break;
+        }
         size = MIN((packet->content_bits + 7) / 8, size * 2);
     }
-    if (is_open && !in->is_open)
+    if (is_open && !in->is_open) {
         in->bytes->ops->close(in->bytes);
+    }
     out->carried_packet = index;
     out->carried_bits = bits;
-    if (bits < LULL_PLAN_FAILED)
+    if (bits < LULL_PLAN_FAILED) {
         return true;
+    }
     uint64_t offset = packet->offset;
     const char *path =
         in->bytes->ops->where != NULL ? in->bytes->ops->where(in->bytes, &offset) : in->path;
@@ -96,8 +105,9 @@ static bool load_carried(struct lull_ctf_out_stream *out, int64_t index, GError 
 static bool flush(struct lull_ctf_out_stream *out, GError **error)
 {
     if (out->layout->carries_packet && out->carried_packet < 0) {
-        if (!load_carried(out, out->first, error))
+        if (!load_carried(out, out->first, error)) {
             return false;
+        }
         lull_ctf_out_begin_packet(out);
     }
     return lull_ctf_out_flush(out, error);
@@ -107,8 +117,9 @@ static bool flush(struct lull_ctf_out_stream *out, GError **error)
 static void reach(struct lull_ctf_out_stream *out, uint64_t value)
 {
     int64_t time_ns = joined(out, value);
-    if (time_ns < out->in->begin_ns || time_ns >= out->in->end_ns)
+    if (time_ns < out->in->begin_ns || time_ns >= out->in->end_ns) {
         return;
+    }
     lull_ctf_out_reach(out, out_value(out, value, time_ns));
 }
 
@@ -126,8 +137,9 @@ static uint64_t lost_at_end(const struct lull_ctf_out_stream *out)
 {
     const struct lull_packet_list *list = &out->in->list;
     uint64_t lost = is_damaged(packet_at(out, out->end - 1));
-    if (out->end == list->packets->len && (list->missing > 0 || list->damaged_tail))
+    if (out->end == list->packets->len && (list->missing > 0 || list->damaged_tail)) {
         lost += MAX(list->missing, 1);
+    }
     return lost;
 }
 
@@ -139,15 +151,18 @@ static bool account(struct lull_ctf_out_stream *out, int64_t index, GError **err
     const struct lull_packet *before = index > 0 ? packet - 1 : NULL;
     uint64_t events, packets;
     lull_packet_lost(out->layout->stream, before, packet, &events, &packets);
-    if (index == out->first)
+    if (index == out->first) {
         packets = 0; /* they are before the begin of what is written */
-    if (before != NULL && index > out->first && is_damaged(before))
+    }
+    if (before != NULL && index > out->first && is_damaged(before)) {
         packets++;
+    }
     bool is_first = index == out->first;
     bool has_news = out->n_events > 0 || !out->is_told || packets > 0;
     if ((packets > 0 || events > 0 || out->ends_soon) && !is_first && has_news) {
-        if (!flush(out, error))
+        if (!flush(out, error)) {
             return false;
+        }
         out->sequence += packets;
     }
     if (events > 0 && out->layout->has_discarded) {
@@ -155,8 +170,9 @@ static bool account(struct lull_ctf_out_stream *out, int64_t index, GError **err
         out->is_told = false;
         out->ends_soon = true;
     }
-    if (packet->flags & LULL_PACKET_HAS_BEGIN)
+    if (packet->flags & LULL_PACKET_HAS_BEGIN) {
         reach(out, packet->begin);
+    }
     return true;
 }
 
@@ -166,10 +182,12 @@ static bool account_until(struct lull_ctf_out_stream *out, int64_t index, GError
     for (; out->next <= index; out->next++) {
         const struct lull_packet *before =
             out->next > out->first ? packet_at(out, out->next - 1) : NULL;
-        if (before != NULL && (before->flags & LULL_PACKET_HAS_END))
+        if (before != NULL && (before->flags & LULL_PACKET_HAS_END)) {
             reach(out, before->end);
-        if (!account(out, out->next, error))
+        }
+        if (!account(out, out->next, error)) {
             return false;
+        }
     }
     return true;
 }
@@ -184,11 +202,13 @@ static void copy_bits(struct lull_ctf_out_stream *out, uint64_t from, uint64_t t
     uint8_t *target = out->buf + out->pos / 8;
     unsigned skip = from % 8;
     uint64_t bytes = (to + 7) / 8 - from / 8;
-    if (bytes == 0)
+    if (bytes == 0) {
         return;
+    }
     memcpy(target, source, bytes);
-    if (skip != 0)
+    if (skip != 0) {
         target[0] &= (uint8_t)(out->layout->lsb_first ? 0xff << skip : 0xff >> skip);
+    }
     out->pos += to - from;
 }
 
@@ -210,8 +230,9 @@ static uint64_t place(const struct lull_ctf_out_stream *out, uint64_t pos, uint6
 static uint64_t event_value(const struct lull_ctf_out_stream *out, int64_t time_ns)
 {
     uint64_t value = lull_memory_get(out->in->memory, LULL_MEM_CLOCK);
-    if (G_LIKELY(out->writer->clock.is_rewritten || joined(out, value) >= time_ns))
+    if (G_LIKELY(out->writer->clock.is_rewritten || joined(out, value) >= time_ns)) {
         return out_value(out, value, time_ns);
+    }
     uint64_t low = value, high = value;
     for (uint64_t step = 1; joined(out, high) < time_ns && high <= UINT64_MAX - step; step *= 2) {
         low = high;
@@ -219,10 +240,11 @@ static uint64_t event_value(const struct lull_ctf_out_stream *out, int64_t time_
     }
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
-        if (joined(out, middle) < time_ns)
+        if (joined(out, middle) < time_ns) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     return low;
 }
@@ -231,22 +253,26 @@ bool lull_ctf_out_stream_write(struct lull_ctf_out_stream *out, int64_t time_ns,
 {
     const struct lull_ctf_stream *in = out->in;
     const struct lull_ctf_layout *layout = out->layout;
-    if (out->next <= in->packet && !account_until(out, in->packet, error))
+    if (out->next <= in->packet && !account_until(out, in->packet, error)) {
         return false;
-    if (out->cpu != in->cpu && out->n_events > 0 && !flush(out, error))
+    }
+    if (out->cpu != in->cpu && out->n_events > 0 && !flush(out, error)) {
         return false;
+    }
     out->cpu = in->cpu;
     if (layout->carries_packet && out->carried_packet != in->packet) {
-        if ((out->n_events > 0 && !flush(out, error)) || !load_carried(out, in->packet, error))
+        if ((out->n_events > 0 && !flush(out, error)) || !load_carried(out, in->packet, error)) {
             return false;
+        }
         lull_ctf_out_begin_packet(out);
     }
     uint64_t from = layout->carries_header ? in->event_begin : in->event_body;
     uint64_t record, padding, to = in->event_end;
     uint64_t behind = place(out, out->pos, from, &record, &padding);
     if (out->n_events > 0 && behind + (to - from) > LULL_OUT_PACKET_BYTES * 8) {
-        if (!flush(out, error))
+        if (!flush(out, error)) {
             return false;
+        }
         behind = place(out, out->pos, from, &record, &padding);
     }
     lull_ctf_out_reserve(out, (behind + (to - from)) / 8 + 2);
@@ -270,17 +296,22 @@ struct lull_ctf_out_stream *lull_ctf_writer_add_stream(struct lull_ctf_writer *w
 
 bool lull_ctf_out_stream_finish(struct lull_ctf_out_stream *out, GError **error)
 {
-    if (out->in == NULL)
+    if (out->in == NULL) {
         return lull_ctf_out_end_records(out, error);
-    if (out->first >= out->end)
+    }
+    if (out->first >= out->end) {
         return true;
-    if (!account_until(out, out->end - 1, error))
+    }
+    if (!account_until(out, out->end - 1, error)) {
         return false;
+    }
     const struct lull_packet *last = packet_at(out, out->end - 1);
-    if (last->flags & LULL_PACKET_HAS_END)
+    if (last->flags & LULL_PACKET_HAS_END) {
         reach(out, last->end);
-    if ((out->n_events > 0 || !out->is_told || out->has_begin) && !flush(out, error))
+    }
+    if ((out->n_events > 0 || !out->is_told || out->has_begin) && !flush(out, error)) {
         return false;
+    }
     uint64_t lost = lost_at_end(out);
     out->sequence += lost;
     return lost == 0 || flush(out, error);

@@ -9,9 +9,11 @@ static bool init_layouts(struct lull_ctf_writer *writer, GError **error)
 {
     const struct lull_schema *schema = writer->plan->schema;
     writer->layouts = g_new0(struct lull_ctf_layout, MAX(schema->n_streams, 1));
-    for (uint32_t i = 0; i < schema->n_streams; i++)
-        if (!lull_ctf_layout_init(&writer->layouts[i], schema, &writer->plan->streams[i], error))
+    for (uint32_t i = 0; i < schema->n_streams; i++) {
+        if (!lull_ctf_layout_init(&writer->layouts[i], schema, &writer->plan->streams[i], error)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -20,8 +22,9 @@ static bool write_metadata(struct lull_ctf_writer *writer, const struct lull_ctf
 {
     GString *text = lull_ctf_writer_metadata(writer->plan, writer->layouts, &writer->clock, env,
                                              writer->uuid, error);
-    if (text == NULL)
+    if (text == NULL) {
         return false;
+    }
     g_autofree char *path = g_build_filename(writer->dir, "metadata", NULL);
     bool is_ok = lull_ctf_append_file(path, text->str, text->len, error);
     g_string_free(text, TRUE);
@@ -38,16 +41,18 @@ struct lull_ctf_writer *lull_ctf_writer_new(const char *dir, const struct lull_c
     writer->clock = *clock;
     writer->names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     writer->streams = g_ptr_array_new_with_free_func(lull_ctf_out_stream_free);
-    if (init_layouts(writer, error) && write_metadata(writer, env, error))
+    if (init_layouts(writer, error) && write_metadata(writer, env, error)) {
         return writer;
+    }
     lull_ctf_writer_free(writer);
     return NULL;
 }
 
 void lull_ctf_writer_free(struct lull_ctf_writer *writer)
 {
-    if (writer == NULL)
+    if (writer == NULL) {
         return;
+    }
     g_ptr_array_unref(writer->streams);
     g_hash_table_unref(writer->names);
     g_free(writer->layouts);

@@ -61,18 +61,20 @@ static bool add_tracepoint(GArray *all, const struct lull_purpose_event *event,
     if (!perfrec_tracepoint_id(event->system, event->name, &id, &why)) {
         /* Others are not in every kernel, nor on every architecture. */
         bool is_absent = !event->is_needed && g_error_matches(why, LULL_ERROR, LULL_ERROR_QUESTION);
-        if (is_absent)
+        if (is_absent) {
             g_error_free(why);
-        else
+        } else {
             g_propagate_error(error, why);
+        }
         return is_absent;
     }
     struct perfrec_class *class = add(all, g_strdup_printf("%s:%s", event->system, event->name),
                                       PERF_TYPE_TRACEPOINT, id, request);
     class->attr.sample_type |= PERF_SAMPLE_RAW;
     /* Where a task waits: the stack of who stops running is that of the moment. */
-    if (request->has_call_chains && strcmp(class->name, "sched:sched_switch") == 0)
+    if (request->has_call_chains && strcmp(class->name, "sched:sched_switch") == 0) {
         class->attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+    }
     return true;
 }
 
@@ -84,13 +86,15 @@ bool perfrec_classes_make(struct perfrec_classes *classes,
     bool is_good = true;
     for (uint32_t i = 0; is_good && i < lull_purpose_n_events; i++) {
         const struct lull_purpose_event *event = &lull_purpose_events[i];
-        if (event->purposes & 1u << request->purpose && !is_refused(event))
+        if (event->purposes & 1u << request->purpose && !is_refused(event)) {
             is_good = add_tracepoint(all, event, request, error);
+        }
     }
     classes->n = all->len;
     classes->all = (struct perfrec_class *)(void *)g_array_free(all, FALSE);
-    if (!is_good)
+    if (!is_good) {
         perfrec_classes_clear(classes);
+    }
     return is_good;
 }
 

@@ -100,13 +100,15 @@ static bool put_command(struct writer *w, GError **error)
 {
     char *text;
     gsize n;
-    if (!g_file_get_contents("/proc/self/cmdline", &text, &n, error))
+    if (!g_file_get_contents("/proc/self/cmdline", &text, &n, error)) {
         return false;
+    }
     guint counted = w->to->len;
     uint32_t words = 0;
     put_u32(w, 0);
-    for (gsize at = 0; at < n; at += strlen(text + at) + 1, words++)
+    for (gsize at = 0; at < n; at += strlen(text + at) + 1, words++) {
         put_string(w, text + at);
+    }
     memcpy(w->to->data + counted, &words, sizeof words);
     g_free(text);
     return true;
@@ -179,8 +181,9 @@ bool perfrec_features_make(GByteArray *to, GArray *features, const struct perfre
     }
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
         struct perfrec_feature feature = {.bit = all[i].bit, .begin = to->len};
-        if (!all[i].put(&w, error))
+        if (!all[i].put(&w, error)) {
             return false;
+        }
         feature.end = to->len;
         /* Numbers in what follows are aligned. */
         static const uint8_t zeros[8];

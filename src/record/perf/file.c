@@ -55,10 +55,12 @@ static bool write_whole(struct perfrec_file *file, const uint8_t *bytes, uint64_
 {
     while (n > 0) {
         ssize_t written = pwrite(file->fd, bytes, n, (off_t)at);
-        if (written < 0 && errno == EINTR)
+        if (written < 0 && errno == EINTR) {
             continue;
-        if (written <= 0)
+        }
+        if (written <= 0) {
             return fail(file, "write", error);
+        }
         bytes += written;
         at += (uint64_t)written;
         n -= (uint64_t)written;
@@ -70,8 +72,9 @@ bool perfrec_file_append(struct perfrec_file *file, const struct iovec *parts, u
                          GError **error)
 {
     for (uint32_t i = 0; i < n; i++) {
-        if (!write_whole(file, parts[i].iov_base, parts[i].iov_len, file->at, error))
+        if (!write_whole(file, parts[i].iov_base, parts[i].iov_len, file->at, error)) {
             return false;
+        }
         file->at += parts[i].iov_len;
     }
     return true;
@@ -155,8 +158,9 @@ bool perfrec_file_finish(struct perfrec_file *file, const struct perfrec_classes
                    write_whole(file, (const uint8_t *)&head, sizeof head, 0, error);
     g_byte_array_free(bytes, TRUE);
     g_array_free(features, TRUE);
-    if (!is_good)
+    if (!is_good) {
         return false;
+    }
     int fd = file->fd;
     file->fd = -1;
     if (close(fd) < 0) {
@@ -169,8 +173,9 @@ bool perfrec_file_finish(struct perfrec_file *file, const struct perfrec_classes
 
 void perfrec_file_clear(struct perfrec_file *file)
 {
-    if (!file->path)
+    if (!file->path) {
         return;
+    }
     if (file->fd >= 0) {
         close(file->fd);
         unlink(file->path);

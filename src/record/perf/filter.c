@@ -39,8 +39,9 @@ static bool find_field(const char *name, const char *field, uint32_t *offset, GE
     char *declared = g_strdup_printf(" %s;\toffset:", field);
     const char *at = is_good ? strstr((const char *)text->data, declared) : NULL;
     *offset = at ? (uint32_t)g_ascii_strtoull(at + strlen(declared), NULL, 10) : 0;
-    if (is_good && *offset % 4 != 0)
+    if (is_good && *offset % 4 != 0) {
         *offset = 0;
+    }
     g_free(declared);
     g_free(place);
     g_byte_array_free(text, TRUE);
@@ -60,11 +61,13 @@ static bool make_rule(struct rule *rule, const char *name, GError **error)
     /* What interrupts do, whatever they interrupt: a wake-up has its cause there. */
     static const char *const interrupts[] = {
         "irq:", "irq_vectors:", "timer:", "block:block_rq_complete", "net:netif_receive_skb"};
-    for (size_t i = 0; i < G_N_ELEMENTS(interrupts); i++)
+    for (size_t i = 0; i < G_N_ELEMENTS(interrupts); i++) {
         rule->is_interrupt |= g_str_has_prefix(name, interrupts[i]);
+    }
     for (size_t i = 0; i < G_N_ELEMENTS(targets); i++) {
-        if (strcmp(name, targets[i].event) == 0)
+        if (strcmp(name, targets[i].event) == 0) {
             return find_field(name, targets[i].field, &rule->target, error);
+        }
     }
     return true;
 }
@@ -75,8 +78,9 @@ struct perfrec_filter *perfrec_filter_new(const struct perfrec_classes *classes,
     filter->each = g_new0(struct rule, classes->n);
     for (uint32_t i = 0; i < classes->n; i++) {
         const struct perfrec_class *class = &classes->all[i];
-        for (guint k = 0; k < class->ids->len; k++)
+        for (guint k = 0; k < class->ids->len; k++) {
             lull_map_insert(&filter->rules, g_array_index(class->ids, uint64_t, k), i);
+        }
         filter->each[i].has_call_chain = (class->attr.sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
         if (class->attr.type == PERF_TYPE_TRACEPOINT &&
             !make_rule(&filter->each[i], class->name, error)) {
@@ -90,8 +94,9 @@ struct perfrec_filter *perfrec_filter_new(const struct perfrec_classes *classes,
 
 void perfrec_filter_free(struct perfrec_filter *filter)
 {
-    if (!filter)
+    if (!filter) {
         return;
+    }
     lull_map_free(&filter->tids);
     lull_map_free(&filter->rules);
     g_free(filter->each);
@@ -121,13 +126,15 @@ static void forget(struct perfrec_filter *filter, const struct perfrec_records *
     struct perf_event_header head;
     for (uint64_t at = records->begin; at < records->end; at += head.size) {
         head = perfrec_head(records, at);
-        if (head.size == 0)
+        if (head.size == 0) {
             break;
+        }
         uint32_t tids[2]; /* child, parent */
         if (head.type == PERF_RECORD_FORK) {
             split(perfrec_word(records, at + FORK_TASK), tids);
-            if (!perfrec_filter_follows(filter, (pid_t)tids[1]))
+            if (!perfrec_filter_follows(filter, (pid_t)tids[1])) {
                 lull_map_remove(&filter->tids, tids[0]);
+            }
         }
     }
 }
@@ -139,10 +146,12 @@ static bool learn(struct perfrec_filter *filter, const struct perfrec_records *r
     struct perf_event_header head;
     for (uint64_t at = records->begin; at < records->end; at += head.size) {
         head = perfrec_head(records, at);
-        if (head.size == 0)
+        if (head.size == 0) {
             break;
-        if (head.type != PERF_RECORD_FORK)
+        }
+        if (head.type != PERF_RECORD_FORK) {
             continue;
+        }
         uint32_t tids[2]; /* child, parent */
         split(perfrec_word(records, at + FORK_TASK), tids);
         /* The idle task starts kernel threads at most. */
@@ -158,14 +167,16 @@ static bool learn(struct perfrec_filter *filter, const struct perfrec_records *r
 void perfrec_filter_learn(struct perfrec_filter *filter, const struct perfrec_records *parts,
                           uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         forget(filter, &parts[i]);
+    }
     /* A child may have been started on one CPU and have started another on a CPU before it. */
     bool is_new = true;
     while (is_new) {
         is_new = false;
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < n; i++) {
             is_new |= learn(filter, &parts[i]);
+        }
     }
 }
 
@@ -176,13 +187,15 @@ static pid_t named(const struct perfrec_records *records, const struct rule *rul
     uint32_t halves[2];
     uint64_t raw = sample + SAMPLE_RAW;
     if (rule->has_call_chain) {
-        if (raw + 8 > end || perfrec_word(records, raw) > (end - raw) / 8 - 1)
+        if (raw + 8 > end || perfrec_word(records, raw) > (end - raw) / 8 - 1) {
             return 0;
+        }
         raw += 8 + 8 * perfrec_word(records, raw);
     }
     uint64_t at = raw + 4 + offset; /* a multiple of 4 */
-    if (at + 4 > end)
+    if (at + 4 > end) {
         return 0;
+    }
     split(perfrec_word(records, at & ~UINT64_C(7)), halves);
     return (pid_t)halves[at >> 2 & 1];
 }
@@ -191,15 +204,18 @@ static bool sample_passes(const struct perfrec_filter *filter,
                           const struct perfrec_records *records, uint64_t at, uint64_t end)
 {
     uint32_t class = lull_map_find(&filter->rules, perfrec_word(records, at + SAMPLE_ID)), task[2];
-    if (class == LULL_MAP_NONE)
+    if (class == LULL_MAP_NONE) {
         return true;
+    }
     const struct rule *rule = &filter->each[class];
     split(perfrec_word(records, at + SAMPLE_TASK), task);
     pid_t tid = (pid_t)task[1];
-    if (tid == -1) /* it has been reaped, and is about to leave its CPU */
+    if (tid == -1) { /* it has been reaped, and is about to leave its CPU */
         tid = named(records, rule, at, end, RAW_PID);
-    if (rule->is_interrupt || perfrec_filter_follows(filter, tid))
+    }
+    if (rule->is_interrupt || perfrec_filter_follows(filter, tid)) {
         return true;
+    }
     pid_t target = rule->target ? named(records, rule, at, end, rule->target) : 0;
     return target != 0 && perfrec_filter_follows(filter, target);
 }
@@ -231,9 +247,11 @@ void perfrec_filter_pass(const struct perfrec_filter *filter, const struct perfr
     struct perf_event_header head;
     for (uint64_t at = records->begin; at < records->end; at += head.size) {
         head = perfrec_head(records, at);
-        if (head.size == 0)
+        if (head.size == 0) {
             break;
-        if (passes(filter, records, at, &head))
+        }
+        if (passes(filter, records, at, &head)) {
             g_byte_array_append(to, records->data + at, head.size);
+        }
     }
 }

@@ -17,8 +17,9 @@ static void put_record(GByteArray *to, struct perf_event_header *record, size_t 
     static const char zeros[8];
     size_t length = strlen(text) + 1, filling = -length & 7, size = n + length + filling;
     record->size = (uint16_t)(size + sizeof trailer);
-    if (size + sizeof trailer > UINT16_MAX)
+    if (size + sizeof trailer > UINT16_MAX) {
         return;
+    }
     g_byte_array_append(to, (const guint8 *)record, (guint)n);
     g_byte_array_append(to, (const guint8 *)text, (guint)length);
     g_byte_array_append(to, (const guint8 *)zeros, (guint)filling);
@@ -44,8 +45,9 @@ static void put_map(GByteArray *to, uint32_t pid, const char *line)
     if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &record.begin,
                &end, access, &record.offset, &record.major, &record.minor, &record.inode,
                &path) < 7 ||
-        path == 0 || access[2] != 'x')
+        path == 0 || access[2] != 'x') {
         return;
+    }
     record.size = end - record.begin;
     record.access =
         (access[0] == 'r' ? PROT_READ : 0) | (access[1] == 'w' ? PROT_WRITE : 0) | PROT_EXEC;
@@ -58,8 +60,9 @@ static void put_process(GByteArray *to, const char *pid)
     char *path = g_build_filename("/proc", pid, "maps", NULL), *text;
     if (g_file_get_contents(path, &text, NULL, NULL)) {
         char **lines = g_strsplit(text, "\n", -1);
-        for (uint32_t i = 0; lines[i]; i++)
+        for (uint32_t i = 0; lines[i]; i++) {
             put_map(to, (uint32_t)g_ascii_strtoull(pid, NULL, 10), lines[i]);
+        }
         g_strfreev(lines);
         g_free(text);
     }
@@ -71,8 +74,9 @@ static uint64_t symbol(const char *symbols, const char *name)
 {
     char *wanted = g_strdup_printf(" %s\n", name);
     const char *at = strstr(symbols, wanted);
-    while (at && at > symbols && at[-1] != '\n')
+    while (at && at > symbols && at[-1] != '\n') {
         at--;
+    }
     uint64_t address = at ? g_ascii_strtoull(at, NULL, 16) : 0;
     g_free(wanted);
     return address;
@@ -81,8 +85,9 @@ static uint64_t symbol(const char *symbols, const char *name)
 static void put_kernel(GByteArray *to)
 {
     char *symbols;
-    if (!g_file_get_contents("/proc/kallsyms", &symbols, NULL, NULL))
+    if (!g_file_get_contents("/proc/kallsyms", &symbols, NULL, NULL)) {
         return;
+    }
     struct {
         struct perf_event_header header;
         uint32_t pid, tid;
@@ -93,8 +98,9 @@ static void put_kernel(GByteArray *to)
     uint64_t end = symbol(symbols, "_etext");
     record.size = end - record.begin;
     record.offset = record.begin;
-    if (record.begin != 0 && end > record.begin)
+    if (record.begin != 0 && end > record.begin) {
         put_record(to, &record.header, sizeof record, "[kernel.kallsyms]_text");
+    }
     g_free(symbols);
 }
 
@@ -102,15 +108,17 @@ bool perfrec_maps_append(struct perfrec_file *file, const struct perfrec_filter 
                          GError **error)
 {
     GDir *proc = g_dir_open("/proc", 0, error);
-    if (!proc)
+    if (!proc) {
         return false;
+    }
     GByteArray *records = g_byte_array_new();
     put_kernel(records);
     const char *pid;
     while ((pid = g_dir_read_name(proc))) {
         if (g_ascii_isdigit(*pid) &&
-            (!filter || perfrec_filter_follows(filter, (pid_t)g_ascii_strtoll(pid, NULL, 10))))
+            (!filter || perfrec_filter_follows(filter, (pid_t)g_ascii_strtoll(pid, NULL, 10)))) {
             put_process(records, pid);
+        }
     }
     g_dir_close(proc);
     struct iovec part = {records->data, records->len};

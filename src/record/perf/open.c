@@ -22,12 +22,13 @@ int perfrec_open_event(const struct perf_event_attr *attr, pid_t pid, int cpu, i
 void perfrec_open_error(int why, const char *name, GError **error)
 {
     const char *help = "";
-    if (why == EACCES || why == EPERM)
+    if (why == EACCES || why == EPERM) {
         help = "; run as root, or with the capability CAP_PERFMON";
-    else if (why == EMFILE)
+    } else if (why == EMFILE) {
         help = "; raise the limit of open files (ulimit -Hn)";
-    else if (why == ENOSYS)
+    } else if (why == ENOSYS) {
         help = "; this kernel is built without perf events";
+    }
     g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
                 "the kernel does not open the perf event %s: %s%s", name, g_strerror(why), help);
 }
@@ -37,19 +38,23 @@ static bool online_cpus(GArray *cpus, GError **error)
 {
     static const char path[] = "/sys/devices/system/cpu/online";
     char *text;
-    if (!g_file_get_contents(path, &text, NULL, error))
+    if (!g_file_get_contents(path, &text, NULL, error)) {
         return false;
+    }
     for (char *at = text; g_ascii_isdigit(*at);) {
         int first = (int)g_ascii_strtoull(at, &at, 10), last = first;
-        if (*at == '-')
+        if (*at == '-') {
             last = (int)g_ascii_strtoull(at + 1, &at, 10);
-        for (int cpu = first; cpu <= last; cpu++)
+        }
+        for (int cpu = first; cpu <= last; cpu++) {
             g_array_append_val(cpus, cpu);
+        }
         at += *at == ',';
     }
     g_free(text);
-    if (cpus->len == 0)
+    if (cpus->len == 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT, "%s: no list of CPUs", path);
+    }
     return cpus->len > 0;
 }
 
@@ -61,8 +66,9 @@ uint64_t perfrec_buffer_bytes(const struct lull_tracer_request *request)
         asked = CLAMP(ALL_BUFFERS_BYTES / cpus, LEAST_BUFFER_BYTES, BUFFER_BYTES);
     }
     uint64_t bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-    while (bytes < asked && bytes <= UINT64_MAX / 4)
+    while (bytes < asked && bytes <= UINT64_MAX / 4) {
         bytes *= 2;
+    }
     return bytes;
 }
 
@@ -93,11 +99,13 @@ static bool open_cpu(struct perfrec_open *open, const struct perfrec_classes *cl
     struct perfrec_ring *ring = &open->rings[which];
     struct perfrec_class *first = &classes->all[0];
     int leader = open_one(open, first, open->cpus[which], -1, error);
-    if (leader < 0 || !perfrec_ring_map(ring, leader, bytes, first->attr.write_backward, error))
+    if (leader < 0 || !perfrec_ring_map(ring, leader, bytes, first->attr.write_backward, error)) {
         return false;
+    }
     for (uint32_t i = 1; i < classes->n; i++) {
-        if (open_one(open, &classes->all[i], open->cpus[which], leader, error) < 0)
+        if (open_one(open, &classes->all[i], open->cpus[which], leader, error) < 0) {
             return false;
+        }
     }
     return true;
 }
@@ -106,8 +114,9 @@ static bool open_cpu(struct perfrec_open *open, const struct perfrec_classes *cl
  * when the limit is brought back, so nothing that this process starts has another limit. */
 static bool raise_limit(struct rlimit *before)
 {
-    if (getrlimit(RLIMIT_NOFILE, before) < 0)
+    if (getrlimit(RLIMIT_NOFILE, before) < 0) {
         return false;
+    }
     struct rlimit raised = {before->rlim_max, before->rlim_max};
     return setrlimit(RLIMIT_NOFILE, &raised) == 0;
 }
@@ -116,8 +125,9 @@ static bool raise_limit(struct rlimit *before)
 static bool can_count_lost(const struct perfrec_class *class)
 {
     int fd = perfrec_open_event(&class->attr, -1, 0, -1);
-    if (fd >= 0)
+    if (fd >= 0) {
         close(fd);
+    }
     return fd >= 0 || errno != EINVAL;
 }
 
@@ -131,16 +141,20 @@ bool perfrec_open_all(struct perfrec_open *open, const struct perfrec_classes *c
     open->cpus = (int *)(void *)g_array_free(cpus, FALSE);
     open->rings = g_new0(struct perfrec_ring, open->n_rings);
     bool counts_lost = can_count_lost(&classes->all[0]);
-    for (uint32_t i = 0; !counts_lost && i < classes->n; i++)
+    for (uint32_t i = 0; !counts_lost && i < classes->n; i++) {
         classes->all[i].attr.read_format = 0;
+    }
     struct rlimit limit;
     bool is_raised = raise_limit(&limit);
-    for (uint32_t i = 0; is_good && i < open->n_rings; i++)
+    for (uint32_t i = 0; is_good && i < open->n_rings; i++) {
         is_good = open_cpu(open, classes, i, perfrec_buffer_bytes(request), error);
-    if (is_raised)
+    }
+    if (is_raised) {
         setrlimit(RLIMIT_NOFILE, &limit);
-    if (!is_good)
+    }
+    if (!is_good) {
         perfrec_open_clear(open);
+    }
     return is_good;
 }
 
@@ -162,18 +176,21 @@ uint64_t perfrec_open_lost(const struct perfrec_open *open)
     uint64_t lost = 0;
     for (guint i = 0; i < open->fds->len; i++) {
         uint64_t counts[2]; /* of the event, and what it lost */
-        if (read(g_array_index(open->fds, int, i), counts, sizeof counts) == sizeof counts)
+        if (read(g_array_index(open->fds, int, i), counts, sizeof counts) == sizeof counts) {
             lost += counts[1];
+        }
     }
     return lost;
 }
 
 void perfrec_open_clear(struct perfrec_open *open)
 {
-    for (uint32_t i = 0; i < open->n_rings; i++)
+    for (uint32_t i = 0; i < open->n_rings; i++) {
         perfrec_ring_unmap(&open->rings[i]);
-    for (guint i = 0; i < open->fds->len; i++)
+    }
+    for (guint i = 0; i < open->fds->len; i++) {
         close(g_array_index(open->fds, int, i));
+    }
     g_array_free(open->fds, TRUE);
     g_free(open->rings);
     g_free(open->cpus);

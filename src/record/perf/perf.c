@@ -27,14 +27,16 @@ static struct perfrec_tracer *of(struct lull_tracer *tracer)
 static bool can_open(const struct lull_tracer_request *request, GError **error)
 {
     struct perfrec_classes classes;
-    if (!perfrec_classes_make(&classes, request, error))
+    if (!perfrec_classes_make(&classes, request, error)) {
         return false;
+    }
     struct perfrec_class *last = &classes.all[classes.n - 1];
     int fd = perfrec_open_event(&last->attr, -1, 0, -1);
-    if (fd >= 0)
+    if (fd >= 0) {
         close(fd);
-    else
+    } else {
         perfrec_open_error(errno, last->name, error);
+    }
     perfrec_classes_clear(&classes);
     return fd >= 0;
 }
@@ -42,8 +44,9 @@ static bool can_open(const struct lull_tracer_request *request, GError **error)
 static char *perf_missing(const struct lull_tracer_request *request)
 {
     GError *error = NULL;
-    if (can_open(request, &error))
+    if (can_open(request, &error)) {
         return NULL;
+    }
     char *why = g_strdup(error->message);
     g_error_free(error);
     return why;
@@ -51,13 +54,16 @@ static char *perf_missing(const struct lull_tracer_request *request)
 
 static void perf_free(struct lull_tracer *tracer)
 {
-    if (!tracer)
+    if (!tracer) {
         return;
+    }
     struct perfrec_tracer *perf = of(tracer);
-    if (perf->pump)
+    if (perf->pump) {
         perfrec_pump_stop(perf->pump, NULL, NULL);
-    if (perf->open.fds)
+    }
+    if (perf->open.fds) {
         perfrec_open_clear(&perf->open);
+    }
     perfrec_filter_free(perf->filter);
     perfrec_file_clear(&perf->file);
     perfrec_classes_clear(&perf->classes);
@@ -70,8 +76,9 @@ static const char *const *names_of(const struct perfrec_classes *classes)
 {
     GPtrArray *names = g_ptr_array_new();
     for (uint32_t i = 0; i < classes->n; i++) {
-        if (classes->all[i].attr.type == PERF_TYPE_TRACEPOINT)
+        if (classes->all[i].attr.type == PERF_TYPE_TRACEPOINT) {
             g_ptr_array_add(names, classes->all[i].name);
+        }
     }
     g_ptr_array_add(names, NULL);
     return (const char *const *)g_ptr_array_free(names, FALSE);
@@ -82,13 +89,15 @@ static bool perf_follow(struct lull_tracer *tracer, pid_t pid, GError **error)
 {
     struct perfrec_tracer *perf = of(tracer);
     GArray *tids = lull_tasks_of(pid, error);
-    if (!tids)
+    if (!tids) {
         return false;
+    }
     for (guint i = 0; i < tids->len; i++) {
-        if (perf->pump)
+        if (perf->pump) {
             perfrec_pump_follow(perf->pump, g_array_index(tids, pid_t, i));
-        else
+        } else {
             perfrec_filter_follow(perf->filter, g_array_index(tids, pid_t, i));
+        }
     }
     g_array_free(tids, TRUE);
     return true;
@@ -96,12 +105,14 @@ static bool perf_follow(struct lull_tracer *tracer, pid_t pid, GError **error)
 
 static bool set_up_filter(struct perfrec_tracer *perf, GError **error)
 {
-    if (!perf->request->is_filtered)
+    if (!perf->request->is_filtered) {
         return true;
+    }
     perf->filter = perfrec_filter_new(&perf->classes, error);
     bool is_good = perf->filter != NULL;
-    for (uint32_t i = 0; is_good && i < perf->request->n_pids; i++)
+    for (uint32_t i = 0; is_good && i < perf->request->n_pids; i++) {
         is_good = perf_follow(&perf->base, perf->request->pids[i], error);
+    }
     return is_good;
 }
 
@@ -132,8 +143,9 @@ static bool append_tasks(const struct perfrec_tracer *perf, struct perfrec_file 
 static bool perf_start(struct lull_tracer *tracer, GError **error)
 {
     struct perfrec_tracer *perf = of(tracer);
-    if (perf->request->is_snapshot)
+    if (perf->request->is_snapshot) {
         return perfrec_open_enable(&perf->open, true, error);
+    }
     perf->pump = perfrec_pump_start(&perf->open, perf->filter, &perf->file, error);
     /* The pump is a task too, and does not touch the file before there are events. */
     return perf->pump && append_tasks(perf, &perf->file, error) &&
@@ -161,15 +173,17 @@ static bool perf_snapshot(struct lull_tracer *tracer, const char *dir,
     struct perfrec_tracer *perf = of(tracer);
     struct perfrec_tally tally = {.samples = 0};
     struct perfrec_file file;
-    if (!perfrec_file_create(&file, dir, error))
+    if (!perfrec_file_create(&file, dir, error)) {
         return false;
+    }
     bool is_good =
         (!perf->filter || perfrec_tasks_learn(perf->filter, error)) &&
         append_tasks(perf, &file, error) &&
         perfrec_snapshot(&perf->open, perf->filter, &file, &tally, error) &&
         perfrec_file_finish(&file, &perf->classes, &tally, perf->request->epoch_offset_ns, error);
-    if (is_good)
+    if (is_good) {
         *result = result_of(&tally, &file);
+    }
     perfrec_file_clear(&file);
     return is_good;
 }
@@ -179,8 +193,9 @@ static bool finish(struct perfrec_tracer *perf, struct perfrec_tally *tally, GEr
 {
     uint64_t lost = perfrec_open_lost(&perf->open);
     if (lost > tally->lost &&
-        !perfrec_file_append_lost(&perf->file, lost - tally->lost, tally->last_ns, error))
+        !perfrec_file_append_lost(&perf->file, lost - tally->lost, tally->last_ns, error)) {
         return false;
+    }
     tally->lost = MAX(lost, tally->lost);
     return perfrec_file_finish(&perf->file, &perf->classes, tally, perf->request->epoch_offset_ns,
                                error);
@@ -197,8 +212,9 @@ static bool perf_stop(struct lull_tracer *tracer, struct lull_tracer_result *res
     }
     bool is_whole = perfrec_pump_stop(perf->pump, &tally, is_stopped ? error : NULL);
     perf->pump = NULL;
-    if (!is_stopped || !is_whole || !finish(perf, &tally, error))
+    if (!is_stopped || !is_whole || !finish(perf, &tally, error)) {
         return false;
+    }
     *result = result_of(&tally, &perf->file);
     return true;
 }

@@ -47,10 +47,12 @@ static bool carry(struct perfrec_pump *pump, GError **error)
     for (uint32_t i = 0; i < pump->open->n_rings; i++) {
         struct perfrec_ring *ring = &pump->open->rings[i];
         struct perfrec_records records = perfrec_ring_look(ring);
-        if (records.begin == records.end)
+        if (records.begin == records.end) {
             continue;
-        if (!append(pump, &records, error))
+        }
+        if (!append(pump, &records, error)) {
             return false;
+        }
         perfrec_ring_taken(ring, records.end);
         is_any = true;
     }
@@ -101,8 +103,9 @@ static bool carry_filtered(struct perfrec_pump *pump, GError **error)
 
 static bool do_round(struct perfrec_pump *pump, bool is_last, GError **error)
 {
-    if (!pump->filter)
+    if (!pump->filter) {
         return carry(pump, error);
+    }
     return carry_filtered(pump, error) && (!is_last || carry_filtered(pump, error));
 }
 
@@ -113,19 +116,22 @@ static void *run(void *data)
     setpriority(PRIO_PROCESS, (id_t)gettid(), PUMP_NICE);
     uint32_t n = pump->open->n_rings;
     struct pollfd *polls = g_new(struct pollfd, n + 1);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         polls[i] = (struct pollfd){.fd = pump->open->rings[i].fd, .events = POLLIN};
+    }
     polls[n] = (struct pollfd){.fd = pump->stop, .events = POLLIN};
     GError *why = NULL;
     bool is_over = false;
     while (!is_over && !why) {
-        if (poll(polls, n + 1, -1) < 0 && errno != EINTR)
+        if (poll(polls, n + 1, -1) < 0 && errno != EINTR) {
             g_set_error(&why, LULL_ERROR, LULL_ERROR_IO, "cannot wait for perf events: %s",
                         g_strerror(errno));
+        }
         /* Events stopped before this was told: the round that follows takes all. */
         is_over = polls[n].revents != 0;
-        if (!why)
+        if (!why) {
             do_round(pump, is_over, &why);
+        }
     }
     g_mutex_lock(&pump->mutex);
     pump->why = why;
@@ -163,9 +169,10 @@ struct perfrec_pump *perfrec_pump_start(const struct perfrec_open *open,
         pump->now[i] = g_byte_array_new();
         pump->before[i] = g_byte_array_new();
     }
-    if (pump->stop < 0)
+    if (pump->stop < 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot have an eventfd: %s",
                     g_strerror(errno));
+    }
     if (pump->stop < 0 || !begin_thread(pump, error)) {
         perfrec_pump_stop(pump, NULL, NULL);
         return NULL;
@@ -184,8 +191,9 @@ bool perfrec_pump_check(struct perfrec_pump *pump, GError **error)
 {
     g_mutex_lock(&pump->mutex);
     bool is_good = !pump->why;
-    if (!is_good)
+    if (!is_good) {
         g_propagate_error(error, g_error_copy(pump->why));
+    }
     g_mutex_unlock(&pump->mutex);
     return is_good;
 }
@@ -194,14 +202,17 @@ bool perfrec_pump_stop(struct perfrec_pump *pump, struct perfrec_tally *tally, G
 {
     if (pump->thread) {
         uint64_t one = 1;
-        while (write(pump->stop, &one, sizeof one) < 0 && errno == EINTR)
+        while (write(pump->stop, &one, sizeof one) < 0 && errno == EINTR) {
             continue;
+        }
         g_thread_join(pump->thread);
     }
-    if (pump->stop >= 0)
+    if (pump->stop >= 0) {
         close(pump->stop);
-    if (tally)
+    }
+    if (tally) {
         *tally = pump->tally;
+    }
     for (uint32_t i = 0; i < pump->open->n_rings; i++) {
         g_byte_array_free(pump->now[i], TRUE);
         g_byte_array_free(pump->before[i], TRUE);
@@ -210,8 +221,9 @@ bool perfrec_pump_stop(struct perfrec_pump *pump, struct perfrec_tally *tally, G
     g_free(pump->before);
     g_byte_array_free(pump->passed, TRUE);
     bool is_good = !pump->why;
-    if (pump->why)
+    if (pump->why) {
         g_propagate_error(error, pump->why);
+    }
     g_mutex_clear(&pump->mutex);
     g_free(pump);
     return is_good;

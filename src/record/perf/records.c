@@ -12,8 +12,9 @@ struct perf_event_header perfrec_head(const struct perfrec_records *records, uin
     uint64_t word = perfrec_word(records, at);
     struct perf_event_header head;
     memcpy(&head, &word, sizeof head);
-    if (head.size < sizeof head || head.size % 8 != 0 || head.size > records->end - at)
+    if (head.size < sizeof head || head.size % 8 != 0 || head.size > records->end - at) {
         head.size = 0;
+    }
     return head;
 }
 
@@ -22,8 +23,9 @@ void perfrec_tally_records(struct perfrec_tally *tally, const struct perfrec_rec
     struct perf_event_header head;
     for (uint64_t at = records->begin; at < records->end; at += head.size) {
         head = perfrec_head(records, at);
-        if (head.size == 0)
+        if (head.size == 0) {
             break;
+        }
         if (head.type == PERF_RECORD_SAMPLE) {
             uint64_t time = perfrec_word(records, at + SAMPLE_TIME);
             tally->samples++;

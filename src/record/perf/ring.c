@@ -29,8 +29,9 @@ bool perfrec_ring_map(struct perfrec_ring *ring, int fd, uint64_t bytes, bool is
 
 void perfrec_ring_unmap(struct perfrec_ring *ring)
 {
-    if (ring->page)
+    if (ring->page) {
         munmap(ring->page, (size_t)(ring->data - (uint8_t *)ring->page) + ring->bytes);
+    }
     ring->page = NULL;
 }
 

@@ -8,8 +8,9 @@
 
 static void pause_all(const struct perfrec_open *open, uint32_t n, uint32_t is_paused)
 {
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         ioctl(open->rings[i].fd, PERF_EVENT_IOC_PAUSE_OUTPUT, is_paused);
+    }
 }
 
 static bool pause_output(const struct perfrec_open *open, GError **error)
@@ -45,8 +46,9 @@ static GByteArray *reverse(GByteArray *bytes)
     struct perf_event_header head;
     for (uint32_t at = 0; at < bytes->len; at += head.size) {
         head = perfrec_head(&records, at);
-        if (head.size == 0)
+        if (head.size == 0) {
             break;
+        }
         g_array_append_val(places, at);
     }
     GByteArray *turned = g_byte_array_sized_new(bytes->len);
@@ -72,10 +74,12 @@ static bool append_parts(struct perfrec_file *file, GByteArray *const *parts, ui
                          struct perfrec_filter *filter, struct perfrec_tally *tally, GError **error)
 {
     struct perfrec_records *records = g_new(struct perfrec_records, n);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         records[i] = (struct perfrec_records){parts[i]->data, UINT64_MAX, 0, parts[i]->len};
-    if (filter)
+    }
+    if (filter) {
         perfrec_filter_learn(filter, records, n);
+    }
     bool is_good = true;
     for (uint32_t i = 0; is_good && i < n; i++) {
         if (!filter) {
@@ -94,18 +98,22 @@ static bool append_parts(struct perfrec_file *file, GByteArray *const *parts, ui
 bool perfrec_snapshot(const struct perfrec_open *open, struct perfrec_filter *filter,
                       struct perfrec_file *file, struct perfrec_tally *tally, GError **error)
 {
-    if (!pause_output(open, error))
+    if (!pause_output(open, error)) {
         return false;
+    }
     GByteArray **parts = g_new(GByteArray *, open->n_rings);
-    for (uint32_t i = 0; i < open->n_rings; i++)
+    for (uint32_t i = 0; i < open->n_rings; i++) {
         parts[i] = copy_ring(&open->rings[i]);
+    }
     pause_all(open, open->n_rings, 0);
-    for (uint32_t i = 0; i < open->n_rings; i++)
+    for (uint32_t i = 0; i < open->n_rings; i++) {
         parts[i] = reverse(parts[i]);
+    }
     tally->first_ns = UINT64_MAX;
     bool is_good = append_parts(file, parts, open->n_rings, filter, tally, error);
-    for (uint32_t i = 0; i < open->n_rings; i++)
+    for (uint32_t i = 0; i < open->n_rings; i++) {
         g_byte_array_free(parts[i], TRUE);
+    }
     g_free(parts);
     return is_good;
 }

@@ -38,21 +38,25 @@ bool perfrec_tasks_append(struct perfrec_file *file, const struct perfrec_filter
                           GError **error)
 {
     GDir *proc = g_dir_open("/proc", 0, error);
-    if (!proc)
+    if (!proc) {
         return false;
+    }
     GByteArray *records = g_byte_array_new();
     const char *pid, *tid;
     while ((pid = g_dir_read_name(proc))) {
-        if (!g_ascii_isdigit(*pid))
+        if (!g_ascii_isdigit(*pid)) {
             continue;
+        }
         char *path = g_build_filename("/proc", pid, "task", NULL);
         GDir *tasks = g_dir_open(path, 0, NULL);
         while (tasks && (tid = g_dir_read_name(tasks))) {
-            if (!filter || perfrec_filter_follows(filter, (pid_t)g_ascii_strtoll(tid, NULL, 10)))
+            if (!filter || perfrec_filter_follows(filter, (pid_t)g_ascii_strtoll(tid, NULL, 10))) {
                 put_task(records, path, (uint32_t)g_ascii_strtoull(pid, NULL, 10), tid);
+            }
         }
-        if (tasks)
+        if (tasks) {
             g_dir_close(tasks);
+        }
         g_free(path);
     }
     g_dir_close(proc);
@@ -69,8 +73,9 @@ static pid_t parent_of(const char *pid)
     pid_t parent = 0;
     /* Its name, in parentheses, may hold anything: what follows it is: state, parent. */
     const char *end = g_file_get_contents(path, &text, NULL, NULL) ? strrchr(text, ')') : NULL;
-    if (end && strlen(end) > 4)
+    if (end && strlen(end) > 4) {
         parent = (pid_t)g_ascii_strtoll(end + 4, NULL, 10);
+    }
     g_free(text);
     g_free(path);
     return parent;
@@ -82,16 +87,18 @@ static bool learn_process(struct perfrec_filter *filter, const char *name)
     pid_t pid = (pid_t)g_ascii_strtoll(name, NULL, 10), parent = parent_of(name);
     bool is_new = false;
     if (!perfrec_filter_follows(filter, pid) &&
-        (parent == 0 || !perfrec_filter_follows(filter, parent)))
+        (parent == 0 || !perfrec_filter_follows(filter, parent))) {
         return false;
+    }
     GArray *tids = lull_tasks_of(pid, NULL);
     for (guint i = 0; tids && i < tids->len; i++) {
         pid_t tid = g_array_index(tids, pid_t, i);
         is_new |= !perfrec_filter_follows(filter, tid);
         perfrec_filter_follow(filter, tid);
     }
-    if (tids)
+    if (tids) {
         g_array_free(tids, TRUE);
+    }
     return is_new;
 }
 
@@ -100,12 +107,14 @@ bool perfrec_tasks_learn(struct perfrec_filter *filter, GError **error)
     bool is_new = true;
     while (is_new) {
         GDir *proc = g_dir_open("/proc", 0, error);
-        if (!proc)
+        if (!proc) {
             return false;
+        }
         const char *pid;
         is_new = false;
-        while ((pid = g_dir_read_name(proc)))
+        while ((pid = g_dir_read_name(proc))) {
             is_new |= g_ascii_isdigit(*pid) && learn_process(filter, pid);
+        }
         g_dir_close(proc);
     }
     return true;

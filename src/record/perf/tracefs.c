@@ -12,29 +12,33 @@ const char *perfrec_tracefs(GError **error)
     for (size_t i = 0; i < G_N_ELEMENTS(places); i++) {
         char *events = g_strconcat(places[i], "/events", NULL);
         bool is_there = access(events, X_OK) == 0;
-        if (!is_there && errno != ENOENT)
+        if (!is_there && errno != ENOENT) {
             why = errno;
+        }
         g_free(events);
-        if (is_there)
+        if (is_there) {
             return places[i];
+        }
     }
-    if (why == ENOENT)
+    if (why == ENOENT) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
                     "tracefs, which lists the kernel's events, is not mounted "
                     "(mount -t tracefs tracefs %s)",
                     places[0]);
-    else
+    } else {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
                     "%s, which lists the kernel's events, cannot be entered: %s (run as root)",
                     places[0], g_strerror(why));
+    }
     return NULL;
 }
 
 bool perfrec_tracefs_read(const char *name, GByteArray *to, GError **error)
 {
     const char *tracefs = perfrec_tracefs(error);
-    if (!tracefs)
+    if (!tracefs) {
         return false;
+    }
     char *path = g_strconcat(tracefs, "/", name, NULL), *text = NULL;
     gsize n = 0;
     GError *why = NULL;
@@ -82,8 +86,9 @@ static bool put_file(GByteArray *to, const char *name, GError **error)
     uint64_t size = 0;
     guint at = to->len;
     put(to, &size, sizeof size);
-    if (!perfrec_tracefs_read(name, to, error))
+    if (!perfrec_tracefs_read(name, to, error)) {
         return false;
+    }
     size = to->len - at - sizeof size;
     memcpy(to->data + at, &size, sizeof size);
     return true;
@@ -104,12 +109,14 @@ static bool is_of(const struct perfrec_class *class, const struct perfrec_class 
 /* Whether no class before it is of the same system, or is the same tracepoint. */
 static bool is_first(const struct perfrec_classes *classes, uint32_t at, bool is_system)
 {
-    if (classes->all[at].attr.type != PERF_TYPE_TRACEPOINT)
+    if (classes->all[at].attr.type != PERF_TYPE_TRACEPOINT) {
         return false;
+    }
     for (uint32_t i = 0; i < at; i++) {
         if (is_system ? is_of(&classes->all[i], &classes->all[at])
-                      : strcmp(classes->all[i].name, classes->all[at].name) == 0)
+                      : strcmp(classes->all[i].name, classes->all[at].name) == 0) {
             return false;
+        }
     }
     return true;
 }
@@ -125,14 +132,16 @@ static bool put_system(GByteArray *to, const struct perfrec_classes *classes, ui
     uint32_t n = 0;
     put_u32(to, 0);
     for (uint32_t i = first; i < classes->n; i++) {
-        if (!is_of(&classes->all[i], class) || !is_first(classes, i, false))
+        if (!is_of(&classes->all[i], class) || !is_first(classes, i, false)) {
             continue;
+        }
         char *place = g_strdup_printf("events/%s/format", classes->all[i].name);
         *strchr(place, ':') = '/';
         bool is_good = put_file(to, place, error);
         g_free(place);
-        if (!is_good)
+        if (!is_good) {
             return false;
+        }
         n++;
     }
     memcpy(to->data + counted, &n, sizeof n);
@@ -151,17 +160,20 @@ bool perfrec_tracing_data(GByteArray *to, const struct perfrec_classes *classes,
         char *place = g_strconcat("events/", headers[i], NULL);
         bool is_good = put_file(to, place, error);
         g_free(place);
-        if (!is_good)
+        if (!is_good) {
             return false;
+        }
     }
     put_u32(to, 0); /* of ftrace's own events */
     uint32_t n_systems = 0;
-    for (uint32_t i = 0; i < classes->n; i++)
+    for (uint32_t i = 0; i < classes->n; i++) {
         n_systems += is_first(classes, i, true);
+    }
     put_u32(to, n_systems);
     for (uint32_t i = 0; i < classes->n; i++) {
-        if (is_first(classes, i, true) && !put_system(to, classes, i, error))
+        if (is_first(classes, i, true) && !put_system(to, classes, i, error)) {
             return false;
+        }
     }
     /* Kernel symbols, formats of trace_printk, names of tasks: none is of use to these events. */
     put(to, (const uint8_t[16]){0}, 4 + 4 + 8);

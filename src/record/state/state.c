@@ -43,8 +43,9 @@ static DIR *open_directory(int at, const char *path)
 {
     int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (dir == NULL && fd >= 0)
+    if (dir == NULL && fd >= 0) {
         close(fd);
+    }
     return dir;
 }
 
@@ -52,8 +53,9 @@ static DIR *open_directory(int at, const char *path)
 static bool read_text(struct snapshot *snapshot, int at, const char *path)
 {
     int fd = openat(at, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (fd < 0) {
         return false;
+    }
     ssize_t n = read(fd, snapshot->text, sizeof snapshot->text - 1);
     close(fd);
     snapshot->text[MAX(n, 0)] = '\0';
@@ -85,11 +87,13 @@ static const char *field(const char *at, unsigned n)
 static bool parse_stat(char *text, struct task_stat *stat)
 {
     char *open = strchr(text, '('), *close = strrchr(text, ')');
-    if (open == NULL || close == NULL || close < open || close[1] != ' ')
+    if (open == NULL || close == NULL || close < open || close[1] != ' ') {
         return false;
+    }
     const char *state = close + 2, *cpu = field(state, 39);
-    if (cpu == NULL)
+    if (cpu == NULL) {
         return false;
+    }
     *close = '\0';
     stat->name = open + 1;
     stat->state = *state;
@@ -100,8 +104,9 @@ static bool parse_stat(char *text, struct task_stat *stat)
     stat->cpu = (unsigned)strtoul(cpu, NULL, 10);
     /* The kernel shows what a worker does behind its name, "kworker/0:1-events". */
     if ((stat->flags & FLAG_WORKER) && g_str_has_prefix(stat->name, "kworker/") &&
-        !g_str_has_prefix(stat->name, "kworker/R"))
+        !g_str_has_prefix(stat->name, "kworker/R")) {
         close = open + 1 + strcspn(open + 1, "+-");
+    }
     *MIN(close, open + 1 + 15) = '\0'; /* TASK_COMM_LEN - 1 */
     return true;
 }
@@ -132,8 +137,9 @@ static bool dump_task(struct snapshot *snapshot, int tasks, int pid, int tid)
     char path[32];
     struct task_stat stat;
     g_snprintf(path, sizeof path, "%d/stat", tid);
-    if (!read_text(snapshot, tasks, path) || !parse_stat(snapshot->text, &stat))
+    if (!read_text(snapshot, tasks, path) || !parse_stat(snapshot->text, &stat)) {
         return false;
+    }
     lull_state_trace_put(snapshot->trace, LULL_STATE_PROCESS,
                          (union lull_state_value[]){{tid},
                                                     {pid},
@@ -150,8 +156,9 @@ static bool dump_task(struct snapshot *snapshot, int tasks, int pid, int tid)
 
 static int64_t flags_of(struct snapshot *snapshot, int infos, const char *name)
 {
-    if (!read_text(snapshot, infos, name))
+    if (!read_text(snapshot, infos, name)) {
         return -1;
+    }
     const char *line = strstr(snapshot->text, "flags:");
     return line != NULL ? (int64_t)strtoul(line + strlen("flags:"), NULL, 8) : -1;
 }
@@ -160,11 +167,13 @@ static void dump_file(struct snapshot *snapshot, int files, int infos, int pid, 
 {
     int fd = number_of(name);
     int64_t flags = fd >= 0 ? flags_of(snapshot, infos, name) : -1;
-    if (flags < 0)
+    if (flags < 0) {
         return;
+    }
     ssize_t n = readlinkat(files, name, snapshot->text, sizeof snapshot->text - 1);
-    if (n <= 0)
+    if (n <= 0) {
         return;
+    }
     snapshot->text[n] = '\0';
     lull_state_trace_put(
         snapshot->trace, LULL_STATE_FILE,
@@ -178,13 +187,17 @@ static void dump_files(struct snapshot *snapshot, int proc, int pid)
     DIR *files = open_directory(proc, path);
     g_snprintf(path, sizeof path, "%d/fdinfo", pid);
     int infos = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (files != NULL && infos >= 0)
-        for (const struct dirent *entry; (entry = readdir(files)) != NULL;)
+    if (files != NULL && infos >= 0) {
+        for (const struct dirent *entry; (entry = readdir(files)) != NULL;) {
             dump_file(snapshot, dirfd(files), infos, pid, entry->d_name);
-    if (infos >= 0)
+        }
+    }
+    if (infos >= 0) {
         close(infos);
-    if (files != NULL)
+    }
+    if (files != NULL) {
         closedir(files);
+    }
 }
 
 /* ---- all ---- */
@@ -194,17 +207,20 @@ static void dump_process(struct snapshot *snapshot, int proc, int pid)
     char path[32];
     g_snprintf(path, sizeof path, "%d/task", pid);
     DIR *tasks = open_directory(proc, path);
-    if (tasks == NULL)
+    if (tasks == NULL) {
         return;
+    }
     bool is_there = false;
     for (const struct dirent *entry; (entry = readdir(tasks)) != NULL;) {
         int tid = number_of(entry->d_name);
-        if (tid > 0 && dump_task(snapshot, dirfd(tasks), pid, tid))
+        if (tid > 0 && dump_task(snapshot, dirfd(tasks), pid, tid)) {
             is_there = true;
+        }
     }
     closedir(tasks);
-    if (is_there)
+    if (is_there) {
         dump_files(snapshot, proc, pid);
+    }
 }
 
 /* Tracers number tasks as the first pid namespace does; in another one /proc has other numbers. */
@@ -213,8 +229,9 @@ static bool has_same_numbers(int proc)
     struct stat st;
     char self[16];
     ssize_t n = readlinkat(proc, "self", self, sizeof self - 1);
-    if (n <= 0 || stat("/proc/self/ns/pid", &st) != 0 || st.st_ino != FIRST_PID_NAMESPACE)
+    if (n <= 0 || stat("/proc/self/ns/pid", &st) != 0 || st.st_ino != FIRST_PID_NAMESPACE) {
         return false;
+    }
     self[n] = '\0';
     return number_of(self) == getpid();
 }
@@ -222,14 +239,17 @@ static bool has_same_numbers(int proc)
 static void dump_processes(struct snapshot *snapshot)
 {
     DIR *proc = open_directory(AT_FDCWD, "/proc");
-    if (proc == NULL)
+    if (proc == NULL) {
         return;
-    if (has_same_numbers(dirfd(proc)))
+    }
+    if (has_same_numbers(dirfd(proc))) {
         for (const struct dirent *entry; (entry = readdir(proc)) != NULL;) {
             int pid = number_of(entry->d_name);
-            if (pid > 0)
+            if (pid > 0) {
                 dump_process(snapshot, dirfd(proc), pid);
+            }
         }
+    }
     closedir(proc);
 }
 
@@ -252,8 +272,9 @@ bool lull_state_write(const char *path, int64_t epoch_offset_ns, GError **error)
 bool lull_state_write_at(const char *path, int64_t epoch_offset_ns, int64_t time_ns, GError **error)
 {
     struct lull_state_trace *trace = lull_state_trace_new(path, epoch_offset_ns, error);
-    if (trace == NULL)
+    if (trace == NULL) {
         return false;
+    }
     lull_state_trace_stop_clock(trace, time_ns - epoch_offset_ns);
     return write_state(trace, error);
 }

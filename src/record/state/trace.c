@@ -89,9 +89,10 @@ struct lull_state_trace {
 
 static void add_uuid(GString *text, const uint8_t uuid[static 16])
 {
-    for (uint32_t i = 0; i < 16; i++)
+    for (uint32_t i = 0; i < 16; i++) {
         g_string_append_printf(text, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
                                uuid[i]);
+    }
 }
 
 static void add_env(GString *text, const char *key, const char *value)
@@ -122,8 +123,9 @@ static void add_clock(GString *text, int64_t epoch_offset_ns)
     g_autofree char *boot_id = NULL;
     g_string_append(text, "clock {\n    name = \"monotonic\";\n");
     if (g_file_get_contents("/proc/sys/kernel/random/boot_id", &boot_id, NULL, NULL) &&
-        g_uuid_string_is_valid(g_strstrip(boot_id)))
+        g_uuid_string_is_valid(g_strstrip(boot_id))) {
         g_string_append_printf(text, "    uuid = \"%s\";\n", boot_id);
+    }
     g_string_append_printf(text,
                            "    description = \"CLOCK_MONOTONIC\";\n"
                            "    freq = 1000000000;\n"
@@ -164,8 +166,9 @@ static void add_stream(GString *text)
                                "event {\n    name = \"%s\";\n    id = %u;\n"
                                "    fields := struct {\n",
                                events[i].name, i);
-        for (const struct field *field = events[i].fields; field->name != NULL; field++)
+        for (const struct field *field = events[i].fields; field->name != NULL; field++) {
             g_string_append_printf(text, "        %s _%s;\n", kinds[field->kind].tsdl, field->name);
+        }
         g_string_append(text, "    };\n};\n\n");
     }
 }
@@ -184,8 +187,9 @@ static int write_all(int fd, const void *data, size_t size)
     const uint8_t *at = data;
     while (size > 0) {
         ssize_t n = write(fd, at, size);
-        if (n < 0 && errno != EINTR)
+        if (n < 0 && errno != EINTR) {
             return errno;
+        }
         at += MAX(n, 0);
         size -= (size_t)MAX(n, 0);
     }
@@ -207,11 +211,13 @@ static bool write_metadata(const char *dir, const uint8_t uuid[static 16], int64
     add_clock(text, epoch_offset_ns);
     add_stream(text);
     int fd = create(path);
-    if (fd < 0)
+    if (fd < 0) {
         return fail(path, errno, error);
+    }
     int why = write_all(fd, text->str, text->len);
-    if (close(fd) != 0 && why == 0)
+    if (close(fd) != 0 && why == 0) {
         why = errno;
+    }
     return why == 0 || fail(path, why, error);
 }
 
@@ -220,11 +226,12 @@ static void make_uuid(uint8_t uuid[static 16])
 {
     g_autofree char *text = g_uuid_string_random();
     uint32_t n = 0;
-    for (const char *p = text; *p != '\0' && n < 16; p++)
+    for (const char *p = text; *p != '\0' && n < 16; p++) {
         if (*p != '-') {
             uuid[n++] = (uint8_t)(g_ascii_xdigit_value(p[0]) << 4 | g_ascii_xdigit_value(p[1]));
             p++;
         }
+    }
 }
 
 struct lull_state_trace *lull_state_trace_new(const char *path, int64_t epoch_offset_ns,
@@ -236,8 +243,9 @@ struct lull_state_trace *lull_state_trace_new(const char *path, int64_t epoch_of
         return NULL;
     }
     make_uuid(head.uuid);
-    if (!write_metadata(path, head.uuid, epoch_offset_ns, error))
+    if (!write_metadata(path, head.uuid, epoch_offset_ns, error)) {
         return NULL;
+    }
     g_autofree char *file = g_build_filename(path, "state", NULL);
     int fd = create(file);
     if (fd < 0) {
@@ -257,12 +265,14 @@ struct lull_state_trace *lull_state_trace_new(const char *path, int64_t epoch_of
 static void flush(struct lull_state_trace *trace)
 {
     struct packet_head *head = &trace->head;
-    if (trace->packet->len == sizeof *head)
+    if (trace->packet->len == sizeof *head) {
         return;
+    }
     head->content_bits = head->packet_bits = 8 * (uint64_t)trace->packet->len;
     memcpy(trace->packet->data, head, sizeof *head);
-    if (trace->why_not == 0)
+    if (trace->why_not == 0) {
         trace->why_not = write_all(trace->fd, trace->packet->data, trace->packet->len);
+    }
     head->sequence++;
     g_byte_array_set_size(trace->packet, sizeof *head);
 }
@@ -288,8 +298,9 @@ void lull_state_trace_stop_clock(struct lull_state_trace *trace, int64_t time_ns
 static uint64_t stamp(const struct lull_state_trace *trace)
 {
     struct timespec now;
-    if (trace->stopped_ns != INT64_MIN)
+    if (trace->stopped_ns != INT64_MIN) {
         return (uint64_t)trace->stopped_ns;
+    }
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
@@ -298,22 +309,26 @@ void lull_state_trace_put(struct lull_state_trace *trace, enum lull_state_event 
                           const union lull_state_value *values)
 {
     struct event_head head = {(uint16_t)event, stamp(trace)};
-    if (trace->packet->len == sizeof trace->head)
+    if (trace->packet->len == sizeof trace->head) {
         trace->head.begin_ns = head.time_ns;
+    }
     trace->head.end_ns = head.time_ns;
     g_byte_array_append(trace->packet, (const guint8 *)&head, sizeof head);
-    for (uint32_t i = 0; events[event].fields[i].name != NULL; i++)
+    for (uint32_t i = 0; events[event].fields[i].name != NULL; i++) {
         put_field(trace->packet, events[event].fields[i].kind, values[i]);
-    if (trace->packet->len >= PACKET_BYTES)
+    }
+    if (trace->packet->len >= PACKET_BYTES) {
         flush(trace);
+    }
 }
 
 bool lull_state_trace_close(struct lull_state_trace *trace, GError **error)
 {
     flush(trace);
     int why = trace->why_not;
-    if (close(trace->fd) != 0 && why == 0)
+    if (close(trace->fd) != 0 && why == 0) {
         why = errno;
+    }
     bool is_ok = why == 0 || fail(trace->path, why, error);
     g_byte_array_unref(trace->packet);
     g_free(trace->path);

@@ -15,13 +15,16 @@ struct lull_archive *lull_archive_ref(struct lull_archive *archive)
 
 void lull_archive_unref(struct lull_archive *archive)
 {
-    if (--archive->references > 0)
+    if (--archive->references > 0) {
         return;
-    for (uint32_t i = 0; i < archive->members->len; i++)
+    }
+    for (uint32_t i = 0; i < archive->members->len; i++) {
         g_free(g_array_index(archive->members, struct lull_archive_member, i).name);
+    }
     g_array_unref(archive->members);
-    if (archive->fd >= 0)
+    if (archive->fd >= 0) {
         close(archive->fd);
+    }
     g_free(archive);
 }
 
@@ -41,10 +44,11 @@ uint32_t lull_archive_first(const struct lull_archive *archive, const char *name
     uint32_t low = 0, high = archive->members->len;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (strcmp(lull_archive_member(archive, middle)->name, name) < 0)
+        if (strcmp(lull_archive_member(archive, middle)->name, name) < 0) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     return low;
 }
@@ -53,8 +57,9 @@ const struct lull_archive_member *lull_archive_find(const struct lull_archive *a
                                                     const char *name)
 {
     uint32_t i = lull_archive_first(archive, name);
-    if (i == archive->members->len || strcmp(lull_archive_member(archive, i)->name, name) != 0)
+    if (i == archive->members->len || strcmp(lull_archive_member(archive, i)->name, name) != 0) {
         return NULL;
+    }
     return lull_archive_member(archive, i);
 }
 
@@ -69,11 +74,12 @@ static uint64_t read_member(const struct lull_archive *archive,
         return 0;
     }
     size = MIN(size, member->size - offset);
-    do
+    do {
         n = pread(archive->fd, buf, size, (off_t)(member->base + offset));
-    while (n < 0 && errno == EINTR);
-    if (n <= 0)
+    } while (n < 0 && errno == EINTR);
+    if (n <= 0) {
         *why = n < 0 ? g_strerror(errno) : "the unpacked contents end here";
+    }
     return n < 0 ? 0 : (uint64_t)n;
 }
 
@@ -81,9 +87,11 @@ bool lull_archive_read(const struct lull_archive *archive, const struct lull_arc
                        uint8_t *out)
 {
     const char *why;
-    for (uint64_t done = 0, n; done < member->size; done += n)
-        if ((n = read_member(archive, member, done, out + done, member->size - done, &why)) == 0)
+    for (uint64_t done = 0, n; done < member->size; done += n) {
+        if ((n = read_member(archive, member, done, out + done, member->size - done, &why)) == 0) {
             return false;
+        }
+    }
     return true;
 }
 

@@ -13,12 +13,14 @@ int lull_temporary_open(GError **error)
     if (fd < 0) { /* not every file system can do that */
         g_autofree char *name = g_build_filename(dir, "lull-XXXXXX", NULL);
         fd = mkostemp(name, O_CLOEXEC);
-        if (fd >= 0)
+        if (fd >= 0) {
             unlink(name);
+        }
     }
-    if (fd < 0)
+    if (fd < 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: no temporary file can be made: %s", dir,
                     g_strerror(errno));
+    }
     return fd;
 }
 
@@ -27,10 +29,12 @@ bool lull_temporary_write(int fd, const void *data, size_t size, uint64_t offset
     const char *from = data;
     while (size > 0) {
         ssize_t n = pwrite(fd, from, size, (off_t)offset);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && errno == EINTR) {
             continue;
-        if (n <= 0)
+        }
+        if (n <= 0) {
             return false;
+        }
         from += n;
         size -= (size_t)n;
         offset += (uint64_t)n;
@@ -55,11 +59,12 @@ static uint64_t bytes_read(struct lull_bytes *base, uint64_t offset, uint8_t *bu
 {
     const struct temporary_bytes *bytes = (const struct temporary_bytes *)base;
     ssize_t n;
-    do
+    do {
         n = pread(bytes->fd, buf, size, (off_t)offset);
-    while (n < 0 && errno == EINTR);
-    if (n <= 0)
+    } while (n < 0 && errno == EINTR);
+    if (n <= 0) {
         *why = n < 0 ? g_strerror(errno) : "the temporary file has become shorter";
+    }
     return n < 0 ? 0 : (uint64_t)n;
 }
 

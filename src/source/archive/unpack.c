@@ -48,16 +48,19 @@ static bool write_failed(struct unpacking *u)
 static bool move_to_disk(struct unpacking *u)
 {
     int fd = lull_temporary_open(u->error);
-    if (fd < 0)
+    if (fd < 0) {
         return false;
+    }
     g_autofree char *block = g_malloc(BLOCK);
     u->on_disk = true;
     for (uint64_t at = 0; at < u->used;) {
         ssize_t n = pread(u->archive->fd, block, MIN(BLOCK, u->used - at), (off_t)at);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && errno == EINTR) {
             continue;
-        if (n <= 0)
+        }
+        if (n <= 0) {
             break; /* a hole at the end */
+        }
         if (!lull_temporary_write(fd, block, (size_t)n, at)) {
             write_failed(u);
             close(fd);
@@ -65,8 +68,9 @@ static bool move_to_disk(struct unpacking *u)
         }
         at += (uint64_t)n;
     }
-    if (u->archive->fd >= 0)
+    if (u->archive->fd >= 0) {
         close(u->archive->fd);
+    }
     u->archive->fd = fd;
     return true;
 }
@@ -97,17 +101,21 @@ static bool spool(struct unpacking *u, struct lull_archive_member *member)
         uint64_t end;
         /* Blocks of sparse files leave holes; they are in order and never negative. */
         if (offset < 0 || (uint64_t)offset < member->size ||
-            __builtin_add_overflow((uint64_t)offset, size, &end) || end > LULL_ARCHIVE_MAX_BYTES)
+            __builtin_add_overflow((uint64_t)offset, size, &end) || end > LULL_ARCHIVE_MAX_BYTES) {
             return fail(u, LULL_ERROR_FORMAT, "the archive is damaged (a block out of order)");
-        if (!may_grow(u, member->base + end))
+        }
+        if (!may_grow(u, member->base + end)) {
             return false;
-        if (!lull_temporary_write(u->archive->fd, data, size, member->base + (uint64_t)offset))
+        }
+        if (!lull_temporary_write(u->archive->fd, data, size, member->base + (uint64_t)offset)) {
             return write_failed(u);
+        }
         member->size = end;
         u->used = member->base + end;
     }
-    if (status == ARCHIVE_EOF)
+    if (status == ARCHIVE_EOF) {
         return true;
+    }
     const char *text = archive_error_string(u->reader);
     g_autofree char *why = g_strdup_printf("the archive is damaged: %s", text ? text : "unknown");
     return fail(u, LULL_ERROR_FORMAT, why);
@@ -117,8 +125,9 @@ static bool spool(struct unpacking *u, struct lull_archive_member *member)
 
 static void leave_out(struct unpacking *u, const char *name, const char *why)
 {
-    if (++u->n_problems > MOST_PROBLEMS)
+    if (++u->n_problems > MOST_PROBLEMS) {
         return;
+    }
     g_autofree char *shown = g_strescape(name, NULL);
     g_autofree char *text = g_strdup_printf("%s: member “%s” is left out: %s", u->path, shown, why);
     u->problem(u->user, text);
@@ -136,15 +145,20 @@ static char *plain_name(const char *name, const char **why)
     g_autoptr(GString) plain = g_string_new(NULL);
     g_auto(GStrv) parts = g_strsplit(name, "/", -1);
     for (char **part = parts; *part != NULL; part++) {
-        if ((*part)[0] == '\0' || strcmp(*part, ".") == 0)
+        if ((*part)[0] == '\0' || strcmp(*part, ".") == 0) {
             continue;
-        for (const char *p = *part; *p != '\0'; p++)
-            if (g_ascii_iscntrl(*p))
+        }
+        for (const char *p = *part; *p != '\0'; p++) {
+            if (g_ascii_iscntrl(*p)) {
                 *why = "its name has control characters";
-        if (strcmp(*part, "..") == 0)
+            }
+        }
+        if (strcmp(*part, "..") == 0) {
             *why = "its name leads out of the archive";
-        if (*why != NULL || ((*part)[0] == '.' && !g_str_has_prefix(*part, ".tmp_")))
+        }
+        if (*why != NULL || ((*part)[0] == '.' && !g_str_has_prefix(*part, ".tmp_"))) {
             return NULL;
+        }
         g_string_append_printf(plain, "%s%s", plain->len > 0 ? "/" : "", *part);
     }
     return plain->len > 0 ? g_string_free(g_steal_pointer(&plain), FALSE) : NULL;
@@ -155,12 +169,14 @@ static bool is_link(const struct unpacking *u, struct archive_entry *entry,
                     struct lull_archive_member *member, GHashTable *by_name)
 {
     const char *why, *target = archive_entry_hardlink_utf8(entry);
-    if (target == NULL)
+    if (target == NULL) {
         return false;
+    }
     g_autofree char *plain = plain_name(target, &why);
     gpointer number = plain != NULL ? g_hash_table_lookup(by_name, plain) : NULL;
-    if (number == NULL)
+    if (number == NULL) {
         return true;
+    }
     const struct lull_archive_member *other = &g_array_index(
         u->archive->members, struct lull_archive_member, GPOINTER_TO_UINT(number) - 1);
     member->base = other->base;
@@ -171,17 +187,21 @@ static bool is_link(const struct unpacking *u, struct archive_entry *entry,
 static bool take_member(struct unpacking *u, struct archive_entry *entry, GHashTable *by_name)
 {
     const char *why, *name = archive_entry_pathname_utf8(entry);
-    if (name == NULL) /* not to be had in UTF-8 */
+    if (name == NULL) { /* not to be had in UTF-8 */
         name = archive_entry_pathname(entry);
-    if (name == NULL)
+    }
+    if (name == NULL) {
         name = "";
+    }
     bool links = archive_entry_hardlink_utf8(entry) != NULL;
-    if (!links && archive_entry_filetype(entry) != AE_IFREG)
+    if (!links && archive_entry_filetype(entry) != AE_IFREG) {
         return true; /* directories are known by what is in them; nothing else holds a stream */
+    }
     char *plain = plain_name(name, &why);
     if (plain == NULL) {
-        if (why != NULL)
+        if (why != NULL) {
             leave_out(u, name, why);
+        }
         return true;
     }
     GArray *members = u->archive->members;
@@ -231,12 +251,14 @@ static bool read_members(struct unpacking *u)
     bool any = false;
     while ((status = archive_read_next_header(u->reader, &entry)) == ARCHIVE_OK ||
            status == ARCHIVE_WARN) {
-        if (!take_member(u, entry, by_name))
+        if (!take_member(u, entry, by_name)) {
             return false;
+        }
         any = true;
     }
-    if (status != ARCHIVE_EOF)
+    if (status != ARCHIVE_EOF) {
         return any ? damaged(u) : unrecognized(u);
+    }
     /* A hole at the end has no bytes yet. */
     return ftruncate(u->archive->fd, (off_t)u->used) == 0 || write_failed(u);
 }
@@ -245,8 +267,9 @@ static bool read_members(struct unpacking *u)
 static bool open_reader(struct unpacking *u, int fd)
 {
     struct archive *reader = u->reader = archive_read_new();
-    if (reader == NULL || archive_read_support_format_tar(reader) != ARCHIVE_OK)
+    if (reader == NULL || archive_read_support_format_tar(reader) != ARCHIVE_OK) {
         return fail(u, LULL_ERROR_IO, "libarchive cannot be used");
+    }
     archive_read_support_filter_gzip(reader);
     archive_read_support_filter_bzip2(reader);
     archive_read_support_filter_xz(reader);
@@ -264,8 +287,9 @@ static uint64_t bytes_limit(int fd)
 {
     struct stat st;
     uint64_t size = fstat(fd, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
-    if (size > LULL_ARCHIVE_MAX_BYTES / LULL_ARCHIVE_RATIO)
+    if (size > LULL_ARCHIVE_MAX_BYTES / LULL_ARCHIVE_RATIO) {
         return LULL_ARCHIVE_MAX_BYTES;
+    }
     return MAX(size * LULL_ARCHIVE_RATIO, LULL_ARCHIVE_FREE_BYTES);
 }
 
@@ -286,8 +310,9 @@ struct lull_archive *lull_archive_open(const char *path,
     unpacking.limit = bytes_limit(fd);
     bool done = archive->fd >= 0 || move_to_disk(&unpacking);
     done = done && open_reader(&unpacking, fd) && read_members(&unpacking);
-    if (unpacking.reader != NULL)
+    if (unpacking.reader != NULL) {
         archive_read_free(unpacking.reader);
+    }
     close(fd);
     if (!done) {
         lull_archive_unref(archive);

@@ -37,8 +37,9 @@ static void stream_start(struct lull_source_stream *base, const struct lull_sour
     struct ctf_stream *stream = (struct ctf_stream *)base;
     struct lull_clock_map map;
     lull_ctf_clock_map(stream->cursor->stream, window->delta_ns, &window->transform, &map);
-    if (window->in_doubles)
+    if (window->in_doubles) {
         lull_clock_map_use_doubles(&map);
+    }
     lull_ctf_stream_start(stream->cursor, &map, window->begin_ns, window->end_ns,
                           stream->source->fields_size);
     base->has_event = false;
@@ -172,8 +173,9 @@ static void note_losses(const struct ctf_source *source, const struct lull_ctf_s
         lull_ctf_packet_losses(source->report, cursor->number, cursor->stream, &map, packet,
                                i > 0 ? packet - 1 : NULL);
     }
-    if (list->packets->len == 0 || (list->missing == 0 && !list->damaged_tail))
+    if (list->packets->len == 0 || (list->missing == 0 && !list->damaged_tail)) {
         return;
+    }
     const struct lull_packet *last =
         &g_array_index(list->packets, struct lull_packet, list->packets->len - 1);
     int64_t begin = lull_clock_map_own(&map, last->end);
@@ -189,8 +191,9 @@ static bool lacks_times(const struct lull_packet_list *list)
     uint32_t both = LULL_PACKET_HAS_BEGIN | LULL_PACKET_HAS_END;
     for (uint32_t i = 0; i < list->packets->len; i++) {
         uint32_t flags = g_array_index(list->packets, struct lull_packet, i).flags;
-        if ((flags & both) != both || (flags & LULL_PACKET_OPEN_END))
+        if ((flags & both) != both || (flags & LULL_PACKET_OPEN_END)) {
             return true;
+        }
     }
     return false;
 }
@@ -208,11 +211,13 @@ static void extend_range(struct ctf_source *source, struct ctf_stream *stream)
     for (uint32_t i = 0; i < cursor->list.packets->len; i++) {
         const struct lull_packet *packet =
             &g_array_index(cursor->list.packets, struct lull_packet, i);
-        if (packet->flags & LULL_PACKET_HAS_BEGIN)
+        if (packet->flags & LULL_PACKET_HAS_BEGIN) {
             stream->base.begin_ns =
                 MIN(stream->base.begin_ns, lull_clock_map_own(&map, packet->begin));
-        if (packet->flags & LULL_PACKET_HAS_END)
+        }
+        if (packet->flags & LULL_PACKET_HAS_END) {
             stream->base.end_ns = MAX(stream->base.end_ns, lull_clock_map_own(&map, packet->end));
+        }
     }
     info->begin_ns = MIN(info->begin_ns, stream->base.begin_ns);
     info->end_ns = MAX(info->end_ns, stream->base.end_ns);
@@ -255,10 +260,11 @@ static void add_stream(void *user, struct lull_stitched *found)
 static void check_empty(const struct ctf_source *source, const struct lull_packet_file *file)
 {
     const size_t index_header = 16;
-    if (file->index_size > index_header)
+    if (file->index_size > index_header) {
         lull_report_problem(source->report,
                             "%s: byte 0: the stream file is empty, its index tells of packets",
                             file->path);
+    }
 }
 
 /* Finds the packets of one file; what is wrong with it is a problem of that file only. */
@@ -271,8 +277,9 @@ static bool open_piece(struct ctf_source *source, const struct lull_place *place
     g_autofree char *index = NULL;
     struct lull_packet_file file = {
         .bytes = piece->bytes, .size = size, .path = piece->path, .index_path = index_path};
-    if (!lull_place_read(place, index_name, &index, &file.index_size, NULL))
+    if (!lull_place_read(place, index_name, &index, &file.index_size, NULL)) {
         file.index_size = 0;
+    }
     file.index = index;
     if (size == 0) {
         check_empty(source, &file);
@@ -286,8 +293,9 @@ static bool open_piece(struct ctf_source *source, const struct lull_place *place
     }
     bool found = lull_packet_list_find(&piece->list, source->plan, &file, source->report, &error);
     piece->bytes->ops->close(piece->bytes);
-    if (!found)
+    if (!found) {
         lull_report_problem(source->report, "%s; the stream is left out", error->message);
+    }
     return found;
 }
 
@@ -299,15 +307,18 @@ static void open_file(struct ctf_source *source, const struct lull_place *place,
     struct lull_bytes *bytes = NULL;
     uint64_t size = 0;
     enum lull_place_kind kind = lull_place_bytes(place, name, &bytes, &size, &error);
-    if (kind == LULL_PLACE_FAILED)
+    if (kind == LULL_PLACE_FAILED) {
         lull_report_problem(source->report, "%s", error->message);
-    if (kind != LULL_PLACE_FILE)
+    }
+    if (kind != LULL_PLACE_FILE) {
         return;
+    }
     struct lull_piece *piece = lull_piece_new(path, name, bytes);
-    if (open_piece(source, place, piece, size))
+    if (open_piece(source, place, piece, size)) {
         g_ptr_array_add(pieces, piece);
-    else
+    } else {
         lull_piece_free(piece);
+    }
 }
 
 static void free_piece(gpointer piece)
@@ -321,10 +332,12 @@ static bool open_streams(struct ctf_source *source, struct lull_place *const *pl
     g_autoptr(GPtrArray) pieces = g_ptr_array_new_with_free_func(free_piece);
     for (uint32_t i = 0; i < n_places; i++) {
         g_autoptr(GPtrArray) names = lull_place_list(places[i], error);
-        if (names == NULL)
+        if (names == NULL) {
             return false;
-        for (guint k = 0; k < names->len; k++)
+        }
+        for (guint k = 0; k < names->len; k++) {
             open_file(source, places[i], names->pdata[k], pieces);
+        }
     }
     lull_stitch(source->plan, pieces, add_stream, source);
     return true;
@@ -334,8 +347,9 @@ static void declare_classes(struct ctf_source *source)
 {
     struct lull_source *base = &source->base;
     const struct lull_schema *schema = source->schema;
-    for (uint32_t i = 0; i < schema->n_streams; i++)
+    for (uint32_t i = 0; i < schema->n_streams; i++) {
         base->n_classes += schema->streams[i].n_events;
+    }
     source->classes = g_new0(struct lull_event_class, MAX(base->n_classes, 1));
     base->classes = g_new(struct lull_event_class *, MAX(base->n_classes, 1));
     struct lull_event_class *event_class = source->classes;
@@ -355,8 +369,9 @@ static void source_free(struct lull_source *base)
     struct ctf_source *source = (struct ctf_source *)base;
     g_ptr_array_unref(source->streams);
     lull_ctf_plan_free(source->plan);
-    if (source->schema != NULL)
+    if (source->schema != NULL) {
         lull_schema_free(source->schema);
+    }
     g_ptr_array_unref(source->texts);
     g_free(base->classes);
     g_free(source->classes);
@@ -392,8 +407,9 @@ static const struct lull_stream_plan *stream_of_class(const struct lull_source *
                                                       uint32_t class_index, uint32_t *index)
 {
     const struct lull_stream_plan *stream = ((const struct ctf_source *)base)->plan->streams;
-    while (class_index >= stream->first_class + stream->decl->n_events)
+    while (class_index >= stream->first_class + stream->decl->n_events) {
         stream++;
+    }
     *index = class_index - stream->first_class;
     return stream;
 }
@@ -438,9 +454,11 @@ struct lull_source *lull_ctf_source_open(struct lull_place *const *places, uint3
                                          const struct lull_report *report, GError **error)
 {
     const struct lull_place *newest = places[0];
-    for (uint32_t i = 1; i < n_places; i++)
-        if (places[i]->metadata_size > newest->metadata_size)
+    for (uint32_t i = 1; i < n_places; i++) {
+        if (places[i]->metadata_size > newest->metadata_size) {
             newest = places[i];
+        }
+    }
     struct ctf_source *source = g_new0(struct ctf_source, 1);
     source->base.ops = &source_ops;
     source->base.info.path = g_strdup(places[0]->path);
@@ -454,11 +472,13 @@ struct lull_source *lull_ctf_source_open(struct lull_place *const *places, uint3
     g_autofree char *metadata = g_build_filename(newest->path, "metadata", NULL);
     source->schema = lull_metadata_parse(metadata, (const uint8_t *)newest->metadata,
                                          newest->metadata_size, error);
-    if (source->schema != NULL)
+    if (source->schema != NULL) {
         source->plan = lull_ctf_plan_new(source->schema, error);
+    }
     if (source->plan == NULL) {
-        if (source->schema != NULL)
+        if (source->schema != NULL) {
             g_prefix_error(error, "%s: ", metadata);
+        }
         source_free(&source->base);
         return NULL;
     }

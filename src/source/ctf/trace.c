@@ -11,11 +11,12 @@ void lull_ctf_clock_map(const struct lull_stream_plan *stream, int64_t delta_ns,
                         const struct lull_clock_transform *transform, struct lull_clock_map *map)
 {
     const struct lull_clock *clock = stream->clock;
-    if (clock != NULL)
+    if (clock != NULL) {
         lull_clock_map_init(map, clock->frequency, clock->offset_s, clock->offset_cycles, delta_ns,
                             transform);
-    else
+    } else {
         lull_clock_map_init(map, 1000000000, 0, 0, delta_ns, transform);
+    }
 }
 
 void lull_ctf_packet_losses(const struct lull_report *report, uint32_t number,
@@ -28,12 +29,15 @@ void lull_ctf_packet_losses(const struct lull_report *report, uint32_t number,
     before_end = MIN(before_end, begin);
     uint64_t events, missing;
     lull_packet_lost(stream, before, packet, &events, &missing);
-    if (missing > 0)
+    if (missing > 0) {
         report->lost(report->user, number, before_end, begin, 0, missing);
-    if (events > 0)
+    }
+    if (events > 0) {
         report->lost(report->user, number, before_end, end, events, 0);
-    if (packet->flags & LULL_PACKET_CUT)
+    }
+    if (packet->flags & LULL_PACKET_CUT) {
         report->lost(report->user, number, begin, end, 0, 1);
+    }
 }
 
 /* ---- description ---- */
@@ -65,11 +69,13 @@ static const char *tracer_text(struct describer *d)
     int64_t major = lull_schema_env_number(d->schema, "tracer_major", -1);
     int64_t minor = lull_schema_env_number(d->schema, "tracer_minor", -1);
     int64_t patch = lull_schema_env_number(d->schema, "tracer_patchlevel", -1);
-    if (*name == '\0' || major < 0 || minor < 0)
+    if (*name == '\0' || major < 0 || minor < 0) {
         return name;
-    if (patch < 0)
+    }
+    if (patch < 0) {
         return keep(
             d, g_strdup_printf("%s %" G_GINT64_FORMAT ".%" G_GINT64_FORMAT, name, major, minor));
+    }
     return keep(d, g_strdup_printf("%s %" G_GINT64_FORMAT ".%" G_GINT64_FORMAT ".%" G_GINT64_FORMAT,
                                    name, major, minor, patch));
 }
@@ -79,21 +85,24 @@ static void describe_clock(struct describer *d)
     static const struct lull_clock_transform identity;
     struct lull_trace *info = &d->base->info;
     const struct lull_clock *clock = NULL;
-    for (uint32_t i = 0; i < d->schema->n_streams && clock == NULL; i++)
+    for (uint32_t i = 0; i < d->schema->n_streams && clock == NULL; i++) {
         clock = d->plan->streams[i].clock;
+    }
     info->clock_name = clock != NULL ? clock->name : "";
     info->clock_frequency_hz = clock != NULL ? clock->frequency : 1000000000;
-    if (clock == NULL)
+    if (clock == NULL) {
         return;
+    }
     struct lull_clock_map map;
     lull_clock_map_init(&map, clock->frequency, clock->offset_s, clock->offset_cycles, 0,
                         &identity);
     info->clock_offset_ns = lull_clock_map_own(&map, 0);
-    if (info->clock_offset_ns == INT64_MAX - 1 || info->clock_offset_ns == INT64_MIN + 1)
+    if (info->clock_offset_ns == INT64_MAX - 1 || info->clock_offset_ns == INT64_MIN + 1) {
         lull_report_problem(d->report,
                             "%s/metadata: clock '%s': its times do not fit 64 bits of nanoseconds; "
                             "they are shown as the last one that does",
                             info->path, clock->name);
+    }
     d->base->has_clock_uuid = clock->has_uuid;
     memcpy(d->base->clock_uuid, clock->uuid, sizeof clock->uuid);
 }
@@ -153,8 +162,9 @@ bool lull_ctf_describe_field(const struct lull_stream_plan *stream, uint32_t eve
 {
     bool is_optional;
     const struct lull_fc *fc = lull_ctf_plan_find_field(stream, event, path, &is_optional);
-    if (fc == NULL)
+    if (fc == NULL) {
         return false;
+    }
     *type = (struct lull_field_type){.element_bytes = 0};
     lull_ctf_describe(fc, &type->info);
     type->info.is_optional = is_optional;
@@ -162,12 +172,15 @@ bool lull_ctf_describe_field(const struct lull_stream_plan *stream, uint32_t eve
         type->info.kind != LULL_INFO_ARRAY) {
         fc = fc->kind == LULL_FC_ARRAY ? fc->array.element : fc->sequence.element;
         /* The raw bytes of wide characters are not what a text shows. */
-        if (type->info.kind != LULL_INFO_TEXT || lull_encoding_unit(fc->integer.encoding) == 1)
+        if (type->info.kind != LULL_INFO_TEXT || lull_encoding_unit(fc->integer.encoding) == 1) {
             type->element_bytes = (uint8_t)(fc->integer.size / 8);
+        }
         type->info.is_signed = fc->integer.is_signed; /* also of characters */
     }
-    if ((fc->kind == LULL_FC_INT || fc->kind == LULL_FC_VARINT) && fc->integer.enumeration != NULL)
+    if ((fc->kind == LULL_FC_INT || fc->kind == LULL_FC_VARINT) &&
+        fc->integer.enumeration != NULL) {
         type->labels = fc;
+    }
     return true;
 }
 
@@ -180,8 +193,9 @@ void lull_ctf_subscribe(struct lull_ctf_plan *plan, struct lull_stream_plan *str
                         const struct lull_subscription *subscriptions, int32_t number,
                         const struct lull_fields *more, uint32_t max_fields_size)
 {
-    if (number < 0)
+    if (number < 0) {
         return;
+    }
     const struct lull_subscription *s = &subscriptions[number];
     struct lull_extra_fields fields = {.offset = max_fields_size};
     if (more != NULL) {

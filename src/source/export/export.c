@@ -22,8 +22,9 @@ struct lull_export {
 
 static bool make_directory(const char *path, GError **error)
 {
-    if (mkdir(path, 0777) == 0)
+    if (mkdir(path, 0777) == 0) {
         return true;
+    }
     g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: cannot be made: %s", path,
                 g_strerror(errno));
     return false;
@@ -33,11 +34,14 @@ static bool make_directory(const char *path, GError **error)
 static char *safe_name(const char *name)
 {
     char *safe = g_strdup(*name != '\0' ? name : "trace");
-    for (char *p = safe; *p != '\0'; p++)
-        if (*p == '/' || (unsigned char)*p < ' ' || *p == 0x7f || (*p == '.' && p == safe))
+    for (char *p = safe; *p != '\0'; p++) {
+        if (*p == '/' || (unsigned char)*p < ' ' || *p == 0x7f || (*p == '.' && p == safe)) {
             *p = '_';
-    if (strlen(safe) > 200)
+        }
+    }
+    if (strlen(safe) > 200) {
         safe[200] = '\0';
+    }
     return safe;
 }
 
@@ -48,8 +52,9 @@ static char *new_directory(const char *parent, const char *name, GError **error)
     for (unsigned n = 1;; n++) {
         g_autofree char *numbered = g_strdup_printf("%s-%u", safe, n);
         g_autofree char *path = g_build_filename(parent, n == 1 ? safe : numbered, NULL);
-        if (mkdir(path, 0777) == 0)
+        if (mkdir(path, 0777) == 0) {
             return g_steal_pointer(&path);
+        }
         if (errno != EEXIST) {
             g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: cannot be made: %s", path,
                         g_strerror(errno));
@@ -66,8 +71,9 @@ static bool is_selected(const struct lull_session *session, const struct session
 static uint32_t count_traces(const struct lull_session *session, uint32_t host)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < session->traces->len; i++)
+    for (uint32_t i = 0; i < session->traces->len; i++) {
         n += lull_session_trace_at(session, i)->source->info.host == host;
+    }
     return n;
 }
 
@@ -91,8 +97,9 @@ static char *name_joined_clock(const struct lull_session *session)
             host->info.name, host->transform.origin_ns, host->transform.offset_ns,
             host->transform.rate_num);
     }
-    if (!any)
+    if (!any) {
         return NULL;
+    }
     return g_compute_checksum_for_string(G_CHECKSUM_SHA1, text->str, (gssize)text->len);
 }
 
@@ -106,10 +113,12 @@ static struct lull_ctf_writer_clock writer_clock(const struct lull_session *sess
     int64_t begin_ns, end_ns;
     bool is_ctf = lull_ctf_source_plan(trace->source) != NULL;
     clock.is_rewritten = is_moved(host) || trace->delta_ns != 0 || !is_ctf;
-    if (is_moved(host) && lull_session_range(session, &begin_ns, &end_ns))
+    if (is_moved(host) && lull_session_range(session, &begin_ns, &end_ns)) {
         clock.offset_ns = MIN(clock.offset_ns, begin_ns);
-    if (!is_ctf && !is_moved(host)) /* offsets of single CPUs may be negative */
+    }
+    if (!is_ctf && !is_moved(host)) { /* offsets of single CPUs may be negative */
         clock.offset_ns = MIN(clock.offset_ns, trace->source->info.begin_ns + trace->delta_ns);
+    }
     return clock;
 }
 
@@ -122,32 +131,39 @@ static bool begin_trace(struct lull_export *e, uint32_t index, GError **error)
     const struct lull_trace *info = &trace->source->info;
     const struct session_host *host = lull_session_host_at(session, info->host);
     const struct lull_ctf_plan *plan = lull_ctf_source_plan(trace->source);
-    if (plan == NULL)
+    if (plan == NULL) {
         plan = lull_export_records_plan(e->records, index, error);
-    if (plan == NULL)
+    }
+    if (plan == NULL) {
         return false;
+    }
     g_autofree char *dir = NULL;
     if (count_traces(session, info->host) > 1) {
         g_autofree char *name = safe_name(host->info.name);
         g_autofree char *parent = g_build_filename(e->part, name, NULL);
-        if (mkdir(parent, 0777) != 0 && errno != EEXIST)
+        if (mkdir(parent, 0777) != 0 && errno != EEXIST) {
             return make_directory(parent, error);
+        }
         dir = new_directory(parent, info->domain, error);
     } else {
         dir = new_directory(e->part, host->info.name, error);
     }
-    if (dir == NULL)
+    if (dir == NULL) {
         return false;
+    }
     struct lull_ctf_writer_env env[3] = {{NULL, NULL}};
     unsigned n = 0;
-    if (trace->source->hostname == NULL)
+    if (trace->source->hostname == NULL) {
         env[n++] = (struct lull_ctf_writer_env){"hostname", host->info.name};
-    if (e->joined_clock != NULL)
+    }
+    if (e->joined_clock != NULL) {
         env[n++] = (struct lull_ctf_writer_env){LULL_ENV_JOINED_CLOCK, e->joined_clock};
+    }
     struct lull_ctf_writer_clock clock = writer_clock(session, trace);
     e->writers[index] = lull_ctf_writer_new(dir, plan, &clock, env, error);
-    if (e->writers[index] == NULL)
+    if (e->writers[index] == NULL) {
         g_prefix_error(error, "%s: ", info->path);
+    }
     return e->writers[index] != NULL;
 }
 
@@ -166,13 +182,16 @@ static bool begin(struct lull_export *e, GError **error)
                     e->part);
         return false;
     }
-    if (!make_directory(e->part, error))
+    if (!make_directory(e->part, error)) {
         return false;
+    }
     e->is_made = true;
-    for (uint32_t i = 0; i < e->session->traces->len; i++)
+    for (uint32_t i = 0; i < e->session->traces->len; i++) {
         if (is_selected(e->session, lull_session_trace_at(e->session, i)) &&
-            !begin_trace(e, i, error))
+            !begin_trace(e, i, error)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -186,21 +205,25 @@ struct lull_export *lull_export_new(struct lull_session *session, const char *pa
     e->writers = g_new0(struct lull_ctf_writer *, MAX(session->traces->len, 1));
     e->streams = g_new0(struct lull_ctf_out_stream *, MAX(session->streams->len, 1));
     e->records = lull_export_records_new(session);
-    if (begin(e, error))
+    if (begin(e, error)) {
         return e;
+    }
     lull_export_free(e);
     return NULL;
 }
 
 void lull_export_free(struct lull_export *e)
 {
-    if (e == NULL)
+    if (e == NULL) {
         return;
-    for (uint32_t i = 0; i < e->session->traces->len; i++)
+    }
+    for (uint32_t i = 0; i < e->session->traces->len; i++) {
         lull_ctf_writer_free(e->writers[i]);
+    }
     lull_export_records_free(e->records);
-    if (e->is_made && !e->is_finished)
+    if (e->is_made && !e->is_finished) {
         lull_tree_remove(e->part, 3);
+    }
     g_free(e->streams);
     g_free(e->writers);
     g_free(e->joined_clock);
@@ -226,21 +249,25 @@ static void begin_streams(struct lull_export *e)
         const struct lull_source_stream *stream = e->session->streams->pdata[i];
         struct lull_ctf_writer *writer = e->writers[stream->event.trace];
         const struct lull_ctf_stream *cursor = lull_ctf_source_cursor(stream);
-        if (writer == NULL || !lull_session_is_selected(e->session, stream))
+        if (writer == NULL || !lull_session_is_selected(e->session, stream)) {
             continue;
-        if (cursor != NULL)
+        }
+        if (cursor != NULL) {
             e->streams[i] = lull_ctf_writer_add_stream(writer, cursor);
-        else
+        } else {
             lull_export_records_begin(e->records, i, writer);
+        }
     }
 }
 
 bool lull_export_event(struct lull_export *e, const struct lull_event *event, GError **error)
 {
-    if (!e->has_streams)
+    if (!e->has_streams) {
         begin_streams(e);
-    if (e->streams[event->stream] == NULL)
+    }
+    if (e->streams[event->stream] == NULL) {
         return lull_export_records_event(e->records, event, error);
+    }
     return lull_ctf_out_stream_write(e->streams[event->stream], event->time_ns, error);
 }
 
@@ -252,13 +279,17 @@ static bool finish_stream(struct lull_export *e, uint32_t stream, GError **error
 
 bool lull_export_finish(struct lull_export *e, GError **error)
 {
-    if (!e->has_streams)
+    if (!e->has_streams) {
         begin_streams(e);
-    for (uint32_t i = 0; i < e->session->streams->len; i++)
-        if (!finish_stream(e, i, error))
+    }
+    for (uint32_t i = 0; i < e->session->streams->len; i++) {
+        if (!finish_stream(e, i, error)) {
             return false;
-    if (!lull_tree_publish(e->part, e->path, error))
+        }
+    }
+    if (!lull_tree_publish(e->part, e->path, error)) {
         return false;
+    }
     e->is_finished = true;
     return true;
 }
@@ -268,8 +299,9 @@ bool lull_session_is_joined(const struct lull_session *session)
     const char *first = NULL;
     for (uint32_t i = 0; i < session->traces->len; i++) {
         const char *clock = lull_session_trace_at(session, i)->source->joined_clock;
-        if (clock == NULL || (first != NULL && strcmp(first, clock) != 0))
+        if (clock == NULL || (first != NULL && strcmp(first, clock) != 0)) {
             return false;
+        }
         first = clock;
     }
     return first != NULL;

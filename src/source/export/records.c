@@ -50,17 +50,20 @@ struct lull_export_records *lull_export_records_new(struct lull_session *session
     r->ctf = g_new0(struct lull_format_ctf *, MAX(session->traces->len, 1));
     r->n_streams = session->streams->len;
     r->streams = g_new0(struct record_stream, MAX(r->n_streams, 1));
-    for (uint32_t i = 0; i < session->traces->len; i++)
+    for (uint32_t i = 0; i < session->traces->len; i++) {
         any |= lull_session_trace_at(session, i)->source->ops->find_used != NULL;
-    if (any)
+    }
+    if (any) {
         lull_session_count(session, note_count, r);
+    }
     return r;
 }
 
 void lull_export_records_free(struct lull_export_records *r)
 {
-    for (uint32_t i = 0; i < r->session->traces->len; i++)
+    for (uint32_t i = 0; i < r->session->traces->len; i++) {
         lull_format_ctf_free(r->ctf[i]);
+    }
     for (uint32_t i = 0; i < r->n_streams; i++) {
         g_clear_pointer(&r->streams[i].outs, g_ptr_array_unref);
         g_clear_pointer(&r->streams[i].by_cpu, g_hash_table_unref);
@@ -82,8 +85,9 @@ const struct lull_ctf_plan *lull_export_records_plan(struct lull_export_records 
         return NULL;
     }
     g_autofree uint64_t *counts = g_new0(uint64_t, MAX(source->n_classes, 1));
-    for (uint32_t i = 0; i < source->n_classes; i++)
+    for (uint32_t i = 0; i < source->n_classes; i++) {
         counts[i] = source->ops->find_used != NULL ? r->counts[source->classes[i]->number] : 1;
+    }
     r->ctf[trace] = lull_format_ctf_new(source, source->ops->formats(source), counts, error);
     return r->ctf[trace] != NULL ? lull_format_ctf_plan(r->ctf[trace]) : NULL;
 }
@@ -93,8 +97,9 @@ const struct lull_ctf_plan *lull_export_records_plan(struct lull_export_records 
 /* Within what is written. */
 static void reach(const struct record_stream *s, struct lull_ctf_out_stream *out, int64_t time_ns)
 {
-    if (time_ns >= s->begin_ns && time_ns < s->end_ns)
+    if (time_ns >= s->begin_ns && time_ns < s->end_ns) {
         lull_ctf_out_stream_reach(out, time_ns);
+    }
 }
 
 /* Files are read in the order of their names, which decides what comes first of equal times: it is
@@ -104,8 +109,9 @@ static char *file_name(const struct lull_export_records *r, uint32_t stream, int
     const struct lull_source_stream *base = r->session->streams->pdata[stream];
     const struct session_trace *trace = lull_session_trace_at(r->session, base->event.trace);
     int digits = 1;
-    for (uint32_t n = trace->n_streams; n > 10; n = (n + 9) / 10)
+    for (uint32_t n = trace->n_streams; n > 10; n = (n + 9) / 10) {
         digits++;
+    }
     uint32_t number = stream - trace->first_stream;
     return cpu < 0 ? g_strdup_printf("channel%0*u", digits, number)
                    : g_strdup_printf("channel%0*u_%d", digits, number, cpu);
@@ -116,12 +122,14 @@ static struct lull_ctf_out_stream *out_of(struct lull_export_records *r, uint32_
 {
     struct record_stream *s = &r->streams[stream];
     struct lull_ctf_out_stream *out = g_hash_table_lookup(s->by_cpu, GINT_TO_POINTER(cpu));
-    if (out != NULL)
+    if (out != NULL) {
         return out;
+    }
     g_autofree char *name = file_name(r, stream, cpu);
     out = lull_ctf_writer_add_records(s->writer, name, cpu);
-    if (s->first_ns <= s->last_ns)
+    if (s->first_ns <= s->last_ns) {
         reach(s, out, s->first_ns);
+    }
     g_hash_table_insert(s->by_cpu, GINT_TO_POINTER(cpu), out);
     g_ptr_array_add(s->outs, out);
     return out;
@@ -146,8 +154,9 @@ void lull_export_records_begin(struct lull_export_records *r, uint32_t stream,
     s->outs = g_ptr_array_new();
     s->by_cpu = g_hash_table_new(NULL, NULL);
     s->losses = g_array_new(FALSE, FALSE, sizeof(struct lull_loss));
-    if (base->cpu != LULL_CPU_LATER)
+    if (base->cpu != LULL_CPU_LATER) {
         out_of(r, stream, base->cpu);
+    }
 }
 
 /* ---- losses ---- */
@@ -155,8 +164,9 @@ void lull_export_records_begin(struct lull_export_records *r, uint32_t stream,
 static gint by_time(gconstpointer a, gconstpointer b)
 {
     const struct lull_loss *x = a, *y = b;
-    if (x->end_ns != y->end_ns)
+    if (x->end_ns != y->end_ns) {
         return x->end_ns < y->end_ns ? -1 : 1;
+    }
     return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
 }
 
@@ -168,15 +178,17 @@ static void deal_losses(struct lull_export_records *r)
         struct lull_loss loss = lull_session_found_loss(r->session, r->n_losses);
         struct record_stream *s = loss.stream < r->n_streams ? &r->streams[loss.stream] : NULL;
         if (s == NULL || s->writer == NULL || loss.end_ns < s->begin_ns ||
-            loss.begin_ns >= s->end_ns)
+            loss.begin_ns >= s->end_ns) {
             continue;
+        }
         loss.begin_ns = MAX(loss.begin_ns, s->begin_ns);
         loss.end_ns = MIN(loss.end_ns, s->end_ns - 1);
         g_array_append_val(s->losses, loss);
         for (guint i = s->losses->len - 1; i > s->n_told; i--) { /* nearly always the last */
             struct lull_loss *at = &g_array_index(s->losses, struct lull_loss, i);
-            if (by_time(at - 1, at) <= 0)
+            if (by_time(at - 1, at) <= 0) {
                 break;
+            }
             struct lull_loss later = at[-1];
             at[-1] = at[0];
             at[0] = later;
@@ -192,13 +204,15 @@ static bool tell_losses(struct lull_export_records *r, uint32_t stream, int64_t 
     struct record_stream *s = &r->streams[stream];
     for (; s->n_told < s->losses->len; s->n_told++) {
         const struct lull_loss *loss = &g_array_index(s->losses, struct lull_loss, s->n_told);
-        if (loss->end_ns > time_ns)
+        if (loss->end_ns > time_ns) {
             break;
+        }
         struct lull_ctf_out_stream *out =
             s->outs->len > 0 ? s->outs->pdata[0] : out_of(r, stream, -1);
         if (!lull_ctf_out_stream_lost(out, loss->begin_ns, loss->end_ns, loss->events,
-                                      loss->packets, error))
+                                      loss->packets, error)) {
             return false;
+        }
     }
     return true;
 }
@@ -208,8 +222,9 @@ static bool tell_losses(struct lull_export_records *r, uint32_t stream, int64_t 
 static void tell_cut(struct lull_export_records *r, struct record_stream *s,
                      const struct lull_event *event)
 {
-    if (s->has_told_cut)
+    if (s->has_told_cut) {
         return;
+    }
     s->has_told_cut = true;
     g_autofree char *text = g_strdup_printf(
         "%s: CPU %d: an event '%s' has a field whose bytes are not in the event; such fields are "
@@ -229,26 +244,32 @@ bool lull_export_records_event(struct lull_export_records *r, const struct lull_
     if (!tell_losses(r, event->stream, event->time_ns, error) ||
         !lull_format_ctf_write(r->ctf[event->trace], out_of(r, event->stream, event->cpu),
                                event->event_class->index, event->time_ns, base->ops->record(base),
-                               &is_cut, error))
+                               &is_cut, error)) {
         return false;
-    if (is_cut)
+    }
+    if (is_cut) {
         tell_cut(r, s, event);
+    }
     return true;
 }
 
 bool lull_export_records_finish(struct lull_export_records *r, uint32_t stream, GError **error)
 {
     struct record_stream *s = &r->streams[stream];
-    if (s->writer == NULL)
+    if (s->writer == NULL) {
         return true;
+    }
     deal_losses(r);
-    if (!tell_losses(r, stream, INT64_MAX, error))
+    if (!tell_losses(r, stream, INT64_MAX, error)) {
         return false;
+    }
     for (guint i = 0; i < s->outs->len; i++) {
-        if (s->first_ns <= s->last_ns)
+        if (s->first_ns <= s->last_ns) {
             reach(s, s->outs->pdata[i], s->last_ns);
-        if (!lull_ctf_out_stream_finish(s->outs->pdata[i], error))
+        }
+        if (!lull_ctf_out_stream_finish(s->outs->pdata[i], error)) {
             return false;
+        }
     }
     return true;
 }

@@ -103,13 +103,15 @@ static void add_piece(struct builder *b, enum piece_kind kind,
     const struct piece piece = {kind, field->offset, size, field};
     struct piece *last =
         b->pieces->len == 0 ? NULL : &g_array_index(b->pieces, struct piece, b->pieces->len - 1);
-    if (kind == PIECE_RUN || kind == PIECE_ASIDE)
+    if (kind == PIECE_RUN || kind == PIECE_ASIDE) {
         b->fixed_bytes += size;
+    }
     if (kind == PIECE_RUN && last != NULL && last->kind == PIECE_RUN &&
-        last->offset + last->size == field->offset)
+        last->offset + last->size == field->offset) {
         last->size += size;
-    else
+    } else {
         g_array_append_val(b->pieces, piece);
+    }
 }
 
 static const struct lull_fc *fixed_array(struct builder *b, const struct lull_format_field *field)
@@ -167,11 +169,13 @@ static void add_event(struct builder *b, const struct lull_format *format, uint3
     b->format = format;
     b->fixed_bytes = 0;
     g_array_set_size(b->pieces, 0);
-    for (; n < format->n_fields && format->fields[n].is_context; n++)
+    for (; n < format->n_fields && format->fields[n].is_context; n++) {
         add_field(b, LULL_SCOPE_EVENT_CONTEXT, &format->fields[n]);
+    }
     event->context = n > 0 ? take_structure(b) : NULL;
-    for (; n < format->n_fields; n++)
+    for (; n < format->n_fields; n++) {
         add_field(b, LULL_SCOPE_EVENT_PAYLOAD, &format->fields[n]);
+    }
     event->payload = take_structure(b);
     event->id = index;
     event->name = format->event_class.name;
@@ -221,19 +225,22 @@ static void add_clock(struct builder *b, const struct lull_source *source,
 static void add_environment(struct builder *b, const struct lull_source *source,
                             struct lull_schema *schema)
 {
-    while (source->environment != NULL && source->environment[2 * (size_t)schema->n_env] != NULL)
+    while (source->environment != NULL && source->environment[2 * (size_t)schema->n_env] != NULL) {
         schema->n_env++;
+    }
     struct lull_env_entry *env =
         lull_arena_alloc_n(b->arena, schema->n_env + 2, sizeof(struct lull_env_entry));
     for (uint32_t i = 0; i < schema->n_env; i++) {
         env[i].key = source->environment[2 * (size_t)i];
         env[i].text = source->environment[2 * (size_t)i + 1];
     }
-    if (source->task_names != NULL)
+    if (source->task_names != NULL) {
         env[schema->n_env++] = (struct lull_env_entry){LULL_ENV_TASK_NAMES, source->task_names, 0};
-    if (source->joined_clock != NULL)
+    }
+    if (source->joined_clock != NULL) {
         env[schema->n_env++] =
             (struct lull_env_entry){LULL_ENV_JOINED_CLOCK, source->joined_clock, 0};
+    }
     schema->env = env;
 }
 
@@ -259,8 +266,9 @@ static uint32_t add_events(struct builder *b, struct lull_format_ctf *ctf,
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < formats->all->len; i++) {
-        if (counts[i] == 0)
+        if (counts[i] == 0) {
             continue;
+        }
         add_event(b, formats->all->pdata[i], n, &events[n], &ctf->copiers[i]);
         n++;
     }
@@ -300,18 +308,21 @@ struct lull_format_ctf *lull_format_ctf_new(const struct lull_source *source,
     ctf->copiers = g_new0(struct copier, MAX(formats->all->len, 1));
     make_schema(ctf, source, formats, counts);
     ctf->plan = lull_ctf_plan_new(ctf->schema, error);
-    if (ctf->plan != NULL)
+    if (ctf->plan != NULL) {
         return ctf;
+    }
     lull_format_ctf_free(ctf);
     return NULL;
 }
 
 void lull_format_ctf_free(struct lull_format_ctf *ctf)
 {
-    if (ctf == NULL)
+    if (ctf == NULL) {
         return;
-    if (ctf->plan != NULL)
+    }
+    if (ctf->plan != NULL) {
         lull_ctf_plan_free(ctf->plan);
+    }
     lull_schema_free(ctf->schema);
     g_free(ctf->copiers);
     g_free(ctf);
@@ -330,10 +341,11 @@ static struct lull_text content(const struct lull_format *format, const struct p
 {
     struct lull_text bytes;
     *is_cut |= !lull_format_bytes(format, piece->field, record, &bytes);
-    if (piece->kind == PIECE_TEXT)
+    if (piece->kind == PIECE_TEXT) {
         bytes.length = (uint32_t)strnlen(bytes.data, bytes.length);
-    else
+    } else {
         bytes.length -= bytes.length % piece->field->element_bytes;
+    }
     return bytes;
 }
 
@@ -343,9 +355,10 @@ static uint64_t size_of(const struct copier *copier, const struct lull_format_re
     uint64_t size = copier->fixed_bytes;
     for (uint32_t i = 0; i < copier->n_pieces; i++) {
         const struct piece *piece = &copier->pieces[i];
-        if (piece->kind == PIECE_TEXT || piece->kind == PIECE_ARRAY)
+        if (piece->kind == PIECE_TEXT || piece->kind == PIECE_ARRAY) {
             size += content(copier->format, piece, record, is_cut).length +
                     (piece->kind == PIECE_TEXT ? 1u : 4u);
+        }
     }
     return size;
 }
@@ -357,14 +370,17 @@ static uint8_t *put_variable(const struct copier *copier, const struct piece *pi
     struct lull_text bytes = content(copier->format, piece, record, &is_cut);
     if (piece->kind == PIECE_ARRAY) {
         uint32_t n = bytes.length / piece->field->element_bytes;
-        for (unsigned i = 0; i < 4; i++)
+        for (unsigned i = 0; i < 4; i++) {
             *at++ = (uint8_t)(n >> (8 * i));
+        }
     }
-    if (bytes.length > 0)
+    if (bytes.length > 0) {
         memcpy(at, bytes.data, bytes.length);
+    }
     at += bytes.length;
-    if (piece->kind == PIECE_TEXT)
+    if (piece->kind == PIECE_TEXT) {
         *at++ = 0;
+    }
     return at;
 }
 
@@ -376,8 +392,9 @@ bool lull_format_ctf_write(const struct lull_format_ctf *ctf, struct lull_ctf_ou
     g_return_val_if_fail(copier->format != NULL, false);
     uint64_t size = size_of(copier, record, is_cut);
     uint8_t *at = lull_ctf_out_stream_record(out, copier->index, time_ns, size, error);
-    if (at == NULL)
+    if (at == NULL) {
         return false;
+    }
     for (uint32_t i = 0; i < copier->n_pieces; i++) {
         const struct piece *piece = &copier->pieces[i];
         if (piece->kind == PIECE_RUN) {

@@ -30,12 +30,15 @@ bool lull_format_bytes(const struct lull_format *format, const struct lull_forma
         uint32_t word = lull_load_u32(record->data + field->offset, format->is_big_endian);
         begin = word & 0xffff;
         size = word >> 16;
-        if (size == 0)
+        if (size == 0) {
             return true;
-        if (field->is_relative)
+        }
+        if (field->is_relative) {
             begin += field->offset + field->size;
-        if (begin > record->size || size > record->size - begin)
+        }
+        if (begin > record->size || size > record->size - begin) {
             return false;
+        }
     } else if (begin >= record->size) {
         return true;
     } else if (size == 0 || size > record->size - begin) {
@@ -55,31 +58,35 @@ static void load_bytes(const struct lull_format *format, const struct lull_forma
 {
     struct lull_text bytes;
     lull_format_bytes(format, load->field, record, &bytes);
-    if (load->code == LOAD_TEXT)
+    if (load->code == LOAD_TEXT) {
         bytes.length = (uint32_t)strnlen(bytes.data, bytes.length);
+    }
     memcpy(fields + load->dst, &bytes, sizeof bytes);
 }
 
 void lull_format_load(const struct lull_format *format, const struct lull_format_record *record,
                       uint8_t *fields)
 {
-    if (format->clear_size > 0)
+    if (format->clear_size > 0) {
         memset(fields, 0, format->clear_size);
+    }
     set_u64(fields, 0, format->have);
-    if (format->extra_offset != 0)
+    if (format->extra_offset != 0) {
         set_u64(fields, format->extra_offset, format->extra_have);
+    }
     for (uint32_t i = 0; i < format->n_loads; i++) {
         const struct lull_format_load *load = &format->loads[i];
-        if (load->code == LOAD_INT)
+        if (load->code == LOAD_INT) {
             set_u64(fields, load->dst,
                     lull_format_integer(record->data + load->offset, load->bytes, load->is_signed,
                                         load->is_big_endian));
-        else if (load->code == LOAD_ASIDE_INT)
+        } else if (load->code == LOAD_ASIDE_INT) {
             set_u64(fields, load->dst,
                     lull_format_integer((const uint8_t *)record->aside + load->offset, load->bytes,
                                         load->is_signed, load->is_big_endian));
-        else
+        } else {
             load_bytes(format, load, record, fields);
+        }
     }
 }
 
@@ -89,11 +96,15 @@ const struct lull_format_field *lull_format_find_field(const struct lull_format 
                                                        const char *path)
 {
     bool in_context = g_str_has_prefix(path, "context.");
-    if (in_context || g_str_has_prefix(path, "payload."))
+    if (in_context || g_str_has_prefix(path, "payload.")) {
         path += strlen("context.");
-    for (uint32_t i = 0; i < format->n_fields; i++)
-        if (format->fields[i].is_context == in_context && strcmp(format->fields[i].name, path) == 0)
+    }
+    for (uint32_t i = 0; i < format->n_fields; i++) {
+        if (format->fields[i].is_context == in_context &&
+            strcmp(format->fields[i].name, path) == 0) {
             return &format->fields[i];
+        }
+    }
     return NULL;
 }
 
@@ -117,11 +128,13 @@ static bool add_load(const struct lull_format *format, const struct lull_binding
     const struct lull_format_field *field = NULL;
     for (const char *const *path = binding->paths; *path != NULL && field == NULL; path++) {
         field = lull_format_find_field(format, *path);
-        if (field != NULL && !can_bind(field, binding->kind))
+        if (field != NULL && !can_bind(field, binding->kind)) {
             field = NULL;
+        }
     }
-    if (field == NULL)
+    if (field == NULL) {
         return false;
+    }
     struct lull_format_load load = {
         .code = LOAD_INT,
         .bytes = field->element_bytes,
@@ -132,10 +145,11 @@ static bool add_load(const struct lull_format *format, const struct lull_binding
         .dst = base + binding->offset,
         .field = field,
     };
-    if (binding->kind == LULL_BIND_INT)
+    if (binding->kind == LULL_BIND_INT) {
         load.code = field->is_aside ? LOAD_ASIDE_INT : LOAD_INT;
-    else
+    } else {
         load.code = binding->kind == LULL_BIND_TEXT ? LOAD_TEXT : LOAD_RAW;
+    }
     g_array_append_val(loads, load);
     return true;
 }
@@ -144,9 +158,11 @@ static uint64_t add_loads(const struct lull_format *format, const struct lull_bi
                           uint32_t n, uint32_t base, GArray *loads)
 {
     uint64_t have = 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (add_load(format, &bindings[i], base, loads))
+    for (uint32_t i = 0; i < n; i++) {
+        if (add_load(format, &bindings[i], base, loads)) {
             have |= UINT64_C(1) << (i & 63);
+        }
+    }
     return have;
 }
 
@@ -158,20 +174,23 @@ static void subscribe(struct lull_format *format, const struct lull_subscription
     format->subscription = number;
     format->clear_size = 0;
     format->extra_offset = 0;
-    if (number < 0)
+    if (number < 0) {
         return;
+    }
     const struct lull_subscription *s = &subscriptions[number];
     GArray *loads = g_array_new(FALSE, TRUE, sizeof(struct lull_format_load));
     format->have = add_loads(format, s->bindings, s->n_bindings, 0, loads);
-    if (loads->len < s->n_bindings)
+    if (loads->len < s->n_bindings) {
         format->clear_size = s->fields_size;
+    }
     if (extra != NULL && extra->n_bindings > 0) {
         uint32_t before = loads->len;
         format->extra_offset = max_fields_size;
         format->extra_have =
             add_loads(format, extra->bindings, extra->n_bindings, max_fields_size, loads);
-        if (loads->len - before < extra->n_bindings)
+        if (loads->len - before < extra->n_bindings) {
             format->clear_size = max_fields_size + extra->size;
+        }
     }
     format->n_loads = loads->len;
     format->loads = (struct lull_format_load *)(void *)g_array_free(loads, FALSE);
@@ -181,8 +200,9 @@ void lull_formats_subscribe(struct lull_formats *formats,
                             const struct lull_subscription *subscriptions, const int32_t *of_class,
                             uint32_t max_fields_size, const struct lull_fields *const *extra)
 {
-    for (guint i = 0; i < formats->all->len; i++)
+    for (guint i = 0; i < formats->all->len; i++) {
         subscribe(formats->all->pdata[i], subscriptions, of_class[i], max_fields_size, extra[i]);
+    }
 }
 
 /* ---- descriptions ---- */
@@ -219,11 +239,13 @@ bool lull_format_describe(const struct lull_format *format, const char *path,
                           struct lull_field_type *type)
 {
     const struct lull_format_field *field = lull_format_find_field(format, path);
-    if (field == NULL)
+    if (field == NULL) {
         return false;
+    }
     *type = (struct lull_field_type){.labels = NULL};
     describe(format, field, &type->info);
-    if (field->kind != LULL_INFO_INT)
+    if (field->kind != LULL_INFO_INT) {
         type->element_bytes = field->element_bytes;
+    }
     return true;
 }

@@ -47,14 +47,17 @@ struct lull_formats *lull_formats_new(bool is_big_endian, uint32_t long_bytes)
 
 void lull_formats_free(struct lull_formats *formats)
 {
-    if (formats == NULL)
+    if (formats == NULL) {
         return;
-    for (guint i = 0; i < formats->all->len; i++)
+    }
+    for (guint i = 0; i < formats->all->len; i++) {
         g_free(((struct lull_format *)formats->all->pdata[i])->loads);
+    }
     g_ptr_array_unref(formats->all);
     g_ptr_array_unref(formats->owned);
-    if (formats->parser != NULL)
+    if (formats->parser != NULL) {
         tep_free(formats->parser);
+    }
     g_regex_unref(formats->head);
     g_regex_unref(formats->field);
     g_free(formats->by_id);
@@ -88,8 +91,9 @@ static bool take_field(struct lull_formats *formats, const struct tep_format_fie
 {
     bool is_array = (in->flags & TEP_FIELD_IS_ARRAY) != 0;
     if (in->name == NULL || in->type == NULL || in->offset < 0 || in->size < 0 ||
-        (uint32_t)in->offset > MAX_RECORD || (uint32_t)in->size > MAX_RECORD)
+        (uint32_t)in->offset > MAX_RECORD || (uint32_t)in->size > MAX_RECORD) {
         return false;
+    }
     *out = (struct lull_format_field){
         .name = keep(formats, in->name),
         .offset = (uint32_t)in->offset,
@@ -100,8 +104,9 @@ static bool take_field(struct lull_formats *formats, const struct tep_format_fie
         .is_relative = (in->flags & TEP_FIELD_IS_RELATIVE) != 0,
         .element_bytes = 1,
     };
-    if (out->is_dynamic && out->size != 4)
+    if (out->is_dynamic && out->size != 4) {
         return false;
+    }
     if (!is_array && !out->is_dynamic && is_width(out->size)) {
         out->kind = LULL_INFO_INT;
         out->element_bytes = (uint8_t)out->size;
@@ -109,8 +114,9 @@ static bool take_field(struct lull_formats *formats, const struct tep_format_fie
     }
     out->kind = is_text(in->type) ? LULL_INFO_TEXT : LULL_INFO_BYTES;
     if (out->kind == LULL_INFO_BYTES && is_array && is_width(in->elementsize) &&
-        (out->is_dynamic || out->size % in->elementsize == 0))
+        (out->is_dynamic || out->size % in->elementsize == 0)) {
         out->element_bytes = (uint8_t)in->elementsize;
+    }
     return is_array || out->size > 0; /* a structure is the bytes that it has */
 }
 
@@ -120,15 +126,18 @@ static uint32_t least_size(const char *system, const struct lull_format_field *f
 {
     uint32_t size = 0, tail = 0;
     bool may_be_cut = strcmp(system, "ftrace") == 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (!fields[i].is_aside)
+    for (uint32_t i = 0; i < n; i++) {
+        if (!fields[i].is_aside) {
             tail = MAX(tail, fields[i].offset);
+        }
+    }
     for (uint32_t i = 0; i < n; i++) {
         const struct lull_format_field *field = &fields[i];
         bool is_cut = may_be_cut && field->kind != LULL_INFO_INT && !field->is_dynamic &&
                       field->offset == tail;
-        if (!field->is_aside)
+        if (!field->is_aside) {
             size = MAX(size, field->offset + (is_cut ? 0 : field->size));
+        }
     }
     return size;
 }
@@ -137,12 +146,15 @@ static uint32_t least_size(const char *system, const struct lull_format_field *f
 static bool check_id(struct lull_formats *formats, const struct tep_format_field *field)
 {
     for (; field != NULL; field = field->next) {
-        if (g_strcmp0(field->name, "common_type") != 0)
+        if (g_strcmp0(field->name, "common_type") != 0) {
             continue;
-        if (field->size != 2 || field->offset < 0 || (uint32_t)field->offset > MAX_RECORD)
+        }
+        if (field->size != 2 || field->offset < 0 || (uint32_t)field->offset > MAX_RECORD) {
             return false;
-        if (formats->id_offset == UINT32_MAX)
+        }
+        if (formats->id_offset == UINT32_MAX) {
             formats->id_offset = (uint32_t)field->offset;
+        }
         return formats->id_offset == (uint32_t)field->offset;
     }
     return false;
@@ -153,11 +165,13 @@ static bool take_fields(struct lull_formats *formats, const struct tep_format_fi
 {
     for (; in != NULL; in = in->next) {
         struct lull_format_field field;
-        if (is_context && g_strcmp0(in->name, "common_type") == 0)
+        if (is_context && g_strcmp0(in->name, "common_type") == 0) {
             continue; /* says which class it is */
+        }
         *bad = in->name;
-        if (!take_field(formats, in, &field))
+        if (!take_field(formats, in, &field)) {
             return false;
+        }
         field.is_context = is_context;
         g_array_append_val(fields, field);
     }
@@ -172,8 +186,9 @@ static struct lull_format *add_class(struct lull_formats *formats, const char *s
 {
     struct lull_format *format = g_new0(struct lull_format, 1);
     struct lull_format_field *copy = g_new0(struct lull_format_field, MAX((size_t)n_fields, 1));
-    if (n_fields > 0)
+    if (n_fields > 0) {
         memcpy(copy, fields, n_fields * sizeof *copy);
+    }
     g_ptr_array_add(formats->owned, format);
     g_ptr_array_add(formats->owned, copy);
     format->system = keep(formats, system);
@@ -203,8 +218,9 @@ static size_t match(const GRegex *regex, const char *text)
     g_autoptr(GMatchInfo) found = NULL;
     int begin, end = 0;
     if (!g_regex_match(regex, text, G_REGEX_MATCH_ANCHORED, &found) ||
-        !g_match_info_fetch_pos(found, 0, &begin, &end))
+        !g_match_info_fetch_pos(found, 0, &begin, &end)) {
         return 0;
+    }
     return (size_t)end;
 }
 
@@ -213,23 +229,27 @@ static char *cut_text(const struct lull_formats *formats, const char *text, size
 {
     g_autofree char *copy = g_strndup(text, size);
     size_t at = match(formats->head, copy), length;
-    if (at == 0)
+    if (at == 0) {
         return NULL;
+    }
     while (copy[at] == '\n' || copy[at] == '\t') {
         const char *end = strchr(copy + at, '\n');
-        if (end == NULL)
+        if (end == NULL) {
             return NULL;
+        }
         if (copy[at] == '\n') { /* one line for each match: a long text is not looked at again */
             at++;
             continue;
         }
         g_autofree char *line = g_strndup(copy + at, (size_t)(end + 1 - (copy + at)));
-        if ((length = match(formats->field, line)) == 0)
+        if ((length = match(formats->field, line)) == 0) {
             return NULL;
+        }
         at += length;
     }
-    if (!g_str_has_prefix(copy + at, "print fmt:"))
+    if (!g_str_has_prefix(copy + at, "print fmt:")) {
         return NULL;
+    }
     copy[at] = '\0';
     return g_strconcat(copy, "print fmt: \"\"\n", NULL);
 }
@@ -240,8 +260,9 @@ static bool add_parsed(struct lull_formats *formats, const char *system,
 {
     g_autoptr(GArray) fields = g_array_new(FALSE, TRUE, sizeof(struct lull_format_field));
     const char *bad = "common_type";
-    if (n_aside > 0)
+    if (n_aside > 0) {
         g_array_append_vals(fields, aside, n_aside);
+    }
     if (!check_id(formats, event->format.common_fields) ||
         !take_fields(formats, event->format.common_fields, true, fields, &bad) ||
         !take_fields(formats, event->format.fields, false, fields, &bad)) {
@@ -280,8 +301,9 @@ bool lull_formats_add(struct lull_formats *formats, const char *system, const ch
     }
     g_autofree char *cut = cut_text(formats, text, size);
     enum tep_errno why = TEP_ERRNO__READ_FORMAT_FAILED;
-    if (cut != NULL)
+    if (cut != NULL) {
         why = tep_parse_format(formats->parser, &event, cut, strlen(cut), system);
+    }
     if (event == NULL || event->name == NULL || (event->flags & (int)TEP_EVENT_FL_FAILED)) {
         char reason[128] = "";
         tep_strerror(formats->parser, why, reason, sizeof reason);
@@ -300,15 +322,17 @@ void lull_formats_finish(struct lull_formats *formats, const struct lull_source 
     formats->classes = g_new0(struct lull_event_class *, MAX(n, 1));
     for (guint i = 0; i < n; i++) {
         struct lull_format *format = formats->all->pdata[i];
-        if (!g_hash_table_add(seen, (char *)format->event_class.name))
+        if (!g_hash_table_add(seen, (char *)format->event_class.name)) {
             g_hash_table_add(twice, (char *)format->event_class.name);
+        }
         format->event_class.source = source;
         formats->classes[i] = &format->event_class;
     }
     for (guint i = 0; i < n; i++) {
         struct lull_format *format = formats->all->pdata[i];
-        if (!g_hash_table_contains(twice, format->event_class.name))
+        if (!g_hash_table_contains(twice, format->event_class.name)) {
             continue;
+        }
         char *full = g_strdup_printf("%s:%s", format->system, format->event_class.name);
         g_ptr_array_add(formats->owned, full);
         format->event_class.name = full;

@@ -69,15 +69,17 @@ void lull_format_map_init(struct lull_clock_map *map, int64_t offset_ns,
 {
     static const struct lull_source_window own;
     int64_t second = 1000000000, s = offset_ns / second, rest = offset_ns % second;
-    if (window == NULL)
+    if (window == NULL) {
         window = &own;
+    }
     if (rest < 0) {
         rest += second;
         s--;
     }
     lull_clock_map_init(map, 1000000000, s, (uint64_t)rest, window->delta_ns, &window->transform);
-    if (window->in_doubles)
+    if (window->in_doubles) {
         lull_clock_map_use_doubles(map);
+    }
 }
 
 void lull_format_stream_init(struct lull_format_stream *stream,

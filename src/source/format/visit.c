@@ -62,8 +62,9 @@ static bool visit_field(const struct visit *v, const struct lull_format_field *f
         return true;
     }
     v->visitor->begin(v->user, field->name, LULL_VISIT_ARRAY);
-    for (uint32_t at = 0; field->element_bytes <= bytes.length - at; at += field->element_bytes)
+    for (uint32_t at = 0; field->element_bytes <= bytes.length - at; at += field->element_bytes) {
         visit_integer(v, field, NULL, (const uint8_t *)bytes.data + at);
+    }
     v->visitor->end(v->user, LULL_VISIT_ARRAY);
     return true;
 }
@@ -71,9 +72,11 @@ static bool visit_field(const struct visit *v, const struct lull_format_field *f
 static bool visit_scope(const struct visit *v, const char *name, uint32_t first, uint32_t end)
 {
     v->visitor->begin(v->user, name, LULL_VISIT_SCOPE);
-    for (uint32_t i = first; i < end; i++)
-        if (!visit_field(v, &v->format->fields[i]))
+    for (uint32_t i = first; i < end; i++) {
+        if (!visit_field(v, &v->format->fields[i])) {
             return false;
+        }
+    }
     v->visitor->end(v->user, LULL_VISIT_SCOPE);
     return true;
 }
@@ -81,8 +84,9 @@ static bool visit_scope(const struct visit *v, const char *name, uint32_t first,
 static uint32_t n_contexts(const struct lull_format *format)
 {
     uint32_t n = 0;
-    while (n < format->n_fields && format->fields[n].is_context)
+    while (n < format->n_fields && format->fields[n].is_context) {
         n++;
+    }
     return n;
 }
 
@@ -158,8 +162,9 @@ static bool add_field(const struct lull_format *format, const struct lull_format
                       uint32_t *at, GArray *steps)
 {
     if (field->is_dynamic || field->is_aside || field->offset < *at || field->size == 0 ||
-        field->offset - *at > 64)
+        field->offset - *at > 64) {
         return false;
+    }
     for (; *at < field->offset; ++*at) { /* padding */
         struct lull_step *step = add_step(steps, LULL_STEP_INT, NULL);
         step->size = 8;
@@ -185,9 +190,11 @@ static bool add_scope(const struct lull_format *format, const char *name, uint32
                       uint32_t end, uint32_t *at, GArray *steps)
 {
     add_step(steps, LULL_STEP_SCOPE, name);
-    for (uint32_t i = first; i < end; i++)
-        if (!add_field(format, &format->fields[i], at, steps))
+    for (uint32_t i = first; i < end; i++) {
+        if (!add_field(format, &format->fields[i], at, steps)) {
             return false;
+        }
+    }
     add_step(steps, LULL_STEP_SCOPE_END, name);
     return true;
 }

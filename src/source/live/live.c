@@ -17,8 +17,9 @@ void live_problem(struct lull_live *live, const char *format, ...)
     va_start(args, format);
     g_autofree char *text = g_strdup_vprintf(format, args);
     va_end(args);
-    if (live->hooks.problem != NULL)
+    if (live->hooks.problem != NULL) {
         live->hooks.problem(live->hooks.user, text);
+    }
 }
 
 static void report_problem(void *user, const char *text)
@@ -34,19 +35,22 @@ static void ignore_loss(void *user, uint32_t stream, int64_t begin_ns, int64_t e
 void live_fail(struct lull_live *live, GError *error)
 {
     live->is_over = true;
-    if (live->relay.wire.is_stopped || live->error != NULL)
+    if (live->relay.wire.is_stopped || live->error != NULL) {
         g_clear_error(&error);
-    else
+    } else {
         live->error = error;
+    }
 }
 
 bool live_idle(struct lull_live *live)
 {
-    if (live->is_over)
+    if (live->is_over) {
         return false;
+    }
     live->pause_ms = CLAMP(live->pause_ms * 2, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-    if (!live_wire_pause(&live->relay.wire, live->pause_ms))
+    if (!live_wire_pause(&live->relay.wire, live->pause_ms)) {
         live->is_over = true;
+    }
     return !live->is_over;
 }
 
@@ -103,8 +107,9 @@ static void add_streams(struct lull_live *live, uint64_t session, const GPtrArra
                                         live->relay.wire.name, MOST_STREAMS));
             return;
         }
-        if (g_hash_table_contains(live->known, &key)) /* nothing is read twice */
+        if (g_hash_table_contains(live->known, &key)) { /* nothing is read twice */
             continue;
+        }
         g_hash_table_add(live->known, g_memdup2(&key, sizeof key));
         live_trace_add_stream(trace_of(live, session, info->trace), info);
     }
@@ -134,20 +139,23 @@ bool live_catch_up(struct lull_live *live)
         for (guint i = 0; i < live->attached->len; i++) {
             struct live_attached *attached =
                 &g_array_index(live->attached, struct live_attached, i);
-            if (attached->needs_streams && !fetch_streams(live, attached))
+            if (attached->needs_streams && !fetch_streams(live, attached)) {
                 return false;
+            }
         }
         for (guint i = 0; i < live->traces->len; i++) {
             struct live_trace *trace = live->traces->pdata[i];
-            if (!live_trace_update(trace))
+            if (!live_trace_update(trace)) {
                 return false;
+            }
             is_waiting |= live_trace_is_waiting(trace);
         }
         /* What cannot be read yet may be earlier than all the rest. */
         if (is_waiting) {
             live_expect_streams(live);
-            if (!live_idle(live))
+            if (!live_idle(live)) {
                 return false;
+            }
         }
     } while (is_waiting);
     return !live->is_over;
@@ -159,8 +167,9 @@ static bool drain(struct lull_live *live)
         const struct live_trace *trace = live->traces->pdata[t];
         for (guint i = 0; i < trace->streams->len; i++) {
             struct live_stream *stream = trace->streams->pdata[i];
-            if ((stream->is_ended || trace->is_dropped) && !live_stream_drain(stream))
+            if ((stream->is_ended || trace->is_dropped) && !live_stream_drain(stream)) {
                 return false;
+            }
         }
     }
     return true;
@@ -169,10 +178,12 @@ static bool drain(struct lull_live *live)
 bool lull_live_follow(struct lull_live *live)
 {
     bool is_open = false;
-    for (guint i = 0; i < live->attached->len; i++)
+    for (guint i = 0; i < live->attached->len; i++) {
         is_open |= !g_array_index(live->attached, struct live_attached, i).is_closed;
-    if (!is_open || live->passed_end)
+    }
+    if (!is_open || live->passed_end) {
         live->is_over = true;
+    }
     live_expect_streams(live);
     return live_idle(live) && drain(live) && live_catch_up(live);
 }
@@ -226,12 +237,14 @@ static bool attach(struct lull_live *live, const struct lull_live_url *url, cons
                    bool from_start, GError **error)
 {
     g_autoptr(GPtrArray) infos = live_relay_sessions(&live->relay, error);
-    if (infos == NULL || !live_relay_create_session(&live->relay, error))
+    if (infos == NULL || !live_relay_create_session(&live->relay, error)) {
         return false;
+    }
     for (guint i = 0; i < infos->len; i++) {
         const struct live_session_info *info = infos->pdata[i];
-        if (!matches(url, info))
+        if (!matches(url, info)) {
             continue;
+        }
         g_autoptr(GPtrArray) streams = live_stream_infos_new();
         live->gives_whole = from_start;
         if (!live_relay_attach(&live->relay, info->id, from_start, streams, error)) {
@@ -244,8 +257,9 @@ static bool attach(struct lull_live *live, const struct lull_live_url *url, cons
         add_streams(live, info->id, streams);
     }
     live->gives_whole = true; /* those that come later */
-    if (live->attached->len == 0)
+    if (live->attached->len == 0) {
         not_there(text, infos, error);
+    }
     return live->attached->len > 0;
 }
 
@@ -255,11 +269,13 @@ static void await_trace(struct lull_live *live)
     while (live_catch_up(live)) {
         for (guint i = 0; i < live->traces->len; i++) {
             const struct live_trace *trace = live->traces->pdata[i];
-            if (trace->newest != NULL && trace->streams->len > 0)
+            if (trace->newest != NULL && trace->streams->len > 0) {
                 return;
+            }
         }
-        if (!lull_live_follow(live))
+        if (!lull_live_follow(live)) {
             return;
+        }
     }
 }
 
@@ -267,8 +283,9 @@ struct lull_live *lull_live_open(const char *text, bool from_start,
                                  const struct lull_live_hooks *hooks, GError **error)
 {
     struct lull_live_url url;
-    if (!lull_live_url_parse(text, &url, error))
+    if (!lull_live_url_parse(text, &url, error)) {
         return NULL;
+    }
     if (url.session == NULL) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
                     "%s: no session is named; 'lull info %s' lists those there are", text, text);
@@ -283,10 +300,11 @@ struct lull_live *lull_live_open(const char *text, bool from_start,
     live->by_id = live_keys_new();
     live->known = live_keys_new();
     GError *cause = NULL;
-    if (!connect_relay(live, &url, &cause) || !attach(live, &url, text, from_start, &cause))
+    if (!connect_relay(live, &url, &cause) || !attach(live, &url, text, from_start, &cause)) {
         live_fail(live, cause);
-    else
+    } else {
         await_trace(live);
+    }
     lull_live_url_clear(&url);
     if (live->error != NULL) {
         g_propagate_error(error, g_steal_pointer(&live->error));
@@ -303,9 +321,10 @@ void lull_live_free(struct lull_live *live)
     wire->wait = NULL;
     wire->is_stopped = false;
     wire->timeout_ms = GOODBYE_MS;
-    for (guint i = 0; i < live->attached->len && wire->fd >= 0 && !wire->is_broken; i++)
+    for (guint i = 0; i < live->attached->len && wire->fd >= 0 && !wire->is_broken; i++) {
         live_relay_detach(&live->relay, g_array_index(live->attached, struct live_attached, i).id,
                           NULL);
+    }
     live_relay_close(&live->relay);
     g_ptr_array_unref(live->traces);
     g_array_unref(live->attached);
@@ -348,19 +367,23 @@ GPtrArray *lull_live_list(const char *text, const struct lull_live_hooks *hooks,
 {
     struct lull_live_url url;
     struct lull_live live = {.hooks = *hooks};
-    if (!lull_live_url_parse(text, &url, error))
+    if (!lull_live_url_parse(text, &url, error)) {
         return NULL;
+    }
     g_autoptr(GPtrArray) infos = NULL;
-    if (connect_relay(&live, &url, error))
+    if (connect_relay(&live, &url, error)) {
         infos = live_relay_sessions(&live.relay, error);
+    }
     live_relay_close(&live.relay);
     GPtrArray *recordings = NULL;
     if (infos != NULL) {
         g_autoptr(GHashTable) by_url = g_hash_table_new(g_str_hash, g_str_equal);
         recordings = g_ptr_array_new_with_free_func(recording_free);
-        for (guint i = 0; i < infos->len; i++)
-            if (matches(&url, infos->pdata[i]))
+        for (guint i = 0; i < infos->len; i++) {
+            if (matches(&url, infos->pdata[i])) {
                 add_recording(recordings, by_url, url.relay, infos->pdata[i]);
+            }
+        }
     }
     lull_live_url_clear(&url);
     return recordings;

@@ -67,9 +67,11 @@ static char *get_text(const uint8_t *p, size_t size)
 {
     g_autofree char *raw = g_strndup((const char *)p, size);
     char *text = g_utf8_make_valid(raw, -1);
-    for (char *c = text; *c != '\0'; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+    for (char *c = text; *c != '\0'; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f) {
             *c = '?';
+        }
+    }
     return text;
 }
 
@@ -95,8 +97,9 @@ static bool request(struct live_relay *relay, enum command command, const uint8_
     uint8_t *p = put64(message, size);
     p = put32(p, command);
     p = put32(p, 0);
-    if (size > 0)
+    if (size > 0) {
         memcpy(p, payload, size);
+    }
     return live_wire_send(&relay->wire, message, 16 + size, error);
 }
 
@@ -110,24 +113,27 @@ static bool receive(struct live_relay *relay, void *data, size_t size, GError **
 bool live_relay_open(struct live_relay *relay, const struct lull_live_url *url, GError **error)
 {
     uint8_t message[20], *p = message;
-    if (!live_wire_open(&relay->wire, url, error))
+    if (!live_wire_open(&relay->wire, url, error)) {
         return false;
+    }
     p = put64(p, 0); /* the relay gives a number */
     p = put32(p, MAJOR);
     p = put32(p, MINOR);
     put32(p, CLIENT_COMMAND);
     if (!request(relay, CONNECT, message, sizeof message, error) ||
         !receive(relay, message, sizeof message, error)) {
-        if (!relay->wire.is_stopped)
+        if (!relay->wire.is_stopped) {
             g_prefix_error(error, "no LTTng relay answers here: ");
+        }
         return false;
     }
     uint32_t major = get32(message + 8), minor = get32(message + 12);
-    if (major != MAJOR || minor < 4)
+    if (major != MAJOR || minor < 4) {
         return refuse(relay, error,
                       "the relay speaks version %u.%u of the live protocol; this needs 2.4 or a "
                       "later 2.x",
                       major, minor);
+    }
     relay->minor = MIN(minor, MINOR);
     return true;
 }
@@ -152,24 +158,29 @@ static bool receive_names(struct live_relay *relay, struct live_session_info *in
 {
     uint8_t buf[12 + HOST_SIZE + NAME_SIZE];
     if (relay->minor < 15) {
-        if (!receive(relay, buf, HOST_SIZE + NAME_SIZE, error))
+        if (!receive(relay, buf, HOST_SIZE + NAME_SIZE, error)) {
             return false;
+        }
         info->host = get_text(buf, HOST_SIZE);
         info->name = get_text(buf + HOST_SIZE, NAME_SIZE);
         return true;
     }
-    if (!receive(relay, buf, 12, error)) /* two lengths; the format is in the metadata too */
+    if (!receive(relay, buf, 12, error)) { /* two lengths; the format is in the metadata too */
         return false;
+    }
     uint32_t host = get32(buf), name = get32(buf + 4);
-    if (host > PATH_SIZE || name > PATH_SIZE)
+    if (host > PATH_SIZE || name > PATH_SIZE) {
         return refuse(relay, error, "the relay gives a session's name of %u bytes",
                       MAX(host, name));
+    }
     uint8_t text[PATH_SIZE];
-    if (!receive(relay, text, host, error))
+    if (!receive(relay, text, host, error)) {
         return false;
+    }
     info->host = get_text(text, host);
-    if (!receive(relay, text, name, error))
+    if (!receive(relay, text, name, error)) {
         return false;
+    }
     info->name = get_text(text, name);
     return true;
 }
@@ -177,8 +188,9 @@ static bool receive_names(struct live_relay *relay, struct live_session_info *in
 GPtrArray *live_relay_sessions(struct live_relay *relay, GError **error)
 {
     uint8_t buf[20];
-    if (!request(relay, LIST_SESSIONS, NULL, 0, error) || !receive(relay, buf, 4, error))
+    if (!request(relay, LIST_SESSIONS, NULL, 0, error) || !receive(relay, buf, 4, error)) {
         return NULL;
+    }
     uint32_t count = get32(buf);
     if (count > MOST_SESSIONS) {
         refuse(relay, error, "the relay claims to have %u sessions", count);
@@ -186,16 +198,18 @@ GPtrArray *live_relay_sessions(struct live_relay *relay, GError **error)
     }
     g_autoptr(GPtrArray) sessions = g_ptr_array_new_with_free_func(session_info_free);
     for (uint32_t i = 0; i < count; i++) {
-        if (!receive(relay, buf, sizeof buf, error))
+        if (!receive(relay, buf, sizeof buf, error)) {
             return NULL;
+        }
         struct live_session_info *info = g_new0(struct live_session_info, 1);
         g_ptr_array_add(sessions, info);
         info->id = get64(buf);
         info->timer_us = get32(buf + 8);
         info->clients = get32(buf + 12);
         info->streams = get32(buf + 16);
-        if (!receive_names(relay, info, error))
+        if (!receive_names(relay, info, error)) {
             return NULL;
+        }
     }
     return g_steal_pointer(&sessions);
 }
@@ -204,10 +218,12 @@ bool live_relay_create_session(struct live_relay *relay, GError **error)
 {
     uint8_t status[4];
     if (!request(relay, CREATE_SESSION, NULL, 0, error) ||
-        !receive(relay, status, sizeof status, error))
+        !receive(relay, status, sizeof status, error)) {
         return false;
-    if (get32(status) != 1)
+    }
+    if (get32(status) != 1) {
         return refuse(relay, error, "the relay refuses a viewer (status %u)", get32(status));
+    }
     return true;
 }
 
@@ -227,11 +243,13 @@ static bool receive_streams(struct live_relay *relay, uint32_t count, GPtrArray 
                             GError **error)
 {
     uint8_t buf[STREAM_SIZE];
-    if (count > MOST_STREAMS)
+    if (count > MOST_STREAMS) {
         return refuse(relay, error, "the relay claims to have %u new streams", count);
+    }
     for (uint32_t i = 0; i < count; i++) {
-        if (!receive(relay, buf, sizeof buf, error))
+        if (!receive(relay, buf, sizeof buf, error)) {
             return false;
+        }
         struct live_stream_info *info = g_new0(struct live_stream_info, 1);
         info->id = get64(buf);
         info->trace = get64(buf + 8);
@@ -259,14 +277,16 @@ bool live_relay_attach(struct live_relay *relay, uint64_t session, bool from_sta
     p = put64(p, 0);
     put32(p, from_start ? SEEK_BEGINNING : SEEK_LAST);
     if (!request(relay, ATTACH_SESSION, message, sizeof message, error) ||
-        !receive(relay, reply, sizeof reply, error))
+        !receive(relay, reply, sizeof reply, error)) {
         return false;
+    }
     uint32_t status = get32(reply);
-    if (status != 1)
+    if (status != 1) {
         return refuse(relay, error, "cannot attach to the session: %s",
                       status < G_N_ELEMENTS(reasons) && reasons[status] != NULL
                           ? reasons[status]
                           : "the relay gives no known reason");
+    }
     return receive_streams(relay, get32(reply + 4), streams, error);
 }
 
@@ -276,11 +296,13 @@ bool live_relay_new_streams(struct live_relay *relay, uint64_t session, GPtrArra
     uint8_t message[8], reply[8];
     put64(message, session);
     if (!request(relay, GET_NEW_STREAMS, message, sizeof message, error) ||
-        !receive(relay, reply, sizeof reply, error))
+        !receive(relay, reply, sizeof reply, error)) {
         return false;
+    }
     uint32_t code = get32(reply);
-    if (code < LIVE_STREAMS_OK || code > LIVE_STREAMS_HUP)
+    if (code < LIVE_STREAMS_OK || code > LIVE_STREAMS_HUP) {
         return refuse(relay, error, "the relay answers GET_NEW_STREAMS with status %u", code);
+    }
     *status = code;
     return code != LIVE_STREAMS_OK || receive_streams(relay, get32(reply + 4), streams, error);
 }
@@ -301,8 +323,9 @@ bool live_relay_next_index(struct live_relay *relay, uint64_t stream, struct liv
     uint8_t message[8], reply[64];
     put64(message, stream);
     if (!request(relay, GET_NEXT_INDEX, message, sizeof message, error) ||
-        !receive(relay, reply, sizeof reply, error))
+        !receive(relay, reply, sizeof reply, error)) {
         return false;
+    }
     index->offset = get64(reply);
     index->packet_bits = get64(reply + 8);
     index->content_bits = get64(reply + 16);
@@ -312,19 +335,21 @@ bool live_relay_next_index(struct live_relay *relay, uint64_t stream, struct liv
     index->stream_class = get64(reply + 48);
     uint32_t status = get32(reply + 56);
     index->flags = get32(reply + 60);
-    if (status < LIVE_INDEX_OK || status > LIVE_INDEX_EOF)
+    if (status < LIVE_INDEX_OK || status > LIVE_INDEX_EOF) {
         return refuse(relay, error, "the relay answers GET_NEXT_INDEX with status %u", status);
+    }
     index->status = status;
     if (status == LIVE_INDEX_OK &&
         (index->packet_bits == 0 || index->packet_bits % 8 != 0 ||
          index->packet_bits > MOST_PACKET_BITS || index->content_bits > index->packet_bits ||
-         index->begin > index->end || index->offset > INT64_MAX - index->packet_bits / 8))
+         index->begin > index->end || index->offset > INT64_MAX - index->packet_bits / 8)) {
         return refuse(relay, error,
                       "the relay gives an impossible packet: %" G_GUINT64_FORMAT
                       " bits, content %" G_GUINT64_FORMAT ", at byte %" G_GUINT64_FORMAT
                       ", time %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT,
                       index->packet_bits, index->content_bits, index->offset, index->begin,
                       index->end);
+    }
     return true;
 }
 
@@ -338,18 +363,22 @@ bool live_relay_packet(struct live_relay *relay, uint64_t stream, uint64_t offse
     p = put64(p, offset);
     put32(p, size);
     if (!request(relay, GET_PACKET, message, sizeof message, error) ||
-        !receive(relay, reply, sizeof reply, error))
+        !receive(relay, reply, sizeof reply, error)) {
         return false;
+    }
     uint32_t code = get32(reply), length = get32(reply + 4);
     *flags = get32(reply + 8);
-    if (code < LIVE_PACKET_OK || code > LIVE_PACKET_EOF)
+    if (code < LIVE_PACKET_OK || code > LIVE_PACKET_EOF) {
         return refuse(relay, error, "the relay answers GET_PACKET with status %u", code);
+    }
     *status = code;
-    if (code != LIVE_PACKET_OK)
+    if (code != LIVE_PACKET_OK) {
         return true;
-    if (length == 0 || length > size)
+    }
+    if (length == 0 || length > size) {
         return refuse(relay, error, "the relay sends %u bytes of a packet where %u were asked for",
                       length, size);
+    }
     *got = length;
     return receive(relay, buf, length, error);
 }
@@ -360,26 +389,32 @@ bool live_relay_metadata(struct live_relay *relay, uint64_t stream, GByteArray *
     uint8_t message[8], reply[12], piece[8192];
     put64(message, stream);
     if (!request(relay, GET_METADATA, message, sizeof message, error) ||
-        !receive(relay, reply, sizeof reply, error))
+        !receive(relay, reply, sizeof reply, error)) {
         return false;
+    }
     uint64_t length = get64(reply);
     uint32_t code = get32(reply + 8);
-    if (code < LIVE_METADATA_OK || code > LIVE_METADATA_ERROR)
+    if (code < LIVE_METADATA_OK || code > LIVE_METADATA_ERROR) {
         return refuse(relay, error, "the relay answers GET_METADATA with status %u", code);
+    }
     *status = code;
-    if (code != LIVE_METADATA_OK)
+    if (code != LIVE_METADATA_OK) {
         return true;
-    if (length > most - text->len)
+    }
+    if (length > most - text->len) {
         return refuse(relay, error,
                       "the relay sends %" G_GUINT64_FORMAT
                       " bytes of metadata: more than %zu are not read",
                       length, most);
-    if (length == 0)
+    }
+    if (length == 0) {
         *status = LIVE_METADATA_NONE;
+    }
     while (length > 0) {
         guint n = (guint)MIN(length, sizeof piece);
-        if (!receive(relay, piece, n, error))
+        if (!receive(relay, piece, n, error)) {
             return false;
+        }
         g_byte_array_append(text, piece, n);
         length -= n;
     }

@@ -17,10 +17,12 @@ struct live_lookup {
 
 static void unref(struct live_lookup *lookup)
 {
-    if (!g_atomic_ref_count_dec(&lookup->references))
+    if (!g_atomic_ref_count_dec(&lookup->references)) {
         return;
-    if (lookup->found != NULL)
+    }
+    if (lookup->found != NULL) {
         freeaddrinfo(lookup->found);
+    }
     g_mutex_clear(&lookup->lock);
     g_cond_clear(&lookup->is_changed);
     g_free(lookup->host);
@@ -59,15 +61,17 @@ struct live_lookup *live_lookup_new(const struct lull_live_url *url)
     lookup->port = g_strdup(url->port);
     lookup->family = url->family;
     look_up(lookup, AI_NUMERICHOST); /* which needs to ask nobody */
-    if (lookup->code == 0)
+    if (lookup->code == 0) {
         return lookup;
+    }
     lookup->is_done = false;
     g_atomic_ref_count_inc(&lookup->references);
     GThread *thread = g_thread_try_new("lull-lookup", run, lookup, NULL);
-    if (thread != NULL)
+    if (thread != NULL) {
         g_thread_unref(thread);
-    else /* then waiting cannot be broken off */
+    } else { /* then waiting cannot be broken off */
         run(lookup);
+    }
     return lookup;
 }
 

@@ -41,12 +41,15 @@ static bool fetch(struct live_stream *stream, uint64_t offset, uint64_t size, bo
         *why = "the connection to the relay was lost";
         return false;
     }
-    if (status == LIVE_PACKET_OK)
+    if (status == LIVE_PACKET_OK) {
         return true;
-    if (flags & LIVE_NEW_METADATA)
+    }
+    if (flags & LIVE_NEW_METADATA) {
         stream->trace->needs_metadata = true;
-    if (flags & LIVE_NEW_STREAM)
+    }
+    if (flags & LIVE_NEW_STREAM) {
         live_expect_streams(live);
+    }
     *retry = status == LIVE_PACKET_RETRY || (status == LIVE_PACKET_ERROR && flags != 0);
     *why = status == LIVE_PACKET_EOF ? "the relay's file ends within the packet"
                                      : "the relay cannot read the packet";
@@ -75,9 +78,10 @@ static uint64_t bytes_read(struct lull_bytes *base, uint64_t offset, uint8_t *bu
     if (offset < stream->chunk_offset || offset - stream->chunk_offset >= stream->chunk_size) {
         if (!fetch(stream, offset, size, &retry, why)) {
             /* Why reading ended is told once. */
-            if (stream->trace->live->is_over)
+            if (stream->trace->live->is_over) {
                 g_array_index(stream->cursor->list.packets, struct lull_packet, 0).flags |=
                     LULL_PACKET_REPORTED;
+            }
             return 0;
         }
     }
@@ -94,20 +98,24 @@ static void clock_of(const struct live_stream *stream, uint64_t class_id,
 {
     const struct live_schema *live = stream->trace->newest;
     const struct lull_stream_plan *plan = &live->plan->streams[0];
-    for (uint32_t i = 0; i < live->schema->n_streams; i++)
-        if (live->schema->streams[i].id == class_id)
+    for (uint32_t i = 0; i < live->schema->n_streams; i++) {
+        if (live->schema->streams[i].id == class_id) {
             plan = &live->plan->streams[i];
+        }
+    }
     lull_ctf_clock_map(plan, stream->window.delta_ns, &stream->window.transform, map);
-    if (stream->window.in_doubles)
+    if (stream->window.in_doubles) {
         lull_clock_map_use_doubles(map);
+    }
 }
 
 /* Time of a clock value on the joined clock. */
 static int64_t joined(const struct live_stream *stream, uint64_t value)
 {
     struct lull_clock_map map;
-    if (stream->trace->newest->schema->n_streams == 0)
+    if (stream->trace->newest->schema->n_streams == 0) {
         return INT64_MIN;
+    }
     clock_of(stream, stream->index.stream_class, &map);
     return lull_clock_map_joined(&map, value);
 }
@@ -150,8 +158,9 @@ static uint32_t class_index(const struct live_stream *stream)
 {
     const struct lull_schema *schema = stream->trace->newest->schema;
     uint32_t i = 0;
-    while (i < schema->n_streams && schema->streams[i].id != stream->index.stream_class)
+    while (i < schema->n_streams && schema->streams[i].id != stream->index.stream_class) {
         i++;
+    }
     return i;
 }
 
@@ -159,8 +168,9 @@ static uint32_t class_index(const struct live_stream *stream)
 static void prepare_cursor(struct live_stream *stream, uint32_t index)
 {
     struct live_schema *newest = stream->trace->newest;
-    if (stream->cursor == NULL)
+    if (stream->cursor == NULL) {
         make_cursor(stream, newest, index);
+    }
     stream->cursor->list.stream = index;
     if (stream->schema != newest) {
         live_schema_unref(stream->schema);
@@ -180,8 +190,9 @@ static struct lull_packet packet_of(const struct live_stream *stream)
         .discarded = index->discarded,
         .flags = LULL_PACKET_HAS_BEGIN | LULL_PACKET_HAS_END,
     };
-    if (stream->schema->plan->streams[stream->cursor->list.stream].discarded_bits != 0)
+    if (stream->schema->plan->streams[stream->cursor->list.stream].discarded_bits != 0) {
         packet.flags |= LULL_PACKET_HAS_DISCARDED;
+    }
     return packet;
 }
 
@@ -198,10 +209,12 @@ static void note_losses(struct live_stream *stream, struct lull_packet *packet)
     static const struct lull_clock_transform identity;
     lull_ctf_clock_map(cursor->stream, 0, &identity, &map);
     struct lull_packet told = *packet;
-    if (is_first && stream->has_last) /* nothing is known of the number of the one before */
+    if (is_first && stream->has_last) { /* nothing is known of the number of the one before */
         told.flags &= ~(uint32_t)LULL_PACKET_HAS_SEQUENCE;
-    if (!stream->has_last && !stream->is_whole) /* the counter tells of what nobody asked for */
+    }
+    if (!stream->has_last && !stream->is_whole) { /* the counter tells of what nobody asked for */
         told.flags &= ~(uint32_t)LULL_PACKET_HAS_DISCARDED;
+    }
     lull_ctf_packet_losses(stream->trace->report, stream->number, cursor->stream, &map, &told,
                            stream->has_last ? &stream->last : NULL);
     stream->last = *packet;
@@ -213,8 +226,9 @@ static void await_news(struct live_stream *stream)
 {
     struct lull_live *live = stream->trace->live;
     stream->retries++;
-    if (live_idle(live))
+    if (live_idle(live)) {
         live_catch_up(live);
+    }
 }
 
 static void leave_packet(struct live_stream *stream, const char *why)
@@ -250,12 +264,14 @@ static void open_packet(struct live_stream *stream)
     const char *why;
     uint64_t bytes = (stream->index.content_bits + 7) / 8;
     if (bytes > 0 && !fetch(stream, stream->index.offset, bytes, &retry, &why)) {
-        if (trace->live->is_over)
+        if (trace->live->is_over) {
             return;
-        if (retry && stream->retries < MOST_RETRIES)
+        }
+        if (retry && stream->retries < MOST_RETRIES) {
             await_news(stream);
-        else
+        } else {
             leave_packet(stream, why);
+        }
         return;
     }
     uint32_t index = class_index(stream);
@@ -291,10 +307,12 @@ static bool next_index(struct live_stream *stream)
 bool live_stream_drain(struct live_stream *stream)
 {
     for (unsigned n = 0; n < DRAINED_AT_ONCE && !stream->has_hung_up; n++) {
-        if (!next_index(stream))
+        if (!next_index(stream)) {
             return false;
-        if (stream->index.status != LIVE_INDEX_OK)
+        }
+        if (stream->index.status != LIVE_INDEX_OK) {
             break;
+        }
     }
     return true;
 }
@@ -305,12 +323,15 @@ static void ask(struct live_stream *stream)
     struct lull_live *live = stream->trace->live;
     struct live_index *index = &stream->index;
     stream->was_asked = true;
-    if (!next_index(stream))
+    if (!next_index(stream)) {
         return;
-    if (index->flags & LIVE_NEW_METADATA)
+    }
+    if (index->flags & LIVE_NEW_METADATA) {
         stream->trace->needs_metadata = true;
-    if (index->flags & LIVE_NEW_STREAM)
+    }
+    if (index->flags & LIVE_NEW_STREAM) {
         live_expect_streams(live);
+    }
     int64_t before = stream->base.event.time_ns;
     bool is_quiet = false;
     switch (index->status) {
@@ -333,12 +354,14 @@ static void ask(struct live_stream *stream)
         end(stream);
         break;
     }
-    if (!live_catch_up(live))
+    if (!live_catch_up(live)) {
         return;
-    if (is_quiet)
+    }
+    if (is_quiet) {
         live_idle(live);
-    else
+    } else {
         live_awake(live);
+    }
 }
 
 /* The packet is read, or what is left of it lies behind the end of what is wanted. */
@@ -354,8 +377,9 @@ static bool read_packet(struct live_stream *stream)
     struct lull_event *event = &stream->base.event;
     int64_t bound = event->time_ns;
     bool is_first = cursor->packet < 0;
-    if (is_first) /* a packet outside of the limits is not opened */
+    if (is_first) { /* a packet outside of the limits is not opened */
         lull_memory_set(cursor->memory, LULL_MEM_HAVE, 0);
+    }
     bool is_found = lull_ctf_stream_next(cursor, event);
     if (is_first) {
         struct lull_packet packet = packet_of(stream);
@@ -376,18 +400,21 @@ static bool stream_next(struct lull_source_stream *base)
     struct live_stream *stream = (struct live_stream *)base;
     struct lull_live *live = stream->trace->live;
     base->has_event = false;
-    if (stream->is_open && read_packet(stream))
+    if (stream->is_open && read_packet(stream)) {
         return true;
+    }
     if (!stream->is_ended && base->event.time_ns >= stream->window.end_ns) {
         live->passed_end = true;
         end(stream);
     }
-    if (stream->is_ended || live->is_over || stream->trace->is_dropped)
+    if (stream->is_ended || live->is_over || stream->trace->is_dropped) {
         return false;
-    if (stream->has_index)
+    }
+    if (stream->has_index) {
         open_packet(stream);
-    else
+    } else {
         ask(stream);
+    }
     return !stream->is_ended && !live->is_over;
 }
 

@@ -19,8 +19,9 @@
 static const char *keep_text(struct live_trace *trace, const char *text)
 {
     char *copy = g_strdup(text);
-    if (copy != NULL)
+    if (copy != NULL) {
         g_ptr_array_add(trace->texts, copy);
+    }
     return copy;
 }
 
@@ -47,8 +48,9 @@ static void adopt(struct live_trace *trace, struct live_schema *newest)
 {
     static const struct live_place nowhere = {UINT32_MAX, 0};
     const struct lull_schema *schema = newest->schema;
-    for (guint i = 0; i < trace->places->len; i++)
+    for (guint i = 0; i < trace->places->len; i++) {
         g_array_index(trace->places, struct live_place, i) = nowhere;
+    }
     for (uint32_t i = 0; i < schema->n_streams; i++) {
         for (uint32_t e = 0; e < schema->streams[i].n_events; e++) {
             struct lull_event_class *event_class =
@@ -69,8 +71,9 @@ static void adopt(struct live_trace *trace, struct live_schema *newest)
     live_schema_unref(trace->newest);
     trace->newest = newest;
     trace->base.wants_subscription = true;
-    if (trace->live->hooks.news != NULL)
+    if (trace->live->hooks.news != NULL) {
         trace->live->hooks.news(trace->live->hooks.user);
+    }
 }
 
 /* ---- metadata ---- */
@@ -95,11 +98,13 @@ static void be_patient(struct live_trace *trace, const char *why)
     for (guint i = 0; i < trace->live->attached->len; i++) {
         const struct live_attached *a =
             &g_array_index(trace->live->attached, struct live_attached, i);
-        if (a->id == trace->session)
+        if (a->id == trace->session) {
             patience = CLAMP(INT64_C(3) * a->timer_us, PATIENCE_US, MOST_PATIENCE_US);
+        }
     }
-    if (trace->deadline_us == 0)
+    if (trace->deadline_us == 0) {
         trace->deadline_us = now + patience;
+    }
     if (now < trace->deadline_us) {
         trace->needs_metadata = true;
     } else if (trace->newest == NULL) {
@@ -137,25 +142,29 @@ bool live_trace_update(struct live_trace *trace)
     struct lull_live *live = trace->live;
     enum live_metadata_status status;
     guint before = trace->text->len;
-    if (!trace->needs_metadata || trace->is_dropped)
+    if (!trace->needs_metadata || trace->is_dropped) {
         return !live->is_over;
+    }
     trace->needs_metadata = false;
     do {
         GError *error = NULL;
-        if (!trace->has_metadata)
+        if (!trace->has_metadata) {
             break;
+        }
         if (!live_relay_metadata(&live->relay, trace->metadata_stream, trace->text, MOST_METADATA,
                                  &status, &error)) {
             live_fail(live, error);
             return false;
         }
-        if (status == LIVE_METADATA_ERROR && trace->newest == NULL && trace->text->len == 0)
+        if (status == LIVE_METADATA_ERROR && trace->newest == NULL && trace->text->len == 0) {
             drop(trace, "the relay has no metadata of it");
+        }
     } while (status == LIVE_METADATA_OK);
-    if (trace->text->len > before)
+    if (trace->text->len > before) {
         parse(trace);
-    else if (trace->newest == NULL || trace->deadline_us != 0)
+    } else if (trace->newest == NULL || trace->deadline_us != 0) {
         be_patient(trace, trace->why != NULL ? trace->why : "its metadata did not come");
+    }
     return true;
 }
 
@@ -197,8 +206,9 @@ static void source_each_field(const struct lull_source *base, uint32_t class_ind
 {
     const struct live_trace *trace = (const struct live_trace *)base;
     const struct live_place *place = &g_array_index(trace->places, struct live_place, class_index);
-    if (place->stream == UINT32_MAX)
+    if (place->stream == UINT32_MAX) {
         return;
+    }
     const struct lull_stream_decl *stream = &trace->newest->schema->streams[place->stream];
     lull_ctf_each_field(stream, &stream->events[place->event], visit, user);
 }
@@ -211,8 +221,9 @@ static bool source_describe(const struct lull_source *base, uint32_t class_index
     const struct live_place *place = &g_array_index(trace->places, struct live_place, class_index);
     if (place->stream == UINT32_MAX ||
         !lull_ctf_describe_field(&trace->newest->plan->streams[place->stream], place->event, path,
-                                 type))
+                                 type)) {
         return false;
+    }
     if (type->labels != NULL && !trace->newest->is_kept) {
         trace->newest->is_kept = true;
         g_ptr_array_add(trace->kept, live_schema_ref(trace->newest));
@@ -230,10 +241,12 @@ void live_trace_add_stream(struct live_trace *trace, const struct live_stream_in
     g_ptr_array_add(trace->streams, live_stream_new(trace, info, trace->streams->len));
     trace->base.streams = (struct lull_source_stream **)trace->streams->pdata;
     trace->base.n_streams = trace->base.info.stream_count = trace->streams->len;
-    if (trace->newest == NULL)
+    if (trace->newest == NULL) {
         trace->needs_metadata = true;
-    if (trace->live->hooks.news != NULL)
+    }
+    if (trace->live->hooks.news != NULL) {
         trace->live->hooks.news(trace->live->hooks.user);
+    }
 }
 
 struct live_trace *live_trace_new(struct lull_live *live, uint64_t session, uint64_t id)

@@ -14,9 +14,11 @@ static const struct {
 
 bool lull_live_url_is(const char *text)
 {
-    for (guint i = 0; i < G_N_ELEMENTS(schemes); i++)
-        if (g_str_has_prefix(text, schemes[i].scheme))
+    for (guint i = 0; i < G_N_ELEMENTS(schemes); i++) {
+        if (g_str_has_prefix(text, schemes[i].scheme)) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -33,16 +35,18 @@ static bool parse_authority(char *text, struct lull_live_url *url)
     if (*text == '[' && (end = strchr(text, ']')) != NULL) {
         host = text + 1;
         *end++ = '\0';
-        if (*end == ':')
+        if (*end == ':') {
             port = end + 1;
-        else if (*end != '\0')
+        } else if (*end != '\0') {
             return false;
+        }
     } else if ((end = strchr(text, ':')) != NULL) {
         *end = '\0';
         port = end + 1;
     }
-    if (*host == '\0' || (port != NULL && !is_port(port)))
+    if (*host == '\0' || (port != NULL && !is_port(port))) {
         return false;
+    }
     url->host = g_strdup(host);
     url->port = g_strdup(port != NULL ? port : DEFAULT_PORT);
     return true;
@@ -51,12 +55,14 @@ static bool parse_authority(char *text, struct lull_live_url *url)
 /* Nothing, or /host/TARGET/SESSION. */
 static bool parse_path(const char *text, struct lull_live_url *url)
 {
-    if (*text == '\0' || strcmp(text, "/") == 0)
+    if (*text == '\0' || strcmp(text, "/") == 0) {
         return true;
+    }
     g_auto(GStrv) parts = g_strsplit(text, "/", -1);
     if (g_strv_length(parts) != 4 || strcmp(parts[1], "host") != 0 || *parts[2] == '\0' ||
-        *parts[3] == '\0')
+        *parts[3] == '\0') {
         return false;
+    }
     url->target = g_strdup(parts[2]);
     url->session = g_strdup(parts[3]);
     return true;
@@ -67,15 +73,17 @@ bool lull_live_url_parse(const char *text, struct lull_live_url *url, GError **e
     memset(url, 0, sizeof *url);
     for (guint i = 0; i < G_N_ELEMENTS(schemes); i++) {
         const char *scheme = schemes[i].scheme;
-        if (!g_str_has_prefix(text, scheme))
+        if (!g_str_has_prefix(text, scheme)) {
             continue;
+        }
         const char *authority = text + strlen(scheme);
         size_t length = strcspn(authority, "/");
         g_autofree char *copy = g_strndup(authority, length);
         url->family = schemes[i].family;
         url->relay = g_strndup(text, strlen(scheme) + length);
-        if (parse_authority(copy, url) && parse_path(authority + length, url))
+        if (parse_authority(copy, url) && parse_path(authority + length, url)) {
             return true;
+        }
         lull_live_url_clear(url);
         break;
     }

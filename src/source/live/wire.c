@@ -31,8 +31,9 @@ static bool G_GNUC_PRINTF(3, 4)
 
 static bool may_wait(struct live_wire *wire)
 {
-    if (!wire->is_stopped && wire->wait != NULL && !wire->wait(wire->user))
+    if (!wire->is_stopped && wire->wait != NULL && !wire->wait(wire->user)) {
         wire->is_stopped = true;
+    }
     return !wire->is_stopped;
 }
 
@@ -44,15 +45,18 @@ static bool await(struct live_wire *wire, short events, const char *what, GError
     /* Most answers are there at once. */
     int ready = poll(&pollfd, 1, 1);
     while (ready == 0 || (ready < 0 && errno == EINTR)) {
-        if (!may_wait(wire))
+        if (!may_wait(wire)) {
             return fail(wire, error, "interrupted");
-        if (g_get_monotonic_time() >= end_us)
+        }
+        if (g_get_monotonic_time() >= end_us) {
             return fail(wire, error, "the relay did not %s within %d s", what,
                         wire->timeout_ms / 1000);
+        }
         ready = poll(&pollfd, 1, SLICE_MS);
     }
-    if (ready < 0)
+    if (ready < 0) {
         return fail(wire, error, "%s", g_strerror(errno));
+    }
     return true;
 }
 
@@ -65,20 +69,26 @@ static bool connect_to(struct live_wire *wire, const struct addrinfo *address, G
     wire->is_broken = false;
     wire->fd = socket(address->ai_family, address->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
                       address->ai_protocol);
-    if (wire->fd < 0)
+    if (wire->fd < 0) {
         return fail(wire, error, "%s", g_strerror(errno));
+    }
     setsockopt(wire->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     setsockopt(wire->fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
-    if (connect(wire->fd, address->ai_addr, address->ai_addrlen) == 0)
+    if (connect(wire->fd, address->ai_addr, address->ai_addrlen) == 0) {
         return true;
-    if (errno != EINPROGRESS)
+    }
+    if (errno != EINPROGRESS) {
         return fail(wire, error, "cannot connect to the relay: %s", g_strerror(errno));
-    if (!await(wire, POLLOUT, "accept the connection", error))
+    }
+    if (!await(wire, POLLOUT, "accept the connection", error)) {
         return false;
-    if (getsockopt(wire->fd, SOL_SOCKET, SO_ERROR, &cause, &size) != 0)
+    }
+    if (getsockopt(wire->fd, SOL_SOCKET, SO_ERROR, &cause, &size) != 0) {
         cause = errno;
-    if (cause != 0)
+    }
+    if (cause != 0) {
         return fail(wire, error, "cannot connect to the relay: %s", g_strerror(cause));
+    }
     return true;
 }
 
@@ -88,14 +98,17 @@ static bool await_lookup(struct live_wire *wire, struct live_lookup *lookup,
     int64_t end_us = g_get_monotonic_time() + INT64_C(1000) * wire->timeout_ms;
     int code;
     while (!live_lookup_wait(lookup, SLICE_MS, &code, found)) {
-        if (!may_wait(wire))
+        if (!may_wait(wire)) {
             return fail(wire, error, "interrupted");
-        if (g_get_monotonic_time() >= end_us)
+        }
+        if (g_get_monotonic_time() >= end_us) {
             return fail(wire, error, "the relay's address cannot be found within %d s",
                         wire->timeout_ms / 1000);
+        }
     }
-    if (code != 0)
+    if (code != 0) {
         return fail(wire, error, "the relay's address cannot be found: %s", gai_strerror(code));
+    }
     return true;
 }
 
@@ -113,8 +126,9 @@ bool live_wire_open(struct live_wire *wire, const struct lull_live_url *url, GEr
     }
     for (const struct addrinfo *a = found; a != NULL && !done && !wire->is_stopped;
          a = a->ai_next) {
-        if (wire->fd >= 0)
+        if (wire->fd >= 0) {
             close(wire->fd);
+        }
         g_clear_error(error); /* the last address' reason is told */
         done = connect_to(wire, a, error);
     }
@@ -124,8 +138,9 @@ bool live_wire_open(struct live_wire *wire, const struct lull_live_url *url, GEr
 
 void live_wire_close(struct live_wire *wire)
 {
-    if (wire->fd >= 0)
+    if (wire->fd >= 0) {
         close(wire->fd);
+    }
     wire->fd = -1;
     g_clear_pointer(&wire->name, g_free);
 }

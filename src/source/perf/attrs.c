@@ -34,8 +34,9 @@ static uint64_t u64_at(const struct perf_file *file, const uint8_t *data, uint32
 
 struct perf_attr *perf_attr_add(struct perf_file *file, const uint8_t *data, uint32_t size)
 {
-    if (size < ATTR_LEAST || file->attrs->len >= MOST_ATTRS)
+    if (size < ATTR_LEAST || file->attrs->len >= MOST_ATTRS) {
         return NULL;
+    }
     struct perf_attr *attr = g_new0(struct perf_attr, 1);
     uint64_t flags = perf_u64(file, data + 40);
     attr->index = file->attrs->len;
@@ -65,8 +66,9 @@ void perf_attr_free(gpointer data)
 static void insert(struct perf_ids *ids, uint64_t id, struct perf_attr *attr)
 {
     uint32_t at = (uint32_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 32) & ids->mask;
-    while (ids->table[at].attr != NULL && ids->table[at].id != id)
+    while (ids->table[at].attr != NULL && ids->table[at].id != id) {
         at = (at + 1) & ids->mask;
+    }
     ids->n += ids->table[at].attr == NULL;
     ids->table[at] = (struct perf_id){id, attr};
 }
@@ -79,9 +81,11 @@ void perf_attr_own_id(struct perf_file *file, struct perf_attr *attr, uint64_t i
         ids->mask = old.table != NULL ? old.mask * 2 + 1 : 63;
         ids->table = g_new0(struct perf_id, (size_t)ids->mask + 1);
         ids->n = 0;
-        for (uint32_t i = 0; old.table != NULL && i <= old.mask; i++)
-            if (old.table[i].attr != NULL)
+        for (uint32_t i = 0; old.table != NULL && i <= old.mask; i++) {
+            if (old.table[i].attr != NULL) {
                 insert(ids, old.table[i].id, old.table[i].attr);
+            }
+        }
         g_free(old.table);
     }
     insert(ids, id, attr);
@@ -108,9 +112,11 @@ static const struct {
 static uint32_t bytes_before(const struct perf_attr *attr, uint32_t bit, bool in_trailer)
 {
     uint32_t bytes = 0;
-    for (unsigned i = 0; i < G_N_ELEMENTS(heads) && heads[i].bit != bit; i++)
-        if ((attr->sample_type & heads[i].bit) != 0 && (!in_trailer || heads[i].in_trailer))
+    for (unsigned i = 0; i < G_N_ELEMENTS(heads) && heads[i].bit != bit; i++) {
+        if ((attr->sample_type & heads[i].bit) != 0 && (!in_trailer || heads[i].in_trailer)) {
             bytes += 8;
+        }
+    }
     return bytes;
 }
 
@@ -138,8 +144,9 @@ static void place_ids(struct perf_file *file)
 {
     const struct perf_attr *first = file->attrs->len > 0 ? file->attrs->pdata[0] : NULL;
     file->id_at = file->id_from_end = -1;
-    if (file->attrs->len < 2)
+    if (file->attrs->len < 2) {
         return;
+    }
     if (first->sample_type & PERF_HAS_IDENTIFIER) {
         file->id_at = 8;
         file->id_from_end = 8;
@@ -147,14 +154,16 @@ static void place_ids(struct perf_file *file)
         file->id_at = 8 + (int)bytes_before(first, PERF_HAS_ID, false);
         file->id_from_end = (int)(first->trailer_size - bytes_before(first, PERF_HAS_ID, true));
     }
-    if (!first->has_trailer)
+    if (!first->has_trailer) {
         file->id_from_end = -1;
+    }
 }
 
 void perf_attrs_settle(struct perf_file *file)
 {
-    for (guint i = 0; i < file->attrs->len; i++)
+    for (guint i = 0; i < file->attrs->len; i++) {
         place(file->attrs->pdata[i]);
+    }
     place_ids(file);
 }
 
@@ -204,8 +213,9 @@ static void clear(struct perf_sample *sample)
 static void take_task(struct cursor *c, struct perf_sample *sample)
 {
     const uint8_t *p = skip(c, 8);
-    if (p == NULL)
+    if (p == NULL) {
         return;
+    }
     sample->pid = (int32_t)perf_u32(c->file, p);
     sample->tid = (int32_t)perf_u32(c->file, p + 4);
 }
@@ -229,25 +239,29 @@ static void skip_read(struct cursor *c, uint64_t format)
 static void skip_branches(struct cursor *c, uint64_t type)
 {
     uint64_t n = take_u64(c);
-    if (type & BRANCH_HW_INDEX)
+    if (type & BRANCH_HW_INDEX) {
         skip(c, 8);
+    }
     skip_n(c, n, 24);
-    if (type & BRANCH_COUNTERS)
+    if (type & BRANCH_COUNTERS) {
         skip_n(c, n, 8);
+    }
 }
 
 static void skip_regs(struct cursor *c, uint32_t n)
 {
-    if (take_u64(c) != 0) /* the ABI of the registers; none: no registers */
+    if (take_u64(c) != 0) { /* the ABI of the registers; none: no registers */
         skip(c, (uint64_t)n * 8);
+    }
 }
 
 static void skip_stack(struct cursor *c)
 {
     uint64_t size = take_u64(c);
     skip(c, size);
-    if (size > 0)
+    if (size > 0) {
         skip(c, 8); /* how much of it was filled */
+    }
 }
 
 static void take_raw(struct cursor *c, struct perf_sample *sample)
@@ -255,46 +269,60 @@ static void take_raw(struct cursor *c, struct perf_sample *sample)
     const uint8_t *p = skip(c, 4);
     sample->raw_size = p != NULL ? perf_u32(c->file, p) : 0;
     sample->raw_data = skip(c, sample->raw_size);
-    if (sample->raw_data != NULL)
+    if (sample->raw_data != NULL) {
         sample->raw = (struct lull_text){(const char *)sample->raw_data, sample->raw_size};
+    }
 }
 
 static void take_callchain(struct cursor *c, struct perf_sample *sample)
 {
     uint64_t n = take_u64(c);
     const uint8_t *p = skip_n(c, n, 8);
-    if (p != NULL)
+    if (p != NULL) {
         sample->callchain = (struct lull_text){(const char *)p, (uint32_t)n * 8};
+    }
 }
 
 /* What stands behind the raw data, which few recordings have. */
 static void take_rest(struct cursor *c, const struct perf_attr *attr, struct perf_sample *sample)
 {
     uint64_t type = attr->sample_type;
-    if (type & PERF_HAS_BRANCH_STACK)
+    if (type & PERF_HAS_BRANCH_STACK) {
         skip_branches(c, attr->branch_type);
-    if (type & PERF_HAS_REGS_USER)
+    }
+    if (type & PERF_HAS_REGS_USER) {
         skip_regs(c, attr->n_regs_user);
-    if (type & PERF_HAS_STACK_USER)
+    }
+    if (type & PERF_HAS_STACK_USER) {
         skip_stack(c);
-    if (type & (PERF_HAS_WEIGHT | PERF_HAS_WEIGHT_STRUCT))
+    }
+    if (type & (PERF_HAS_WEIGHT | PERF_HAS_WEIGHT_STRUCT)) {
         sample->weight = take_u64(c);
-    if (type & PERF_HAS_DATA_SRC)
+    }
+    if (type & PERF_HAS_DATA_SRC) {
         sample->data_src = take_u64(c);
-    if (type & PERF_HAS_TRANSACTION)
+    }
+    if (type & PERF_HAS_TRANSACTION) {
         sample->transaction = take_u64(c);
-    if (type & PERF_HAS_REGS_INTR)
+    }
+    if (type & PERF_HAS_REGS_INTR) {
         skip_regs(c, attr->n_regs_intr);
-    if (type & PERF_HAS_PHYS_ADDR)
+    }
+    if (type & PERF_HAS_PHYS_ADDR) {
         sample->phys_addr = take_u64(c);
-    if (type & PERF_HAS_CGROUP)
+    }
+    if (type & PERF_HAS_CGROUP) {
         sample->cgroup = take_u64(c);
-    if (type & PERF_HAS_DATA_PAGE_SIZE)
+    }
+    if (type & PERF_HAS_DATA_PAGE_SIZE) {
         sample->data_page_size = take_u64(c);
-    if (type & PERF_HAS_CODE_PAGE_SIZE)
+    }
+    if (type & PERF_HAS_CODE_PAGE_SIZE) {
         sample->code_page_size = take_u64(c);
-    if (type & PERF_HAS_AUX)
+    }
+    if (type & PERF_HAS_AUX) {
         skip(c, take_u64(c));
+    }
 }
 
 bool perf_sample_parse(const struct perf_file *file, const struct perf_attr *attr,
@@ -303,32 +331,45 @@ bool perf_sample_parse(const struct perf_file *file, const struct perf_attr *att
     struct cursor c = {file, record + 8, record + size, false};
     uint64_t type = attr->sample_type;
     clear(sample);
-    if (type & PERF_HAS_IDENTIFIER)
+    if (type & PERF_HAS_IDENTIFIER) {
         sample->id = take_u64(&c);
-    if (type & PERF_HAS_IP)
+    }
+    if (type & PERF_HAS_IP) {
         sample->ip = take_u64(&c);
-    if (type & PERF_HAS_TID)
+    }
+    if (type & PERF_HAS_TID) {
         take_task(&c, sample);
-    if (type & PERF_HAS_TIME)
+    }
+    if (type & PERF_HAS_TIME) {
         sample->time = take_u64(&c);
-    if (type & PERF_HAS_ADDR)
+    }
+    if (type & PERF_HAS_ADDR) {
         sample->addr = take_u64(&c);
-    if (type & PERF_HAS_ID)
+    }
+    if (type & PERF_HAS_ID) {
         sample->id = take_u64(&c);
-    if (type & PERF_HAS_STREAM_ID)
+    }
+    if (type & PERF_HAS_STREAM_ID) {
         sample->stream_id = take_u64(&c);
-    if (type & PERF_HAS_CPU)
+    }
+    if (type & PERF_HAS_CPU) {
         take_cpu(&c, sample);
-    if (type & PERF_HAS_PERIOD)
+    }
+    if (type & PERF_HAS_PERIOD) {
         sample->period = take_u64(&c);
-    if (type & PERF_HAS_READ)
+    }
+    if (type & PERF_HAS_READ) {
         skip_read(&c, attr->read_format);
-    if (type & PERF_HAS_CALLCHAIN)
+    }
+    if (type & PERF_HAS_CALLCHAIN) {
         take_callchain(&c, sample);
-    if (type & PERF_HAS_RAW)
+    }
+    if (type & PERF_HAS_RAW) {
         take_raw(&c, sample);
-    if (type & PERF_HAS_MORE)
+    }
+    if (type & PERF_HAS_MORE) {
         take_rest(&c, attr, sample);
+    }
     return !c.is_short;
 }
 
@@ -346,19 +387,25 @@ void perf_trailer_parse(const struct perf_file *file, const struct perf_attr *at
                         const uint8_t *record, uint32_t size, struct perf_sample *sample)
 {
     clear(sample);
-    if (!attr->has_trailer || size < 8 + attr->trailer_size)
+    if (!attr->has_trailer || size < 8 + attr->trailer_size) {
         return;
+    }
     struct cursor c = {file, record + size - attr->trailer_size, record + size, false};
-    if (attr->sample_type & PERF_HAS_TID)
+    if (attr->sample_type & PERF_HAS_TID) {
         take_task(&c, sample);
-    if (attr->sample_type & PERF_HAS_TIME)
+    }
+    if (attr->sample_type & PERF_HAS_TIME) {
         sample->time = take_u64(&c);
-    if (attr->sample_type & PERF_HAS_ID)
+    }
+    if (attr->sample_type & PERF_HAS_ID) {
         sample->id = take_u64(&c);
-    if (attr->sample_type & PERF_HAS_STREAM_ID)
+    }
+    if (attr->sample_type & PERF_HAS_STREAM_ID) {
         sample->stream_id = take_u64(&c);
-    if (attr->sample_type & PERF_HAS_CPU)
+    }
+    if (attr->sample_type & PERF_HAS_CPU) {
         take_cpu(&c, sample);
+    }
 }
 
 /* Whose layout a record has that is no sample. What perf itself makes up has no id. */
@@ -366,10 +413,12 @@ static const struct perf_attr *attr_of(const struct perf_file *file, const uint8
                                        uint32_t size)
 {
     const struct perf_attr *attr = NULL;
-    if (file->attrs->len == 0)
+    if (file->attrs->len == 0) {
         return NULL;
-    if (file->id_from_end > 0 && size >= 8 + (uint32_t)file->id_from_end)
+    }
+    if (file->id_from_end > 0 && size >= 8 + (uint32_t)file->id_from_end) {
         attr = perf_attr_by_id(file, perf_u64(file, record + size - file->id_from_end));
+    }
     return attr != NULL ? attr : file->attrs->pdata[0];
 }
 
@@ -379,17 +428,22 @@ enum perf_verdict perf_judge_slowly(const struct perf_file *file, const uint8_t 
     uint32_t type = perf_u32(file, record), behind = 0;
     const struct perf_attr *attr = attr_of(file, record, size);
     struct perf_sample trailer;
-    if (type >= PERF_KERNEL_RECORDS || attr == NULL)
+    if (type >= PERF_KERNEL_RECORDS || attr == NULL) {
         return PERF_NO_EVENT;
-    if (attr->has_trailer)
+    }
+    if (attr->has_trailer) {
         behind = attr->trailer_size;
+    }
     perf_trailer_parse(file, attr, record, size, &trailer);
     *head = (struct perf_head){.attr = attr, .time = trailer.time, .cpu = trailer.cpu};
     int32_t slot = perf_own_slot(file, type, perf_u16(file, record + 4), head->time == 0);
-    if (slot < 0)
+    if (slot < 0) {
         return PERF_NO_EVENT;
+    }
     head->slot = (uint32_t)slot;
-    if (size < behind || size - behind < perf_own_least(head->slot) || head->time > PERF_LAST_TIME)
+    if (size < behind || size - behind < perf_own_least(head->slot) ||
+        head->time > PERF_LAST_TIME) {
         return PERF_DAMAGED;
+    }
     return file->left_out >> slot & 1 ? PERF_NO_EVENT : PERF_EVENT;
 }

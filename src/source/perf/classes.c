@@ -39,14 +39,14 @@ static const struct shown {
         }                                                                                          \
     }
 #define ARRAY(bits, member, bytes, plain)                                                          \
-    {                                                                                              \
-        bits, plain,                                                                               \
-        {                                                                                          \
-            .name = #member, .kind = LULL_INFO_BYTES,                                              \
-            .offset = offsetof(struct perf_sample, member), .size = sizeof(struct lull_text),      \
-            .element_bytes = bytes, .is_address = bytes == 8                                       \
-        }                                                                                          \
-    }
+    {bits,                                                                                         \
+     plain,                                                                                        \
+     {.name = #member,                                                                             \
+      .kind = LULL_INFO_BYTES,                                                                     \
+      .offset = offsetof(struct perf_sample, member),                                              \
+      .size = sizeof(struct lull_text),                                                            \
+      .element_bytes = bytes,                                                                      \
+      .is_address = bytes == 8}}
     TASK(pid),
     TASK(tid),
     NUMBER(PERF_HAS_IP, ip, true, true),
@@ -81,9 +81,11 @@ static void add_field(GArray *fields, const struct lull_format_field *field, boo
 static GArray *contexts_of(uint64_t sample_type, bool is_plain)
 {
     GArray *fields = fields_new();
-    for (unsigned i = 0; i < G_N_ELEMENTS(shown); i++)
-        if ((sample_type & shown[i].bit) != 0 && (is_plain || !shown[i].is_plain))
+    for (unsigned i = 0; i < G_N_ELEMENTS(shown); i++) {
+        if ((sample_type & shown[i].bit) != 0 && (is_plain || !shown[i].is_plain)) {
             add_field(fields, &shown[i].field, true);
+        }
+    }
     return fields;
 }
 
@@ -92,8 +94,9 @@ GArray *perf_aside_of(const struct perf_file *file, uint32_t type, uint64_t conf
     uint64_t sample_type = 0;
     for (guint i = 0; i < file->attrs->len; i++) {
         const struct perf_attr *attr = file->attrs->pdata[i];
-        if (attr->type == type && attr->config == config)
+        if (attr->type == type && attr->config == config) {
             sample_type |= attr->sample_type;
+        }
     }
     return contexts_of(sample_type, false);
 }
@@ -123,23 +126,12 @@ struct own_number {
     bool is_address, is_signed, is_inverted;
 };
 
-#define TASK_AT(name, offset)                                                                      \
-    {                                                                                              \
-        name, offset, 4, 0, false, true, false                                                     \
-    }
-#define ADDRESS_AT(name, offset)                                                                   \
-    {                                                                                              \
-        name, offset, 8, 0, true, false, false                                                     \
-    }
-#define FLAG(name, mask, is_inverted)                                                              \
-    {                                                                                              \
-        name, 4, 2, mask, false, false, is_inverted                                                \
-    }
+#define TASK_AT(name, offset) {name, offset, 4, 0, false, true, false}
+#define ADDRESS_AT(name, offset) {name, offset, 8, 0, true, false, false}
+#define FLAG(name, mask, is_inverted) {name, 4, 2, mask, false, false, is_inverted}
 #define LIVES                                                                                      \
-    {                                                                                              \
-        TASK_AT("child_pid", 8), TASK_AT("parent_pid", 12), TASK_AT("child_tid", 16),              \
-            TASK_AT("parent_tid", 20)                                                              \
-    }
+    {TASK_AT("child_pid", 8), TASK_AT("parent_pid", 12), TASK_AT("child_tid", 16),                 \
+     TASK_AT("parent_tid", 20)}
 #define MAPS ADDRESS_AT("addr", 16), ADDRESS_AT("len", 24), ADDRESS_AT("pgoff", 32)
 
 static const struct own {
@@ -204,9 +196,11 @@ int32_t perf_own_slot(const struct perf_file *file, uint32_t type, uint16_t misc
     case PERF_SWITCH_CPU_WIDE:
         return is_out ? SLOT_SWITCH : SLOT_SWITCH_IN;
     default: /* of a task that was there before, perf tells its name too */
-        for (int32_t slot = 0; slot < N_SLOTS && !is_made_up; slot++)
-            if (own[slot].type == type)
+        for (int32_t slot = 0; slot < N_SLOTS && !is_made_up; slot++) {
+            if (own[slot].type == type) {
                 return slot;
+            }
+        }
         return -1;
     }
 }
@@ -223,17 +217,20 @@ void perf_own_parse(const struct perf_file *file, uint32_t slot, const uint8_t *
     for (unsigned i = 0; i < G_N_ELEMENTS(kind->numbers) && kind->numbers[i].name != NULL; i++) {
         const struct own_number *number = &kind->numbers[i];
         int64_t value = sample->tid;
-        if (number->bytes > 0)
+        if (number->bytes > 0) {
             value = (int64_t)lull_format_integer(record + number->offset, (uint8_t)number->bytes,
                                                  number->is_signed, file->is_big_endian);
-        if (number->mask != 0)
+        }
+        if (number->mask != 0) {
             value = ((value & number->mask) != 0) != number->is_inverted;
+        }
         sample->numbers[i] = value;
     }
-    if (kind->text != NULL)
+    if (kind->text != NULL) {
         sample->text = (struct lull_text){
             (const char *)record + kind->text_at,
             (uint32_t)strnlen((const char *)record + kind->text_at, size - kind->text_at)};
+    }
 }
 
 static struct lull_format *declare_own(struct perf_file *file, uint32_t slot)
@@ -257,8 +254,9 @@ static struct lull_format *declare_own(struct perf_file *file, uint32_t slot)
                                            .offset = offsetof(struct perf_sample, text),
                                            .size = sizeof(struct lull_text),
                                            .element_bytes = 1};
-    if (kind->text != NULL)
+    if (kind->text != NULL) {
         add_field(fields, &text, false);
+    }
     return lull_formats_declare(file->formats, "perf", kind->name,
                                 (const struct lull_format_field *)(void *)fields->data,
                                 fields->len);
@@ -275,10 +273,12 @@ static uint32_t meaning_of(const struct lull_format *format)
     } meanings[] = {
         {"sched", "sched_switch", 1u << SLOT_SWITCH | 1u << SLOT_SWITCH_IN | 1u << SLOT_SWITCH_OUT},
     };
-    for (unsigned i = 0; i < G_N_ELEMENTS(meanings); i++)
+    for (unsigned i = 0; i < G_N_ELEMENTS(meanings); i++) {
         if (strcmp(format->system, meanings[i].system) == 0 &&
-            strcmp(format->event_class.name, meanings[i].name) == 0)
+            strcmp(format->event_class.name, meanings[i].name) == 0) {
             return meanings[i].slots;
+        }
+    }
     return 0;
 }
 
@@ -289,12 +289,14 @@ static struct lull_format *declare_plain(struct perf_file *file, const struct pe
     uint64_t sample_type = first->sample_type;
     for (guint i = first->index + 1; i < file->attrs->len; i++) {
         const struct perf_attr *attr = file->attrs->pdata[i];
-        if (g_strcmp0(attr->name, first->name) == 0)
+        if (g_strcmp0(attr->name, first->name) == 0) {
             sample_type |= attr->sample_type;
+        }
     }
     g_autoptr(GArray) fields = contexts_of(sample_type, true);
-    if ((sample_type & raw_field.bit) != 0)
+    if ((sample_type & raw_field.bit) != 0) {
         add_field(fields, &raw_field.field, false);
+    }
     return lull_formats_declare(file->formats, "perf", name,
                                 (const struct lull_format_field *)(void *)fields->data,
                                 fields->len);
@@ -318,23 +320,29 @@ void perf_classes_settle(struct perf_file *file)
     g_autoptr(GHashTable) by_name = g_hash_table_new(g_str_hash, g_str_equal);
     file->is_settled = true;
     perf_attrs_settle(file);
-    if (file->tracing != NULL)
+    if (file->tracing != NULL) {
         perf_tracing_read(file);
-    if (file->formats == NULL)
+    }
+    if (file->formats == NULL) {
         file->formats = lull_formats_new(file->is_big_endian, 8);
+    }
     g_ptr_array_set_size(file->slots, PERF_OWN_SLOTS);
-    for (guint i = 0; i < file->formats->all->len; i++)
+    for (guint i = 0; i < file->formats->all->len; i++) {
         file->left_out |= meaning_of(file->formats->all->pdata[i]);
+    }
     for (guint i = 0; i < file->attrs->len; i++) {
         struct perf_attr *attr = file->attrs->pdata[i];
         if (attr->type == PERF_TYPE_TRACEPOINT && attr->config < LULL_FORMAT_IDS &&
-            (attr->sample_type & PERF_HAS_RAW) != 0)
+            (attr->sample_type & PERF_HAS_RAW) != 0) {
             attr->format = lull_formats_find(file->formats, (uint16_t)attr->config);
-        if (attr->format == NULL)
+        }
+        if (attr->format == NULL) {
             attr->format = plain_class(file, by_name, attr);
+        }
         attr->slot = PERF_OWN_SLOTS + attr->format->event_class.index;
-        if (attr->slot >= file->slots->len)
+        if (attr->slot >= file->slots->len) {
             g_ptr_array_set_size(file->slots, (gint)attr->slot + 1);
+        }
         file->slots->pdata[attr->slot] = attr->format;
     }
 }
@@ -344,11 +352,14 @@ void perf_classes_finish(struct perf_file *file, const struct lull_source *sourc
     uint64_t counts[PERF_OWN_SLOTS] = {0};
     for (guint i = 0; i < file->cpus->len; i++) {
         const struct perf_cpu *cpu = file->cpus->pdata[i];
-        for (uint32_t slot = 0; slot < MIN(cpu->n_totals, PERF_OWN_SLOTS); slot++)
+        for (uint32_t slot = 0; slot < MIN(cpu->n_totals, PERF_OWN_SLOTS); slot++) {
             counts[slot] += cpu->totals[slot];
+        }
     }
-    for (uint32_t slot = 0; slot < N_SLOTS; slot++)
-        if (counts[slot] > 0)
+    for (uint32_t slot = 0; slot < N_SLOTS; slot++) {
+        if (counts[slot] > 0) {
             file->slots->pdata[slot] = declare_own(file, slot);
+        }
+    }
     lull_formats_finish(file->formats, source);
 }

@@ -23,8 +23,9 @@ bool perf_bytes_read(struct lull_bytes *bytes, uint64_t offset, void *to, uint64
     while (size > 0) {
         const char *why;
         uint64_t n = bytes->ops->read(bytes, offset, p, size, &why);
-        if (n == 0)
+        if (n == 0) {
             return false;
+        }
         p += n;
         offset += n;
         size -= n;
@@ -41,11 +42,13 @@ static bool read_at(const struct perf_file *file, uint64_t offset, void *to, uin
 /* Free with g_free(); NULL if it is not in the file. */
 static uint8_t *read_section(const struct perf_file *file, struct section section)
 {
-    if (section.size > SECTION_MOST || section.size > file->size)
+    if (section.size > SECTION_MOST || section.size > file->size) {
         return NULL;
+    }
     uint8_t *data = g_try_malloc(MAX(section.size, 1));
-    if (data != NULL && !read_at(file, section.offset, data, section.size))
+    if (data != NULL && !read_at(file, section.offset, data, section.size)) {
         g_clear_pointer(&data, g_free);
+    }
     return data;
 }
 
@@ -66,8 +69,9 @@ static void take_ids(struct perf_file *file, struct perf_attr *attr, struct sect
                             file->path, ids.offset);
         return;
     }
-    for (uint64_t i = 0; i + 8 <= ids.size; i += 8)
+    for (uint64_t i = 0; i + 8 <= ids.size; i += 8) {
         perf_attr_own_id(file, attr, perf_u64(file, data + i));
+    }
 }
 
 static bool take_attrs(struct perf_file *file, struct section section, uint64_t entry,
@@ -84,8 +88,9 @@ static bool take_attrs(struct perf_file *file, struct section section, uint64_t 
     for (uint64_t i = 0; section.size - i >= entry; i += entry) {
         uint32_t size = (uint32_t)(entry - SECTION_BYTES);
         struct perf_attr *attr = perf_attr_add(file, data + i, size);
-        if (attr != NULL)
+        if (attr != NULL) {
             take_ids(file, attr, section_at(file, data + i + size));
+        }
     }
     return true;
 }
@@ -95,13 +100,14 @@ static bool take_attrs(struct perf_file *file, struct section section, uint64_t 
 static void take_feature(struct perf_file *file, unsigned feature, struct section section)
 {
     g_autofree uint8_t *data = read_section(file, section);
-    if (data == NULL)
+    if (data == NULL) {
         lull_report_problem(file->report,
                             "%s: byte %" G_GUINT64_FORMAT
                             ": feature %u of the header lies outside of the file",
                             file->path, section.offset, feature);
-    else
+    } else {
         perf_feature_take(file, feature, data, section.size);
+    }
 }
 
 /* Behind the data stands where each feature is, by the bits of the header. */
@@ -109,8 +115,9 @@ static void take_features(struct perf_file *file, const uint8_t *bits, uint64_t 
 {
     for (unsigned i = 0; i < N_FEATURES; i++) {
         uint8_t entry[SECTION_BYTES];
-        if (!((perf_u64(file, bits + i / 64 * 8) >> (i % 64)) & 1))
+        if (!((perf_u64(file, bits + i / 64 * 8) >> (i % 64)) & 1)) {
             continue;
+        }
         if (!read_at(file, offset, entry, sizeof entry)) {
             lull_report_problem(file->report,
                                 "%s: byte %" G_GUINT64_FORMAT ": the file ends within its list of "
@@ -137,16 +144,18 @@ static bool take_header(struct perf_file *file, struct section *data, GError **e
     file->is_big_endian = memcmp(header, "2ELIFREP", 8) == 0; /* a number: "PERFILE2", swapped */
     file->is_pipe = perf_u64(file, header + 8) == PIPE_HEADER;
     *data = (struct section){PIPE_HEADER, file->size - PIPE_HEADER};
-    if (file->is_pipe)
+    if (file->is_pipe) {
         return true;
+    }
     if (perf_u64(file, header + 8) < FILE_HEADER || !read_at(file, 0, header, FILE_HEADER)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
                     "%s: byte 8: the header has an impossible size", file->path);
         return false;
     }
     *data = section_at(file, header + 40);
-    if (!take_attrs(file, section_at(file, header + 24), perf_u64(file, header + 16), error))
+    if (!take_attrs(file, section_at(file, header + 24), perf_u64(file, header + 16), error)) {
         return false;
+    }
     if (data->offset > file->size) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
                     "%s: byte 40: its records lie outside of the file", file->path);
@@ -195,19 +204,22 @@ struct perf_file *perf_file_open(const char *path, struct lull_bytes *bytes, uin
     file->slots = g_ptr_array_new();
     file->cpus = g_ptr_array_new_with_free_func(perf_cpu_free);
     file->losses = g_array_new(FALSE, FALSE, sizeof(struct perf_loss));
-    if (read_all(file, error))
+    if (read_all(file, error)) {
         return file;
+    }
     perf_file_free(file);
     return NULL;
 }
 
 void perf_file_free(struct perf_file *file)
 {
-    if (file->records != file->bytes)
+    if (file->records != file->bytes) {
         file->records->ops->free(file->records);
+    }
     file->bytes->ops->free(file->bytes);
-    if (file->spool >= 0)
+    if (file->spool >= 0) {
         close(file->spool);
+    }
     g_ptr_array_unref(file->attrs);
     g_ptr_array_unref(file->slots);
     g_ptr_array_unref(file->cpus);

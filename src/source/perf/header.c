@@ -28,8 +28,9 @@ static const uint8_t *take(struct reader *r, uint64_t bytes)
 static uint64_t take_int(struct reader *r, unsigned bytes)
 {
     const uint8_t *p = take(r, bytes);
-    if (p == NULL)
+    if (p == NULL) {
         return 0;
+    }
     return bytes == 8 ? lull_load_u64(p, r->is_big_endian) : lull_load_u32(p, r->is_big_endian);
 }
 
@@ -80,11 +81,13 @@ static void take_descriptions(struct perf_file *file, struct reader *r)
         for (uint64_t k = 0; k < n_ids && !r->is_short; k++) {
             uint64_t id = take_int(r, 8);
             struct perf_attr *owner = perf_attr_by_id(file, id);
-            if (!r->is_short && owner != NULL)
+            if (!r->is_short && owner != NULL) {
                 attr = owner;
+            }
         }
-        if (attr != NULL && attr->name == NULL)
+        if (attr != NULL && attr->name == NULL) {
             attr->name = g_steal_pointer(&name);
+        }
     }
 }
 
@@ -94,8 +97,9 @@ void perf_feature_take(struct perf_file *file, uint64_t feature, const uint8_t *
     struct reader r = {file, data, data + size, file->is_big_endian, false, NULL};
     switch (feature) {
     case PERF_FEATURE_TRACING_DATA:
-        if (file->tracing == NULL)
+        if (file->tracing == NULL) {
             file->tracing = g_bytes_new(data, size);
+        }
         return;
     case PERF_FEATURE_DIR_FORMAT:
         lull_report_problem(file->report,
@@ -124,11 +128,12 @@ void perf_feature_take(struct perf_file *file, uint64_t feature, const uint8_t *
     default:
         return;
     }
-    if (r.is_short)
+    if (r.is_short) {
         lull_report_problem(file->report,
                             "%s: feature %" G_GUINT64_FORMAT
                             " of the header is shorter than it says; it is left out",
                             file->path, feature);
+    }
 }
 
 /* ---- tracing data ---- */
@@ -143,8 +148,9 @@ static const char *take_string(struct reader *r)
 static bool skip_page(struct reader *r, const char *name)
 {
     const char *found = take_string(r);
-    if (found == NULL || strcmp(found, name) != 0)
+    if (found == NULL || strcmp(found, name) != 0) {
         return false;
+    }
     take(r, take_int(r, 8));
     return !r->is_short;
 }
@@ -163,28 +169,34 @@ static void add_format(struct perf_file *file, struct reader *r, const char *sys
     g_autoptr(GError) error = NULL;
     uint64_t size = take_int(r, 8);
     const char *text = (const char *)take(r, size);
-    if (text == NULL)
+    if (text == NULL) {
         return;
+    }
     uint64_t number = number_of(text, size);
-    if (!g_hash_table_contains(r->wanted, &number))
+    if (!g_hash_table_contains(r->wanted, &number)) {
         return;
+    }
     g_autoptr(GArray) aside = perf_aside_of(file, PERF_TYPE_TRACEPOINT, number);
     if (!lull_formats_add(file->formats, system, text, size,
                           (const struct lull_format_field *)(void *)aside->data, aside->len,
-                          &error))
+                          &error)) {
         lull_report_problem(file->report, "%s: %s", file->path, error->message);
+    }
 }
 
 static const char *take_systems(struct perf_file *file, struct reader *r)
 {
-    for (uint64_t n = take_int(r, 4); n > 0 && !r->is_short; n--) /* the tracer's own */
+    for (uint64_t n = take_int(r, 4); n > 0 && !r->is_short; n--) { /* the tracer's own */
         take(r, take_int(r, 8));
+    }
     for (uint64_t n = take_int(r, 4); n > 0 && !r->is_short; n--) {
         const char *system = take_string(r);
-        if (system == NULL)
+        if (system == NULL) {
             return "its text ends within a name";
-        for (uint64_t k = take_int(r, 4); k > 0 && !r->is_short; k--)
+        }
+        for (uint64_t k = take_int(r, 4); k > 0 && !r->is_short; k--) {
             add_format(file, r, system);
+        }
     }
     return r->is_short ? "it is shorter than it says" : NULL;
 }
@@ -195,15 +207,18 @@ static const char *read_tracing(struct perf_file *file, GHashTable *wanted, cons
     static const uint8_t magic[10] = "\x17\x08\x44tracing";
     struct reader r = {file, data, data + size, false, false, wanted};
     const uint8_t *p = take(&r, sizeof magic);
-    if (p == NULL || memcmp(p, magic, sizeof magic) != 0 || take_string(&r) == NULL)
+    if (p == NULL || memcmp(p, magic, sizeof magic) != 0 || take_string(&r) == NULL) {
         return "it does not begin as tracing data does";
+    }
     const uint8_t *machine = take(&r, 2); /* byte order, and bytes of a long */
-    if (machine == NULL)
+    if (machine == NULL) {
         return "it is shorter than it says";
+    }
     r.is_big_endian = machine[0] != 0;
     take_int(&r, 4); /* of a page */
-    if (!skip_page(&r, "header_page") || !skip_page(&r, "header_event"))
+    if (!skip_page(&r, "header_page") || !skip_page(&r, "header_event")) {
         return "what it says of pages is damaged";
+    }
     file->formats = lull_formats_new(file->is_big_endian, machine[1] == 4 ? 4 : 8);
     return take_systems(file, &r);
 }
@@ -215,13 +230,16 @@ void perf_tracing_read(struct perf_file *file)
     g_autoptr(GHashTable) wanted = g_hash_table_new(g_int64_hash, g_int64_equal);
     for (guint i = 0; i < file->attrs->len; i++) {
         struct perf_attr *attr = file->attrs->pdata[i];
-        if (attr->type == PERF_TYPE_TRACEPOINT && (attr->sample_type & PERF_HAS_RAW) != 0)
+        if (attr->type == PERF_TYPE_TRACEPOINT && (attr->sample_type & PERF_HAS_RAW) != 0) {
             g_hash_table_add(wanted, &attr->config);
+        }
     }
     const char *why = "there is nothing";
-    if (size > 0)
+    if (size > 0) {
         why = read_tracing(file, wanted, data, size);
-    if (why != NULL)
+    }
+    if (why != NULL) {
         lull_report_problem(file->report, "%s: the formats of its events cannot be read: %s",
                             file->path, why);
+    }
 }

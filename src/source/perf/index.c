@@ -34,8 +34,9 @@ struct perf_cpu *perf_cpu_get(struct perf_file *file, int32_t cpu, bool is_state
 {
     uint32_t at = (uint32_t)(cpu + 1);
     if (is_state) {
-        if (file->state == NULL)
+        if (file->state == NULL) {
             file->state = cpu_new(file, -1, true);
+        }
         return file->state;
     }
     if (at >= file->n_by_cpu) {
@@ -44,8 +45,9 @@ struct perf_cpu *perf_cpu_get(struct perf_file *file, int32_t cpu, bool is_state
         memset(file->by_cpu + file->n_by_cpu, 0, (n - file->n_by_cpu) * sizeof *file->by_cpu);
         file->n_by_cpu = n;
     }
-    if (file->by_cpu[at] == NULL)
+    if (file->by_cpu[at] == NULL) {
         file->by_cpu[at] = cpu_new(file, cpu, false);
+    }
     return file->by_cpu[at];
 }
 
@@ -83,10 +85,11 @@ static void coarsen(struct perf_file *file)
             struct perf_extent *list = (struct perf_extent *)(void *)extents->data;
             guint n = 0;
             for (guint k = 0; k < extents->len; k++) {
-                if (n > 0 && may_join(file, &list[n - 1], list[k].offset, list[k].size))
+                if (n > 0 && may_join(file, &list[n - 1], list[k].offset, list[k].size)) {
                     join(&list[n - 1], &list[k]);
-                else
+                } else {
                     list[n++] = list[k];
+                }
             }
             g_array_set_size(extents, n);
             file->n_extents += n;
@@ -98,8 +101,9 @@ static void begin_extent(struct perf_file *file, struct perf_cpu *cpu,
                          const struct perf_extent *extent)
 {
     g_array_append_vals(cpu->extents, extent, 1);
-    if (++file->n_extents > MOST_EXTENTS && file->gap < MOST_BYTES)
+    if (++file->n_extents > MOST_EXTENTS && file->gap < MOST_BYTES) {
         coarsen(file);
+    }
 }
 
 static void count(struct perf_cpu *cpu, uint32_t slot)
@@ -127,8 +131,9 @@ void perf_cpu_add(struct perf_file *file, struct perf_cpu *cpu, uint32_t slot, u
         begin_extent(file, cpu, &fresh);
         return;
     }
-    if (G_UNLIKELY(time < extent->last))
+    if (G_UNLIKELY(time < extent->last)) {
         extent->is_sorted = false;
+    }
     extent->later = MIN(extent->later, time);
     extent->last = MAX(extent->last, time);
     extent->size = (uint32_t)(offset + size - extent->offset);
@@ -137,8 +142,9 @@ void perf_cpu_add(struct perf_file *file, struct perf_cpu *cpu, uint32_t slot, u
 static int by_number(gconstpointer a, gconstpointer b)
 {
     const struct perf_cpu *x = *(struct perf_cpu *const *)a, *y = *(struct perf_cpu *const *)b;
-    if (x->is_state != y->is_state)
+    if (x->is_state != y->is_state) {
         return x->is_state ? -1 : 1;
+    }
     return x->cpu < y->cpu ? -1 : x->cpu > y->cpu;
 }
 

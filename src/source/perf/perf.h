@@ -125,7 +125,7 @@ struct perf_ids {
     struct perf_id {
         uint64_t id;
         struct perf_attr *attr; /* NULL: free */
-    } * table;
+    } *table;
     uint32_t n, mask;
 };
 
@@ -304,11 +304,13 @@ bool perf_sample_is_whole(const struct perf_file *file, const struct perf_attr *
 
 static inline struct perf_attr *perf_ids_find(const struct perf_ids *ids, uint64_t id)
 {
-    if (ids->n == 0)
+    if (ids->n == 0) {
         return NULL;
+    }
     uint32_t at = (uint32_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 32) & ids->mask;
-    while (ids->table[at].attr != NULL && ids->table[at].id != id)
+    while (ids->table[at].attr != NULL && ids->table[at].id != id) {
         at = (at + 1) & ids->mask;
+    }
     return ids->table[at].attr;
 }
 
@@ -318,31 +320,38 @@ perf_judge(const struct perf_file *file, bool be, const uint8_t *record, uint32_
            struct perf_head *head)
 {
     const struct perf_attr *attr;
-    if (lull_load_u32(record, be) != PERF_SAMPLE)
+    if (lull_load_u32(record, be) != PERF_SAMPLE) {
         return perf_judge_slowly(file, record, size, head);
+    }
     if (file->id_at < 0) {
         attr = file->attrs->len == 1 ? file->attrs->pdata[0] : NULL;
     } else {
-        if (G_UNLIKELY(size < (uint32_t)file->id_at + 8))
+        if (G_UNLIKELY(size < (uint32_t)file->id_at + 8)) {
             return PERF_UNKNOWN;
+        }
         attr = perf_ids_find(&file->ids, lull_load_u64(record + file->id_at, be));
     }
     head->attr = attr;
-    if (G_UNLIKELY(attr == NULL))
+    if (G_UNLIKELY(attr == NULL)) {
         return PERF_UNKNOWN;
+    }
     if (G_UNLIKELY(!attr->is_plain || size < attr->fixed_size)) {
-        if (!perf_sample_is_whole(file, attr, record, size))
+        if (!perf_sample_is_whole(file, attr, record, size)) {
             return PERF_DAMAGED;
+        }
     } else if (attr->raw_at != 0) {
         uint32_t raw = lull_load_u32(record + attr->raw_at, be);
-        if (G_UNLIKELY(raw > size - attr->raw_at - 4 || raw < attr->format->least_size))
+        if (G_UNLIKELY(raw > size - attr->raw_at - 4 || raw < attr->format->least_size)) {
             return PERF_DAMAGED;
+        }
     }
-    if (G_UNLIKELY(attr->time_at == 0))
+    if (G_UNLIKELY(attr->time_at == 0)) {
         return PERF_TIMELESS;
+    }
     head->time = lull_load_u64(record + attr->time_at, be);
-    if (G_UNLIKELY(head->time > PERF_LAST_TIME))
+    if (G_UNLIKELY(head->time > PERF_LAST_TIME)) {
         return PERF_DAMAGED;
+    }
     head->cpu = -1;
     if (attr->cpu_at != 0) {
         uint32_t cpu = lull_load_u32(record + attr->cpu_at, be);

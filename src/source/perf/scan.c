@@ -38,8 +38,9 @@ struct scan {
 
 static void fail(struct scan *s, const char *why)
 {
-    if (!s->has_failed)
+    if (!s->has_failed) {
         g_set_error(s->error, LULL_ERROR, LULL_ERROR_IO, "%s: %s", s->file->path, why);
+    }
     s->has_failed = true;
 }
 
@@ -63,13 +64,15 @@ static void damaged(struct scan *s, uint64_t offset, const char *why)
 
 static void damaged_record(struct perf_file *file, uint32_t type, uint64_t offset)
 {
-    if (type < G_N_ELEMENTS(file->has_told_damage) && !file->has_told_damage[type])
+    if (type < G_N_ELEMENTS(file->has_told_damage) && !file->has_told_damage[type]) {
         lull_report_problem(file->report,
                             "%s: byte %" G_GUINT64_FORMAT
                             ": a record of kind %u is damaged; such are left out",
                             file->path, offset, type);
-    if (type < G_N_ELEMENTS(file->has_told_damage))
+    }
+    if (type < G_N_ELEMENTS(file->has_told_damage)) {
         file->has_told_damage[type] = true;
+    }
 }
 
 /* ---- records that tell of the recording ---- */
@@ -77,18 +80,21 @@ static void damaged_record(struct perf_file *file, uint32_t type, uint64_t offse
 static bool take_attr(struct perf_file *file, const uint8_t *record, uint32_t size)
 {
     uint32_t attr_size = size >= 16 ? perf_u32(file, record + 12) : 0;
-    if (attr_size > size - 8)
+    if (attr_size > size - 8) {
         return false;
+    }
     struct perf_attr *attr = perf_attr_add(file, record + 8, attr_size);
-    for (uint32_t at = 8 + attr_size; attr != NULL && at + 8 <= size; at += 8)
+    for (uint32_t at = 8 + attr_size; attr != NULL && at + 8 <= size; at += 8) {
         perf_attr_own_id(file, attr, perf_u64(file, record + at));
+    }
     return attr != NULL;
 }
 
 static bool take_update(struct perf_file *file, const uint8_t *record, uint32_t size)
 {
-    if (size < 24)
+    if (size < 24) {
         return false;
+    }
     struct perf_attr *attr = perf_attr_by_id(file, perf_u64(file, record + 16));
     if (perf_u64(file, record + 8) == UPDATE_NAME && attr != NULL) {
         g_free(attr->name);
@@ -99,21 +105,24 @@ static bool take_update(struct perf_file *file, const uint8_t *record, uint32_t 
 
 static bool take_feature(struct perf_file *file, const uint8_t *record, uint32_t size)
 {
-    if (size < 16)
+    if (size < 16) {
         return false;
+    }
     perf_feature_take(file, perf_u64(file, record + 8), record + 16, size - 16);
     return true;
 }
 
 static void take_tracing(struct scan *s, uint64_t offset, uint64_t size)
 {
-    if (s->file->tracing != NULL || size > TRACING_MOST)
+    if (s->file->tracing != NULL || size > TRACING_MOST) {
         return;
+    }
     uint8_t *data = g_try_malloc(MAX(size, 1));
-    if (data == NULL || !perf_bytes_read(s->file->bytes, offset, data, size))
+    if (data == NULL || !perf_bytes_read(s->file->bytes, offset, data, size)) {
         g_free(data);
-    else
+    } else {
         s->file->tracing = g_bytes_new_take(data, size);
+    }
 }
 
 static void take_told(struct scan *s, uint32_t type, const uint8_t *record, uint32_t size,
@@ -121,23 +130,27 @@ static void take_told(struct scan *s, uint32_t type, const uint8_t *record, uint
 {
     struct perf_file *file = s->file;
     bool is_whole = true;
-    if (type == PERF_HEADER_ATTR)
+    if (type == PERF_HEADER_ATTR) {
         is_whole = file->is_settled || take_attr(file, record, size);
-    else if (type == PERF_EVENT_UPDATE)
+    } else if (type == PERF_EVENT_UPDATE) {
         is_whole = file->is_settled || take_update(file, record, size);
-    else if (type == PERF_HEADER_FEATURE)
+    } else if (type == PERF_HEADER_FEATURE) {
         is_whole = take_feature(file, record, size);
-    if (!is_whole)
+    }
+    if (!is_whole) {
         damaged_record(file, type, offset);
+    }
 }
 
 uint64_t perf_size_behind(const struct perf_file *file, const uint8_t *record, uint32_t size)
 {
     uint32_t type = perf_u32(file, record);
-    if (type == PERF_TRACING_DATA && size >= 12)
+    if (type == PERF_TRACING_DATA && size >= 12) {
         return lull_align_up(perf_u32(file, record + 8), 8);
-    if (type == PERF_AUXTRACE && size >= 16)
+    }
+    if (type == PERF_AUXTRACE && size >= 16) {
         return perf_u64(file, record + 8);
+    }
     return 0;
 }
 
@@ -196,8 +209,9 @@ static inline __attribute__((always_inline)) void take_event(struct perf_file *f
     uint32_t number = (uint32_t)(head.cpu + 1);
     bool is_state = head.time == 0 && lull_load_u32(record, be) != PERF_SAMPLE;
     struct perf_cpu *cpu = !is_state && number < file->n_by_cpu ? file->by_cpu[number] : NULL;
-    if (G_UNLIKELY(cpu == NULL))
+    if (G_UNLIKELY(cpu == NULL)) {
         cpu = perf_cpu_get(file, head.cpu, is_state);
+    }
     perf_cpu_add(file, cpu, head.slot, at, size, head.time);
 }
 
@@ -205,8 +219,9 @@ static inline __attribute__((always_inline)) void take_event(struct perf_file *f
 
 static void flush(struct scan *s)
 {
-    if (!lull_temporary_write(s->file->spool, s->out->data, s->out->len, s->spooled))
+    if (!lull_temporary_write(s->file->spool, s->out->data, s->out->len, s->spooled)) {
         fail(s, "what it unpacks to does not fit into the directory for temporary files");
+    }
     s->spooled += s->out->len;
     g_byte_array_set_size(s->out, 0);
 }
@@ -225,8 +240,9 @@ static void begin_spool(struct scan *s, uint64_t offset)
     for (uint64_t at = s->data_offset; at < offset && !s->has_failed;) {
         uint64_t n = MIN(BLOCK_BYTES, offset - at);
         if (!perf_bytes_read(s->file->bytes, at, block, n) ||
-            !lull_temporary_write(s->file->spool, block, n, at))
+            !lull_temporary_write(s->file->spool, block, n, at)) {
             fail(s, "its records cannot be copied into the directory for temporary files");
+        }
         at += n;
     }
     s->spooled = offset;
@@ -238,15 +254,17 @@ static void take_kernel_record(struct scan *s, const uint8_t *record, uint32_t s
 {
     struct perf_file *file = s->file;
     uint64_t at = offset;
-    if (!file->is_settled)
+    if (!file->is_settled) {
         perf_classes_settle(file);
+    }
     if (file->spool >= 0) {
         at = s->spooled + s->out->len;
         g_byte_array_append(s->out, record, size);
     }
     take_event(file, file->is_big_endian, record, size, offset, at);
-    if (s->out->len >= SPOOL_BYTES)
+    if (s->out->len >= SPOOL_BYTES) {
         flush(s);
+    }
 }
 
 /* Takes whole records from what was unpacked. */
@@ -262,10 +280,12 @@ static void take_unpacked(struct scan *s, uint64_t offset)
             s->is_broken = true;
             break;
         }
-        if (size > bytes->len - at)
+        if (size > bytes->len - at) {
             break;
-        if (perf_u32(file, bytes->data + at) < PERF_KERNEL_RECORDS)
+        }
+        if (perf_u32(file, bytes->data + at) < PERF_KERNEL_RECORDS) {
             take_kernel_record(s, bytes->data + at, size, offset);
+        }
         at += size;
     }
     g_byte_array_remove_range(bytes, 0, at);
@@ -276,12 +296,15 @@ static void unpack(struct scan *s, const uint8_t *data, uint64_t size, uint64_t 
     uint8_t block[16 << 10];
     ZSTD_inBuffer in = {data, size, 0};
     bool is_full;
-    if (s->file->spool < 0)
+    if (s->file->spool < 0) {
         begin_spool(s, offset);
-    if (s->is_broken || s->has_failed)
+    }
+    if (s->is_broken || s->has_failed) {
         return;
-    if (s->unpacker == NULL)
+    }
+    if (s->unpacker == NULL) {
         s->unpacker = ZSTD_createDStream();
+    }
     do {
         ZSTD_outBuffer out = {block, sizeof block, 0};
         size_t result = ZSTD_decompressStream(s->unpacker, &out, &in);
@@ -305,13 +328,16 @@ static void unpack(struct scan *s, const uint8_t *data, uint64_t size, uint64_t 
 /* `size` bytes at `offset`, valid until the next call; NULL if the file ends before. */
 static inline const uint8_t *look(struct scan *s, uint64_t offset, uint64_t size)
 {
-    if (G_LIKELY(offset >= s->begin && offset + size <= s->end))
+    if (G_LIKELY(offset >= s->begin && offset + size <= s->end)) {
         return s->buf + (offset - s->begin);
-    if (offset > s->stop || size > s->stop - offset)
+    }
+    if (offset > s->stop || size > s->stop - offset) {
         return NULL;
+    }
     uint64_t want = MIN(BLOCK_BYTES, s->stop - offset);
-    if (!perf_bytes_read(s->file->bytes, offset, s->buf, want))
+    if (!perf_bytes_read(s->file->bytes, offset, s->buf, want)) {
         return NULL;
+    }
     s->begin = offset;
     s->end = offset + want;
     return s->buf;
@@ -328,14 +354,15 @@ static bool take_other(struct scan *s, const uint8_t *record, uint32_t size, uin
         damaged(s, at, "the data ends within what a record is followed by");
         return false;
     }
-    if (type == PERF_COMPRESSED)
+    if (type == PERF_COMPRESSED) {
         unpack(s, record + 8, size - 8, at);
-    else if (type == PERF_COMPRESSED2 && size >= 16)
+    } else if (type == PERF_COMPRESSED2 && size >= 16) {
         unpack(s, record + 16, MIN(perf_u64(file, record + 8), size - 16), at);
-    else if (type == PERF_TRACING_DATA && size >= 12)
+    } else if (type == PERF_TRACING_DATA && size >= 12) {
         take_tracing(s, *offset, MIN(perf_u32(file, record + 8), behind));
-    else
+    } else {
         take_told(s, type, record, size, at);
+    }
     *offset += behind;
     return true;
 }
@@ -354,18 +381,21 @@ static inline __attribute__((always_inline)) void pass(struct scan *s, bool be)
             break;
         }
         if (G_UNLIKELY(lull_load_u32(record, be) >= PERF_KERNEL_RECORDS)) {
-            if (!take_other(s, record, size, &offset))
+            if (!take_other(s, record, size, &offset)) {
                 break;
+            }
             continue;
         }
-        if (G_LIKELY(file->is_settled && file->spool < 0))
+        if (G_LIKELY(file->is_settled && file->spool < 0)) {
             take_event(file, be, record, size, offset, offset);
-        else
+        } else {
             take_kernel_record(s, record, size, offset);
+        }
         offset += size;
     }
-    if (s->unpacked->len > 0 && !s->is_broken)
+    if (s->unpacked->len > 0 && !s->is_broken) {
         damaged(s, offset, "what is compressed ends within a record");
+    }
 }
 
 /* ---- the end ---- */
@@ -373,16 +403,18 @@ static inline __attribute__((always_inline)) void pass(struct scan *s, bool be)
 static void tell_of_attr(const struct perf_file *file, const struct perf_attr *attr)
 {
     const char *name = attr->format->event_class.name;
-    if (attr->n_timeless > 0)
+    if (attr->n_timeless > 0) {
         lull_report_problem(file->report,
                             "%s: %" G_GUINT64_FORMAT " samples of event %s have no time (record "
                             "them with --timestamp); they are left out",
                             file->path, attr->n_timeless, name);
-    if (attr->n_damaged > 0)
+    }
+    if (attr->n_damaged > 0) {
         lull_report_problem(file->report,
                             "%s: %" G_GUINT64_FORMAT " samples of event %s are damaged; they are "
                             "left out",
                             file->path, attr->n_damaged, name);
+    }
 }
 
 /* What perf counted in the end and no record told of was lost at some time. */
@@ -390,8 +422,9 @@ static void end(struct perf_file *file)
 {
     for (guint i = 0; i < file->cpus->len; i++) {
         const struct perf_cpu *cpu = file->cpus->pdata[i];
-        if (cpu->is_state)
+        if (cpu->is_state) {
             continue;
+        }
         file->start = MIN(file->start, cpu->first);
         file->end = MAX(file->end, cpu->last);
     }
@@ -399,13 +432,15 @@ static void end(struct perf_file *file)
         note_loss(file, perf_cpu_get(file, -1, false), file->start, file->end,
                   file->n_lost_total - file->n_lost);
     }
-    for (guint i = 0; i < file->attrs->len; i++)
+    for (guint i = 0; i < file->attrs->len; i++) {
         tell_of_attr(file, file->attrs->pdata[i]);
-    if (file->n_unknown > 0)
+    }
+    if (file->n_unknown > 0) {
         lull_report_problem(file->report,
                             "%s: %" G_GUINT64_FORMAT " samples are of events that the header does "
                             "not know; they are left out",
                             file->path, file->n_unknown);
+    }
     perf_index_finish(file);
 }
 
@@ -417,18 +452,21 @@ bool perf_scan(struct perf_file *file, uint64_t offset, uint64_t size, GError **
     s.out = g_byte_array_new();
     file->start = UINT64_MAX;
     file->gap = PERF_LEAST_GAP;
-    if (file->is_big_endian)
+    if (file->is_big_endian) {
         pass(&s, true);
-    else
+    } else {
         pass(&s, false);
+    }
     if (file->spool >= 0 && !s.has_failed) {
         flush(&s);
         file->records = lull_temporary_bytes(file->spool);
     }
-    if (!file->is_settled)
+    if (!file->is_settled) {
         perf_classes_settle(file);
-    if (!s.has_failed)
+    }
+    if (!s.has_failed) {
         end(file);
+    }
     ZSTD_freeDStream(s.unpacker);
     g_byte_array_unref(s.unpacked);
     g_byte_array_unref(s.out);

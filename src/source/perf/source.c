@@ -36,10 +36,12 @@ static const struct lull_source_ops source_ops = {
 static void add_environment(struct perf_source *source, const char *key, const char *value)
 {
     unsigned n = 0;
-    if (value == NULL || *value == '\0')
+    if (value == NULL || *value == '\0') {
         return;
-    while (source->environment[n] != NULL)
+    }
+    while (source->environment[n] != NULL) {
         n += 2;
+    }
     g_assert(n + 3 <= G_N_ELEMENTS(source->environment));
     source->environment[n] = key;
     source->environment[n + 1] = value;
@@ -62,8 +64,9 @@ static void describe(struct perf_source *source)
     const struct perf_file *file = source->file;
     const struct perf_machine *machine = &file->machine;
     struct lull_trace *info = &source->base.source.info;
-    if (machine->hostname != NULL && *machine->hostname != '\0')
+    if (machine->hostname != NULL && *machine->hostname != '\0') {
         source->base.source.hostname = machine->hostname;
+    }
     source->tracer = g_strconcat("perf ", machine->version, NULL);
     info->kernel = machine->release != NULL ? machine->release : "";
     info->tracer = g_strchomp(source->tracer);
@@ -122,11 +125,13 @@ struct lull_source *lull_perf_source_open(struct lull_place *place,
     g_autofree char *path = g_build_filename(place->path, place->file, NULL);
     struct lull_bytes *bytes = NULL;
     uint64_t size;
-    if (lull_place_bytes(place, place->file, &bytes, &size, error) != LULL_PLACE_FILE)
+    if (lull_place_bytes(place, place->file, &bytes, &size, error) != LULL_PLACE_FILE) {
         return NULL;
+    }
     struct perf_file *file = perf_file_open(path, bytes, size, report, error);
-    if (file == NULL)
+    if (file == NULL) {
         return NULL;
+    }
     struct perf_source *source = g_new0(struct perf_source, 1);
     lull_format_source_init(&source->base, &source_ops, g_steal_pointer(&path), file->formats,
                             free_stream);

@@ -40,8 +40,9 @@ static const struct perf_extent *extent_at(const struct lull_perf_stream *s, uin
 static void finish(struct lull_perf_stream *s)
 {
     s->base.is_done = true;
-    if (s->is_open)
+    if (s->is_open) {
         s->bytes->ops->close(s->bytes);
+    }
     s->is_open = false;
 }
 
@@ -54,8 +55,9 @@ static uint64_t window_end(const struct lull_perf_stream *s, uint32_t index)
         const struct perf_extent *extent = extent_at(s, index);
         uint64_t next = extent->offset + extent->size, bytes = next - first->offset;
         wanted += extent->size;
-        if (bytes > WINDOW_BYTES || wanted < bytes / 2)
+        if (bytes > WINDOW_BYTES || wanted < bytes / 2) {
             break;
+        }
         end = next;
     }
     return end;
@@ -66,8 +68,9 @@ static bool read_extent(struct lull_perf_stream *s, uint32_t index)
 {
     const struct perf_extent *extent = extent_at(s, index);
     const char *why = NULL;
-    if (extent->offset >= s->window_begin && extent->offset + extent->size <= s->window_end)
+    if (extent->offset >= s->window_begin && extent->offset + extent->size <= s->window_end) {
         return true;
+    }
     uint64_t size = window_end(s, index) - extent->offset;
     if (size > s->window_capacity) {
         s->window_capacity = MAX(size, MIN(WINDOW_BYTES, s->cpu->n_bytes));
@@ -100,8 +103,9 @@ static inline __attribute__((always_inline)) bool next_in_extent(struct lull_per
     while (s->end - s->pos >= 8 && s->pos < s->end) {
         const uint8_t *record = s->window + (s->pos - s->window_begin);
         uint32_t size = lull_load_u16(record + 6, be);
-        if (G_UNLIKELY(size < 8 || size > s->end - s->pos))
+        if (G_UNLIKELY(size < 8 || size > s->end - s->pos)) {
             break; /* the file has changed */
+        }
         s->pos += size;
         if (G_LIKELY(perf_judge(s->file, be, record, size, &s->head) == PERF_EVENT)) {
             bool is_state = s->head.time == 0 && lull_load_u32(record, be) != PERF_SAMPLE;
@@ -122,8 +126,9 @@ static inline __attribute__((always_inline)) bool next_in_extent(struct lull_per
 static int compare(gconstpointer a, gconstpointer b)
 {
     const struct perf_waiting *x = a, *y = b;
-    if (x->time != y->time)
+    if (x->time != y->time) {
         return x->time < y->time ? -1 : 1;
+    }
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
@@ -131,8 +136,9 @@ static int compare(gconstpointer a, gconstpointer b)
 static void drop_handed_out(struct lull_perf_stream *s)
 {
     const struct perf_waiting *order = (const struct perf_waiting *)(void *)s->order->data;
-    if (s->next_waiting < s->order->len / 2 + 1)
+    if (s->next_waiting < s->order->len / 2 + 1) {
         return;
+    }
     GByteArray *rest = g_byte_array_new();
     for (guint i = s->next_waiting; i < s->order->len; i++) {
         struct perf_waiting *waiting = &g_array_index(s->order, struct perf_waiting, i);
@@ -153,15 +159,17 @@ static void put_in_order(struct lull_perf_stream *s)
     drop_handed_out(s);
     while (next_in_extent(s, be)) {
         struct perf_waiting waiting = {s->head.time, s->n_waited++, s->waiting->len, s->size};
-        if (G_MAXUINT - s->waiting->len < s->size + LULL_LOAD_SLACK)
+        if (G_MAXUINT - s->waiting->len < s->size + LULL_LOAD_SLACK) {
             break;
+        }
         g_byte_array_append(s->waiting, s->record, s->size);
         g_array_append_val(s->order, waiting);
     }
     guint n = s->order->len - s->next_waiting;
-    if (n > 0)
+    if (n > 0) {
         qsort(&g_array_index(s->order, struct perf_waiting, s->next_waiting), n,
               sizeof(struct perf_waiting), compare);
+    }
 }
 
 /* Goes to the next extent. False if there is none. */
@@ -171,8 +179,9 @@ static bool begin_extent(struct lull_perf_stream *s)
     uint32_t n = s->cpu->extents->len;
     if (s->extent >= n || !read_extent(s, s->extent)) {
         s->extent = n;
-        if (s->limit == UINT64_MAX)
+        if (s->limit == UINT64_MAX) {
             return false;
+        }
         s->limit = UINT64_MAX; /* what waits comes now */
         return true;
     }
@@ -181,8 +190,9 @@ static bool begin_extent(struct lull_perf_stream *s)
     s->pos = extent->offset;
     s->end = extent->offset + extent->size;
     bool waits = s->next_waiting < s->order->len;
-    if (waits || !extent->is_sorted || extent->last > s->limit)
+    if (waits || !extent->is_sorted || extent->last > s->limit) {
         put_in_order(s);
+    }
     return true;
 }
 
@@ -190,8 +200,9 @@ static bool begin_extent(struct lull_perf_stream *s)
 static inline __attribute__((always_inline)) bool next_record(struct lull_perf_stream *s, bool be)
 {
     for (;;) {
-        if (G_LIKELY(s->pos < s->end) && next_in_extent(s, be))
+        if (G_LIKELY(s->pos < s->end) && next_in_extent(s, be)) {
             return true;
+        }
         if (G_UNLIKELY(s->next_waiting < s->order->len)) {
             const struct perf_waiting *waiting =
                 &g_array_index(s->order, struct perf_waiting, s->next_waiting);
@@ -202,8 +213,9 @@ static inline __attribute__((always_inline)) bool next_record(struct lull_perf_s
                 return perf_judge(s->file, be, s->record, s->size, &s->head) == PERF_EVENT;
             }
         }
-        if (!begin_extent(s))
+        if (!begin_extent(s)) {
             return false;
+        }
     }
 }
 
@@ -213,8 +225,9 @@ static inline __attribute__((always_inline)) bool next_within(struct lull_perf_s
 {
     while (!s->base.is_done && next_record(s, be)) {
         *t = lull_clock_map_joined(&s->base.map, time_of(s));
-        if (G_UNLIKELY(*t >= s->base.end_ns))
+        if (G_UNLIKELY(*t >= s->base.end_ns)) {
             break;
+        }
         if (G_LIKELY(*t >= s->base.begin_ns)) {
             s->base.format = s->file->slots->pdata[s->head.slot];
             return true;
@@ -245,8 +258,9 @@ static void parse(struct lull_perf_stream *s)
     if (s->head.slot >= PERF_OWN_SLOTS) {
         perf_sample_parse(file, s->head.attr, s->record, s->size, sample);
         if (file->is_big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) &&
-            sample->callchain.length > 0)
+            sample->callchain.length > 0) {
             swap_callchain(s);
+        }
     } else {
         uint32_t behind = s->head.attr->has_trailer ? s->head.attr->trailer_size : 0;
         perf_trailer_parse(file, s->head.attr, s->record, s->size, sample);
@@ -274,8 +288,9 @@ static void stream_start(struct lull_source_stream *base, const struct lull_sour
     g_array_set_size(s->order, 0);
     while (s->base.begin_ns != INT64_MIN && !s->base.is_done && !s->cpu->is_state &&
            s->extent < s->cpu->extents->len &&
-           lull_clock_map_joined(&s->base.map, extent_at(s, s->extent)->last) < s->base.begin_ns)
+           lull_clock_map_joined(&s->base.map, extent_at(s, s->extent)->last) < s->base.begin_ns) {
         s->extent++;
+    }
 }
 
 static bool stream_next(struct lull_source_stream *base)
@@ -283,8 +298,9 @@ static bool stream_next(struct lull_source_stream *base)
     struct lull_perf_stream *s = stream_of(base);
     base->has_event = false;
     do {
-        if (!next_within(s, s->file->is_big_endian, &base->event.time_ns))
+        if (!next_within(s, s->file->is_big_endian, &base->event.time_ns)) {
             return false;
+        }
     } while (s->base.format->subscription < 0);
     parse(s);
     lull_format_stream_hand_out(&s->base);
@@ -297,14 +313,17 @@ static void stream_count(struct lull_source_stream *base, uint64_t *counts)
     bool has_limits = s->base.begin_ns != INT64_MIN || s->base.end_ns != INT64_MAX;
     int64_t t;
     if (has_limits || s->base.is_done || s->extent > 0) {
-        while (next_within(s, s->file->is_big_endian, &t))
+        while (next_within(s, s->file->is_big_endian, &t)) {
             counts[s->base.format->event_class.index]++;
+        }
         return;
     }
-    for (uint32_t slot = 0; slot < s->cpu->n_totals; slot++)
-        if (s->cpu->totals[slot] > 0) /* the first pass has counted */
+    for (uint32_t slot = 0; slot < s->cpu->n_totals; slot++) {
+        if (s->cpu->totals[slot] > 0) { /* the first pass has counted */
             counts[((const struct lull_format *)s->file->slots->pdata[slot])->event_class.index] +=
                 s->cpu->totals[slot];
+        }
+    }
     finish(s);
 }
 
@@ -330,8 +349,9 @@ static bool stream_visit(const struct lull_source_stream *base, const struct lul
                          void *user, GError **error)
 {
     const struct lull_perf_stream *s = (const struct lull_perf_stream *)base;
-    if (lull_format_visit(s->base.format, &s->base.record, visitor, user, error))
+    if (lull_format_visit(s->base.format, &s->base.record, visitor, user, error)) {
         return true;
+    }
     g_prefix_error(error, "%s: CPU %d: ", s->file->path, base->cpu);
     return false;
 }

@@ -63,12 +63,15 @@ static void keep_loss(void *user, uint32_t stream, int64_t begin_ns, int64_t end
 /* That a file cannot be read is found again for each part of it. */
 static bool is_told(const struct job *job, const char *text)
 {
-    if (job->twin < 0 || job->first == 0)
+    if (job->twin < 0 || job->first == 0) {
         return false;
+    }
     const GArray *before = (job - 1)->notes;
-    for (guint i = 0; i < before->len; i++)
-        if (g_strcmp0(g_array_index(before, struct note, i).text, text) == 0)
+    for (guint i = 0; i < before->len; i++) {
+        if (g_strcmp0(g_array_index(before, struct note, i).text, text) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -79,13 +82,14 @@ static void pass_on(const struct lull_session *session, const struct job *job)
         &lull_session_trace_at(session, job->stream->event.trace)->report;
     for (guint i = 0; i < job->notes->len; i++) {
         const struct note *note = &g_array_index(job->notes, struct note, i);
-        if (note->text != NULL && !is_told(job, note->text))
+        if (note->text != NULL && !is_told(job, note->text)) {
             report->problem(report->user, note->text);
-        else if (note->text != NULL)
+        } else if (note->text != NULL) {
             continue;
-        else
+        } else {
             report->lost(report->user, note->stream, note->begin_ns, note->end_ns, note->events,
                          note->packets);
+        }
     }
 }
 
@@ -105,12 +109,14 @@ static gpointer run_worker(gpointer data)
         uint64_t *counts = worker->counts + work->first_class[stream->event.trace];
         stream->ops->set_report(stream, &job->report);
         lull_session_start_stream(work->session, stream);
-        if (job->twin >= 0)
+        if (job->twin >= 0) {
             stream->ops->limit(stream, job->first, job->end);
-        if (work->sums)
+        }
+        if (work->sums) {
             stream->ops->sum(stream, counts, &worker->tally);
-        else
+        } else {
             lull_session_count_stream(work->session, stream, counts);
+        }
         stream->ops->set_report(stream, NULL);
     }
     return NULL;
@@ -161,12 +167,14 @@ static void collect_jobs(struct lull_session *session, struct work *work, uint32
     work->shared = g_ptr_array_new();
     for (uint32_t i = 0; i < session->streams->len; i++) {
         struct lull_source_stream *stream = session->streams->pdata[i];
-        if (!lull_session_is_selected(session, stream))
+        if (!lull_session_is_selected(session, stream)) {
             continue;
-        if (stream->ops->count != NULL)
+        }
+        if (stream->ops->count != NULL) {
             add_stream(work, stream, n_threads);
-        else
+        } else {
             has_live = true;
+        }
     }
     work->n_jobs = work->job_list->len;
     work->jobs = (struct job *)(void *)work->job_list->data;
@@ -181,12 +189,14 @@ static void collect_jobs(struct lull_session *session, struct work *work, uint32
         struct lull_source *source = lull_session_trace_at(session, t)->source;
         work->first_class[t] = work->n_classes;
         work->n_classes += source->n_classes;
-        if (work->sums && source->ops->prepare_sums != NULL)
+        if (work->sums && source->ops->prepare_sums != NULL) {
             source->ops->prepare_sums(source);
+        }
     }
-    if (has_live)
+    if (has_live) {
         lull_session_note_problem(session,
                                   "live sessions are read once only and cannot be counted");
+    }
 }
 
 static void start_worker(struct work *work, struct worker *worker)
@@ -202,8 +212,9 @@ static void start_worker(struct work *work, struct worker *worker)
 
 static void end_worker(struct worker *worker)
 {
-    for (uint32_t i = 0; i < worker->work->shared->len; i++)
+    for (uint32_t i = 0; i < worker->work->shared->len; i++) {
         worker->twins[i]->ops->free_twin(worker->twins[i]);
+    }
     g_free(worker->twins);
 }
 
@@ -212,26 +223,33 @@ static void run_workers(const struct lull_session *session, struct work *work,
                         struct worker *workers, uint32_t n_workers)
 {
     g_autofree GThread **threads = g_new0(GThread *, n_workers);
-    for (uint32_t i = 0; i < n_workers; i++)
+    for (uint32_t i = 0; i < n_workers; i++) {
         start_worker(work, &workers[i]);
-    for (uint32_t i = 1; i < n_workers; i++) /* without it, the others do its work */
+    }
+    for (uint32_t i = 1; i < n_workers; i++) { /* without it, the others do its work */
         threads[i] = g_thread_try_new("lull-reader", run_worker, &workers[i], NULL);
+    }
     run_worker(&workers[0]);
     for (uint32_t i = 1; i < n_workers; i++) {
-        if (threads[i] != NULL)
+        if (threads[i] != NULL) {
             g_thread_join(threads[i]);
-        for (uint32_t c = 0; c < work->n_classes; c++)
+        }
+        for (uint32_t c = 0; c < work->n_classes; c++) {
             workers[0].counts[c] += workers[i].counts[c];
+        }
         workers[0].tally.fields += workers[i].tally.fields;
         workers[0].tally.checksum += workers[i].tally.checksum;
         g_free(workers[i].counts);
     }
-    for (uint32_t i = 0; i < n_workers; i++)
+    for (uint32_t i = 0; i < n_workers; i++) {
         end_worker(&workers[i]);
-    for (uint32_t i = 0; i < work->n_jobs; i++)
+    }
+    for (uint32_t i = 0; i < work->n_jobs; i++) {
         pass_on(session, &work->jobs[i]);
-    for (uint32_t i = 0; i < work->n_jobs; i++)
+    }
+    for (uint32_t i = 0; i < work->n_jobs; i++) {
         g_array_unref(work->jobs[i].notes);
+    }
 }
 
 static struct lull_source_tally read_apart(struct lull_session *session, bool sums,
@@ -253,9 +271,11 @@ static struct lull_source_tally read_apart(struct lull_session *session, bool su
         const struct lull_source *source = lull_session_trace_at(session, t)->source;
         uint64_t *counts = workers[0].counts + work.first_class[t];
         lull_session_drop_rejected(session, lull_session_trace_at(session, t), counts);
-        for (uint32_t i = 0; i < source->n_classes; i++)
-            if (counts[i] > 0)
+        for (uint32_t i = 0; i < source->n_classes; i++) {
+            if (counts[i] > 0) {
                 visit(user, t, source->classes[i], counts[i]);
+            }
+        }
     }
     lull_session_end_count(session, subscriptions);
     g_free(workers[0].counts);
@@ -292,8 +312,9 @@ void lull_session_decode_all(struct lull_session *session, struct lull_decoded *
     struct lull_event_filter *filter =
         session->filter != NULL ? lull_session_take_filter(session) : NULL;
     struct lull_source_tally tally = read_apart(session, true, add_count, &decoded->events);
-    if (filter != NULL)
+    if (filter != NULL) {
         lull_session_set_filter(session, filter);
+    }
     decoded->fields = tally.fields;
     decoded->checksum = tally.checksum;
 }

@@ -17,8 +17,9 @@ struct search {
 static const char *step(const char *path, const char *name)
 {
     size_t length = name != NULL ? strlen(name) : 0;
-    if (length == 0 || strncmp(path, name, length) != 0)
+    if (length == 0 || strncmp(path, name, length) != 0) {
         return NULL;
+    }
     return path[length] == '.' ? path + length + 1 : path[length] == '\0' ? path + length : NULL;
 }
 
@@ -27,10 +28,11 @@ static void on_begin(void *user, const char *name, enum lull_visit_kind kind)
     struct search *search = user;
     const char *behind = NULL;
     if (search->unmatched == 0 && search->matched < G_N_ELEMENTS(search->rest)) {
-        if (kind == LULL_VISIT_SCOPE)
+        if (kind == LULL_VISIT_SCOPE) {
             behind = (strcmp(name, "payload") == 0) != search->in_context ? search->path : NULL;
-        else if (kind != LULL_VISIT_ARRAY)
+        } else if (kind != LULL_VISIT_ARRAY) {
             behind = step(search->path, name);
+        }
     }
     if (behind == NULL) {
         search->unmatched++;
@@ -43,17 +45,19 @@ static void on_begin(void *user, const char *name, enum lull_visit_kind kind)
 static void on_end(void *user, enum lull_visit_kind kind)
 {
     struct search *search = user;
-    if (search->unmatched > 0)
+    if (search->unmatched > 0) {
         search->unmatched--;
-    else if (search->matched > 0)
+    } else if (search->matched > 0) {
         search->path = search->rest[--search->matched];
+    }
 }
 
 /* True if this is the field; the first one counts. */
 static bool is_it(struct search *search, const char *name)
 {
-    if (search->is_found || search->unmatched > 0)
+    if (search->is_found || search->unmatched > 0) {
         return false;
+    }
     const char *behind = step(search->path, name);
     search->is_found = behind != NULL && *behind == '\0';
     return search->is_found;
@@ -62,8 +66,9 @@ static bool is_it(struct search *search, const char *name)
 static void on_integer(void *user, const char *name, const struct lull_visit_int *value)
 {
     struct search *search = user;
-    if (!is_it(search, name))
+    if (!is_it(search, name)) {
         return;
+    }
     search->value->kind = value->is_enum ? LULL_INFO_ENUM : LULL_INFO_INT;
     search->value->integer = *value;
     search->value->integer.labels = NULL; /* they are gone after this call */
@@ -73,8 +78,9 @@ static void on_integer(void *user, const char *name, const struct lull_visit_int
 static void on_real(void *user, const char *name, double value)
 {
     struct search *search = user;
-    if (!is_it(search, name))
+    if (!is_it(search, name)) {
         return;
+    }
     search->value->kind = LULL_INFO_REAL;
     search->value->real = value;
 }
@@ -82,8 +88,9 @@ static void on_real(void *user, const char *name, double value)
 static void on_text(void *user, const char *name, struct lull_text value)
 {
     struct search *search = user;
-    if (!is_it(search, name))
+    if (!is_it(search, name)) {
         return;
+    }
     search->value->kind = LULL_INFO_TEXT;
     search->value->text = value;
 }
@@ -97,8 +104,9 @@ int lull_event_field(const struct lull_event *event, const char *path,
     bool in_context = g_str_has_prefix(path, "context.");
     size_t scope = in_context || g_str_has_prefix(path, "payload.") ? strlen("context.") : 0;
     struct search search = {.path = path + scope, .in_context = in_context, .value = value};
-    if (lull_event_visit(event, &visitor, &search, &damage) || search.is_found)
+    if (lull_event_visit(event, &visitor, &search, &damage) || search.is_found) {
         return search.is_found;
+    }
     g_propagate_error(error, g_steal_pointer(&damage));
     return -1;
 }

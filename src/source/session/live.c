@@ -32,15 +32,18 @@ void lull_session_follow_from_start(struct lull_session *session, bool from_star
 
 bool lull_session_add_live(struct lull_session *session, const char *url, GError **error)
 {
-    if (g_hash_table_contains(session->directories, url))
+    if (g_hash_table_contains(session->directories, url)) {
         return true;
+    }
     const struct lull_live_hooks hooks = {
         .wait = on_wait, .news = on_news, .problem = on_problem, .user = session};
-    if (session->live_since_ns == 0)
+    if (session->live_since_ns == 0) {
         session->live_since_ns = g_get_real_time() * 1000;
+    }
     struct lull_live *live = lull_live_open(url, session->is_from_start, &hooks, error);
-    if (live == NULL)
+    if (live == NULL) {
         return false;
+    }
     g_hash_table_add(session->directories, g_strdup(url));
     g_ptr_array_add(session->lives, live);
     lull_session_take_news(session);
@@ -66,13 +69,16 @@ static void take_traces(struct lull_session *session, struct lull_live *live)
 static void merge_more(struct lull_session *session, uint32_t first)
 {
     uint32_t n = session->merge.n;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         session->merged[i]->bound_ns = session->merge.times[i];
+    }
     session->merged =
         g_renew(struct lull_source_stream *, session->merged, MAX(session->streams->len, 1));
-    for (uint32_t i = first; i < session->streams->len; i++)
-        if (lull_session_begin_stream(session, session->streams->pdata[i]))
+    for (uint32_t i = first; i < session->streams->len; i++) {
+        if (lull_session_begin_stream(session, session->streams->pdata[i])) {
             session->merged[n++] = session->streams->pdata[i];
+        }
+    }
     lull_session_play(session, n);
 }
 
@@ -80,24 +86,30 @@ void lull_session_take_news(struct lull_session *session)
 {
     uint32_t n_streams = session->streams->len;
     session->has_news = false;
-    for (uint32_t i = 0; i < session->traces->len; i++)
+    for (uint32_t i = 0; i < session->traces->len; i++) {
         lull_session_trace_grow(lull_session_trace_at(session, i));
-    for (uint32_t i = 0; i < session->lives->len; i++)
+    }
+    for (uint32_t i = 0; i < session->lives->len; i++) {
         take_traces(session, session->lives->pdata[i]);
-    if (!session->is_started)
+    }
+    if (!session->is_started) {
         return;
+    }
     lull_session_subscribe_grown(session);
-    if (session->streams->len > n_streams)
+    if (session->streams->len > n_streams) {
         merge_more(session, n_streams);
+    }
 }
 
 bool lull_session_follow(struct lull_session *session)
 {
     bool is_open = false;
-    for (uint32_t i = 0; i < session->lives->len; i++)
+    for (uint32_t i = 0; i < session->lives->len; i++) {
         is_open |= lull_live_follow(session->lives->pdata[i]);
-    if (session->has_news)
+    }
+    if (session->has_news) {
         lull_session_take_news(session);
+    }
     return is_open;
 }
 

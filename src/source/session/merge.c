@@ -41,11 +41,13 @@ static void find_second(struct lull_merge *merge)
 void lull_merge_play(struct lull_merge *merge)
 {
     uint32_t n = merge->n;
-    if (n == 0)
+    if (n == 0) {
         return;
+    }
     g_autofree uint32_t *winners = g_new(uint32_t, 2 * (size_t)n);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         winners[n + i] = i;
+    }
     for (uint32_t node = n - 1; node > 0; node--) {
         uint32_t a = winners[2 * node], b = winners[2 * node + 1];
         bool a_wins = beats(merge, a, b);

@@ -27,8 +27,10 @@ void lull_merge_replay(struct lull_merge *merge);
 static inline void lull_merge_update(struct lull_merge *merge, int64_t time)
 {
     merge->times[merge->winner] = time;
-    if (time > merge->second_time || (time == merge->second_time && merge->winner > merge->second))
+    if (time > merge->second_time ||
+        (time == merge->second_time && merge->winner > merge->second)) {
         lull_merge_replay(merge);
+    }
 }
 
 #endif

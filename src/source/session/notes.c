@@ -69,10 +69,12 @@ const char *lull_session_problem(const struct lull_session *session, uint32_t in
 static int compare_losses(gconstpointer a, gconstpointer b)
 {
     const struct lull_loss *x = a, *y = b;
-    if (x->begin_ns != y->begin_ns)
+    if (x->begin_ns != y->begin_ns) {
         return x->begin_ns < y->begin_ns ? -1 : 1;
-    if (x->stream != y->stream)
+    }
+    if (x->stream != y->stream) {
         return x->stream < y->stream ? -1 : 1;
+    }
     return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
 }
 
@@ -92,8 +94,9 @@ struct lull_loss lull_session_found_loss(const struct lull_session *session, uin
 static void refresh(const struct lull_session *session)
 {
     struct session_notes *notes = session->notes;
-    if (!notes->is_stale)
+    if (!notes->is_stale) {
         return;
+    }
     notes->is_stale = false;
     g_array_set_size(notes->losses, 0);
     for (uint32_t i = 0; i < notes->raw->len; i++) {
@@ -115,10 +118,11 @@ struct lull_stream_info lull_session_stream(const struct lull_session *session, 
     struct lull_stream_info info = {found->event.trace, trace->source->info.host, found->cpu,
                                     INT64_MAX};
     struct lull_source_window window = lull_session_window(session, found);
-    if (found->begin_ns <= found->end_ns)
+    if (found->begin_ns <= found->end_ns) {
         info.begin_ns =
             MAX(lull_clock_transform_apply(&window.transform, found->begin_ns + window.delta_ns),
                 window.begin_ns);
+    }
     return info;
 }
 

@@ -18,8 +18,9 @@ void lull_session_host_free(gpointer data)
 void lull_session_trace_free(gpointer data)
 {
     struct session_trace *trace = data;
-    if (trace->source != NULL)
+    if (trace->source != NULL) {
         trace->source->ops->free(trace->source);
+    }
     g_clear_pointer(&trace->class_names, g_hash_table_unref);
     g_clear_pointer(&trace->task_names, g_hash_table_unref);
     g_clear_pointer(&trace->class_filters, g_ptr_array_unref);
@@ -33,12 +34,15 @@ void lull_session_trace_free(gpointer data)
  * another machine. */
 static bool is_host_of(const struct session_host *host, const struct lull_source *source)
 {
-    if (host->has_clock_uuid != source->has_clock_uuid)
+    if (host->has_clock_uuid != source->has_clock_uuid) {
         return false;
-    if (host->hostname && source->hostname && strcmp(host->hostname, source->hostname) != 0)
+    }
+    if (host->hostname && source->hostname && strcmp(host->hostname, source->hostname) != 0) {
         return false;
-    if (host->has_clock_uuid)
+    }
+    if (host->has_clock_uuid) {
         return memcmp(host->clock_uuid, source->clock_uuid, sizeof host->clock_uuid) == 0;
+    }
     return host->hostname != NULL && source->hostname != NULL &&
            strcmp(host->hostname, source->hostname) == 0;
 }
@@ -46,29 +50,35 @@ static bool is_host_of(const struct session_host *host, const struct lull_source
 /* A name for people: of the host, or of the directory; LTTng's "kernel" says nothing. */
 static char *base_name(const struct lull_source *source)
 {
-    if (source->hostname != NULL && *source->hostname != '\0')
+    if (source->hostname != NULL && *source->hostname != '\0') {
         return g_strdup(source->hostname);
+    }
     g_autofree char *path = g_canonicalize_filename(source->info.path, NULL);
     g_autofree char *name = g_path_get_basename(path);
-    if (strcmp(name, "kernel") != 0)
+    if (strcmp(name, "kernel") != 0) {
         return g_steal_pointer(&name);
+    }
     g_autofree char *parent = g_path_get_dirname(path);
     return g_path_get_basename(parent);
 }
 
 static bool name_is_taken(const struct lull_session *session, const char *name)
 {
-    for (uint32_t i = 0; i < session->hosts->len; i++)
-        if (strcmp(lull_session_host_at(session, i)->info.name, name) == 0)
+    for (uint32_t i = 0; i < session->hosts->len; i++) {
+        if (strcmp(lull_session_host_at(session, i)->info.name, name) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
 static uint32_t find_host(struct lull_session *session, const struct lull_source *source)
 {
-    for (uint32_t i = 0; i < session->hosts->len; i++)
-        if (is_host_of(lull_session_host_at(session, i), source))
+    for (uint32_t i = 0; i < session->hosts->len; i++) {
+        if (is_host_of(lull_session_host_at(session, i), source)) {
             return i;
+        }
+    }
     struct session_host *host = g_new0(struct session_host, 1);
     g_autofree char *base = base_name(source);
     char *name = g_strdup(base);
@@ -93,10 +103,12 @@ static void adopt_clock(struct session_trace *trace, const struct session_host *
 {
     struct lull_trace *info = &trace->source->info;
     if (!host->has_clock_uuid ||
-        __builtin_sub_overflow(host->clock_offset_ns, info->clock_offset_ns, &trace->delta_ns))
+        __builtin_sub_overflow(host->clock_offset_ns, info->clock_offset_ns, &trace->delta_ns)) {
         trace->delta_ns = 0;
-    if (trace->delta_ns == 0)
+    }
+    if (trace->delta_ns == 0) {
         return;
+    }
     info->clock_offset_ns = host->clock_offset_ns;
     if (info->begin_ns <= info->end_ns) {
         info->begin_ns += trace->delta_ns;
@@ -121,8 +133,9 @@ void lull_session_trace_grow(struct session_trace *trace)
     for (; trace->n_classes < source->n_classes; trace->n_classes++) {
         struct lull_event_class *event_class = source->classes[trace->n_classes];
         event_class->number = session->n_classes++;
-        if (source->ops->find_used == NULL)
+        if (source->ops->find_used == NULL) {
             g_hash_table_add(trace->class_names, (char *)event_class->name);
+        }
     }
     for (; trace->n_streams < source->n_streams; trace->n_streams++) {
         struct lull_event *event = &source->streams[trace->n_streams]->event;
@@ -150,16 +163,18 @@ static const char *path_below(const char *path, const GPtrArray *places, const c
 {
     size_t length = places->len > 1 ? strlen(path) : strlen(root);
     const char *below = places->len > 1 || strncmp(path, root, length) == 0 ? path + length : path;
-    while (*below == '/')
+    while (*below == '/') {
         below++;
+    }
     return below;
 }
 
 /* The traces of a recording are of one machine, whether or not each says so. */
 static void adopt_recording(struct lull_source *source, const struct lull_recording_file *recording)
 {
-    if (recording->hostname != NULL)
+    if (recording->hostname != NULL) {
         source->hostname = recording->hostname;
+    }
     source->has_clock_uuid = recording->has_boot_id;
     memcpy(source->clock_uuid, recording->boot_id, sizeof source->clock_uuid);
 }
@@ -167,18 +182,21 @@ static void adopt_recording(struct lull_source *source, const struct lull_record
 /* Which events were wanted, where the trace itself does not say it. */
 static void adopt_events(struct session_trace *trace, const struct lull_recording_file *recording)
 {
-    if (recording->events == NULL || trace->source->ops->find_used == NULL)
+    if (recording->events == NULL || trace->source->ops->find_used == NULL) {
         return;
-    for (const char **name = recording->events; *name != NULL; name++)
+    }
+    for (const char **name = recording->events; *name != NULL; name++) {
         g_hash_table_add(trace->class_names, (char *)*name);
+    }
     trace->knows_names = true;
 }
 
 static void note_recording(struct lull_session *session, struct lull_recording_file *recording,
                            uint32_t host)
 {
-    if (g_ptr_array_find(session->recordings, recording, NULL))
+    if (g_ptr_array_find(session->recordings, recording, NULL)) {
         return;
+    }
     recording->info.host = host;
     g_ptr_array_add(session->recordings, lull_recording_ref(recording));
 }
@@ -198,8 +216,9 @@ static bool add_trace(struct lull_session *session, GPtrArray *places, const cha
     }
     struct lull_source *source = trace->source;
     source->info.below = path_below(source->info.path, places, root);
-    if (first->recording != NULL)
+    if (first->recording != NULL) {
         adopt_recording(source, first->recording);
+    }
     lull_session_trace_join(trace);
     if (first->recording != NULL) {
         adopt_events(trace, first->recording);
@@ -232,9 +251,10 @@ static void free_group(gpointer data)
 static char *group_key(const struct lull_place *place, const char *text, size_t size)
 {
     static const uint8_t magics[2][4] = {{0x57, 0x1d, 0xd1, 0x75}, {0x75, 0xd1, 0x1d, 0x57}};
-    if (place->metadata_size >= 20 &&
-        (memcmp(place->metadata, magics[0], 4) == 0 || memcmp(place->metadata, magics[1], 4) == 0))
+    if (place->metadata_size >= 20 && (memcmp(place->metadata, magics[0], 4) == 0 ||
+                                       memcmp(place->metadata, magics[1], 4) == 0)) {
         return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)place->metadata, 20);
+    }
     return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)text, MIN(size, 512));
 }
 
@@ -246,8 +266,9 @@ static bool has_uuid(struct trace_group *group)
         struct lull_schema *schema = lull_metadata_parse(
             place->path, (const uint8_t *)place->metadata, place->metadata_size, NULL);
         group->has_uuid = schema != NULL && schema->has_uuid;
-        if (schema != NULL)
+        if (schema != NULL) {
             lull_schema_free(schema);
+        }
     }
     group->is_known = true;
     return group->has_uuid;
@@ -266,8 +287,9 @@ static struct trace_group *group_new(char *text, size_t size)
 /* Whether the metadata `text` are those of the group's trace, now, earlier or later. */
 static bool fits_group(struct trace_group *group, char **text, size_t size)
 {
-    if (memcmp(group->text, *text, MIN(size, group->size)) != 0 || !has_uuid(group))
+    if (memcmp(group->text, *text, MIN(size, group->size)) != 0 || !has_uuid(group)) {
         return false;
+    }
     if (size > group->size) {
         g_free(group->text);
         group->text = g_steal_pointer(text);
@@ -321,10 +343,11 @@ static void note_error(struct adding *adding, uint32_t root, GError *error)
 {
     g_ptr_array_add(adding->rest, g_strdup(error->message));
     g_array_append_val(adding->rest_roots, root);
-    if (adding->errors[root] == NULL)
+    if (adding->errors[root] == NULL) {
         adding->errors[root] = error;
-    else
+    } else {
         g_error_free(error);
+    }
 }
 
 /* True if the place is new and its metadata could be read. */
@@ -356,22 +379,25 @@ static void add_groups(struct adding *adding, const struct lull_search *search,
     g_autoptr(GHashTable) keys = g_hash_table_new(g_direct_hash, g_direct_equal);
     for (uint32_t i = 0; i < search->places->len; i++) {
         g_hash_table_insert(keys, search->places->pdata[i], search->keys->pdata[i]);
-        if (read_metadata(adding, search->places->pdata[i], search->keys->pdata[i]))
+        if (read_metadata(adding, search->places->pdata[i], search->keys->pdata[i])) {
             group_place(groups, by_key, search->places->pdata[i]);
+        }
     }
     for (uint32_t i = 0; i < groups->len; i++) {
         GError *error = NULL;
         GPtrArray *places = ((struct trace_group *)groups->pdata[i])->places;
         const struct lull_place *first = places->pdata[0];
         bool done = add_trace(adding->session, places, paths[first->root], &error);
-        if (!done)
+        if (!done) {
             note_error(adding, first->root, error);
+        }
         for (uint32_t k = 0; k < places->len; k++) {
             struct lull_place *place = places->pdata[k];
-            if (done)
+            if (done) {
                 adding->found[place->root]++;
-            else
+            } else {
                 g_hash_table_remove(adding->session->directories, g_hash_table_lookup(keys, place));
+            }
         }
     }
 }
@@ -381,21 +407,24 @@ static void add_groups(struct adding *adding, const struct lull_search *search,
 static bool conclude(struct adding *adding, const char *const *paths, GError **error)
 {
     bool done = true;
-    for (uint32_t i = 0; i < adding->rest->len; i++)
-        if (adding->found[g_array_index(adding->rest_roots, uint32_t, i)] > 0)
+    for (uint32_t i = 0; i < adding->rest->len; i++) {
+        if (adding->found[g_array_index(adding->rest_roots, uint32_t, i)] > 0) {
             g_ptr_array_add(adding->session->notes->problems, g_strdup(adding->rest->pdata[i]));
+        }
+    }
     for (uint32_t i = 0; i < adding->n_roots; i++) {
         GError *cause = adding->errors[i];
         if (done && adding->found[i] == 0) {
             done = false;
-            if (cause != NULL)
+            if (cause != NULL) {
                 g_propagate_error(error, g_error_copy(cause));
-            else
+            } else {
                 g_set_error(
                     error, LULL_ERROR, LULL_ERROR_FORMAT,
                     "%s: there is no trace in it (no file 'metadata' and no trace.dat here or "
                     "below)",
                     paths[i]);
+            }
         }
         g_clear_error(&adding->errors[i]);
     }
@@ -405,10 +434,11 @@ static bool conclude(struct adding *adding, const char *const *paths, GError **e
 static void add_live(struct adding *adding, const char *url, uint32_t root)
 {
     GError *error = NULL;
-    if (lull_session_add_live(adding->session, url, &error))
+    if (lull_session_add_live(adding->session, url, &error)) {
         adding->found[root]++;
-    else
+    } else {
         note_error(adding, root, error);
+    }
 }
 
 bool lull_session_add_all(struct lull_session *session, const char *const *paths, uint32_t n_paths,
@@ -428,14 +458,16 @@ bool lull_session_add_all(struct lull_session *session, const char *const *paths
             continue;
         }
         lull_search_path(&search, paths[i], i);
-        for (uint32_t k = 0; k < search.errors->len; k++)
+        for (uint32_t k = 0; k < search.errors->len; k++) {
             note_error(&adding, i, g_error_copy(search.errors->pdata[k]));
+        }
         g_ptr_array_set_size(search.errors, 0);
     }
     add_groups(&adding, &search, paths);
     bool done = conclude(&adding, paths, error);
-    for (uint32_t i = 0; i < search.notes->len; i++)
+    for (uint32_t i = 0; i < search.notes->len; i++) {
         g_ptr_array_add(session->notes->problems, g_strdup(search.notes->pdata[i]));
+    }
     lull_search_clear(&search);
     g_free(adding.found);
     g_free(adding.errors);

@@ -6,8 +6,9 @@
 /* Traces with a UUID come first. */
 static int compare_uuids(const struct lull_source *a, const struct lull_source *b)
 {
-    if (a->has_uuid != b->has_uuid)
+    if (a->has_uuid != b->has_uuid) {
         return a->has_uuid ? -1 : 1;
+    }
     return a->has_uuid ? memcmp(a->uuid, b->uuid, sizeof a->uuid) : 0;
 }
 
@@ -51,6 +52,7 @@ static int compare_streams(const void *left, const void *right, void *data)
 void lull_session_sort_streams(const struct lull_session *session,
                                struct lull_source_stream **streams, uint32_t n)
 {
-    if (session->order == LULL_ORDER_BABELTRACE && n > 1)
+    if (session->order == LULL_ORDER_BABELTRACE && n > 1) {
         g_qsort_with_data(streams, (gint)n, sizeof *streams, compare_streams, (gpointer)session);
+    }
 }

@@ -21,10 +21,12 @@ struct lull_place *lull_place_new(const char *path, struct lull_archive *archive
 
 void lull_place_free(struct lull_place *place)
 {
-    if (place == NULL)
+    if (place == NULL) {
         return;
-    if (place->archive != NULL)
+    }
+    if (place->archive != NULL) {
         lull_archive_unref(place->archive);
+    }
     g_free(place->path);
     g_free(place->prefix);
     g_free(place->file);
@@ -49,10 +51,12 @@ static void list_members(const struct lull_place *place, GPtrArray *names)
     uint32_t n = lull_archive_count(place->archive);
     for (uint32_t i = lull_archive_first(place->archive, place->prefix); i < n; i++) {
         const char *name = lull_archive_member(place->archive, i)->name;
-        if (strncmp(name, place->prefix, length) != 0)
+        if (strncmp(name, place->prefix, length) != 0) {
             break;
-        if (strchr(name + length, '/') == NULL && may_be_stream(name + length))
+        }
+        if (strchr(name + length, '/') == NULL && may_be_stream(name + length)) {
             g_ptr_array_add(names, g_strdup(name + length));
+        }
     }
 }
 
@@ -70,9 +74,11 @@ GPtrArray *lull_place_list(const struct lull_place *place, GError **error)
             g_ptr_array_unref(names);
             return NULL;
         }
-        while ((name = g_dir_read_name(dir)) != NULL)
-            if (may_be_stream(name))
+        while ((name = g_dir_read_name(dir)) != NULL) {
+            if (may_be_stream(name)) {
                 g_ptr_array_add(names, g_strdup(name));
+            }
+        }
     }
     g_ptr_array_sort(names, compare_names);
     return names;
@@ -91,8 +97,9 @@ bool lull_place_read(const struct lull_place *place, const char *name, char **da
     g_autoptr(GError) cause = NULL;
     g_autofree char *path = g_build_filename(place->path, name, NULL);
     if (place->archive == NULL) {
-        if (g_file_get_contents(path, data, size, &cause))
+        if (g_file_get_contents(path, data, size, &cause)) {
             return true;
+        }
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s", cause->message);
         return false;
     }
@@ -117,8 +124,9 @@ enum lull_place_kind lull_place_bytes(const struct lull_place *place, const char
 {
     if (place->archive != NULL) {
         const struct lull_archive_member *member = find_member(place, name);
-        if (member == NULL)
+        if (member == NULL) {
             return LULL_PLACE_OTHER;
+        }
         *bytes = lull_archive_bytes(place->archive, member);
         *size = member->size;
         return LULL_PLACE_FILE;
@@ -129,15 +137,17 @@ enum lull_place_kind lull_place_bytes(const struct lull_place *place, const char
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     bool is_known = fd >= 0 && fstat(fd, &st) == 0;
     int reason = errno;
-    if (fd >= 0)
+    if (fd >= 0) {
         close(fd);
+    }
     if (!is_known) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: the stream file cannot be read: %s",
                     path, g_strerror(reason));
         return LULL_PLACE_FAILED;
     }
-    if (!S_ISREG(st.st_mode))
+    if (!S_ISREG(st.st_mode)) {
         return LULL_PLACE_OTHER;
+    }
     *bytes = lull_bytes_of_file(path);
     *size = (uint64_t)st.st_size;
     return LULL_PLACE_FILE;

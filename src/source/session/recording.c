@@ -25,8 +25,9 @@ static void clear(void *user)
 
 void lull_recording_unref(struct lull_recording_file *file)
 {
-    if (file != NULL)
+    if (file != NULL) {
         g_rc_box_release_full(file, clear);
+    }
 }
 
 static const char *keep(struct lull_recording_file *file, const char *text)
@@ -53,8 +54,9 @@ static bool fail(const struct reader *reader, const char *key, const char *why)
 /* NULL if the value is no text, or has a zero in it. */
 static const char *text_of(struct json_object *value)
 {
-    if (!json_object_is_type(value, json_type_string))
+    if (!json_object_is_type(value, json_type_string)) {
         return NULL;
+    }
     const char *text = json_object_get_string(value);
     return strlen(text) == (size_t)json_object_get_string_len(value) ? text : NULL;
 }
@@ -73,11 +75,13 @@ static bool read_texts(const struct reader *reader, struct json_object *object)
     };
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
         struct json_object *value;
-        if (!json_object_object_get_ex(object, texts[i].key, &value))
+        if (!json_object_object_get_ex(object, texts[i].key, &value)) {
             continue;
+        }
         const char *text = text_of(value);
-        if (text == NULL)
+        if (text == NULL) {
             return fail(reader, texts[i].key, "is not a text");
+        }
         const char **to = (const char **)(void *)((char *)reader->file + texts[i].offset);
         *to = keep(reader->file, text);
     }
@@ -89,13 +93,16 @@ static bool read_number(const struct reader *reader, struct json_object *object,
                         int64_t least, int64_t most, int64_t *to)
 {
     struct json_object *value;
-    if (!json_object_object_get_ex(object, key, &value))
+    if (!json_object_object_get_ex(object, key, &value)) {
         return true;
-    if (!json_object_is_type(value, json_type_int))
+    }
+    if (!json_object_is_type(value, json_type_int)) {
         return fail(reader, key, "is not a whole number");
+    }
     int64_t number = json_object_get_int64(value);
-    if (number < least || number > most)
+    if (number < least || number > most) {
         return fail(reader, key, "is out of range");
+    }
     *to = number;
     return true;
 }
@@ -121,32 +128,38 @@ static bool read_numbers(const struct reader *reader, struct json_object *object
         struct json_object *in = numbers[i].is_recorded ? recorded : object;
         int64_t *to = (int64_t *)(void *)((char *)reader->file + numbers[i].offset);
         if (in != NULL &&
-            !read_number(reader, in, numbers[i].key, numbers[i].least, numbers[i].most, to))
+            !read_number(reader, in, numbers[i].key, numbers[i].least, numbers[i].most, to)) {
             return false;
+        }
     }
     const struct lull_recording_info *info = &reader->file->info;
     if (json_object_object_get_ex(object, "begin_ns", NULL) !=
-        json_object_object_get_ex(object, "end_ns", NULL))
+        json_object_object_get_ex(object, "end_ns", NULL)) {
         return fail(reader, "begin_ns", "and “end_ns” must both be there or both be missing");
-    if (json_object_object_get_ex(object, "begin_ns", NULL) && info->begin_ns > info->end_ns)
+    }
+    if (json_object_object_get_ex(object, "begin_ns", NULL) && info->begin_ns > info->end_ns) {
         return fail(reader, "end_ns", "is before “begin_ns”");
+    }
     return true;
 }
 
 static bool read_command(const struct reader *reader, struct json_object *object)
 {
     struct json_object *value;
-    if (!json_object_object_get_ex(object, "command", &value))
+    if (!json_object_object_get_ex(object, "command", &value)) {
         return true;
+    }
     size_t n = json_object_is_type(value, json_type_array) ? json_object_array_length(value) : 0;
-    if (n == 0)
+    if (n == 0) {
         return fail(reader, "command", "is not a list of texts");
+    }
     const char **words = g_new0(const char *, n + 1);
     reader->file->info.command = words;
     for (size_t i = 0; i < n; i++) {
         const char *text = text_of(json_object_array_get_idx(value, i));
-        if (text == NULL)
+        if (text == NULL) {
             return fail(reader, "command", "is not a list of texts");
+        }
         words[i] = keep(reader->file, text);
     }
     return true;
@@ -156,17 +169,20 @@ static bool read_command(const struct reader *reader, struct json_object *object
 static bool read_events(const struct reader *reader, struct json_object *object)
 {
     struct json_object *value;
-    if (!json_object_object_get_ex(object, "events", &value))
+    if (!json_object_object_get_ex(object, "events", &value)) {
         return true;
-    if (!json_object_is_type(value, json_type_array))
+    }
+    if (!json_object_is_type(value, json_type_array)) {
         return fail(reader, "events", "is not a list of texts");
+    }
     size_t n = json_object_array_length(value);
     const char **names = g_new0(const char *, 2 * n + 1);
     reader->file->events = names;
     for (size_t i = 0; i < n; i++) {
         const char *text = text_of(json_object_array_get_idx(value, i));
-        if (text == NULL)
+        if (text == NULL) {
             return fail(reader, "events", "is not a list of texts");
+        }
         const char *colon = strchr(text, ':');
         *names++ = keep(reader->file, text);
         *names++ = keep(reader->file, colon != NULL ? colon + 1 : text);
@@ -177,11 +193,13 @@ static bool read_events(const struct reader *reader, struct json_object *object)
 static bool read_boot_id(const struct reader *reader, struct json_object *object)
 {
     struct json_object *value;
-    if (!json_object_object_get_ex(object, "boot_id", &value))
+    if (!json_object_object_get_ex(object, "boot_id", &value)) {
         return true;
+    }
     const char *text = text_of(value);
-    if (text == NULL || !g_uuid_string_is_valid(text))
+    if (text == NULL || !g_uuid_string_is_valid(text)) {
         return fail(reader, "boot_id", "is not a UUID");
+    }
     for (uint32_t n = 0; n < 16; text += *text == '-' ? 1 : 0) {
         reader->file->boot_id[n++] =
             (uint8_t)(g_ascii_xdigit_value(text[0]) << 4 | g_ascii_xdigit_value(text[1]));
@@ -195,10 +213,12 @@ static bool read_flag(const struct reader *reader, struct json_object *object, c
                       bool *to)
 {
     struct json_object *value;
-    if (!json_object_object_get_ex(object, key, &value))
+    if (!json_object_object_get_ex(object, key, &value)) {
         return true;
-    if (!json_object_is_type(value, json_type_boolean))
+    }
+    if (!json_object_is_type(value, json_type_boolean)) {
         return fail(reader, key, "is neither true nor false");
+    }
     *to = json_object_get_boolean(value);
     return true;
 }
@@ -207,8 +227,9 @@ static bool read_rest(const struct reader *reader, struct json_object *object)
 {
     struct json_object *recorded = NULL;
     if (json_object_object_get_ex(object, "recorded", &recorded) &&
-        !json_object_is_type(recorded, json_type_object))
+        !json_object_is_type(recorded, json_type_object)) {
         return fail(reader, "recorded", "is not an object");
+    }
     struct lull_recording_info *info = &reader->file->info;
     return read_flag(reader, object, "filtered", &info->is_filtered) &&
            read_flag(reader, object, "snapshot", &info->is_snapshot) &&
@@ -249,13 +270,16 @@ static bool read_object(const char *dir, const char *path, struct json_object *o
     struct reader reader = {NULL, path, error};
     int64_t version = 0;
     if (!json_object_is_type(object, json_type_object) ||
-        !json_object_object_get_ex(object, "lull_recording", NULL))
+        !json_object_object_get_ex(object, "lull_recording", NULL)) {
         return true;
-    if (!read_number(&reader, object, "lull_recording", 1, INT64_MAX - 1, &version))
+    }
+    if (!read_number(&reader, object, "lull_recording", 1, INT64_MAX - 1, &version)) {
         return false;
-    if (version != 1)
+    }
+    if (version != 1) {
         return fail(&reader, "lull_recording",
                     "is a version that this Lull does not know; a newer one is needed");
+    }
     reader.file = file_new(dir);
     if (read_texts(&reader, object) && read_rest(&reader, object)) {
         *file = reader.file;
@@ -274,15 +298,17 @@ static struct json_object *parse(const char *path, const char *text, size_t size
     enum json_tokener_error status = json_tokener_get_error(tokener);
     size_t at = json_tokener_get_parse_end(tokener);
     const char *why = NULL;
-    if (status == json_tokener_continue)
+    if (status == json_tokener_continue) {
         why = "the file ends within it";
-    else if (status != json_tokener_success)
+    } else if (status != json_tokener_success) {
         why = json_tokener_error_desc(status);
-    else if (strspn(text + at, " \t\r\n") != size - at)
+    } else if (strspn(text + at, " \t\r\n") != size - at) {
         why = "something follows it";
+    }
     json_tokener_free(tokener);
-    if (why == NULL && object != NULL)
+    if (why == NULL && object != NULL) {
         return object;
+    }
     json_object_put(object);
     g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
                 "%s: byte %zu: not one JSON object, as a recording's is: %s", path, at,
@@ -299,8 +325,9 @@ bool lull_recording_read(const struct lull_place *place, struct lull_recording_f
     gsize length;
     struct lull_bytes *bytes = NULL;
     *file = NULL;
-    if (lull_place_bytes(place, LULL_RECORDING_FILE, &bytes, &size, NULL) != LULL_PLACE_FILE)
+    if (lull_place_bytes(place, LULL_RECORDING_FILE, &bytes, &size, NULL) != LULL_PLACE_FILE) {
         return true;
+    }
     bytes->ops->free(bytes);
     if (size > MOST_BYTES) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
@@ -308,11 +335,13 @@ bool lull_recording_read(const struct lull_place *place, struct lull_recording_f
                     path, size);
         return false;
     }
-    if (!lull_place_read(place, LULL_RECORDING_FILE, &text, &length, error))
+    if (!lull_place_read(place, LULL_RECORDING_FILE, &text, &length, error)) {
         return false;
+    }
     struct json_object *object = parse(path, text, MIN(length, MOST_BYTES), error);
-    if (object == NULL)
+    if (object == NULL) {
         return false;
+    }
     bool is_ok = read_object(place->path, path, object, file, error);
     json_object_put(object);
     return is_ok;

@@ -74,8 +74,9 @@ static bool find_recording(struct lull_search *search, const struct lull_place *
         g_ptr_array_add(search->errors, error);
         return false;
     }
-    if (*recording == NULL)
+    if (*recording == NULL) {
         *recording = lull_recording_ref(above);
+    }
     return true;
 }
 
@@ -109,11 +110,13 @@ static bool search_file(const struct walk *walk, const char *path, const struct 
                         struct lull_recording_file *recording)
 {
     const struct lull_file_kind *kind = lull_file_kind_at(path);
-    if (kind == NULL)
+    if (kind == NULL) {
         return false;
+    }
     g_autofree char *key = file_key(st, "");
-    if (!g_hash_table_add(walk->seen, g_strdup(key)))
+    if (!g_hash_table_add(walk->seen, g_strdup(key))) {
         return true;
+    }
     const char *slash = strrchr(path, '/');
     g_autofree char *dir = g_strndup(path, slash != NULL ? (size_t)(slash + 1 - path) : 0);
     add_file(walk->search, lull_place_new(dir, NULL, ""), slash != NULL ? slash + 1 : path, kind,
@@ -135,10 +138,12 @@ static GPtrArray *list_directory(struct lull_search *search, const char *path)
     }
     GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
     const char *name;
-    while ((name = g_dir_read_name(dir)) != NULL)
+    while ((name = g_dir_read_name(dir)) != NULL) {
         if (name[0] != '.' || strcmp(name, ".tmp_old_chunk") == 0 ||
-            strcmp(name, ".tmp_new_chunk") == 0)
+            strcmp(name, ".tmp_new_chunk") == 0) {
             g_ptr_array_add(names, g_strdup(name));
+        }
+    }
     g_ptr_array_sort(names, compare_names);
     return names;
 }
@@ -154,14 +159,16 @@ static void search_children(const struct walk *walk, const char *path,
         g_autofree char *child = g_build_filename(path, names->pdata[i], NULL);
         struct stat st;
         /* A name that cannot even be looked at is no directory that anybody meant. */
-        if (depth >= MAX_DEPTH || stat(child, &st) != 0)
+        if (depth >= MAX_DEPTH || stat(child, &st) != 0) {
             continue;
-        if (S_ISDIR(st.st_mode) && g_str_has_suffix(child, LULL_RECORDING_UNFINISHED))
+        }
+        if (S_ISDIR(st.st_mode) && g_str_has_suffix(child, LULL_RECORDING_UNFINISHED)) {
             note_unfinished(walk->search, child);
-        else if (S_ISDIR(st.st_mode))
+        } else if (S_ISDIR(st.st_mode)) {
             search_directory(walk, child, recording, depth + 1);
-        else if (S_ISREG(st.st_mode))
+        } else if (S_ISREG(st.st_mode)) {
             search_file(walk, child, &st, recording);
+        }
     }
 }
 
@@ -174,8 +181,9 @@ static void search_directory(const struct walk *walk, const char *path,
         return;
     }
     g_autofree char *key = file_key(&st, "");
-    if (!g_hash_table_add(walk->seen, g_strdup(key)))
+    if (!g_hash_table_add(walk->seen, g_strdup(key))) {
         return;
+    }
     g_autofree char *metadata = g_build_filename(path, "metadata", NULL);
     errno = 0;
     bool is_trace = stat(metadata, &st) == 0 && S_ISREG(st.st_mode);
@@ -186,11 +194,12 @@ static void search_directory(const struct walk *walk, const char *path,
     struct lull_recording_file *recording;
     struct lull_place *place = lull_place_new(path, NULL, "");
     bool is_sound = find_recording(walk->search, place, above, &recording);
-    if (is_sound && is_trace)
+    if (is_sound && is_trace) {
         add_place(walk->search, g_steal_pointer(&place), recording, g_steal_pointer(&key),
                   walk->root);
-    else if (is_sound)
+    } else if (is_sound) {
         search_children(walk, path, recording, depth);
+    }
     lull_recording_unref(recording);
     lull_place_free(place);
 }
@@ -219,10 +228,11 @@ static GPtrArray *archive_names(const struct lull_archive *archive)
         const char *name = lull_archive_member(archive, i)->name;
         const char *slash = strrchr(name, '/');
         const char *last = slash != NULL ? slash + 1 : name;
-        if (strcmp(last, "metadata") == 0)
+        if (strcmp(last, "metadata") == 0) {
             g_ptr_array_add(names, g_strndup(name, (size_t)(last - name)));
-        else if (*last != '.')
+        } else if (*last != '.') {
             g_ptr_array_add(names, g_strdup(name));
+        }
     }
     g_ptr_array_sort(names, compare_prefixes);
     return names;
@@ -248,8 +258,9 @@ static const struct lull_recording_file damaged;
 
 static void free_recording(gpointer recording)
 {
-    if (recording != &damaged)
+    if (recording != &damaged) {
         lull_recording_unref(recording);
+    }
 }
 
 /* The place of a directory of the archive, whose prefix is `length` bytes of `name`. */
@@ -268,17 +279,20 @@ static const struct lull_recording_file *find_in_archive(const struct unpacked *
 {
     g_autofree char *prefix = g_strndup(name, length);
     gpointer known;
-    if (g_hash_table_lookup_extended(u->recordings, prefix, NULL, &known))
+    if (g_hash_table_lookup_extended(u->recordings, prefix, NULL, &known)) {
         return known;
+    }
     const char *slash = length > 1 ? memrchr(name, '/', length - 1) : NULL;
     const struct lull_recording_file *above = NULL, *found = &damaged;
-    if (length > 0)
+    if (length > 0) {
         above = find_in_archive(u, name, slash != NULL ? (size_t)(slash + 1 - name) : 0);
+    }
     if (above != &damaged) {
         struct lull_recording_file *recording;
         struct lull_place *place = archive_place(u, name, length);
-        if (find_recording(u->search, place, (struct lull_recording_file *)above, &recording))
+        if (find_recording(u->search, place, (struct lull_recording_file *)above, &recording)) {
             found = recording;
+        }
         lull_place_free(place);
     }
     g_hash_table_insert(u->recordings, g_steal_pointer(&prefix), (gpointer)found);
@@ -301,18 +315,21 @@ static void add_from_archive(const struct unpacked *u, const char *name)
     const char *last = slash != NULL ? slash + 1 : name;
     size_t length = (size_t)(last - name);
     const struct lull_file_kind *kind = *last != '\0' ? archive_kind(u, name) : NULL;
-    if (*last != '\0' && kind == NULL)
+    if (*last != '\0' && kind == NULL) {
         return;
+    }
     const struct lull_recording_file *found = find_in_archive(u, name, length);
-    if (found == &damaged)
+    if (found == &damaged) {
         return;
+    }
     struct lull_recording_file *recording = (struct lull_recording_file *)found;
-    if (kind != NULL)
+    if (kind != NULL) {
         add_file(u->search, archive_place(u, name, length), last, kind, recording,
                  file_key(u->st, name), u->root);
-    else
+    } else {
         add_place(u->search, archive_place(u, name, length), recording, file_key(u->st, name),
                   u->root);
+    }
 }
 
 static void search_archive(struct lull_search *search, const char *path, const struct stat *st,
@@ -333,18 +350,21 @@ static void search_archive(struct lull_search *search, const char *path, const s
         const char *name = names->pdata[i];
         const char *part = strstr(name, LULL_RECORDING_UNFINISHED "/");
         /* Sorted, a directory comes right before what is below it. */
-        if (above != NULL && g_str_has_prefix(name, above))
+        if (above != NULL && g_str_has_prefix(name, above)) {
             continue;
+        }
         if (part != NULL) {
             size_t length = (size_t)(part - name) + strlen(LULL_RECORDING_UNFINISHED);
             g_autofree char *full = g_strdup_printf("%s/%.*s", path, (int)length, name);
-            if (unfinished == NULL || strncmp(name, unfinished, length + 1) != 0)
+            if (unfinished == NULL || strncmp(name, unfinished, length + 1) != 0) {
                 note_unfinished(search, full);
+            }
             unfinished = name;
             continue;
         }
-        if (*name == '\0' || g_str_has_suffix(name, "/"))
+        if (*name == '\0' || g_str_has_suffix(name, "/")) {
             above = name;
+        }
         add_from_archive(&u, name);
     }
     lull_archive_unref(archive);
@@ -371,8 +391,9 @@ void lull_search_path(struct lull_search *search, const char *path, uint32_t roo
     } else if (lull_recording_is_unfinished(path)) {
         add_unfinished(search, path);
     } else if (S_ISREG(st.st_mode)) {
-        if (!search_file(&walk, path, &st, NULL))
+        if (!search_file(&walk, path, &st, NULL)) {
             search_archive(search, path, &st, root);
+        }
     } else if (!S_ISDIR(st.st_mode)) {
         g_ptr_array_add(search->errors,
                         g_error_new(LULL_ERROR, LULL_ERROR_FORMAT,

@@ -10,12 +10,14 @@ void lull_session_forget_filter(struct lull_session *session)
 {
     for (uint32_t t = 0; t < session->traces->len; t++) {
         struct session_trace *trace = lull_session_trace_at(session, t);
-        for (uint32_t i = 0; i < trace->source->n_classes; i++)
+        for (uint32_t i = 0; i < trace->source->n_classes; i++) {
             trace->source->classes[i]->filter = NULL;
+        }
         g_clear_pointer(&trace->class_filters, g_ptr_array_unref);
     }
-    if (session->filter != NULL)
+    if (session->filter != NULL) {
         session->filter->ops->forget(session->filter);
+    }
     session->is_subscribed = false;
     session->is_started = false;
 }
@@ -29,8 +31,9 @@ struct lull_event_filter *lull_session_take_filter(struct lull_session *session)
 void lull_session_set_filter(struct lull_session *session, struct lull_event_filter *filter)
 {
     struct lull_event_filter *old = lull_session_take_filter(session);
-    if (old != NULL && old != filter)
+    if (old != NULL && old != filter) {
         old->ops->free(old);
+    }
     session->filter = filter;
 }
 
@@ -46,8 +49,9 @@ void lull_session_exempt(struct lull_session *session, uint32_t subscription)
 bool lull_session_passes(const struct lull_session *session, const struct lull_event *event)
 {
     const struct lull_class_filter *filter = event->event_class->filter;
-    if (filter == NULL || filter->verdict == LULL_VERDICT_PASS)
+    if (filter == NULL || filter->verdict == LULL_VERDICT_PASS) {
         return true;
+    }
     return filter->verdict == LULL_VERDICT_TEST &&
            session->filter->ops->test(filter->program, event,
                                       (const uint8_t *)event->fields + session->filter_offset);
@@ -64,17 +68,20 @@ bool lull_session_hands_out(const struct lull_session *session, const struct lul
 bool lull_session_next_passing(const struct lull_session *session,
                                struct lull_source_stream *stream)
 {
-    while (stream->ops->next(stream))
+    while (stream->ops->next(stream)) {
         if (!stream->has_event || stream->event.event_class->watch != NULL ||
-            lull_session_hands_out(session, &stream->event))
+            lull_session_hands_out(session, &stream->event)) {
             return true;
+        }
+    }
     return false;
 }
 
 void lull_session_start_filter(struct lull_session *session)
 {
-    if (session->filter != NULL)
+    if (session->filter != NULL) {
         session->filter->ops->start(session->filter, lull_session_origin(session));
+    }
 }
 
 /* ---- subscriptions ---- */
@@ -116,10 +123,12 @@ static int32_t match_wish(const struct wishes *wishes, const char *name)
     int32_t found = GPOINTER_TO_INT(g_hash_table_lookup(wishes->names, name)) - 1;
     for (uint32_t i = 0; i < wishes->prefixes->len; i++) {
         const struct prefix *prefix = &g_array_index(wishes->prefixes, struct prefix, i);
-        if (found >= 0 && found <= prefix->number)
+        if (found >= 0 && found <= prefix->number) {
             break;
-        if (strncmp(name, prefix->text, prefix->length) == 0)
+        }
+        if (strncmp(name, prefix->text, prefix->length) == 0) {
             return prefix->number;
+        }
     }
     return found;
 }
@@ -136,24 +145,29 @@ static void filter_classes(struct lull_session *session, struct session_trace *t
 {
     const struct lull_source *source = trace->source;
     const char *host = lull_session_host(session, source->info.host)->name;
-    if (trace->class_filters == NULL)
+    if (trace->class_filters == NULL) {
         trace->class_filters = g_ptr_array_new_with_free_func(g_free);
+    }
     trace->is_wanted = trace->is_exempt = false;
     for (uint32_t i = 0; i < source->n_classes; i++) {
         bool is_new = i >= trace->class_filters->len;
-        if (is_new)
+        if (is_new) {
             g_ptr_array_add(trace->class_filters, g_new0(struct lull_class_filter, 1));
-        if (of_class[i] < 0)
+        }
+        if (of_class[i] < 0) {
             continue;
+        }
         struct lull_class_filter *filter = class_filter(trace, i);
-        if (is_new)
+        if (is_new) {
             session->filter->ops->compile(session->filter, source, i, host, filter);
+        }
         source->classes[i]->filter = filter;
         bool is_exempt =
             g_array_index(session->subscriptions, struct lull_subscription, of_class[i]).is_exempt;
         trace->is_exempt |= is_exempt;
-        if (filter->verdict == LULL_VERDICT_REJECT && !is_exempt)
+        if (filter->verdict == LULL_VERDICT_REJECT && !is_exempt) {
             of_class[i] = -1;
+        }
         trace->is_wanted |= of_class[i] >= 0;
     }
 }
@@ -163,8 +177,9 @@ static uint32_t largest_extra(const struct session_trace *trace, const struct lu
     uint32_t size = 0;
     for (uint32_t i = 0; i < trace->source->n_classes; i++) {
         extra[i] = trace->class_filters != NULL ? &class_filter(trace, i)->extra : NULL;
-        if (extra[i] != NULL)
+        if (extra[i] != NULL) {
             size = MAX(size, extra[i]->size);
+        }
     }
     return size;
 }
@@ -176,10 +191,12 @@ static void subscribe_trace(struct lull_session *session, const struct wishes *w
     g_autofree int32_t *of_class = g_new(int32_t, MAX(source->n_classes, 1));
     g_autofree const struct lull_fields **extra =
         g_new(const struct lull_fields *, MAX(source->n_classes, 1));
-    for (uint32_t i = 0; i < source->n_classes; i++)
+    for (uint32_t i = 0; i < source->n_classes; i++) {
         of_class[i] = match_wish(wishes, source->classes[i]->name);
-    if (session->filter != NULL)
+    }
+    if (session->filter != NULL) {
         filter_classes(session, trace, of_class);
+    }
     uint32_t extra_size = largest_extra(trace, extra);
     lull_session_watch_classes(session, trace, of_class, extra, &extra_size);
     source->ops->subscribe(source,
@@ -193,16 +210,18 @@ static void subscribe_traces(struct lull_session *session, bool all)
     uint32_t max_size = 0;
     lull_session_begin_watch(session, all);
     collect_wishes(session, &wishes);
-    for (uint32_t i = 0; i < session->subscriptions->len; i++)
+    for (uint32_t i = 0; i < session->subscriptions->len; i++) {
         max_size =
             MAX(max_size,
                 g_array_index(session->subscriptions, struct lull_subscription, i).fields_size);
+    }
     max_size = (max_size + 7) & ~UINT32_C(7);
     session->filter_offset = max_size;
     for (uint32_t t = 0; t < session->traces->len; t++) {
         struct session_trace *trace = lull_session_trace_at(session, t);
-        if (all || trace->source->wants_subscription)
+        if (all || trace->source->wants_subscription) {
             subscribe_trace(session, &wishes, trace);
+        }
     }
     g_hash_table_unref(wishes.names);
     g_array_unref(wishes.prefixes);
@@ -229,14 +248,17 @@ static bool cpu_may_pass(const struct lull_session *session, const struct sessio
 {
     const struct lull_source *source = trace->source;
     const char *host = lull_session_host(session, source->info.host)->name;
-    if (cpu < 0 || !session->filter->uses_cpu)
+    if (cpu < 0 || !session->filter->uses_cpu) {
         return true;
+    }
     for (uint32_t i = 0; i < source->n_classes; i++) {
         const struct lull_class_filter *filter = source->classes[i]->filter;
-        if (filter == NULL || filter->verdict == LULL_VERDICT_REJECT)
+        if (filter == NULL || filter->verdict == LULL_VERDICT_REJECT) {
             continue;
-        if (session->filter->ops->may_pass(session->filter, source, i, host, cpu))
+        }
+        if (session->filter->ops->may_pass(session->filter, source, i, host, cpu)) {
             return true;
+        }
     }
     return false;
 }
@@ -244,15 +266,19 @@ static bool cpu_may_pass(const struct lull_session *session, const struct sessio
 bool lull_session_is_selected(const struct lull_session *session,
                               const struct lull_source_stream *stream)
 {
-    if (session->only_host >= 0 && stream->event.host != (uint32_t)session->only_host)
+    if (session->only_host >= 0 && stream->event.host != (uint32_t)session->only_host) {
         return false;
+    }
     /* What is live may get classes that are wanted, and of any CPU, while it is read. */
-    if (stream->cpu == LULL_CPU_LATER)
+    if (stream->cpu == LULL_CPU_LATER) {
         return true;
-    if (session->only_cpu >= 0 && stream->cpu != session->only_cpu)
+    }
+    if (session->only_cpu >= 0 && stream->cpu != session->only_cpu) {
         return false;
-    if (session->filter == NULL)
+    }
+    if (session->filter == NULL) {
         return true;
+    }
     const struct session_trace *trace = lull_session_trace_at(session, stream->event.trace);
     return trace->is_exempt || trace->is_watched ||
            (trace->is_wanted && cpu_may_pass(session, trace, stream->cpu));
@@ -262,8 +288,9 @@ bool lull_session_is_selected(const struct lull_session *session,
 static int64_t add_delta(int64_t time_ns, int64_t delta_ns)
 {
     int64_t sum;
-    if (__builtin_add_overflow(time_ns, delta_ns, &sum))
+    if (__builtin_add_overflow(time_ns, delta_ns, &sum)) {
         return delta_ns < 0 ? INT64_MIN : INT64_MAX;
+    }
     return sum;
 }
 
@@ -290,8 +317,9 @@ struct lull_source_window lull_session_window(const struct lull_session *session
         .transform = lull_session_host_at(session, stream->event.host)->transform,
         .in_doubles = session->order == LULL_ORDER_BABELTRACE,
     };
-    if (session->is_intersected)
+    if (session->is_intersected) {
         intersect(trace, &window);
+    }
     /* Those that are exempt, and a watch, may need what was before. */
     if (session->filter != NULL && !session->has_exempt && session->watch == NULL) {
         window.begin_ns = MAX(window.begin_ns, session->filter->begin_ns);
@@ -311,10 +339,11 @@ bool lull_session_begin_stream(const struct lull_session *session,
                                struct lull_source_stream *stream)
 {
     bool is_selected = lull_session_is_selected(session, stream);
-    if (is_selected)
+    if (is_selected) {
         lull_session_start_stream(session, stream);
-    else if (stream->ops->leave != NULL)
+    } else if (stream->ops->leave != NULL) {
         stream->ops->leave(stream);
+    }
     return is_selected;
 }
 
@@ -324,8 +353,9 @@ static const char *const all_names[] = {"*", NULL};
 
 GArray *lull_session_begin_count(struct lull_session *session)
 {
-    if (session->filter == NULL)
+    if (session->filter == NULL) {
         return NULL;
+    }
     static const struct lull_subscription all = {.names = all_names};
     GArray *subscriptions = session->subscriptions;
     struct lull_event_watch *watch = session->watch;
@@ -340,8 +370,9 @@ GArray *lull_session_begin_count(struct lull_session *session)
 
 void lull_session_end_count(struct lull_session *session, GArray *subscriptions)
 {
-    if (subscriptions == NULL)
+    if (subscriptions == NULL) {
         return;
+    }
     g_array_unref(session->subscriptions);
     session->subscriptions = subscriptions;
     session->is_subscribed = false;
@@ -350,9 +381,11 @@ void lull_session_end_count(struct lull_session *session, GArray *subscriptions)
 /* Some class must be tested event by event. */
 static bool must_test(const struct session_trace *trace)
 {
-    for (uint32_t i = 0; i < trace->source->n_classes; i++)
-        if (class_filter(trace, i)->verdict == LULL_VERDICT_TEST)
+    for (uint32_t i = 0; i < trace->source->n_classes; i++) {
+        if (class_filter(trace, i)->verdict == LULL_VERDICT_TEST) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -364,14 +397,17 @@ void lull_session_count_stream(const struct lull_session *session,
         stream->ops->count(stream, counts);
         return;
     }
-    while (lull_session_next_passing(session, stream))
+    while (lull_session_next_passing(session, stream)) {
         counts[stream->event.event_class->index]++;
+    }
 }
 
 void lull_session_drop_rejected(const struct lull_session *session,
                                 const struct session_trace *trace, uint64_t *counts)
 {
-    for (uint32_t i = 0; session->filter != NULL && i < trace->source->n_classes; i++)
-        if (class_filter(trace, i)->verdict == LULL_VERDICT_REJECT)
+    for (uint32_t i = 0; session->filter != NULL && i < trace->source->n_classes; i++) {
+        if (class_filter(trace, i)->verdict == LULL_VERDICT_REJECT) {
             counts[i] = 0;
+        }
+    }
 }

@@ -27,8 +27,9 @@ struct lull_session *lull_session_new(void)
 
 void lull_session_free(struct lull_session *session)
 {
-    if (session == NULL)
+    if (session == NULL) {
         return;
+    }
     lull_session_set_filter(session, NULL);
     lull_merge_clear(&session->merge);
     g_free(session->merged);
@@ -100,9 +101,11 @@ const char *lull_session_environment(const struct lull_session *session, uint32_
 {
     g_return_val_if_fail(trace < session->traces->len, NULL);
     const char *const *entry = lull_session_trace_at(session, trace)->source->environment;
-    for (; entry != NULL && *entry != NULL; entry += 2)
-        if (strcmp(entry[0], key) == 0)
+    for (; entry != NULL && *entry != NULL; entry += 2) {
+        if (strcmp(entry[0], key) == 0) {
             return entry[1];
+        }
+    }
     return NULL;
 }
 
@@ -113,8 +116,9 @@ void lull_session_each_class(const struct lull_session *session,
 {
     for (uint32_t t = 0; t < session->traces->len; t++) {
         const struct lull_source *source = lull_session_trace_at(session, t)->source;
-        for (uint32_t i = 0; i < source->n_classes; i++)
+        for (uint32_t i = 0; i < source->n_classes; i++) {
             visit(user, t, source->classes[i]);
+        }
     }
 }
 
@@ -123,13 +127,16 @@ void lull_session_each_class(const struct lull_session *session,
 static void find_names(struct session_trace *trace)
 {
     const struct lull_source *source = trace->source;
-    if (trace->knows_names || source->ops->find_used == NULL)
+    if (trace->knows_names || source->ops->find_used == NULL) {
         return;
+    }
     g_autofree bool *used = g_new0(bool, MAX(source->n_classes, 1));
     source->ops->find_used(source, used);
-    for (uint32_t i = 0; i < source->n_classes; i++)
-        if (used[i])
+    for (uint32_t i = 0; i < source->n_classes; i++) {
+        if (used[i]) {
             g_hash_table_add(trace->class_names, (char *)source->classes[i]->name);
+        }
+    }
     trace->knows_names = true;
 }
 
@@ -138,12 +145,15 @@ bool lull_session_declares(const struct lull_session *session, uint32_t host,
 {
     for (uint32_t t = 0; t < session->traces->len; t++) {
         struct session_trace *trace = lull_session_trace_at(session, t);
-        if (trace->source->info.host != host)
+        if (trace->source->info.host != host) {
             continue;
+        }
         find_names(trace);
-        for (const char *const *name = names; *name != NULL; name++)
-            if (g_hash_table_contains(trace->class_names, *name))
+        for (const char *const *name = names; *name != NULL; name++) {
+            if (g_hash_table_contains(trace->class_names, *name)) {
                 return true;
+            }
+        }
     }
     return false;
 }
@@ -161,8 +171,9 @@ static void read_task_names(struct session_trace *trace)
         gint64 tid = g_ascii_strtoll(copy, &name, 10);
         next = end != NULL ? end + 1 : NULL;
         if (name != copy && *name == ' ' && name[1] != '\0' && strcmp(name + 1, "<...>") != 0 &&
-            tid > 0 && tid <= MAX_TID)
+            tid > 0 && tid <= MAX_TID) {
             g_hash_table_insert(trace->task_names, GINT_TO_POINTER((gint)tid), g_strdup(name + 1));
+        }
     }
 }
 
@@ -171,10 +182,12 @@ const char *lull_session_task_name(const struct lull_session *session, uint32_t 
     const char *name = NULL;
     for (uint32_t t = 0; t < session->traces->len && name == NULL; t++) {
         struct session_trace *trace = lull_session_trace_at(session, t);
-        if (trace->source->info.host != host || trace->source->task_names == NULL)
+        if (trace->source->info.host != host || trace->source->task_names == NULL) {
             continue;
-        if (trace->task_names == NULL)
+        }
+        if (trace->task_names == NULL) {
             read_task_names(trace);
+        }
         name = g_hash_table_lookup(trace->task_names, GINT_TO_POINTER(tid));
     }
     return name;
@@ -185,8 +198,9 @@ bool lull_session_range(const struct lull_session *session, int64_t *begin_ns, i
     bool any = false;
     for (uint32_t t = 0; t < session->traces->len; t++) {
         const struct lull_trace *info = lull_session_trace(session, t);
-        if (info->begin_ns > info->end_ns)
+        if (info->begin_ns > info->end_ns) {
             continue;
+        }
         const struct lull_clock_transform *transform =
             &lull_session_host_at(session, info->host)->transform;
         int64_t begin = lull_clock_transform_apply(transform, info->begin_ns);
@@ -315,32 +329,38 @@ void lull_session_play(struct lull_session *session, uint32_t n)
 {
     lull_session_sort_streams(session, session->merged, n);
     lull_merge_init(&session->merge, n);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         session->merge.times[i] = session->merged[i]->bound_ns;
+    }
     lull_merge_play(&session->merge);
 }
 
 static void start(struct lull_session *session)
 {
-    if (session->has_news)
+    if (session->has_news) {
         lull_session_take_news(session);
-    if (!session->is_subscribed)
+    }
+    if (!session->is_subscribed) {
         lull_session_subscribe_sources(session);
+    }
     lull_session_start_filter(session);
     g_free(session->merged);
     session->merged = g_new(struct lull_source_stream *, MAX(session->streams->len, 1));
     uint32_t n = 0;
-    for (uint32_t i = 0; i < session->streams->len; i++)
-        if (lull_session_begin_stream(session, session->streams->pdata[i]))
+    for (uint32_t i = 0; i < session->streams->len; i++) {
+        if (lull_session_begin_stream(session, session->streams->pdata[i])) {
             session->merged[n++] = session->streams->pdata[i];
+        }
+    }
     lull_session_play(session, n);
     session->is_started = true;
 }
 
 const struct lull_event *lull_session_read(struct lull_session *session)
 {
-    if (G_UNLIKELY(!session->is_started))
+    if (G_UNLIKELY(!session->is_started)) {
         start(session);
+    }
     struct lull_merge *merge = &session->merge;
     do {
         while (merge->n > 0 && merge->times[merge->winner] != INT64_MAX) {
@@ -348,16 +368,18 @@ const struct lull_event *lull_session_read(struct lull_session *session)
             if (stream->has_event) {
                 stream->has_event = false;
                 if (G_UNLIKELY(session->watch != NULL) &&
-                    !lull_session_show_watch(session, &stream->event))
+                    !lull_session_show_watch(session, &stream->event)) {
                     continue;
+                }
                 return &stream->event;
             }
             /* The tree has held a lower bound, or the time of the event that was handed out. */
             bool any = session->filter == NULL ? stream->ops->next(stream)
                                                : lull_session_next_passing(session, stream);
             lull_merge_update(merge, any ? merge_time(stream->event.time_ns) : INT64_MAX);
-            if (G_UNLIKELY(session->has_news))
+            if (G_UNLIKELY(session->has_news)) {
                 lull_session_take_news(session);
+            }
         }
     } while (lull_session_follow(session));
     return NULL;
@@ -366,8 +388,9 @@ const struct lull_event *lull_session_read(struct lull_session *session)
 int lull_session_next(struct lull_session *session, struct lull_event *event)
 {
     const struct lull_event *next = lull_session_read(session);
-    if (next != NULL)
+    if (next != NULL) {
         *event = *next;
+    }
     return next != NULL;
 }
 
@@ -394,8 +417,9 @@ bool lull_event_cycles(const struct lull_event *event, uint64_t *cycles)
 double lull_session_progress(const struct lull_session *session)
 {
     uint64_t done = 0, all = 0;
-    if (!session->is_started)
+    if (!session->is_started) {
         return 0;
+    }
     for (uint32_t i = 0; i < session->merge.n; i++) {
         done += session->merged[i]->ops->progress(session->merged[i]);
         all += session->merged[i]->size_bytes;

@@ -31,10 +31,12 @@ struct lull_piece *lull_piece_new(const char *path, const char *name, struct lul
 
 void lull_piece_free(struct lull_piece *piece)
 {
-    if (piece == NULL)
+    if (piece == NULL) {
         return;
-    if (piece->bytes != NULL)
+    }
+    if (piece->bytes != NULL) {
         piece->bytes->ops->free(piece->bytes);
+    }
     lull_packet_list_clear(&piece->list);
     g_free(piece->path);
     g_free(piece->name);
@@ -48,10 +50,11 @@ static uint32_t chain_find(const struct chain_bytes *chain, uint64_t offset)
     uint32_t low = 0, high = chain->n_files;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        if (chain->files[middle].begin <= offset)
+        if (chain->files[middle].begin <= offset) {
             low = middle;
-        else
+        } else {
             high = middle;
+        }
     }
     return low;
 }
@@ -81,8 +84,9 @@ static uint64_t chain_read(struct lull_bytes *base, uint64_t offset, uint8_t *bu
     if (!chain->is_open || number != chain->current) {
         chain_close(base);
         *why = file->bytes->ops->open(file->bytes);
-        if (*why != NULL)
+        if (*why != NULL) {
             return 0;
+        }
         chain->current = number;
         chain->is_open = true;
     }
@@ -160,13 +164,16 @@ static size_t stem_length(const char *name)
     size_t length = strlen(name), end = length;
     for (unsigned i = 0; i < 2; i++) {
         size_t digits = end;
-        while (digits > 0 && g_ascii_isdigit(name[digits - 1]))
+        while (digits > 0 && g_ascii_isdigit(name[digits - 1])) {
             digits--;
-        if (digits == end || digits < 2 || name[digits - 1] != '_')
+        }
+        if (digits == end || digits < 2 || name[digits - 1] != '_') {
             return length;
+        }
         end = digits - 1;
-        if (i == 0)
+        if (i == 0) {
             length = end;
+        }
     }
     return length;
 }
@@ -174,8 +181,9 @@ static size_t stem_length(const char *name)
 static char *stream_key(const struct lull_piece *piece)
 {
     const struct lull_packet_list *list = &piece->list;
-    if (list->instance != UINT64_MAX)
+    if (list->instance != UINT64_MAX) {
         return g_strdup_printf("%u:%" G_GUINT64_FORMAT, list->stream, list->instance);
+    }
     return g_strdup_printf("%u:%d/%.*s", list->stream, list->cpu, (int)stem_length(piece->name),
                            piece->name);
 }
@@ -189,18 +197,21 @@ static int compare_pieces(gconstpointer a, gconstpointer b)
 {
     const struct lull_packet *x = first_packet(*(struct lull_piece *const *)a);
     const struct lull_packet *y = first_packet(*(struct lull_piece *const *)b);
-    if (x->begin != y->begin)
+    if (x->begin != y->begin) {
         return x->begin < y->begin ? -1 : 1;
+    }
     return (x->end > y->end) - (x->end < y->end);
 }
 
 static int compare_packets(gconstpointer a, gconstpointer b)
 {
     const struct lull_packet *x = a, *y = b;
-    if (x->begin != y->begin)
+    if (x->begin != y->begin) {
         return x->begin < y->begin ? -1 : 1;
-    if (x->end != y->end)
+    }
+    if (x->end != y->end) {
         return x->end < y->end ? -1 : 1;
+    }
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
@@ -212,8 +223,9 @@ static bool can_join(const struct lull_ctf_plan *plan, GPtrArray *pieces)
         const struct lull_stream_plan *stream = &plan->streams[piece->list.stream];
         if (!piece->list.in_order || stream->begin_bits != 64 || stream->end_bits != 64 ||
             piece->list.cpu != first->list.cpu ||
-            __builtin_add_overflow(size, piece->list.file_size, &size) || size > INT64_MAX)
+            __builtin_add_overflow(size, piece->list.file_size, &size) || size > INT64_MAX) {
             return false;
+        }
     }
     return true;
 }
@@ -230,8 +242,9 @@ static bool same_bytes(struct lull_bytes *bytes, const struct lull_packet *a,
     for (uint64_t done = 0; done < size; done += n) {
         n = bytes->ops->read(bytes, a->offset + done, x, MIN(STEP, size - done), &why);
         m = n > 0 ? bytes->ops->read(bytes, b->offset + done, y, n, &why) : 0;
-        if (m == 0 || memcmp(x, y, m) != 0)
+        if (m == 0 || memcmp(x, y, m) != 0) {
             return false;
+        }
         n = m;
     }
     return true;
@@ -250,12 +263,14 @@ static void drop_copies(struct lull_bytes *bytes, GArray *packets)
 {
     uint32_t n = MIN(packets->len, 1);
     const char *why = packets->len > 0 ? bytes->ops->open(bytes) : "nothing";
-    if (why != NULL)
+    if (why != NULL) {
         return;
+    }
     for (uint32_t i = 1; i < packets->len; i++) {
         const struct lull_packet *packet = &g_array_index(packets, struct lull_packet, i);
-        if (!is_copy(bytes, &g_array_index(packets, struct lull_packet, n - 1), packet))
+        if (!is_copy(bytes, &g_array_index(packets, struct lull_packet, n - 1), packet)) {
             g_array_index(packets, struct lull_packet, n++) = *packet;
+        }
     }
     g_array_set_size(packets, n);
     bytes->ops->close(bytes);
@@ -303,8 +318,9 @@ static bool join(const struct lull_ctf_plan *plan, GPtrArray *pieces,
                  void (*add)(void *, struct lull_stitched *), void *user)
 {
     struct lull_stitched stream = {0};
-    if (pieces->len < 2 || !can_join(plan, pieces))
+    if (pieces->len < 2 || !can_join(plan, pieces)) {
         return false;
+    }
     g_autoptr(GPtrArray) sorted = g_ptr_array_copy(pieces, NULL, NULL);
     g_ptr_array_sort(sorted, compare_pieces);
     stream.path = g_strdup(((struct lull_piece *)sorted->pdata[0])->path);
@@ -354,8 +370,10 @@ void lull_stitch(const struct lull_ctf_plan *plan, GPtrArray *pieces,
     }
     for (uint32_t i = 0; i < groups->len; i++) {
         GPtrArray *group = groups->pdata[i];
-        if (!join(plan, group, add, user))
-            for (uint32_t k = 0; k < group->len; k++)
+        if (!join(plan, group, add, user)) {
+            for (uint32_t k = 0; k < group->len; k++) {
                 pass_on(group->pdata[k], add, user);
+            }
+        }
     }
 }

@@ -8,13 +8,15 @@ static void forget(struct lull_session *session)
 {
     for (uint32_t t = 0; t < session->traces->len; t++) {
         struct session_trace *trace = lull_session_trace_at(session, t);
-        for (uint32_t i = 0; i < trace->source->n_classes; i++)
+        for (uint32_t i = 0; i < trace->source->n_classes; i++) {
             trace->source->classes[i]->watch = NULL;
+        }
         g_clear_pointer(&trace->class_watches, g_ptr_array_unref);
         trace->is_watched = false;
     }
-    if (session->watch != NULL)
+    if (session->watch != NULL) {
         session->watch->ops->forget(session->watch);
+    }
 }
 
 void lull_session_set_watch(struct lull_session *session, struct lull_event_watch *watch)
@@ -30,16 +32,19 @@ void lull_session_begin_watch(struct lull_session *session, bool forgets)
     /* What nobody but the watch wants belongs to a subscription that has no number for others. */
     static const char *const none[] = {NULL};
     const struct lull_subscription hidden = {.names = none};
-    if (forgets)
+    if (forgets) {
         forget(session);
-    if (session->watch != NULL)
+    }
+    if (session->watch != NULL) {
         g_array_append_val(session->subscriptions, hidden);
+    }
 }
 
 void lull_session_end_watch(struct lull_session *session)
 {
-    if (session->watch != NULL)
+    if (session->watch != NULL) {
         g_array_set_size(session->subscriptions, session->subscriptions->len - 1);
+    }
 }
 
 static void free_class_watch(gpointer data)
@@ -55,10 +60,12 @@ static void join_fields(const struct lull_fields *filter, const struct lull_fiel
 {
     uint32_t n_filter = filter != NULL ? filter->n_bindings : 0;
     struct lull_binding *all = g_new(struct lull_binding, n_filter + own->n_bindings + 1);
-    for (uint32_t i = 0; i < n_filter; i++)
+    for (uint32_t i = 0; i < n_filter; i++) {
         all[i] = filter->bindings[i];
-    for (uint32_t i = 0; i < own->n_bindings; i++)
+    }
+    for (uint32_t i = 0; i < own->n_bindings; i++) {
         all[n_filter + i] = own->bindings[i];
+    }
     *out = (struct lull_fields){
         .bindings = all, .n_bindings = n_filter + own->n_bindings, .size = own->size};
 }
@@ -84,8 +91,9 @@ static struct lull_class_watch *watch_class(struct lull_session *session,
                             source->info.path, source->classes[index]->name);
         watch->program = NULL;
     }
-    if (watch->program != NULL)
+    if (watch->program != NULL) {
         join_fields(filter, &own, &watch->extra);
+    }
     return watch;
 }
 
@@ -95,21 +103,26 @@ void lull_session_watch_classes(struct lull_session *session, struct session_tra
 {
     struct lull_source *source = trace->source;
     const int32_t hidden = (int32_t)session->subscriptions->len - 1;
-    if (session->watch == NULL)
+    if (session->watch == NULL) {
         return;
-    if (trace->class_watches == NULL)
+    }
+    if (trace->class_watches == NULL) {
         trace->class_watches = g_ptr_array_new_with_free_func(free_class_watch);
+    }
     for (uint32_t i = 0; i < source->n_classes; i++) {
-        if (i >= trace->class_watches->len)
+        if (i >= trace->class_watches->len) {
             g_ptr_array_add(trace->class_watches, watch_class(session, trace, i, extra[i]));
+        }
         struct lull_class_watch *watch = trace->class_watches->pdata[i];
-        if (watch->program == NULL)
+        if (watch->program == NULL) {
             continue;
+        }
         source->classes[i]->watch = watch;
         trace->is_watched = true;
         watch->is_hidden = of_class[i] < 0;
-        if (watch->is_hidden)
+        if (watch->is_hidden) {
             of_class[i] = hidden;
+        }
         extra[i] = &watch->extra;
         *extra_size = MAX(*extra_size, watch->extra.size);
     }
@@ -118,8 +131,9 @@ void lull_session_watch_classes(struct lull_session *session, struct session_tra
 bool lull_session_show_watch(struct lull_session *session, const struct lull_event *event)
 {
     const struct lull_class_watch *watch = event->event_class->watch;
-    if (watch == NULL)
+    if (watch == NULL) {
         return true;
+    }
     session->watch->ops->see(session->watch, watch->program, event,
                              (const uint8_t *)event->fields + session->filter_offset);
     return !watch->is_hidden && (session->filter == NULL || lull_session_hands_out(session, event));

@@ -58,8 +58,9 @@ static void take_cpus(struct lull_tracedat_in *in, struct lull_tracedat_buffer *
         struct lull_tracedat_cpu cpu = {.cpu = (int32_t)(lull_tracedat_number(in, 4) & 0x7fffffff)};
         cpu.offset = lull_tracedat_number(in, 8);
         cpu.size = lull_tracedat_number(in, 8);
-        if (!in->is_short)
+        if (!in->is_short) {
             g_array_append_val(buffer->cpus, cpu);
+        }
     }
 }
 
@@ -86,10 +87,12 @@ static void take_buffer(struct lull_tracedat *file, struct lull_tracedat_in *in)
         buffer->is_packed = is_packed(file, at);
         take_cpus(in, buffer);
     }
-    if (buffer->name == NULL)
+    if (buffer->name == NULL) {
         buffer->name = g_strdup("");
-    if (buffer->clock == NULL)
+    }
+    if (buffer->clock == NULL) {
         buffer->clock = g_strdup("");
+    }
     g_ptr_array_add(file->buffers, buffer);
 }
 
@@ -97,10 +100,11 @@ static void take_tsc(struct lull_tracedat *file, struct lull_tracedat_in *in)
 {
     uint32_t mult = (uint32_t)lull_tracedat_number(in, 4);
     uint32_t shift = (uint32_t)lull_tracedat_number(in, 4);
-    if (in->is_short || shift > 63)
+    if (in->is_short || shift > 63) {
         in->is_short = true;
-    else
+    } else {
         file->mult = mult, file->shift = shift;
+    }
 }
 
 /* ---- counts of the kernel ---- */
@@ -136,10 +140,11 @@ static void take_stats(struct lull_tracedat *file, struct lull_tracedat_in *in)
         stat.overwritten = find_count(all, "overrun");
         stat.dropped = find_count(all, "dropped events") + find_count(all, "commit overrun");
     }
-    if (file->stats->len < MAX_CPUS)
+    if (file->stats->len < MAX_CPUS) {
         g_array_append_val(file->stats, stat);
-    else
+    } else {
         g_free(stat.buffer);
+    }
 }
 
 /* ---- virtual machines ---- */
@@ -159,10 +164,12 @@ static void take_guest(struct lull_tracedat *file, struct lull_tracedat_in *in)
     for (uint64_t i = 0; i < n; i++) {
         uint64_t cpu = lull_tracedat_number(in, 4);
         int32_t tid = (int32_t)lull_tracedat_number(in, 4);
-        if (cpu >= MIN(n, MAX_CPUS))
+        if (cpu >= MIN(n, MAX_CPUS)) {
             continue;
-        if (cpu >= guest->tids->len)
+        }
+        if (cpu >= guest->tids->len) {
             g_array_set_size(guest->tids, (guint)cpu + 1);
+        }
         g_array_index(guest->tids, int32_t, cpu) = tid;
     }
     g_ptr_array_add(file->guests, guest);
@@ -206,8 +213,9 @@ static bool take_option(struct lull_tracedat *file, unsigned id, struct lull_tra
         take_guest(file, in);
         break;
     default:
-        if (file->version == 7 && id >= OPTION_HEADER_INFO && id <= OPTION_CMDLINES)
+        if (file->version == 7 && id >= OPTION_HEADER_INFO && id <= OPTION_CMDLINES) {
             return lull_tracedat_section(file, id, lull_tracedat_number(in, 8), error);
+        }
     }
     return true;
 }
@@ -219,23 +227,26 @@ bool lull_tracedat_options(struct lull_tracedat *file, struct lull_tracedat_in *
     for (;;) {
         uint64_t at = in->pos;
         unsigned id = (unsigned)lull_tracedat_number(in, 2);
-        if (!in->is_short && id == OPTION_DONE && file->version == 6)
+        if (!in->is_short && id == OPTION_DONE && file->version == 6) {
             return true;
+        }
         uint64_t size = lull_tracedat_number(in, 4);
         g_autofree char *data = lull_tracedat_block(in, size);
         struct lull_tracedat_in option = {
             .file = file, .data = (const uint8_t *)data, .end = size, .is_short = data == NULL};
-        if (data != NULL && id == OPTION_DONE)
+        if (data != NULL && id == OPTION_DONE) {
             *next = lull_tracedat_number(&option, 8);
-        else if (data != NULL && !take_option(file, id, &option, error))
+        } else if (data != NULL && !take_option(file, id, &option, error)) {
             return false;
+        }
         if (option.is_short) {
             g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
                         "%s: option %u, at byte %" G_GUINT64_FORMAT " of the options, is cut",
                         file->path, id, at);
             return false;
         }
-        if (id == OPTION_DONE)
+        if (id == OPTION_DONE) {
             return true;
+        }
     }
 }

@@ -45,8 +45,9 @@ static bool open_bytes(struct lull_tracedat_pages *pages, const char **why)
 
 void lull_tracedat_pages_close(struct lull_tracedat_pages *pages)
 {
-    if (pages->is_open)
+    if (pages->is_open) {
         pages->bytes->ops->close(pages->bytes);
+    }
     pages->is_open = false;
     g_clear_pointer(&pages->buf, g_free);
     g_clear_pointer(&pages->packed, g_free);
@@ -61,8 +62,9 @@ static void find_chunks(struct lull_tracedat_pages *pages)
     uint64_t pos = pages->offset + 4, end = pages->offset + pages->size;
     uint8_t head[8];
     pages->chunks = g_array_new(FALSE, FALSE, sizeof(struct chunk));
-    if (pages->size == 0 || !open_bytes(pages, &why))
+    if (pages->size == 0 || !open_bytes(pages, &why)) {
         return;
+    }
     bool ok = pages->size >= 4 && lull_tracedat_read(pages->bytes, pages->offset, head, 4);
     uint32_t n = ok ? lull_load_u32(head, file->is_big_endian) : 0;
     for (uint32_t i = 0; i < n && ok; i++) {
@@ -73,8 +75,9 @@ static void find_chunks(struct lull_tracedat_pages *pages)
         uint64_t unpacked = ok ? lull_load_u32(head + 4, file->is_big_endian) : 0;
         ok = ok && chunk.size <= end - chunk.offset && unpacked > 0 && unpacked <= MAX_CHUNK &&
              unpacked % pages->page_bytes == 0;
-        if (!ok)
+        if (!ok) {
             break;
+        }
         chunk.n_pages = unpacked / pages->page_bytes;
         pages->n_pages += chunk.n_pages;
         pages->capacity = MAX(pages->capacity, unpacked);
@@ -82,11 +85,12 @@ static void find_chunks(struct lull_tracedat_pages *pages)
         g_array_append_val(pages->chunks, chunk);
         pos = chunk.offset + chunk.size;
     }
-    if (!ok)
+    if (!ok) {
         lull_report_problem(file->report,
                             "%s: byte %" G_GUINT64_FORMAT ": packed pages are damaged; what comes "
                             "behind is left out",
                             file->path, pos);
+    }
     lull_tracedat_pages_close(pages);
 }
 
@@ -95,8 +99,9 @@ static void check_place(struct lull_tracedat_pages *pages)
 {
     const struct lull_tracedat *file = pages->file;
     uint64_t room = pages->offset < file->size ? file->size - pages->offset : 0;
-    if (pages->size <= room)
+    if (pages->size <= room) {
         return;
+    }
     lull_report_problem(file->report,
                         "%s: byte %" G_GUINT64_FORMAT ": %" G_GUINT64_FORMAT
                         " bytes of pages are missing, the file has become shorter",
@@ -116,8 +121,9 @@ struct lull_tracedat_pages *lull_tracedat_pages_new(const struct lull_tracedat *
     pages->size = cpu->size;
     pages->is_packed = buffer->is_packed;
     /* trace-cmd does not count the number of chunks, which stands in front of them. */
-    if (pages->is_packed && pages->size > 0 && pages->size <= UINT64_MAX - 4)
+    if (pages->is_packed && pages->size > 0 && pages->size <= UINT64_MAX - 4) {
         pages->size += 4;
+    }
     check_place(pages);
     if (pages->is_packed) {
         find_chunks(pages);
@@ -145,8 +151,9 @@ void lull_tracedat_pages_free(struct lull_tracedat_pages *pages)
 {
     lull_tracedat_pages_close(pages);
     pages->bytes->ops->free(pages->bytes);
-    if (pages->chunks != NULL)
+    if (pages->chunks != NULL) {
         g_array_unref(pages->chunks);
+    }
     g_free(pages->buf);
     g_free(pages->packed);
     g_free(pages);
@@ -172,34 +179,39 @@ static const struct chunk *chunk_of(const struct lull_tracedat_pages *pages, uin
     guint low = 0, high = pages->chunks->len;
     while (high - low > 1) {
         guint middle = low + (high - low) / 2;
-        if (g_array_index(pages->chunks, struct chunk, middle).first_page <= index)
+        if (g_array_index(pages->chunks, struct chunk, middle).first_page <= index) {
             low = middle;
-        else
+        } else {
             high = middle;
+        }
     }
     return &g_array_index(pages->chunks, struct chunk, low);
 }
 
 uint64_t lull_tracedat_pages_where(const struct lull_tracedat_pages *pages, uint64_t index)
 {
-    if (pages->is_packed)
+    if (pages->is_packed) {
         return chunk_of(pages, index)->offset;
+    }
     return pages->offset + index * pages->page_bytes;
 }
 
 static bool fill_packed(struct lull_tracedat_pages *pages, uint64_t index, const char **why)
 {
     const struct chunk *chunk = chunk_of(pages, index);
-    if (pages->packed == NULL)
+    if (pages->packed == NULL) {
         pages->packed = g_try_malloc(MAX(pages->packed_capacity, 1));
+    }
     *why = "it is cut";
     if (pages->packed == NULL ||
-        !lull_tracedat_read(pages->bytes, chunk->offset, pages->packed, chunk->size))
+        !lull_tracedat_read(pages->bytes, chunk->offset, pages->packed, chunk->size)) {
         return false;
+    }
     *why = "it cannot be unpacked";
     if (!lull_tracedat_unpack(pages->file->packing, pages->packed, chunk->size, pages->buf,
-                              chunk->n_pages * pages->page_bytes))
+                              chunk->n_pages * pages->page_bytes)) {
         return false;
+    }
     pages->current = chunk->first_page;
     pages->n_current = chunk->n_pages;
     return true;
@@ -210,8 +222,9 @@ static bool fill_plain(struct lull_tracedat_pages *pages, uint64_t index, const 
     uint64_t n = MIN(pages->capacity / pages->page_bytes, pages->n_pages - index);
     *why = "it is cut";
     if (!lull_tracedat_read(pages->bytes, pages->offset + index * pages->page_bytes, pages->buf,
-                            n * pages->page_bytes))
+                            n * pages->page_bytes)) {
         return false;
+    }
     pages->current = index;
     pages->n_current = n;
     return true;
@@ -221,13 +234,15 @@ const uint8_t *lull_tracedat_pages_get(struct lull_tracedat_pages *pages, uint64
                                        const char **why)
 {
     if (index - pages->current >= pages->n_current) {
-        if (pages->buf == NULL)
+        if (pages->buf == NULL) {
             pages->buf = g_try_malloc0(pages->capacity + LULL_LOAD_SLACK);
+        }
         *why = "there is not enough memory";
         pages->n_current = 0;
         if (pages->buf == NULL || !open_bytes(pages, why) ||
-            !(pages->is_packed ? fill_packed(pages, index, why) : fill_plain(pages, index, why)))
+            !(pages->is_packed ? fill_packed(pages, index, why) : fill_plain(pages, index, why))) {
             return NULL;
+        }
     }
     return pages->buf + (index - pages->current) * pages->page_bytes;
 }
@@ -236,11 +251,13 @@ bool lull_tracedat_pages_peek(struct lull_tracedat_pages *pages, uint64_t index,
                               uint32_t size)
 {
     const char *why;
-    if (!pages->is_packed)
+    if (!pages->is_packed) {
         return open_bytes(pages, &why) &&
                lull_tracedat_read(pages->bytes, lull_tracedat_pages_where(pages, index), out, size);
+    }
     const uint8_t *page = lull_tracedat_pages_get(pages, index, &why);
-    if (page != NULL)
+    if (page != NULL) {
         memcpy(out, page, size);
+    }
     return page != NULL;
 }

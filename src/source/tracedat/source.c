@@ -38,8 +38,9 @@ static void source_find_used(const struct lull_source *base, bool *used)
     lull_tracedat_survey_each(source->base.streams, lull_tracedat_survey_count);
     for (guint i = 0; i < source->base.streams->len; i++) {
         const struct lull_tracedat_stream *stream = source->base.streams->pdata[i];
-        for (guint k = 0; k < stream->counts->len; k++)
+        for (guint k = 0; k < stream->counts->len; k++) {
             used[g_array_index(stream->counts, struct lull_tracedat_count, k).class_index] = true;
+        }
     }
 }
 
@@ -74,9 +75,11 @@ static const char *clock_name(struct dat_source *source)
     const char *text = source->file->clock != NULL ? source->file->clock : "";
     for (guint i = source->file->buffers->len; i-- > 0;) {
         const struct lull_tracedat_buffer *buffer = source->file->buffers->pdata[i];
-        for (guint k = 0; *buffer->clock != '\0' && k < buffer->cpus->len; k++)
-            if (g_array_index(buffer->cpus, struct lull_tracedat_cpu, k).size > 0)
+        for (guint k = 0; *buffer->clock != '\0' && k < buffer->cpus->len; k++) {
+            if (g_array_index(buffer->cpus, struct lull_tracedat_cpu, k).size > 0) {
                 text = buffer->clock;
+            }
+        }
     }
     const char *begin = strchr(text, '[');
     size_t length = begin != NULL ? strcspn(begin + 1, "]") : strcspn(text, " \n");
@@ -88,15 +91,17 @@ static void describe_system(struct dat_source *source)
 {
     const char *uname = source->file->uname != NULL ? source->file->uname : "";
     g_auto(GStrv) words = g_strsplit(uname, " ", 4);
-    if (g_strv_length(words) < 3 || *words[1] == '\0')
+    if (g_strv_length(words) < 3 || *words[1] == '\0') {
         return;
+    }
     source->base.source.hostname = keep(source, g_strdup(words[1]));
     source->base.source.info.kernel = keep(source, g_strdup(words[2]));
     add_environment(source, "sysname", keep(source, g_strdup(words[0])));
     add_environment(source, "hostname", source->base.source.hostname);
     add_environment(source, "kernel_release", source->base.source.info.kernel);
-    if (words[3] != NULL)
+    if (words[3] != NULL) {
         add_environment(source, "architecture", keep(source, g_strdup(strrchr(uname, ' ') + 1)));
+    }
 }
 
 /* The traces of a host and its guests have one clock if the guests' times have been shifted to the
@@ -105,21 +110,25 @@ static void describe_guests(struct dat_source *source)
 {
     const struct lull_tracedat *file = source->file;
     bool is_shifted = file->peer_id != 0 && file->n_shifts > 0;
-    if (is_shifted || file->guests->len > 0)
+    if (is_shifted || file->guests->len > 0) {
         source->base.source.joined_clock =
             keep(source,
                  g_strdup_printf("trace-cmd %016" PRIx64, is_shifted ? file->peer_id : file->id));
-    if (is_shifted)
+    }
+    if (is_shifted) {
         add_environment(source, "host_trace_id",
                         keep(source, g_strdup_printf("%016" PRIx64, file->peer_id)));
-    if (file->id != 0)
+    }
+    if (file->id != 0) {
         add_environment(source, "trace_id", keep(source, g_strdup_printf("%016" PRIx64, file->id)));
+    }
     for (guint i = 0; i < MIN(file->guests->len, MAX_GUESTS); i++) {
         const struct lull_tracedat_guest *guest = file->guests->pdata[i];
         g_autoptr(GString) tids = g_string_new(NULL);
-        for (guint k = 0; k < guest->tids->len; k++)
+        for (guint k = 0; k < guest->tids->len; k++) {
             g_string_append_printf(tids, "%s%d", k == 0 ? "" : " ",
                                    g_array_index(guest->tids, int32_t, k));
+        }
         add_environment(source, keep(source, g_strdup_printf("guest_%u_name", i)),
                         keep(source, g_strdup(guest->name)));
         add_environment(source, keep(source, g_strdup_printf("guest_%u_trace_id", i)),
@@ -134,8 +143,9 @@ static void describe(struct dat_source *source)
     const struct lull_tracedat *file = source->file;
     struct lull_trace *info = &source->base.source.info;
     describe_system(source);
-    if (info->kernel == NULL)
+    if (info->kernel == NULL) {
         info->kernel = "";
+    }
     info->tracer = file->tool != NULL
                        ? keep(source, g_strdup_printf("trace-cmd %s", g_strstrip(file->tool)))
                        : "trace-cmd";
@@ -181,8 +191,9 @@ static void leave_out_overlaps(struct dat_source *source)
         for (guint k = 0; k < buffer->cpus->len; k++) {
             struct lull_tracedat_cpu *cpu =
                 &g_array_index(buffer->cpus, struct lull_tracedat_cpu, k);
-            if (cpu->size > 0 && cpu->offset < file->size)
+            if (cpu->size > 0 && cpu->offset < file->size) {
                 g_ptr_array_add(places, cpu);
+            }
         }
     }
     g_ptr_array_sort(places, by_place);
@@ -190,21 +201,23 @@ static void leave_out_overlaps(struct dat_source *source)
     for (guint i = 0; i < places->len; i++) {
         struct lull_tracedat_cpu *cpu = places->pdata[i];
         cpu->is_left_out = cpu->offset < end;
-        if (!cpu->is_left_out)
+        if (!cpu->is_left_out) {
             end = cpu->offset + MIN(cpu->size, file->size - cpu->offset);
-        else if (n++ < MAX_TOLD)
+        } else if (n++ < MAX_TOLD) {
             lull_report_problem(file->report,
                                 "%s: byte %" PRIu64 ": the pages of CPU %d lie where those of "
                                 "another are; they are left out",
                                 file->path, cpu->offset, cpu->cpu);
+        }
     }
 }
 
 static void add_stream(struct dat_source *source, const struct lull_tracedat_buffer *buffer,
                        uint32_t number, const struct lull_tracedat_cpu *cpu)
 {
-    if (cpu->size == 0 || cpu->is_left_out)
+    if (cpu->size == 0 || cpu->is_left_out) {
         return;
+    }
     struct lull_tracedat_stream *stream =
         lull_tracedat_stream_new(source->file, buffer, cpu, source->base.streams->len);
     stream->base.stream.class_id = number;
@@ -241,16 +254,19 @@ static void add_streams(struct dat_source *source)
                                 file->path, buffer->name, buffer->page_bytes);
             continue;
         }
-        for (guint k = 0; k < buffer->cpus->len; k++)
+        for (guint k = 0; k < buffer->cpus->len; k++) {
             add_stream(source, buffer, i,
                        &g_array_index(buffer->cpus, struct lull_tracedat_cpu, k));
-        if (source->base.streams->len == before)
+        }
+        if (source->base.streams->len == before) {
             continue;
-        if (first != NULL && strcmp(first->clock, buffer->clock) != 0)
+        }
+        if (first != NULL && strcmp(first->clock, buffer->clock) != 0) {
             lull_report_problem(file->report,
                                 "%s: buffer '%s' was recorded with the clock '%s', buffer '%s' "
                                 "with '%s': their times cannot be compared",
                                 file->path, buffer->name, buffer->clock, first->name, first->clock);
+        }
         first = first != NULL ? first : buffer;
     }
 }
@@ -261,11 +277,13 @@ struct lull_source *lull_tracedat_source_open(struct lull_place *place,
     g_autofree char *path = g_build_filename(place->path, place->file, NULL);
     struct lull_bytes *bytes = NULL;
     uint64_t size;
-    if (lull_place_bytes(place, place->file, &bytes, &size, error) != LULL_PLACE_FILE)
+    if (lull_place_bytes(place, place->file, &bytes, &size, error) != LULL_PLACE_FILE) {
         return NULL;
+    }
     struct lull_tracedat *file = lull_tracedat_open(path, bytes, size, report, error);
-    if (file == NULL)
+    if (file == NULL) {
         return NULL;
+    }
     struct dat_source *source = g_new0(struct dat_source, 1);
     lull_format_source_init(&source->base, &source_ops, g_steal_pointer(&path), file->formats,
                             free_stream);

@@ -38,8 +38,9 @@ static int64_t joined_time(const struct lull_tracedat_stream *s, uint64_t clock)
 static void damaged(struct lull_tracedat_stream *s, uint64_t page, uint64_t byte, const char *why)
 {
     s->has_untold |= s->is_quiet;
-    if (s->is_quiet || (s->told[page / 8] >> page % 8 & 1) != 0)
+    if (s->is_quiet || (s->told[page / 8] >> page % 8 & 1) != 0) {
         return;
+    }
     s->told[page / 8] |= (uint8_t)(1u << page % 8);
     int64_t t = lull_tracedat_stream_own_time(s, s->clock);
     lull_report_problem(s->base.report,
@@ -55,11 +56,13 @@ static void note_lost(const struct lull_tracedat_stream *s, uint64_t commit, uin
 {
     const struct lull_tracedat *file = s->file;
     struct lull_tracedat_loss loss = {.end_ns = lull_tracedat_stream_own_time(s, s->clock)};
-    if ((commit & LULL_TRACEDAT_MISSED) == 0 || s->losses == NULL)
+    if ((commit & LULL_TRACEDAT_MISSED) == 0 || s->losses == NULL) {
         return;
-    if ((commit & MISSED_STORED) != 0)
+    }
+    if ((commit & MISSED_STORED) != 0) {
         loss.events = lull_format_integer(s->data + s->end, (uint8_t)file->commit_bytes, false,
                                           file->is_big_endian);
+    }
     loss.begin_ns =
         before != 0 ? MIN(lull_tracedat_stream_own_time(s, before), loss.end_ns) : loss.end_ns;
     g_array_append_val(s->losses, loss);
@@ -85,8 +88,9 @@ bool lull_tracedat_stream_begin_page(struct lull_tracedat_stream *s)
         damaged(s, page, file->commit_offset, "there are more events than fit the page");
         return false;
     }
-    if (need + file->commit_bytes > room)
+    if (need + file->commit_bytes > room) {
         commit &= ~MISSED_STORED;
+    }
     s->clock = clock;
     s->pos = file->data_offset;
     s->end = file->data_offset + (uint32_t)need;
@@ -98,8 +102,9 @@ bool lull_tracedat_stream_begin_page(struct lull_tracedat_stream *s)
 
 static uint64_t absolute(uint64_t stamp, uint64_t before)
 {
-    if ((before & STAMP_HIGH) == 0)
+    if ((before & STAMP_HIGH) == 0) {
         return stamp;
+    }
     stamp |= before & STAMP_HIGH;
     return stamp < before ? stamp + (UINT64_C(1) << STAMP_BITS) : stamp;
 }
@@ -116,10 +121,12 @@ static inline __attribute__((always_inline)) bool next_record(struct lull_traced
         uint64_t delta = be ? head & DELTA_MASK : head >> 5;
         p += 4;
         if (G_UNLIKELY(kind == KIND_LONG || kind >= KIND_PADDING)) {
-            if (kind == KIND_PADDING && delta == 0) /* nothing but padding from here on */
+            if (kind == KIND_PADDING && delta == 0) { /* nothing but padding from here on */
                 return false;
-            if (room < 4)
+            }
+            if (room < 4) {
                 break;
+            }
             uint32_t word = lull_load_u32(p, be);
             if (kind == KIND_EXTEND || kind == KIND_STAMP) {
                 delta |= (uint64_t)word << DELTA_BITS;
@@ -127,8 +134,9 @@ static inline __attribute__((always_inline)) bool next_record(struct lull_traced
                 s->pos += 8;
                 continue;
             }
-            if (word > room || word < 4)
+            if (word > room || word < 4) {
                 break;
+            }
             if (kind == KIND_PADDING) {
                 s->clock += delta;
                 s->pos += 4 + word;
@@ -139,16 +147,18 @@ static inline __attribute__((always_inline)) bool next_record(struct lull_traced
             s->pos += 4;
             room -= 4;
         }
-        if (length > room)
+        if (length > room) {
             break;
+        }
         s->clock += delta;
         s->pos += 4 + MIN((length + 3) & ~3u, room);
         s->base.record.data = p;
         s->base.record.size = length;
         return true;
     }
-    if (s->pos != s->end)
+    if (s->pos != s->end) {
         *why = "an event passes the end of the page";
+    }
     return false;
 }
 
@@ -162,19 +172,22 @@ static inline const struct lull_format *find_format(struct lull_tracedat_stream 
                  s->base.record.size - formats->id_offset >= 2)) {
         uint16_t id = lull_load_u16(s->base.record.data + formats->id_offset, be);
         format = lull_formats_find(formats, id);
-        if (G_LIKELY(format != NULL && s->base.record.size >= format->least_size))
+        if (G_LIKELY(format != NULL && s->base.record.size >= format->least_size)) {
             return format;
-        if (format == NULL && s->is_quiet)
+        }
+        if (format == NULL && s->is_quiet) {
             s->has_untold = true;
-        else if (format == NULL && !s->has_told_unknown)
+        } else if (format == NULL && !s->has_told_unknown) {
             lull_report_problem(s->base.report,
                                 "%s: byte %" G_GUINT64_FORMAT ": CPU %d: an event has the number "
                                 "%u, which no format describes; such events are left out",
                                 s->file->path, lull_tracedat_pages_where(s->pages, s->page - 1),
                                 s->base.stream.cpu, id);
+        }
         s->has_told_unknown |= format == NULL && !s->is_quiet;
-        if (format == NULL)
+        if (format == NULL) {
             return NULL;
+        }
     }
     *why = "an event is shorter than its format says";
     return NULL;
@@ -189,11 +202,13 @@ static inline __attribute__((always_inline)) bool next_event(struct lull_traceda
         const char *why = NULL;
         if (next_record(s, be, &why)) {
             s->base.format = find_format(s, be, &why);
-            if (G_LIKELY(s->base.format != NULL))
+            if (G_LIKELY(s->base.format != NULL)) {
                 return true;
+            }
         } else if (why == NULL) {
-            if (s->page >= lull_tracedat_pages_count(s->pages))
+            if (s->page >= lull_tracedat_pages_count(s->pages)) {
                 return false;
+            }
             lull_tracedat_stream_begin_page(s);
         }
         if (why != NULL) {
@@ -208,12 +223,13 @@ static inline int64_t event_time(struct lull_tracedat_stream *s)
 {
     int64_t t = joined_time(s, s->clock);
     if (G_UNLIKELY(t < s->last_ns)) {
-        if (!s->has_told_order)
+        if (!s->has_told_order) {
             lull_report_problem(s->base.report,
                                 "%s: byte %" G_GUINT64_FORMAT ": CPU %d: an event is earlier than "
                                 "the one before it; such events get the time of the one before",
                                 s->file->path, lull_tracedat_pages_where(s->pages, s->page - 1),
                                 s->base.stream.cpu);
+        }
         s->has_told_order = true;
         t = s->last_ns;
     }
@@ -233,10 +249,12 @@ static inline __attribute__((always_inline)) bool next_within(struct lull_traced
 {
     while (!s->base.is_done && next_event(s, be)) {
         *t = event_time(s);
-        if (G_UNLIKELY(*t >= s->base.end_ns))
+        if (G_UNLIKELY(*t >= s->base.end_ns)) {
             break;
-        if (G_LIKELY(*t >= s->base.begin_ns))
+        }
+        if (G_LIKELY(*t >= s->base.begin_ns)) {
             return true;
+        }
     }
     finish(s);
     return false;
@@ -257,12 +275,14 @@ static uint64_t find_page(struct lull_tracedat_stream *s, int64_t time_ns)
         uint64_t middle = low + (high - low) / 2;
         const char *why;
         const uint8_t *data = lull_tracedat_pages_get(s->pages, middle, &why);
-        if (data == NULL)
+        if (data == NULL) {
             return 0; /* read them all: the damage is told then */
-        if (joined_time(s, lull_load_u64(data, s->file->is_big_endian)) < time_ns)
+        }
+        if (joined_time(s, lull_load_u64(data, s->file->is_big_endian)) < time_ns) {
             low = middle;
-        else
+        } else {
             high = middle;
+        }
     }
     return low;
 }
@@ -275,8 +295,9 @@ static void stream_start(struct lull_source_stream *base, const struct lull_sour
     s->last_ns = INT64_MIN;
     s->pos = s->end = 0;
     s->clock = 0;
-    if (s->base.is_done)
+    if (s->base.is_done) {
         return;
+    }
     s->is_at_start = s->base.begin_ns == INT64_MIN;
     s->page = s->is_at_start ? 0 : find_page(s, s->base.begin_ns);
 }
@@ -288,8 +309,9 @@ static bool stream_next(struct lull_source_stream *base)
     base->has_event = false;
     s->is_at_start = false;
     do {
-        if (!next_within(s, be, &base->event.time_ns))
+        if (!next_within(s, be, &base->event.time_ns)) {
             return false;
+        }
     } while (s->base.format->subscription < 0);
     lull_format_stream_hand_out(&s->base);
     return true;
@@ -299,19 +321,23 @@ void lull_tracedat_stream_count_on(struct lull_tracedat_stream *s)
 {
     guint n = s->file->formats->all->len;
     g_autofree uint64_t *counts = g_new0(uint64_t, MAX(n, 1));
-    if (s->file->is_big_endian)
-        while (next_event(s, true))
+    if (s->file->is_big_endian) {
+        while (next_event(s, true)) {
             counts[s->base.format->event_class.index]++;
-    else
-        while (next_event(s, false))
+        }
+    } else {
+        while (next_event(s, false)) {
             counts[s->base.format->event_class.index]++;
+        }
+    }
     finish(s);
     g_clear_pointer(&s->counts, g_array_unref);
     s->counts = g_array_new(FALSE, FALSE, sizeof(struct lull_tracedat_count));
     for (guint i = 0; i < n; i++) {
         const struct lull_tracedat_count count = {i, counts[i]};
-        if (counts[i] > 0)
+        if (counts[i] > 0) {
             g_array_append_val(s->counts, count);
+        }
     }
 }
 
@@ -334,13 +360,16 @@ static void stream_count(struct lull_source_stream *base, uint64_t *counts)
 {
     struct lull_tracedat_stream *s = stream_of(base);
     int64_t t;
-    if (s->base.is_done)
+    if (s->base.is_done) {
         return;
-    if (s->is_at_start && s->base.begin_ns == INT64_MIN && s->base.end_ns == INT64_MAX)
+    }
+    if (s->is_at_start && s->base.begin_ns == INT64_MIN && s->base.end_ns == INT64_MAX) {
         count_whole(s, counts);
-    else
-        while (next_within(s, s->file->is_big_endian, &t))
+    } else {
+        while (next_within(s, s->file->is_big_endian, &t)) {
             counts[s->base.format->event_class.index]++;
+        }
+    }
 }
 
 static void stream_sum(struct lull_source_stream *base, uint64_t *counts,
@@ -364,8 +393,9 @@ static bool stream_visit(const struct lull_source_stream *base, const struct lul
                          void *user, GError **error)
 {
     const struct lull_tracedat_stream *s = (const struct lull_tracedat_stream *)base;
-    if (lull_format_visit(s->base.format, &s->base.record, visitor, user, error))
+    if (lull_format_visit(s->base.format, &s->base.record, visitor, user, error)) {
         return true;
+    }
     g_prefix_error(error, "%s: byte %" G_GUINT64_FORMAT ": page %" G_GUINT64_FORMAT " of CPU %d: ",
                    s->file->path, lull_tracedat_pages_where(s->pages, s->page - 1), s->page - 1,
                    base->cpu);
@@ -406,10 +436,12 @@ bool lull_tracedat_stream_walk_page(struct lull_tracedat_stream *s, uint64_t pag
     const char *why = NULL;
     bool found = false;
     s->page = page;
-    if (!lull_tracedat_stream_begin_page(s))
+    if (!lull_tracedat_stream_begin_page(s)) {
         return false;
-    while (next_record(s, s->file->is_big_endian, &why))
+    }
+    while (next_record(s, s->file->is_big_endian, &why)) {
         found = true;
+    }
     return found;
 }
 

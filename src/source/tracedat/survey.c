@@ -19,14 +19,17 @@ static void find_range(struct lull_tracedat_stream *s)
     s->base.stream.begin_ns = INT64_MAX;
     s->base.stream.end_ns = INT64_MIN;
     s->page = 0;
-    if (page > 0 && lull_tracedat_stream_begin_page(s))
+    if (page > 0 && lull_tracedat_stream_begin_page(s)) {
         s->base.stream.begin_ns = s->base.stream.end_ns =
             lull_tracedat_stream_own_time(s, s->clock);
-    while (page > 0 && !lull_tracedat_stream_walk_page(s, page - 1))
+    }
+    while (page > 0 && !lull_tracedat_stream_walk_page(s, page - 1)) {
         page--;
-    if (page > 0)
+    }
+    if (page > 0) {
         s->base.stream.end_ns =
             MAX(s->base.stream.end_ns, lull_tracedat_stream_own_time(s, s->clock));
+    }
 }
 
 /* Pages that are not packed are looked at without what lies between their heads; those before a
@@ -40,12 +43,14 @@ static void find_losses(struct lull_tracedat_stream *s)
         if (!lull_tracedat_pages_peek(s->pages, page, head, size) ||
             (lull_format_integer(head + file->commit_offset, (uint8_t)file->commit_bytes, false,
                                  file->is_big_endian) &
-             LULL_TRACEDAT_MISSED) == 0)
+             LULL_TRACEDAT_MISSED) == 0) {
             continue;
+        }
         GArray *losses = g_steal_pointer(&s->losses);
         s->clock = 0;
-        if (page > 0)
+        if (page > 0) {
             lull_tracedat_stream_walk_page(s, page - 1);
+        }
         s->losses = losses;
         s->page = page;
         lull_tracedat_stream_begin_page(s);
@@ -80,16 +85,18 @@ static void tell_losses(struct lull_tracedat_stream *s, const struct lull_traced
         told = events <= UINT64_MAX - told ? told + events : UINT64_MAX;
     }
     uint64_t rest = overwritten > told ? overwritten - told : 0;
-    if (rest > 0 && n_unknown == 0 && s->base.stream.begin_ns <= s->base.stream.end_ns)
+    if (rest > 0 && n_unknown == 0 && s->base.stream.begin_ns <= s->base.stream.end_ns) {
         tell_lost(s, s->base.stream.begin_ns, s->base.stream.begin_ns, rest);
+    }
     for (guint i = 0; i < s->losses->len; i++) {
         const struct lull_tracedat_loss *loss =
             &g_array_index(s->losses, struct lull_tracedat_loss, i);
         uint64_t events = loss->events == 0 && n_unknown == 1 ? rest : loss->events;
         tell_lost(s, loss->begin_ns, loss->end_ns, events);
     }
-    if (stat != NULL && stat->dropped > 0 && s->base.stream.begin_ns <= s->base.stream.end_ns)
+    if (stat != NULL && stat->dropped > 0 && s->base.stream.begin_ns <= s->base.stream.end_ns) {
         tell_lost(s, s->base.stream.end_ns, s->base.stream.end_ns, stat->dropped);
+    }
 }
 
 static const struct lull_tracedat_stat *find_stat(const struct lull_tracedat *file,
@@ -98,8 +105,9 @@ static const struct lull_tracedat_stat *find_stat(const struct lull_tracedat *fi
     for (guint i = 0; i < file->stats->len; i++) {
         const struct lull_tracedat_stat *stat =
             &g_array_index(file->stats, struct lull_tracedat_stat, i);
-        if (stat->cpu == cpu && strcmp(stat->buffer, buffer) == 0)
+        if (stat->cpu == cpu && strcmp(stat->buffer, buffer) == 0) {
             return stat;
+        }
     }
     return NULL;
 }
@@ -108,10 +116,11 @@ void lull_tracedat_survey(struct lull_tracedat_stream *s)
 {
     s->is_quiet = true;
     s->losses = g_array_new(FALSE, FALSE, sizeof(struct lull_tracedat_loss));
-    if (lull_tracedat_pages_are_packed(s->pages))
+    if (lull_tracedat_pages_are_packed(s->pages)) {
         find_losses_packed(s);
-    else
+    } else {
         find_losses(s);
+    }
     GArray *losses = g_steal_pointer(&s->losses);
     find_range(s);
     s->losses = losses;
@@ -131,8 +140,9 @@ static gpointer run(gpointer data)
 {
     struct work *work = data;
     guint i;
-    while ((i = (guint)g_atomic_int_add(&work->next, 1)) < work->streams->len)
+    while ((i = (guint)g_atomic_int_add(&work->next, 1)) < work->streams->len) {
         work->visit(work->streams->pdata[i]);
+    }
     return NULL;
 }
 
@@ -142,19 +152,23 @@ void lull_tracedat_survey_each(GPtrArray *streams,
     struct work work = {.streams = streams, .visit = visit};
     guint n = MIN(MIN(g_get_num_processors(), streams->len), MAX_THREADS);
     GThread *threads[MAX_THREADS] = {NULL};
-    for (guint i = 1; i < n; i++) /* without it, the others do its work */
+    for (guint i = 1; i < n; i++) { /* without it, the others do its work */
         threads[i] = g_thread_try_new("lull-survey", run, &work, NULL);
+    }
     run(&work);
-    for (guint i = 1; i < n; i++)
-        if (threads[i] != NULL)
+    for (guint i = 1; i < n; i++) {
+        if (threads[i] != NULL) {
             g_thread_join(threads[i]);
+        }
+    }
 }
 
 void lull_tracedat_survey_count(struct lull_tracedat_stream *stream)
 {
     struct lull_tracedat_stream twin;
-    if (stream->counts != NULL)
+    if (stream->counts != NULL) {
         return;
+    }
     lull_tracedat_stream_make_twin(stream, &twin);
     twin.has_untold = false;
     lull_tracedat_stream_count_on(&twin);

@@ -16,8 +16,9 @@ bool lull_tracedat_unpack(enum lull_packing packing, const uint8_t *in, size_t i
                           uint8_t *out, size_t out_size)
 {
     uLongf got = out_size;
-    if (packing == LULL_PACKING_ZLIB)
+    if (packing == LULL_PACKING_ZLIB) {
         return uncompress(out, &got, in, in_size) == Z_OK && got == out_size;
+    }
     return packing == LULL_PACKING_ZSTD && ZSTD_decompress(out, out_size, in, in_size) == out_size;
 }
 
@@ -26,8 +27,9 @@ bool lull_tracedat_read(struct lull_bytes *bytes, uint64_t offset, uint8_t *out,
     while (size > 0) {
         const char *why;
         uint64_t n = bytes->ops->read(bytes, offset, out, size, &why);
-        if (n == 0)
+        if (n == 0) {
             return false;
+        }
         offset += n;
         out += n;
         size -= n;
@@ -39,12 +41,13 @@ bool lull_tracedat_read(struct lull_bytes *bytes, uint64_t offset, uint8_t *out,
 
 static bool take(struct lull_tracedat_in *in, uint8_t *out, uint64_t size)
 {
-    if (in->is_short || in->pos > in->end || size > in->end - in->pos)
+    if (in->is_short || in->pos > in->end || size > in->end - in->pos) {
         in->is_short = true;
-    else if (in->data != NULL)
+    } else if (in->data != NULL) {
         memcpy(out, in->data + in->pos, size);
-    else
+    } else {
         in->is_short = !lull_tracedat_read(in->file->bytes, in->pos, out, size);
+    }
     in->pos += in->is_short ? 0 : size;
     return !in->is_short;
 }
@@ -61,8 +64,9 @@ char *lull_tracedat_string(struct lull_tracedat_in *in)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     uint8_t c;
-    while (take(in, &c, 1) && c != 0 && text->len < MAX_NAME)
+    while (take(in, &c, 1) && c != 0 && text->len < MAX_NAME) {
         g_string_append_c(text, (char)c);
+    }
     if (in->is_short || text->len >= MAX_NAME) {
         in->is_short = true;
         return NULL;
@@ -88,10 +92,11 @@ char *lull_tracedat_block(struct lull_tracedat_in *in, uint64_t size)
 
 void lull_tracedat_skip(struct lull_tracedat_in *in, uint64_t size)
 {
-    if (in->is_short || in->pos > in->end || size > in->end - in->pos)
+    if (in->is_short || in->pos > in->end || size > in->end - in->pos) {
         in->is_short = true;
-    else
+    } else {
         in->pos += size;
+    }
 }
 
 static bool fail(const struct lull_tracedat *file, uint64_t at, const char *what, GError **error)
@@ -119,14 +124,16 @@ static bool read_header_page(struct lull_tracedat *file, struct lull_tracedat_in
     g_autofree char *name = lull_tracedat_string(in);
     uint64_t size = lull_tracedat_number(in, 8);
     g_autofree char *text = lull_tracedat_block(in, size);
-    if (text == NULL || strcmp(name, "header_page") != 0)
+    if (text == NULL || strcmp(name, "header_page") != 0) {
         return fail(file, at, "there is no description of the pages", error);
+    }
     if (!find_numbers(text, " commit;", &file->commit_offset, &file->commit_bytes) ||
         !find_numbers(text, " data;", &file->data_offset, &ignored) ||
         (file->commit_bytes != 4 && file->commit_bytes != 8) || file->commit_offset < 8 ||
         file->commit_offset > 64 || file->data_offset > 128 ||
-        file->data_offset < file->commit_offset + file->commit_bytes)
+        file->data_offset < file->commit_offset + file->commit_bytes) {
         return fail(file, at, "the pages are described in an unknown way", error);
+    }
     g_autofree char *event = lull_tracedat_string(in);
     lull_tracedat_skip(in, lull_tracedat_number(in, 8));
     return (!in->is_short && strcmp(event, "header_event") == 0) ||
@@ -139,17 +146,19 @@ static void read_format(struct lull_tracedat *file, struct lull_tracedat_in *in,
     g_autoptr(GError) error = NULL;
     uint64_t at = in->pos, size = lull_tracedat_number(in, 8);
     g_autofree char *text = lull_tracedat_block(in, size);
-    if (text != NULL && !lull_formats_add(file->formats, system, text, size, NULL, 0, &error))
+    if (text != NULL && !lull_formats_add(file->formats, system, text, size, NULL, 0, &error)) {
         lull_report_problem(file->report, "%s: byte %" G_GUINT64_FORMAT "%s: %s", file->path, at,
                             in->data != NULL ? " of the unpacked section" : "", error->message);
+    }
 }
 
 static bool read_ftrace_formats(struct lull_tracedat *file, struct lull_tracedat_in *in,
                                 GError **error)
 {
     uint64_t n = lull_tracedat_number(in, 4);
-    for (uint64_t i = 0; i < n && !in->is_short; i++)
+    for (uint64_t i = 0; i < n && !in->is_short; i++) {
         read_format(file, in, "ftrace");
+    }
     return !in->is_short || fail(file, in->pos, "the formats of ftrace's events are cut", error);
 }
 
@@ -159,8 +168,9 @@ static bool read_formats(struct lull_tracedat *file, struct lull_tracedat_in *in
     for (uint64_t i = 0; i < n_systems && !in->is_short; i++) {
         g_autofree char *system = lull_tracedat_string(in);
         uint64_t n = lull_tracedat_number(in, 4);
-        for (uint64_t k = 0; k < n && !in->is_short; k++)
+        for (uint64_t k = 0; k < n && !in->is_short; k++) {
             read_format(file, in, system);
+        }
     }
     return !in->is_short || fail(file, in->pos, "the formats of events are cut", error);
 }
@@ -191,27 +201,32 @@ static bool read_flyrecord(struct lull_tracedat *file, struct lull_tracedat_in *
     uint64_t next, at = in->pos;
     g_autofree char *tag = lull_tracedat_block(in, 10);
     if (tag != NULL && strcmp(tag, "options  ") == 0) {
-        if (is_top && !lull_tracedat_options(file, in, &next, error))
+        if (is_top && !lull_tracedat_options(file, in, &next, error)) {
             return false;
+        }
         for (uint64_t id = 1; !is_top && id != 0 && !in->is_short;) {
             id = lull_tracedat_number(in, 2);
-            if (id != 0)
+            if (id != 0) {
                 lull_tracedat_skip(in, lull_tracedat_number(in, 4));
+            }
         }
         g_free(tag);
         at = in->pos;
         tag = lull_tracedat_block(in, 10);
     }
-    if (tag != NULL && strcmp(tag, "latency  ") == 0)
+    if (tag != NULL && strcmp(tag, "latency  ") == 0) {
         return true; /* text of the latency tracers, no pages */
-    if (tag == NULL || strcmp(tag, "flyrecord") != 0)
+    }
+    if (tag == NULL || strcmp(tag, "flyrecord") != 0) {
         return fail(file, at, "the places of the pages are not there", error);
+    }
     for (uint32_t i = 0; i < file->n_cpus && !in->is_short; i++) {
         struct lull_tracedat_cpu cpu = {.cpu = (int32_t)i};
         cpu.offset = lull_tracedat_number(in, 8);
         cpu.size = lull_tracedat_number(in, 8);
-        if (!in->is_short)
+        if (!in->is_short) {
             g_array_append_val(buffer->cpus, cpu);
+        }
     }
     return !in->is_short || fail(file, at, "the places of the pages are cut", error);
 }
@@ -225,9 +240,10 @@ static void read_instances(struct lull_tracedat *file)
         uint64_t at = g_array_index(buffer->cpus, struct lull_tracedat_cpu, 0).offset;
         struct lull_tracedat_in in = {.file = file, .pos = at, .end = file->size};
         g_array_set_size(buffer->cpus, 0);
-        if (!read_flyrecord(file, &in, buffer, false, &error))
+        if (!read_flyrecord(file, &in, buffer, false, &error)) {
             lull_report_problem(file->report, "%s; buffer '%s' is left out", error->message,
                                 buffer->name);
+        }
     }
 }
 
@@ -240,17 +256,21 @@ static bool read_version_6(struct lull_tracedat *file, struct lull_tracedat_in *
     top->cpus = g_array_new(FALSE, FALSE, sizeof(struct lull_tracedat_cpu));
     g_ptr_array_add(file->buffers, top);
     if (!read_header_page(file, in, error) || !read_ftrace_formats(file, in, error) ||
-        !read_formats(file, in, error))
+        !read_formats(file, in, error)) {
         return false;
+    }
     lull_tracedat_skip(in, lull_tracedat_number(in, 4)); /* symbols of the kernel */
     lull_tracedat_skip(in, lull_tracedat_number(in, 4)); /* formats of trace_printk() */
-    if (!read_cmdlines(file, in, error))
+    if (!read_cmdlines(file, in, error)) {
         return false;
+    }
     file->n_cpus = (uint32_t)lull_tracedat_number(in, 4);
-    if (in->is_short)
+    if (in->is_short) {
         return fail(file, in->pos, "the number of CPUs is not there", error);
-    if (!read_flyrecord(file, in, top, true, error))
+    }
+    if (!read_flyrecord(file, in, top, true, error)) {
         return false;
+    }
     read_instances(file);
     return true;
 }
@@ -273,18 +293,21 @@ static uint8_t *read_section(struct lull_tracedat *file, uint64_t at, unsigned i
         return NULL;
     }
     uint64_t packed = is_packed ? lull_tracedat_number(&in, 4) : *size;
-    if (is_packed)
+    if (is_packed) {
         *size = lull_tracedat_number(&in, 4);
+    }
     g_autofree char *data = lull_tracedat_block(&in, packed);
     if (data == NULL || *size > MAX_SECTION) {
         fail(file, at, "a section is cut", error);
         return NULL;
     }
-    if (!is_packed)
+    if (!is_packed) {
         return (uint8_t *)g_steal_pointer(&data);
+    }
     uint8_t *out = g_try_malloc(*size + 1);
-    if (out != NULL && lull_tracedat_unpack(file->packing, (uint8_t *)data, packed, out, *size))
+    if (out != NULL && lull_tracedat_unpack(file->packing, (uint8_t *)data, packed, out, *size)) {
         return out;
+    }
     g_free(out);
     fail(file, at, "a section cannot be unpacked", error);
     return NULL;
@@ -297,13 +320,15 @@ bool lull_tracedat_section(struct lull_tracedat *file, unsigned id, uint64_t at,
                                                  [SECTION_FTRACE] = read_ftrace_formats,
                                                  [SECTION_FORMATS] = read_formats,
                                                  [SECTION_CMDLINES] = read_cmdlines};
-    if (id >= G_N_ELEMENTS(readers) || readers[id] == NULL)
+    if (id >= G_N_ELEMENTS(readers) || readers[id] == NULL) {
         return true;
+    }
     struct lull_tracedat_in in = {.file = file};
     g_autofree uint8_t *data = read_section(file, at, id, &in.end, error);
     in.data = data;
-    if (data != NULL && readers[id](file, &in, error))
+    if (data != NULL && readers[id](file, &in, error)) {
         return true;
+    }
     g_prefix_error(error, "section %u: ", id);
     return false;
 }
@@ -313,28 +338,32 @@ static bool read_version_7(struct lull_tracedat *file, struct lull_tracedat_in *
     g_autofree char *packing = lull_tracedat_string(in);
     g_autofree char *packing_version = lull_tracedat_string(in);
     uint64_t next = lull_tracedat_number(in, 8);
-    if (in->is_short)
+    if (in->is_short) {
         return fail(file, in->pos, "the head of the file is cut", error);
-    if (strcmp(packing, "zlib") == 0)
+    }
+    if (strcmp(packing, "zlib") == 0) {
         file->packing = LULL_PACKING_ZLIB;
-    else if (strcmp(packing, "zstd") == 0)
+    } else if (strcmp(packing, "zstd") == 0) {
         file->packing = LULL_PACKING_ZSTD;
-    else if (strcmp(packing, "none") != 0) {
+    } else if (strcmp(packing, "none") != 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
                     "%s: it is compressed with '%s' (known: zlib, zstd)", file->path, packing);
         return false;
     }
     for (unsigned n = 0; next != 0; n++) {
-        if (n >= MAX_SECTIONS)
+        if (n >= MAX_SECTIONS) {
             return fail(file, next, "there are too many sections of options", error);
+        }
         struct lull_tracedat_in options = {.file = file};
         g_autofree uint8_t *data = read_section(file, next, 0, &options.end, error);
         options.data = data;
-        if (data == NULL || !lull_tracedat_options(file, &options, &next, error))
+        if (data == NULL || !lull_tracedat_options(file, &options, &next, error)) {
             return false;
+        }
     }
-    if (file->commit_bytes == 0)
+    if (file->commit_bytes == 0) {
         return fail(file, 0, "there is no description of the pages", error);
+    }
     return true;
 }
 
@@ -344,18 +373,21 @@ static bool read_head(struct lull_tracedat *file, struct lull_tracedat_in *in, G
 {
     static const char magic[] = "\x17\x08\x44tracing";
     g_autofree char *begin = lull_tracedat_block(in, 10);
-    if (begin == NULL || memcmp(begin, magic, 10) != 0)
+    if (begin == NULL || memcmp(begin, magic, 10) != 0) {
         return fail(file, 0, "this is no trace.dat", error);
+    }
     g_autofree char *version = lull_tracedat_string(in);
     uint64_t is_big_endian = lull_tracedat_number(in, 1);
     file->long_bytes = (uint32_t)lull_tracedat_number(in, 1);
     file->is_big_endian = is_big_endian == 1;
     file->page_bytes = (uint32_t)lull_tracedat_number(in, 4);
-    if (in->is_short || is_big_endian > 1 || (file->long_bytes != 4 && file->long_bytes != 8))
+    if (in->is_short || is_big_endian > 1 || (file->long_bytes != 4 && file->long_bytes != 8)) {
         return fail(file, in->pos, "the head of the file is damaged", error);
+    }
     file->version = (unsigned)g_ascii_strtoull(version, NULL, 10);
-    if (file->version == 6 || file->version == 7)
+    if (file->version == 6 || file->version == 7) {
         return true;
+    }
     g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
                 "%s: its format has version '%s' (known: 6, 7)", file->path, version);
     return false;
@@ -409,8 +441,9 @@ struct lull_tracedat *lull_tracedat_open(const char *path, struct lull_bytes *by
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: %s", path, why);
     } else {
         ok = read_head(file, &in, error);
-        if (ok)
+        if (ok) {
             file->formats = lull_formats_new(file->is_big_endian, file->long_bytes);
+        }
         ok = ok && (file->version == 6 ? read_version_6(file, &in, error)
                                        : read_version_7(file, &in, error));
         bytes->ops->close(bytes);

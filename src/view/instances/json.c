@@ -79,8 +79,9 @@ static struct json_object *instance_to_json(const struct lull_instance_paths *pa
     add_task(object, paths, instance);
     json_object_object_add(object, "captures",
                            instance->json ? json_tokener_parse(instance->json) : NULL);
-    if (paths->samples[i] != LULL_NONE)
+    if (paths->samples[i] != LULL_NONE) {
         add_sample(object, paths, lull_sample_at(paths->portions, paths->samples[i]));
+    }
     return object;
 }
 
@@ -90,8 +91,9 @@ static void write_instances(const struct lull_instance_paths *paths, struct lull
 {
     bool is_first = true;
     for (uint32_t i = 0; i < paths->n_chosen && !out->error; i++) {
-        if ((paths->samples[paths->chosen[i]] != LULL_NONE) != with_path)
+        if ((paths->samples[paths->chosen[i]] != LULL_NONE) != with_path) {
             continue;
+        }
         write_element(out, is_first, instance_to_json(paths, paths->chosen[i]));
         is_first = false;
     }
@@ -103,8 +105,9 @@ static void write_sum(const struct lull_instance_paths *paths, struct lull_out *
     int64_t all_ns = 0;
     g_autofree uint32_t *samples = lull_instance_samples(paths, &count);
     g_autoptr(GArray) sums = lull_portions_sum(paths->portions, samples, count);
-    for (guint i = 0; i < sums->len; i++)
+    for (guint i = 0; i < sums->len; i++) {
         all_ns += g_array_index(sums, struct lull_portion_sum, i).total_ns;
+    }
     for (guint i = 0; i < sums->len; i++) {
         const struct lull_portion_sum *sum = &g_array_index(sums, struct lull_portion_sum, i);
         struct json_object *object = json_object_new_object();

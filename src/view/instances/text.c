@@ -29,9 +29,11 @@ uint32_t *lull_instance_samples(const struct lull_instance_paths *paths, uint32_
 {
     uint32_t *samples = g_new(uint32_t, MAX(paths->n_chosen, 1));
     *count = 0;
-    for (uint32_t i = 0; i < paths->n_chosen; i++)
-        if (paths->samples[paths->chosen[i]] != LULL_NONE)
+    for (uint32_t i = 0; i < paths->n_chosen; i++) {
+        if (paths->samples[paths->chosen[i]] != LULL_NONE) {
             samples[(*count)++] = paths->samples[paths->chosen[i]];
+        }
+    }
     return samples;
 }
 
@@ -47,8 +49,9 @@ struct row {
 static gint slowest_first(gconstpointer a, gconstpointer b)
 {
     const struct row *x = a, *y = b;
-    if (x->took_ns != y->took_ns)
+    if (x->took_ns != y->took_ns) {
         return x->took_ns < y->took_ns ? 1 : -1;
+    }
     return x->instance < y->instance ? -1 : x->instance > y->instance;
 }
 
@@ -65,8 +68,9 @@ static GArray *choose_rows(const struct lull_instance_paths *paths, uint32_t lim
     for (uint32_t i = 0; i < paths->n_chosen; i++) {
         const struct lull_instance *instance = instance_at(paths, paths->chosen[i]);
         const struct row row = {paths->chosen[i], instance->end_ns - instance->begin_ns};
-        if (paths->samples[paths->chosen[i]] != LULL_NONE)
+        if (paths->samples[paths->chosen[i]] != LULL_NONE) {
             g_array_append_val(rows, row);
+        }
     }
     if (limit > 0 && rows->len > limit) {
         g_array_sort(rows, slowest_first);
@@ -123,35 +127,42 @@ static void tell_others(const struct lull_instance_paths *paths, struct lull_out
         const struct lull_instance *instance = instance_at(paths, paths->chosen[i]);
         with_path += paths->samples[paths->chosen[i]] != LULL_NONE;
         if (!instance->is_complete) {
-            if (incomplete++ < NAMED)
+            if (incomplete++ < NAMED) {
                 g_string_append_printf(numbers, "%s%u", incomplete > 1 ? ", " : "",
                                        instance->number);
+            }
         } else if (instance->task == LULL_NONE) {
             without_task++;
         } else if (instance->begin_ns >= instance->end_ns) {
             empty++;
         }
     }
-    if (n_rows < with_path)
+    if (n_rows < with_path) {
         lull_out_printf(out, "%u faster ones are not listed; --limit 0 lists all.\n",
                         with_path - n_rows);
-    if (incomplete)
+    }
+    if (incomplete) {
         lull_out_printf(out,
                         "%u did not end before the recording or the period around did (number "
                         "%s%s): no path.\n",
                         incomplete, numbers->str, incomplete > NAMED ? " and more" : "");
-    if (without_task)
+    }
+    if (without_task) {
         lull_out_printf(out, "%u began and ended while it is not known who ran: no path.\n",
                         without_task);
-    if (empty)
+    }
+    if (empty) {
         lull_out_printf(out, "%u took no time: no path.\n", empty);
+    }
 }
 
 static bool has_captures(const struct lull_instance_paths *paths)
 {
-    for (uint32_t i = 0; i < paths->n_chosen; i++)
-        if (instance_at(paths, paths->chosen[i])->captures)
+    for (uint32_t i = 0; i < paths->n_chosen; i++) {
+        if (instance_at(paths, paths->chosen[i])->captures) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -176,14 +187,16 @@ bool lull_view_instances_text(const struct lull_instance_paths *paths, FILE *fil
     };
     g_autoptr(GArray) rows = choose_rows(paths, style->limit);
     struct lull_table *table = lull_table_new(columns);
-    for (guint i = 0; i < rows->len; i++)
+    for (guint i = 0; i < rows->len; i++) {
         add_row(paths, table, &g_array_index(rows, struct row, i), !style->unicode);
+    }
     bool ok = lull_table_print(table, file, style, error);
     lull_table_free(table);
     struct lull_out out;
     lull_out_begin(&out, file);
-    if (paths->n_chosen == 0)
+    if (paths->n_chosen == 0) {
         lull_out_text(&out, "There is no instance of it in these traces.\n");
+    }
     tell_others(paths, &out, rows->len);
     return ok && lull_out_end(&out, "the instances", error);
 }
@@ -216,8 +229,9 @@ static void add_rest_row(struct lull_table *table, const GArray *sums, guint fir
                          uint32_t count)
 {
     int64_t rest_ns = 0;
-    for (guint i = first; i < sums->len; i++)
+    for (guint i = first; i < sums->len; i++) {
         rest_ns += g_array_index(sums, struct lull_portion_sum, i).total_ns;
+    }
     g_autofree char *text = g_strdup_printf("%u others (--limit 0 shows all)", sums->len - first);
     lull_table_add_row(table);
     lull_table_set_number(table, SUM_TOTAL, rest_ns);
@@ -247,11 +261,13 @@ static bool print_sums(const struct lull_instance_paths *paths, FILE *file, cons
     };
     struct lull_table *table = lull_table_new(columns);
     const guint shown = style->limit > 0 ? MIN(style->limit, sums->len) : sums->len;
-    for (guint i = 0; i < shown; i++)
+    for (guint i = 0; i < shown; i++) {
         add_sum_row(paths, table, &g_array_index(sums, struct lull_portion_sum, i), all_ns, count,
                     !style->unicode);
-    if (shown < sums->len)
+    }
+    if (shown < sums->len) {
         add_rest_row(table, sums, shown, all_ns, count);
+    }
     bool ok = lull_table_print(table, file, style, error);
     lull_table_free(table);
     return ok;
@@ -264,8 +280,9 @@ bool lull_view_sum_text(const struct lull_instance_paths *paths, FILE *file,
     uint64_t lost_events = 0, lost_packets = 0;
     int64_t all_ns = 0;
     g_autofree uint32_t *samples = lull_instance_samples(paths, &count);
-    if (count == 0)
+    if (count == 0) {
         return true;
+    }
     g_autoptr(GArray) sums = lull_portions_sum(paths->portions, samples, count);
     for (uint32_t i = 0; i < count; i++) {
         const struct lull_sample *sample = lull_sample_at(paths->portions, samples[i]);
@@ -282,19 +299,21 @@ bool lull_view_sum_text(const struct lull_instance_paths *paths, FILE *file,
                     "all, in how many instances it is (IN), its mean over all of them, the least "
                     "and the most of those it is in.\n",
                     count, count == 1 ? "" : "s", took);
-    if (lost_events || lost_packets)
+    if (lost_events || lost_packets) {
         lull_out_printf(&out,
                         "Lost meanwhile: %" G_GUINT64_FORMAT " events and %" G_GUINT64_FORMAT
                         " packets; the paths may be wrong there.\n",
                         lost_events, lost_packets);
+    }
     return lull_out_end(&out, "the sum", error) &&
            print_sums(paths, file, sums, all_ns, count, style, error);
 }
 
 bool lull_instance_host_is_joined(const struct lull_instance_paths *paths, uint32_t host)
 {
-    if (lull_session_host_count(paths->session) < 2)
+    if (lull_session_host_count(paths->session) < 2) {
         return true;
+    }
     const struct lull_host_sync *sync = paths->sync ? &lull_sync_hosts(paths->sync)[host] : NULL;
     return sync && (sync->is_synced || sync->is_reference);
 }
@@ -305,9 +324,11 @@ static void append_frame(GString *stack, const char *text)
 {
     const gsize begin = stack->len;
     lull_clean_append(stack, text, false);
-    for (char *c = stack->str + begin; *c; c++)
-        if (*c == ';')
+    for (char *c = stack->str + begin; *c; c++) {
+        if (*c == ';') {
             *c = ',';
+        }
+    }
 }
 
 bool lull_view_sum_folded(const struct lull_instance_paths *paths, FILE *file, GError **error)

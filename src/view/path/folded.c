@@ -15,9 +15,11 @@ static void append_frame(GString *stack, const char *text)
     gsize begin = stack->len;
 
     lull_clean_append(stack, text, false);
-    for (char *c = stack->str + begin; *c; c++)
-        if (*c == ';')
+    for (char *c = stack->str + begin; *c; c++) {
+        if (*c == ';') {
             *c = ',';
+        }
+    }
 }
 
 /* The detail up to the first bracket or comma: what stands behind is about one case (a sector, an
@@ -33,8 +35,9 @@ static void append_short_detail(GString *stack, const char *detail)
         g_string_free(frame, TRUE);
         return;
     }
-    if (g_utf8_strlen(frame->str, -1) > SHORT_DETAIL)
+    if (g_utf8_strlen(frame->str, -1) > SHORT_DETAIL) {
         g_string_truncate(frame, g_utf8_offset_to_pointer(frame->str, SHORT_DETAIL) - frame->str);
+    }
     g_string_append_printf(stack, ": %s", frame->str);
     g_string_free(frame, TRUE);
 }
@@ -51,10 +54,12 @@ static void append_stack(GString *stack, const struct lull_path *path,
     append_frame(stack, task->str);
     g_string_free(task, TRUE);
     g_string_append_printf(stack, ";%s", lull_state_name(segment->state));
-    if (cause)
+    if (cause) {
         g_string_append_printf(stack, " %s", cause);
-    if (segment->detail)
+    }
+    if (segment->detail) {
         append_short_detail(stack, segment->detail);
+    }
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -84,12 +89,14 @@ bool lull_view_path_folded(const struct lull_path *path, FILE *file,
     g_string_free(stack, TRUE);
 
     char **keys = (char **)g_hash_table_get_keys_as_array(sums, &count);
-    if (count)
+    if (count) {
         qsort(keys, count, sizeof *keys, compare_keys);
+    }
     lull_out_begin(&out, file);
-    for (guint i = 0; i < count; i++)
+    for (guint i = 0; i < count; i++) {
         lull_out_printf(&out, "%s %" G_GINT64_FORMAT "\n", keys[i],
                         *(const int64_t *)g_hash_table_lookup(sums, keys[i]));
+    }
     g_free(keys);
     g_hash_table_unref(sums);
     return lull_out_end(&out, "folded stacks", error);

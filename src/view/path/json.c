@@ -28,8 +28,9 @@ static void add_decimal(struct json_object *object, const char *key, double valu
 {
     char text[LULL_DECIMAL_SIZE];
 
-    if (!isfinite(value))
+    if (!isfinite(value)) {
         value = 0;
+    }
     lull_decimal_format_short(value, 6, text);
     json_object_object_add(object, key, json_object_new_double_s(value, text));
 }
@@ -102,8 +103,9 @@ static struct json_object *segment_to_json(const struct lull_path *path,
     add_text(object, "cause", lull_cause_name(segment->cause));
     add_known(object, "cpu", segment->cpu, segment->cpu >= 0);
     add_text(object, "detail", segment->detail);
-    if (segment->n_frames > 0)
+    if (segment->n_frames > 0) {
         add_frames(object, segment);
+    }
     return object;
 }
 
@@ -158,8 +160,9 @@ bool lull_view_path_json(const struct lull_path *path, FILE *file,
     lull_out_begin(&out, file);
     write_query(&out, path);
     lull_out_text(&out, ",\n\"segments\":[");
-    for (uint32_t i = 0; i < path->n_segments && !out.error; i++)
+    for (uint32_t i = 0; i < path->n_segments && !out.error; i++) {
         write_element(&out, i, segment_to_json(path, &path->segments[i]));
+    }
     write_summary(&out, path);
     write_sync(&out, path);
     lull_out_printf(&out,

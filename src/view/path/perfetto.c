@@ -87,8 +87,9 @@ static int pick_thread(struct writer *writer, int32_t tid)
     /* A thread whose number is its process's would be taken for the main thread, and name the
      * process. */
     if (tid > 0 && tid < FIRST_MADE_UP_TID && (uint32_t)tid > writer->path->n_hosts &&
-        !g_hash_table_contains(writer->taken, GINT_TO_POINTER(tid)))
+        !g_hash_table_contains(writer->taken, GINT_TO_POINTER(tid))) {
         return tid;
+    }
     return writer->next_made_up++;
 }
 
@@ -101,10 +102,12 @@ static void write_names(struct writer *writer)
         const struct lull_segment *segment = &path->segments[i];
         gint64 key = task_key(segment);
         int pid = process_of(segment);
-        if (g_hash_table_add(hosts, GINT_TO_POINTER(pid)))
+        if (g_hash_table_add(hosts, GINT_TO_POINTER(pid))) {
             write_name(writer, "process_name", pid, pid, lull_path_host_name(path, segment->host));
-        if (g_hash_table_contains(writer->threads, &key))
+        }
+        if (g_hash_table_contains(writer->threads, &key)) {
             continue;
+        }
         int thread = pick_thread(writer, segment->tid);
         g_hash_table_add(writer->taken, GINT_TO_POINTER(thread));
         g_hash_table_insert(writer->threads, g_memdup2(&key, sizeof key), GINT_TO_POINTER(thread));
@@ -141,17 +144,22 @@ static void write_slice(struct writer *writer, const struct lull_segment *segmen
 
     add_time(event, "dur", segment->end_ns - segment->begin_ns);
     add_text(args, "state", lull_state_name(segment->state));
-    if (lull_cause_name(segment->cause))
+    if (lull_cause_name(segment->cause)) {
         add_text(args, "cause", lull_cause_name(segment->cause));
-    if (segment->detail)
+    }
+    if (segment->detail) {
         add_text(args, "detail", segment->detail);
-    if (segment->comm)
+    }
+    if (segment->comm) {
         add_text(args, "comm", segment->comm);
+    }
     add_number(args, "tid", segment->tid);
-    if (segment->pid >= 0)
+    if (segment->pid >= 0) {
         add_number(args, "pid", segment->pid);
-    if (segment->cpu >= 0)
+    }
+    if (segment->cpu >= 0) {
         add_number(args, "cpu", segment->cpu);
+    }
     add_number(args, "begin_ns", segment->begin_ns);
     json_object_object_add(event, "args", args);
     write_event(writer, event);
@@ -190,8 +198,9 @@ bool lull_view_path_perfetto(const struct lull_path *path, FILE *file,
         write_slice(&writer, &path->segments[i]);
         /* The end of a flow binds to the slice written before it, so it follows the slice it leads
          * to. */
-        if (i > 0 && !lull_segment_same_task(&path->segments[i - 1], &path->segments[i]))
+        if (i > 0 && !lull_segment_same_task(&path->segments[i - 1], &path->segments[i])) {
             write_flow(&writer, i - 1);
+        }
     }
     lull_out_text(&writer.out, "]}\n");
     g_hash_table_unref(writer.threads);

@@ -20,8 +20,9 @@ static bool stands_better(const struct lull_segment *b, const struct lull_segmen
 {
     bool a_runs = a->state == LULL_STATE_RUNNING, b_runs = b->state == LULL_STATE_RUNNING;
 
-    if (a_runs != b_runs)
+    if (a_runs != b_runs) {
         return b_runs;
+    }
     return b->end_ns - b->begin_ns > a->end_ns - a->begin_ns;
 }
 
@@ -38,8 +39,9 @@ static void add_to_row(struct lull_path_row *row, const struct lull_path *path, 
         row->preemptions++;
         row->preempted_ns += segment->end_ns - segment->begin_ns;
     }
-    if (index == row->first || stands_better(segment, &path->segments[row->segment]))
+    if (index == row->first || stands_better(segment, &path->segments[row->segment])) {
         row->segment = index;
+    }
 }
 
 /* True if `b` goes on with what `a` says. */
@@ -104,8 +106,9 @@ static int compare_longest_first(const void *a, const void *b)
     const struct lull_path_row *y = *(struct lull_path_row *const *)b;
     int64_t x_ns = x->end_ns - x->begin_ns, y_ns = y->end_ns - y->begin_ns;
 
-    if (x_ns != y_ns)
+    if (x_ns != y_ns) {
         return x_ns > y_ns ? -1 : 1;
+    }
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
@@ -113,17 +116,20 @@ static void hide_shortest(GArray *rows, uint32_t limit)
 {
     g_autofree struct lull_path_row **order = g_new(struct lull_path_row *, rows->len);
 
-    for (guint i = 0; i < rows->len; i++)
+    for (guint i = 0; i < rows->len; i++) {
         order[i] = &g_array_index(rows, struct lull_path_row, i);
+    }
     qsort(order, rows->len, sizeof *order, compare_longest_first);
-    for (guint i = limit; i < rows->len; i++)
+    for (guint i = limit; i < rows->len; i++) {
         order[i]->is_hidden = true;
+    }
     /* A line that says "1 shorter step" would be as long as the step. */
     for (guint i = 0; i < rows->len; i++) {
         struct lull_path_row *row = &g_array_index(rows, struct lull_path_row, i);
         if (row->is_hidden && (i == 0 || !row[-1].is_hidden) &&
-            (i + 1 == rows->len || !row[1].is_hidden))
+            (i + 1 == rows->len || !row[1].is_hidden)) {
             row->is_hidden = false;
+        }
     }
 }
 
@@ -132,7 +138,8 @@ GArray *lull_path_rows_new(const struct lull_path *path, bool full, uint32_t lim
     GArray *rows = group(path, full);
 
     find_depths(path, rows);
-    if (limit && limit < rows->len)
+    if (limit && limit < rows->len) {
         hide_shortest(rows, limit);
+    }
     return rows;
 }

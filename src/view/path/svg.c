@@ -31,8 +31,9 @@ static void put_number(struct drawing *drawing, const char *before, double value
     char text[LULL_DECIMAL_SIZE];
     lull_decimal_format(value, 2, text);
     char *zeros = strstr(text, ".00");
-    if (zeros)
+    if (zeros) {
         *zeros = '\0';
+    }
     lull_out_printf(&drawing->out, "%s%s", before, text);
 }
 
@@ -91,8 +92,9 @@ static void put_prologue(struct drawing *drawing)
                        ".a{stroke:" ARROW_INK ";stroke-width:1;fill:none;marker-end:url(#a)}"
                        ".x{stroke:" HOST_ARROW_INK ";stroke-width:1.2;fill:none;"
                        "marker-end:url(#x)}.g{stroke:#d0d7de;stroke-width:.6}\n");
-    for (uint32_t i = 0; i < LULL_LOOK_COUNT; i++)
+    for (uint32_t i = 0; i < LULL_LOOK_COUNT; i++) {
         lull_out_printf(out, ".%s{fill:%s}", lull_look_at(i)->style, lull_look_at(i)->fill);
+    }
     lull_out_text(out, "\n</style>\n<defs>");
     lull_out_text(out, "<marker id=\"a\" viewBox=\"0 0 6 6\" refX=\"6\" refY=\"3\" "
                        "markerWidth=\"6\" markerHeight=\"6\" markerUnits=\"userSpaceOnUse\" "
@@ -160,9 +162,10 @@ static void put_axis(struct drawing *drawing)
         put_line(drawing, x, layout->plot_y, x, layout->plot_y + layout->plot_height,
                  "class=\"g\"");
         put_text(drawing, x, layout->plot_y - 6, "class=\"f s m\"", label);
-        if (layout->n_rows > 12)
+        if (layout->n_rows > 12) {
             put_text(drawing, x, layout->plot_y + layout->plot_height + 15, "class=\"f s m\"",
                      label);
+        }
     }
 }
 
@@ -216,9 +219,10 @@ static void put_box(struct drawing *drawing, uint32_t row, uint32_t look, int64_
     put_rect(drawing, x, y, MAX(width, MIN_BOX_PX), height, attributes);
     put_escaped(drawing, tip);
     lull_out_text(&drawing->out, "</title></rect>\n");
-    if (height >= 12 && width >= lull_svg_text_width(paint->label, 10) + 8)
+    if (height >= 12 && width >= lull_svg_text_width(paint->label, 10) + 8) {
         put_text(drawing, x + width / 2, y + height / 2 + 3.5,
                  paint->dark_ink ? "class=\"t m\"" : "class=\"t m w\"", paint->label);
+    }
 }
 
 static void append_span(const struct drawing *drawing, GString *tip, int64_t begin_ns,
@@ -243,8 +247,9 @@ static void put_segment(struct drawing *drawing, uint32_t row, const struct lull
     g_string_append_c(tip, '\n');
     lull_segment_append(tip, segment, false);
     append_span(drawing, tip, segment->begin_ns, segment->end_ns);
-    if (segment->cpu >= 0)
+    if (segment->cpu >= 0) {
         g_string_append_printf(tip, ", CPU %d", segment->cpu);
+    }
     put_box(drawing, row, lull_look_index(segment->state, segment->cause), segment->begin_ns,
             segment->end_ns, tip->str);
     g_string_free(tip, TRUE);
@@ -256,8 +261,9 @@ static void flush_pixel(struct drawing *drawing, uint32_t row)
     struct lull_svg_pixel *pixel = &drawing->layout.rows[row].pixel;
     uint32_t most = 0;
 
-    if (pixel->count == 0)
+    if (pixel->count == 0) {
         return;
+    }
     if (pixel->count == 1) {
         put_segment(drawing, row, pixel->first);
         memset(pixel, 0, sizeof *pixel);
@@ -267,12 +273,14 @@ static void flush_pixel(struct drawing *drawing, uint32_t row)
     g_string_append_printf(tip, "\n%u steps:", pixel->count);
     for (uint32_t i = 0; i < LULL_LOOK_COUNT; i++) {
         char duration[LULL_TIME_TEXT_SIZE];
-        if (!pixel->sums_ns[i])
+        if (!pixel->sums_ns[i]) {
             continue;
+        }
         lull_duration_format(pixel->sums_ns[i], duration);
         g_string_append_printf(tip, " %s %s;", lull_look_at(i)->phrase, duration);
-        if (pixel->sums_ns[i] > pixel->sums_ns[most])
+        if (pixel->sums_ns[i] > pixel->sums_ns[most]) {
             most = i;
+        }
     }
     append_span(drawing, tip, pixel->first->begin_ns, pixel->end_ns);
     put_box(drawing, row, most, pixel->first->begin_ns, pixel->end_ns, tip->str);
@@ -292,19 +300,22 @@ static void put_boxes(struct drawing *drawing)
         int64_t length_ns = segment->end_ns - segment->begin_ns;
         bool is_wide = (double)length_ns >= layout->ns_per_px;
         if (is_wide || (pixel->count &&
-                        (double)(segment->end_ns - pixel->first->begin_ns) > layout->ns_per_px))
+                        (double)(segment->end_ns - pixel->first->begin_ns) > layout->ns_per_px)) {
             flush_pixel(drawing, row);
+        }
         if (is_wide) {
             put_segment(drawing, row, segment);
             continue;
         }
-        if (pixel->count++ == 0)
+        if (pixel->count++ == 0) {
             pixel->first = segment;
+        }
         pixel->end_ns = segment->end_ns;
         pixel->sums_ns[lull_look_index(segment->state, segment->cause)] += length_ns;
     }
-    for (uint32_t row = 0; row < layout->n_rows; row++)
+    for (uint32_t row = 0; row < layout->n_rows; row++) {
         flush_pixel(drawing, row);
+    }
 }
 
 static void put_arrow(struct drawing *drawing, uint32_t from, uint32_t to, double x)
@@ -323,8 +334,9 @@ static const char *arrow_opacity(const struct drawing *drawing)
 {
     uint32_t jumps = 0;
 
-    for (uint32_t i = 1; i < drawing->path->n_segments; i++)
+    for (uint32_t i = 1; i < drawing->path->n_segments; i++) {
         jumps += drawing->layout.row_of_segment[i - 1] != drawing->layout.row_of_segment[i];
+    }
     return jumps <= 100 ? "1" : jumps <= 400 ? ".55" : ".3";
 }
 
@@ -340,8 +352,9 @@ static void put_arrows(struct drawing *drawing)
         gint64 key = (gint64)((uint64_t)from << 32 | to);
         double x = x_of(drawing, drawing->path->segments[i].begin_ns);
         gint place = (gint)(x / 3) + 1;
-        if (from == to || GPOINTER_TO_INT(g_hash_table_lookup(last, &key)) == place)
+        if (from == to || GPOINTER_TO_INT(g_hash_table_lookup(last, &key)) == place) {
             continue;
+        }
         g_hash_table_insert(last, g_memdup2(&key, sizeof key), GINT_TO_POINTER(place));
         put_arrow(drawing, from, to, x);
     }
@@ -360,8 +373,9 @@ bool lull_view_path_svg(const struct lull_path *path, FILE *file,
     put_title(&drawing);
     put_legend(&drawing);
     for (uint32_t i = 0; i < drawing.layout.n_rows; i++) {
-        if (drawing.layout.rows[i].begins_host)
+        if (drawing.layout.rows[i].begins_host) {
             put_host_heading(&drawing, &drawing.layout.rows[i]);
+        }
         put_row_label(&drawing, &drawing.layout.rows[i]);
     }
     put_axis(&drawing);

@@ -22,20 +22,22 @@ double lull_svg_text_width(const char *text, double size)
 
     for (; *text; text = g_utf8_next_char(text)) {
         gunichar c = g_utf8_get_char(text);
-        if (g_unichar_iswide(c))
+        if (g_unichar_iswide(c)) {
             width += 1.05;
-        else if (strchr("iljtfI.,:;|'/ ()[]-", (int)MIN(c, 127)))
+        } else if (strchr("iljtfI.,:;|'/ ()[]-", (int)MIN(c, 127))) {
             width += 0.38;
-        else
+        } else {
             width += c == 'm' || c == 'w' || c == 'M' || c == 'W' || c == '%' ? 0.95 : 0.61;
+        }
     }
     return width * size;
 }
 
 void lull_svg_fit(GString *text, double width, double size)
 {
-    if (lull_svg_text_width(text->str, size) <= width)
+    if (lull_svg_text_width(text->str, size) <= width) {
         return;
+    }
     double used = size; /* of the ellipsis */
     const char *end = text->str;
     while (*end) {
@@ -43,8 +45,9 @@ void lull_svg_fit(GString *text, double width, double size)
         const char *next = g_utf8_next_char(end);
         memcpy(one, end, (size_t)MIN(next - end, 6));
         used += lull_svg_text_width(one, size);
-        if (used > width)
+        if (used > width) {
             break;
+        }
         end = next;
     }
     g_string_truncate(text, (gsize)(end - text->str));
@@ -55,8 +58,9 @@ static int compare_rows(const void *a, const void *b)
 {
     const struct lull_svg_row *x = a, *y = b;
 
-    if (x->host_order != y->host_order)
+    if (x->host_order != y->host_order) {
         return x->host_order < y->host_order ? -1 : 1;
+    }
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
@@ -94,22 +98,26 @@ static void make_rows(struct lull_svg_layout *layout, const struct lull_path *pa
     for (uint32_t i = 0; i < path->n_segments; i++) {
         const struct lull_segment *segment = &path->segments[i];
         uint32_t row = number_of(tasks, (gint64)((uint64_t)segment->host << 32 | segment->task));
-        if (row == rows->len)
+        if (row == rows->len) {
             add_row(rows, segment, number_of(hosts, segment->host));
+        }
         layout->row_of_segment[i] = row;
         g_array_index(rows, struct lull_svg_row, row).total_ns +=
             segment->end_ns - segment->begin_ns;
     }
     layout->n_rows = rows->len;
     layout->rows = (struct lull_svg_row *)g_array_free(rows, FALSE);
-    if (layout->n_rows)
+    if (layout->n_rows) {
         qsort(layout->rows, layout->n_rows, sizeof *layout->rows, compare_rows);
+    }
 
     g_autofree uint32_t *places = g_new(uint32_t, MAX(layout->n_rows, 1));
-    for (uint32_t i = 0; i < layout->n_rows; i++)
+    for (uint32_t i = 0; i < layout->n_rows; i++) {
         places[layout->rows[i].order] = i;
-    for (uint32_t i = 0; i < path->n_segments; i++)
+    }
+    for (uint32_t i = 0; i < path->n_segments; i++) {
         layout->row_of_segment[i] = places[layout->row_of_segment[i]];
+    }
     g_hash_table_unref(tasks);
     g_hash_table_unref(hosts);
 }
@@ -120,13 +128,15 @@ static double make_legend(struct lull_svg_layout *layout, const struct lull_path
     double x = LULL_SVG_MARGIN, y = LEGEND_Y;
     int64_t sums_ns[LULL_LOOK_COUNT] = {0};
 
-    for (uint32_t i = 0; i < path->n_segments; i++)
+    for (uint32_t i = 0; i < path->n_segments; i++) {
         sums_ns[lull_look_index(path->segments[i].state, path->segments[i].cause)] +=
             path->segments[i].end_ns - path->segments[i].begin_ns;
+    }
     for (uint32_t i = 0; i < LULL_LOOK_COUNT; i++) {
         char duration[LULL_TIME_TEXT_SIZE], percent[LULL_DECIMAL_SIZE];
-        if (!sums_ns[i])
+        if (!sums_ns[i]) {
             continue;
+        }
         struct lull_svg_legend *item = &layout->legend[layout->n_legend++];
         lull_duration_format(sums_ns[i], duration);
         lull_decimal_format(100 * lull_share(sums_ns[i], path->end_ns - path->begin_ns), 1,
@@ -149,8 +159,9 @@ static double name_width(const struct lull_svg_layout *layout)
 {
     double width = MIN_NAME_PX;
 
-    for (uint32_t i = 0; i < layout->n_rows; i++)
+    for (uint32_t i = 0; i < layout->n_rows; i++) {
         width = MAX(width, lull_svg_text_width(layout->rows[i].label, 12));
+    }
     return MIN(width, MAX_NAME_PX);
 }
 
@@ -168,8 +179,9 @@ void lull_svg_layout_init(struct lull_svg_layout *layout, const struct lull_path
     for (uint32_t i = 0; i < layout->n_rows; i++) {
         struct lull_svg_row *row = &layout->rows[i];
         row->begins_host = i == 0 || row[-1].host_order != row->host_order;
-        if (row->begins_host)
+        if (row->begins_host) {
             y += LULL_SVG_HOST_HEIGHT + (i ? 6 : 4);
+        }
         row->y = y;
         y += layout->row_height;
     }
@@ -179,10 +191,12 @@ void lull_svg_layout_init(struct lull_svg_layout *layout, const struct lull_path
 
 void lull_svg_layout_clear(struct lull_svg_layout *layout)
 {
-    for (uint32_t i = 0; i < layout->n_rows; i++)
+    for (uint32_t i = 0; i < layout->n_rows; i++) {
         g_free(layout->rows[i].label);
-    for (uint32_t i = 0; i < layout->n_legend; i++)
+    }
+    for (uint32_t i = 0; i < layout->n_legend; i++) {
         g_free(layout->legend[i].text);
+    }
     g_free(layout->rows);
     g_free(layout->row_of_segment);
 }
@@ -198,8 +212,9 @@ void lull_svg_axis_init(struct lull_svg_axis *axis, const struct lull_svg_layout
     total_ns = MAX(total_ns, 1);
     while ((double)factors[factor] * (double)power < least_ns && power < INT64_MAX / 100) {
         factor = (factor + 1) % 3;
-        if (factor == 0)
+        if (factor == 0) {
             power *= 10;
+        }
     }
     axis->step_ns = factors[factor] * power;
     axis->last = total_ns / axis->step_ns;
@@ -207,8 +222,9 @@ void lull_svg_axis_init(struct lull_svg_axis *axis, const struct lull_svg_layout
     axis->unit = is_s ? "s" : is_ms ? "ms" : is_us ? "µs" : "ns";
     axis->unit_ns = is_s ? 1e9 : is_ms ? 1e6 : is_us ? 1e3 : 1;
     axis->digits = 0;
-    while (axis->digits < 9 && (double)power * pow(10, axis->digits) < axis->unit_ns)
+    while (axis->digits < 9 && (double)power * pow(10, axis->digits) < axis->unit_ns) {
         axis->digits++;
+    }
 }
 
 void lull_svg_axis_label(const struct lull_svg_axis *axis, int64_t tick,

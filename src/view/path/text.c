@@ -47,8 +47,9 @@ static void print_headline(struct text_view *view)
     lull_time_format_iso(path->begin_ns, view->style->local_time, begin);
     lull_time_format_iso(path->end_ns, view->style->local_time, end);
     /* The same day needs no second date. */
-    if (strncmp(begin, end, 10) == 0)
+    if (strncmp(begin, end, 10) == 0) {
         lull_time_format_clock(path->end_ns, view->style->local_time, end);
+    }
     lull_task_append(task, path->comm, path->tid, !view->style->unicode);
     g_string_append(task, " on ");
     lull_clean_append(task, lull_path_host_name(path, path->host), !view->style->unicode);
@@ -67,8 +68,9 @@ static void append_bar(GString *bar, double share)
     static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     int eighths = (int)(CLAMP(share, 0.0, 1.0) * BAR_CELLS * 8 + 0.5);
 
-    for (int i = 0; i < eighths / 8; i++)
+    for (int i = 0; i < eighths / 8; i++) {
         g_string_append(bar, "█");
+    }
     g_string_append(bar, eighths ? parts[eighths % 8] : "▏");
 }
 
@@ -79,8 +81,9 @@ static void add_summary_heading(const struct text_view *view, struct lull_table 
 {
     lull_table_add_row(table);
     lull_table_set_text(table, SUM_WHAT, title);
-    if (view->style->color)
+    if (view->style->color) {
         lull_table_set_color(table, SUM_WHAT, BOLD);
+    }
 }
 
 static void add_summary_row(const struct text_view *view, struct lull_table *table,
@@ -119,8 +122,9 @@ static void add_task_rows(const struct text_view *view, struct lull_table *table
     uint32_t shown = path->n_by_task;
     int64_t rest_ns = 0;
 
-    if (!view->style->full && shown > MAX_TASKS + 1)
+    if (!view->style->full && shown > MAX_TASKS + 1) {
         shown = MAX_TASKS;
+    }
     add_summary_heading(view, table, "By task");
     for (uint32_t i = 0; i < path->n_by_task; i++) {
         const struct lull_task_share *share = &path->by_task[i];
@@ -163,9 +167,10 @@ static bool print_summary(struct text_view *view, GError **error)
     add_task_rows(view, table);
     if (view->shows_hosts) {
         add_summary_heading(view, table, "By host");
-        for (uint32_t i = 0; i < path->n_by_host; i++)
+        for (uint32_t i = 0; i < path->n_by_host; i++) {
             add_summary_row(view, table, lull_path_host_name(path, path->by_host[i].host),
                             path->by_host[i].duration_ns, NULL);
+        }
     }
     lull_out_text(&view->out, "\n");
     bool ok = lull_table_print(table, view->out.file, view->style, error);
@@ -183,8 +188,9 @@ static void warn_of_losses(const struct text_view *view, GString *notes)
 {
     const struct lull_path *path = view->path;
 
-    if (!path->lost_events && !path->lost_packets)
+    if (!path->lost_events && !path->lost_packets) {
         return;
+    }
     GString *text = g_string_new("lost ");
     lull_losses_append(text, path);
     g_string_append(text, " during this time; the path may be wrong there.");
@@ -198,12 +204,15 @@ static void warn_of_unknown(const struct text_view *view, GString *notes)
     char duration[LULL_TIME_TEXT_SIZE], percent[LULL_DECIMAL_SIZE];
     int64_t unknown_ns = 0;
 
-    for (uint32_t i = 0; i < path->n_by_state; i++)
+    for (uint32_t i = 0; i < path->n_by_state; i++) {
         if (lull_look_index(path->by_state[i].state, path->by_state[i].cause) ==
-            LULL_LOOK_COUNT - 1)
+            LULL_LOOK_COUNT - 1) {
             unknown_ns += path->by_state[i].duration_ns;
-    if (unknown_ns == 0)
+        }
+    }
+    if (unknown_ns == 0) {
         return;
+    }
     lull_duration_format(unknown_ns, duration);
     lull_decimal_format(100 * lull_share(unknown_ns, path->end_ns - path->begin_ns), 1, percent);
     g_autofree char *text = g_strdup_printf(
@@ -220,8 +229,9 @@ static void report_clocks(const struct text_view *view, GString *notes)
     for (uint32_t i = 0; i < path->n_by_host && path->sync; i++) {
         uint32_t host = path->by_host[i].host;
         const struct lull_host_sync *sync = host < path->n_hosts ? &path->sync[host] : NULL;
-        if (!sync || sync->is_reference)
+        if (!sync || sync->is_reference) {
             continue;
+        }
         GString *to = sync->is_synced ? joined : apart;
         g_string_append(to, to->len ? ", " : "");
         lull_clean_append(to, lull_path_host_name(path, host), !view->style->unicode);
@@ -231,8 +241,9 @@ static void report_clocks(const struct text_view *view, GString *notes)
             g_string_append_printf(to, " to within %s", bound);
         }
     }
-    if (joined->len)
+    if (joined->len) {
         g_string_append_printf(notes, "Clocks joined: %s.\n", joined->str);
+    }
     if (apart->len) {
         g_string_prepend(apart, "not joined with the other clocks, so times there may be off: ");
         g_string_append_c(apart, '.');
@@ -246,12 +257,14 @@ static void print_notes(struct text_view *view)
 {
     GString *notes = g_string_new(NULL);
 
-    if (view->shows_hosts)
+    if (view->shows_hosts) {
         report_clocks(view, notes);
+    }
     warn_of_losses(view, notes);
     warn_of_unknown(view, notes);
-    if (notes->len)
+    if (notes->len) {
         lull_out_printf(&view->out, "\n%s", notes->str);
+    }
     g_string_free(notes, TRUE);
 }
 
@@ -274,13 +287,15 @@ static void append_row_task(const struct text_view *view, GString *text,
     const struct lull_segment *segment = &view->path->segments[row->first];
     bool unicode = view->style->unicode;
 
-    for (uint32_t i = 0; i < MIN(row->depth, MAX_INDENT); i++)
+    for (uint32_t i = 0; i < MIN(row->depth, MAX_INDENT); i++) {
         g_string_append(text, "  ");
+    }
     if (before && !lull_segment_same_task(segment, &view->path->segments[before->first])) {
-        if (row->depth < before->depth)
+        if (row->depth < before->depth) {
             g_string_append(text, unicode ? "← " : "<-");
-        else
+        } else {
             g_string_append(text, unicode ? "→ " : "->");
+        }
     } else {
         g_string_append(text, "  ");
     }
@@ -295,8 +310,9 @@ static void append_row_what(const struct text_view *view, GString *text,
     char duration[LULL_TIME_TEXT_SIZE];
 
     lull_segment_append(text, segment, !view->style->unicode);
-    if (row->count == 1)
+    if (row->count == 1) {
         return;
+    }
     gsize before = text->len;
     if (row->interrupts && segment->state == LULL_STATE_RUNNING) {
         lull_duration_format(row->interrupted_ns, duration);
@@ -308,8 +324,9 @@ static void append_row_what(const struct text_view *view, GString *text,
         g_string_append_printf(text, "%s%u preemption%s %s", text->len > before ? ", " : " (",
                                row->preemptions, row->preemptions == 1 ? "" : "s", duration);
     }
-    if (text->len > before)
+    if (text->len > before) {
         g_string_append_c(text, ')');
+    }
 }
 
 static void add_path_row(const struct text_view *view, struct lull_table *table, double unit,
@@ -363,8 +380,9 @@ static void add_gap_row(const struct text_view *view, struct lull_table *table, 
     lull_table_set_real(table, COL_AT, (double)(begin_ns - view->path->begin_ns) / unit);
     lull_table_set_real(table, COL_FOR, (double)took_ns / unit);
     lull_table_set_text(table, COL_WHAT, text);
-    for (uint32_t i = COL_AT; i <= COL_WHAT; i++)
+    for (uint32_t i = COL_AT; i <= COL_WHAT; i++) {
         lull_table_set_color(table, i, DIM);
+    }
 }
 
 static void add_path_rows(const struct text_view *view, struct lull_table *table, double unit,
@@ -375,16 +393,18 @@ static void add_path_rows(const struct text_view *view, struct lull_table *table
     for (guint i = 0; i < rows->len;) {
         const struct lull_path_row *row = &g_array_index(rows, struct lull_path_row, i);
         guint end = i;
-        while (end < rows->len && g_array_index(rows, struct lull_path_row, end).is_hidden)
+        while (end < rows->len && g_array_index(rows, struct lull_path_row, end).is_hidden) {
             end++;
+        }
         if (end > i) {
             add_gap_row(view, table, unit, rows, i, end);
             i = end;
             continue;
         }
         add_path_row(view, table, unit, row, before);
-        if (view->style->stacks)
+        if (view->style->stacks) {
             add_frame_rows(view, table, row);
+        }
         before = row;
         i++;
     }
@@ -423,10 +443,12 @@ bool lull_view_path_text(const struct lull_path *path, FILE *file,
 
     lull_out_begin(&view.out, file);
     print_headline(&view);
-    if (!print_summary(&view, error))
+    if (!print_summary(&view, error)) {
         return false;
+    }
     print_notes(&view);
-    if (!print_path(&view, error))
+    if (!print_path(&view, error)) {
         return false;
+    }
     return lull_out_end(&view.out, "the critical path", error);
 }

@@ -39,8 +39,9 @@ void lull_html_number(struct lull_html_view *html, double value)
     size_t length = strlen(text);
     while (point && length > 0 && (text[length - 1] == '0' || text[length - 1] == '.')) {
         length--;
-        if (text[length] == '.')
+        if (text[length] == '.') {
             break;
+        }
     }
     lull_line_bytes(&html->view.line, text, length);
 }
@@ -101,13 +102,15 @@ static void put_chapters(struct lull_html_view *html)
     uint32_t n = 0;
     lull_html_put(html, "<nav aria-label=\"Chapters\"><ul>");
     for (size_t i = 0; i < report->parts.count; i++) {
-        if (last && strcmp(last, report->parts.items[i]->chapter) == 0)
+        if (last && strcmp(last, report->parts.items[i]->chapter) == 0) {
             continue;
+        }
         last = report->parts.items[i]->chapter;
         lull_html_put(html, "<li><a href=\"#c%u\">%s</a></li>", ++n, last);
     }
-    if (report->gaps.count)
+    if (report->gaps.count) {
         lull_html_put(html, "<li><a href=\"#unanswered\">Not answered</a></li>");
+    }
     lull_html_put(html, "</ul></nav>\n");
 }
 
@@ -130,8 +133,9 @@ static void begin_page(struct lull_html_view *html)
     lull_line_literal(&html->view.line, report_css);
     lull_html_put(html,
                   "</style>\n</head>\n<body>\n<header>\n<h1>What the trace tells</h1>\n<dl>\n");
-    for (size_t i = 0; i < report->lines.count; i++)
+    for (size_t i = 0; i < report->lines.count; i++) {
         put_row(html, report->lines.items[i].label, report->lines.items[i].text);
+    }
     lull_html_put(html, "</dl>\n</header>\n");
     put_chapters(html);
     lull_html_put(html, "<main>\n");
@@ -141,23 +145,26 @@ static void begin_page(struct lull_html_view *html)
 
 static void close_grid(struct lull_html_view *html)
 {
-    if (html->in_grid)
+    if (html->in_grid) {
         lull_html_put(html, "</div>\n");
+    }
     html->in_grid = false;
 }
 
 static void close_chapter(struct lull_html_view *html)
 {
     close_grid(html);
-    if (html->chapter)
+    if (html->chapter) {
         lull_html_put(html, "</section>\n");
+    }
     html->chapter = NULL;
 }
 
 static void put_losses(struct lull_html_view *html, const struct lull_window *window)
 {
-    if (!window->lost_events && !window->lost_packets)
+    if (!window->lost_events && !window->lost_packets) {
         return;
+    }
     lull_html_put(html,
                   "<p class=\"warn\">Lost in this time: %" PRIu64 " events and %" PRIu64
                   " packets. What they would have told is missing.</p>\n",
@@ -172,16 +179,19 @@ static void begin_window(struct lull_html_view *html, const struct lull_window *
     lull_time_format_iso(window->end_ns, local, end);
     lull_duration_format(window->end_ns - window->begin_ns, took);
     html->has_date = strncmp(begin, end, DATE_LENGTH) != 0;
-    if (html->n_windows > 1)
+    if (html->n_windows > 1) {
         lull_html_put(html, "<h1 class=\"window\">%s (%s)</h1>\n", begin, took);
+    }
     g_autofree char *range = g_strdup_printf("%s to %s (%s)%s", begin, end, took,
                                              window->is_complete ? "" : ", the end was not seen");
     lull_html_put(html, "<dl>\n");
     put_row(html, "Time", range);
-    if (window->period)
+    if (window->period) {
         put_row(html, "Period", window->period);
-    if (window->captures && *window->captures)
+    }
+    if (window->captures && *window->captures) {
         put_row(html, "Captured", window->captures);
+    }
     lull_html_put(html, "</dl>\n");
     put_losses(html, window);
     g_hash_table_remove_all(html->notes);
@@ -191,8 +201,9 @@ static void begin_chapter(struct lull_html_view *html, const char *analysis)
 {
     const struct lull_report_part *part = lull_report_find(analysis);
     const char *chapter = part ? part->chapter : analysis;
-    if (html->chapter && strcmp(chapter, html->chapter) == 0)
+    if (html->chapter && strcmp(chapter, html->chapter) == 0) {
         return;
+    }
     close_chapter(html);
     html->chapter = chapter;
     lull_html_put(html, "<section id=\"c%u\">\n<h2>", ++html->n_chapters);
@@ -205,10 +216,11 @@ static void html_begin(struct lull_sink *sink, const char *analysis,
 {
     struct lull_html_view *html = (struct lull_html_view *)sink;
     if (html->n_windows == 0 || window->number != html->window.number) {
-        if (html->n_windows >= MOST_WINDOWS)
+        if (html->n_windows >= MOST_WINDOWS) {
             html->n_left_out++;
-        else
+        } else {
             html->n_windows++;
+        }
         if (!html->n_left_out) {
             close_chapter(html);
             begin_window(html, window);
@@ -217,15 +229,17 @@ static void html_begin(struct lull_sink *sink, const char *analysis,
     html->window = *window;
     html->has_rows = false;
     g_string_truncate(html->empty, 0);
-    if (!html->n_left_out)
+    if (!html->n_left_out) {
         begin_chapter(html, analysis);
+    }
 }
 
 static void html_note(struct lull_sink *sink, const char *note)
 {
     struct lull_html_view *html = (struct lull_html_view *)sink;
-    if (html->n_left_out || !g_hash_table_add(html->notes, g_strdup(note)))
+    if (html->n_left_out || !g_hash_table_add(html->notes, g_strdup(note))) {
         return;
+    }
     close_grid(html);
     lull_html_put(html, "<p class=\"note\">");
     lull_html_text(html, note);
@@ -235,8 +249,9 @@ static void html_note(struct lull_sink *sink, const char *note)
 static void html_table(struct lull_sink *sink, const struct lull_result_table *table)
 {
     struct lull_html_view *html = (struct lull_html_view *)sink;
-    if (html->n_left_out || table->class->kind == LULL_TABLE_LOG)
+    if (html->n_left_out || table->class->kind == LULL_TABLE_LOG) {
         return;
+    }
     if (table->n_rows == 0) {
         g_string_append_printf(html->empty, "%s%s%s%s", html->empty->len ? "; " : "",
                                table->class->title, table->subtitle ? ": " : "",
@@ -245,16 +260,18 @@ static void html_table(struct lull_sink *sink, const struct lull_result_table *t
     }
     html->has_rows = true;
     if (table->class->kind == LULL_TABLE_HISTOGRAM) {
-        if (!html->in_grid)
+        if (!html->in_grid) {
             lull_html_put(html, "<div class=\"grid\">\n");
+        }
         html->in_grid = true;
         lull_html_histogram(html, table);
     } else {
         close_grid(html);
-        if (table->class->kind == LULL_TABLE_SERIES)
+        if (table->class->kind == LULL_TABLE_SERIES) {
             lull_html_series(html, table);
-        else
+        } else {
             lull_html_table(html, table, true);
+        }
     }
     lull_result_flush(&html->view);
 }
@@ -262,8 +279,9 @@ static void html_table(struct lull_sink *sink, const struct lull_result_table *t
 static void html_end(struct lull_sink *sink)
 {
     struct lull_html_view *html = (struct lull_html_view *)sink;
-    if (html->n_left_out)
+    if (html->n_left_out) {
         return;
+    }
     close_grid(html);
     if (html->empty->len) {
         lull_html_put(html, "<p class=\"none\">Nothing was found for: ");
@@ -290,14 +308,17 @@ static void html_finish(struct lull_result_view *view)
 {
     struct lull_html_view *html = (struct lull_html_view *)view;
     close_chapter(html);
-    if (html->n_windows == 0)
+    if (html->n_windows == 0) {
         lull_html_put(html, "<p>Nothing was recorded in this time.</p>\n");
-    if (html->n_left_out)
+    }
+    if (html->n_left_out) {
         lull_html_put(html,
                       "<p class=\"warn\">%u more spans of time are left out of this page.</p>\n",
                       html->n_left_out);
-    if (view->options.report->gaps.count)
+    }
+    if (view->options.report->gaps.count) {
         put_gaps(html);
+    }
     g_autofree char *limit = lull_result_report_limit(view->options.report);
     lull_html_put(html,
                   "</main>\n<footer><p>Written by lull stats " LULL_VERSION

@@ -191,21 +191,24 @@ static void read_chart(struct chart *chart, const struct lull_result_table *tabl
     chart->largest = g_new0(double, n_columns);
     for (uint64_t bin = 0; bin < chart->n; bin++) {
         lull_result_rows_read(&chart->rows, bin);
-        if (bin == 0)
+        if (bin == 0) {
             chart->begin_ns = chart->rows.cells[0].integer;
-        else if (bin == 1)
+        } else if (bin == 1) {
             chart->width_ns = chart->rows.cells[0].integer - chart->begin_ns;
+        }
         for (uint32_t i = 1; i < n_columns; i++) {
             const struct lull_cell *cell = &chart->rows.cells[i];
             const bool is_known = cell->class == chart->rows.columns[i].class;
             const double value = is_known ? lull_cell_value(cell) : NAN;
             chart->values[bin * n_columns + i] = value;
-            if (is_known)
+            if (is_known) {
                 chart->largest[i] = MAX(chart->largest[i], value);
+            }
         }
     }
-    for (uint32_t i = 1; i < n_columns; i++)
+    for (uint32_t i = 1; i < n_columns; i++) {
         chart->largest_all = MAX(chart->largest_all, chart->largest[i]);
+    }
 }
 
 static double value_of(const struct chart *chart, uint64_t bin, uint32_t column)
@@ -281,11 +284,13 @@ static void put_times(const struct chart *chart)
     struct lull_html_view *html = chart->html;
     const double whole_ns = (double)chart->n * (double)chart->width_ns;
     double step_ns = 1;
-    for (uint32_t i = 0; whole_ns / step_ns > 8; i++)
+    for (uint32_t i = 0; whole_ns / step_ns > 8; i++) {
         step_ns *= i % 3 == 1 ? 2.5 : 2;
+    }
     uint32_t unit = 0;
-    while (unit + 1 < G_N_ELEMENTS(units) && units[unit].ns > step_ns)
+    while (unit + 1 < G_N_ELEMENTS(units) && units[unit].ns > step_ns) {
         unit++;
+    }
     lull_html_put(html, "<div class=\"x\">");
     for (double at_ns = 0; at_ns < whole_ns * 0.97; at_ns += step_ns) {
         char number[LULL_DECIMAL_SIZE], text[LULL_DECIMAL_SIZE + 8];
@@ -314,8 +319,9 @@ static void put_strips(const struct chart *chart, const struct lull_result_table
     const uint32_t strip = n <= 8 ? 36 : n <= 24 ? 20 : 8, gap = n <= 24 ? 4 : 1;
     const uint32_t height = n * (strip + gap) - gap, step = (n + MOST_NAMED - 1) / MOST_NAMED;
     lull_html_put(html, "<div class=\"plot\"><div class=\"y\">");
-    for (uint32_t i = 0; i < n; i += step)
+    for (uint32_t i = 0; i < n; i += step) {
         put_y(html, (i * (strip + gap) + strip / 2.0) / height, chart->rows.columns[i + 1].title);
+    }
     lull_html_put(html, "</div>\n");
     begin_svg(html, table, chart->n, height, height);
     for (uint32_t i = 0; i < n; i++) {
@@ -369,17 +375,20 @@ void lull_html_series(struct lull_html_view *html, const struct lull_result_tabl
         const bool is_share = chart.rows.columns[1].class == LULL_CELL_RATIO;
         lull_html_put(html, "<figure>\n<figcaption>");
         lull_html_title(html, table);
-        if (!is_share)
+        if (!is_share) {
             put_key(&chart);
+        }
         lull_html_put(html, "</figcaption>\n");
-        if (is_share)
+        if (is_share) {
             put_strips(&chart, table);
-        else
+        } else {
             put_lines(&chart, table);
+        }
         put_times(&chart);
         lull_html_put(html, "</div>\n");
-        if (chart.rows.n_columns <= MOST_COLUMNS)
+        if (chart.rows.n_columns <= MOST_COLUMNS) {
             put_fold(html, table);
+        }
         lull_html_put(html, "</figure>\n");
     }
     lull_result_rows_clear(&chart.rows);

@@ -37,8 +37,9 @@ static void put_headings(struct lull_html_view *html, const struct lull_result_r
     lull_html_put(html, "<thead><tr>");
     for (uint32_t i = 0; i < rows->n_columns; i++) {
         const struct lull_result_column *column = &rows->columns[i];
-        if (!is_shown(html, column))
+        if (!is_shown(html, column)) {
             continue;
+        }
         lull_html_put(html, "<th scope=\"col\"%s title=\"",
                       lull_cell_is_right(column->class) ? " class=\"n\"" : "");
         lull_html_text(html, column->title);
@@ -53,13 +54,14 @@ static void put_class(struct lull_html_view *html, const struct lull_result_colu
                       const char *text, bool has_bar)
 {
     const bool is_right = lull_cell_is_right(column->class);
-    if (is_right || has_bar)
+    if (is_right || has_bar) {
         lull_html_put(html, " class=\"%s%s\"", is_right ? "n" : "",
                       !has_bar   ? ""
                       : is_right ? " b"
                                  : "b");
-    else if (g_utf8_strlen(text, -1) > LONG_TEXT)
+    } else if (g_utf8_strlen(text, -1) > LONG_TEXT) {
         lull_html_put(html, " class=\"long\"");
+    }
 }
 
 static void put_cell(struct lull_html_view *html, const struct lull_result_rows *rows, uint32_t i,
@@ -91,11 +93,12 @@ static void put_cell(struct lull_html_view *html, const struct lull_result_rows 
 static uint32_t head_of(const struct lull_html_view *html, const struct lull_result_rows *rows)
 {
     for (uint32_t i = 0; i < rows->n_columns; i++) {
-        if (is_shown(html, &rows->columns[i]) && rows->columns[i].class != LULL_CELL_HOST)
+        if (is_shown(html, &rows->columns[i]) && rows->columns[i].class != LULL_CELL_HOST) {
             return lull_cell_is_right(rows->columns[i].class) &&
                            rows->columns[i].class != LULL_CELL_CPU
                        ? UINT32_MAX
                        : i;
+        }
     }
     return UINT32_MAX;
 }
@@ -106,21 +109,24 @@ static void put_rows(struct lull_html_view *html, struct lull_result_rows *rows,
     const uint32_t head = head_of(html, rows);
     for (uint64_t row = 0; row < n_rows; row++) {
         lull_result_rows_read(rows, row);
-        for (uint32_t i = 0; i < rows->n_columns; i++)
+        for (uint32_t i = 0; i < rows->n_columns; i++) {
             largest[i] = MAX(largest[i], lull_cell_value(&rows->cells[i]));
+        }
     }
     /* Bars of shares are shares where they can be seen. */
     for (uint32_t i = 0; i < rows->n_columns; i++) {
-        if (rows->columns[i].class == LULL_CELL_RATIO && largest[i] > 0.5)
+        if (rows->columns[i].class == LULL_CELL_RATIO && largest[i] > 0.5) {
             largest[i] = MAX(largest[i], 1);
+        }
     }
     lull_html_put(html, "<tbody>\n");
     for (uint64_t row = 0; row < n_rows; row++) {
         lull_result_rows_read(rows, row);
         lull_html_put(html, "<tr>");
         for (uint32_t i = 0; i < rows->n_columns; i++) {
-            if (is_shown(html, &rows->columns[i]))
+            if (is_shown(html, &rows->columns[i])) {
                 put_cell(html, rows, i, largest[i], i == head);
+            }
         }
         lull_html_put(html, "</tr>\n");
         lull_result_flush(&html->view);
@@ -145,8 +151,9 @@ void lull_html_table(struct lull_html_view *html, const struct lull_result_table
     put_headings(html, &rows);
     put_rows(html, &rows, n_rows);
     lull_html_put(html, "</table></div>\n");
-    if (n_rows < table->n_rows)
+    if (n_rows < table->n_rows) {
         lull_html_put(html, "<p class=\"none\">%" PRIu64 " more rows are left out.</p>\n",
                       table->n_rows - n_rows);
+    }
     lull_result_rows_clear(&rows);
 }

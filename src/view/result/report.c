@@ -25,18 +25,21 @@ static void add_traces(struct lull_result_report *report, const struct lull_sess
     uint32_t n = 0;
     for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
         const struct lull_trace *trace = lull_session_trace(session, i);
-        if (!is_of(trace, only_host) || n++ >= MOST_TRACES)
+        if (!is_of(trace, only_host) || n++ >= MOST_TRACES) {
             continue;
+        }
         g_autoptr(GString) text = g_string_new(trace->path);
         g_string_append(text, " (");
-        if (trace->domain[0])
+        if (trace->domain[0]) {
             g_string_append_printf(text, "%s, ", trace->domain);
+        }
         lull_bytes_append(text, (double)trace->size_bytes);
         g_string_append_c(text, ')');
         add_line(report, "Trace", g_strdup(text->str));
     }
-    if (n > MOST_TRACES)
+    if (n > MOST_TRACES) {
         add_line(report, "", g_strdup_printf("and %u more traces", n - MOST_TRACES));
+    }
 }
 
 /* "web: Linux 6.1.0, lttng-modules 2.13.9" from the first trace of it that tells; of a recording,
@@ -47,19 +50,22 @@ static void add_host(struct lull_result_report *report, const struct lull_sessio
     const char *kernel = "", *tracer = "";
     for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
         const struct lull_trace *trace = lull_session_trace(session, i);
-        if (trace->host != host)
+        if (trace->host != host) {
             continue;
+        }
         if (!kernel[0] && trace->kernel[0]) {
             kernel = trace->kernel;
             tracer = trace->tracer;
         }
-        if (!tracer[0])
+        if (!tracer[0]) {
             tracer = trace->tracer;
+        }
     }
     for (uint32_t i = 0; i < lull_session_recording_count(session); i++) {
         const struct lull_recording_info *recording = lull_session_recording(session, i);
-        if (recording->host == host && recording->tracer[0])
+        if (recording->host == host && recording->tracer[0]) {
             tracer = recording->tracer;
+        }
     }
     add_line(report, "Host",
              g_strdup_printf("%s%s%s%s%s%s", lull_session_host(session, host)->name,
@@ -74,27 +80,32 @@ struct lull_result_report *lull_result_report_new(const struct lull_session *ses
     report->limit = limit;
     add_traces(report, session, only_host);
     for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
-        if (only_host < 0 || host == (uint32_t)only_host)
+        if (only_host < 0 || host == (uint32_t)only_host) {
             add_host(report, session, host);
+        }
     }
     for (const struct lull_report_part *part = lull_report_parts; part->analysis; part++) {
         char *missing = lull_report_missing(session, only_host, part);
-        if (missing)
+        if (missing) {
             lull_vec_push(&report->gaps, (struct lull_report_gap){part, missing});
-        else
+        } else {
             lull_vec_push(&report->parts, part);
+        }
     }
     return report;
 }
 
 void lull_result_report_free(struct lull_result_report *report)
 {
-    if (!report)
+    if (!report) {
         return;
-    for (size_t i = 0; i < report->lines.count; i++)
+    }
+    for (size_t i = 0; i < report->lines.count; i++) {
         g_free(report->lines.items[i].text);
-    for (size_t i = 0; i < report->gaps.count; i++)
+    }
+    for (size_t i = 0; i < report->gaps.count; i++) {
         g_free(report->gaps.items[i].missing);
+    }
     lull_vec_free(&report->lines);
     lull_vec_free(&report->parts);
     lull_vec_free(&report->gaps);

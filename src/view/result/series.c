@@ -44,8 +44,9 @@ static void read_column(struct lull_result_rows *rows, uint32_t column, uint32_t
     const uint64_t n_rows = rows->table->n_rows;
     for (uint64_t row = 0; row < n_rows; row++) {
         lull_result_rows_read(rows, row);
-        if (rows->cells[column].class != rows->columns[column].class)
+        if (rows->cells[column].class != rows->columns[column].class) {
             continue;
+        }
         const double value = lull_cell_value(&rows->cells[column]);
         take(&cells[row * n_cells / n_rows], value);
         take(all, value);
@@ -58,21 +59,24 @@ void lull_result_series_print(struct lull_result_view *view, const struct lull_r
     struct lull_result_rows rows;
     int width = 0;
     lull_result_rows_init(&rows, table);
-    for (uint32_t i = 1; i < rows.n_columns; i++)
+    for (uint32_t i = 1; i < rows.n_columns; i++) {
         width = MAX(width, lull_text_width(rows.columns[i].title));
+    }
     for (uint32_t i = 1; i < rows.n_columns; i++) {
         struct reading cells[MOST_CELLS] = {0}, all = {0};
         const uint32_t n_cells = (uint32_t)MIN(table->n_rows, MOST_CELLS);
         read_column(&rows, i, n_cells, cells, &all);
         const bool is_share = rows.columns[i].class == LULL_CELL_RATIO;
         double scale = is_share ? 1 : 0;
-        for (uint32_t c = 0; c < n_cells && !is_share; c++)
+        for (uint32_t c = 0; c < n_cells && !is_share; c++) {
             scale = MAX(scale, mean(&cells[c]));
+        }
         g_autoptr(GString) text = g_string_new(NULL);
         g_string_append_printf(text, "%-*s  ", width, rows.columns[i].title);
         lull_line_bytes(&view->line, text->str, text->len);
-        for (uint32_t c = 0; c < n_cells; c++)
+        for (uint32_t c = 0; c < n_cells; c++) {
             put_level(&view->line, &cells[c], scale, style->unicode);
+        }
         g_string_assign(text, "  up to ");
         lull_result_value_append(text, &rows.columns[i], all.largest, style);
         g_string_append_c(text, '\n');

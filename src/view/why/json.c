@@ -57,8 +57,9 @@ static void add_portion(struct json_object *object, const struct lull_why *why, 
 static struct json_object *lock_to_json(const struct lull_why *why,
                                         const struct lull_contribution *contribution)
 {
-    if (contribution->lock == LULL_NONE)
+    if (contribution->lock == LULL_NONE) {
         return NULL;
+    }
     const struct lull_lock *lock = lull_portions_lock(why->paths.portions, contribution->lock);
     struct json_object *object = json_object_new_object();
     add_host(object, why, lock->host);
@@ -148,10 +149,12 @@ static void add_comparison(struct json_object *object, const struct lull_why *wh
     json_object_object_add(
         object, "lost_packets",
         json_object_new_int64((int64_t)MIN(comparison->lost_packets, INT64_MAX)));
-    if (kind->verdict == LULL_WHY_EXPLAINED)
-        for (uint32_t i = 0; i < comparison->n_contributions; i++)
+    if (kind->verdict == LULL_WHY_EXPLAINED) {
+        for (uint32_t i = 0; i < comparison->n_contributions; i++) {
             json_object_array_add(array,
                                   contribution_to_json(why, kind, &comparison->contributions[i]));
+        }
+    }
     json_object_object_add(object, "contributions", array);
 }
 
@@ -164,8 +167,9 @@ static struct json_object *kind_to_json(const struct lull_why *why,
     json_object_object_add(object, "instances", json_object_new_int64(kind->n_instances));
     json_object_object_add(object, "slow", group_to_json(why, kind->chosen.slow));
     json_object_object_add(object, "typical", group_to_json(why, kind->chosen.typical));
-    if (kind->comparison)
+    if (kind->comparison) {
         add_comparison(object, why, kind);
+    }
     return object;
 }
 
@@ -175,8 +179,9 @@ static void write_apart(struct lull_out *out, const struct lull_why *why)
     struct json_object *hosts = json_object_new_array();
     for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
         g_autofree char *name = lull_clean_text(lull_session_host(session, host)->name, false);
-        if (!lull_instance_host_is_joined(&why->paths, host))
+        if (!lull_instance_host_is_joined(&why->paths, host)) {
             json_object_array_add(hosts, json_object_new_string(name));
+        }
     }
     lull_out_text(out, json_object_to_json_string_ext(hosts, JSON_C_TO_STRING_PLAIN |
                                                                  JSON_C_TO_STRING_NOSLASHESCAPE));

@@ -33,10 +33,11 @@ static bool has_hosts(const struct lull_why *why)
 static void append_name(GString *out, const struct lull_why *why, const char *comm, int32_t tid,
                         uint32_t host, bool ascii)
 {
-    if (tid == LULL_SEVERAL_TIDS)
+    if (tid == LULL_SEVERAL_TIDS) {
         lull_clean_append(out, comm, ascii);
-    else
+    } else {
         lull_task_append(out, comm, tid, ascii);
+    }
     if (has_hosts(why)) {
         g_string_append(out, " on ");
         lull_clean_append(out, lull_session_host(why->paths.session, host)->name, ascii);
@@ -113,8 +114,9 @@ static void append_portion(GString *out, const struct lull_why *why,
         return;
     }
     lull_portion_append_what(out, portion, ascii);
-    if (portion->state == LULL_STATE_PREEMPTED && contribution->other_tid > 0)
+    if (portion->state == LULL_STATE_PREEMPTED && contribution->other_tid > 0) {
         g_string_append_printf(out, "/%d", contribution->other_tid);
+    }
 }
 
 static void append_lock(GString *out, const struct lull_why *why,
@@ -137,10 +139,11 @@ static void append_lock(GString *out, const struct lull_why *why,
 void lull_contribution_append(GString *out, const struct lull_why *why,
                               const struct lull_contribution *contribution, bool ascii)
 {
-    if (contribution->lock != LULL_NONE)
+    if (contribution->lock != LULL_NONE) {
         append_lock(out, why, contribution, ascii);
-    else
+    } else {
         append_portion(out, why, contribution, ascii);
+    }
 }
 
 const struct lull_instance *lull_why_instance(const struct lull_why *why,
@@ -148,8 +151,9 @@ const struct lull_instance *lull_why_instance(const struct lull_why *why,
 {
     for (guint i = 0; i < kind->chosen.slow->len; i++) {
         const uint32_t place = g_array_index(kind->chosen.slow, struct lull_timed, i).place;
-        if (why->paths.samples[place] == sample)
+        if (why->paths.samples[place] == sample) {
             return &g_array_index(why->paths.instances->list, struct lull_instance, place);
+        }
     }
     return NULL;
 }
@@ -159,8 +163,9 @@ const struct lull_instance *lull_why_instance(const struct lull_why *why,
 static void append_range(GString *out, const GArray *timed)
 {
     append_duration(out, (double)g_array_index(timed, struct lull_timed, 0).took_ns);
-    if (timed->len == 1)
+    if (timed->len == 1) {
         return;
+    }
     g_string_append(out, " to ");
     append_duration(out, (double)g_array_index(timed, struct lull_timed, timed->len - 1).took_ns);
 }
@@ -225,14 +230,17 @@ static void append_evidence(GString *out, const struct why_view *view,
     g_string_append(out, " to ");
     append_duration(out, contribution->high_ns);
     g_string_append(out, ".\n");
-    if (n_slow > 1)
+    if (n_slow > 1) {
         g_string_append_printf(out,
                                "    %u of the %u slow ones have more of it than any typical one",
                                contribution->n_outstanding, n_slow);
-    if (n_slow > 1 && most)
+    }
+    if (n_slow > 1 && most) {
         g_string_append_printf(out, ", most number %u", most->number);
-    if (n_slow > 1)
+    }
+    if (n_slow > 1) {
         g_string_append(out, ".\n");
+    }
     if (contribution->through) {
         g_string_append(out, "    Waited for by ");
         lull_clean_append(out, contribution->through, !view->style->unicode);
@@ -262,14 +270,16 @@ static void print_contributions(struct why_view *view, const struct lull_why_kin
 static void append_rest(GString *out, const struct lull_comparison *comparison)
 {
     double explained_ns = 0;
-    for (uint32_t i = 0; i < comparison->n_contributions; i++)
+    for (uint32_t i = 0; i < comparison->n_contributions; i++) {
         explained_ns += comparison->contributions[i].difference_ns;
+    }
     const double rest = 1 - explained_ns / comparison->difference_ns;
     g_string_append(out, "Together these explain ");
     append_percent(out, 1 - rest);
     g_string_append(out, " of the difference");
-    if (rest > 0.01)
+    if (rest > 0.01) {
         g_string_append(out, "; the rest is small things, or cannot be told from chance");
+    }
     if (rest < -0.01) {
         g_string_append(out, "; of other things the slow ones do ");
         append_duration(out, comparison->less_ns);
@@ -283,23 +293,26 @@ static void print_warnings(struct why_view *view, const struct lull_why_kind *ki
     const struct lull_comparison *comparison = kind->comparison;
     const char *yellow = view->style->color ? YELLOW : "", *reset = view->style->color ? RESET : "";
     g_autoptr(GString) text = g_string_new(NULL);
-    if (kind->chosen.slow->len == 1)
+    if (kind->chosen.slow->len == 1) {
         g_string_append(text, "Only one is slow: what it says holds for that one.\n");
-    else if (kind->chosen.slow->len < 5)
+    } else if (kind->chosen.slow->len < 5) {
         g_string_append_printf(text, "Only %u are slow: the likely ranges are rough.\n",
                                kind->chosen.slow->len);
-    if (comparison->lost_events || comparison->lost_packets)
+    }
+    if (comparison->lost_events || comparison->lost_packets) {
         g_string_append_printf(text,
                                "Meanwhile %" G_GUINT64_FORMAT " events and %" G_GUINT64_FORMAT
                                " packets were lost: the slow ones' paths may be wrong.\n",
                                comparison->lost_events, comparison->lost_packets);
+    }
     if (comparison->unknown_ns > LITTLE_UNKNOWN * comparison->slow_ns) {
         append_percent(text, comparison->unknown_ns / comparison->slow_ns);
         g_string_append(text, " of the slow ones' time is unknown: the trace does not show what "
                               "was waited for.\n");
     }
-    if (text->len)
+    if (text->len) {
         lull_out_printf(&view->out, "%s%s%s", yellow, text->str, reset);
+    }
 }
 
 static void append_slow(GString *out, const struct why_view *view, const struct lull_timed *timed)
@@ -325,10 +338,12 @@ static void print_slow(struct why_view *view, const struct lull_why_kind *kind)
 {
     const GArray *list = view->why->paths.instances->list, *slow = kind->chosen.slow;
     g_autoptr(GString) text = g_string_new("The slow ones, slowest first:\n");
-    for (guint i = slow->len; i-- > 0 && slow->len - i <= MOST_NAMED;)
+    for (guint i = slow->len; i-- > 0 && slow->len - i <= MOST_NAMED;) {
         append_slow(text, view, &g_array_index(slow, struct lull_timed, i));
-    if (slow->len > MOST_NAMED)
+    }
+    if (slow->len > MOST_NAMED) {
         g_string_append_printf(text, "    and %u more\n", slow->len - MOST_NAMED);
+    }
     const uint32_t slowest = g_array_index(slow, struct lull_timed, slow->len - 1).place;
     g_string_append_printf(text, "Where the slowest spent its time:\n    %s %u\n",
                            view->why->command,
@@ -347,8 +362,9 @@ static void print_kind(struct why_view *view, const struct lull_why_kind *kind)
     }
     append_verdict(text, kind);
     lull_out_printf(&view->out, "%s\n", text->str);
-    if (kind->verdict != LULL_WHY_EXPLAINED)
+    if (kind->verdict != LULL_WHY_EXPLAINED) {
         return;
+    }
     print_contributions(view, kind);
     g_string_truncate(text, 0);
     append_rest(text, kind->comparison);
@@ -363,17 +379,19 @@ static void print_apart(struct why_view *view)
     const char *yellow = view->style->color ? YELLOW : "", *reset = view->style->color ? RESET : "";
     g_autoptr(GString) text = g_string_new(NULL);
     for (uint32_t host = 0; host < lull_session_host_count(paths->session); host++) {
-        if (lull_instance_host_is_joined(paths, host))
+        if (lull_instance_host_is_joined(paths, host)) {
             continue;
+        }
         g_string_append(text, text->len ? ", " : "");
         lull_clean_append(text, lull_session_host(paths->session, host)->name,
                           !view->style->unicode);
     }
-    if (text->len)
+    if (text->len) {
         lull_out_printf(&view->out,
                         "%sNot joined with the other clocks, so times there may be off and what "
                         "was waited for there is not seen from elsewhere: %s.%s\n",
                         yellow, text->str, reset);
+    }
 }
 
 bool lull_view_why_text(const struct lull_why *why, FILE *file, const struct lull_view_style *style,
@@ -383,17 +401,20 @@ bool lull_view_why_text(const struct lull_why *why, FILE *file, const struct lul
     lull_out_begin(&view.out, file);
     for (uint32_t i = 0; i < why->n_kinds; i++) {
         const bool is_long = why->kinds[i].verdict == LULL_WHY_EXPLAINED;
-        if (i > 0 && (is_long || why->kinds[i - 1].verdict == LULL_WHY_EXPLAINED))
+        if (i > 0 && (is_long || why->kinds[i - 1].verdict == LULL_WHY_EXPLAINED)) {
             lull_out_text(&view.out, "\n");
+        }
         print_kind(&view, &why->kinds[i]);
     }
-    if (why->n_kinds == 0)
+    if (why->n_kinds == 0) {
         lull_out_text(&view.out, "There is no instance to compare in these traces.\n");
-    if (why->n_without_path)
+    }
+    if (why->n_without_path) {
         lull_out_printf(&view.out,
                         "%u more have no path: they did not end in the recording, or it is not "
                         "known who did them.\n",
                         why->n_without_path);
+    }
     print_apart(&view);
     return lull_out_end(&view.out, "the answer", error);
 }

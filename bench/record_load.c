@@ -90,7 +90,7 @@ int main(int argc, char **argv)
         clock_getcpuclockid(child, &other);
         switches(100, there, back); /* both run */
     }
-    long long begin_ns = now_ns(CLOCK_MONOTONIC);
+    long long start_ns = now_ns(CLOCK_MONOTONIC);
     long long own_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID), other_ns = now_ns(other);
     if (is_calls) {
         calls(count);
@@ -99,6 +99,6 @@ int main(int argc, char **argv)
     }
     own_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID) - own_ns;
     other_ns = is_calls ? 0 : now_ns(other) - other_ns;
-    printf("%lld %lld\n", now_ns(CLOCK_MONOTONIC) - begin_ns, own_ns + other_ns);
+    printf("%lld %lld\n", now_ns(CLOCK_MONOTONIC) - start_ns, own_ns + other_ns);
     return 0;
 }

@@ -236,12 +236,12 @@ static bool widen(struct job *job, struct column *column)
     if (!resize(&wide, job->n, width, 0)) {
         return false;
     }
-    int64_t begin = 0, end;
-    for (size_t row = 0; row < job->n; row++, begin = end) {
+    int64_t start = 0, end;
+    for (size_t row = 0; row < job->n; row++, start = end) {
         char *at = wide.at + row * width;
         memcpy(&end, column->ends.at + (row + 1) * sizeof end, sizeof end);
-        memcpy(at, column->data.at + begin, (size_t)(end - begin));
-        memset(at + (end - begin), 0, width - (size_t)(end - begin));
+        memcpy(at, column->data.at + start, (size_t)(end - start));
+        memset(at + (end - start), 0, width - (size_t)(end - start));
     }
     Py_DECREF(column->data.bytes);
     Py_CLEAR(column->ends.bytes);
@@ -393,7 +393,7 @@ PyObject *session_columns(PyObject *object, PyObject *args)
     struct window window;
     PyObject *names, *fields, *result = NULL;
     uint32_t n_bindings = 0;
-    if (!PyArg_ParseTuple(args, "OOLLii", &names, &fields, &window.begin_ns, &window.end_ns,
+    if (!PyArg_ParseTuple(args, "OOLLii", &names, &fields, &window.start_ns, &window.end_ns,
                           &window.host, &window.cpu)) {
         return NULL;
     }
@@ -408,7 +408,7 @@ PyObject *session_columns(PyObject *object, PyObject *args)
         free_bindings(bindings, n_bindings);
     } else {
         uint32_t size = 8 + n_bindings * (uint32_t)sizeof(struct lull_text);
-        if (session_begin(job.session, names, &window, bindings, n_bindings, size) && run(&job)) {
+        if (session_start(job.session, names, &window, bindings, n_bindings, size) && run(&job)) {
             result = result_of(&job);
         }
     }

@@ -37,9 +37,9 @@ PyObject *session_events(PyObject *object, PyObject *args)
     struct session *session = (struct session *)object;
     struct window window;
     PyObject *names;
-    if (!PyArg_ParseTuple(args, "OLLii", &names, &window.begin_ns, &window.end_ns, &window.host,
+    if (!PyArg_ParseTuple(args, "OLLii", &names, &window.start_ns, &window.end_ns, &window.host,
                           &window.cpu) ||
-        !session_begin(session, names, &window, NULL, 0, 0)) {
+        !session_start(session, names, &window, NULL, 0, 0)) {
         return NULL;
     }
     struct events *self = PyObject_New(struct events, session->state->events_type);

@@ -42,7 +42,7 @@ static GPtrArray *collect_names(PyObject *names)
     return n < 0 ? NULL : g_steal_pointer(&collected);
 }
 
-bool session_begin(struct session *self, PyObject *names, const struct window *window,
+bool session_start(struct session *self, PyObject *names, const struct window *window,
                    struct lull_binding *bindings, uint32_t n_bindings, uint32_t fields_size)
 {
     struct reading reading = {.bindings = bindings, .n_bindings = n_bindings};
@@ -57,7 +57,7 @@ bool session_begin(struct session *self, PyObject *names, const struct window *w
     lull_session_unsubscribe_all(self->session);
     reading_clear(&self->reading);
     self->reading = reading;
-    lull_session_limit(self->session, window->begin_ns, window->end_ns);
+    lull_session_limit(self->session, window->start_ns, window->end_ns);
     lull_session_select(self->session, window->host, window->cpu);
     lull_session_subscribe(self->session, (const char *const *)reading.names->pdata, bindings,
                            n_bindings, fields_size);
@@ -137,7 +137,7 @@ static PyObject *trace_tuple(const struct lull_trace *trace)
         text_or_none(trace->tracer), text_or_none(trace->domain), text_or_none(trace->kernel),
         text_or_none(trace->name), text_or_none(trace->format), text_or_none(trace->clock_name),
         (unsigned long long)trace->clock_frequency_hz, (long long)trace->clock_offset_ns,
-        (long long)trace->begin_ns, (long long)trace->end_ns, (unsigned)trace->stream_count,
+        (long long)trace->start_ns, (long long)trace->end_ns, (unsigned)trace->stream_count,
         (unsigned long long)trace->packet_count, (unsigned long long)trace->size_bytes);
 }
 
@@ -179,7 +179,7 @@ static PyObject *session_losses(PyObject *object, PyObject *unused)
     for (uint32_t i = 0; i < lull_session_loss_count(self->session); i++) {
         const struct lull_loss *loss = lull_session_loss(self->session, i);
         PyObject *item = Py_BuildValue("IIILLKK", (unsigned)loss->host, (unsigned)loss->trace,
-                                       (unsigned)loss->stream, (long long)loss->begin_ns,
+                                       (unsigned)loss->stream, (long long)loss->start_ns,
                                        (long long)loss->end_ns, (unsigned long long)loss->events,
                                        (unsigned long long)loss->packets);
         if (!append(&list, item)) {
@@ -192,14 +192,14 @@ static PyObject *session_losses(PyObject *object, PyObject *unused)
 static PyObject *session_range(PyObject *object, PyObject *unused)
 {
     struct session *self = (struct session *)object;
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     if (!session_is_free(self)) {
         return NULL;
     }
-    if (!lull_session_range(self->session, &begin_ns, &end_ns)) {
+    if (!lull_session_range(self->session, &start_ns, &end_ns)) {
         Py_RETURN_NONE;
     }
-    return Py_BuildValue("LL", (long long)begin_ns, (long long)end_ns);
+    return Py_BuildValue("LL", (long long)start_ns, (long long)end_ns);
 }
 
 static void add_field(void *user, const struct lull_field_info *info)
@@ -262,7 +262,7 @@ static PyObject *session_count(PyObject *object, PyObject *args)
 {
     struct session *self = (struct session *)object;
     struct window window;
-    if (!PyArg_ParseTuple(args, "LLii", &window.begin_ns, &window.end_ns, &window.host,
+    if (!PyArg_ParseTuple(args, "LLii", &window.start_ns, &window.end_ns, &window.host,
                           &window.cpu) ||
         !session_is_free(self)) {
         return NULL;
@@ -270,7 +270,7 @@ static PyObject *session_count(PyObject *object, PyObject *args)
     g_autoptr(GArray) counts = g_array_new(FALSE, FALSE, sizeof(struct class_count));
     self->generation++;
     self->is_busy = true;
-    Py_BEGIN_ALLOW_THREADS lull_session_limit(self->session, window.begin_ns, window.end_ns);
+    Py_BEGIN_ALLOW_THREADS lull_session_limit(self->session, window.start_ns, window.end_ns);
     lull_session_select(self->session, window.host, window.cpu);
     lull_session_count(self->session, note_count, counts);
     Py_END_ALLOW_THREADS self->is_busy = false;

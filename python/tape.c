@@ -43,7 +43,7 @@ static struct entry *add(struct tape *tape, enum mark mark, const char *name, ui
     return entry;
 }
 
-static void on_begin(void *user, const char *name, enum lull_visit_kind kind)
+static void on_start(void *user, const char *name, enum lull_visit_kind kind)
 {
     if (kind == LULL_VISIT_SCOPE) {
         add(user, strcmp(name, "payload") == 0 ? MARK_PAYLOAD : MARK_CONTEXT, NULL, 0, 0);
@@ -102,7 +102,7 @@ static void on_blob(void *user, const char *name, struct lull_text bytes, const 
 
 bool tape_record(struct tape *tape, const struct lull_event *event, char **damage)
 {
-    static const struct lull_visitor visitor = {.begin = on_begin,
+    static const struct lull_visitor visitor = {.start = on_start,
                                                 .end = on_end,
                                                 .integer = on_integer,
                                                 .real = on_real,

@@ -19,9 +19,9 @@ struct change {
 struct cpu_freq {
     uint32_t host;
     int32_t cpu;
-    int64_t told_ns;                 /* what ran until then is accounted */
+    int64_t reported_ns;             /* what ran until then is accounted */
     int64_t idle, idle_ns;           /* idle state, INT64_MIN: unknown; since then */
-    LULL_VEC(struct change) changes; /* those that matter after told_ns; never empty */
+    LULL_VEC(struct change) changes; /* those that matter after reported_ns; never empty */
 };
 
 /* Time at one frequency, or in one idle state, of one CPU or task. */
@@ -29,8 +29,8 @@ struct level {
     uint32_t owner; /* index of the CPU, or task */
     int64_t value;  /* kHz, or idle state; UNKNOWN_KHZ, INT64_MIN */
     int64_t ns, busy_ns;
-    uint64_t count; /* how often it began */
-    uint64_t place; /* of the owner among its rows, once they are made */
+    uint64_t count;    /* how often it began */
+    uint64_t position; /* of the owner among its rows, once they are made */
 };
 
 struct levels {
@@ -45,7 +45,7 @@ struct task_freq {
 };
 
 struct freq_log {
-    int64_t begin_ns, end_ns, value;
+    int64_t start_ns, end_ns, value;
     uint32_t cpu; /* index */
     bool is_idle_state;
 };
@@ -88,18 +88,18 @@ static void free_levels(struct levels *levels)
 static int compare_levels(const void *a, const void *b)
 {
     const struct level *x = a, *y = b;
-    if (x->place != y->place) {
-        return x->place < y->place ? -1 : 1;
+    if (x->position != y->position) {
+        return x->position < y->position ? -1 : 1;
     }
     return (x->value < y->value) - (x->value > y->value);
 }
 
 /* ---- facts ---- */
 
-static int64_t begin_of(const struct freq_analysis *freq, uint32_t host)
+static int64_t start_of(const struct freq_analysis *freq, uint32_t host)
 {
     const struct lull_coverage *coverage = freq->head.coverage;
-    return coverage ? MAX(freq->head.begin_ns, coverage[host].first_ns) : freq->head.begin_ns;
+    return coverage ? MAX(freq->head.start_ns, coverage[host].first_ns) : freq->head.start_ns;
 }
 
 /* A CPU begins with what the model knows of it, so windows need not begin with an event. */
@@ -111,13 +111,13 @@ static struct cpu_freq *cpu_of(struct freq_analysis *freq, uint32_t host, int32_
     }
     uint32_t *slot = lull_slots_at(&freq->cpu_numbers.items[host], (uint32_t)cpu);
     if (*slot == 0) {
-        struct cpu_freq new = {.host = host, .cpu = cpu, .told_ns = begin_of(freq, host)};
-        struct change change = {new.told_ns, UNKNOWN_KHZ};
+        struct cpu_freq new = {.host = host, .cpu = cpu, .reported_ns = start_of(freq, host)};
+        struct change change = {new.reported_ns, UNKNOWN_KHZ};
         new.idle = INT64_MIN;
         if (!is_change) { /* else the model knows the new value already */
             lull_model_power(freq->head.model, host, cpu, &change.khz, &new.idle);
         }
-        new.idle_ns = new.told_ns;
+        new.idle_ns = new.reported_ns;
         lull_vec_push(&new.changes, change);
         lull_vec_push(&freq->cpus, new);
         *slot = (uint32_t)freq->cpus.count;
@@ -126,11 +126,11 @@ static struct cpu_freq *cpu_of(struct freq_analysis *freq, uint32_t host, int32_
 }
 
 static void add_log(struct freq_analysis *freq, const struct cpu_freq *cpu, bool is_idle_state,
-                    int64_t value, int64_t begin_ns, int64_t end_ns)
+                    int64_t value, int64_t start_ns, int64_t end_ns)
 {
-    if ((freq->head.params->sections & LULL_SECTION_LOG) && end_ns > begin_ns) {
+    if ((freq->head.params->sections & LULL_SECTION_LOG) && end_ns > start_ns) {
         lull_vec_push(&freq->log,
-                      (struct freq_log){begin_ns, end_ns, value, (uint32_t)(cpu - freq->cpus.items),
+                      (struct freq_log){start_ns, end_ns, value, (uint32_t)(cpu - freq->cpus.items),
                                         is_idle_state});
     }
 }
@@ -209,19 +209,20 @@ static void account(struct freq_analysis *freq, struct cpu_freq *cpu, uint32_t t
 {
     const bool is_wanted =
         lull_params_want_task(freq->head.params, freq->head.model, task, until_ns);
-    since_ns = MAX(since_ns, cpu->told_ns);
+    since_ns = MAX(since_ns, cpu->reported_ns);
     for (size_t i = 0; i < cpu->changes.count && task != LULL_NONE; i++) {
         const struct change *change = &cpu->changes.items[i];
         const bool is_last = i + 1 == cpu->changes.count;
-        const int64_t begin = MAX(change->since_ns, since_ns);
+        const int64_t start = MAX(change->since_ns, since_ns);
         const int64_t end = is_last ? until_ns : MIN((change + 1)->since_ns, until_ns);
-        if (end > begin) {
-            account_piece(freq, cpu, task, change->khz, end - begin, is_wanted);
+        if (end > start) {
+            account_piece(freq, cpu, task, change->khz, end - start, is_wanted);
         }
     }
-    cpu->told_ns = MAX(cpu->told_ns, until_ns);
+    cpu->reported_ns = MAX(cpu->reported_ns, until_ns);
     size_t over = 0;
-    while (over + 1 < cpu->changes.count && cpu->changes.items[over + 1].since_ns <= cpu->told_ns) {
+    while (over + 1 < cpu->changes.count &&
+           cpu->changes.items[over + 1].since_ns <= cpu->reported_ns) {
         over++;
     }
     cpu->changes.count -= over;
@@ -262,7 +263,7 @@ static void open_cpu(struct freq_analysis *freq, struct cpu_freq *cpu, int64_t t
 
 static void freq_open(struct lull_analysis *analysis)
 {
-    each_cpu((struct freq_analysis *)analysis, open_cpu, analysis->begin_ns);
+    each_cpu((struct freq_analysis *)analysis, open_cpu, analysis->start_ns);
 }
 
 static void close_cpu(struct freq_analysis *freq, struct cpu_freq *cpu, int64_t t)
@@ -386,7 +387,7 @@ static struct lull_cell state_cell(struct freq_analysis *freq, int64_t state)
 
 static struct lull_cell share_cell(const struct freq_analysis *freq, uint32_t host, int64_t ns)
 {
-    const int64_t whole_ns = freq->end_ns - begin_of(freq, host);
+    const int64_t whole_ns = freq->end_ns - start_of(freq, host);
     return lull_cell_real(LULL_CELL_RATIO, whole_ns > 0 ? (double)ns / (double)whole_ns : 0);
 }
 
@@ -459,7 +460,7 @@ static void log_row(const void *user, uint64_t row, struct lull_cell *cells)
     const struct freq_log *entry = &freq->log.items[row];
     const struct cpu_freq *cpu = &freq->cpus.items[entry->cpu];
     *cells++ = lull_cell_host_of(&freq->head, cpu->host);
-    *cells = lull_cell_integer(LULL_CELL_TIME_RANGE, entry->begin_ns);
+    *cells = lull_cell_integer(LULL_CELL_TIME_RANGE, entry->start_ns);
     (cells++)->end = entry->end_ns;
     *cells++ = lull_cell_integer(LULL_CELL_CPU, cpu->cpu);
     *(entry->is_idle_state ? cells + 1 : cells) =
@@ -473,17 +474,17 @@ static void emit_levels(struct freq_analysis *freq, const struct levels *levels,
                         struct lull_sink *sink)
 {
     struct level_rows list = {.freq = freq};
-    struct lull_slots places = {0};
+    struct lull_slots positions = {0};
     for (uint32_t i = 0; i < n_tasks; i++) {
-        *lull_slots_at(&places, freq->tasks.items[i].task) = i + 1;
+        *lull_slots_at(&positions, freq->tasks.items[i].task) = i + 1;
     }
     for (size_t i = 0; i < levels->items.count; i++) {
         struct level level = levels->items.items[i];
         if (levels == &freq->task_levels) {
-            level.place = level.owner = *lull_slots_at(&places, level.owner) - 1;
+            level.position = level.owner = *lull_slots_at(&positions, level.owner) - 1;
         } else {
-            level.place = (uint64_t)freq->cpus.items[level.owner].host << 32 |
-                          (uint32_t)freq->cpus.items[level.owner].cpu;
+            level.position = (uint64_t)freq->cpus.items[level.owner].host << 32 |
+                             (uint32_t)freq->cpus.items[level.owner].cpu;
         }
         if (level.owner != UINT32_MAX && level.ns > 0) {
             lull_vec_push(&list.rows, level);
@@ -495,7 +496,7 @@ static void emit_levels(struct freq_analysis *freq, const struct levels *levels,
     sink->table(sink, &(struct lull_result_table){
                           .class = class, .n_rows = list.rows.count, .row = row, .user = &list});
     lull_vec_free(&list.rows);
-    lull_slots_free(&places);
+    lull_slots_free(&positions);
 }
 
 static void note_unknown(const struct freq_analysis *freq, struct lull_sink *sink)

@@ -57,7 +57,7 @@ struct woken {
 
 struct waiting {
     uint32_t task, futex;
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
 };
 
 /* Addresses of one process or host: index of the futex. */
@@ -199,7 +199,7 @@ static uint32_t waker_of(struct futex_analysis *futexes, const struct lull_sysca
         return LULL_NONE;
     }
     const struct woken *woken = &futexes->woken.items[at - 1];
-    return woken->end_ns >= fact->begin_ns && woken->end_ns <= fact->end_ns ? woken->waker
+    return woken->end_ns >= fact->start_ns && woken->end_ns <= fact->end_ns ? woken->waker
                                                                             : LULL_NONE;
 }
 
@@ -245,11 +245,11 @@ static void count_wait(struct futex_analysis *futexes, uint32_t at,
     if (error != 0 && error != ETIMEDOUT_ && !is_interrupted) {
         return;
     }
-    if (fact->begin_ns == INT64_MIN) {
+    if (fact->start_ns == INT64_MIN) {
         futexes->n_unmeasured++;
         return;
     }
-    int64_t duration_ns = fact->end_ns - fact->begin_ns;
+    int64_t duration_ns = fact->end_ns - fact->start_ns;
     if (!lull_params_want_duration(futexes->head.params, duration_ns)) {
         return;
     }
@@ -338,18 +338,18 @@ static void add_waiting(void *user, const struct lull_syscall_fact *fact)
     struct futex *futex = &futexes->futexes.items[at];
     futex->n_waiting++;
     futex->last_ns = MAX(futex->last_ns, fact->end_ns);
-    if (fact->begin_ns != INT64_MIN) {
-        futex->waiting_ns += fact->end_ns - fact->begin_ns;
+    if (fact->start_ns != INT64_MIN) {
+        futex->waiting_ns += fact->end_ns - fact->start_ns;
     }
     lull_vec_push(&futexes->waiting,
-                  (struct waiting){fact->task, at, fact->begin_ns, fact->end_ns});
+                  (struct waiting){fact->task, at, fact->start_ns, fact->end_ns});
 }
 
 static int compare_waiting(const void *a, const void *b)
 {
     const struct waiting *x = a, *y = b;
-    if (x->begin_ns != y->begin_ns) {
-        return x->begin_ns < y->begin_ns ? -1 : 1;
+    if (x->start_ns != y->start_ns) {
+        return x->start_ns < y->start_ns ? -1 : 1;
     }
     return (x->task > y->task) - (x->task < y->task);
 }
@@ -532,12 +532,12 @@ static void waiting_row(const void *user, uint64_t index, struct lull_cell *cell
     *cells++ = lull_cell_host_of(&futexes->head, futex->host);
     *cells++ = lull_cell_task(futexes->head.model, waiting->task, waiting->end_ns, true);
     *cells++ = address_cell(futexes, futex);
-    if (waiting->begin_ns == INT64_MIN) {
+    if (waiting->start_ns == INT64_MIN) {
         cells[0].class = cells[1].class = LULL_CELL_UNKNOWN;
         return;
     }
-    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, waiting->begin_ns);
-    *cells = lull_cell_integer(LULL_CELL_DURATION, waiting->end_ns - waiting->begin_ns);
+    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, waiting->start_ns);
+    *cells = lull_cell_integer(LULL_CELL_DURATION, waiting->end_ns - waiting->start_ns);
 }
 
 static int compare_futexes(const void *a, const void *b, void *user)

@@ -32,7 +32,7 @@ void lull_instances_free(struct lull_instances *instances)
 bool lull_instance_has_path(const struct lull_instance *instance)
 {
     return instance->is_complete && instance->task != LULL_NONE &&
-           instance->begin_ns < instance->end_ns;
+           instance->start_ns < instance->end_ns;
 }
 
 /* The number of the kind of that name, which is new or not. */
@@ -109,8 +109,8 @@ static bool find_capture(const struct lull_period *period, const char *name,
                          struct grouping *grouping)
 {
     for (int at_end = 0; at_end < 2; at_end++) {
-        const char *const *names = at_end ? period->end_captures : period->begin_captures;
-        const uint32_t n = at_end ? period->n_end_captures : period->n_begin_captures;
+        const char *const *names = at_end ? period->end_captures : period->start_captures;
+        const uint32_t n = at_end ? period->n_end_captures : period->n_start_captures;
         for (uint32_t i = 0; i < n; i++) {
             if (strcmp(names[i], name) == 0) {
                 *grouping = (struct grouping){at_end, i, names[i]};
@@ -169,13 +169,13 @@ static struct lull_instance take_period(const struct lull_period_instance *at,
                                         const struct tasks *tasks)
 {
     struct lull_instance instance = {
-        .begin_ns = at->begin_ns,
+        .start_ns = at->start_ns,
         .end_ns = at->end_ns,
         .is_complete = at->is_complete,
         .task = find_task(tasks, at->end_host, at->end_tid, at->end_ns),
     };
     if (instance.task == LULL_NONE) {
-        instance.task = find_task(tasks, at->host, at->begin_tid, at->begin_ns);
+        instance.task = find_task(tasks, at->host, at->start_tid, at->start_ns);
     }
     return instance;
 }
@@ -227,7 +227,7 @@ static struct lull_instance take_request(struct lull_instances *instances, GHash
     return (struct lull_instance){
         .number = request->id,
         .task = request->task,
-        .begin_ns = request->begin_ns,
+        .start_ns = request->start_ns,
         .end_ns = request->end_ns,
         .is_complete = true,
         .kind = kind_of(instances, kinds, kind),

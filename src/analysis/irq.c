@@ -23,7 +23,7 @@ struct source {
 };
 
 struct log_entry {
-    int64_t begin_ns, end_ns, own_ns, raise_ns;
+    int64_t start_ns, end_ns, own_ns, raise_ns;
     uint32_t source, task;
     uint32_t name; /* label, or LULL_NONE: of this handler of a shared line */
     int32_t cpu;
@@ -98,7 +98,7 @@ static void irq_handler(void *user, const struct lull_handler_fact *fact)
 {
     struct irq_analysis *irq = user;
     const struct lull_question_params *params = irq->head.params;
-    const int64_t duration_ns = fact->end_ns - fact->begin_ns;
+    const int64_t duration_ns = fact->end_ns - fact->start_ns;
     if (!is_wanted(params, fact) || !lull_params_want_cpu(params, fact->host, fact->cpu) ||
         !lull_params_want_duration(params, duration_ns) ||
         !lull_params_want_task(params, irq->head.model, fact->task, fact->end_ns)) {
@@ -108,14 +108,14 @@ static void irq_handler(void *user, const struct lull_handler_fact *fact)
     add_name(source, fact->name);
     add(irq, &source->duration, duration_ns);
     if (fact->raise_ns != INT64_MIN) {
-        lull_spread_add(&source->raise, fact->begin_ns - fact->raise_ns);
+        lull_spread_add(&source->raise, fact->start_ns - fact->raise_ns);
     }
     source->total_ns += duration_ns;
     source->own_ns += duration_ns - fact->nested_ns;
     irq->count++;
     if (params->sections & LULL_SECTION_LOG) {
         lull_vec_push(&irq->log,
-                      (struct log_entry){.begin_ns = fact->begin_ns,
+                      (struct log_entry){.start_ns = fact->start_ns,
                                          .end_ns = fact->end_ns,
                                          .own_ns = duration_ns - fact->nested_ns,
                                          .raise_ns = fact->raise_ns,
@@ -346,9 +346,9 @@ static void log_row(const void *user, uint64_t row, struct lull_cell *cells)
     const struct log_entry *entry = &irq->log.items[log->rows.items[row]];
     const struct source *source = &irq->sources.items[entry->source];
     *cells++ = lull_cell_host_of(&irq->head, source->host);
-    *cells = lull_cell_integer(LULL_CELL_TIME_RANGE, entry->begin_ns);
+    *cells = lull_cell_integer(LULL_CELL_TIME_RANGE, entry->start_ns);
     (cells++)->end = entry->end_ns;
-    *cells++ = lull_cell_integer(LULL_CELL_DURATION, entry->end_ns - entry->begin_ns);
+    *cells++ = lull_cell_integer(LULL_CELL_DURATION, entry->end_ns - entry->start_ns);
     *cells++ = lull_cell_integer(LULL_CELL_DURATION, entry->own_ns);
     if (source->kind == LULL_HANDLER_SOFTIRQ) {
         *cells = lull_cell_integer(entry->raise_ns == INT64_MIN ? LULL_CELL_UNKNOWN
@@ -414,7 +414,7 @@ static void summary_row(const void *user, uint64_t row, struct lull_cell *cells)
             count += irq->sources.items[i].duration.count;
         }
     }
-    cells[0] = lull_cell_integer(LULL_CELL_TIME_RANGE, irq->head.begin_ns);
+    cells[0] = lull_cell_integer(LULL_CELL_TIME_RANGE, irq->head.start_ns);
     cells[0].end = irq->end_ns;
     cells[1] = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)count);
 }
@@ -451,7 +451,7 @@ static void irq_close(struct lull_analysis *analysis, int64_t end_ns)
     struct irq_analysis *irq = (struct irq_analysis *)analysis;
     const uint32_t n = (uint32_t)irq->sources.count;
     g_autofree uint32_t *order = g_new(uint32_t, MAX(n, 1));
-    g_autofree uint32_t *place = g_new(uint32_t, MAX(n, 1));
+    g_autofree uint32_t *position = g_new(uint32_t, MAX(n, 1));
     irq->end_ns = end_ns;
     for (uint32_t i = 0; i < n; i++) {
         order[i] = i;
@@ -460,13 +460,13 @@ static void irq_close(struct lull_analysis *analysis, int64_t end_ns)
     struct source *sorted = g_new(struct source, MAX(n, 1));
     for (uint32_t i = 0; i < n; i++) {
         sorted[i] = irq->sources.items[order[i]];
-        place[order[i]] = i;
+        position[order[i]] = i;
     }
     lull_vec_free(&irq->sources);
     irq->sources.items = sorted;
     irq->sources.count = irq->sources.capacity = n;
     for (size_t i = 0; i < irq->log.count; i++) {
-        irq->log.items[i].source = place[irq->log.items[i].source];
+        irq->log.items[i].source = position[irq->log.items[i].source];
     }
 }
 

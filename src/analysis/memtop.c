@@ -226,7 +226,7 @@ static void total_row(const void *user, uint64_t row, struct lull_cell *cells)
 static void summary_row(const void *user, uint64_t row, struct lull_cell *cells)
 {
     const struct memtop *top = user;
-    cells[0] = lull_cell_integer(LULL_CELL_TIME_RANGE, top->head.begin_ns);
+    cells[0] = lull_cell_integer(LULL_CELL_TIME_RANGE, top->head.start_ns);
     cells[0].end = top->end_ns;
     cells[1] = pages_cell(sum_of(top, 0, top->orders.count, false));
     cells[2] = pages_cell(sum_of(top, 0, top->orders.count, true));

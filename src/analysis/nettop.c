@@ -69,7 +69,7 @@ static void nettop_netif(void *user, const struct lull_netif_fact *fact)
     traffic->bytes += fact->length;
 }
 
-static struct direction *direction_of(struct nettop *top, const struct lull_packet *packet)
+static struct direction *direction_of(struct nettop *top, const struct lull_net_packet *packet)
 {
     while (top->by_flow.count <= packet->host) {
         lull_vec_push(&top->by_flow, (struct lull_slots){0});
@@ -86,7 +86,7 @@ static struct direction *direction_of(struct nettop *top, const struct lull_pack
 }
 
 /* Bytes that were sent before: sequence numbers count modulo 2^32, those behind `next` are new. */
-static void add_payload(struct direction *direction, const struct lull_packet *packet)
+static void add_payload(struct direction *direction, const struct lull_net_packet *packet)
 {
     direction->payload += packet->payload;
     if (packet->protocol != IP_TCP || packet->payload == 0 || !direction->is_send) {
@@ -119,7 +119,7 @@ static void vote(struct direction *direction, uint32_t task)
 static void nettop_packet(void *user, const struct lull_packet_fact *fact)
 {
     struct nettop *top = user;
-    const struct lull_packet *packet = fact->packet;
+    const struct lull_net_packet *packet = fact->packet;
     if (!is_wanted(top, packet->host, packet->cpu, packet->task, packet->time_ns)) {
         return;
     }

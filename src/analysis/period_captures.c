@@ -70,8 +70,8 @@ static void append_side(GString *out, const struct lull_period *period,
                         const struct lull_period_tracker *tracker, uint32_t instance, bool at_end,
                         const char *prefix)
 {
-    const char *const *names = at_end ? period->end_captures : period->begin_captures;
-    const uint32_t n = at_end ? period->n_end_captures : period->n_begin_captures;
+    const char *const *names = at_end ? period->end_captures : period->start_captures;
+    const uint32_t n = at_end ? period->n_end_captures : period->n_start_captures;
     for (uint32_t i = 0; i < n; i++) {
         g_string_append(out, out->len > 0 ? ", " : "");
         g_string_append_printf(out, "%s%s%s = ", prefix, *prefix != '\0' ? "." : "", names[i]);
@@ -105,8 +105,8 @@ char *lull_period_captures_json(const struct lull_periods *periods,
                                 bool at_end)
 {
     const struct lull_period *period = period_of(periods, tracker, instance);
-    const char *const *names = at_end ? period->end_captures : period->begin_captures;
-    const uint32_t n = at_end ? period->n_end_captures : period->n_begin_captures;
+    const char *const *names = at_end ? period->end_captures : period->start_captures;
+    const uint32_t n = at_end ? period->n_end_captures : period->n_start_captures;
     GString *out = g_string_new("{");
     for (uint32_t i = 0; i < n; i++) {
         g_string_append(out, i > 0 ? ", " : "");
@@ -121,7 +121,7 @@ char *lull_period_captures_json(const struct lull_periods *periods,
 char *lull_period_captures_whole_json(const struct lull_periods *periods,
                                       const struct lull_period_tracker *tracker, uint32_t instance)
 {
-    g_autofree char *begin = lull_period_captures_json(periods, tracker, instance, false);
+    g_autofree char *start = lull_period_captures_json(periods, tracker, instance, false);
     g_autofree char *end = lull_period_captures_json(periods, tracker, instance, true);
-    return g_strdup_printf("{\"begin\": %s, \"end\": %s}", begin, end);
+    return g_strdup_printf("{\"begin\": %s, \"end\": %s}", start, end);
 }

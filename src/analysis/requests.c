@@ -99,7 +99,7 @@ static void on_state(void *user, const struct lull_state_fact *fact)
     struct lull_requests *requests = user;
     struct watch *watch = watch_of(requests, fact->task);
     if (fact->state == LULL_STATE_BLOCKED) {
-        watch->blocked_ns += fact->end_ns - fact->begin_ns;
+        watch->blocked_ns += fact->end_ns - fact->start_ns;
     }
     watch->state = fact->next;
     watch->since_ns = fact->end_ns;
@@ -113,7 +113,7 @@ static void on_state(void *user, const struct lull_state_fact *fact)
 }
 
 /* The bytes of this packet that were not seen before. */
-static uint32_t new_bytes(struct direction *direction, const struct lull_packet *packet)
+static uint32_t new_bytes(struct direction *direction, const struct lull_net_packet *packet)
 {
     uint32_t end = packet->seq + packet->payload;
     uint32_t fresh = packet->payload;
@@ -131,7 +131,7 @@ static uint32_t new_bytes(struct direction *direction, const struct lull_packet 
 
 /* The client is who opened the connection; if that was not seen, who has the port of a client; else
  * who sent payload first. */
-static bool is_from_client(const struct lull_packet *packet)
+static bool is_from_client(const struct lull_net_packet *packet)
 {
     if (packet->tcp_flags & TCP_SYN) {
         return !(packet->tcp_flags & TCP_ACK);
@@ -141,12 +141,12 @@ static bool is_from_client(const struct lull_packet *packet)
     return source_is_high || !destination_is_high;
 }
 
-static bool is_opening(const struct lull_packet *packet)
+static bool is_opening(const struct lull_net_packet *packet)
 {
     return (packet->tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN;
 }
 
-static uint32_t add_connection(struct lull_requests *requests, const struct lull_packet *packet)
+static uint32_t add_connection(struct lull_requests *requests, const struct lull_net_packet *packet)
 {
     uint32_t number = requests->connections.count;
     bool is_client = is_from_client(packet);
@@ -165,7 +165,7 @@ static uint32_t add_connection(struct lull_requests *requests, const struct lull
 }
 
 /* The connection a packet belongs to; LULL_NONE if it tells nothing about one. */
-static uint32_t connection_of(struct lull_requests *requests, const struct lull_packet *packet)
+static uint32_t connection_of(struct lull_requests *requests, const struct lull_net_packet *packet)
 {
     uint32_t reverse = lull_flows_at(lull_model_flows(requests->model), packet->flow)->reverse;
     uint32_t number = lull_map_find(&requests->by_flow, packet->flow);
@@ -190,14 +190,14 @@ static uint32_t connection_of(struct lull_requests *requests, const struct lull_
 }
 
 static void open_request(struct lull_requests *requests, struct connection *connection,
-                         const struct lull_packet *packet)
+                         const struct lull_net_packet *packet)
 {
     connection->request = requests->list.count;
     connection->has_answer = false;
     lull_vec_push(&requests->list, (struct lull_request){.host = packet->host,
                                                          .task = packet->task,
                                                          .flow = packet->flow,
-                                                         .begin_ns = packet->time_ns,
+                                                         .start_ns = packet->time_ns,
                                                          .end_ns = INT64_MIN});
     if (packet->task != LULL_NONE) {
         connection->blocked_before_ns =
@@ -206,7 +206,7 @@ static void open_request(struct lull_requests *requests, struct connection *conn
 }
 
 static void on_request_bytes(struct lull_requests *requests, struct connection *connection,
-                             const struct lull_packet *packet)
+                             const struct lull_net_packet *packet)
 {
     uint32_t bytes = new_bytes(&connection->sent, packet);
     if (bytes == 0) {
@@ -219,7 +219,7 @@ static void on_request_bytes(struct lull_requests *requests, struct connection *
 }
 
 static void on_answer_bytes(struct lull_requests *requests, uint32_t number,
-                            const struct lull_packet *packet)
+                            const struct lull_net_packet *packet)
 {
     struct connection *connection = &requests->connections.items[number];
     uint32_t bytes = new_bytes(&connection->received, packet);
@@ -245,7 +245,7 @@ static void on_answer_bytes(struct lull_requests *requests, uint32_t number,
 static void on_packet(void *user, const struct lull_packet_fact *fact)
 {
     struct lull_requests *requests = user;
-    const struct lull_packet *packet = fact->packet;
+    const struct lull_net_packet *packet = fact->packet;
     if (packet->protocol != TCP || packet->flow == LULL_NONE) {
         return;
     }
@@ -301,8 +301,8 @@ void lull_requests_free(struct lull_requests *requests)
 static int earliest_first(const void *a, const void *b)
 {
     const struct lull_request *left = a, *right = b;
-    if (left->begin_ns != right->begin_ns) {
-        return left->begin_ns < right->begin_ns ? -1 : 1;
+    if (left->start_ns != right->start_ns) {
+        return left->start_ns < right->start_ns ? -1 : 1;
     }
     if (left->host != right->host) {
         return left->host < right->host ? -1 : 1;

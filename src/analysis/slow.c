@@ -11,7 +11,7 @@ static gint quickest_first(gconstpointer a, gconstpointer b)
     if (x->took_ns != y->took_ns) {
         return x->took_ns < y->took_ns ? -1 : 1;
     }
-    return x->place < y->place ? -1 : x->place > y->place;
+    return x->position < y->position ? -1 : x->position > y->position;
 }
 
 static int64_t took(const GArray *sorted, guint i)

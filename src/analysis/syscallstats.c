@@ -35,7 +35,7 @@ struct caller {
 
 struct open_call {
     uint32_t task, name;
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
 };
 
 struct syscallstats {
@@ -87,8 +87,8 @@ static bool is_wanted(const struct syscallstats *stats, const struct lull_syscal
     const struct lull_model *model = stats->head.model;
     return lull_params_want_task(params, model, fact->task, fact->end_ns) &&
            lull_params_want_cpu(params, lull_model_task(model, fact->task)->host, fact->cpu) &&
-           (fact->begin_ns == INT64_MIN ||
-            lull_params_want_duration(params, fact->end_ns - fact->begin_ns));
+           (fact->start_ns == INT64_MIN ||
+            lull_params_want_duration(params, fact->end_ns - fact->start_ns));
 }
 
 static struct caller *caller_of(struct syscallstats *stats, uint32_t task)
@@ -148,7 +148,7 @@ static void syscallstats_syscall(void *user, const struct lull_syscall_fact *fac
     if (fact->is_open || (stats->is_filtered && !is_wanted(stats, fact))) {
         return;
     }
-    if (fact->begin_ns == INT64_MIN) {
+    if (fact->start_ns == INT64_MIN) {
         stats->n_unmeasured++;
         return;
     }
@@ -156,7 +156,7 @@ static void syscallstats_syscall(void *user, const struct lull_syscall_fact *fac
     caller->count++;
     caller->last_ns = fact->end_ns;
     struct call_row *row = row_of(stats, caller, fact->name);
-    lull_spread_add(&row->durations, fact->end_ns - fact->begin_ns);
+    lull_spread_add(&row->durations, fact->end_ns - fact->start_ns);
     count_outcome(row, code_of(fact));
 }
 
@@ -184,8 +184,8 @@ static int compare_rows(const void *a, const void *b, void *user)
 static int compare_open(const void *a, const void *b)
 {
     const struct open_call *x = a, *y = b;
-    if (x->begin_ns != y->begin_ns) {
-        return x->begin_ns < y->begin_ns ? -1 : 1;
+    if (x->start_ns != y->start_ns) {
+        return x->start_ns < y->start_ns ? -1 : 1;
     }
     return (x->task > y->task) - (x->task < y->task);
 }
@@ -197,7 +197,7 @@ static void add_open(void *user, const struct lull_syscall_fact *fact)
         return;
     }
     lull_vec_push(&stats->open,
-                  (struct open_call){fact->task, fact->name, fact->begin_ns, fact->end_ns});
+                  (struct open_call){fact->task, fact->name, fact->start_ns, fact->end_ns});
 }
 
 /* Rows are shown by count, equal ones as they came. */
@@ -348,7 +348,7 @@ static void summary_row(const void *user, uint64_t index, struct lull_cell *cell
     const struct caller *caller = &stats->callers.items[index];
     const struct lull_model *model = stats->head.model;
     *cells++ = lull_cell_host_of(&stats->head, lull_model_task(model, caller->task)->host);
-    *cells = lull_cell_integer(LULL_CELL_TIME_RANGE, stats->head.begin_ns);
+    *cells = lull_cell_integer(LULL_CELL_TIME_RANGE, stats->head.start_ns);
     cells++->end = stats->end_ns;
     *cells++ = lull_cell_task(model, caller->task, caller->last_ns, true);
     *cells = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)caller->count);
@@ -376,12 +376,12 @@ static void open_row(const void *user, uint64_t index, struct lull_cell *cells)
     *cells++ = lull_cell_host_of(&stats->head, lull_model_task(model, call->task)->host);
     *cells++ = lull_cell_task(model, call->task, call->end_ns, true);
     *cells++ = lull_cell_text(LULL_CELL_SYSCALL, lull_model_label(model, call->name));
-    if (call->begin_ns == INT64_MIN) {
+    if (call->start_ns == INT64_MIN) {
         cells[0].class = cells[1].class = LULL_CELL_UNKNOWN;
         return;
     }
-    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, call->begin_ns);
-    *cells = lull_cell_integer(LULL_CELL_DURATION, call->end_ns - call->begin_ns);
+    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, call->start_ns);
+    *cells = lull_cell_integer(LULL_CELL_DURATION, call->end_ns - call->start_ns);
 }
 
 /* ---- by call, over all tasks: what a report shows instead of a table for each task ---- */

@@ -61,7 +61,7 @@ static void fold_last(struct timeline *line)
 {
     uint32_t last = line->n_bins - 1;
     if (last == 0 ||
-        line->end_ns - (line->head.begin_ns + last * line->width_ns) >= line->width_ns / 2) {
+        line->end_ns - (line->head.start_ns + last * line->width_ns) >= line->width_ns / 2) {
         return;
     }
     line->n_bins = last;
@@ -83,10 +83,10 @@ static void fold_last(struct timeline *line)
 /* The bin of a time; LULL_NONE if it is before the window. */
 static uint32_t bin_of(struct timeline *line, int64_t time_ns)
 {
-    if (time_ns < line->head.begin_ns) {
+    if (time_ns < line->head.start_ns) {
         return LULL_NONE;
     }
-    uint64_t since_ns = (uint64_t)time_ns - (uint64_t)line->head.begin_ns;
+    uint64_t since_ns = (uint64_t)time_ns - (uint64_t)line->head.start_ns;
     while (since_ns / BINS >= (uint64_t)line->width_ns) {
         widen(line);
     }
@@ -132,7 +132,7 @@ static struct cpu_line *cpu_of(struct host_line *host, int32_t cpu)
 static void add_use(struct timeline *line, uint32_t host, int32_t cpu, bool is_busy,
                     int64_t since_ns, int64_t until_ns)
 {
-    since_ns = MAX(since_ns, line->head.begin_ns);
+    since_ns = MAX(since_ns, line->head.start_ns);
     if (line->head.coverage) {
         since_ns = MAX(since_ns, line->head.coverage[host].first_ns);
     }
@@ -140,8 +140,8 @@ static void add_use(struct timeline *line, uint32_t host, int32_t cpu, bool is_b
         return;
     }
     uint32_t last = bin_of(line, until_ns - 1), first = bin_of(line, since_ns);
-    uint64_t since = (uint64_t)since_ns - (uint64_t)line->head.begin_ns;
-    uint64_t until = (uint64_t)until_ns - (uint64_t)line->head.begin_ns;
+    uint64_t since = (uint64_t)since_ns - (uint64_t)line->head.start_ns;
+    uint64_t until = (uint64_t)until_ns - (uint64_t)line->head.start_ns;
     uint64_t width = (uint64_t)line->width_ns;
     struct cpu_line *use = cpu_of(host_of(line, host), cpu);
     for (uint32_t bin = first; bin <= last; bin++) {
@@ -234,7 +234,7 @@ static void timeline_close(struct lull_analysis *analysis, int64_t end_ns)
         }
     }
     line->end_ns = end_ns;
-    if (end_ns > analysis->begin_ns) {
+    if (end_ns > analysis->start_ns) {
         line->n_bins = bin_of(line, end_ns - 1) + 1;
         fold_last(line);
     }
@@ -318,30 +318,30 @@ struct series {
     LULL_VEC(int32_t) cpus; /* those with a column */
 };
 
-static int64_t begin_of(const struct timeline *line, uint64_t bin)
+static int64_t start_of(const struct timeline *line, uint64_t bin)
 {
-    return line->head.begin_ns + (int64_t)bin * line->width_ns;
+    return line->head.start_ns + (int64_t)bin * line->width_ns;
 }
 
 static int64_t length_of(const struct timeline *line, uint64_t bin)
 {
-    return (bin + 1 < line->n_bins ? begin_of(line, bin + 1) : line->end_ns) - begin_of(line, bin);
+    return (bin + 1 < line->n_bins ? start_of(line, bin + 1) : line->end_ns) - start_of(line, bin);
 }
 
 /* Whether the host was recorded in some of the bin. */
 static bool is_covered(const struct series *series, uint64_t bin)
 {
     const struct lull_coverage *coverage = series->line->head.coverage;
-    int64_t begin_ns = begin_of(series->line, bin);
+    int64_t start_ns = start_of(series->line, bin);
     return !coverage ||
-           (coverage[series->number].last_ns >= begin_ns &&
-            coverage[series->number].first_ns - length_of(series->line, bin) <= begin_ns);
+           (coverage[series->number].last_ns >= start_ns &&
+            coverage[series->number].first_ns - length_of(series->line, bin) <= start_ns);
 }
 
 static void cpu_row(const void *user, uint64_t bin, struct lull_cell *cells)
 {
     const struct series *series = user;
-    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, begin_of(series->line, bin));
+    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, start_of(series->line, bin));
     for (size_t i = 0; i < series->cpus.count; i++, cells++) {
         const struct cpu_line *cpu = series->host->cpus.items[series->cpus.items[i]];
         if (cpu->known_ns[bin] == 0) {
@@ -357,7 +357,7 @@ static void wait_row(const void *user, uint64_t bin, struct lull_cell *cells)
 {
     const struct series *series = user;
     int64_t count = series->host->sums[WAITS][bin];
-    cells[0] = lull_cell_integer(LULL_CELL_TIMESTAMP, begin_of(series->line, bin));
+    cells[0] = lull_cell_integer(LULL_CELL_TIMESTAMP, start_of(series->line, bin));
     if (count) {
         cells[1] = lull_cell_real(LULL_CELL_DURATION,
                                   (double)series->host->sums[WAITED_NS][bin] / (double)count);
@@ -368,7 +368,7 @@ static void rate_row(const void *user, uint64_t bin, struct lull_cell *cells)
 {
     const struct series *series = user;
     double seconds = (double)length_of(series->line, bin) / 1e9;
-    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, begin_of(series->line, bin));
+    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, start_of(series->line, bin));
     for (uint32_t i = 0; i < series->n; i++, cells++) {
         if (is_covered(series, bin)) {
             *cells = lull_cell_real(series->first == CALLS ? LULL_CELL_NUMBER : LULL_CELL_SIZE,

@@ -61,7 +61,7 @@ struct lull_layout {
  * LULL_LOAD_SLACK bytes behind the end may be read. */
 struct lull_event_bytes {
     const uint8_t *data;
-    uint64_t begin, end;
+    uint64_t start, end;
     uint64_t packet; /* changes from packet to packet of the stream */
 };
 

@@ -32,7 +32,7 @@ bool lull_corridor_point(struct lull_corridor *corridor, int64_t x_ns, int64_t y
 {
     if (!corridor->has_origin) {
         corridor->has_origin = true;
-        corridor->origin_x = corridor->begin_x = corridor->end_x = x_ns;
+        corridor->origin_x = corridor->start_x = corridor->end_x = x_ns;
         corridor->origin_y = y_ns;
     }
     __int128 x = (__int128)x_ns - corridor->origin_x, y = (__int128)y_ns - corridor->origin_y;
@@ -40,7 +40,7 @@ bool lull_corridor_point(struct lull_corridor *corridor, int64_t x_ns, int64_t y
     if (x > reach || x < -reach || y > reach || y < -reach) {
         return false;
     }
-    corridor->begin_x = MIN(corridor->begin_x, x_ns);
+    corridor->start_x = MIN(corridor->start_x, x_ns);
     corridor->end_x = MAX(corridor->end_x, x_ns);
     *point = (struct lull_hull_point){(int64_t)x, (int64_t)y};
     return true;

@@ -18,7 +18,7 @@ struct lull_drift {
 struct lull_corridor {
     bool has_origin;
     int64_t origin_x, origin_y; /* of all coordinates below */
-    int64_t begin_x, end_x;     /* of the exchange */
+    int64_t start_x, end_x;     /* of the exchange */
     GArray *below, *above; /* struct lull_hull_point by x: upper hull of the former kind, lower of
                               the latter */
     /* the result of lull_corridor_solve() */

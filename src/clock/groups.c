@@ -93,7 +93,7 @@ static long double link_cost(const struct groups *groups, const struct lull_sync
     if (link->pair.quality == LULL_SYNC_FAIL) {
         return 1e20L;
     }
-    return fmaxl(lull_corridor_error(corridor, MIN(range->begin_ns, corridor->begin_x)),
+    return fmaxl(lull_corridor_error(corridor, MIN(range->start_ns, corridor->start_x)),
                  lull_corridor_error(corridor, MAX(range->end_ns, corridor->end_x)));
 }
 
@@ -274,8 +274,8 @@ static void add_terms(const struct groups *groups, struct lull_joint_row *row, u
                       int64_t t, long double sign, const uint32_t *unknowns)
 {
     const struct lull_sync_range *range = &groups->ranges[host];
-    long double length = (long double)((__int128)range->end_ns - range->begin_ns);
-    long double share = length > 0 ? (long double)((__int128)t - range->begin_ns) / length : 0;
+    long double length = (long double)((__int128)range->end_ns - range->start_ns);
+    long double share = length > 0 ? (long double)((__int128)t - range->start_ns) / length : 0;
 
     if (unknowns[host] == LULL_NONE) {
         return;
@@ -308,14 +308,14 @@ static GArray *rows_of(const struct groups *groups, uint32_t group, const uint32
     return rows;
 }
 
-static void change(struct groups *groups, uint32_t host, long double at_begin, long double at_end)
+static void change(struct groups *groups, uint32_t host, long double at_start, long double at_end)
 {
     const struct lull_sync_range *range = &groups->ranges[host];
     struct node *node = &groups->nodes[host];
-    long double length = (long double)((__int128)range->end_ns - range->begin_ns);
-    long double rate = length > 0 ? (at_end - at_begin) / length : 0;
+    long double length = (long double)((__int128)range->end_ns - range->start_ns);
+    long double rate = length > 0 ? (at_end - at_start) / length : 0;
     struct lull_line line = node->tree;
-    long double offset = at_begin + rate * (long double)((__int128)line.origin - range->begin_ns);
+    long double offset = at_start + rate * (long double)((__int128)line.origin - range->start_ns);
     struct lull_clock_transform clock;
 
     if (fabsl(rate) > 0.25L || fabsl(offset) > 1e18L) {
@@ -409,7 +409,7 @@ static int64_t bound_of(const struct groups *groups, uint32_t host)
 {
     const struct node *node = &groups->nodes[host];
     const struct lull_sync_range *range = &groups->ranges[host];
-    const int64_t ends[2] = {range->begin_ns, range->end_ns};
+    const int64_t ends[2] = {range->start_ns, range->end_ns};
     long double bound = 0;
 
     if (!node->is_bounded) {
@@ -470,7 +470,7 @@ static void report(const struct groups *groups, uint32_t host, bool is_main,
                    struct lull_host_sync *result)
 {
     const struct node *node = &groups->nodes[host];
-    int64_t begin = groups->ranges[host].begin_ns;
+    int64_t start = groups->ranges[host].start_ns;
 
     if (!node->is_joined) {
         return;
@@ -478,7 +478,7 @@ static void report(const struct groups *groups, uint32_t host, bool is_main,
     result->is_synced = is_main;
     result->is_reference = is_main && node->parent == LULL_NONE;
     result->offset_ns =
-        (int64_t)CLAMP((__int128)lull_clock_transform_apply(&node->clock, begin) - begin,
+        (int64_t)CLAMP((__int128)lull_clock_transform_apply(&node->clock, start) - start,
                        (__int128)INT64_MIN, (__int128)INT64_MAX);
     result->drift_ppm = (double)((long double)node->clock.rate_num / (1LL << 62) * 1e6L);
     result->bound_ns = is_main ? bound_of(groups, host) : -1;
@@ -496,7 +496,7 @@ static void join_group(struct groups *groups, uint32_t group)
             continue;
         }
         node->error[0] =
-            node->is_bounded ? tree_error(groups, i, groups->ranges[i].begin_ns) : 1e12L;
+            node->is_bounded ? tree_error(groups, i, groups->ranges[i].start_ns) : 1e12L;
         node->error[1] = node->is_bounded ? tree_error(groups, i, groups->ranges[i].end_ns) : 1e12L;
     }
     settle(groups, group, reference);

@@ -16,7 +16,7 @@ struct lull_sync_link {
 
 /* The host's own time from its first to its last packet or event. */
 struct lull_sync_range {
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
 };
 
 /* Fills in hosts and transforms (n_hosts each, identity and unsynced before) from the links, which

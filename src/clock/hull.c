@@ -6,8 +6,8 @@
 /* A hull with the line that ends at its points; the line begins on the opposite hull. */
 struct side {
     GArray *points; /* struct lull_hull_point */
-    bool has_begin, has_end;
-    struct lull_hull_point begin, end;
+    bool has_start, has_end;
+    struct lull_hull_point start, end;
     int sign; /* +1 upper, -1 lower */
 };
 
@@ -77,7 +77,7 @@ static void adjust(struct side *side, const struct side *opposite)
     struct lull_hull_point examined = {0, 0};
     guint i = 0;
 
-    if (side->has_begin && !index_of(opposite, side->begin, &i)) {
+    if (side->has_start && !index_of(opposite, side->start, &i)) {
         i = 0;
     }
     while (i + 1 < opposite->points->len) {
@@ -86,22 +86,22 @@ static void adjust(struct side *side, const struct side *opposite)
         examined = at(opposite, i);
         has_examined = true;
         if (turn(examined, next, side->end) * side->sign <= 0) {
-            side->begin = examined;
-            side->has_begin = true;
+            side->start = examined;
+            side->has_start = true;
             break;
         }
         if (next.x >= side->end.x) {
-            side->has_begin = false;
+            side->has_start = false;
             break;
         }
         i++;
     }
-    if (!side->has_begin) {
-        side->begin = examined;
-        side->has_begin = has_examined;
+    if (!side->has_start) {
+        side->start = examined;
+        side->has_start = has_examined;
     }
-    if (side->begin.x > side->end.x) {
-        side->has_begin = false;
+    if (side->start.x > side->end.x) {
+        side->has_start = false;
     }
 }
 
@@ -109,9 +109,9 @@ static struct lull_hull_line line_of(const struct side *side)
 {
     struct lull_hull_line line = {side->end, 1, 1};
 
-    if (side->has_begin && side->has_end && side->begin.x != side->end.x) {
-        line.dy = side->end.y - side->begin.y;
-        line.dx = side->end.x - side->begin.x;
+    if (side->has_start && side->has_end && side->start.x != side->end.x) {
+        line.dy = side->end.y - side->start.y;
+        line.dx = side->end.x - side->start.x;
     }
     return line;
 }
@@ -123,7 +123,7 @@ static void approximate(struct lull_hull *hull)
     const struct side *upper = &hull->upper, *lower = &hull->lower;
     struct lull_hull_estimate *estimate = &hull->estimate;
 
-    if (!lower->has_begin && !upper->has_begin) {
+    if (!lower->has_start && !upper->has_start) {
         if (!upper->has_end || !lower->has_end) {
             estimate->quality = LULL_SYNC_INCOMPLETE;
         }
@@ -134,7 +134,7 @@ static void approximate(struct lull_hull *hull)
     }
     struct lull_hull_line steepest = line_of(lower), flattest = line_of(upper);
 
-    if (!lower->has_begin || !upper->has_begin) {
+    if (!lower->has_start || !upper->has_start) {
         estimate->quality = LULL_SYNC_APPROXIMATE;
     } else if ((__int128)steepest.dy * flattest.dx > (__int128)flattest.dy * steepest.dx) {
         estimate->quality = LULL_SYNC_ACCURATE;
@@ -155,8 +155,8 @@ void lull_hull_add(struct lull_hull *hull, bool from_other, struct lull_hull_poi
 {
     struct side *side = from_other ? &hull->upper : &hull->lower;
     struct side *opposite = from_other ? &hull->lower : &hull->upper;
-    bool is_incomplete = !side->has_begin || !side->has_end;
-    bool counts = is_incomplete || turn(point, side->begin, side->end) * side->sign > 0;
+    bool is_incomplete = !side->has_start || !side->has_end;
+    bool counts = is_incomplete || turn(point, side->start, side->end) * side->sign > 0;
     guint unused;
 
     if (counts) {
@@ -171,7 +171,7 @@ void lull_hull_add(struct lull_hull *hull, bool from_other, struct lull_hull_poi
         side->has_end = true;
     }
     adjust(side, opposite);
-    if (opposite->has_end && (!opposite->has_begin || !index_of(side, opposite->begin, &unused))) {
+    if (opposite->has_end && (!opposite->has_start || !index_of(side, opposite->start, &unused))) {
         adjust(opposite, side);
     }
     if (counts) {

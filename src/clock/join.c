@@ -16,16 +16,16 @@ struct lull_sync *lull_join_clocks(struct lull_session *session, void (*progress
     static const struct lull_clock_transform identity = {0};
     uint32_t n_hosts = lull_session_host_count(session);
     struct lull_sync *sync = lull_sync_new(n_hosts);
-    g_autofree int64_t *begin_ns = g_new(int64_t, n_hosts);
+    g_autofree int64_t *start_ns = g_new(int64_t, n_hosts);
     g_autofree int64_t *end_ns = g_new(int64_t, n_hosts);
     for (uint32_t host = 0; host < n_hosts; host++) {
-        begin_ns[host] = INT64_MAX;
+        start_ns[host] = INT64_MAX;
         end_ns[host] = INT64_MIN;
         lull_session_set_clock(session, host, &identity);
     }
     for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
         const struct lull_trace *trace = lull_session_trace(session, i);
-        begin_ns[trace->host] = MIN(begin_ns[trace->host], trace->begin_ns);
+        start_ns[trace->host] = MIN(start_ns[trace->host], trace->start_ns);
         end_ns[trace->host] = MAX(end_ns[trace->host], trace->end_ns);
     }
     if (n_hosts > 1) {
@@ -34,7 +34,7 @@ struct lull_sync *lull_join_clocks(struct lull_session *session, void (*progress
         lull_model_run(model, progress, user);
         lull_model_free(model);
     }
-    lull_sync_finish(sync, begin_ns, end_ns);
+    lull_sync_finish(sync, start_ns, end_ns);
     /* Times that were joined once and exported stay: joining is not exact twice. */
     bool is_joined = lull_session_is_joined(session);
     for (uint32_t host = 0; host < n_hosts && !is_joined; host++) {

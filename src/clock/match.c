@@ -5,7 +5,7 @@
 
 #include <glib.h>
 
-#include "clock/flows.h"
+#include "clock/match_flows.h"
 #include "clock/skbs.h"
 #include "kernel/states.h"
 
@@ -26,7 +26,7 @@ enum {
 
 struct lull_matcher {
     bool ordered;
-    struct lull_flows flows;
+    struct lull_match_flows flows;
     struct lull_skbs skbs;
     GArray *ready; /* struct lull_match, completed by the last packet and not handed out yet */
     guint n_taken; /* of ready */
@@ -34,9 +34,9 @@ struct lull_matcher {
 
 /* A packet as it is compared. */
 struct subject {
-    const struct lull_packet *packet;
+    const struct lull_net_packet *packet;
     uint32_t id;
-    struct lull_flow_key key;
+    struct lull_match_flow_key key;
     uint64_t hash;
     unsigned direction;
     bool has_headers, is_bytes;
@@ -45,8 +45,8 @@ struct subject {
     uint64_t rest;   /* the second half */
     uint32_t bytes;
     int64_t first; /* `number`, unwrapped */
-    struct lull_flow_direction *flow;
-    struct lull_flow_role *role; /* unordered only */
+    struct lull_match_flow_direction *flow;
+    struct lull_match_flow_role *role; /* unordered only */
 };
 
 struct lull_matcher *lull_matcher_new(bool ordered)
@@ -63,7 +63,7 @@ void lull_matcher_free(struct lull_matcher *matcher)
     if (!matcher) {
         return;
     }
-    lull_flows_clear(&matcher->flows);
+    lull_match_flows_clear(&matcher->flows);
     lull_skbs_clear(&matcher->skbs);
     g_array_unref(matcher->ready);
     g_free(matcher);
@@ -74,7 +74,7 @@ static int64_t earlier(int64_t time_ns, int64_t by_ns)
     return time_ns < INT64_MIN + by_ns ? INT64_MIN : time_ns - by_ns;
 }
 
-static struct subject describe(const struct lull_packet *packet, uint32_t id)
+static struct subject describe(const struct lull_net_packet *packet, uint32_t id)
 {
     struct subject s = {.packet = packet, .id = id};
 
@@ -83,7 +83,7 @@ static struct subject describe(const struct lull_packet *packet, uint32_t id)
     if (!s.has_headers) {
         return s;
     }
-    s.key = lull_flow_key_of(packet, &s.hash, &s.direction);
+    s.key = lull_match_flow_key_of(packet, &s.hash, &s.direction);
     if (packet->protocol == TCP && packet->payload) {
         s.is_bytes = true;
         s.bytes = packet->payload;
@@ -108,7 +108,7 @@ static struct subject describe(const struct lull_packet *packet, uint32_t id)
  * by its clock. */
 static void unwrap(struct subject *s, bool ordered)
 {
-    struct lull_flow_direction *flow = s->flow;
+    struct lull_match_flow_direction *flow = s->flow;
 
     if (s->packet->protocol != TCP) {
         s->first = s->number;
@@ -136,7 +136,8 @@ static void unwrap(struct subject *s, bool ordered)
 static bool locate(struct lull_matcher *matcher, struct subject *s, bool create)
 {
     int64_t horizon = matcher->ordered ? earlier(s->packet->time_ns, FORGET_NS) : INT64_MIN;
-    struct lull_flow *flow = lull_flows_get(&matcher->flows, &s->key, s->hash, create, horizon);
+    struct lull_match_flow *flow =
+        lull_match_flows_get(&matcher->flows, &s->key, s->hash, create, horizon);
 
     if (!flow) {
         return false;
@@ -144,9 +145,9 @@ static bool locate(struct lull_matcher *matcher, struct subject *s, bool create)
     flow->used_ns = s->packet->time_ns;
     s->flow = &flow->directions[s->direction];
     if (!matcher->ordered) {
-        s->role = lull_flow_role_of(s->flow, s->packet->host, false);
+        s->role = lull_match_flow_role_of(s->flow, s->packet->host, false);
         if (!s->role) {
-            s->role = lull_flow_role_of(s->flow, s->packet->host, true);
+            s->role = lull_match_flow_role_of(s->flow, s->packet->host, true);
             if (!s->role) {
                 return false;
             }
@@ -207,14 +208,14 @@ static bool is_certain(const struct lull_matcher *matcher, const struct subject 
     if (matcher->ordered) {
         return true;
     }
-    struct lull_flow_role *from = lull_flow_role_of(s->flow, sender, false);
+    struct lull_match_flow_role *from = lull_match_flow_role_of(s->flow, sender, false);
 
     if (from && from->is_origin) {
         return true;
     }
     /* directions[] are neighbours */
-    struct lull_flow_direction *back = s->direction ? s->flow - 1 : s->flow + 1;
-    struct lull_flow_role *to = lull_flow_role_of(back, receiver, false);
+    struct lull_match_flow_direction *back = s->direction ? s->flow - 1 : s->flow + 1;
+    struct lull_match_flow_role *to = lull_match_flow_role_of(back, receiver, false);
 
     return to && to->is_origin;
 }
@@ -223,28 +224,28 @@ static bool is_certain(const struct lull_matcher *matcher, const struct subject 
  * seen, a repetition of something before the trace began. Remembers it. */
 static bool is_new(const struct subject *s)
 {
-    struct lull_flow_role *role = s->role;
+    struct lull_match_flow_role *role = s->role;
     bool is_send = s->packet->is_send;
     bool *has = is_send ? &role->has_sent : &role->has_received;
     int64_t *to = is_send ? &role->sent_to : &role->received_to;
     uint32_t *ack = is_send ? &role->sent_ack : &role->received_ack;
     uint16_t flags = s->packet->tcp_flags;
-    int64_t begin = s->first, end = begin + s->bytes + !!(flags & FIN);
+    int64_t start = s->first, end = start + s->bytes + !!(flags & FIN);
     bool result;
 
     if (flags & RST) {
         return false;
     }
     if (flags & SYN && !s->is_bytes) {
-        result = !*has || *to != begin + 1;
-        *to = begin + 1;
+        result = !*has || *to != start + 1;
+        *to = start + 1;
         *ack = s->packet->ack;
         *has = true;
         return result;
     }
     if (s->is_bytes) {
         /* Receives may come in other pieces than before, but their last byte must be new. */
-        result = !*has || (is_send ? begin >= *to : begin + s->bytes > *to);
+        result = !*has || (is_send ? start >= *to : start + s->bytes > *to);
     } else if (flags & FIN) {
         result = *has && end > *to;
     } else {
@@ -425,7 +426,7 @@ static void meet_receives(struct lull_matcher *matcher, const struct subject *s)
 
 static void feed_send(struct lull_matcher *matcher, struct subject *s)
 {
-    const struct lull_packet *packet = s->packet;
+    const struct lull_net_packet *packet = s->packet;
     struct lull_skb sent = {
         .skb = packet->skb,
         .host = packet->host,
@@ -463,7 +464,7 @@ static void feed_send(struct lull_matcher *matcher, struct subject *s)
 /* The send of the same buffer on the same host. */
 static bool meet_skb(struct lull_matcher *matcher, struct subject *s, struct lull_match *match)
 {
-    const struct lull_packet *packet = s->packet;
+    const struct lull_net_packet *packet = s->packet;
     struct lull_skb *sent = lull_skbs_find(&matcher->skbs, packet->host, packet->skb);
 
     if (!sent || !sent->is_waiting || sent->has_headers != s->has_headers) {
@@ -530,8 +531,8 @@ static bool feed_receive(struct lull_matcher *matcher, struct subject *s, struct
     return true;
 }
 
-bool lull_matcher_feed(struct lull_matcher *matcher, const struct lull_packet *packet, uint32_t id,
-                       struct lull_match *match)
+bool lull_matcher_feed(struct lull_matcher *matcher, const struct lull_net_packet *packet,
+                       uint32_t id, struct lull_match *match)
 {
     struct subject s = describe(packet, id);
 

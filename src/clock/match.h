@@ -3,7 +3,7 @@
 #ifndef LULL_CLOCK_MATCH_H
 #define LULL_CLOCK_MATCH_H
 
-#include "kernel/packet.h"
+#include "kernel/net_packet.h"
 
 struct lull_matcher;
 
@@ -35,8 +35,8 @@ struct lull_matcher *lull_matcher_new(bool ordered);
 void lull_matcher_free(struct lull_matcher *matcher);
 /* Feeds a packet under an id of the caller's; ids ascend. True if it completed a match, which is
  * stored in *match. */
-bool lull_matcher_feed(struct lull_matcher *matcher, const struct lull_packet *packet, uint32_t id,
-                       struct lull_match *match);
+bool lull_matcher_feed(struct lull_matcher *matcher, const struct lull_net_packet *packet,
+                       uint32_t id, struct lull_match *match);
 /* Further matches completed by the packet fed last: only if not ordered, when the parts of a large
  * send were received, by the receiver's clock, before it. */
 bool lull_matcher_more(struct lull_matcher *matcher, struct lull_match *match);

@@ -36,12 +36,12 @@ uint32_t lull_pending_find(const struct lull_pending_queue *queue, int64_t first
 
 static void make_room(struct lull_pending_queue *queue)
 {
-    if (queue->begin + queue->count < queue->capacity) {
+    if (queue->start + queue->count < queue->capacity) {
         return;
     }
-    if (queue->begin > queue->capacity / 2) {
-        memmove(queue->items, queue->items + queue->begin, queue->count * sizeof *queue->items);
-        queue->begin = 0;
+    if (queue->start > queue->capacity / 2) {
+        memmove(queue->items, queue->items + queue->start, queue->count * sizeof *queue->items);
+        queue->start = 0;
         return;
     }
     queue->capacity = queue->capacity ? queue->capacity * 2 : FIRST_CAPACITY;
@@ -59,8 +59,8 @@ void lull_pending_insert(struct lull_pending_queue *queue, const struct lull_pen
             at++;
         }
     }
-    if (at < queue->count / 2 && queue->begin) {
-        queue->begin--;
+    if (at < queue->count / 2 && queue->start) {
+        queue->start--;
         memmove(lull_pending_at(queue, 0), lull_pending_at(queue, 1), at * sizeof *entry);
     } else {
         make_room(queue);
@@ -76,13 +76,13 @@ void lull_pending_remove(struct lull_pending_queue *queue, uint32_t index)
 {
     if (index < queue->count / 2) {
         memmove(lull_pending_at(queue, 1), lull_pending_at(queue, 0), index * sizeof *queue->items);
-        queue->begin++;
+        queue->start++;
     } else {
         memmove(lull_pending_at(queue, index), lull_pending_at(queue, index + 1),
                 (queue->count - index - 1) * sizeof *queue->items);
     }
     if (--queue->count == 0) {
-        queue->begin = 0;
+        queue->start = 0;
         queue->longest = 0;
     } else if (queue->count == 1 && index == 0) {
         queue->longest = lull_pending_at(queue, 0)->bytes;

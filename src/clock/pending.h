@@ -23,14 +23,14 @@ struct lull_pending {
 
 struct lull_pending_queue {
     struct lull_pending *items;
-    uint32_t begin, count, capacity;
+    uint32_t start, count, capacity;
     uint32_t longest; /* no entry has more bytes */
 };
 
 static inline struct lull_pending *lull_pending_at(const struct lull_pending_queue *queue,
                                                    uint32_t index)
 {
-    return &queue->items[queue->begin + index];
+    return &queue->items[queue->start + index];
 }
 
 void lull_pending_clear(struct lull_pending_queue *queue);

@@ -5,7 +5,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "clock/flows.h"
+#include "clock/match_flows.h"
 
 enum { FIRST_SLOTS = 1024, MAX_WAITING = 1 << 19 };
 
@@ -17,7 +17,7 @@ void lull_skbs_clear(struct lull_skbs *skbs)
 
 static struct lull_skb *find_slot(const struct lull_skbs *skbs, uint32_t host, uint64_t skb)
 {
-    uint64_t hash = lull_flow_mix(host, skb);
+    uint64_t hash = lull_match_flow_mix(host, skb);
     uint32_t mask = skbs->n_slots - 1, slot = (uint32_t)(hash >> 32) & mask;
 
     while (skbs->slots[slot].skb &&

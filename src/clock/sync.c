@@ -131,7 +131,7 @@ static void add_match(struct lull_sync *sync, const struct lull_match *match, bo
     }
 }
 
-void lull_sync_add(struct lull_sync *sync, const struct lull_packet *packet)
+void lull_sync_add(struct lull_sync *sync, const struct lull_net_packet *packet)
 {
     struct lull_match match;
 
@@ -140,7 +140,7 @@ void lull_sync_add(struct lull_sync *sync, const struct lull_packet *packet)
     }
     struct lull_sync_range *range = &sync->ranges[packet->host];
 
-    range->begin_ns = MIN(range->begin_ns, packet->time_ns);
+    range->start_ns = MIN(range->start_ns, packet->time_ns);
     range->end_ns = MAX(range->end_ns, packet->time_ns);
     if (!lull_matcher_feed(sync->matcher, packet, sync->next_id++, &match)) {
         return;
@@ -233,12 +233,12 @@ static void finish_pair(struct lull_sync_link *link)
         return;
     }
     int64_t middle =
-        corridor->begin_x + (int64_t)(((__int128)corridor->end_x - corridor->begin_x) / 2);
+        corridor->start_x + (int64_t)(((__int128)corridor->end_x - corridor->start_x) / 2);
 
     pair->offset_ns = lull_line_round(lull_line_offset_at(&corridor->estimate, middle));
     pair->drift_ppm = (double)((long double)corridor->estimate.rate / (1LL << 62) * 1e6L);
     if (pair->quality != LULL_SYNC_FAIL) {
-        pair->bound_ns = (int64_t)ceill(fmaxl(lull_corridor_error(corridor, corridor->begin_x),
+        pair->bound_ns = (int64_t)ceill(fmaxl(lull_corridor_error(corridor, corridor->start_x),
                                               lull_corridor_error(corridor, corridor->end_x)));
     }
 }
@@ -273,7 +273,7 @@ static void group_hosts(struct lull_sync *sync)
     }
 }
 
-void lull_sync_finish(struct lull_sync *sync, const int64_t *begin_ns, const int64_t *end_ns)
+void lull_sync_finish(struct lull_sync *sync, const int64_t *start_ns, const int64_t *end_ns)
 {
     GHashTableIter iter;
     gpointer link;
@@ -289,11 +289,11 @@ void lull_sync_finish(struct lull_sync *sync, const int64_t *begin_ns, const int
     for (uint32_t i = 0; i < sync->n_hosts; i++) {
         struct lull_sync_range *range = &sync->ranges[i];
 
-        if (begin_ns[i] <= end_ns[i]) {
-            range->begin_ns = MIN(range->begin_ns, begin_ns[i]);
+        if (start_ns[i] <= end_ns[i]) {
+            range->start_ns = MIN(range->start_ns, start_ns[i]);
             range->end_ns = MAX(range->end_ns, end_ns[i]);
         }
-        if (range->begin_ns > range->end_ns) {
+        if (range->start_ns > range->end_ns) {
             *range = (struct lull_sync_range){0, 0};
         }
     }

@@ -9,7 +9,7 @@
 #include <lull/session.h>
 
 #include "graph/path.h"
-#include "kernel/packet.h"
+#include "kernel/net_packet.h"
 
 enum lull_sync_quality {
     LULL_SYNC_ABSENT,      /* no packet matched */
@@ -44,10 +44,10 @@ struct lull_sync;
 struct lull_sync *lull_sync_new(uint32_t n_hosts);
 void lull_sync_free(struct lull_sync *sync);
 /* Feeds one packet, in the hosts' own times (identity transforms), in any order between hosts. */
-void lull_sync_add(struct lull_sync *sync, const struct lull_packet *packet);
+void lull_sync_add(struct lull_sync *sync, const struct lull_net_packet *packet);
 /* Computes pairs and transforms. begin/end_ns: by host, the range of its traces in its own time
  * (for bounds). */
-void lull_sync_finish(struct lull_sync *sync, const int64_t *begin_ns, const int64_t *end_ns);
+void lull_sync_finish(struct lull_sync *sync, const int64_t *start_ns, const int64_t *end_ns);
 
 /* All pairs with at least one match, ordered by (a, b). */
 const struct lull_sync_pair *lull_sync_pairs(const struct lull_sync *sync, uint32_t *count);

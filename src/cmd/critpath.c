@@ -7,7 +7,7 @@
 
 #include "analysis/requests.h"
 #include "cmd/critpath_period.h"
-#include "cmd/instance_args.h"
+#include "cmd/instance_query.h"
 #include "graph/execgraph.h"
 #include "kernel/vocabulary.h"
 #include "view/view.h"
@@ -21,7 +21,7 @@ struct answer {
     struct lull_requests *requests;
     struct lull_execgraph *eg;
     uint32_t task;
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     bool is_command; /* of a recording */
 };
 
@@ -33,7 +33,7 @@ static void read_traces(struct answer *answer)
         answer->requests = lull_requests_new(answer->model);
     }
     struct lull_progress progress;
-    lull_progress_begin(&progress, answer->args, answer->session, "reading", false);
+    lull_progress_start(&progress, answer->args, answer->session, "reading", false);
     lull_model_run(answer->model, lull_args_progress, &progress);
     lull_progress_end(&progress);
     if (answer->requests) {
@@ -61,7 +61,7 @@ static bool choose_request(struct answer *answer, int64_t id, GError **error)
         return false;
     }
     answer->task = request->task;
-    answer->begin_ns = request->begin_ns;
+    answer->start_ns = request->start_ns;
     answer->end_ns = request->end_ns;
     return true;
 }
@@ -169,8 +169,8 @@ static bool choose_command(struct answer *answer, int32_t host, GError **error)
  * cut to what was recorded. */
 static bool choose_range(struct answer *answer, GError **error)
 {
-    int64_t begin_ns, end_ns, first_ns, last_ns;
-    if (!lull_args_range(answer->args, answer->session, &begin_ns, &end_ns, error)) {
+    int64_t start_ns, end_ns, first_ns, last_ns;
+    if (!lull_args_range(answer->args, answer->session, &start_ns, &end_ns, error)) {
         return false;
     }
     const struct lull_task *task = lull_model_task(answer->model, answer->task);
@@ -178,9 +178,9 @@ static bool choose_range(struct answer *answer, GError **error)
     const int64_t birth_ns =
         answer->is_command ? MAX(task->exec_ns, task->first_ns) : task->first_ns;
     const int64_t death_ns = answer->is_command ? MIN(task->exit_ns, task->last_ns) : task->last_ns;
-    answer->begin_ns = begin_ns == INT64_MIN ? birth_ns : MAX(begin_ns, first_ns);
+    answer->start_ns = start_ns == INT64_MIN ? birth_ns : MAX(start_ns, first_ns);
     answer->end_ns = end_ns == INT64_MAX ? death_ns : MIN(end_ns, last_ns);
-    if (answer->begin_ns < answer->end_ns) {
+    if (answer->start_ns < answer->end_ns) {
         return true;
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
@@ -281,7 +281,7 @@ static int names_given(const struct lull_args *args)
 static bool check_usage(const struct lull_args *args, GError **error)
 {
     struct lull_periods *none; /* there is no --period here */
-    if (!lull_asked_periods(args, &none, error)) {
+    if (!lull_instance_query_periods(args, &none, error)) {
         return false;
     }
     if (lull_args_flag(args, "each") || lull_args_flag(args, "aggregate") ||
@@ -306,7 +306,7 @@ static bool check_question(const struct answer *answer, GError **error)
     return (names_given(answer->args) > 0 ||
             (lull_args_host(answer->args, answer->session, &host, error) &&
              find_recording(answer, host, error))) &&
-           lull_asked_check_events(answer->session, error);
+           lull_instance_query_check_events(answer->session, error);
 }
 
 static int run(const struct lull_args *args, GError **error)
@@ -327,7 +327,7 @@ static int run(const struct lull_args *args, GError **error)
         read_traces(&answer);
         if (choose(&answer, error)) {
             struct lull_path *path = lull_execgraph_path(
-                answer.eg, answer.session, answer.sync, answer.task, answer.begin_ns, answer.end_ns,
+                answer.eg, answer.session, answer.sync, answer.task, answer.start_ns, answer.end_ns,
                 lull_args_flag(args, "unbounded") ? LULL_CRITPATH_UNBOUNDED
                                                   : LULL_CRITPATH_BOUNDED);
             if (show(args, path, error)) {

@@ -39,7 +39,7 @@ static void clear(struct lull_info *info)
 
 static int run(const struct lull_args *args, GError **error)
 {
-    if (lull_live_list_is_asked(args, true)) {
+    if (lull_live_list_is_requested(args, true)) {
         return lull_live_list_print(args, error);
     }
     struct lull_info info = {.session = lull_args_open_session(args, error), .host = -1};

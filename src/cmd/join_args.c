@@ -16,7 +16,7 @@ struct lull_sync *lull_args_join(const struct lull_args *args, struct lull_sessi
     /* All packets count for the clocks, whatever --filter wants. */
     struct lull_event_filter *filter = lull_session_take_filter(session);
     struct lull_progress progress;
-    lull_progress_begin(&progress, args, session, "joining clocks", false);
+    lull_progress_start(&progress, args, session, "joining clocks", false);
     struct lull_sync *sync = lull_join_clocks(session, lull_args_progress, &progress);
     lull_progress_end(&progress);
     lull_session_set_filter(session, filter);

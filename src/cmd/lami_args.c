@@ -113,7 +113,7 @@ static void print_progress(double share, const char *message)
     fflush(stdout);
 }
 
-void lull_lami_progress_begin(struct lull_lami_progress *progress,
+void lull_lami_progress_start(struct lull_lami_progress *progress,
                               const struct lull_session *session)
 {
     *progress = (struct lull_lami_progress){session, g_get_monotonic_time() + NEXT_AFTER_US};

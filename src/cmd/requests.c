@@ -20,7 +20,7 @@ struct wanted {
     int32_t host;
     const char *comm;
     int64_t tid, port;
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
 };
 
 static bool is_wanted(const struct wanted *wanted, const struct row *row)
@@ -29,14 +29,14 @@ static bool is_wanted(const struct wanted *wanted, const struct row *row)
            (!wanted->comm || strcmp(wanted->comm, row->comm) == 0) &&
            (wanted->tid < 0 || (row->task && row->task->tid == wanted->tid)) &&
            (wanted->port < 0 || row->flow->destination_port == wanted->port) &&
-           row->request->begin_ns < wanted->end_ns && row->request->end_ns > wanted->begin_ns;
+           row->request->start_ns < wanted->end_ns && row->request->end_ns > wanted->start_ns;
 }
 
 static gint slowest_first(gconstpointer a, gconstpointer b)
 {
     const struct lull_request *left = ((const struct row *)a)->request;
     const struct lull_request *right = ((const struct row *)b)->request;
-    int64_t left_ns = left->end_ns - left->begin_ns, right_ns = right->end_ns - right->begin_ns;
+    int64_t left_ns = left->end_ns - left->start_ns, right_ns = right->end_ns - right->start_ns;
     if (left_ns != right_ns) {
         return left_ns < right_ns ? 1 : -1;
     }
@@ -105,8 +105,8 @@ static struct lull_table *make_table(const struct lull_session *session, const G
         lull_table_set_text(table, 3, row->comm);
         lull_table_set_text(table, 4, peer);
         lull_table_set_number(table, 5, row->flow->destination_port);
-        lull_table_set_number(table, 6, request->begin_ns);
-        lull_table_set_number(table, 7, request->end_ns - request->begin_ns);
+        lull_table_set_number(table, 6, request->start_ns);
+        lull_table_set_number(table, 7, request->end_ns - request->start_ns);
         lull_table_set_number(table, 8, request->blocked_ns);
         lull_table_set_number(table, 9, request->bytes_sent);
         lull_table_set_number(table, 10, request->bytes_received);
@@ -142,7 +142,7 @@ static bool read_wanted(const struct lull_args *args, struct lull_session *sessi
                               .tid = lull_args_number(args, "tid"),
                               .port = lull_args_number(args, "port")};
     return lull_args_host(args, session, &wanted->host, error) &&
-           lull_args_range(args, session, &wanted->begin_ns, &wanted->end_ns, error);
+           lull_args_range(args, session, &wanted->start_ns, &wanted->end_ns, error);
 }
 
 static int run_session(const struct lull_args *args, struct lull_session *session, GError **error)
@@ -154,7 +154,7 @@ static int run_session(const struct lull_args *args, struct lull_session *sessio
     struct lull_model *model = lull_model_new(session, LULL_GROUP_GRAPH & ~LULL_GROUP_CALLNAMES);
     struct lull_requests *requests = lull_requests_new(model);
     struct lull_progress progress;
-    lull_progress_begin(&progress, args, session, "reading", false);
+    lull_progress_start(&progress, args, session, "reading", false);
     lull_model_run(model, lull_args_progress, &progress);
     lull_progress_end(&progress);
     lull_requests_finish(requests);

@@ -7,7 +7,7 @@
 #include <lull/error.h>
 
 #include "base/time.h"
-#include "cmd/instance_args.h"
+#include "cmd/instance_query.h"
 #include "view/why/why.h"
 
 /* At most so many sentences, each about so much of the difference. */
@@ -123,7 +123,7 @@ static char *make_command(const struct lull_args *args)
 /* ---- the answer ---- */
 
 struct answer {
-    struct lull_asked asked;
+    struct lull_instance_query query;
     struct lull_slow_rule rule;
     uint32_t most;    /* sentences */
     GPtrArray *timed; /* by kind: a GArray of struct lull_timed */
@@ -133,27 +133,27 @@ struct answer {
 
 static bool is_on_port(const struct answer *answer, const struct lull_instance *instance)
 {
-    const int64_t port = lull_args_number(answer->asked.args, "port");
+    const int64_t port = lull_args_number(answer->query.args, "port");
     uint32_t count;
-    if (port < 0 || !answer->asked.requests) {
+    if (port < 0 || !answer->query.requests) {
         return true;
     }
-    const struct lull_request *list = lull_requests_list(answer->asked.requests, &count);
-    const struct lull_flows *flows = lull_model_flows(answer->asked.model);
+    const struct lull_request *list = lull_requests_list(answer->query.requests, &count);
+    const struct lull_flows *flows = lull_model_flows(answer->query.model);
     return lull_flows_at(flows, list[instance->number - 1].flow)->destination_port == port;
 }
 
 static void sort_by_kind(struct answer *answer)
 {
-    const struct lull_asked *asked = &answer->asked;
+    const struct lull_instance_query *query = &answer->query;
     answer->timed = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
-    for (guint i = 0; i < asked->instances->kinds->len; i++) {
+    for (guint i = 0; i < query->instances->kinds->len; i++) {
         g_ptr_array_add(answer->timed, g_array_new(FALSE, FALSE, sizeof(struct lull_timed)));
     }
-    for (uint32_t i = 0; i < asked->n_wanted; i++) {
+    for (uint32_t i = 0; i < query->n_wanted; i++) {
         const struct lull_instance *instance =
-            &g_array_index(asked->instances->list, struct lull_instance, asked->wanted[i]);
-        const struct lull_timed timed = {asked->wanted[i], instance->end_ns - instance->begin_ns};
+            &g_array_index(query->instances->list, struct lull_instance, query->wanted[i]);
+        const struct lull_timed timed = {query->wanted[i], instance->end_ns - instance->start_ns};
         if (!is_on_port(answer, instance)) {
             continue;
         }
@@ -166,13 +166,13 @@ static void sort_by_kind(struct answer *answer)
 }
 
 /* The samples of these instances, whose paths are found. Free with g_free(). */
-static uint32_t *find_samples(struct lull_asked *asked, const GArray *timed)
+static uint32_t *find_samples(struct lull_instance_query *query, const GArray *timed)
 {
     uint32_t *samples = g_new(uint32_t, MAX(timed->len, 1));
     for (guint i = 0; i < timed->len; i++) {
-        const uint32_t place = g_array_index(timed, struct lull_timed, i).place;
-        lull_asked_find_paths(asked, &place, 1);
-        samples[i] = asked->samples[place];
+        const uint32_t position = g_array_index(timed, struct lull_timed, i).position;
+        lull_instance_query_find_paths(query, &position, 1);
+        samples[i] = query->samples[position];
     }
     return samples;
 }
@@ -190,9 +190,9 @@ static void compare_kind(struct answer *answer, struct lull_why_kind *kind)
     if (kind->verdict != LULL_WHY_EXPLAINED) {
         return;
     }
-    g_autofree uint32_t *slow_samples = find_samples(&answer->asked, slow);
-    g_autofree uint32_t *typical_samples = find_samples(&answer->asked, typical);
-    kind->comparison = lull_compare(answer->asked.portions, slow_samples, slow->len,
+    g_autofree uint32_t *slow_samples = find_samples(&answer->query, slow);
+    g_autofree uint32_t *typical_samples = find_samples(&answer->query, typical);
+    kind->comparison = lull_compare(answer->query.portions, slow_samples, slow->len,
                                     typical_samples, typical->len, answer->most, LEAST_SHARE);
     if (kind->comparison->difference_ns < LEAST_DIFFERENCE * kind->comparison->typical_ns) {
         kind->verdict = LULL_WHY_ALIKE;
@@ -237,7 +237,7 @@ static void compare_kinds(struct answer *answer)
         const GArray *timed = answer->timed->pdata[i];
         struct lull_why_kind kind = {
             .name =
-                g_array_index(answer->asked.instances->kinds, struct lull_instance_kind, i).name,
+                g_array_index(answer->query.instances->kinds, struct lull_instance_kind, i).name,
             .n_instances = timed->len,
         };
         if (timed->len == 0) {
@@ -252,15 +252,15 @@ static void compare_kinds(struct answer *answer)
 
 static bool show(const struct answer *answer, GError **error)
 {
-    const struct lull_args *args = answer->asked.args;
+    const struct lull_args *args = answer->query.args;
     g_autofree char *command = make_command(args);
     const struct lull_why why = {
-        .paths = {.session = answer->asked.session,
-                  .sync = answer->asked.sync,
-                  .model = answer->asked.model,
-                  .instances = answer->asked.instances,
-                  .portions = answer->asked.portions,
-                  .samples = answer->asked.samples},
+        .paths = {.session = answer->query.session,
+                  .sync = answer->query.sync,
+                  .model = answer->query.model,
+                  .instances = answer->query.instances,
+                  .portions = answer->query.portions,
+                  .samples = answer->query.samples},
         .kinds = (const struct lull_why_kind *)(const void *)answer->kinds->data,
         .n_kinds = answer->kinds->len,
         .n_without_path = answer->n_without_path,
@@ -286,15 +286,15 @@ static int run(const struct lull_args *args, GError **error)
     if (limit >= 0) {
         answer.most = limit ? (uint32_t)MIN(limit, 1000) : 1000;
     }
-    if (lull_asked_read(&answer.asked, args, &status, error)) {
+    if (lull_instance_query_read(&answer.query, args, &status, error)) {
         sort_by_kind(&answer);
         compare_kinds(&answer);
         status = show(&answer, error) ? 0 : 1;
-        status |= lull_args_report_damage(answer.asked.session);
+        status |= lull_args_report_damage(answer.query.session);
         g_array_unref(answer.kinds);
         g_ptr_array_unref(answer.timed);
     }
-    lull_asked_clear(&answer.asked);
+    lull_instance_query_clear(&answer.query);
     return status;
 }
 

@@ -59,7 +59,7 @@ static void visit_field(struct lull_compiler *c, const struct lull_field_path *p
 }
 
 /* Once it is certain that the load will be needed. */
-static void place_load(struct lull_compiler *c, struct lull_load *load)
+static void position_load(struct lull_compiler *c, struct lull_load *load)
 {
     if (load->kind < LULL_LOAD_INT) {
         return; /* not of a field */
@@ -345,7 +345,7 @@ static int32_t compile(struct lull_compiler *c, const struct lull_node *node, in
 }
 
 /* Has the fields read of those tests that can be reached; tests go on at earlier ones only. */
-static void place_fields(struct lull_compiler *c, int32_t entry)
+static void position_fields(struct lull_compiler *c, int32_t entry)
 {
     g_autofree bool *is_reached = g_new0(bool, c->tests->len + 1);
     is_reached[entry] = true;
@@ -360,14 +360,14 @@ static void place_fields(struct lull_compiler *c, int32_t entry)
         if (test->no >= 0) {
             is_reached[test->no] = true;
         }
-        place_load(c, &test->left);
-        place_load(c, &test->right);
+        position_load(c, &test->left);
+        position_load(c, &test->right);
     }
 }
 
 /* ---- its users ---- */
 
-void lull_compiler_begin(struct lull_compiler *c, const struct lull_terms *terms,
+void lull_compiler_start(struct lull_compiler *c, const struct lull_terms *terms,
                          const struct lull_source *source, uint32_t class_index, const char *host,
                          int32_t cpu, struct lull_arena *arena)
 {
@@ -388,10 +388,10 @@ int32_t lull_compiler_add(struct lull_compiler *c, const struct lull_node *root)
     return compile(c, root, LULL_ACCEPT, LULL_REJECT);
 }
 
-void lull_compiler_place(struct lull_compiler *c, int32_t entry)
+void lull_compiler_position(struct lull_compiler *c, int32_t entry)
 {
     if (entry >= 0) {
-        place_fields(c, entry);
+        position_fields(c, entry);
     }
 }
 
@@ -401,7 +401,7 @@ bool lull_compiler_load(struct lull_compiler *c, const struct lull_operand *oper
     if (!load_operand(c, operand, load)) {
         return false;
     }
-    place_load(c, load);
+    position_load(c, load);
     return true;
 }
 

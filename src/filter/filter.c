@@ -38,29 +38,29 @@ static bool parse_name(struct lull_parser *p, struct lull_operand *operand)
         }
     }
     if (strcmp(name, "in") == 0 || strcmp(name, "exists") == 0) {
-        return lull_parser_fail(p, first.begin, "%s is a word of the language; write fields.%s",
+        return lull_parser_fail(p, first.start, "%s is a word of the language; write fields.%s",
                                 name, name);
     }
     if (has_sign) {
-        return lull_parser_fail(p, first.begin, "there is no %s, only $name, $host, $cpu and $time",
+        return lull_parser_fail(p, first.start, "there is no %s, only $name, $host, $cpu and $time",
                                 name);
     }
     struct lull_filter_step steps[LULL_FILTER_STEPS] = {{.name = name}};
     struct lull_field_path path = {.steps = steps, .n_steps = 1};
-    bool begins_with_dot = p->token.kind == LULL_TOKEN_DOT;
+    bool starts_with_dot = p->token.kind == LULL_TOKEN_DOT;
     if (!lull_parser_steps(p, steps, &path.n_steps)) {
         return false;
     }
-    if (begins_with_dot && (strcmp(name, "fields") == 0 || strcmp(name, "payload") == 0)) {
+    if (starts_with_dot && (strcmp(name, "fields") == 0 || strcmp(name, "payload") == 0)) {
         path.scope = LULL_IN_PAYLOAD;
-    } else if (begins_with_dot && strcmp(name, "context") == 0) {
+    } else if (starts_with_dot && strcmp(name, "context") == 0) {
         path.scope = LULL_IN_CONTEXT;
     }
     if (path.scope != LULL_IN_ANY) {
         path.steps++;
         path.n_steps--;
     }
-    return lull_parser_field(p, first.begin, &path, operand);
+    return lull_parser_field(p, first.start, &path, operand);
 }
 
 /* What time is compared with: a text, or a number that may have + in front. */
@@ -75,7 +75,7 @@ static bool parse_point(struct lull_parser *p, struct lull_operand *operand)
     bool is_text = p->token.kind == LULL_TOKEN_STRING && !has_plus;
     if (!is_text && p->token.kind != LULL_TOKEN_NUMBER) {
         return lull_parser_fail(
-            p, p->token.begin,
+            p, p->token.start,
             "here should stand a time: +1.5s after the begin of the traces, or in quotes a "
             "date or time of day");
     }
@@ -85,7 +85,7 @@ static bool parse_point(struct lull_parser *p, struct lull_operand *operand)
     g_autoptr(GError) why = NULL;
     struct lull_time_point point = {.text = text};
     if (!lull_time_parse(text, 0, filter->is_local, &point.time_ns, &why)) {
-        return lull_parser_fail(p, first.begin, "%s", why->message);
+        return lull_parser_fail(p, first.start, "%s", why->message);
     }
     g_array_append_val(p->terms->points, point);
     operand->kind = LULL_OPERAND_POINT;
@@ -113,7 +113,7 @@ static bool parse_right(struct lull_parser *p, const struct lull_operand *left,
         return parse_point(p, right);
     }
     if (p->token.kind == LULL_TOKEN_PLUS) {
-        return lull_parser_fail(p, p->token.begin, "only a time has a + in front");
+        return lull_parser_fail(p, p->token.start, "only a time has a + in front");
     }
     return parse_operand(p, right);
 }
@@ -164,7 +164,7 @@ static bool parse_match(struct lull_parser *p, struct lull_node *node)
     node->kind = LULL_NODE_MATCH;
     node->relation = p->token.kind == LULL_TOKEN_NO_MATCH ? LULL_RELATION_NE : LULL_RELATION_EQ;
     if (type_of(&node->left) != TYPE_ANY && type_of(&node->left) != TYPE_TEXT) {
-        return lull_parser_fail(p, p->token.begin,
+        return lull_parser_fail(p, p->token.start,
                                 "a pattern is for texts, not for numbers or times");
     }
     return lull_parser_pattern(p, node);
@@ -180,7 +180,7 @@ static bool parse_in(struct lull_parser *p, struct lull_node *node)
     }
     for (;;) {
         struct lull_operand operand = {0};
-        size_t at = p->token.begin;
+        size_t at = p->token.start;
         bool parsed = node->left.kind == LULL_OPERAND_TIME ? parse_point(p, &operand)
                                                            : lull_parser_literal(p, &operand);
         if (!parsed || !check_types(p, at, &node->left, &operand)) {
@@ -199,36 +199,36 @@ static bool parse_in(struct lull_parser *p, struct lull_node *node)
     return lull_parser_expect(p, LULL_TOKEN_CLOSE, ", or )");
 }
 
-static bool parse_relation(struct lull_parser *p, struct lull_node *node, size_t begin)
+static bool parse_relation(struct lull_parser *p, struct lull_node *node, size_t start)
 {
-    const size_t at = p->token.begin;
+    const size_t at = p->token.start;
     node->kind = LULL_NODE_COMPARE;
     node->relation = (enum lull_relation)(p->token.kind - LULL_TOKEN_EQ);
     if (!lull_parser_advance(p) || !parse_right(p, &node->left, &node->right)) {
         return false;
     }
     if (node->left.kind == LULL_OPERAND_VALUE && node->right.kind == LULL_OPERAND_VALUE) {
-        return lull_parser_fail(p, begin,
+        return lull_parser_fail(p, start,
                                 "two constants are compared; a field must be on one side");
     }
     if (lull_parser_is_relation(p)) {
-        return lull_parser_fail(p, p->token.begin, "comparisons are joined with &&, not chained");
+        return lull_parser_fail(p, p->token.start, "comparisons are joined with &&, not chained");
     }
     return check_types(p, at, &node->left, &node->right);
 }
 
 static bool parse_comparison(struct lull_parser *p, struct lull_node *node)
 {
-    const size_t begin = p->token.begin;
+    const size_t start = p->token.start;
     if (p->token.kind == LULL_TOKEN_END) {
-        return lull_parser_fail(p, begin, "here should stand a condition");
+        return lull_parser_fail(p, start, "here should stand a condition");
     }
     if (!parse_operand(p, &node->left)) {
         return false;
     }
     bool is_value = node->left.kind == LULL_OPERAND_VALUE;
     if (lull_parser_is_relation(p)) {
-        return parse_relation(p, node, begin);
+        return parse_relation(p, node, start);
     }
     if (!is_value && (p->token.kind == LULL_TOKEN_MATCH || p->token.kind == LULL_TOKEN_NO_MATCH)) {
         return parse_match(p, node);
@@ -236,7 +236,7 @@ static bool parse_comparison(struct lull_parser *p, struct lull_node *node)
     if (!is_value && lull_parser_sees(p, "in")) {
         return parse_in(p, node);
     }
-    return lull_parser_fail(p, p->token.begin, "here should stand a comparison (== != < <= > >=%s)",
+    return lull_parser_fail(p, p->token.start, "here should stand a comparison (== != < <= > >=%s)",
                             is_value ? "" : " =~ !~ in");
 }
 
@@ -246,10 +246,10 @@ static bool parse_exists(struct lull_parser *p, struct lull_node *node)
     if (!lull_parser_expect(p, LULL_TOKEN_OPEN, "( and a field, as in exists(tid)")) {
         return false;
     }
-    const size_t begin = p->token.begin;
+    const size_t start = p->token.start;
     if (p->token.kind != LULL_TOKEN_NAME || !parse_name(p, &node->left) ||
         node->left.kind != LULL_OPERAND_FIELD) {
-        return *p->error == NULL && lull_parser_fail(p, begin, "exists() asks for a field");
+        return *p->error == NULL && lull_parser_fail(p, start, "exists() asks for a field");
     }
     return lull_parser_expect(p, LULL_TOKEN_CLOSE, ")");
 }
@@ -283,7 +283,7 @@ static bool parse_filter(struct lull_parser *p)
         return false;
     }
     if (p->token.kind != LULL_TOKEN_END) {
-        return lull_parser_fail(p, p->token.begin, "here should stand && or || or the end");
+        return lull_parser_fail(p, p->token.start, "here should stand && or || or the end");
     }
     return true;
 }
@@ -293,7 +293,7 @@ struct lull_filter *lull_filter_parse(const char *text, bool local, GError **err
     struct lull_filter *filter = g_new0(struct lull_filter, 1);
     GError *why = NULL;
     filter->base.ops = &lull_filter_ops;
-    filter->base.begin_ns = INT64_MIN;
+    filter->base.start_ns = INT64_MIN;
     filter->base.end_ns = INT64_MAX;
     filter->terms.arena = lull_arena_new();
     filter->programs = lull_arena_new();

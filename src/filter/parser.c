@@ -21,22 +21,22 @@ bool lull_parser_advance(struct lull_parser *p)
 bool lull_parser_expect(struct lull_parser *p, enum lull_token_kind kind, const char *what)
 {
     if (p->token.kind != kind) {
-        return FAIL(p, p->token.begin, "here should stand %s", what);
+        return FAIL(p, p->token.start, "here should stand %s", what);
     }
     return lull_parser_advance(p);
 }
 
 bool lull_parser_sees(const struct lull_parser *p, const char *name)
 {
-    size_t length = p->token.end - p->token.begin;
+    size_t length = p->token.end - p->token.start;
     return p->token.kind == LULL_TOKEN_NAME && strlen(name) == length &&
-           memcmp(p->lexer.text + p->token.begin, name, length) == 0;
+           memcmp(p->lexer.text + p->token.start, name, length) == 0;
 }
 
 char *lull_parser_text(const struct lull_parser *p, const struct lull_token *token)
 {
-    return lull_arena_strndup(p->terms->arena, p->lexer.text + token->begin,
-                              token->end - token->begin);
+    return lull_arena_strndup(p->terms->arena, p->lexer.text + token->start,
+                              token->end - token->start);
 }
 
 struct lull_node *lull_parser_node(struct lull_parser *p, enum lull_node_kind kind)
@@ -100,7 +100,7 @@ static bool parse_index(struct lull_parser *p, struct lull_filter_step *step)
         return false;
     }
     if (p->token.kind != LULL_TOKEN_NUMBER || p->token.is_real) {
-        return FAIL(p, p->token.begin, "between [ and ] stands a number from 0");
+        return FAIL(p, p->token.start, "between [ and ] stands a number from 0");
     }
     step->name = NULL;
     step->index = p->token.integer;
@@ -111,7 +111,7 @@ bool lull_parser_steps(struct lull_parser *p, struct lull_filter_step *steps, ui
 {
     while (p->token.kind == LULL_TOKEN_DOT || p->token.kind == LULL_TOKEN_OPEN_INDEX) {
         if (*n == LULL_FILTER_STEPS) {
-            return FAIL(p, p->token.begin, "the path has more than %d steps", LULL_FILTER_STEPS);
+            return FAIL(p, p->token.start, "the path has more than %d steps", LULL_FILTER_STEPS);
         }
         struct lull_filter_step *step = &steps[(*n)++];
         if (p->token.kind == LULL_TOKEN_OPEN_INDEX) {
@@ -124,7 +124,7 @@ bool lull_parser_steps(struct lull_parser *p, struct lull_filter_step *steps, ui
             return false;
         }
         if (p->token.kind != LULL_TOKEN_NAME) {
-            return FAIL(p, p->token.begin, "behind the point stands the name of a field");
+            return FAIL(p, p->token.start, "behind the point stands the name of a field");
         }
         *step = (struct lull_filter_step){.name = lull_parser_text(p, &p->token)};
         if (!lull_parser_advance(p)) {
@@ -138,7 +138,7 @@ bool lull_parser_steps(struct lull_parser *p, struct lull_filter_step *steps, ui
 
 bool lull_parser_literal(struct lull_parser *p, struct lull_operand *operand)
 {
-    const size_t begin = p->token.begin;
+    const size_t start = p->token.start;
     bool is_negative = p->token.kind == LULL_TOKEN_MINUS;
     if (is_negative && !lull_parser_advance(p)) {
         return false;
@@ -148,7 +148,7 @@ bool lull_parser_literal(struct lull_parser *p, struct lull_operand *operand)
     if (token.kind == LULL_TOKEN_STRING && !is_negative) {
         operand->value = lull_value_text(token.text, token.length);
     } else if (token.kind != LULL_TOKEN_NUMBER) {
-        return FAIL(p, token.begin, "here should stand a number%s",
+        return FAIL(p, token.start, "here should stand a number%s",
                     is_negative ? "" : " or a text in quotes");
     } else if (token.is_real) {
         operand->value = (struct lull_value){.kind = LULL_VALUE_REAL,
@@ -158,7 +158,7 @@ bool lull_parser_literal(struct lull_parser *p, struct lull_operand *operand)
                                              .is_signed = is_negative,
                                              .bits = is_negative ? -token.integer : token.integer};
         if (is_negative && token.integer > UINT64_C(1) << 63) {
-            return FAIL(p, begin, "the number does not fit into 64 bits");
+            return FAIL(p, start, "the number does not fit into 64 bits");
         }
     }
     return lull_parser_advance(p);
@@ -170,14 +170,14 @@ bool lull_parser_pattern(struct lull_parser *p, struct lull_node *node)
         return false;
     }
     if (p->token.kind != LULL_TOKEN_STRING) {
-        return FAIL(p, p->token.begin, "here should stand a pattern in quotes");
+        return FAIL(p, p->token.start, "here should stand a pattern in quotes");
     }
     size_t at = 0;
     const char *reason = NULL;
     node->glob = lull_glob_new(p->terms->arena, p->token.text, p->token.length, p->token.is_escaped,
                                &at, &reason);
     if (node->glob == NULL) {
-        return FAIL(p, p->token.begin, "%s", reason);
+        return FAIL(p, p->token.start, "%s", reason);
     }
     return lull_parser_advance(p);
 }
@@ -200,7 +200,7 @@ static const struct lull_node *parse_inverted(struct lull_parser *p)
     if (p->has_strict_not && p->token.kind != LULL_TOKEN_OPEN && p->token.kind != LULL_TOKEN_NOT &&
         !lull_parser_sees(p, "exists") && !lull_parser_sees(p, "true") &&
         !lull_parser_sees(p, "false")) {
-        FAIL(p, p->token.begin, "behind ! the condition stands in parentheses: !(a == 1)");
+        FAIL(p, p->token.start, "behind ! the condition stands in parentheses: !(a == 1)");
         return NULL;
     }
     struct lull_node *node = lull_parser_node(p, LULL_NODE_NOT);
@@ -227,7 +227,7 @@ static const struct lull_node *parse_plain(struct lull_parser *p)
 static const struct lull_node *parse_not(struct lull_parser *p)
 {
     if (p->nesting >= MOST_NESTED) {
-        FAIL(p, p->token.begin, "conditions are nested too deep");
+        FAIL(p, p->token.start, "conditions are nested too deep");
         return NULL;
     }
     p->nesting++;

@@ -214,7 +214,7 @@ static bool passes(struct lull_run *run, const struct lull_test *test)
     return test->kind == LULL_NODE_IN ? is_in(run, test) : exists(run, test);
 }
 
-void lull_run_begin(struct lull_run *run, const struct lull_program *program,
+void lull_run_start(struct lull_run *run, const struct lull_program *program,
                     const struct lull_event *event, const uint8_t *fields,
                     const struct lull_value *const *given)
 {
@@ -245,6 +245,6 @@ bool lull_program_test(const void *data, const struct lull_event *event, const u
 {
     const struct lull_program *program = data;
     struct lull_run run;
-    lull_run_begin(&run, program, event, fields, NULL);
+    lull_run_start(&run, program, event, fields, NULL);
     return lull_run_test(&run, program->entry);
 }

@@ -53,7 +53,7 @@ static void enter(struct walk *w, const char *name, const struct lull_value *val
     }
 }
 
-static void on_begin(void *user, const char *name, enum lull_visit_kind kind)
+static void on_start(void *user, const char *name, enum lull_visit_kind kind)
 {
     struct walk *w = user;
     if (kind == LULL_VISIT_SCOPE) {
@@ -107,7 +107,7 @@ void lull_filter_visit(const struct lull_event *event, const struct lull_field_p
                        uint32_t n, struct lull_value *values, bool *is_there)
 {
     static const struct lull_visitor visitor = {
-        .begin = on_begin,
+        .start = on_start,
         .end = on_end,
         .integer = on_integer,
         .real = on_real,

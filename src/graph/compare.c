@@ -64,7 +64,7 @@ static double mean_duration(const struct comparing *c, const struct group *group
     double sum = 0;
     for (uint32_t i = 0; i < group->count; i++) {
         const struct lull_sample *sample = lull_sample_at(c->portions, group->samples[i]);
-        sum += (double)(sample->end_ns - sample->begin_ns);
+        sum += (double)(sample->end_ns - sample->start_ns);
     }
     return sum / group->count;
 }

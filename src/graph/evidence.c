@@ -27,7 +27,7 @@ static const char *operation_name(uint32_t rwbs)
                                     : "flush";
 }
 
-static void tell_request(const struct lull_execgraph *eg, uint32_t index, GString *out)
+static void report_request(const struct lull_execgraph *eg, uint32_t index, GString *out)
 {
     const struct lull_block_request *request = lull_model_request(eg->model, index);
     char device[40], took[LULL_TIME_TEXT_SIZE];
@@ -59,7 +59,7 @@ static void tell_request(const struct lull_execgraph *eg, uint32_t index, GStrin
     }
 }
 
-static void tell_packet(const struct lull_execgraph *eg, uint32_t index, GString *out)
+static void report_packet(const struct lull_execgraph *eg, uint32_t index, GString *out)
 {
     const struct packet_note *packet = &eg->packets.items[index];
     if (packet->flow == LULL_NONE) {
@@ -79,13 +79,13 @@ static void tell_packet(const struct lull_execgraph *eg, uint32_t index, GString
 
 /* hop->cause tells what evidence->index is; a DISK wait's request is known by index even when the
  * completion came in an interrupt of another kind. */
-static void tell_cause(const struct lull_execgraph *eg, const struct lull_hop *hop,
-                       const struct evidence *evidence, GString *out)
+static void report_cause(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                         const struct evidence *evidence, GString *out)
 {
     if (hop->cause == LULL_CAUSE_DISK && evidence->index != LULL_NONE) {
-        tell_request(eg, evidence->index, out);
+        report_request(eg, evidence->index, out);
     } else if (hop->cause == LULL_CAUSE_NETWORK && evidence->index < eg->packets.count) {
-        tell_packet(eg, evidence->index, out);
+        report_packet(eg, evidence->index, out);
     } else if (evidence->waker != LULL_NONE) {
         const struct lull_task *task = lull_model_task(eg->model, evidence->waker);
         g_string_append_printf(out, "woken by %s/%d",
@@ -103,7 +103,7 @@ const char *lull_evidence_wait(const struct lull_execgraph *eg, const struct lul
     }
     const struct evidence *evidence = &eg->evidence.items[hop->detail];
     g_autoptr(GString) out = g_string_new(NULL);
-    tell_cause(eg, hop, evidence, out);
+    report_cause(eg, hop, evidence, out);
     if (evidence->is_open) {
         g_string_append(out, "not woken before the end of the trace");
     }
@@ -164,7 +164,7 @@ GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_
         return shares;
     }
     const struct cpu_notes *notes = &eg->hosts.items[host].cpus.items[hop->cpu];
-    size_t i = switch_after(notes, hop->begin_ns);
+    size_t i = switch_after(notes, hop->start_ns);
     for (i = i ? i - 1 : 0; i < notes->switches.count; i++) {
         const struct switch_note *note = &notes->switches.items[i];
         if (note->time_ns >= hop->end_ns) {
@@ -172,7 +172,7 @@ GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_
         }
         int64_t until =
             i + 1 < notes->switches.count ? notes->switches.items[i + 1].time_ns : hop->end_ns;
-        int64_t ns = MIN(until, hop->end_ns) - MAX(note->time_ns, hop->begin_ns);
+        int64_t ns = MIN(until, hop->end_ns) - MAX(note->time_ns, hop->start_ns);
         if (ns > 0 && note->task != hop->line && !note->is_unknown) {
             add_share(shares, note->task, ns);
         }

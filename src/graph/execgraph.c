@@ -125,7 +125,7 @@ static void on_interrupt(void *user, const struct lull_interrupt_fact *fact)
     }
     struct cpu_notes *notes = notes_of(user, fact->host, fact->cpu);
     lull_vec_push(&notes->interrupts,
-                  (struct interrupt_note){fact->begin_ns, fact->end_ns, fact->label});
+                  (struct interrupt_note){fact->start_ns, fact->end_ns, fact->label});
 }
 
 /* The line of the interrupt context a packet was seen in. What made the context begin explains the
@@ -134,18 +134,18 @@ static void on_interrupt(void *user, const struct lull_interrupt_fact *fact)
 static uint32_t enter_context(struct lull_execgraph *eg, const struct lull_packet_fact *fact,
                               bool is_linked)
 {
-    const struct lull_packet *packet = fact->packet;
+    const struct lull_net_packet *packet = fact->packet;
     uint32_t line = lull_model_kernel_task(eg->model, packet->host, packet->cpu);
     uint32_t count = 0;
     const struct lull_graph_point *points = NULL;
     if (line < lull_graph_line_count(eg->graph)) {
         points = lull_graph_points(eg->graph, line, &count);
     }
-    if (count == 0 || points[count - 1].time_ns < fact->context_begin_ns) {
+    if (count == 0 || points[count - 1].time_ns < fact->context_start_ns) {
         if (is_linked || count == 0) {
-            lull_graph_add(eg->graph, line, fact->context_begin_ns);
+            lull_graph_add(eg->graph, line, fact->context_start_ns);
         } else {
-            lull_graph_append(eg->graph, line, fact->context_begin_ns, LULL_STATE_BLOCKED,
+            lull_graph_append(eg->graph, line, fact->context_start_ns, LULL_STATE_BLOCKED,
                               fact->context_cause, -1, LULL_NONE);
         }
     }
@@ -157,7 +157,7 @@ static uint32_t enter_context(struct lull_execgraph *eg, const struct lull_packe
 static void on_packet(void *user, const struct lull_packet_fact *fact)
 {
     struct lull_execgraph *eg = user;
-    const struct lull_packet *packet = fact->packet;
+    const struct lull_net_packet *packet = fact->packet;
     struct lull_match match;
     bool is_matched =
         lull_matcher_feed(eg->matcher, packet, fact->number, &match) &&

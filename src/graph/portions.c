@@ -11,7 +11,7 @@
 struct adding {
     struct lull_portions *portions;
     GArray *waits; /* struct lull_path_wait */
-    int64_t begin_ns;
+    int64_t start_ns;
     struct lull_map parts; /* portion and lock to the part */
 };
 
@@ -169,9 +169,9 @@ static bool may_be_lock(const struct adding *adding, const struct path_piece *pi
     const struct lull_hop *hop = piece->hop;
     const int64_t since_ns =
         hop->wait == LULL_NONE
-            ? adding->begin_ns
-            : g_array_index(adding->waits, struct lull_path_wait, hop->wait).begin_ns;
-    return piece->state == LULL_STATE_BLOCKED && hop->begin_ns > since_ns &&
+            ? adding->start_ns
+            : g_array_index(adding->waits, struct lull_path_wait, hop->wait).start_ns;
+    return piece->state == LULL_STATE_BLOCKED && hop->start_ns > since_ns &&
            (hop->cause == LULL_CAUSE_TASK || hop->cause == LULL_CAUSE_UNKNOWN);
 }
 
@@ -204,7 +204,7 @@ static uint32_t find_lock(struct adding *adding, const struct path_piece *piece,
 /* ---- parts ---- */
 
 /* Who waited for this, from the innermost wait to the line asked about. */
-static const char *tell_through(struct adding *adding, uint32_t within, int64_t time_ns)
+static const char *report_through(struct adding *adding, uint32_t within, int64_t time_ns)
 {
     struct lull_portions *portions = adding->portions;
     const struct lull_model *model = portions->eg->model;
@@ -269,7 +269,7 @@ static void add_part(struct adding *adding, const struct path_piece *piece, cons
                                          .duration_ns = duration_ns,
                                          .tid = tid,
                                          .other_tid = other_tid,
-                                         .through = tell_through(adding, within, piece->end_ns)});
+                                         .through = report_through(adding, within, piece->end_ns)});
         return;
     }
     struct lull_part *part = &portions->parts.items[found];
@@ -284,7 +284,7 @@ static void take_preemption(struct adding *adding, const struct path_piece *piec
     const struct lull_execgraph *eg = adding->portions->eg;
     g_autoptr(GArray) shares = lull_evidence_shares(eg, piece->hop);
     g_autoptr(GString) detail = g_string_new(NULL);
-    int64_t left_ns = piece->end_ns - piece->begin_ns;
+    int64_t left_ns = piece->end_ns - piece->start_ns;
     for (guint i = 0; i < shares->len && left_ns > 0; i++) {
         const struct cpu_share *share = &g_array_index(shares, struct cpu_share, i);
         const int64_t ns = MIN(share->ns, left_ns);
@@ -308,7 +308,7 @@ static void take_piece(void *user, const struct path_piece *piece)
     }
     g_autoptr(GString) detail = g_string_new(NULL);
     const uint32_t other = lull_evidence_subject(adding->portions->eg, piece, detail);
-    add_part(adding, piece, detail, other, piece->end_ns - piece->begin_ns);
+    add_part(adding, piece, detail, other, piece->end_ns - piece->start_ns);
 }
 
 /* What was lost on the hosts the sample touches while it lasted. */
@@ -325,8 +325,8 @@ static void count_losses(const struct lull_portions *portions, struct lull_sampl
     }
     for (uint32_t i = 0; i < count; i++) {
         const struct lull_loss *loss = lull_session_loss(portions->session, i);
-        if (is_touched[loss->host] && loss->begin_ns <= sample->end_ns &&
-            loss->end_ns >= sample->begin_ns) {
+        if (is_touched[loss->host] && loss->start_ns <= sample->end_ns &&
+            loss->end_ns >= sample->start_ns) {
             sample->lost_events += loss->events;
             sample->lost_packets += loss->packets;
         }
@@ -353,18 +353,18 @@ static void find_most(struct lull_portions *portions, struct lull_sample *sample
     }
 }
 
-uint32_t lull_portions_add(struct lull_portions *portions, uint32_t task, int64_t begin_ns,
+uint32_t lull_portions_add(struct lull_portions *portions, uint32_t task, int64_t start_ns,
                            int64_t end_ns)
 {
     struct adding *adding = &portions->adding;
     struct lull_sample sample = {.task = task,
-                                 .begin_ns = begin_ns,
+                                 .start_ns = start_ns,
                                  .end_ns = end_ns,
                                  .first_part = (uint32_t)portions->parts.count};
-    adding->begin_ns = begin_ns;
+    adding->start_ns = start_ns;
     g_array_set_size(adding->waits, 0);
     lull_map_clear(&adding->parts);
-    g_autoptr(GArray) hops = lull_critpath_find_waits(portions->eg->graph, task, begin_ns, end_ns,
+    g_autoptr(GArray) hops = lull_critpath_find_waits(portions->eg->graph, task, start_ns, end_ns,
                                                       LULL_CRITPATH_BOUNDED, adding->waits);
     for (guint i = 0; i < hops->len; i++) {
         lull_path_each_piece(portions->eg, &g_array_index(hops, struct lull_hop, i), take_piece,

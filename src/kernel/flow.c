@@ -53,7 +53,7 @@ static uint32_t find(const struct lull_flows *flows, const struct lull_flow *wan
     return number;
 }
 
-uint32_t lull_flows_number(struct lull_flows *flows, const struct lull_packet *packet)
+uint32_t lull_flows_number(struct lull_flows *flows, const struct lull_net_packet *packet)
 {
     if (!packet->ip_version) {
         return LULL_NONE;

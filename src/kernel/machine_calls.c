@@ -15,10 +15,10 @@
     SAME(event, number);                                                                           \
     SAME(event, context_tid);                                                                      \
     SAME(event, ret)
-SAME(told_entry, number);
-SAME(told_entry, context_tid);
-SAME(told_exit, number);
-SAME(told_exit, context_tid);
+SAME(bare_entry, number);
+SAME(bare_entry, context_tid);
+SAME(bare_exit, number);
+SAME(bare_exit, context_tid);
 SAME_COMMON(syscall_entry);
 SAME_COMMON(syscall_exit);
 SAME_COMMON(raw_entry);
@@ -42,12 +42,12 @@ const struct call_arch *calls_arch(const struct lull_model *model, uint32_t host
     const char *release = "", *machine = "";
     for (uint32_t i = 0; session && i < lull_session_trace_count(session); i++) {
         const struct lull_trace *trace = lull_session_trace(session, i);
-        const char *told = lull_session_environment(session, i, "architecture");
+        const char *reported = lull_session_environment(session, i, "architecture");
         if (trace->host == host && *release == '\0') {
             release = trace->kernel;
         }
-        if (trace->host == host && told && *machine == '\0') {
-            machine = told;
+        if (trace->host == host && reported && *machine == '\0') {
+            machine = reported;
         }
     }
     return call_arch_find(machine, release);
@@ -188,7 +188,7 @@ static bool learn_bits(struct lull_model *model, const struct machine *machine, 
 
 /* ---- calls in progress ---- */
 
-static struct call *begin_call(struct lull_model *model, uint32_t task)
+static struct call *start_call(struct lull_model *model, uint32_t task)
 {
     uint32_t number = model->free_call;
     if (number == LULL_NONE) {
@@ -222,8 +222,8 @@ static struct lull_syscall_fact open_fact(const struct lull_model *model, const 
         .task = call->task,
         .name = call->name.label,
         .cpu = model->tasks.items[call->task].cpu,
-        .begin_ns = call->begin_ns,
-        .end_ns = MAX(end_ns, call->begin_ns),
+        .start_ns = call->start_ns,
+        .end_ns = MAX(end_ns, call->start_ns),
         .is_open = true,
         .is_compat = call->is_compat,
         .io = has_io ? io : NULL,
@@ -244,7 +244,7 @@ static void give_up(struct lull_model *model, uint32_t task, int64_t end_ns)
     free_call(model, task);
 }
 
-static struct call_name name_of_begin(struct lull_model *model, const struct machine *machine,
+static struct call_name name_of_start(struct lull_model *model, const struct machine *machine,
                                       uint32_t task, const struct call_class *call_class,
                                       const void *event)
 {
@@ -256,16 +256,17 @@ static struct call_name name_of_begin(struct lull_model *model, const struct mac
 
 /* The begin of an open call, told in another way too: by its name, which then tells its arguments
  * better, or by its number. */
-static bool begin_again(struct lull_model *model, struct call *call, struct call_name name,
+static bool start_again(struct lull_model *model, struct call *call, struct call_name name,
                         const struct call_class *call_class, enum lull_event_id id,
                         const void *event)
 {
-    enum call_telling told = telling_of(call_class);
-    if (call->told & told || !is_same(call->name.label, call->number, name, number_of(event))) {
+    enum call_telling reported = telling_of(call_class);
+    if (call->reported & reported ||
+        !is_same(call->name.label, call->number, name, number_of(event))) {
         return false;
     }
-    call->told |= told;
-    if (told == CALL_TOLD_NUMBER) {
+    call->reported |= reported;
+    if (reported == CALL_TOLD_NUMBER) {
         return true;
     }
     call->name = name;
@@ -277,24 +278,24 @@ static bool begin_again(struct lull_model *model, struct call *call, struct call
     return true;
 }
 
-static void begin(struct lull_model *model, struct machine *machine, uint32_t task, int64_t t,
+static void start(struct lull_model *model, struct machine *machine, uint32_t task, int64_t t,
                   const struct call_class *call_class, enum lull_event_id id, const void *event)
 {
-    struct call_name name = name_of_begin(model, machine, task, call_class, event);
+    struct call_name name = name_of_start(model, machine, task, call_class, event);
     uint32_t open = model->tasks.items[task].call;
     if (open != LULL_NONE &&
-        begin_again(model, &model->calls.items[open], name, call_class, id, event)) {
+        start_again(model, &model->calls.items[open], name, call_class, id, event)) {
         return;
     }
     model->tasks.items[task].syscall = name.label;
-    model->tasks.items[task].ended.told = 0;
+    model->tasks.items[task].ended.reported = 0;
     give_up(model, task, INT64_MIN);
-    struct call *call = begin_call(model, task);
+    struct call *call = start_call(model, task);
     call->name = name;
     call->number = number_of(event);
-    call->told = telling_of(call_class);
+    call->reported = telling_of(call_class);
     call->is_compat = call_class->is_compat || model->tasks.items[task].is_compat;
-    call->begin_ns = t;
+    call->start_ns = t;
     call_take(model, call_class, call, id, event);
     if (name.kind->effect == CALL_NO_RETURN) {
         give_up(model, task, t);
@@ -307,16 +308,16 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
 {
     const struct lull_ev_syscall_exit *ev = event;
     struct task *known = &model->tasks.items[task];
-    enum call_telling told = telling_of(call_class);
-    bool is_exec = told == CALL_TOLD_NUMBER && learn_bits(model, machine, task, ev);
+    enum call_telling reported = telling_of(call_class);
+    bool is_exec = reported == CALL_TOLD_NUMBER && learn_bits(model, machine, task, ev);
     struct call_name name = name_of(model, machine, task, call_class, event);
     uint32_t number = known->call;
     known->syscall = LULL_NONE;
-    if (number == LULL_NONE && known->ended.told && known->ended.told != told &&
+    if (number == LULL_NONE && known->ended.reported && known->ended.reported != reported &&
         is_same(known->ended.label, known->ended.number, name, number_of(ev))) {
         return; /* the end of the same call, told in another way */
     }
-    known->ended.told = told;
+    known->ended.reported = reported;
     known->ended.label = name.label;
     known->ended.number = number_of(ev);
     if (number != LULL_NONE && !is_exec &&
@@ -329,7 +330,7 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
                           .name = name,
                           .number = -1,
                           .is_compat = call_class->is_compat || known->is_compat,
-                          .begin_ns = INT64_MIN,
+                          .start_ns = INT64_MIN,
                           .file = LULL_NONE};
     const struct call *call = number == LULL_NONE ? &unseen : &model->calls.items[number];
     if (call->name.label == LULL_NONE) {
@@ -343,7 +344,7 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
         .task = task,
         .name = call->name.label,
         .cpu = c,
-        .begin_ns = call->begin_ns,
+        .start_ns = call->start_ns,
         .end_ns = t,
         .ret = HAS(ret) ? ev->ret : 0,
         .has_ret = HAS(ret),
@@ -366,7 +367,7 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
 static uint32_t task_of(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                         const struct lull_ev_syscall_exit *ev)
 {
-    if (machine->tells_current && HAS(context_tid)) {
+    if (machine->reports_current && HAS(context_tid)) {
         sched_current(model, machine, c, t, (int32_t)ev->context_tid);
     }
     uint32_t task = machine->cpus.items[c].task;
@@ -379,7 +380,7 @@ static uint32_t task_of(struct lull_model *model, struct machine *machine, int32
 
 static bool is_exit(enum lull_event_id id)
 {
-    return id == LULL_EVENT_named_exit || id == LULL_EVENT_told_exit ||
+    return id == LULL_EVENT_named_exit || id == LULL_EVENT_bare_exit ||
            id == LULL_EVENT_syscall_exit || id == LULL_EVENT_io_exit || id == LULL_EVENT_raw_exit;
 }
 
@@ -389,7 +390,7 @@ static void name_only(struct lull_model *model, struct machine *machine, int32_t
                       const struct lull_event_class *event_class)
 {
     const struct lull_ev_syscall_exit *ev = event;
-    if (machine->tells_current && HAS(context_tid)) {
+    if (machine->reports_current && HAS(context_tid)) {
         sched_current(model, machine, c, t, (int32_t)ev->context_tid);
     }
     uint32_t task = machine->cpus.items[c].task;
@@ -398,14 +399,14 @@ static void name_only(struct lull_model *model, struct machine *machine, int32_t
     }
     uint32_t name = LULL_NONE;
     bool is_end = is_exit(id);
-    if (id == LULL_EVENT_raw_exit || id == LULL_EVENT_told_exit) {
+    if (id == LULL_EVENT_raw_exit || id == LULL_EVENT_bare_exit) {
         is_end = !class_of(model, event_class)->is_entry;
     }
     if (id == LULL_EVENT_raw_exit && is_end) {
         learn_bits(model, machine, task, ev);
     }
     if (!is_end) {
-        name = name_of_begin(model, machine, task, class_of(model, event_class), event).label;
+        name = name_of_start(model, machine, task, class_of(model, event_class), event).label;
     }
     model->tasks.items[task].syscall = name;
 }
@@ -438,7 +439,7 @@ void calls_event(struct lull_model *model, struct machine *machine, int32_t c, i
     if (is_exit(id) && !call_class->is_entry) {
         end(model, machine, task, c, t, call_class, id, event);
     } else {
-        begin(model, machine, task, t, call_class, id, event);
+        start(model, machine, task, t, call_class, id, event);
     }
 }
 
@@ -473,9 +474,9 @@ void calls_forked(struct lull_model *model, uint32_t parent, uint32_t child, int
     files_forked(model, parent, child, t, is_shared);
 }
 
-void calls_lost(struct lull_model *model, uint32_t task, int64_t begin_ns)
+void calls_lost(struct lull_model *model, uint32_t task, int64_t start_ns)
 {
-    give_up(model, task, begin_ns);
+    give_up(model, task, start_ns);
 }
 
 void calls_died(struct lull_model *model, struct machine *machine, uint32_t task)

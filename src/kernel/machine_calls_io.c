@@ -30,7 +30,7 @@ static void take_fields(struct call *call, const struct lull_ev_io_entry *ev)
     static const struct {
         int field;
         enum call_arg arg;
-    } told[] = {
+    } reported[] = {
         {LULL_FIELD_io_entry_fd, CALL_ARG_FD},
         {LULL_FIELD_io_entry_to_fd, CALL_ARG_TO_FD},
         {LULL_FIELD_io_entry_new_fd, CALL_ARG_NEW_FD},
@@ -41,9 +41,9 @@ static void take_fields(struct call *call, const struct lull_ev_io_entry *ev)
         {LULL_FIELD_io_entry_family, CALL_ARG_FAMILY},
         {LULL_FIELD_io_entry_path, CALL_ARG_PATH},
     };
-    for (size_t i = 0; i < G_N_ELEMENTS(told); i++) {
-        if (ev->have >> told[i].field & 1) {
-            args->have |= told[i].arg;
+    for (size_t i = 0; i < G_N_ELEMENTS(reported); i++) {
+        if (ev->have >> reported[i].field & 1) {
+            args->have |= reported[i].arg;
         }
     }
     args->fd = (int32_t)ev->fd;
@@ -102,14 +102,14 @@ static void take_raw(const struct call_class *call_class, struct call *call, str
     for (uint32_t i = 0; letters[i] && (i + 1) * width <= array.length; i++) {
         uint64_t value = number_at(array, i, width, call_class->is_big_endian);
         for (size_t k = 0; k < G_N_ELEMENTS(meanings); k++) {
-            void *place = (char *)&call->args + meanings[k].offset;
+            void *position = (char *)&call->args + meanings[k].offset;
             if (meanings[k].letter != letters[i]) {
                 continue;
             }
             if (meanings[k].is_wide) {
-                *(uint64_t *)place = value;
+                *(uint64_t *)position = value;
             } else {
-                *(uint32_t *)place = (uint32_t)value;
+                *(uint32_t *)position = (uint32_t)value;
             }
             call->args.have |= meanings[k].arg;
         }

@@ -19,7 +19,7 @@ static void take_address(uint8_t address[static 16], struct lull_text text)
     }
 }
 
-static void take_addresses(struct lull_packet *packet, struct lull_text source,
+static void take_addresses(struct lull_net_packet *packet, struct lull_text source,
                            struct lull_text destination)
 {
     take_address(packet->source, source);
@@ -50,7 +50,7 @@ static void take_addresses(struct lull_packet *packet, struct lull_text source,
         }                                                                                          \
     } while (0)
 
-static void take_ipv4(struct lull_packet *packet, const struct lull_ev_packet_sent *ev)
+static void take_ipv4(struct lull_net_packet *packet, const struct lull_ev_packet_sent *ev)
 {
     uint32_t header = HAS(ip4_ihl) ? ev->ip4_ihl * 4 : 20;
     /* tot_len is 0 for packets over 64 KiB that the network card will cut (GSO). */
@@ -63,7 +63,7 @@ static void take_ipv4(struct lull_packet *packet, const struct lull_ev_packet_se
     TAKE_TRANSPORT(ipv4);
 }
 
-static void take_ipv6(struct lull_packet *packet, const struct lull_ev_packet_sent *ev)
+static void take_ipv6(struct lull_net_packet *packet, const struct lull_ev_packet_sent *ev)
 {
     enum { IPV6_HEADER = 40 };
     uint32_t rest = ev->ip6_len > 0         ? ev->ip6_len
@@ -97,7 +97,7 @@ void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int
         return;
     }
     struct cpu *cpu = &machine->cpus.items[c];
-    struct lull_packet packet = {
+    struct lull_net_packet packet = {
         .time_ns = t,
         .host = machine->host,
         .task = LULL_NONE,
@@ -128,7 +128,7 @@ void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int
             }
         }
         fact.in_interrupt = frame->kind != FRAME_RECEIVE;
-        fact.context_begin_ns = frame->begin_ns;
+        fact.context_start_ns = frame->start_ns;
         fact.context_cause = irq_frame_cause(model, frame);
     } else if (!is_send) {
         cpu->last_packet = fact.number;
@@ -170,8 +170,8 @@ static uint32_t rwbs_of(const struct lull_ev_block_rq_issue *ev)
 /* A request is known by device and first sector; a flush has no sectors and no place. */
 static uint64_t request_key(uint32_t dev, uint64_t sector, bool is_flush)
 {
-    uint64_t place = is_flush ? UINT64_MAX : sector;
-    return (place * UINT64_C(0x9e3779b97f4a7c15)) ^ ((uint64_t)dev << 32 | dev);
+    uint64_t position = is_flush ? UINT64_MAX : sector;
+    return (position * UINT64_C(0x9e3779b97f4a7c15)) ^ ((uint64_t)dev << 32 | dev);
 }
 
 /* What was remapped keeps the device it was made for through any number of layers. It is noted by
@@ -207,8 +207,8 @@ static uint32_t take_remap(struct machine *machine, uint32_t dev, uint64_t secto
     if (first == LULL_MAP_NONE && lull_map_find(&machine->devices, dev) != LULL_MAP_NONE) {
         return LULL_MAP_NONE;
     }
-    uint32_t by_place = lull_map_remove(&machine->remaps, request_key(0, sector, false));
-    return first == LULL_MAP_NONE ? by_place : first;
+    uint32_t by_position = lull_map_remove(&machine->remaps, request_key(0, sector, false));
+    return first == LULL_MAP_NONE ? by_position : first;
 }
 
 void io_merged(struct machine *machine, struct cpu *cpu, const struct lull_ev_block_bio_merge *ev)
@@ -255,7 +255,7 @@ static uint32_t add_request(struct lull_model *model, const struct machine *mach
     return model->requests.count - 1;
 }
 
-static uint32_t begin_request(struct lull_model *model, struct machine *machine,
+static uint32_t start_request(struct lull_model *model, struct machine *machine,
                               const struct cpu *cpu, int64_t t, bool is_issue,
                               const struct lull_ev_block_rq_issue *ev)
 {
@@ -329,9 +329,9 @@ static uint32_t complete_request(struct lull_model *model, struct machine *machi
     bool is_flush = ev->sectors == 0;
     *is_done = false;
     uint64_t key = request_key(ev->dev, ev->sector, is_flush);
-    bool has_place = ev->sector != -1;
+    bool has_position = ev->sector != -1;
     uint32_t number = LULL_MAP_NONE;
-    if (is_flush && has_place) {
+    if (is_flush && has_position) {
         number = complete_again(model, machine, t, ev);
     }
     if (number != LULL_MAP_NONE) {
@@ -395,7 +395,7 @@ void io_request(struct lull_model *model, struct machine *machine, int32_t c, in
     struct cpu *cpu = &machine->cpus.items[c];
     if (id != LULL_EVENT_block_rq_complete) {
         bool is_issue = id == LULL_EVENT_block_rq_issue;
-        uint32_t begun = begin_request(model, machine, cpu, t, is_issue, ev);
+        uint32_t begun = start_request(model, machine, cpu, t, is_issue, ev);
         report_request(model, cpu, c, t, begun, is_issue ? LULL_BLOCK_ISSUE : LULL_BLOCK_INSERT);
         return;
     }

@@ -96,7 +96,7 @@ static struct frame *push(struct cpu *cpu, int64_t t, enum frame_kind kind, uint
     }
     struct frame *frame = &cpu->frames[cpu->n_frames++];
     *frame = (struct frame){
-        .begin_ns = t,
+        .start_ns = t,
         .raise_ns = INT64_MIN,
         .number = number,
         .label = label.label,
@@ -125,10 +125,10 @@ static void report_handler(struct lull_model *model, const struct machine *machi
         return;
     }
     if (around) {
-        around->nested_ns += t - frame->begin_ns;
+        around->nested_ns += t - frame->start_ns;
     }
     struct lull_handler_fact fact = {
-        .begin_ns = frame->begin_ns,
+        .start_ns = frame->start_ns,
         .end_ns = t,
         .nested_ns = frame->nested_ns,
         .raise_ns = frame->raise_ns,
@@ -166,7 +166,7 @@ static void pop(struct lull_model *model, struct machine *machine, int32_t c, in
         return;
     }
     struct lull_interrupt_fact fact = {
-        cpu->frames[0].begin_ns, t, machine->host, c, model_on_cpu(model, cpu),
+        cpu->frames[0].start_ns, t, machine->host, c, model_on_cpu(model, cpu),
         cpu->frames[0].label};
     REPORT(model, interrupt, &fact);
 }
@@ -343,10 +343,10 @@ static bool classify_unseen_softirq(const struct lull_model *model, const struct
     return true;
 }
 
-enum irq_context irq_context_of(bool is_told, int64_t flags)
+enum irq_context irq_context_of(bool is_reported, int64_t flags)
 {
     enum { FLAG_HARDIRQ = 8, FLAG_SOFTIRQ = 16, FLAG_NMI = 64 }; /* linux/trace_events.h */
-    return !is_told                            ? IRQ_NOT_TOLD
+    return !is_reported                        ? IRQ_NOT_TOLD
            : flags & (FLAG_HARDIRQ | FLAG_NMI) ? IRQ_HARD
            : flags & FLAG_SOFTIRQ              ? IRQ_SOFT
                                                : IRQ_NONE;

@@ -40,7 +40,7 @@ void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lul
     struct task *task = &model->tasks.items[number];
     struct lull_state_fact fact = {
         .task = number,
-        .begin_ns = task->since_ns,
+        .start_ns = task->since_ns,
         .end_ns = t,
         .state = task->state,
         .next = next,
@@ -50,7 +50,7 @@ void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lul
         .wakeup = wakeup,
     };
     if (task->public.first_ns > task->public.last_ns) {
-        fact.begin_ns = t;
+        fact.start_ns = t;
         task->public.first_ns = t;
     }
     task->public.last_ns = t;
@@ -80,7 +80,7 @@ static void report_switch(struct lull_model *model, struct machine *machine, int
 {
     struct cpu *cpu = &machine->cpus.items[c];
     const struct task *from = &model->tasks.items[previous], *to = &model->tasks.items[next];
-    int64_t since = CLAMP(cpu->since_ns, cpu->told_ns, t);
+    int64_t since = CLAMP(cpu->since_ns, cpu->reported_ns, t);
     struct lull_switch_fact fact = {
         .time_ns = t,
         .host = machine->host,
@@ -88,72 +88,73 @@ static void report_switch(struct lull_model *model, struct machine *machine, int
         .task = to->is_idle ? LULL_NONE : next,
         .previous = from->is_idle ? LULL_NONE : previous,
         .since_ns = since,
-        .unknown_ns = since - cpu->told_ns,
+        .unknown_ns = since - cpu->reported_ns,
         .prio = to->prio,
         .previous_prio = from->prio,
         .wakeup_ns = to->waking.time_ns,
         .waker = to->waking.task,
         .waker_is_interrupt = to->waking.is_interrupt,
     };
-    cpu->told_ns = cpu->since_ns = t;
+    cpu->reported_ns = cpu->since_ns = t;
     REPORT(model, switched, &fact);
 }
 
-/* From begin_ns to since_ns it is not known who is on the CPU, on which `left` was. */
-static void leave(struct lull_model *model, struct machine *machine, int32_t c, int64_t begin_ns,
+/* From start_ns to since_ns it is not known who is on the CPU, on which `left` was. */
+static void leave(struct lull_model *model, struct machine *machine, int32_t c, int64_t start_ns,
                   int64_t since_ns)
 {
     struct cpu *cpu = &machine->cpus.items[c];
     uint32_t left = cpu->task;
     struct task *task = &model->tasks.items[left];
-    int64_t since = CLAMP(cpu->since_ns, cpu->told_ns, begin_ns);
+    int64_t since = CLAMP(cpu->since_ns, cpu->reported_ns, start_ns);
     struct lull_switch_fact fact = {
-        .time_ns = begin_ns,
+        .time_ns = start_ns,
         .host = machine->host,
         .cpu = c,
         .task = LULL_NONE,
         .is_unknown = true,
         .previous = task->is_idle ? LULL_NONE : left,
         .since_ns = since,
-        .unknown_ns = since - cpu->told_ns,
+        .unknown_ns = since - cpu->reported_ns,
         .prio = LULL_NO_PRIO,
         .previous_prio = task->prio,
         .wakeup_ns = INT64_MIN,
         .waker = LULL_NONE,
     };
     cpu->task = LULL_NONE;
-    cpu->told_ns = begin_ns;
-    cpu->since_ns = MAX(since_ns, begin_ns);
+    cpu->reported_ns = start_ns;
+    cpu->since_ns = MAX(since_ns, start_ns);
     REPORT(model, switched, &fact);
     if (task->state == LULL_STATE_RUNNING) {
-        sched_change(model, left, MAX(begin_ns, task->since_ns), LULL_STATE_NONE, c, NULL);
+        sched_change(model, left, MAX(start_ns, task->since_ns), LULL_STATE_NONE, c, NULL);
     }
     sched_lose(model, left);
 }
 
-void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, int64_t begin_ns,
+void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, int64_t start_ns,
                 int64_t since_ns)
 {
     struct cpu *cpu = &machine->cpus.items[c];
-    begin_ns = CLAMP(begin_ns, cpu->told_ns, MAX(machine->last_ns, cpu->told_ns));
+    start_ns = CLAMP(start_ns, cpu->reported_ns, MAX(machine->last_ns, cpu->reported_ns));
     if (cpu->task == LULL_NONE) { /* as before */
         cpu->since_ns = MAX(cpu->since_ns, since_ns);
         return;
     }
     if (model->wanted.syscall) {
-        calls_lost(model, cpu->task, begin_ns);
+        calls_lost(model, cpu->task, start_ns);
     }
-    leave(model, machine, c, begin_ns, since_ns);
+    leave(model, machine, c, start_ns, since_ns);
 }
 
 void sched_prio(struct lull_model *model, const struct machine *machine, int64_t t, uint32_t task,
-                int64_t told, int32_t offset)
+                int64_t reported, int32_t offset)
 {
     struct task *known = &model->tasks.items[task];
-    if (known->is_idle || told < -MAX_PRIO || told > MAX_PRIO || known->prio == told + offset) {
+    if (known->is_idle || reported < -MAX_PRIO || reported > MAX_PRIO ||
+        known->prio == reported + offset) {
         return;
     }
-    known->prio = (int32_t)told + offset;
+    known->prio = (int32_t)reported + offset;
     struct lull_prio_fact fact = {t, machine->host, task, known->prio};
     REPORT(model, prio, &fact);
 }
@@ -297,7 +298,7 @@ static bool left_unseen(struct lull_model *model, struct machine *machine, int32
     struct cpu *cpu = &machine->cpus.items[c];
     const struct task *to = &model->tasks.items[next];
     struct task *left = &model->tasks.items[cpu->task];
-    int64_t last = CLAMP(cpu->seen_ns, cpu->told_ns, t);
+    int64_t last = CLAMP(cpu->seen_ns, cpu->reported_ns, t);
     bool is_taken_up = left->is_idle && to->state == LULL_STATE_PREEMPTED && to->cpu == c;
     if (is_taken_up) {
         last = CLAMP(to->since_ns, last, t);
@@ -318,7 +319,7 @@ static void moved_unseen(struct lull_model *model, struct machine *machine, uint
     }
     struct cpu *cpu = &machine->cpus.items[c];
     cpu->lost_stream = cpu->switch_stream;
-    leave(model, machine, c, MAX(cpu->seen_ns, cpu->told_ns), INT64_MAX);
+    leave(model, machine, c, MAX(cpu->seen_ns, cpu->reported_ns), INT64_MAX);
 }
 
 /* If no switch was seen, the task has been there all the time. */
@@ -326,23 +327,23 @@ void sched_found(struct lull_model *model, struct machine *machine, int32_t c, i
                  int32_t tid)
 {
     struct cpu *cpu = &machine->cpus.items[c];
-    if (tid < 0 || (cpu->task != LULL_NONE && !machine->tells_current)) {
+    if (tid < 0 || (cpu->task != LULL_NONE && !machine->reports_current)) {
         return;
     }
     uint32_t number = model_task(model, machine, tid, c);
     bool is_taken_up = cpu->task != LULL_NONE && left_unseen(model, machine, c, t, number);
-    if (machine->tells_current) {
+    if (machine->reports_current) {
         moved_unseen(model, machine, number);
     }
     cpu->task = number;
     cpu->seen_ns = t;
     const struct task *task = &model->tasks.items[number];
-    if (machine->tells_current && !task->is_idle) {
+    if (machine->reports_current && !task->is_idle) {
         /* It was somewhere else before, unless this is the first that is heard of it. */
         if (task->public.first_ns <= task->public.last_ns && !is_taken_up) {
             cpu->since_ns = t;
         }
-        enter(model, number, c, CLAMP(cpu->since_ns, cpu->told_ns, t));
+        enter(model, number, c, CLAMP(cpu->since_ns, cpu->reported_ns, t));
     } else if (task->state != LULL_STATE_RUNNING) {
         sched_change(model, number, t, LULL_STATE_RUNNING, c, NULL);
     }
@@ -360,7 +361,7 @@ void sched_switched(struct lull_model *model, struct machine *machine, int32_t c
     struct cpu *cpu = &machine->cpus.items[c];
     irq_reset(cpu);
     cpu->switch_stream = model->stream;
-    if (machine->tells_current) {
+    if (machine->reports_current) {
         if (cpu->task == LULL_NONE || model->tasks.items[cpu->task].public.tid != ev->prev_tid) {
             sched_found(model, machine, c, t, ev->prev_tid);
         }
@@ -479,9 +480,9 @@ void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t
                irq_context_of(LULL_HAS(ev, sched_waking, flags), ev->flags));
 }
 
-static int32_t cpu_or_none(bool is_told, int64_t cpu)
+static int32_t cpu_or_none(bool is_reported, int64_t cpu)
 {
-    return is_told && cpu >= 0 && cpu < LULL_MAX_CPUS ? (int32_t)cpu : -1;
+    return is_reported && cpu >= 0 && cpu < LULL_MAX_CPUS ? (int32_t)cpu : -1;
 }
 
 void sched_migrated(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,

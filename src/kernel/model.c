@@ -27,7 +27,7 @@ struct lull_model *lull_model_new(struct lull_session *session, unsigned groups)
     model->strings = g_string_chunk_new(4096);
     model->label_numbers = g_hash_table_new(g_str_hash, g_str_equal);
     model->flows = lull_flows_new();
-    model->begin_ns = model->alarm_ns = model->loss_ns = INT64_MAX;
+    model->start_ns = model->alarm_ns = model->loss_ns = INT64_MAX;
     model->end_ns = INT64_MIN;
     irq_init_labels(model);
     model->losses = lost_new();
@@ -130,7 +130,7 @@ static void find_prio_offsets(const struct lull_session *session, struct machine
 }
 
 /* LTTng has no context by itself, and in a container a task's number may be another. */
-static bool tells_current(const struct lull_session *session, uint32_t host)
+static bool reports_current(const struct lull_session *session, uint32_t host)
 {
     for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
         const struct lull_trace *trace = lull_session_trace(session, i);
@@ -161,7 +161,7 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
         if (model->session) {
             find_prio_offsets(model->session, machine);
         }
-        machine->tells_current = model->session && tells_current(model->session, machine->host);
+        machine->reports_current = model->session && reports_current(model->session, machine->host);
         machine->has_softirqs =
             !model->session ||
             lull_session_declares(model->session, machine->host,
@@ -293,10 +293,10 @@ uint32_t model_label(struct lull_model *model, const char *text)
     return model->labels.count - 1;
 }
 
-void lull_model_set_begin(struct lull_model *model, uint32_t host, int64_t begin_ns)
+void lull_model_set_start(struct lull_model *model, uint32_t host, int64_t start_ns)
 {
     struct machine *machine = model_machine(model, host);
-    machine->first_ns = MIN(machine->first_ns, begin_ns);
+    machine->first_ns = MIN(machine->first_ns, start_ns);
 }
 
 void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
@@ -309,11 +309,11 @@ void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
 
 /* What comes before an event at t: alarms, which may set the next one, and losses, in the order of
  * their times. */
-static void attend(struct lull_model *model, int64_t t)
+static void check_loss_edges(struct lull_model *model, int64_t t)
 {
     while (model->loss_ns < t || model->alarm_ns <= t) {
         if (model->loss_ns < model->alarm_ns) {
-            lost_tell(model);
+            lost_report(model);
         } else {
             model->alarm_ns = INT64_MAX;
             model->alarm(model->alarm_user, t);
@@ -348,12 +348,12 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
                      int64_t t)
 {
     if (G_UNLIKELY(t >= model->alarm_ns || t > model->loss_ns)) {
-        attend(model, t);
+        check_loss_edges(model, t);
     }
     struct machine *machine = model_machine(model, host);
     machine->first_ns = MIN(machine->first_ns, t);
     machine->last_ns = t;
-    model->begin_ns = MIN(model->begin_ns, t);
+    model->start_ns = MIN(model->start_ns, t);
     model->end_ns = MAX(model->end_ns, t);
     if (G_UNLIKELY(c < 0 || c >= LULL_MAX_CPUS)) {
         /* Nothing that happens in a kernel happens on no CPU, but state dumps and perf itself tell
@@ -370,8 +370,8 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
     switch (id) {
     case LULL_EVENT_syscall_entry:
     case LULL_EVENT_syscall_exit:
-    case LULL_EVENT_told_entry:
-    case LULL_EVENT_told_exit:
+    case LULL_EVENT_bare_entry:
+    case LULL_EVENT_bare_exit:
     case LULL_EVENT_named_entry:
     case LULL_EVENT_named_exit:
     case LULL_EVENT_raw_exit:
@@ -499,7 +499,7 @@ static void finish_states(struct lull_model *model)
         bool is_blocked = task->state == LULL_STATE_BLOCKED;
         struct lull_state_fact fact = {
             .task = i,
-            .begin_ns = task->since_ns,
+            .start_ns = task->since_ns,
             .end_ns = end,
             .state = task->state,
             .next = LULL_STATE_NONE,
@@ -516,7 +516,7 @@ static void finish_states(struct lull_model *model)
 void lull_model_finish(struct lull_model *model)
 {
     while (model->loss_ns != INT64_MAX) {
-        lost_tell(model);
+        lost_report(model);
     }
     calls_finish(model);
     finish_states(model);

@@ -22,7 +22,7 @@ bool lull_model_running(const struct lull_model *model, uint32_t host, int32_t c
 {
     const struct cpu *cpu = find_cpu(model, host, c);
     *task = cpu ? model_on_cpu(model, cpu) : LULL_NONE;
-    *since_ns = cpu                            ? cpu->told_ns
+    *since_ns = cpu                            ? cpu->reported_ns
                 : host < model->machines.count ? model->machines.items[host].first_ns
                                                : INT64_MAX;
     return cpu && cpu->task != LULL_NONE;
@@ -167,8 +167,8 @@ const struct lull_flows *lull_model_flows(const struct lull_model *model)
     return model->flows;
 }
 
-void lull_model_range(const struct lull_model *model, int64_t *begin_ns, int64_t *end_ns)
+void lull_model_range(const struct lull_model *model, int64_t *start_ns, int64_t *end_ns)
 {
-    *begin_ns = model->begin_ns;
+    *start_ns = model->start_ns;
     *end_ns = model->end_ns;
 }

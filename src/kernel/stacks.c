@@ -14,7 +14,7 @@
 #define MOST_FRAMES 1024u
 
 struct mapping {
-    uint64_t begin, end, offset; /* offset: in the file, of `begin` */
+    uint64_t start, end, offset; /* offset: in the file, of `begin` */
     const char *path;
 };
 
@@ -121,10 +121,10 @@ void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uin
         return;
     }
     size_t at = find(process, address), end = at;
-    while (end < process->mappings.count && process->mappings.items[end].begin < address + length) {
+    while (end < process->mappings.count && process->mappings.items[end].start < address + length) {
         end++;
     }
-    if (end > at && process->mappings.items[at].begin < address) {
+    if (end > at && process->mappings.items[at].start < address) {
         parts[n] = process->mappings.items[at];
         parts[n++].end = address;
     }
@@ -133,8 +133,8 @@ void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uin
                                   g_string_chunk_insert_const(stacks->paths, name)};
     if (end > at && process->mappings.items[end - 1].end > address + length) {
         parts[n] = process->mappings.items[end - 1];
-        parts[n].offset += address + length - parts[n].begin;
-        parts[n++].begin = address + length;
+        parts[n].offset += address + length - parts[n].start;
+        parts[n++].start = address + length;
     }
     replace(process, at, end - at, parts, n);
 }
@@ -165,9 +165,9 @@ static struct lull_frame frame_of(const struct lull_stacks *stacks, uint32_t pro
     for (unsigned i = 0; process != LULL_MAP_NONE && i < MOST_FORKS; i++) {
         const struct process *p = &stacks->processes.items[process];
         size_t at = find(p, address);
-        if (at < p->mappings.count && p->mappings.items[at].begin <= address) {
+        if (at < p->mappings.count && p->mappings.items[at].start <= address) {
             const struct mapping *mapping = &p->mappings.items[at];
-            return (struct lull_frame){mapping->path, address - mapping->begin + mapping->offset};
+            return (struct lull_frame){mapping->path, address - mapping->start + mapping->offset};
         }
         process = p->parent;
     }

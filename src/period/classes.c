@@ -137,7 +137,7 @@ static void make_search(struct maker *m, uint32_t period, uint32_t base,
         return;
     }
     g_autofree bool *reached = g_new(bool, c->tests->len);
-    lull_compiler_place(c, search->entry);
+    lull_compiler_position(c, search->entry);
     search->is_alike = !is_reachable(c, search->entry, reached);
     if (search->is_alike || c->tests->len > MOST_KEY_TESTS || m->tracker->avoids_keys) {
         return;
@@ -189,20 +189,20 @@ static void add_part(struct maker *m, uint32_t period)
         lull_period_definition(m->tracker->periods, period);
     const struct lull_period *public = &definition->public;
     struct period_part part = {.period = period,
-                               .begin.entry = lull_compiler_add(c, definition->begin),
+                               .start.entry = lull_compiler_add(c, definition->start),
                                .end.entry = lull_compiler_add(c, definition->end)};
-    if (part.begin.entry == LULL_REJECT && part.end.entry == LULL_REJECT) {
+    if (part.start.entry == LULL_REJECT && part.end.entry == LULL_REJECT) {
         return;
     }
     if (public->parent != LULL_NO_PERIOD) {
-        make_search(m, public->parent, LULL_PERIOD_PARENT, &part.begin);
+        make_search(m, public->parent, LULL_PERIOD_PARENT, &part.start);
     } else {
-        lull_compiler_place(c, part.begin.entry);
+        lull_compiler_position(c, part.start.entry);
     }
     make_search(m, period, LULL_PERIOD_OWN, &part.end);
-    if (part.begin.entry != LULL_REJECT) {
+    if (part.start.entry != LULL_REJECT) {
         part.kept = kept_loads(c, definition->kept);
-        part.captures[0] = capture_loads(c, definition->captures[0], public->n_begin_captures);
+        part.captures[0] = capture_loads(c, definition->captures[0], public->n_start_captures);
     }
     if (part.end.entry != LULL_REJECT) {
         part.captures[1] = capture_loads(c, definition->captures[1], public->n_end_captures);
@@ -246,7 +246,7 @@ const void *period_compile(struct lull_event_watch *watch, const struct lull_sou
     struct lull_compiler *c = &m.compiler;
     const struct lull_periods *periods = m.tracker->periods;
     bool switches = is_switch(source->classes[class_index]->name);
-    lull_compiler_begin(c, &periods->terms, source, class_index, host, -1, m.tracker->programs);
+    lull_compiler_start(c, &periods->terms, source, class_index, host, -1, m.tracker->programs);
     c->first_bit = fields->n_bindings;
     c->size = MAX(c->size, fields->size);
     m.parts = g_array_new(FALSE, FALSE, sizeof(struct period_part));

@@ -18,13 +18,13 @@
 #define FAIL lull_parser_fail
 
 /* What is being parsed; lull_parser.user. */
-struct place {
+struct position {
     struct lull_periods *periods;
     struct lull_period_definition *self;
     bool is_end;
 };
 
-static struct place *place_of(const struct lull_parser *p)
+static struct position *position_of(const struct lull_parser *p)
 {
     return p->user;
 }
@@ -71,7 +71,7 @@ static void make_cpu(struct lull_operand *operand, bool is_packet)
 static bool parse_field(struct lull_parser *p, struct lull_field_path *path, bool is_packet,
                         struct lull_operand *operand)
 {
-    const size_t at = p->token.begin;
+    const size_t at = p->token.start;
     struct lull_filter_step steps[LULL_FILTER_STEPS] = {{.name = NULL}};
     if (p->token.kind != LULL_TOKEN_NAME || p->lexer.text[at] == '$') {
         return FAIL(p, at, "here should stand the name of a field");
@@ -113,7 +113,7 @@ static bool parse_member(struct lull_parser *p, struct lull_operand *operand)
             continue;
         }
         if (scopes[i].is_unread) {
-            return FAIL(p, p->token.begin,
+            return FAIL(p, p->token.start,
                         "headers are not read; there are $name, $timestamp and $cpu");
         }
         path.scope = scopes[i].scope;
@@ -123,8 +123,8 @@ static bool parse_member(struct lull_parser *p, struct lull_operand *operand)
         }
         return parse_field(p, &path, is_packet, operand);
     }
-    if (p->token.kind == LULL_TOKEN_NAME && p->lexer.text[p->token.begin] == '$') {
-        return FAIL(p, p->token.begin,
+    if (p->token.kind == LULL_TOKEN_NAME && p->lexer.text[p->token.start] == '$') {
+        return FAIL(p, p->token.start,
                     "there is no such member of an event: there are $name, $host, $cpu, $tid, "
                     "$comm, $timestamp, and the scopes $payload, $ctx, $stream_ctx, $pkt_ctx");
     }
@@ -160,29 +160,29 @@ static bool step_over(struct lull_parser *p, const char *word, bool *found)
 
 static bool parse_reference(struct lull_parser *p, struct lull_operand *operand)
 {
-    const struct place *place = place_of(p);
-    const size_t at = p->token.begin;
+    const struct position *position = position_of(p);
+    const size_t at = p->token.start;
     uint32_t up = 0;
-    bool found = true, has_begin;
+    bool found = true, has_start;
     while (step_over(p, "$parent", &found) && found) {
         up++;
     }
-    if (*p->error != NULL || !step_over(p, "$begin", &has_begin)) {
+    if (*p->error != NULL || !step_over(p, "$begin", &has_start)) {
         return false;
     }
-    const size_t event_at = p->token.begin;
+    const size_t event_at = p->token.start;
     if (!step_over(p, "$evt", &found)) {
         return false;
     }
     if (!found) {
         return FAIL(p, event_at, "here should stand $evt%s and a point",
-                    has_begin ? "" : ", $begin.$evt or $parent.$begin.$evt");
+                    has_start ? "" : ", $begin.$evt or $parent.$begin.$evt");
     }
-    if (up > 0 && !has_begin) {
+    if (up > 0 && !has_start) {
         return FAIL(p, event_at,
                     "of a parent only the event that opened it is known: $parent.$begin.$evt");
     }
-    if (up > place->self->public.depth) {
+    if (up > position->self->public.depth) {
         return FAIL(p, at,
                     up == 1 ? "$parent needs a named parent: NAME(PARENT) : …"
                             : "there are not so many parents");
@@ -190,12 +190,12 @@ static bool parse_reference(struct lull_parser *p, struct lull_operand *operand)
     if (!parse_member(p, operand)) {
         return false;
     }
-    if (up == 0 && !(has_begin && place->is_end)) {
+    if (up == 0 && !(has_start && position->is_end)) {
         return true;
     }
-    struct lull_period_definition *of = place->self;
+    struct lull_period_definition *of = position->self;
     for (uint32_t i = 0; i < up; i++) {
-        of = lull_period_definition(place->periods, of->public.parent);
+        of = lull_period_definition(position->periods, of->public.parent);
     }
     *operand = (struct lull_operand){
         .kind = LULL_OPERAND_GIVEN, .group = LULL_PERIOD_OWN + up, .index = keep(of, operand)};
@@ -215,11 +215,11 @@ static bool parse_value(struct lull_parser *p, struct lull_operand *operand)
             return false;
         }
         if (p->token.kind != LULL_TOKEN_NUMBER) {
-            return FAIL(p, p->token.begin, "behind + stands a number");
+            return FAIL(p, p->token.start, "behind + stands a number");
         }
     } else if (p->token.kind != LULL_TOKEN_NUMBER && p->token.kind != LULL_TOKEN_STRING &&
                p->token.kind != LULL_TOKEN_MINUS) {
-        return FAIL(p, p->token.begin,
+        return FAIL(p, p->token.start,
                     "here should stand $evt.FIELD or the like, a number, or a text in quotes");
     }
     return lull_parser_literal(p, operand);
@@ -244,25 +244,25 @@ static bool parse_pattern(struct lull_parser *p, struct lull_node *node)
     node->kind = LULL_NODE_MATCH;
     node->relation = LULL_RELATION_EQ;
     if (node->left.kind == LULL_OPERAND_VALUE || is_number(&node->left)) {
-        return FAIL(p, p->token.begin, "a pattern is for texts of events, not for %s",
+        return FAIL(p, p->token.start, "a pattern is for texts of events, not for %s",
                     is_number(&node->left) ? "numbers" : "constants");
     }
     return lull_parser_pattern(p, node);
 }
 
-static bool parse_relation(struct lull_parser *p, struct lull_node *node, size_t begin)
+static bool parse_relation(struct lull_parser *p, struct lull_node *node, size_t start)
 {
-    const size_t at = p->token.begin;
+    const size_t at = p->token.start;
     node->kind = LULL_NODE_COMPARE;
     node->relation = (enum lull_relation)(p->token.kind - LULL_TOKEN_EQ);
     if (!lull_parser_advance(p) || !parse_value(p, &node->right)) {
         return false;
     }
     if (node->left.kind == LULL_OPERAND_VALUE && node->right.kind == LULL_OPERAND_VALUE) {
-        return FAIL(p, begin, "two constants are compared; a field must be on one side");
+        return FAIL(p, start, "two constants are compared; a field must be on one side");
     }
     if (lull_parser_is_relation(p)) {
-        return FAIL(p, p->token.begin, "comparisons are joined with &&, not chained");
+        return FAIL(p, p->token.start, "comparisons are joined with &&, not chained");
     }
     if ((is_text(&node->left) && is_number(&node->right)) ||
         (is_number(&node->left) && is_text(&node->right))) {
@@ -273,10 +273,10 @@ static bool parse_relation(struct lull_parser *p, struct lull_node *node, size_t
 
 static const struct lull_node *parse_test(struct lull_parser *p)
 {
-    const size_t begin = p->token.begin;
+    const size_t start = p->token.start;
     struct lull_node *node = lull_parser_node(p, LULL_NODE_COMPARE);
     if (p->token.kind == LULL_TOKEN_END || p->token.kind == LULL_TOKEN_COLON) {
-        FAIL(p, begin, "here should stand a condition");
+        FAIL(p, start, "here should stand a condition");
         return NULL;
     }
     if (!parse_value(p, &node->left)) {
@@ -286,18 +286,18 @@ static const struct lull_node *parse_test(struct lull_parser *p)
         return parse_pattern(p, node) ? node : NULL;
     }
     if (lull_parser_is_relation(p)) {
-        return parse_relation(p, node, begin) ? node : NULL;
+        return parse_relation(p, node, start) ? node : NULL;
     }
-    FAIL(p, p->token.begin, "here should stand a comparison (== != < <= > >= =*)");
+    FAIL(p, p->token.start, "here should stand a comparison (== != < <= > >= =*)");
     return NULL;
 }
 
 /* ---- definitions ---- */
 
-static void begin_parser(struct lull_parser *p, struct lull_periods *periods, const char *text,
-                         const char *what, struct place *place, GError **error)
+static void start_parser(struct lull_parser *p, struct lull_periods *periods, const char *text,
+                         const char *what, struct position *position, GError **error)
 {
-    *place = (struct place){.periods = periods};
+    *position = (struct position){.periods = periods};
     *p = (struct lull_parser){.lexer = {.text = text,
                                         .length = strlen(text),
                                         .what = what,
@@ -305,13 +305,13 @@ static void begin_parser(struct lull_parser *p, struct lull_periods *periods, co
                                         .arena = periods->terms.arena},
                               .terms = &periods->terms,
                               .parse_test = parse_test,
-                              .user = place,
+                              .user = position,
                               .error = error};
 }
 
 static bool is_plain_name(const struct lull_parser *p)
 {
-    return p->token.kind == LULL_TOKEN_NAME && p->lexer.text[p->token.begin] != '$';
+    return p->token.kind == LULL_TOKEN_NAME && p->lexer.text[p->token.start] != '$';
 }
 
 /* A name, or a path of names of which the last counts. */
@@ -319,7 +319,7 @@ static bool parse_name(struct lull_parser *p, const char **name, const char *mis
 {
     for (;;) {
         if (!is_plain_name(p)) {
-            return FAIL(p, p->token.begin, "here should stand %s", missing);
+            return FAIL(p, p->token.start, "here should stand %s", missing);
         }
         *name = lull_parser_text(p, &p->token);
         if (!lull_parser_advance(p)) {
@@ -346,13 +346,13 @@ static uint32_t find_name(const struct lull_periods *periods, const char *name)
 
 static bool parse_parent(struct lull_parser *p, struct lull_period_definition *self)
 {
-    struct lull_periods *periods = place_of(p)->periods;
+    struct lull_periods *periods = position_of(p)->periods;
     const char *name;
     const size_t at = p->token.end;
     if (!lull_parser_advance(p)) {
         return false;
     }
-    const size_t name_at = MAX(at, p->token.begin);
+    const size_t name_at = MAX(at, p->token.start);
     if (!parse_name(p, &name, "the name of the parent")) {
         return false;
     }
@@ -370,9 +370,9 @@ static bool parse_parent(struct lull_parser *p, struct lull_period_definition *s
 /* NAME, NAME(PARENT), or nothing. */
 static bool parse_head(struct lull_parser *p, struct lull_period_definition *self)
 {
-    struct lull_periods *periods = place_of(p)->periods;
+    struct lull_periods *periods = position_of(p)->periods;
     struct lull_arena *arena = periods->terms.arena;
-    const size_t at = p->token.begin;
+    const size_t at = p->token.start;
     self->public.parent = LULL_NO_PERIOD;
     self->public.path = "";
     if (p->token.kind == LULL_TOKEN_COLON) {
@@ -399,7 +399,7 @@ static bool parse_head(struct lull_parser *p, struct lull_period_definition *sel
 
 static bool parse_definition(struct lull_parser *p, struct lull_period_definition *self)
 {
-    struct place *place = place_of(p);
+    struct position *position = position_of(p);
     if (p->lexer.length > LULL_PARSER_MOST_BYTES) {
         return FAIL(p, LULL_PARSER_MOST_BYTES, "the definition is longer than %d bytes",
                     LULL_PARSER_MOST_BYTES);
@@ -410,13 +410,13 @@ static bool parse_definition(struct lull_parser *p, struct lull_period_definitio
     }
     const struct lull_lexer lexer = p->lexer;
     const struct lull_token token = p->token;
-    self->begin = lull_parser_condition(p);
-    if (self->begin == NULL) {
+    self->start = lull_parser_condition(p);
+    if (self->start == NULL) {
         return false;
     }
     bool has_end = p->token.kind == LULL_TOKEN_COLON;
     if (!has_end && p->token.kind != LULL_TOKEN_END) {
-        return FAIL(p, p->token.begin,
+        return FAIL(p, p->token.start,
                     "here should stand && or ||, or : and the condition that "
                     "closes the period, or the end");
     }
@@ -427,25 +427,25 @@ static bool parse_definition(struct lull_parser *p, struct lull_period_definitio
     } else if (!lull_parser_advance(p)) {
         return false;
     }
-    place->is_end = true;
+    position->is_end = true;
     self->end = lull_parser_condition(p);
     if (self->end == NULL) {
         return false;
     }
     return p->token.kind == LULL_TOKEN_END ||
-           FAIL(p, p->token.begin, "here should stand && or || or the end");
+           FAIL(p, p->token.start, "here should stand && or || or the end");
 }
 
 bool lull_period_parse(struct lull_periods *periods, const char *text, GError **error)
 {
     GError *why = NULL;
     struct lull_parser parser;
-    struct place place;
-    begin_parser(&parser, periods, text, "the period", &place, &why);
+    struct position position;
+    start_parser(&parser, periods, text, "the period", &position, &why);
     struct lull_period_definition *self = lull_arena_alloc(periods->terms.arena, sizeof *self);
     self->kept = g_array_new(FALSE, FALSE, sizeof(struct lull_operand));
     self->public.text = lull_arena_strndup(periods->terms.arena, text, strlen(text));
-    place.self = self;
+    position.self = self;
     bool is_right = parse_definition(&parser, self);
     if (is_right) {
         g_ptr_array_add(periods->definitions, self);
@@ -461,11 +461,11 @@ bool lull_period_parse(struct lull_periods *periods, const char *text, GError **
 /* ---- captures ---- */
 
 /* The expression as it was written, without blanks. */
-static const char *canonical(const struct lull_parser *p, size_t begin, size_t end)
+static const char *canonical(const struct lull_parser *p, size_t start, size_t end)
 {
-    char *text = lull_arena_alloc(p->terms->arena, end - begin + 1);
+    char *text = lull_arena_alloc(p->terms->arena, end - start + 1);
     size_t n = 0;
-    for (size_t i = begin; i < end; i++) {
+    for (size_t i = start; i < end; i++) {
         if (!g_ascii_isspace(p->lexer.text[i])) {
             text[n++] = p->lexer.text[i];
         }
@@ -476,23 +476,23 @@ static const char *canonical(const struct lull_parser *p, size_t begin, size_t e
 static bool parse_capture(struct lull_parser *p, GArray *list)
 {
     struct lull_period_capture capture = {.name = NULL};
-    const size_t begin = p->token.begin;
+    const size_t start = p->token.start;
     if (is_plain_name(p)) {
         capture.name = lull_parser_text(p, &p->token);
         if (!lull_parser_advance(p) || !lull_parser_expect(p, LULL_TOKEN_ASSIGN, "=")) {
             return false;
         }
     }
-    const size_t reference = p->token.begin;
+    const size_t reference = p->token.start;
     if (!parse_reference(p, &capture.operand)) {
         return false;
     }
     if (capture.name == NULL) {
-        capture.name = canonical(p, reference, p->token.begin);
+        capture.name = canonical(p, reference, p->token.start);
     }
     for (uint32_t i = 0; i < list->len; i++) {
         if (strcmp(g_array_index(list, struct lull_period_capture, i).name, capture.name) == 0) {
-            return FAIL(p, begin, "there is a capture “%s” already", capture.name);
+            return FAIL(p, start, "there is a capture “%s” already", capture.name);
         }
     }
     g_array_append_val(list, capture);
@@ -530,41 +530,41 @@ static const char *const *names_of(struct lull_arena *arena, const GArray *list)
 /* The definition that the captures are of. */
 static bool parse_owner(struct lull_parser *p)
 {
-    struct place *place = place_of(p);
+    struct position *position = position_of(p);
     const char *name = NULL;
     if (!lull_parser_advance(p)) {
         return false;
     }
-    const size_t at = p->token.begin;
+    const size_t at = p->token.start;
     if (!parse_name(p, &name, "the name of a period")) {
         return false;
     }
-    uint32_t number = find_name(place->periods, name);
+    uint32_t number = find_name(position->periods, name);
     if (number == LULL_NO_PERIOD) {
         return FAIL(p, at, "there is no period “%s”", name);
     }
-    place->self = lull_period_definition(place->periods, number);
-    if (place->self->captures[0] != NULL) {
+    position->self = lull_period_definition(position->periods, number);
+    if (position->self->captures[0] != NULL) {
         return FAIL(p, at, "the period “%s” has captures already", name);
     }
     return lull_parser_expect(p, LULL_TOKEN_COLON, ": and captures");
 }
 
-static bool parse_lists(struct lull_parser *p, GArray *begin, GArray *end)
+static bool parse_lists(struct lull_parser *p, GArray *start, GArray *end)
 {
     if (p->lexer.length > LULL_PARSER_MOST_BYTES) {
         return FAIL(p, LULL_PARSER_MOST_BYTES, "the captures are longer than %d bytes",
                     LULL_PARSER_MOST_BYTES);
     }
-    if (!parse_owner(p) || !parse_list(p, begin)) {
+    if (!parse_owner(p) || !parse_list(p, start)) {
         return false;
     }
-    place_of(p)->is_end = true;
+    position_of(p)->is_end = true;
     if (p->token.kind == LULL_TOKEN_COLON && (!lull_parser_advance(p) || !parse_list(p, end))) {
         return false;
     }
     if (p->token.kind != LULL_TOKEN_END) {
-        return FAIL(p, p->token.begin, "here should stand a comma%s or the end",
+        return FAIL(p, p->token.start, "here should stand a comma%s or the end",
                     end->len == 0 ? ", :" : "");
     }
     return true;
@@ -574,20 +574,20 @@ bool lull_period_parse_captures(struct lull_periods *periods, const char *text, 
 {
     GError *why = NULL;
     struct lull_parser parser;
-    struct place place;
+    struct position position;
     struct lull_arena *arena = periods->terms.arena;
-    begin_parser(&parser, periods, text, "the captures", &place, &why);
-    g_autoptr(GArray) begin = g_array_new(FALSE, FALSE, sizeof(struct lull_period_capture));
+    start_parser(&parser, periods, text, "the captures", &position, &why);
+    g_autoptr(GArray) start = g_array_new(FALSE, FALSE, sizeof(struct lull_period_capture));
     g_autoptr(GArray) end = g_array_new(FALSE, FALSE, sizeof(struct lull_period_capture));
-    bool is_right = parse_lists(&parser, begin, end);
+    bool is_right = parse_lists(&parser, start, end);
     if (is_right) {
-        struct lull_period_definition *self = place.self;
+        struct lull_period_definition *self = position.self;
         const size_t size = sizeof(struct lull_period_capture);
-        self->captures[0] = lull_arena_copy(arena, begin->data, begin->len * size);
+        self->captures[0] = lull_arena_copy(arena, start->data, start->len * size);
         self->captures[1] = lull_arena_copy(arena, end->data, end->len * size);
-        self->public.begin_captures = names_of(arena, begin);
+        self->public.start_captures = names_of(arena, start);
         self->public.end_captures = names_of(arena, end);
-        self->public.n_begin_captures = begin->len;
+        self->public.n_start_captures = start->len;
         self->public.n_end_captures = end->len;
     }
     if (why != NULL) {

@@ -134,11 +134,11 @@ static bool complain(GError **error, const char *what)
     return false;
 }
 
-static bool check_options(const char *begin, const char *const *begin_keys,
+static bool check_options(const char *start, const char *const *start_keys,
                           const char *const *end_keys, const char *const *values, GError **error)
 {
-    uint32_t n = g_strv_length((char **)begin_keys);
-    if (begin == NULL) {
+    uint32_t n = g_strv_length((char **)start_keys);
+    if (start == NULL) {
         return complain(error, "--period-end and the keys need --period-begin");
     }
     if (g_strv_length((char **)end_keys) != n) {
@@ -150,21 +150,21 @@ static bool check_options(const char *begin, const char *const *begin_keys,
     return true;
 }
 
-char *lull_periods_translate(const char *begin, const char *end, const char *begin_keys,
+char *lull_periods_translate(const char *start, const char *end, const char *start_keys,
                              const char *end_keys, const char *key_values, GError **error)
 {
-    const char *begin_list = begin_keys != NULL ? begin_keys : "cpu_id";
-    g_auto(GStrv) begins = g_strsplit(begin_list, ",", -1);
-    g_auto(GStrv) ends = g_strsplit(end_keys != NULL ? end_keys : begin_list, ",", -1);
+    const char *start_list = start_keys != NULL ? start_keys : "cpu_id";
+    g_auto(GStrv) starts = g_strsplit(start_list, ",", -1);
+    g_auto(GStrv) ends = g_strsplit(end_keys != NULL ? end_keys : start_list, ",", -1);
     g_auto(GStrv) values = key_values != NULL ? g_strsplit(key_values, ",", -1) : NULL;
-    if (!check_options(begin, (const char *const *)begins, (const char *const *)ends,
+    if (!check_options(start, (const char *const *)starts, (const char *const *)ends,
                        (const char *const *)values, error)) {
         return NULL;
     }
     GString *out = g_string_new(": $evt.$name == ");
-    append_quoted(out, begin);
+    append_quoted(out, start);
     for (uint32_t i = 0; values != NULL && values[i] != NULL; i++) {
-        g_string_append_printf(out, " && $evt.%s == ", begins[i]);
+        g_string_append_printf(out, " && $evt.%s == ", starts[i]);
         if (is_number(values[i])) {
             g_string_append(out, values[i]);
         } else {
@@ -172,9 +172,9 @@ char *lull_periods_translate(const char *begin, const char *end, const char *beg
         }
     }
     g_string_append(out, " : $evt.$name == ");
-    append_quoted(out, end != NULL ? end : begin);
-    for (uint32_t i = 0; begins[i] != NULL; i++) {
-        g_string_append_printf(out, " && $evt.%s == $begin.$evt.%s", ends[i], begins[i]);
+    append_quoted(out, end != NULL ? end : start);
+    for (uint32_t i = 0; starts[i] != NULL; i++) {
+        g_string_append_printf(out, " && $evt.%s == $begin.$evt.%s", ends[i], starts[i]);
     }
     return g_string_free(out, FALSE);
 }

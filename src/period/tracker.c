@@ -219,10 +219,10 @@ static void open_instance(struct lull_period_tracker *tracker, const struct peri
     struct lull_period_instance instance = {
         .period = part->period,
         .parent = parent != NULL ? parent->instance : LULL_NO_PERIOD,
-        .begin_ns = event->time_ns,
+        .start_ns = event->time_ns,
         .host = event->host,
         .end_host = event->host,
-        .begin_cpu = event->cpu,
+        .start_cpu = event->cpu,
         .end_cpu = -1,
         .end_tid = -1,
         .is_open = true,
@@ -231,9 +231,9 @@ static void open_instance(struct lull_period_tracker *tracker, const struct peri
     for (uint32_t i = 0; i < definition->kept->len; i++) {
         open->kept[i] = keep_value(tracker, lull_run_value(run, &part->kept[i]));
     }
-    instance.begin_values =
-        keep_captures(tracker, run, part->captures[0], definition->public.n_begin_captures);
-    find_task(tracker, run, class, &instance.begin_tid, &instance.begin_comm);
+    instance.start_values =
+        keep_captures(tracker, run, part->captures[0], definition->public.n_start_captures);
+    find_task(tracker, run, class, &instance.start_tid, &instance.start_comm);
     open->instance = (uint32_t)tracker->instances.count;
     lull_vec_push(&tracker->instances, instance);
     period_open_enter(tracker, open);
@@ -250,13 +250,13 @@ static void open_periods(struct lull_period_tracker *tracker, const struct perio
         const struct period_part *part = &class->parts[i];
         const uint32_t parent = lull_periods_at(tracker->periods, part->period)->parent;
         if (parent == LULL_NO_PERIOD) {
-            if (lull_run_test(run, part->begin.entry)) {
+            if (lull_run_test(run, part->start.entry)) {
                 open_instance(tracker, class, part, run, NULL);
             }
             continue;
         }
         parents->count = 0;
-        search_open(tracker, parent, &part->begin, run, false, parents);
+        search_open(tracker, parent, &part->start, run, false, parents);
         for (size_t k = 0; k < parents->count; k++) {
             open_instance(tracker, class, part, run, parents->items[k]);
         }
@@ -283,7 +283,7 @@ static void see(struct lull_event_watch *watch, const void *program, const struc
     const struct period_class *class = program;
     struct lull_running *running = lull_running_on(&tracker->running, event);
     struct lull_run run;
-    lull_run_begin(&run, class->program, event, fields, tracker->given);
+    lull_run_start(&run, class->program, event, fields, tracker->given);
     tracker->last_ns = event->time_ns;
     /* A sched_switch happens while the task that leaves still runs. */
     if (class->is_switch && running != NULL) {
@@ -292,7 +292,7 @@ static void see(struct lull_event_watch *watch, const void *program, const struc
             lull_running_set(running, (int64_t)tid.bits, text_of(&run, &class->prev_comm));
         }
     }
-    if (class->n_parts > 0 && event->time_ns >= tracker->begin_ns &&
+    if (class->n_parts > 0 && event->time_ns >= tracker->start_ns &&
         event->time_ns < tracker->end_ns) {
         bool is_known = running != NULL && running->is_known;
         const struct lull_value none = {.kind = LULL_VALUE_NONE};
@@ -335,7 +335,7 @@ struct lull_period_tracker *lull_period_tracker_new(const struct lull_periods *p
         tracker->callbacks = *callbacks;
     }
     tracker->user = user;
-    tracker->begin_ns = tracker->last_ns = INT64_MIN;
+    tracker->start_ns = tracker->last_ns = INT64_MIN;
     tracker->end_ns = INT64_MAX;
     tracker->most_open = MOST_OPEN;
     tracker->most_kept = MOST_KEPT;
@@ -376,10 +376,10 @@ void lull_period_tracker_free(struct lull_period_tracker *tracker)
     g_free(tracker);
 }
 
-void lull_period_tracker_limit(struct lull_period_tracker *tracker, int64_t begin_ns,
+void lull_period_tracker_limit(struct lull_period_tracker *tracker, int64_t start_ns,
                                int64_t end_ns)
 {
-    tracker->begin_ns = begin_ns;
+    tracker->start_ns = start_ns;
     tracker->end_ns = end_ns;
 }
 
@@ -420,7 +420,7 @@ const struct lull_value *lull_period_value(const struct lull_period_tracker *tra
     if (at_end && !of->is_complete) {
         return &none;
     }
-    return &tracker->values.items[(at_end ? of->end_values : of->begin_values) + capture];
+    return &tracker->values.items[(at_end ? of->end_values : of->start_values) + capture];
 }
 
 uint64_t lull_period_refused(const struct lull_period_tracker *tracker)

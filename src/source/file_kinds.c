@@ -11,11 +11,11 @@ static const struct lull_file_kind kinds[] = {
     {"trace.dat", "\x17\x08\x44tracing", 10, lull_tracedat_source_open},
 };
 
-const struct lull_file_kind *lull_file_kind_of(const uint8_t *begin, size_t size)
+const struct lull_file_kind *lull_file_kind_of(const uint8_t *start, size_t size)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
         if (size >= kinds[i].magic_size &&
-            memcmp(begin, kinds[i].magic, kinds[i].magic_size) == 0) {
+            memcmp(start, kinds[i].magic, kinds[i].magic_size) == 0) {
             return &kinds[i];
         }
     }
@@ -24,12 +24,12 @@ const struct lull_file_kind *lull_file_kind_of(const uint8_t *begin, size_t size
 
 const struct lull_file_kind *lull_file_kind_at(const char *path)
 {
-    uint8_t begin[LULL_FILE_KIND_BYTES];
+    uint8_t start[LULL_FILE_KIND_BYTES];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) {
         return NULL;
     }
-    ssize_t n = read(fd, begin, sizeof begin);
+    ssize_t n = read(fd, start, sizeof start);
     close(fd);
-    return n > 0 ? lull_file_kind_of(begin, (size_t)n) : NULL;
+    return n > 0 ? lull_file_kind_of(start, (size_t)n) : NULL;
 }

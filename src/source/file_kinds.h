@@ -2,7 +2,7 @@
 #ifndef LULL_SOURCE_FILE_KINDS_H
 #define LULL_SOURCE_FILE_KINDS_H
 
-#include "source/session/place.h"
+#include "source/session/location.h"
 #include "source/source.h"
 
 struct lull_file_kind {
@@ -11,7 +11,7 @@ struct lull_file_kind {
     uint32_t magic_size;
     /* Opens the file `place->file`. `report` is borrowed for the life of the source, the place only
      * for the call. NULL and an error if nothing can be read; also in a build without this kind. */
-    struct lull_source *(*open)(struct lull_place *place, const struct lull_report *report,
+    struct lull_source *(*open)(struct lull_location *location, const struct lull_report *report,
                                 GError **error);
 };
 
@@ -19,13 +19,13 @@ struct lull_file_kind {
 #define LULL_FILE_KIND_BYTES 16u
 
 /* The kind of a file that begins so, or NULL. */
-const struct lull_file_kind *lull_file_kind_of(const uint8_t *begin, size_t size);
+const struct lull_file_kind *lull_file_kind_of(const uint8_t *start, size_t size);
 /* The same for the file `path`. NULL also if it cannot be read. */
 const struct lull_file_kind *lull_file_kind_at(const char *path);
 
-struct lull_source *lull_perf_source_open(struct lull_place *place,
+struct lull_source *lull_perf_source_open(struct lull_location *location,
                                           const struct lull_report *report, GError **error);
-struct lull_source *lull_tracedat_source_open(struct lull_place *place,
+struct lull_source *lull_tracedat_source_open(struct lull_location *location,
                                               const struct lull_report *report, GError **error);
 
 #endif

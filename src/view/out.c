@@ -7,7 +7,7 @@
 
 #include <lull/error.h>
 
-void lull_out_begin(struct lull_out *out, FILE *file)
+void lull_out_start(struct lull_out *out, FILE *file)
 {
     out->file = file;
     out->error = 0;

@@ -238,24 +238,24 @@ static int width_left(const struct lull_table *table, uint32_t wrapped,
 }
 
 /* A column as it is laid out. */
-struct place {
+struct position {
     int index; /* in the library's table, or -1: not shown */
     int fold;  /* text is folded at this width, 0: never */
 };
 
 static void add_columns(const struct lull_table *table, struct libscols_table *to,
-                        struct place places[static MAX_COLUMNS],
+                        struct position positions[static MAX_COLUMNS],
                         const struct lull_view_style *style)
 {
     int n = 0;
 
     for (uint32_t i = 0; i < table->n_columns; i++) {
         const struct lull_column *column = &table->columns[i];
-        places[i] = (struct place){.index = -1};
+        positions[i] = (struct position){.index = -1};
         if (column->flags & LULL_COLUMN_JSON_ONLY) {
             continue;
         }
-        places[i].index = n++;
+        positions[i].index = n++;
         /* A heading that is not printed would still take its width. */
         g_autofree char *title = table->no_headings ? NULL : heading(column);
         struct libscols_column *added =
@@ -263,28 +263,28 @@ static void add_columns(const struct lull_table *table, struct libscols_table *t
         if (style->width <= 0 || !(column->flags & LULL_COLUMN_WRAP)) {
             continue;
         }
-        places[i].fold = width_left(table, i, style);
+        positions[i].fold = width_left(table, i, style);
         scols_column_set_wrapfunc(added, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL);
         scols_column_set_safechars(added, "\n");
     }
 }
 
 static void add_line(const struct lull_table *table, uint32_t row, struct libscols_table *to,
-                     const struct place places[static MAX_COLUMNS],
+                     const struct position positions[static MAX_COLUMNS],
                      const struct lull_view_style *style)
 {
     struct libscols_line *line = scols_table_new_line(to, NULL);
     const struct cell *cells = row_cells(table, row);
 
     for (uint32_t i = 0; i < table->n_columns; i++) {
-        if (places[i].index < 0 || !cells[i].is_set) {
+        if (positions[i].index < 0 || !cells[i].is_set) {
             continue;
         }
         g_autofree char *text = format_cell(&table->columns[i], &cells[i], style);
-        g_autofree char *folded = places[i].fold ? fold(text, places[i].fold) : NULL;
-        scols_line_set_data(line, places[i].index, folded ? folded : text);
+        g_autofree char *folded = positions[i].fold ? fold(text, positions[i].fold) : NULL;
+        scols_line_set_data(line, positions[i].index, folded ? folded : text);
         if (style->color && cells[i].color) {
-            scols_cell_set_color(scols_line_get_cell(line, places[i].index), cells[i].color);
+            scols_cell_set_color(scols_line_get_cell(line, positions[i].index), cells[i].color);
         }
     }
 }
@@ -331,7 +331,7 @@ static void strip_line_ends(char *text)
 bool lull_table_print(const struct lull_table *table, FILE *file,
                       const struct lull_view_style *style, GError **error)
 {
-    struct place places[MAX_COLUMNS];
+    struct position positions[MAX_COLUMNS];
     char *text = NULL;
     struct lull_out out;
 
@@ -339,9 +339,9 @@ bool lull_table_print(const struct lull_table *table, FILE *file,
         return true;
     }
     struct libscols_table *to = new_smartcols(table, style);
-    add_columns(table, to, places, style);
+    add_columns(table, to, positions, style);
     for (uint32_t row = 0; row < lull_table_row_count(table); row++) {
-        add_line(table, row, to, places, style);
+        add_line(table, row, to, positions, style);
     }
     int status = scols_print_table_to_string(to, &text);
     scols_unref_table(to);
@@ -351,7 +351,7 @@ bool lull_table_print(const struct lull_table *table, FILE *file,
         return false;
     }
     strip_line_ends(text);
-    lull_out_begin(&out, file);
+    lull_out_start(&out, file);
     lull_out_text(&out, text);
     lull_out_text(&out, "\n");
     free(text);
@@ -379,7 +379,7 @@ bool lull_table_print_json(const struct lull_table *table, FILE *file, GError **
 {
     struct lull_out out;
 
-    lull_out_begin(&out, file);
+    lull_out_start(&out, file);
     lull_out_text(&out, "[");
     for (uint32_t row = 0; row < lull_table_row_count(table); row++) {
         const struct cell *cells = row_cells(table, row);

@@ -64,7 +64,7 @@ static void test_usage(void)
 {
     struct lull_question_params params = facts_params();
     params.sections = LULL_SECTION_USAGE;
-    struct facts facts = facts_begin(&lull_analysis_io, params);
+    struct facts facts = facts_start(&lull_analysis_io, params);
     struct scene s = make_scene(&facts);
     facts_open(&facts, 0);
     say_calls(&facts, &s);
@@ -94,7 +94,7 @@ static void test_usage_lami(void)
     struct lull_question_params params = facts_params();
     params.sections = LULL_SECTION_USAGE;
     params.is_lami = true;
-    struct facts facts = facts_begin(&lull_analysis_io, params);
+    struct facts facts = facts_start(&lull_analysis_io, params);
     struct scene s = make_scene(&facts);
     facts_open(&facts, 0);
     say_calls(&facts, &s);
@@ -112,7 +112,7 @@ static void test_sums(void)
 {
     struct lull_question_params params = facts_params();
     params.sections = LULL_SECTION_USAGE;
-    struct facts facts = facts_begin(&lull_analysis_io, params);
+    struct facts facts = facts_start(&lull_analysis_io, params);
     uint32_t tasks[20], files[40];
     for (int i = 0; i < 20; i++) {
         tasks[i] = facts_task(&facts, 100 + i, 100 + i / 3 * 3);
@@ -166,7 +166,7 @@ static void test_stats(void)
 {
     struct lull_question_params params = facts_params();
     params.sections = LULL_SECTION_STATS;
-    struct facts facts = facts_begin(&lull_analysis_io, params);
+    struct facts facts = facts_start(&lull_analysis_io, params);
     struct scene s = make_scene(&facts);
     facts_open(&facts, 0);
     say_calls(&facts, &s);
@@ -193,7 +193,7 @@ static void test_log(void)
     struct lull_question_params params = facts_params();
     params.sections = LULL_SECTION_LOG | LULL_SECTION_TOP;
     params.limit = 2;
-    struct facts facts = facts_begin(&lull_analysis_io, params);
+    struct facts facts = facts_start(&lull_analysis_io, params);
     struct scene s = make_scene(&facts);
     facts_open(&facts, 32);
     say_calls(&facts, &s);
@@ -227,7 +227,7 @@ static void test_top_of_many(void)
     struct lull_question_params params = facts_params();
     params.sections = LULL_SECTION_TOP;
     params.limit = 3;
-    struct facts facts = facts_begin(&lull_analysis_io, params);
+    struct facts facts = facts_start(&lull_analysis_io, params);
     struct scene s = make_scene(&facts);
     facts_open(&facts, 0);
     for (int i = 0; i < 10000; i++) { /* 7919 is prime to 10000: durations 0 … 9999, once each */
@@ -257,7 +257,7 @@ static void test_filters(void)
     params.min_bytes = 100;
     params.max_bytes = 100;
     params.sections = LULL_SECTION_LOG | LULL_SECTION_USAGE;
-    struct facts facts = facts_begin(&lull_analysis_io, params);
+    struct facts facts = facts_start(&lull_analysis_io, params);
     struct scene s = make_scene(&facts);
     facts_open(&facts, 0);
     say_calls(&facts, &s);
@@ -277,7 +277,7 @@ static void test_histograms(void)
 {
     struct lull_question_params params = facts_params();
     params.sections = LULL_SECTION_FREQ;
-    struct facts facts = facts_begin(&lull_analysis_io, params);
+    struct facts facts = facts_start(&lull_analysis_io, params);
     struct scene s = make_scene(&facts);
     facts_open(&facts, 0);
     say_calls(&facts, &s);
@@ -288,7 +288,7 @@ static void test_histograms(void)
     facts_end(&facts);
 
     params.freq_logarithmic = true;
-    facts = facts_begin(&lull_analysis_io, params);
+    facts = facts_start(&lull_analysis_io, params);
     s = make_scene(&facts);
     facts_open(&facts, 0);
     say_calls(&facts, &s);
@@ -299,7 +299,7 @@ static void test_histograms(void)
 
     params.freq_logarithmic = false;
     params.freq_uniform = true; /* from 1 to 40 */
-    facts = facts_begin(&lull_analysis_io, params);
+    facts = facts_start(&lull_analysis_io, params);
     s = make_scene(&facts);
     facts_open(&facts, 0);
     say_calls(&facts, &s);
@@ -339,7 +339,7 @@ static void test_disks(void)
 {
     struct lull_question_params params = facts_params();
     params.sections = LULL_SECTION_USAGE | LULL_SECTION_STATS | LULL_SECTION_FREQ;
-    struct facts facts = facts_begin(&lull_analysis_io, params);
+    struct facts facts = facts_start(&lull_analysis_io, params);
     struct scene s = make_scene(&facts);
     facts_open(&facts, 0);
     add_request(&facts, s.app, LULL_RWBS_READ, 8, (int64_t[]){10, 15, 35});
@@ -376,7 +376,7 @@ static void test_netifs(void)
 {
     struct lull_question_params params = facts_params();
     params.sections = LULL_SECTION_USAGE;
-    struct facts facts = facts_begin(&lull_analysis_io, params);
+    struct facts facts = facts_start(&lull_analysis_io, params);
     make_scene(&facts);
     facts_open(&facts, 0);
     struct lull_netif_fact fact = {

@@ -19,7 +19,7 @@ static uint64_t slow_load(const uint8_t *bytes, uint64_t bit, unsigned size, boo
     return v;
 }
 
-static void test_all_places(void)
+static void test_all_positions(void)
 {
     uint8_t bytes[32];
     for (unsigned i = 0; i < sizeof bytes; i++) {
@@ -57,7 +57,7 @@ static void test_signs(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/bits/all-places", test_all_places);
+    g_test_add_func("/bits/all-places", test_all_positions);
     g_test_add_func("/bits/bytes", test_bytes);
     g_test_add_func("/bits/signs", test_signs);
     return g_test_run();

@@ -24,7 +24,7 @@ static inline void dump_name(struct dump *dump, const char *name)
     dump->needs_comma = true;
 }
 
-static inline void dump_begin(void *user, const char *name, enum lull_visit_kind kind)
+static inline void dump_start(void *user, const char *name, enum lull_visit_kind kind)
 {
     struct dump *dump = user;
     if (kind == LULL_VISIT_SCOPE) {
@@ -106,7 +106,7 @@ static inline void dump_blob(void *user, const char *name, struct lull_text byte
 }
 
 static const struct lull_visitor dump_visitor = {
-    .begin = dump_begin,
+    .start = dump_start,
     .end = dump_end,
     .integer = dump_integer,
     .real = dump_real,

@@ -411,7 +411,7 @@ static void test_bad_types(void)
     lull_schema_free(parse_ok(TRACE_LE "typealias integer { size = 128; } := __int128;"));
 }
 
-static void test_place_of_errors(void)
+static void test_position_of_errors(void)
 {
     GError *error = NULL;
     g_assert_null(parse(TRACE_LE "event {\n  fields := struct {\n\tnothing a;\n}; };", &error));
@@ -464,9 +464,9 @@ static void test_hostile(void)
         g_string_append_printf(text, "u8 y%d[n];", i);
     }
     g_string_append(text, "}; };");
-    gint64 begin = g_get_monotonic_time();
+    gint64 start = g_get_monotonic_time();
     lull_schema_free(parse_ok(text->str));
-    g_assert_cmpint(g_get_monotonic_time() - begin, <, 2000000);
+    g_assert_cmpint(g_get_monotonic_time() - start, <, 2000000);
     g_string_free(text, TRUE);
 }
 
@@ -487,7 +487,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tsdl/underscores", test_underscores);
     g_test_add_func("/tsdl/bit-fields", test_bit_fields);
     g_test_add_func("/tsdl/bad-types", test_bad_types);
-    g_test_add_func("/tsdl/place-of-errors", test_place_of_errors);
+    g_test_add_func("/tsdl/place-of-errors", test_position_of_errors);
     g_test_add_func("/tsdl/hostile", test_hostile);
     return g_test_run();
 }

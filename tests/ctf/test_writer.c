@@ -153,8 +153,8 @@ static void put_bits(GByteArray *bytes, uint64_t *bit, bool big_endian, unsigned
             put(bytes, false, 1, 0);
         }
         unsigned one = big_endian ? value >> (n - 1 - i) & 1 : value >> i & 1;
-        unsigned place = big_endian ? 7 - *bit % 8 : *bit % 8;
-        bytes->data[*bit / 8] |= (uint8_t)(one << place);
+        unsigned position = big_endian ? 7 - *bit % 8 : *bit % 8;
+        bytes->data[*bit / 8] |= (uint8_t)(one << position);
     }
 }
 

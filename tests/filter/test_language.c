@@ -141,9 +141,9 @@ static void check_refused(const char *column, const char *part, const char *expr
         g_error("accepted: %s", expression);
     }
     g_assert_error(error, LULL_ERROR, LULL_ERROR_USAGE);
-    g_autofree char *begin = g_strdup_printf("the filter, column %s: ", column);
+    g_autofree char *start = g_strdup_printf("the filter, column %s: ", column);
     g_auto(GStrv) lines = g_strsplit(error->message, "\n", -1);
-    if (!g_str_has_prefix(lines[0], begin) || strstr(lines[0], part) == NULL) {
+    if (!g_str_has_prefix(lines[0], start) || strstr(lines[0], part) == NULL) {
         g_error("%s: %s", expression, error->message);
     }
     g_assert_cmpuint(g_strv_length(lines), ==, 3);

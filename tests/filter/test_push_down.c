@@ -105,14 +105,14 @@ static void test_classes(void)
 /* ---- what the source is told ---- */
 
 static const struct lull_source_ops *real_ops;
-static int32_t told[3]; /* of_class of the last subscribe() */
+static int32_t reported[3]; /* of_class of the last subscribe() */
 
 static void spy_subscribe(struct lull_source *source, const struct lull_subscription *subscriptions,
                           const int32_t *of_class, uint32_t max_fields_size,
                           const struct lull_fields *const *extra, uint32_t max_extra_size)
 {
-    g_assert_cmpuint(source->n_classes, ==, G_N_ELEMENTS(told));
-    memcpy(told, of_class, sizeof told);
+    g_assert_cmpuint(source->n_classes, ==, G_N_ELEMENTS(reported));
+    memcpy(reported, of_class, sizeof reported);
     real_ops->subscribe(source, subscriptions, of_class, max_fields_size, extra, max_extra_size);
 }
 
@@ -139,7 +139,7 @@ static void test_unsubscribed(void)
     source->ops = &spy;
     lull_session_read(session);
     for (uint32_t k = 0; k < source->n_classes; k++) {
-        g_assert_cmpint(told[k], ==, 0); /* without a filter, all */
+        g_assert_cmpint(reported[k], ==, 0); /* without a filter, all */
     }
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         attach(session, cases[i].expression);
@@ -147,7 +147,7 @@ static void test_unsubscribed(void)
         for (uint32_t k = 0; k < source->n_classes; k++) {
             bool is_wanted = strcmp(source->classes[k]->name, cases[i].class) == 0;
             g_test_message("%s: %s", cases[i].expression, source->classes[k]->name);
-            g_assert_cmpint(told[k], ==, is_wanted ? 0 : -1);
+            g_assert_cmpint(reported[k], ==, is_wanted ? 0 : -1);
         }
     }
     source->ops = real_ops;
@@ -163,7 +163,7 @@ static void test_range(void)
 #define S INT64_C(1000000000)
     static const struct {
         const char *expression;
-        int64_t begin_ns, end_ns; /* reading begins at B */
+        int64_t start_ns, end_ns; /* reading begins at B */
     } cases[] = {
         {"cpu == 1", INT64_MIN, INT64_MAX},
         {"time >= +1s", B + S, INT64_MAX},
@@ -194,7 +194,7 @@ static void test_range(void)
         attach(session, cases[i].expression);
         lull_session_read(session);
         g_test_message("%s", cases[i].expression);
-        g_assert_cmpint(session->filter->begin_ns, ==, cases[i].begin_ns);
+        g_assert_cmpint(session->filter->start_ns, ==, cases[i].start_ns);
         g_assert_cmpint(session->filter->end_ns, ==, cases[i].end_ns);
     }
     lull_session_free(session);

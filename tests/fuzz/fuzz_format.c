@@ -14,7 +14,7 @@ const char *__lsan_default_suppressions(void)
     return "leak:libtraceevent";
 }
 
-static void on_begin(void *user, const char *name, enum lull_visit_kind kind)
+static void on_start(void *user, const char *name, enum lull_visit_kind kind)
 {
 }
 
@@ -44,7 +44,7 @@ static void on_field(void *user, const struct lull_field_info *field)
 static void try_record(const struct lull_format *format, uint32_t size, uint8_t value)
 {
     static const struct lull_visitor visitor = {
-        .begin = on_begin, .end = on_end, .integer = on_integer, .text = on_text};
+        .start = on_start, .end = on_end, .integer = on_integer, .text = on_text};
     g_autofree uint8_t *data = g_malloc(MAX(size, 1));
     const struct lull_format_record record = {data, size, NULL};
     struct lull_source_tally tally = {0, 0};

@@ -70,7 +70,7 @@ static bool wait_a_while(void *user)
     return ++*(unsigned *)user < WAITS;
 }
 
-static void ignore_begin(void *user, const char *name, enum lull_visit_kind kind)
+static void ignore_start(void *user, const char *name, enum lull_visit_kind kind)
 {
 }
 
@@ -96,7 +96,7 @@ static void touch_text(void *user, const char *name, struct lull_text value)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct lull_visitor visitor = {.begin = ignore_begin,
+    static const struct lull_visitor visitor = {.start = ignore_start,
                                                 .end = ignore_end,
                                                 .integer = touch_integer,
                                                 .real = ignore_real,

@@ -54,7 +54,7 @@ static void compare(const struct lull_periods *periods)
         const struct lull_period_instance *b = lull_period_at(tried, i);
         g_assert_cmpuint(a->period, ==, b->period);
         g_assert_cmpuint(a->parent, ==, b->parent);
-        g_assert_cmpint(a->begin_ns, ==, b->begin_ns);
+        g_assert_cmpint(a->start_ns, ==, b->start_ns);
         g_assert_cmpint(a->end_ns, ==, b->end_ns);
         g_assert_cmpint(a->end_tid, ==, b->end_tid);
         g_assert_true(a->is_complete == b->is_complete);

@@ -42,7 +42,7 @@ static bool try_file(const char *directory, const char *name)
     /* A copy without a byte behind it, so that reading too far is seen. */
     g_autofree uint8_t *copy = g_malloc(MAX(size, 1));
     memcpy(copy, data, size);
-    watch_begin(says, MOST_SECONDS);
+    watch_start(says, MOST_SECONDS);
     LLVMFuzzerTestOneInput(copy, size);
     watch_end();
     return true;

@@ -34,7 +34,7 @@ struct seen {
     bool is_whole;        /* no event's fields were damaged */
 };
 
-static void ignore_begin(void *user, const char *name, enum lull_visit_kind kind)
+static void ignore_start(void *user, const char *name, enum lull_visit_kind kind)
 {
 }
 
@@ -122,7 +122,7 @@ static void print_both_ways(struct lull_event_babeltrace *fast, struct lull_even
 
 static struct seen read_events(struct lull_session *session, unsigned most_printed)
 {
-    static const struct lull_visitor visitor = {.begin = ignore_begin,
+    static const struct lull_visitor visitor = {.start = ignore_start,
                                                 .end = ignore_end,
                                                 .integer = see_integer,
                                                 .real = see_real,
@@ -197,7 +197,7 @@ static void check_notes(struct lull_session *session)
         g_assert_cmpuint(strlen(lull_session_problem(session, i)), >, 0);
     }
     for (uint32_t i = 0; i < lull_session_loss_count(session); i++) {
-        g_assert_cmpint(lull_session_loss(session, i)->begin_ns, <=,
+        g_assert_cmpint(lull_session_loss(session, i)->start_ns, <=,
                         lull_session_loss(session, i)->end_ns);
     }
     g_ptr_array_set_size(session->notes->problems, 0);

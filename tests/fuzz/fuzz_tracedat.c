@@ -59,15 +59,15 @@ static void on_problem(void *user, const char *text)
     }
 }
 
-static void on_lost(void *user, uint32_t stream, int64_t begin_ns, int64_t end_ns, uint64_t events,
+static void on_lost(void *user, uint32_t stream, int64_t start_ns, int64_t end_ns, uint64_t events,
                     uint64_t packets)
 {
-    if (begin_ns > end_ns) {
+    if (start_ns > end_ns) {
         abort();
     }
 }
 
-static void on_begin(void *user, const char *name, enum lull_visit_kind kind)
+static void on_start(void *user, const char *name, enum lull_visit_kind kind)
 {
 }
 
@@ -93,9 +93,9 @@ static void on_text(void *user, const char *name, struct lull_text value)
 static void try_stream(struct lull_tracedat_stream *stream, uint64_t *counts)
 {
     static const struct lull_visitor visitor = {
-        .begin = on_begin, .end = on_end, .integer = on_integer, .text = on_text};
+        .start = on_start, .end = on_end, .integer = on_integer, .text = on_text};
     static const struct lull_source_window all = {
-        .begin_ns = INT64_MIN, .end_ns = INT64_MAX, .only_cpu = -1};
+        .start_ns = INT64_MIN, .end_ns = INT64_MAX, .only_cpu = -1};
     struct lull_source_stream *base = &stream->base.stream;
     struct lull_source_tally visited = {0, 0}, summed = {0, 0};
     uint64_t n_read = 0, n_counted = 0, n = stream->file->formats->all->len;
@@ -125,7 +125,7 @@ static void try_stream(struct lull_tracedat_stream *stream, uint64_t *counts)
         abort();
     }
     struct lull_source_window later = all;
-    later.begin_ns = last;
+    later.start_ns = last;
     base->ops->start(base, &later);
     while (base->ops->next(base)) {
         if (base->event.time_ns < last) {
@@ -155,7 +155,7 @@ static void try_file(struct lull_tracedat *file)
             struct lull_tracedat_stream *stream = lull_tracedat_stream_new(
                 file, buffer, &g_array_index(buffer->cpus, struct lull_tracedat_cpu, k), k);
             lull_tracedat_survey(stream);
-            lull_tracedat_survey_tell(stream, buffer->name);
+            lull_tracedat_survey_report(stream, buffer->name);
             lull_tracedat_survey_count(stream);
             try_stream(stream, counts);
             lull_tracedat_stream_free(stream);

@@ -67,18 +67,18 @@ static char *line_text(const struct fixture *f, uint32_t host, int32_t tid)
 }
 
 /* "200 running 15, 100 blocked:network 35, …": who, what, until when. */
-static char *path_text(const struct fixture *f, uint32_t host, int32_t tid, int64_t begin,
+static char *path_text(const struct fixture *f, uint32_t host, int32_t tid, int64_t start,
                        int64_t end)
 {
     g_autoptr(GArray) hops = lull_critpath_find(lull_execgraph_graph(f->eg), line_of(f, host, tid),
-                                                begin, end, LULL_CRITPATH_BOUNDED);
+                                                start, end, LULL_CRITPATH_BOUNDED);
     GString *out = g_string_new(NULL);
-    int64_t t = begin;
+    int64_t t = start;
     for (guint i = 0; i < hops->len; i++) {
         const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, i);
         const struct lull_hop *next =
             i + 1 < hops->len ? &g_array_index(hops, struct lull_hop, i + 1) : NULL;
-        g_assert_cmpint(hop->begin_ns, ==, t);
+        g_assert_cmpint(hop->start_ns, ==, t);
         t = hop->end_ns;
         if (next && next->line == hop->line && next->state == hop->state &&
             next->cause == hop->cause) {
@@ -98,9 +98,9 @@ static char *path_text(const struct fixture *f, uint32_t host, int32_t tid, int6
         g_autofree char *line_ = line_text(f, host, tid);                                          \
         g_assert_cmpstr(line_, ==, expected);                                                      \
     } while (0)
-#define ASSERT_PATH(host, tid, begin, end, expected)                                               \
+#define ASSERT_PATH(host, tid, start, end, expected)                                               \
     do {                                                                                           \
-        g_autofree char *path_ = path_text(f, host, tid, begin, end);                              \
+        g_autofree char *path_ = path_text(f, host, tid, start, end);                              \
         g_assert_cmpstr(path_, ==, expected);                                                      \
     } while (0)
 

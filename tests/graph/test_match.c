@@ -15,9 +15,9 @@ struct feeder {
     struct lull_match match; /* of the last packet */
 };
 
-static struct lull_packet packet(uint32_t host, bool is_send, int64_t time_ns)
+static struct lull_net_packet packet(uint32_t host, bool is_send, int64_t time_ns)
 {
-    struct lull_packet p = {
+    struct lull_net_packet p = {
         .time_ns = time_ns,
         .host = host,
         .task = LULL_NONE,
@@ -34,17 +34,17 @@ static struct lull_packet packet(uint32_t host, bool is_send, int64_t time_ns)
     return p;
 }
 
-static struct lull_packet segment(uint32_t host, bool is_send, int64_t time_ns, uint32_t seq,
-                                  uint32_t payload)
+static struct lull_net_packet segment(uint32_t host, bool is_send, int64_t time_ns, uint32_t seq,
+                                      uint32_t payload)
 {
-    struct lull_packet p = packet(host, is_send, time_ns);
+    struct lull_net_packet p = packet(host, is_send, time_ns);
 
     p.seq = seq;
     p.payload = payload;
     return p;
 }
 
-static struct lull_packet back(struct lull_packet p)
+static struct lull_net_packet back(struct lull_net_packet p)
 {
     p.source[3] = 2;
     p.destination[3] = 1;
@@ -53,13 +53,13 @@ static struct lull_packet back(struct lull_packet p)
     return p;
 }
 
-static bool feed(struct feeder *feeder, struct lull_packet p)
+static bool feed(struct feeder *feeder, struct lull_net_packet p)
 {
     return lull_matcher_feed(feeder->matcher, &p, feeder->id++, &feeder->match);
 }
 
 /* Feeds a packet that must meet the one fed under `other`. */
-static void meets(struct feeder *feeder, struct lull_packet p, uint32_t other)
+static void meets(struct feeder *feeder, struct lull_net_packet p, uint32_t other)
 {
     uint32_t id = feeder->id;
 
@@ -75,12 +75,12 @@ static void meets(struct feeder *feeder, struct lull_packet p, uint32_t other)
     }
 }
 
-static void waits(struct feeder *feeder, struct lull_packet p)
+static void waits(struct feeder *feeder, struct lull_net_packet p)
 {
     g_assert_false(feed(feeder, p));
 }
 
-static struct feeder begin(bool ordered)
+static struct feeder start(bool ordered)
 {
     return (struct feeder){.matcher = lull_matcher_new(ordered)};
 }
@@ -94,7 +94,7 @@ static void end(struct feeder *feeder)
  * 100 received, 105 and 110 sent, 115 received. Matches: 15-20, 30-50, 70-100, 105-115. */
 static void test_fixture(gconstpointer data)
 {
-    struct feeder f = begin(GPOINTER_TO_INT(data));
+    struct feeder f = start(GPOINTER_TO_INT(data));
 
     waits(&f, segment(CLIENT, true, 15, 1000, 1));
     meets(&f, segment(CLIENT, false, 20, 1000, 1), 0);
@@ -112,8 +112,8 @@ static void test_fixture(gconstpointer data)
 /* Equal numbers in another connection, or in the other direction, are something else. */
 static void test_flows(gconstpointer data)
 {
-    struct feeder f = begin(GPOINTER_TO_INT(data));
-    struct lull_packet other = segment(SERVER, false, 2, 100, 10), other_host = other;
+    struct feeder f = start(GPOINTER_TO_INT(data));
+    struct lull_net_packet other = segment(SERVER, false, 2, 100, 10), other_host = other;
 
     waits(&f, segment(CLIENT, true, 1, 100, 10));
     other.source_port++;
@@ -128,7 +128,7 @@ static void test_flows(gconstpointer data)
 /* One large send, received in three pieces across the wrap of sequence numbers. */
 static void test_segmentation(gconstpointer data)
 {
-    struct feeder f = begin(GPOINTER_TO_INT(data));
+    struct feeder f = start(GPOINTER_TO_INT(data));
     uint32_t seq = UINT32_MAX - 1999;
 
     waits(&f, segment(CLIENT, true, 1, seq, 3500));
@@ -144,7 +144,7 @@ static void test_segmentation(gconstpointer data)
 /* Three sends, received as one: the receive is that of the last byte, and nothing is left over. */
 static void test_receive_offload(gconstpointer data)
 {
-    struct feeder f = begin(GPOINTER_TO_INT(data));
+    struct feeder f = start(GPOINTER_TO_INT(data));
     uint32_t seq = UINT32_MAX - 150;
 
     waits(&f, segment(CLIENT, true, 1, seq, 100));
@@ -159,7 +159,7 @@ static void test_receive_offload(gconstpointer data)
 /* Sent again after a loss, cut differently: the first send of the bytes counts. */
 static void test_retransmission(void)
 {
-    struct feeder f = begin(true);
+    struct feeder f = start(true);
 
     waits(&f, segment(CLIENT, true, 1, 0, 100));
     waits(&f, segment(CLIENT, true, 2, 100, 100));
@@ -175,7 +175,7 @@ static void test_retransmission(void)
 /* While clocks are unknown, nothing that was sent or received twice may be taken for another. */
 static void test_retransmission_unordered(void)
 {
-    struct feeder f = begin(false);
+    struct feeder f = start(false);
 
     waits(&f, segment(SERVER, false, 5, 0, 100));
     waits(&f, segment(SERVER, false, 6, 0, 100));
@@ -186,7 +186,7 @@ static void test_retransmission_unordered(void)
     meets(&f, segment(SERVER, false, 8, 100, 100), 5);
     /* a keep-alive repeats what was acknowledged long ago; the first after the begin of a trace
      * says nothing */
-    struct feeder g = begin(false);
+    struct feeder g = start(false);
 
     for (int i = 0; i < 3; i++) {
         waits(&g, segment(SERVER, false, 10 + i, 99, 0));
@@ -201,7 +201,7 @@ static void test_retransmission_unordered(void)
 /* Receiver's clock behind: all receives come first, the large send meets all its pieces. */
 static void test_receive_first(void)
 {
-    struct feeder f = begin(false);
+    struct feeder f = start(false);
     struct lull_match more;
 
     waits(&f, segment(SERVER, false, 2, 0, 100));
@@ -219,8 +219,8 @@ static void test_receive_first(void)
 /* SYN, SYN-ACK, acknowledgements and FIN have no payload. */
 static void test_handshake(gconstpointer data)
 {
-    struct feeder f = begin(GPOINTER_TO_INT(data));
-    struct lull_packet syn = segment(CLIENT, true, 1, 999, 0), syn_ack, fin, ack;
+    struct feeder f = start(GPOINTER_TO_INT(data));
+    struct lull_net_packet syn = segment(CLIENT, true, 1, 999, 0), syn_ack, fin, ack;
 
     syn.tcp_flags = SYN;
     waits(&f, syn);
@@ -257,10 +257,10 @@ static void test_handshake(gconstpointer data)
     end(&f);
 }
 
-static struct lull_packet datagram(uint32_t host, bool is_send, int64_t time_ns, uint16_t ip_id,
-                                   uint32_t payload)
+static struct lull_net_packet datagram(uint32_t host, bool is_send, int64_t time_ns, uint16_t ip_id,
+                                       uint32_t payload)
 {
-    struct lull_packet p = packet(host, is_send, time_ns);
+    struct lull_net_packet p = packet(host, is_send, time_ns);
 
     p.protocol = 17;
     p.ip_id = ip_id;
@@ -270,7 +270,7 @@ static struct lull_packet datagram(uint32_t host, bool is_send, int64_t time_ns,
 
 static void test_udp(gconstpointer data)
 {
-    struct feeder f = begin(GPOINTER_TO_INT(data));
+    struct feeder f = start(GPOINTER_TO_INT(data));
 
     waits(&f, datagram(CLIENT, true, 1, 7, 50));
     waits(&f, datagram(CLIENT, true, 2, 8, 50));
@@ -285,7 +285,7 @@ static void test_udp(gconstpointer data)
 /* The same key twice: ordered, first in first out; not ordered, neither. */
 static void test_udp_repeated(gconstpointer data)
 {
-    struct feeder f = begin(GPOINTER_TO_INT(data));
+    struct feeder f = start(GPOINTER_TO_INT(data));
 
     waits(&f, datagram(CLIENT, true, 1, 7, 50));
     waits(&f, datagram(CLIENT, true, 2, 7, 50));
@@ -299,8 +299,8 @@ static void test_udp_repeated(gconstpointer data)
 
 static void test_icmp(gconstpointer data)
 {
-    struct feeder f = begin(GPOINTER_TO_INT(data));
-    struct lull_packet p = packet(CLIENT, true, 1);
+    struct feeder f = start(GPOINTER_TO_INT(data));
+    struct lull_net_packet p = packet(CLIENT, true, 1);
 
     p.protocol = 1;
     p.icmp_rest = 8u << 24 ^ 0x00010002;
@@ -318,9 +318,9 @@ static void test_icmp(gconstpointer data)
 /* One buffer on one host: loopback, whatever is in it. */
 static void test_buffer(gconstpointer data)
 {
-    struct feeder f = begin(GPOINTER_TO_INT(data));
-    struct lull_packet p = {.time_ns = 1, .is_send = true, .is_loopback = true, .skb = 0x1000};
-    struct lull_packet udp = datagram(CLIENT, true, 5, 0, 10);
+    struct feeder f = start(GPOINTER_TO_INT(data));
+    struct lull_net_packet p = {.time_ns = 1, .is_send = true, .is_loopback = true, .skb = 0x1000};
+    struct lull_net_packet udp = datagram(CLIENT, true, 5, 0, 10);
 
     waits(&f, p);
     p.is_send = false;
@@ -355,14 +355,14 @@ static void test_buffer(gconstpointer data)
 /* A router on the way: its own receive is from the client, the server's from the router. */
 static void test_forwarding(void)
 {
-    struct feeder f = begin(true);
+    struct feeder f = start(true);
 
     waits(&f, segment(CLIENT, true, 1, 0, 10));
     meets(&f, segment(ROUTER, false, 2, 0, 10), 0);
     waits(&f, segment(ROUTER, true, 3, 0, 10));
     meets(&f, segment(SERVER, false, 4, 0, 10), 2);
     /* through a virtual device first: the same buffer, queued twice, is one packet */
-    struct lull_packet p = segment(CLIENT, true, 5, 10, 10);
+    struct lull_net_packet p = segment(CLIENT, true, 5, 10, 10);
 
     p.skb = 0x1000;
     waits(&f, p);
@@ -378,10 +378,10 @@ static void test_forwarding(void)
 static void test_forwarding_unordered(void)
 {
     enum { ROUTER2 = 3 };
-    struct feeder f = begin(false);
+    struct feeder f = start(false);
 
     for (uint32_t i = 0; i < 5; i++) {
-        struct lull_packet p = segment(ROUTER2, false, 10 + i, i * 10, 10);
+        struct lull_net_packet p = segment(ROUTER2, false, 10 + i, i * 10, 10);
 
         feed(&f, p);
         p.is_send = true;
@@ -390,7 +390,7 @@ static void test_forwarding_unordered(void)
         }
     }
     for (uint32_t i = 0; i < 5; i++) {
-        struct lull_packet p = segment(ROUTER, false, 1000 + i, i * 10, 10);
+        struct lull_net_packet p = segment(ROUTER, false, 1000 + i, i * 10, 10);
 
         if (feed(&f, p)) {
             g_assert_cmpuint(f.match.send_host, ==, CLIENT);
@@ -407,18 +407,18 @@ static void test_forwarding_unordered(void)
  */
 static void test_one_sided(gconstpointer data)
 {
-    struct feeder f = begin(GPOINTER_TO_INT(data));
+    struct feeder f = start(GPOINTER_TO_INT(data));
     int64_t t = 0;
     uint32_t seq = 0;
 
     for (unsigned i = 0; i < 200000; i++, seq += 1448, t += 20000000) {
-        struct lull_packet p = segment(CLIENT, true, t, seq, 1448);
+        struct lull_net_packet p = segment(CLIENT, true, t, seq, 1448);
 
         p.skb = (i + 1) * 256;
         waits(&f, p);
     }
     for (unsigned i = 0; i < 200000; i++, t += 1000) { /* many connections */
-        struct lull_packet p = segment(CLIENT, true, t, 5, 10);
+        struct lull_net_packet p = segment(CLIENT, true, t, 5, 10);
 
         p.source_port = (uint16_t)i;
         p.source[2] = (uint8_t)(i >> 16);

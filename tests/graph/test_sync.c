@@ -19,16 +19,16 @@ struct host {
 struct wire {
     uint32_t from, to;
     int64_t least_ns, spread_ns; /* latency */
-    int64_t begin_ns, end_ns;    /* true time after EPOCH */
+    int64_t start_ns, end_ns;    /* true time after EPOCH */
     unsigned count;
 };
 
 struct world {
     struct host hosts[MAX_HOSTS];
     uint32_t n_hosts;
-    GArray *packets;  /* struct lull_packet */
+    GArray *packets;  /* struct lull_net_packet */
     GArray *messages; /* struct message */
-    int64_t begin_ns[MAX_HOSTS], end_ns[MAX_HOSTS];
+    int64_t start_ns[MAX_HOSTS], end_ns[MAX_HOSTS];
     GRand *random;
     uint8_t protocol;
 };
@@ -60,7 +60,7 @@ static struct world make_world(uint32_t n_hosts, uint32_t seed)
     struct world world = {.n_hosts = n_hosts, .protocol = 6};
 
     world.random = g_rand_new_with_seed(seed);
-    world.packets = g_array_new(FALSE, FALSE, sizeof(struct lull_packet));
+    world.packets = g_array_new(FALSE, FALSE, sizeof(struct lull_net_packet));
     world.messages = g_array_new(FALSE, FALSE, sizeof(struct message));
     for (uint32_t i = 0; i < n_hosts; i++) {
         world.hosts[i].offset_ns = g_rand_int_range(world.random, -7200, 7200) * SECOND +
@@ -80,7 +80,7 @@ static void free_world(struct world *world)
 static void put(struct world *world, const struct wire *wire, unsigned number, bool is_send,
                 int64_t truth)
 {
-    struct lull_packet p = {
+    struct lull_net_packet p = {
         .time_ns = own_time(world, is_send ? wire->from : wire->to, truth),
         .host = is_send ? wire->from : wire->to,
         .task = LULL_NONE,
@@ -105,7 +105,7 @@ static void talk(struct world *world, struct wire wire)
     int64_t arrived = INT64_MIN;
 
     for (unsigned i = 0; i < wire.count; i++) {
-        int64_t sent = EPOCH + wire.begin_ns + (wire.end_ns - wire.begin_ns) * i / wire.count;
+        int64_t sent = EPOCH + wire.start_ns + (wire.end_ns - wire.start_ns) * i / wire.count;
         double wait = g_rand_double(world->random);
         int64_t received = sent + wire.least_ns + (int64_t)(wait * wait * (double)wire.spread_ns);
 
@@ -129,7 +129,7 @@ static void talk_both(struct world *world, uint32_t a, uint32_t b, int64_t least
 
 static int compare_time(gconstpointer a, gconstpointer b)
 {
-    const struct lull_packet *left = a, *right = b;
+    const struct lull_net_packet *left = a, *right = b;
 
     return left->time_ns < right->time_ns ? -1 : left->time_ns > right->time_ns;
 }
@@ -141,13 +141,13 @@ static struct lull_sync *join(struct world *world, int64_t seconds)
 
     g_array_sort(world->packets, compare_time);
     for (guint i = 0; i < world->packets->len; i++) {
-        lull_sync_add(sync, &g_array_index(world->packets, struct lull_packet, i));
+        lull_sync_add(sync, &g_array_index(world->packets, struct lull_net_packet, i));
     }
     for (uint32_t i = 0; i < world->n_hosts; i++) {
-        world->begin_ns[i] = own_time(world, i, EPOCH - SECOND);
+        world->start_ns[i] = own_time(world, i, EPOCH - SECOND);
         world->end_ns[i] = own_time(world, i, EPOCH + seconds * SECOND);
     }
-    lull_sync_finish(sync, world->begin_ns, world->end_ns);
+    lull_sync_finish(sync, world->start_ns, world->end_ns);
     return sync;
 }
 
@@ -179,14 +179,14 @@ static void assert_within_bounds(const struct world *world, const struct lull_sy
     }
     g_assert_cmpuint(reference, !=, LULL_NONE);
     for (uint32_t i = 0; i < world->n_hosts; i++) {
-        int64_t begin = world->begin_ns[i], end = world->end_ns[i];
+        int64_t start = world->start_ns[i], end = world->end_ns[i];
 
         g_assert_true(hosts[i].is_synced);
         g_assert_cmpint(hosts[i].bound_ns, >=, 0);
         g_assert_cmpint(hosts[i].bound_ns, <=, most_ns);
-        g_assert_cmpint(hosts[i].offset_ns, ==, joined(sync, i, begin) - begin);
+        g_assert_cmpint(hosts[i].offset_ns, ==, joined(sync, i, start) - start);
         for (unsigned k = 0; k <= 10; k++) {
-            int64_t t = begin + (end - begin) / 10 * k;
+            int64_t t = start + (end - start) / 10 * k;
             int64_t truth = own_time(world, reference, true_time(world, i, t));
 
             g_assert_cmpint(ABS(joined(sync, i, t) - truth), <=, hosts[i].bound_ns + 2);
@@ -456,10 +456,10 @@ static void test_hostile(void)
 {
     const int64_t times[] = {INT64_MIN, -1, 0, 1, INT64_MAX - 1, INT64_MAX};
     struct lull_sync *sync = lull_sync_new(2);
-    int64_t begin[2] = {INT64_MIN, INT64_MAX}, end[2] = {INT64_MAX, INT64_MIN};
+    int64_t start[2] = {INT64_MIN, INT64_MAX}, end[2] = {INT64_MAX, INT64_MIN};
 
     for (uint32_t seq = 0; seq < 36 * 4; seq++) {
-        struct lull_packet p = {.ip_version = 4, .protocol = 6, .payload = 1, .seq = seq / 4};
+        struct lull_net_packet p = {.ip_version = 4, .protocol = 6, .payload = 1, .seq = seq / 4};
 
         p.host = (seq + seq / 2) % 3;
         p.is_send = seq & 1;
@@ -468,7 +468,7 @@ static void test_hostile(void)
         p.destination[0] = !p.source[0];
         lull_sync_add(sync, &p);
     }
-    lull_sync_finish(sync, begin, end);
+    lull_sync_finish(sync, start, end);
     for (uint32_t i = 0; i < 2; i++) {
         for (unsigned k = 0; k < G_N_ELEMENTS(times); k++) {
             joined(sync, i, times[k]);

@@ -174,8 +174,8 @@ static inline void append_call(GString *out, const struct lull_model *model,
                                         "read",  "write", "copy", "sync"};
     g_string_append_printf(out, "%d: %s ", lull_model_task(model, fact->task)->tid,
                            lull_model_label(model, fact->name));
-    if (fact->begin_ns != INT64_MIN) {
-        g_string_append_printf(out, "%d", (int)fact->begin_ns);
+    if (fact->start_ns != INT64_MIN) {
+        g_string_append_printf(out, "%d", (int)fact->start_ns);
     }
     g_string_append_printf(out, "..%d", (int)fact->end_ns);
     if (fact->is_open) {

@@ -9,7 +9,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 
 struct packet_mark { /* one entry of an index file */
-    uint64_t offset, packet_bits, content_bits, begin, end, discarded, seq;
+    uint64_t offset, packet_bits, content_bits, start, end, discarded, seq;
 };
 
 struct stream {
@@ -19,7 +19,7 @@ struct stream {
     bool is_open;
     struct ctf_bits bits; /* the open packet */
     uint64_t n_events;    /* in it */
-    uint64_t begin, last, discarded, seq;
+    uint64_t start, last, discarded, seq;
     int pid, tid;
     char comm[17];
 };
@@ -69,7 +69,7 @@ static void put_header(struct ctf_writer *w, unsigned channel, struct stream *s,
     ctf_bits_put(bits, channel, 32, be);
     ctf_bits_align(bits, bits->natural_align ? 64 : 8);
     ctf_bits_put(bits, s->cpu, 64, be);
-    const uint64_t context[] = {mark->begin,       mark->end, mark->content_bits,
+    const uint64_t context[] = {mark->start,       mark->end, mark->content_bits,
                                 mark->packet_bits, mark->seq, mark->discarded};
     for (unsigned i = 0; i < G_N_ELEMENTS(context); i++) {
         ctf_bits_put(bits, context[i], 64, be);
@@ -77,14 +77,14 @@ static void put_header(struct ctf_writer *w, unsigned channel, struct stream *s,
     ctf_bits_put(bits, s->cpu, 32, be);
 }
 
-static void open_packet(struct ctf_writer *w, struct stream *s, uint64_t begin)
+static void open_packet(struct ctf_writer *w, struct stream *s, uint64_t start)
 {
     s->bits = (struct ctf_bits){.bytes = g_byte_array_new(),
                                 .big_endian = w->options.big_endian,
                                 .natural_align = w->options.natural_align};
     s->is_open = true;
     s->n_events = 0;
-    s->begin = s->last = begin;
+    s->start = s->last = start;
     put_header(w, 0, s, &(struct packet_mark){0});
 }
 
@@ -99,7 +99,7 @@ static void close_packet(struct ctf_writer *w, unsigned channel, struct stream *
     struct packet_mark mark = {.offset = s->file->len,
                                .packet_bits = bytes * 8,
                                .content_bits = content,
-                               .begin = s->begin,
+                               .start = s->start,
                                .end = end,
                                .discarded = s->discarded,
                                .seq = s->seq};
@@ -270,11 +270,11 @@ void ctf_writer_lose(struct ctf_writer *w, unsigned cpu, unsigned events, unsign
     s->seq += packets;
 }
 
-void ctf_writer_empty_packet(struct ctf_writer *w, unsigned cpu, int64_t begin_ns, int64_t end_ns)
+void ctf_writer_empty_packet(struct ctf_writer *w, unsigned cpu, int64_t start_ns, int64_t end_ns)
 {
     struct stream *s = stream_of(w, cpu);
     ctf_writer_end_packet(w, cpu);
-    open_packet(w, s, to_cycles(w, begin_ns));
+    open_packet(w, s, to_cycles(w, start_ns));
     close_packet(w, w->current, s, to_cycles(w, end_ns));
     s->last = to_cycles(w, end_ns);
 }
@@ -300,7 +300,7 @@ static void write_index(const struct ctf_writer *w, unsigned channel, const stru
     }
     for (guint i = 0; i < s->marks->len; i++) {
         const struct packet_mark *m = &g_array_index(s->marks, struct packet_mark, i);
-        const uint64_t entry[] = {m->offset,    m->packet_bits, m->content_bits, m->begin, m->end,
+        const uint64_t entry[] = {m->offset,    m->packet_bits, m->content_bits, m->start, m->end,
                                   m->discarded, channel,        s->cpu,          m->seq};
         for (unsigned k = 0; k < G_N_ELEMENTS(entry); k++) {
             ctf_bits_put(&bits, entry[k], 64, true);

@@ -111,7 +111,7 @@ void ctf_writer_end_packet(struct ctf_writer *writer, unsigned cpu);
 /* Says that events, or whole packets, were lost before the next event of the CPU. */
 void ctf_writer_lose(struct ctf_writer *writer, unsigned cpu, unsigned events, unsigned packets);
 /* Writes a packet without events over begin <= t <= end. */
-void ctf_writer_empty_packet(struct ctf_writer *writer, unsigned cpu, int64_t begin_ns,
+void ctf_writer_empty_packet(struct ctf_writer *writer, unsigned cpu, int64_t start_ns,
                              int64_t end_ns);
 
 #endif

@@ -323,16 +323,16 @@ static bool play_other(struct script *s, const char *verb, const struct words *w
 static bool play_line(struct script *s, const struct words *w)
 {
     struct moment m = {0};
-    g_auto(GStrv) place = g_strsplit(word_at(w, 1), "/", 2);
+    g_auto(GStrv) position = g_strsplit(word_at(w, 1), "/", 2);
     const char *verb = word_at(w, 2);
     if (!read_time(s, w->at[0], &m.t)) {
         return false;
     }
-    m.host = find(s, s->hosts, "no such host", place[0] ? place[0] : "");
+    m.host = find(s, s->hosts, "no such host", position[0] ? position[0] : "");
     if (!m.host) {
         return false;
     }
-    m.cpu = place[1] ? (unsigned)atoi(place[1]) : 0;
+    m.cpu = position[1] ? (unsigned)atoi(position[1]) : 0;
     static const struct {
         const char *verbs;
         bool (*play)(struct script *, const char *, const struct words *, const struct moment *);

@@ -40,7 +40,7 @@ static inline void table_sink_cell(GString *text, const struct lull_cell *cell)
     }
 }
 
-static inline void table_sink_begin(struct lull_sink *sink, const char *analysis,
+static inline void table_sink_start(struct lull_sink *sink, const char *analysis,
                                     const struct lull_window *window)
 {
 }
@@ -71,14 +71,14 @@ static inline void table_sink_table(struct lull_sink *sink, const struct lull_re
     for (uint64_t row = 0; row < table->n_rows; row++) {
         memset(cells, 0, n * sizeof *cells);
         table->row(table->user, row, cells);
-        size_t begin = text->len;
+        size_t start = text->len;
         for (uint32_t i = 0; i < n; i++) {
             /* A view may copy a text before it asks for the next row, not later. */
             if (!(columns[i].use & LULL_USE_HOST)) {
                 table_sink_cell(text, &cells[i]);
             }
         }
-        g_string_erase(text, (gssize)begin, 1);
+        g_string_erase(text, (gssize)start, 1);
         g_string_append_c(text, '\n');
     }
 }
@@ -90,7 +90,7 @@ static inline void table_sink_end(struct lull_sink *sink)
 static inline struct table_sink table_sink_new(void)
 {
     return (struct table_sink){
-        {table_sink_begin, table_sink_note, table_sink_table, table_sink_end}, g_string_new(NULL)};
+        {table_sink_start, table_sink_note, table_sink_table, table_sink_end}, g_string_new(NULL)};
 }
 
 /* The tables of one class (all with its subtitles), or NULL if there was none. Free it. */

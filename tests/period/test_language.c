@@ -113,7 +113,7 @@ static char *canonical_definition(const struct lull_periods *periods, uint32_t n
         g_string_append_printf(out, " < %s", lull_periods_at(periods, public->parent)->name);
     }
     g_string_append(out, " : ");
-    append_node(out, &periods->terms, definition->begin);
+    append_node(out, &periods->terms, definition->start);
     g_string_append(out, " : ");
     append_node(out, &periods->terms, definition->end);
     return g_string_free(out, FALSE);
@@ -130,7 +130,7 @@ static char *canonical_captures(const struct lull_periods *periods)
         g_string_append(out, definition->public.name);
         for (int side = 0; side < 2; side++) {
             const uint32_t n =
-                side ? definition->public.n_end_captures : definition->public.n_begin_captures;
+                side ? definition->public.n_end_captures : definition->public.n_start_captures;
             g_string_append(out, " :");
             for (uint32_t k = 0; k < n; k++) {
                 g_string_append_printf(out, " %s=", definition->captures[side][k].name);
@@ -180,10 +180,10 @@ static void check_refused(int column, const char *part, const char *text)
     }
     g_assert_error(error, LULL_ERROR, LULL_ERROR_USAGE);
     bool is_captures = g_str_has_prefix(text, "captures ");
-    g_autofree char *begin =
+    g_autofree char *start =
         g_strdup_printf("the %s, column %d: ", is_captures ? "captures" : "period", column);
     g_auto(GStrv) lines = g_strsplit(error->message, "\n", -1);
-    if (!g_str_has_prefix(lines[0], begin) || strstr(lines[0], part) == NULL) {
+    if (!g_str_has_prefix(lines[0], start) || strstr(lines[0], part) == NULL) {
         g_test_fail_printf("column %d: %s: %s", column, text, error->message);
     }
     /* A caret stands below the column; the text begins behind two blanks. */
@@ -266,7 +266,7 @@ static void test_limits(void)
 static void test_translation(void)
 {
     static const struct {
-        const char *begin, *end, *begin_keys, *end_keys, *values, *expected; /* or "!" and why */
+        const char *start, *end, *start_keys, *end_keys, *values, *expected; /* or "!" and why */
     } cases[] = {
         {"a", NULL, NULL, NULL, NULL,
          ": $evt.$name == \"a\" : $evt.$name == \"a\" && $evt.cpu_id == $begin.$evt.cpu_id"},
@@ -283,7 +283,7 @@ static void test_translation(void)
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(GError) error = NULL;
         g_autofree char *text =
-            lull_periods_translate(cases[i].begin, cases[i].end, cases[i].begin_keys,
+            lull_periods_translate(cases[i].start, cases[i].end, cases[i].start_keys,
                                    cases[i].end_keys, cases[i].values, &error);
         if (cases[i].expected[0] == '!') {
             g_assert_null(text);

@@ -294,9 +294,9 @@ static void test_bounds(void)
     lull_period_tracker_bound(tracker, 2, 100);
     lull_period_tracker_limit(tracker, 14 * 1000000, 62 * 1000000);
     g_assert_null(lull_session_read(session));
-    /* a_begin is at 14, 17.5, 26, 38, 50 within the limits. */
+    /* a_start is at 14, 17.5, 26, 38, 50 within the limits. */
     g_assert_cmpuint(lull_period_instance_count(tracker), ==, 2);
-    g_assert_cmpint(lull_period_at(tracker, 0)->begin_ns, ==, 14 * 1000000);
+    g_assert_cmpint(lull_period_at(tracker, 0)->start_ns, ==, 14 * 1000000);
     g_assert_cmpuint(lull_period_refused(tracker), ==, 3);
     lull_period_tracker_free(tracker);
     lull_periods_free(periods);

@@ -60,7 +60,7 @@ static void parse(struct options *options, char **at)
 }
 
 /* The command waits for a byte from `gate` before it begins. */
-static pid_t begin(char **command, int *gate)
+static pid_t start(char **command, int *gate)
 {
     int ends[2];
     g_assert_cmpint(pipe(ends), ==, 0);
@@ -131,7 +131,7 @@ int main(int argc, char **argv)
     }
     GError *error = NULL;
     int gate;
-    pid_t pid = begin(options.command, &gate);
+    pid_t pid = start(options.command, &gate);
     struct lull_tracer *tracer = kind->set_up(&options.request, &error);
     must(tracer, error);
     if (options.request.is_filtered) {

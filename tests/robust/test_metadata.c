@@ -72,7 +72,7 @@ static void test_damaged(void)
         struct mutation first = mutate_metadata(&random, image);
         g_autofree char *name =
             g_strdup_printf("# seed %" G_GUINT64_FORMAT " case %u: %s\n", seed, i, first.what);
-        watch_begin(name, CASE_SECONDS);
+        watch_start(name, CASE_SECONDS);
         bool ok = parse(image_find(image, "metadata")->bytes);
         watch_end();
         const GByteArray *bytes = image_find(image, "metadata")->bytes;
@@ -135,7 +135,7 @@ static void test_hostile(void)
             }
             g_byte_array_append(bytes, (const guint8 *)texts[i].after,
                                 (guint)strlen(texts[i].after));
-            watch_begin(name, CASE_SECONDS);
+            watch_start(name, CASE_SECONDS);
             parse(bytes);
             watch_end();
             g_byte_array_unref(bytes);
@@ -156,7 +156,7 @@ static void test_doubling(void)
                     "trace { major = 1; minor = 8; byte_order = le; };\n"
                     "stream { }; event { name = \"e\"; fields := struct { struct big x; }; };\n");
     GByteArray bytes = {.data = (guint8 *)text->str, .len = (guint)text->len};
-    watch_begin("# doubling structures\n", CASE_SECONDS);
+    watch_start("# doubling structures\n", CASE_SECONDS);
     parse(&bytes);
     watch_end();
     g_string_free(text, TRUE);

@@ -186,7 +186,7 @@ static void run_case(const struct bases *bases, uint64_t seed, unsigned number, 
     const char *keep = g_getenv("LULL_MUTATION_KEEP");
     g_autofree char *dir = keep ? g_strdup(keep) : scratch_dir();
     image_write(image, dir);
-    watch_begin(name, CASE_SECONDS);
+    watch_start(name, CASE_SECONDS);
     struct walk walk;
     walk_trace(&walk, dir, bits_of(image));
     watch_end();

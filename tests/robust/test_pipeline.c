@@ -56,11 +56,11 @@ static void make_machines(struct machines *m, const char *script)
 
 static void check_path(const struct lull_path *path)
 {
-    int64_t at = path->begin_ns;
+    int64_t at = path->start_ns;
     for (uint32_t i = 0; i < path->n_segments; i++) {
         const struct lull_segment *s = &path->segments[i];
-        g_assert_cmpint(s->begin_ns, ==, at);
-        g_assert_cmpint(s->end_ns, >, s->begin_ns);
+        g_assert_cmpint(s->start_ns, ==, at);
+        g_assert_cmpint(s->end_ns, >, s->start_ns);
         g_assert_cmpuint(s->host, <, path->n_hosts);
         g_assert_cmpint(s->state, !=, LULL_STATE_NONE);
         at = s->end_ns;
@@ -109,7 +109,7 @@ static unsigned follow(struct lull_session *session, FILE *nowhere)
     const struct lull_request *list = lull_requests_list(requests, &count);
     for (uint32_t i = 0; i < count; i++) {
         g_assert_cmpuint(list[i].id, ==, i + 1);
-        g_assert_cmpint(list[i].begin_ns, <=, list[i].end_ns);
+        g_assert_cmpint(list[i].start_ns, <=, list[i].end_ns);
     }
     lull_requests_free(requests);
     lull_execgraph_free(eg);
@@ -162,7 +162,7 @@ static void run_case(const struct machines *m, uint64_t seed, unsigned number, c
     g_autofree char *dir = keep ? g_strdup(keep) : scratch_dir();
     FILE *nowhere = fopen("/dev/null", "w");
     write_machines(m, image, which, dir);
-    watch_begin(name, CASE_SECONDS);
+    watch_start(name, CASE_SECONDS);
     *paths += follow_directory(dir, nowhere);
     watch_end();
     fclose(nowhere);

@@ -56,7 +56,7 @@ static void mix_text(struct walk *walk, const char *data, size_t length)
     }
 }
 
-static void on_begin(void *user, const char *name, enum lull_visit_kind kind)
+static void on_start(void *user, const char *name, enum lull_visit_kind kind)
 {
     mix(user, (uint64_t)kind);
     if (name) {
@@ -105,7 +105,7 @@ static void on_text(void *user, const char *name, struct lull_text value)
 }
 
 static const struct lull_visitor visitor = {
-    .begin = on_begin,
+    .start = on_start,
     .end = on_end,
     .integer = on_integer,
     .real = on_real,
@@ -205,9 +205,9 @@ void walk_trace(struct walk *walk, const char *dir, uint64_t limit)
         g_error_free(error);
     } else {
         g_assert_no_error(error);
-        int64_t begin, end;
-        if (lull_session_range(session, &begin, &end)) {
-            g_assert_cmpint(begin, <=, end);
+        int64_t start, end;
+        if (lull_session_range(session, &start, &end)) {
+            g_assert_cmpint(start, <=, end);
         }
         lull_session_count(session, add_count, walk);
         read_all(walk, session, limit);

@@ -24,7 +24,7 @@ static GByteArray *ticks(unsigned n)
             put(contents, false, 1, i);
         }
         struct test_packet packet = {
-            .begin = 1000 + p * 1000, .end = 1900 + p * 1000, .sequence = p, .size = PACKET_BYTES};
+            .start = 1000 + p * 1000, .end = 1900 + p * 1000, .sequence = p, .size = PACKET_BYTES};
         put_packet(file, false, &packet, contents);
     }
     return file;
@@ -36,7 +36,7 @@ static GByteArray *tick_index(unsigned n)
     put_index_head(index);
     for (unsigned p = 0; p < n; p++) {
         struct test_packet packet = {
-            .begin = 1000 + p * 1000, .end = 1900 + p * 1000, .sequence = p};
+            .start = 1000 + p * 1000, .end = 1900 + p * 1000, .sequence = p};
         put_index_entry(index, p * PACKET_BYTES, PACKET_BYTES,
                         TEST_HEADER_BYTES + PER_PACKET * EVENT_BYTES, &packet);
     }
@@ -90,9 +90,9 @@ static struct outcome read_trace(const char *dir)
     int64_t before = INT64_MIN;
     for (uint32_t i = 0; i < outcome.losses; i++) {
         const struct lull_loss *loss = lull_session_loss(session, i);
-        g_assert_cmpint(loss->begin_ns, >=, before);
-        g_assert_cmpint(loss->end_ns, >=, loss->begin_ns);
-        before = loss->begin_ns;
+        g_assert_cmpint(loss->start_ns, >=, before);
+        g_assert_cmpint(loss->end_ns, >=, loss->start_ns);
+        before = loss->start_ns;
         outcome.lost_events += loss->events;
         outcome.lost_packets += loss->packets;
     }
@@ -178,11 +178,11 @@ static void test_bad_event(void)
     guint at = PACKET_BYTES + TEST_HEADER_BYTES + 4 * EVENT_BYTES;
     file->data[at] = 99;
     struct outcome outcome = read_bytes(file, NULL);
-    g_autofree char *place = g_strdup_printf("s0: packet 1, byte %u: ", at);
+    g_autofree char *location = g_strdup_printf("s0: packet 1, byte %u: ", at);
     g_assert_cmpuint(outcome.events, ==, 24);
     g_assert_cmpuint(outcome.problems, ==, 1);
     g_assert_cmpuint(outcome.lost_packets, ==, 1);
-    ASSERT_SAYS(outcome, place);
+    ASSERT_SAYS(outcome, location);
     g_free(outcome.text);
 }
 
@@ -204,7 +204,7 @@ static void test_bad_fields(void)
         put(contents, false, 1, 0);
         put_large(contents, false, 2, 20);
         put_bytes(contents, cases[i].bytes, cases[i].size);
-        struct test_packet packet = {.begin = 0, .end = 100, .size = 512};
+        struct test_packet packet = {.start = 0, .end = 100, .size = 512};
         put_packet(file, false, &packet, contents);
         struct outcome outcome = read_bytes(file, NULL);
         g_assert_cmpuint(outcome.events, ==, 1);
@@ -300,7 +300,7 @@ static void test_counters(void)
     g_autoptr(GByteArray) file = g_byte_array_new();
     for (unsigned p = 0; p < 3; p++) {
         g_autoptr(GByteArray) contents = g_byte_array_new();
-        struct test_packet packet = {.begin = 1000 + p * 1000,
+        struct test_packet packet = {.start = 1000 + p * 1000,
                                      .end = 1900 + p * 1000,
                                      .sequence = sequence[p],
                                      .discarded = discarded[p]};
@@ -323,7 +323,7 @@ static void test_counter_wraps(void)
     g_autoptr(GByteArray) file = g_byte_array_new();
     for (unsigned p = 0; p < 2; p++) {
         g_autoptr(GByteArray) contents = g_byte_array_new();
-        struct test_packet packet = {.begin = 1000 + p * 1000,
+        struct test_packet packet = {.start = 1000 + p * 1000,
                                      .end = 1900 + p * 1000,
                                      .sequence = 7 + p,
                                      .discarded = discarded[p]};
@@ -348,7 +348,7 @@ static void test_time_goes_back(void)
         put(contents, false, 8, times[i]);
         put(contents, false, 1, 0);
     }
-    struct test_packet packet = {.begin = 5000, .end = 9000};
+    struct test_packet packet = {.start = 5000, .end = 9000};
     put_packet(file, false, &packet, contents);
     write_file(dir, "s0", file->data, file->len);
     struct lull_session *session = lull_session_new();

@@ -73,7 +73,7 @@ static struct lull_session *open_trace(const char *dir, bool be)
     write_text(dir, "metadata", text);
     put_event(contents, be, 1000, 1);
     put_event(contents, be, 1001, 2);
-    struct test_packet packet = {.begin = 1000, .end = 2000};
+    struct test_packet packet = {.start = 1000, .end = 2000};
     put_packet(file, be, &packet, contents);
     write_file(dir, "s0", file->data, file->len);
     struct lull_session *session = lull_session_new();

@@ -149,7 +149,7 @@ static void test_outside(void)
     lull_formats_free(formats);
 }
 
-static void show_begin(void *user, const char *name, enum lull_visit_kind kind)
+static void show_start(void *user, const char *name, enum lull_visit_kind kind)
 {
     g_string_append_printf(user, "%s{", name);
 }
@@ -174,7 +174,7 @@ static void show_text(void *user, const char *name, struct lull_text value)
 static void test_visit(void)
 {
     static const struct lull_visitor visitor = {
-        .begin = show_begin, .end = show_end, .integer = show_integer, .text = show_text};
+        .start = show_start, .end = show_end, .integer = show_integer, .text = show_text};
     g_autoptr(GError) error = NULL;
     g_autoptr(GString) shown = g_string_new("");
     struct lull_formats *formats = make_formats(true);
@@ -277,7 +277,7 @@ static void test_aside(void)
                                                        .is_aside = true,
                                                        .offset = offsetof(struct aside, comm)}};
     static const struct lull_visitor visitor = {
-        .begin = show_begin, .end = show_end, .integer = show_integer, .text = show_text};
+        .start = show_start, .end = show_end, .integer = show_integer, .text = show_text};
     struct lull_formats *formats = lull_formats_new(true, 8);
     g_assert_true(lull_formats_add(formats, "a", fixed, strlen(fixed), fields, 1, NULL));
     lull_formats_declare(formats, "b", "fixed", fields, 2);

@@ -40,7 +40,7 @@ static char *new_trace(void)
                     put_bytes(contents, "ab", 3);
                 }
             }
-            struct test_packet packet = {.begin = 1000 * p,
+            struct test_packet packet = {.start = 1000 * p,
                                          .end = 1000 * p + 500,
                                          .sequence = p,
                                          .discarded = s == 4 ? p : 0,
@@ -80,7 +80,7 @@ static char *outcome(const char *dir, uint32_t n_threads)
     for (uint32_t i = 0; i < lull_session_loss_count(session); i++) {
         const struct lull_loss *loss = lull_session_loss(session, i);
         g_string_append_printf(text, "%u %" G_GINT64_FORMAT " %" G_GUINT64_FORMAT "\n",
-                               loss->stream, loss->begin_ns, loss->events);
+                               loss->stream, loss->start_ns, loss->events);
     }
     lull_session_free(session);
     return g_string_free(text, FALSE);
@@ -132,7 +132,7 @@ static char *new_large_trace(void)
             put_bytes(contents, filler, LARGE_TEXT + 1);
         }
         struct test_packet packet = {
-            .begin = 1000 * p, .end = 1000 * p + 500, .sequence = p, .discarded = p / 2};
+            .start = 1000 * p, .end = 1000 * p + 500, .sequence = p, .discarded = p / 2};
         put_packet(file, false, &packet, contents);
     }
     g_assert_cmpuint(file->len, >, 8 << 20); /* else it would not be shared */

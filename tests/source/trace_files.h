@@ -106,7 +106,7 @@ static inline char *metadata_head(const char *order, const char *env, const char
 
 /* What a packet's header and context say. */
 struct test_packet {
-    uint64_t begin, end, sequence;
+    uint64_t start, end, sequence;
     uint32_t discarded, cpu;
     uint32_t size; /* bytes, or 0: as many as the contents need */
 };
@@ -119,11 +119,11 @@ static inline void put_packet(GByteArray *file, bool be, const struct test_packe
 {
     uint32_t content = TEST_HEADER_BYTES + contents->len;
     uint32_t size = packet->size != 0 ? packet->size : content;
-    guint begin = file->len;
+    guint start = file->len;
     put(file, be, 4, 0xC1FC1FC1);
     g_byte_array_append(file, test_uuid, 16);
     put(file, be, 4, 0);
-    put(file, be, 8, packet->begin);
+    put(file, be, 8, packet->start);
     put(file, be, 8, packet->end);
     put(file, be, 8, (uint64_t)content * 8);
     put(file, be, 8, (uint64_t)size * 8);
@@ -131,7 +131,7 @@ static inline void put_packet(GByteArray *file, bool be, const struct test_packe
     put(file, be, 4, packet->discarded);
     put(file, be, 4, packet->cpu);
     g_byte_array_append(file, contents->data, contents->len);
-    while (file->len < begin + size) {
+    while (file->len < start + size) {
         put(file, be, 1, 0);
     }
 }
@@ -150,7 +150,7 @@ static inline void put_index_entry(GByteArray *index, uint64_t offset, uint64_t 
     put(index, true, 8, offset);
     put(index, true, 8, bytes * 8);
     put(index, true, 8, content_bytes * 8);
-    put(index, true, 8, packet->begin);
+    put(index, true, 8, packet->start);
     put(index, true, 8, packet->end);
     put(index, true, 8, packet->discarded);
     put(index, true, 8, 0);

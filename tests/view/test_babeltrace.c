@@ -65,7 +65,7 @@ static const char metadata[] =
     "event { name = \"ticks\"; id = 6; stream_id = 0;\n"
     "  fields := struct { tick t; struct { tick a; tick b; } two; }; };\n";
 
-static void begin_event(GByteArray *b, uint16_t id, uint64_t clock)
+static void start_event(GByteArray *b, uint16_t id, uint64_t clock)
 {
     put(b, false, 2, id);
     put(b, false, 8, clock);
@@ -75,7 +75,7 @@ static void begin_event(GByteArray *b, uint16_t id, uint64_t clock)
 
 static void put_ints(GByteArray *b)
 {
-    begin_event(b, 0, T0);
+    start_event(b, 0, T0);
     pad(b, 8); /* the structure has the alignment of `least` */
     put(b, false, 1, 200);
     put(b, false, 1, 0xfb);
@@ -94,7 +94,7 @@ static void put_ints(GByteArray *b)
 
 static void put_enums(GByteArray *b)
 {
-    begin_event(b, 1, T0 + 1);
+    start_event(b, 1, T0 + 1);
     put(b, false, 1, 9);
     put_bytes(b, "\1\3\2\7\xff", 5);
 }
@@ -102,7 +102,7 @@ static void put_enums(GByteArray *b)
 static void put_texts(GByteArray *b)
 {
     static const char text[] = "plain, then: \"\\'? \a\b\x1b\f\n\r\t\v\x01\x7f caf\xc3\xa9";
-    begin_event(b, 2, T0 + 1000000000);
+    start_event(b, 2, T0 + 1000000000);
     put_bytes(b, text, sizeof text);
     put_bytes(b, "nineteen characters\0", 20);
     put(b, false, 1, 5);
@@ -114,7 +114,7 @@ static void put_nests(GByteArray *b, uint64_t clock, uint8_t tag)
 {
     const float f = 0.1f;
     const double d = -1e300;
-    begin_event(b, 3, clock);
+    start_event(b, 3, clock);
     put_bytes(b, "\5\6\1\2\3", 5);
     put(b, false, 2, 2);
     put_bytes(b, "\0\2\x0a\x0b", 4); /* deep: none, two */
@@ -160,12 +160,12 @@ static char *write_trace(void)
     put_enums(first);
     put_texts(first);
     put_nests(first, T0 + 2000000000, 3);
-    begin_event(first, 4, T0 + 2000000000);
-    begin_event(first, 5, T0 + 2000000001);
-    begin_event(first, 6, T0 + 2000000001);
+    start_event(first, 4, T0 + 2000000000);
+    start_event(first, 5, T0 + 2000000001);
+    start_event(first, 6, T0 + 2000000001);
     put_bytes(first, "xxxxxxxxyyyyyyyyzzzzzzzz", 24);
     write_stream(dir, "t/a", 10, 1, first);
-    begin_event(second, 4, T0 + 1);
+    start_event(second, 4, T0 + 1);
     put_nests(second, T0 + 2000000000, 1);
     write_stream(dir, "t/b", 9, 0, second);
     return dir;

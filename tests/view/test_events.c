@@ -67,7 +67,7 @@ static void check_lines(struct lull_session *session, bool is_json, const char *
                             : lull_event_text_format(&text, &event, &error);
         g_assert_no_error(error);
         g_assert_true(done);
-        struct lull_line *line = is_json ? &json.line : &text.line;
+        struct lull_linebuf *line = is_json ? &json.line : &text.line;
         g_autofree char *got = g_strndup(line->data, line->length);
         g_assert_cmpstr(got, ==, *expected);
         line->length = 0;

@@ -2,9 +2,9 @@
  * (JSON strings), and the decimal numbers by hand. */
 #include <math.h>
 
-#include "view/line.h"
+#include "view/linebuf.h"
 
-static void check(struct lull_line *line, const char *expected)
+static void check(struct lull_linebuf *line, const char *expected)
 {
     g_autofree char *got = g_strndup(line->data ? line->data : "", line->length);
     g_assert_cmpstr(got, ==, expected);
@@ -13,55 +13,56 @@ static void check(struct lull_line *line, const char *expected)
 
 static void test_numbers(void)
 {
-    struct lull_line line = {0};
-    lull_line_unsigned(&line, 0);
+    struct lull_linebuf line = {0};
+    lull_linebuf_unsigned(&line, 0);
     check(&line, "0");
-    lull_line_unsigned(&line, UINT64_MAX);
+    lull_linebuf_unsigned(&line, UINT64_MAX);
     check(&line, "18446744073709551615");
-    lull_line_signed(&line, INT64_MIN);
+    lull_linebuf_signed(&line, INT64_MIN);
     check(&line, "-9223372036854775808");
-    lull_line_signed(&line, -1);
+    lull_linebuf_signed(&line, -1);
     check(&line, "-1");
-    lull_line_hex(&line, UINT64_C(0xFF1100007B8235C0));
+    lull_linebuf_hex(&line, UINT64_C(0xFF1100007B8235C0));
     check(&line, "0xFF1100007B8235C0");
-    lull_line_hex(&line, 0);
+    lull_linebuf_hex(&line, 0);
     check(&line, "0x0");
-    lull_line_octal(&line, 0644);
+    lull_linebuf_octal(&line, 0644);
     check(&line, "0644");
-    lull_line_octal(&line, UINT64_MAX);
+    lull_linebuf_octal(&line, UINT64_MAX);
     check(&line, "01777777777777777777777");
-    lull_line_nanoseconds(&line, 7);
+    lull_linebuf_nanoseconds(&line, 7);
     check(&line, "000000007");
-    lull_line_nanoseconds(&line, 999999999);
+    lull_linebuf_nanoseconds(&line, 999999999);
     check(&line, "999999999");
-    lull_line_free(&line);
+    lull_linebuf_free(&line);
 }
 
 static void test_reals(void)
 {
-    struct lull_line line = {0};
-    lull_line_real(&line, 0.1);
+    struct lull_linebuf line = {0};
+    lull_linebuf_real(&line, 0.1);
     check(&line, "0.1");
-    lull_line_real(&line, 1.0 / 3);
-    g_assert_cmpfloat(g_ascii_strtod((lull_line_char(&line, '\0'), line.data), NULL), ==, 1.0 / 3);
+    lull_linebuf_real(&line, 1.0 / 3);
+    g_assert_cmpfloat(g_ascii_strtod((lull_linebuf_char(&line, '\0'), line.data), NULL), ==,
+                      1.0 / 3);
     line.length = 0;
-    lull_line_real(&line, -INFINITY);
+    lull_linebuf_real(&line, -INFINITY);
     check(&line, "-inf");
-    lull_line_real(&line, NAN);
+    lull_linebuf_real(&line, NAN);
     check(&line, "nan");
-    lull_line_free(&line);
+    lull_linebuf_free(&line);
 }
 
-static void escape(struct lull_line *line, const char *text, size_t length, const char *expected)
+static void escape(struct lull_linebuf *line, const char *text, size_t length, const char *expected)
 {
-    lull_line_escaped(line, text, length);
+    lull_linebuf_escaped(line, text, length);
     check(line, expected);
 }
 
 /* Nothing that a terminal would obey gets through, nothing that a person can read is lost. */
 static void test_escapes(void)
 {
-    struct lull_line line = {0};
+    struct lull_linebuf line = {0};
     escape(&line, "plain, text", 11, "plain, text");
     escape(&line, "", 0, "");
     escape(&line, "a\tb\nc\r", 6, "a\\tb\\nc\\r");
@@ -78,18 +79,18 @@ static void test_escapes(void)
     escape(&line, "\xff\xfe", 2, "\\xff\\xfe");
     escape(&line, "\xc0\xaf", 2, "\\xc0\\xaf");          /* overlong */
     escape(&line, "\xed\xa0\x80", 3, "\\xed\\xa0\\x80"); /* surrogate */
-    lull_line_free(&line);
+    lull_linebuf_free(&line);
 }
 
-static void json(struct lull_line *line, const char *text, size_t length, const char *expected)
+static void json(struct lull_linebuf *line, const char *text, size_t length, const char *expected)
 {
-    lull_line_json(line, text, length);
+    lull_linebuf_json(line, text, length);
     check(line, expected);
 }
 
 static void test_json(void)
 {
-    struct lull_line line = {0};
+    struct lull_linebuf line = {0};
     json(&line, "", 0, "\"\"");
     json(&line, "a/b", 3, "\"a/b\"");
     json(&line, "\"\\\n\x01", 4, "\"\\\"\\\\\\n\\u0001\"");
@@ -100,21 +101,21 @@ static void test_json(void)
          "b",
          3, "\"a\\ufffdb\"");
     json(&line, "a\0b", 3, "\"a\\u0000b\"");
-    lull_line_free(&line);
+    lull_linebuf_free(&line);
 }
 
 static void test_growth(void)
 {
-    struct lull_line line = {0};
+    struct lull_linebuf line = {0};
     GString *same = g_string_new(NULL);
     for (int i = 0; i < 5000; i++) {
-        lull_line_unsigned(&line, (uint64_t)i);
-        lull_line_char(&line, ' ');
+        lull_linebuf_unsigned(&line, (uint64_t)i);
+        lull_linebuf_char(&line, ' ');
         g_string_append_printf(same, "%d ", i);
     }
     check(&line, same->str);
     g_string_free(same, TRUE);
-    lull_line_free(&line);
+    lull_linebuf_free(&line);
 }
 
 int main(int argc, char **argv)

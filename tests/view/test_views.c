@@ -90,7 +90,7 @@ static struct lull_path make_path(void)
             .tid = steps[i].tid,
             .pid = i % 2 ? -1 : 10,
             .comm = steps[i].comm,
-            .begin_ns = now,
+            .start_ns = now,
             .end_ns = now + steps[i].length_ns,
             .state = steps[i].state,
             .cause = steps[i].cause,
@@ -106,7 +106,7 @@ static struct lull_path make_path(void)
         .host = 0,
         .tid = 10,
         .comm = EVIL_COMM,
-        .begin_ns = BASE,
+        .start_ns = BASE,
         .end_ns = now,
         .segments = segments,
         .n_segments = N_SEGMENTS,
@@ -544,7 +544,7 @@ static void test_svg_large(void)
 
     for (uint32_t i = 0; i < count; i++) {
         many[i] = segments[0];
-        many[i].begin_ns = now;
+        many[i].start_ns = now;
         many[i].state = i % 2 ? LULL_STATE_INTERRUPTED : LULL_STATE_RUNNING;
         now += i % 2 ? 10 : 90;
         many[i].end_ns = now;
@@ -608,7 +608,7 @@ static void test_perfetto(void)
         } else if (strcmp(phase, "f") == 0) {
             ends++;
             g_assert_cmpint(get_int(event, "id"), ==, started);
-            g_assert_cmpint(ts, ==, segments[slices - 1].begin_ns - BASE);
+            g_assert_cmpint(ts, ==, segments[slices - 1].start_ns - BASE);
         }
     }
     g_assert_cmpuint(slices, ==, N_SEGMENTS);
@@ -627,7 +627,7 @@ static view_function *const views[] = {lull_view_path_text, lull_view_path_json,
 /* No segment, no summary: each view still writes what its reader accepts. */
 static void test_empty(void)
 {
-    struct lull_path path = {.comm = NULL, .begin_ns = BASE, .end_ns = BASE};
+    struct lull_path path = {.comm = NULL, .start_ns = BASE, .end_ns = BASE};
 
     for (size_t i = 0; i < G_N_ELEMENTS(views); i++) {
         g_autofree char *text = render(views[i], &path, &plain);

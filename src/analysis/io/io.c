@@ -122,7 +122,7 @@ static struct io_call call_of(const struct lull_syscall_fact *fact, enum io_cate
     /* Of a copied descriptor the new one is what the call was for. */
     bool is_new = moved->kind == LULL_IO_DUP && moved->to_fd >= 0;
     return (struct io_call){
-        .begin_ns = fact->begin_ns,
+        .start_ns = fact->start_ns,
         .end_ns = fact->end_ns,
         .bytes = bytes_of(moved, category, has_failed),
         .task = fact->task,
@@ -161,12 +161,12 @@ static void io_syscall(void *user, const struct lull_syscall_fact *fact)
     if (!(params->sections & measuring)) {
         return;
     }
-    if (fact->begin_ns == INT64_MIN) {
+    if (fact->start_ns == INT64_MIN) {
         io->n_unmeasured++;
         return;
     }
     struct io_call call = call_of(fact, category);
-    if (!lull_params_want_duration(params, call.end_ns - call.begin_ns) ||
+    if (!lull_params_want_duration(params, call.end_ns - call.start_ns) ||
         (call.bytes >= 0 && !io_wants_bytes(io, call.bytes))) {
         return;
     }
@@ -215,7 +215,7 @@ static void io_emit(struct lull_analysis *analysis, const struct lull_window *wi
          "calls are not measured, as their begin was not seen; what they moved counts");
     note(sink, io->disks.n_unmeasured,
          "block requests are not measured, as their issue was not seen; their sectors count");
-    note(sink, io->usage.n_untold, "calls moved bytes that the trace does not tell");
+    note(sink, io->usage.n_unreported, "calls moved bytes that the trace does not tell");
     const uint64_t n_log =
         lull_params_listed(analysis->params, io->log.calls.count, "calls of the log", sink);
     if (sections & LULL_SECTION_USAGE) {

@@ -59,7 +59,7 @@ struct io_usage {
     struct lull_map untyped_by_key;
     LULL_VEC(struct io_netif) netifs;
     uint64_t unknown_bytes[2]; /* moved by calls on descriptors of which nothing is known */
-    uint64_t n_untold;         /* calls that moved something, but not told how much */
+    uint64_t n_unreported;     /* calls that moved something, but not told how much */
 };
 
 enum io_direction { IO_READS, IO_WRITES, IO_DISCARDS, IO_UNTOLD_DIRECTION, IO_DIRECTIONS };
@@ -96,7 +96,7 @@ struct io_disks {
 
 /* One call. */
 struct io_call {
-    int64_t begin_ns;
+    int64_t start_ns;
     int64_t end_ns;
     int64_t bytes; /* moved; IO_NO_BYTES, IO_BYTES_UNTOLD */
     uint32_t task;

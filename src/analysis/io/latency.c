@@ -9,7 +9,7 @@ void io_latency_call(struct io_analysis *io, const struct io_call *call)
 {
     if (call->category < IO_CATEGORIES &&
         (io->head.params->sections & (LULL_SECTION_STATS | LULL_SECTION_FREQ))) {
-        lull_distribution_add(&io->latency[call->category], call->end_ns - call->begin_ns);
+        lull_distribution_add(&io->latency[call->category], call->end_ns - call->start_ns);
     }
 }
 

@@ -10,7 +10,7 @@
 static int compare_longest(const void *a, const void *b)
 {
     const struct io_call *x = a, *y = b;
-    int64_t x_ns = x->end_ns - x->begin_ns, y_ns = y->end_ns - y->begin_ns;
+    int64_t x_ns = x->end_ns - x->start_ns, y_ns = y->end_ns - y->start_ns;
     if (x_ns != y_ns) {
         return x_ns > y_ns ? -1 : 1;
     }
@@ -20,11 +20,11 @@ static int compare_longest(const void *a, const void *b)
     return (x->task > y->task) - (x->task < y->task);
 }
 
-static int compare_begin(const void *a, const void *b)
+static int compare_start(const void *a, const void *b)
 {
     const struct io_call *x = a, *y = b;
-    if (x->begin_ns != y->begin_ns) {
-        return x->begin_ns < y->begin_ns ? -1 : 1;
+    if (x->start_ns != y->start_ns) {
+        return x->start_ns < y->start_ns ? -1 : 1;
     }
     if (x->end_ns != y->end_ns) {
         return x->end_ns < y->end_ns ? -1 : 1;
@@ -40,7 +40,7 @@ static void keep_longest(struct io_top *top, uint32_t limit)
     if (limit && top->calls.count >= limit) {
         top->calls.count = limit;
         const struct io_call *least = &top->calls.items[limit - 1];
-        top->least_ns = least->end_ns - least->begin_ns;
+        top->least_ns = least->end_ns - least->start_ns;
     }
 }
 
@@ -48,7 +48,7 @@ static void take_longest(struct io_top *top, const struct io_call *call, uint32_
 {
     enum { SLACK = 64 }; /* sorting for each call would cost more than some memory */
     /* One as long as the last comes after it, as it ended later. */
-    if (call->end_ns - call->begin_ns <= top->least_ns) {
+    if (call->end_ns - call->start_ns <= top->least_ns) {
         return;
     }
     lull_vec_push(&top->calls, *call);
@@ -74,7 +74,7 @@ void io_log_close(struct io_analysis *io)
         keep_longest(&io->top[i], io->head.params->limit);
     }
     if (io->log.calls.count) {
-        qsort(io->log.calls.items, io->log.calls.count, sizeof *io->log.calls.items, compare_begin);
+        qsort(io->log.calls.items, io->log.calls.count, sizeof *io->log.calls.items, compare_start);
     }
 }
 
@@ -150,10 +150,10 @@ static void call_row(const void *user, uint64_t index, struct lull_cell *cells)
     const struct io_call *call = &table->calls[index];
     const struct lull_task *task = lull_model_task(model, call->task);
     *cells++ = lull_cell_host_of(&io->head, task->host);
-    *cells = lull_cell_integer(LULL_CELL_TIME_RANGE, call->begin_ns);
+    *cells = lull_cell_integer(LULL_CELL_TIME_RANGE, call->start_ns);
     cells++->end = call->end_ns;
-    *cells++ = lull_cell_integer(LULL_CELL_BOOL, call->begin_ns < io->head.begin_ns);
-    *cells++ = lull_cell_integer(LULL_CELL_DURATION, call->end_ns - call->begin_ns);
+    *cells++ = lull_cell_integer(LULL_CELL_BOOL, call->start_ns < io->head.start_ns);
+    *cells++ = lull_cell_integer(LULL_CELL_DURATION, call->end_ns - call->start_ns);
     *cells++ = lull_cell_text(LULL_CELL_SYSCALL, lull_model_label(model, call->name));
     *cells++ = lull_cell_text(LULL_CELL_STRING, io_category_name(call->category, true));
     *cells++ = bytes_cell(call);

@@ -88,7 +88,7 @@ void io_usage_call(struct io_analysis *io, const struct lull_syscall_fact *fact)
         return;
     }
     if (moved->bytes < 0) {
-        io->usage.n_untold++;
+        io->usage.n_unreported++;
         return;
     }
     /* A copy from or to memory (vmsplice) has one descriptor. */

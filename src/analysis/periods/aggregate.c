@@ -88,7 +88,7 @@ static void find_pairs(struct pairs *pairs, const struct period_set *set)
 {
     const struct period_report *report = pairs->report;
     for (uint32_t i = 0; i < set->n; i++) {
-        report->places[set->members[i]] = 0;
+        report->positions[set->members[i]] = 0;
     }
     for (uint32_t i = 0; i < set->n; i++) {
         const struct lull_period_instance *at = period_instance(report, set->members[i]);
@@ -96,17 +96,17 @@ static void find_pairs(struct pairs *pairs, const struct period_set *set)
         if (!report->question->is_selected[at->period] || !report->is_whole[set->members[i]]) {
             continue;
         }
-        while (above != LULL_NO_PERIOD && report->places[above] != SIZE_MAX &&
+        while (above != LULL_NO_PERIOD && report->positions[above] != SIZE_MAX &&
                period_instance(report, above)->period != report->question->ancestor) {
             above = period_instance(report, above)->parent;
         }
-        if (above != LULL_NO_PERIOD && report->places[above] != SIZE_MAX) {
+        if (above != LULL_NO_PERIOD && report->positions[above] != SIZE_MAX) {
             const struct pair pair = {above, set->members[i]};
             g_array_append_val(pairs->list, pair);
         }
     }
     for (uint32_t i = 0; i < set->n; i++) {
-        report->places[set->members[i]] = SIZE_MAX;
+        report->positions[set->members[i]] = SIZE_MAX;
     }
 }
 
@@ -124,18 +124,18 @@ static void aggregated_row(const void *user, uint64_t row, struct lull_cell *cel
 {
     struct pairs *pairs = (struct pairs *)user;
     const struct period_report *report = pairs->report;
-    const uint32_t begin = g_array_index(pairs->rows, uint32_t, row);
+    const uint32_t start = g_array_index(pairs->rows, uint32_t, row);
     const uint32_t end = g_array_index(pairs->rows, uint32_t, row + 1);
-    const struct pair *first = &g_array_index(pairs->list, struct pair, begin);
+    const struct pair *first = &g_array_index(pairs->list, struct pair, start);
     const struct lull_period_instance *ancestor = period_instance(report, first->ancestor);
     struct lull_distribution durations = {.count = 0};
-    for (uint32_t i = begin; i < end; i++) {
+    for (uint32_t i = start; i < end; i++) {
         const uint32_t inner = g_array_index(pairs->list, struct pair, i).inner;
         lull_distribution_add(&durations, period_duration(period_instance(report, inner)));
     }
     set_captures(pairs, first->ancestor);
     *cells++ = lull_cell_text(LULL_CELL_STRING, period_definition(report, ancestor->period)->name);
-    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, ancestor->begin_ns);
+    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, ancestor->start_ns);
     *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, ancestor->end_ns);
     *cells++ = lull_cell_integer(LULL_CELL_DURATION, period_duration(ancestor));
     *cells++ = lull_cell_text(
@@ -155,7 +155,7 @@ static void clear(struct pairs *pairs)
     g_free(pairs->captures);
 }
 
-static void begin(struct pairs *pairs, const struct period_report *report,
+static void start(struct pairs *pairs, const struct period_report *report,
                   const struct period_set *set)
 {
     *pairs = (struct pairs){.report = report};
@@ -165,10 +165,10 @@ static void begin(struct pairs *pairs, const struct period_report *report,
     g_array_sort_with_data(pairs->list, by_ancestor, (gpointer)report);
 }
 
-void period_tell_aggregated(const struct period_report *report, const struct period_set *set)
+void period_report_aggregated(const struct period_report *report, const struct period_set *set)
 {
     struct pairs pairs;
-    begin(&pairs, report, set);
+    start(&pairs, report, set);
     for (uint32_t i = 0; i < pairs.list->len; i++) {
         const struct pair *pair = &g_array_index(pairs.list, struct pair, i);
         const uint32_t period = period_instance(report, pair->inner)->period;
@@ -200,10 +200,10 @@ static void pair_row(const void *user, uint64_t row, struct lull_cell *cells)
     const struct lull_period_instance *ancestor = period_instance(report, pair->ancestor);
     const struct lull_period_instance *inner = period_instance(report, pair->inner);
     set_captures(pairs, pair->inner);
-    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, ancestor->begin_ns);
+    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, ancestor->start_ns);
     *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, ancestor->end_ns);
     *cells++ = lull_cell_text(LULL_CELL_STRING, period_definition(report, ancestor->period)->path);
-    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, inner->begin_ns);
+    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, inner->start_ns);
     *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, inner->end_ns);
     *cells++ = lull_cell_text(LULL_CELL_STRING, period_definition(report, inner->period)->path);
     *cells++ = lull_cell_integer(LULL_CELL_DURATION, period_duration(inner));
@@ -211,11 +211,11 @@ static void pair_row(const void *user, uint64_t row, struct lull_cell *cells)
     *cells++ = lull_cell_text(LULL_CELL_STRING, pairs->captures);
 }
 
-void period_tell_pairs(const struct period_report *report, bool is_top)
+void period_report_pairs(const struct period_report *report, bool is_top)
 {
     const struct period_set all = {.members = report->all, .n = report->n_counted};
     struct pairs pairs;
-    begin(&pairs, report, &all);
+    start(&pairs, report, &all);
     uint32_t n_rows = pairs.list->len;
     if (is_top) {
         g_array_sort_with_data(pairs.list, by_duration, (gpointer)report);

@@ -16,9 +16,9 @@ static const struct lull_value *value_of(const struct period_report *report, uin
                                          const struct lull_period_grouping *grouping)
 {
     const struct lull_period *period = period_definition(report, grouping->period);
-    bool at_end = grouping->capture >= period->n_begin_captures;
+    bool at_end = grouping->capture >= period->n_start_captures;
     return lull_period_value(report->tracker, instance, at_end,
-                             grouping->capture - (at_end ? period->n_begin_captures : 0));
+                             grouping->capture - (at_end ? period->n_start_captures : 0));
 }
 
 /* "a.fd = 0, req.who = w0": the captures of the instance and its ancestors. */
@@ -79,8 +79,8 @@ static int by_number(const void *left, const void *right)
 /* Adds the instance, and its ancestors unless they are there (places[] says so). */
 static void add_member(const struct period_report *report, GArray *members, uint32_t number)
 {
-    while (number != LULL_NO_PERIOD && report->places[number] == SIZE_MAX) {
-        report->places[number] = 0;
+    while (number != LULL_NO_PERIOD && report->positions[number] == SIZE_MAX) {
+        report->positions[number] = 0;
         g_array_append_val(members, number);
         number = period_instance(report, number)->parent;
     }
@@ -109,9 +109,9 @@ static uint32_t *sort_by_group(const struct groups *groups, uint32_t *starts)
     return sorted;
 }
 
-static void tell_groups(const struct groups *groups,
-                        void (*tell)(const struct period_report *report,
-                                     const struct period_set *set))
+static void report_groups(const struct groups *groups,
+                          void (*emit)(const struct period_report *report,
+                                       const struct period_set *set))
 {
     const struct period_report *report = groups->report;
     g_autofree uint32_t *starts = g_new0(uint32_t, groups->titles->len + 1);
@@ -124,16 +124,16 @@ static void tell_groups(const struct groups *groups,
         }
         g_array_sort(members, by_number);
         for (uint32_t i = 0; i < members->len; i++) {
-            report->places[g_array_index(members, uint32_t, i)] = SIZE_MAX;
+            report->positions[g_array_index(members, uint32_t, i)] = SIZE_MAX;
         }
-        tell(report, &(struct period_set){.title = groups->titles->pdata[group],
+        emit(report, &(struct period_set){.title = groups->titles->pdata[group],
                                           .members = (const uint32_t *)(void *)members->data,
                                           .n = members->len});
     }
 }
 
 void period_each_group(const struct period_report *report,
-                       void (*tell)(const struct period_report *report,
+                       void (*emit)(const struct period_report *report,
                                     const struct period_set *set))
 {
     if (report->question->n_groupings == 0) {
@@ -144,7 +144,7 @@ void period_each_group(const struct period_report *report,
     groups.titles = g_ptr_array_new_with_free_func(g_free);
     groups.of = g_new(uint32_t, MAX(report->n_instances, 1));
     find_groups(&groups);
-    tell_groups(&groups, tell);
+    report_groups(&groups, emit);
     g_hash_table_unref(groups.numbers);
     g_ptr_array_unref(groups.titles);
     g_free(groups.of);

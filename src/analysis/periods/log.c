@@ -2,8 +2,8 @@
 #include "analysis/period_windows.h"
 #include "analysis/periods/private.h"
 
-#define TIMES(begin, end)                                                                          \
-    {"Period begin timestamp", begin, "begin_ns", LULL_CELL_TIMESTAMP, NULL, 0},                   \
+#define TIMES(start, end)                                                                          \
+    {"Period begin timestamp", start, "begin_ns", LULL_CELL_TIMESTAMP, NULL, 0},                   \
         {"Period end timestamp", end, "end_ns", LULL_CELL_TIMESTAMP, NULL, 0},                     \
         {"Period duration", "DURATION", "duration_ns", LULL_CELL_DURATION, NULL, 0}
 
@@ -51,13 +51,13 @@ static void make_captures(struct rows *rows, uint32_t instance)
 
 static struct lull_cell task_cell(const struct lull_period_instance *instance)
 {
-    struct lull_cell cell = lull_cell_text(LULL_CELL_PROCESS, instance->begin_comm);
-    if (instance->begin_tid < 0 && instance->begin_comm == NULL) {
+    struct lull_cell cell = lull_cell_text(LULL_CELL_PROCESS, instance->start_comm);
+    if (instance->start_tid < 0 && instance->start_comm == NULL) {
         return cell;
     }
     cell.class = LULL_CELL_PROCESS;
-    cell.tid = instance->begin_tid >= 0 && instance->begin_tid <= INT32_MAX
-                   ? (int32_t)instance->begin_tid
+    cell.tid = instance->start_tid >= 0 && instance->start_tid <= INT32_MAX
+                   ? (int32_t)instance->start_tid
                    : -1;
     return cell;
 }
@@ -74,7 +74,7 @@ static void make_row(const void *user, uint64_t row, struct lull_cell *cells)
                            : period_path(report, instance->period, rows->unnamed);
     make_captures(rows, number);
     *cells++ = lull_cell_text(LULL_CELL_HOST, period_host(report, instance->host));
-    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, instance->begin_ns);
+    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, instance->start_ns);
     *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, instance->end_ns);
     *cells++ = lull_cell_integer(LULL_CELL_DURATION, period_duration(instance));
     *cells++ = lull_cell_text(LULL_CELL_STRING, name);
@@ -83,11 +83,11 @@ static void make_row(const void *user, uint64_t row, struct lull_cell *cells)
                    ? lull_cell_text(LULL_CELL_STRING, rows->texts[1])
                    : (struct lull_cell){.class = LULL_CELL_EMPTY};
     *cells++ = task_cell(instance);
-    *cells++ = instance->begin_cpu >= 0 ? lull_cell_integer(LULL_CELL_CPU, instance->begin_cpu)
+    *cells++ = instance->start_cpu >= 0 ? lull_cell_integer(LULL_CELL_CPU, instance->start_cpu)
                                         : (struct lull_cell){.class = LULL_CELL_UNKNOWN};
 }
 
-static void tell(const struct period_report *report, const struct lull_result_class *class,
+static void emit(const struct period_report *report, const struct lull_result_class *class,
                  const uint32_t *instances, uint32_t n)
 {
     struct rows rows = {
@@ -114,14 +114,14 @@ static uint32_t choose_by_time(const struct period_report *report, uint32_t *cho
 }
 
 /* Where an instance stands: behind its parent, siblings in order of their ends. */
-struct place {
+struct position {
     uint32_t instance, parent;
     int64_t end_ns;
 };
 
 static int by_end(const void *left, const void *right)
 {
-    const struct place *a = left, *b = right;
+    const struct position *a = left, *b = right;
     if (a->end_ns != b->end_ns) {
         return a->end_ns < b->end_ns ? -1 : 1;
     }
@@ -133,8 +133,8 @@ static int by_end(const void *left, const void *right)
 static uint32_t choose_by_hierarchy(const struct period_report *report, uint32_t *chosen)
 {
     const uint32_t none = LULL_NO_PERIOD;
-    uint32_t n = 0, n_places = 0;
-    g_autofree struct place *places = g_new(struct place, MAX(report->n_counted, 1));
+    uint32_t n = 0, n_positions = 0;
+    g_autofree struct position *positions = g_new(struct position, MAX(report->n_counted, 1));
     g_autofree uint32_t *first = g_new(uint32_t, MAX(report->n_instances, 1));
     g_autofree uint32_t *next = g_new(uint32_t, MAX(report->n_instances, 1));
     g_autofree uint32_t *stack = g_new(uint32_t, MAX(report->n_counted, 1));
@@ -144,14 +144,14 @@ static uint32_t choose_by_hierarchy(const struct period_report *report, uint32_t
     for (uint32_t i = 0; i < report->n_counted; i++) {
         const struct lull_period_instance *at = period_instance(report, report->all[i]);
         if (at->parent != LULL_NO_PERIOD && report->is_whole[at->parent]) {
-            places[n_places++] = (struct place){
+            positions[n_positions++] = (struct position){
                 .instance = report->all[i], .parent = at->parent, .end_ns = at->end_ns};
         }
     }
-    qsort(places, n_places, sizeof *places, by_end);
-    for (uint32_t i = n_places; i-- > 0;) { /* the first to end comes first */
-        next[places[i].instance] = first[places[i].parent];
-        first[places[i].parent] = places[i].instance;
+    qsort(positions, n_positions, sizeof *positions, by_end);
+    for (uint32_t i = n_positions; i-- > 0;) { /* the first to end comes first */
+        next[positions[i].instance] = first[positions[i].parent];
+        first[positions[i].parent] = positions[i].instance;
     }
     for (uint32_t i = 0; i < report->n_counted; i++) {
         if (period_instance(report, report->all[i])->parent != LULL_NO_PERIOD) {
@@ -172,12 +172,12 @@ static uint32_t choose_by_hierarchy(const struct period_report *report, uint32_t
     return n;
 }
 
-void period_tell_log(const struct period_report *report)
+void period_report_log(const struct period_report *report)
 {
     g_autofree uint32_t *chosen = g_new(uint32_t, MAX(report->n_counted, 1));
     uint32_t n = report->question->by_hierarchy ? choose_by_hierarchy(report, chosen)
                                                 : choose_by_time(report, chosen);
-    tell(report, &period_log_class, chosen, n);
+    emit(report, &period_log_class, chosen, n);
 }
 
 static int by_duration(const void *left, const void *right, void *user)
@@ -192,7 +192,7 @@ static int by_duration(const void *left, const void *right, void *user)
     return a < b ? -1 : a > b;
 }
 
-void period_tell_top(const struct period_report *report)
+void period_report_top(const struct period_report *report)
 {
     g_autofree uint32_t *chosen = g_new(uint32_t, MAX(report->n_counted, 1));
     uint32_t n = choose_by_time(report, chosen);
@@ -200,10 +200,10 @@ void period_tell_top(const struct period_report *report)
     if (report->params->limit > 0) {
         n = MIN(n, report->params->limit);
     }
-    tell(report, &period_top_class, chosen, n);
+    emit(report, &period_top_class, chosen, n);
 }
 
-void period_tell_incomplete(const struct period_report *report)
+void period_report_incomplete(const struct period_report *report)
 {
     g_autofree uint32_t *chosen = g_new(uint32_t, MAX(report->n_incomplete, 1));
     uint32_t n = 0;
@@ -214,6 +214,6 @@ void period_tell_incomplete(const struct period_report *report)
         }
     }
     if (n > 0) {
-        tell(report, &period_open_class, chosen, n);
+        emit(report, &period_open_class, chosen, n);
     }
 }

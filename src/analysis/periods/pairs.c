@@ -53,7 +53,7 @@ static void find_columns(struct maker *m)
 static struct tally *tally_of(const struct maker *m, uint32_t instance, uint32_t inner)
 {
     const uint32_t ancestor = period_instance(m->report, instance)->period;
-    return &m->tallies[m->report->places[instance] + m->columns[ancestor * m->n + inner]];
+    return &m->tallies[m->report->positions[instance] + m->columns[ancestor * m->n + inner]];
 }
 
 static void fill_tallies(struct maker *m)
@@ -61,14 +61,14 @@ static void fill_tallies(struct maker *m)
     const struct period_report *report = m->report;
     size_t total = 0;
     for (uint32_t i = 0; i < m->set->n; i++) {
-        report->places[m->set->members[i]] = total;
+        report->positions[m->set->members[i]] = total;
         total += m->widths[period_instance(report, m->set->members[i])->period];
     }
     m->tallies = g_new0(struct tally, total + 1);
     for (uint32_t i = 0; i < m->set->n; i++) {
         const struct lull_period_instance *at = period_instance(report, m->set->members[i]);
         uint32_t above = report->is_whole[m->set->members[i]] ? at->parent : LULL_NO_PERIOD;
-        while (above != LULL_NO_PERIOD && report->places[above] != SIZE_MAX) {
+        while (above != LULL_NO_PERIOD && report->positions[above] != SIZE_MAX) {
             struct tally *tally = tally_of(m, above, at->period);
             tally->count++;
             tally->sum_ns += period_duration(at);
@@ -155,7 +155,7 @@ void period_stats_make(const struct period_report *report, const struct period_s
     }
     make_pairs(&m, stats);
     for (uint32_t i = 0; i < set->n; i++) {
-        report->places[set->members[i]] = SIZE_MAX;
+        report->positions[set->members[i]] = SIZE_MAX;
     }
     g_free(m.columns);
     g_free(m.widths);

@@ -53,7 +53,7 @@ static void count_instances(struct period_report *report, uint32_t *all)
     }
 }
 
-static void tell_notes(const struct period_report *report)
+static void report_notes(const struct period_report *report)
 {
     const uint64_t refused = lull_period_refused(report->tracker);
     if (report->n_incomplete > 0) {
@@ -72,41 +72,41 @@ static void tell_notes(const struct period_report *report)
     }
 }
 
-static void tell_tables(const struct period_report *report)
+static void report_tables(const struct period_report *report)
 {
     const struct period_set all = {.members = report->all, .n = report->n_counted};
     const unsigned sections = report->params->sections;
     const struct lull_periods_question *question = report->question;
     bool is_aggregated = question->has_selection && question->ancestor != LULL_NO_PERIOD;
     if (sections & LULL_SECTION_STATS) {
-        period_tell_tree(report);
-        period_tell_stats(report, &all);
-        period_each_group(report, period_tell_stats);
+        period_report_tree(report);
+        period_report_stats(report, &all);
+        period_each_group(report, period_report_stats);
     }
     if (sections & LULL_SECTION_FREQ) {
-        period_tell_freq(report, &all);
-        period_each_group(report, period_tell_freq);
+        period_report_freq(report, &all);
+        period_each_group(report, period_report_freq);
     }
     if ((sections & LULL_SECTION_LOG) && (!is_aggregated || question->by_hierarchy)) {
-        period_tell_log(report);
+        period_report_log(report);
     }
     if (sections & LULL_SECTION_TOP) {
-        period_tell_top(report);
+        period_report_top(report);
     }
     if ((sections & LULL_SECTION_LOG) && is_aggregated && !question->by_hierarchy) {
         if (question->n_groupings == 0) {
-            period_tell_aggregated(report, &all);
+            period_report_aggregated(report, &all);
         }
-        period_each_group(report, period_tell_aggregated);
+        period_each_group(report, period_report_aggregated);
         if (report->params->is_lami) {
-            period_tell_pairs(report, false);
+            period_report_pairs(report, false);
         }
     }
     if ((sections & LULL_SECTION_TOP) && is_aggregated && report->params->is_lami) {
-        period_tell_pairs(report, true);
+        period_report_pairs(report, true);
     }
     if (sections & LULL_SECTION_LOG) {
-        period_tell_incomplete(report);
+        period_report_incomplete(report);
     }
 }
 
@@ -133,12 +133,12 @@ static void periods_emit(struct lull_analysis *analysis, const struct lull_windo
     report.is_counted = g_new(bool, MAX(report.n_instances, 1));
     report.is_whole = g_new(bool, MAX(report.n_instances, 1));
     report.all = all;
-    report.places = g_new(size_t, MAX(report.n_instances, 1));
-    memset(report.places, 0xff, report.n_instances * sizeof(size_t));
+    report.positions = g_new(size_t, MAX(report.n_instances, 1));
+    memset(report.positions, 0xff, report.n_instances * sizeof(size_t));
     count_instances(&report, all);
-    tell_notes(&report);
-    tell_tables(&report);
-    g_free(report.places);
+    report_notes(&report);
+    report_tables(&report);
+    g_free(report.positions);
     g_free(report.is_counted);
     g_free(report.is_whole);
     g_free(all);

@@ -23,7 +23,7 @@ struct period_report {
     bool *is_whole;   /* the same, and all its ancestors: only these are set against one another */
     uint32_t n_instances, n_counted, n_incomplete;
     const uint32_t *all; /* those that are counted */
-    size_t *places;      /* by instance, for statistics; SIZE_MAX between them */
+    size_t *positions;   /* by instance, for statistics; SIZE_MAX between them */
 };
 
 static inline const struct lull_period_instance *period_instance(const struct period_report *report,
@@ -34,7 +34,7 @@ static inline const struct lull_period_instance *period_instance(const struct pe
 
 static inline int64_t period_duration(const struct lull_period_instance *instance)
 {
-    return instance->end_ns - instance->begin_ns;
+    return instance->end_ns - instance->start_ns;
 }
 
 static inline const struct lull_period *period_definition(const struct period_report *report,
@@ -54,10 +54,10 @@ bool period_is_inside(const struct period_report *report, uint32_t period, uint3
 
 /* periods_log.c */
 extern const struct lull_result_class period_log_class, period_top_class, period_open_class;
-void period_tell_log(const struct period_report *report);
-void period_tell_top(const struct period_report *report);
+void period_report_log(const struct period_report *report);
+void period_report_top(const struct period_report *report);
 /* Those that were still open, or ended with their parent. */
-void period_tell_incomplete(const struct period_report *report);
+void period_report_incomplete(const struct period_report *report);
 
 /* periods_stats.c */
 extern const struct lull_result_class period_tree_class, period_stats_class;
@@ -65,21 +65,21 @@ extern const struct lull_result_class period_parent_durations_class, period_pare
     period_parent_counts_class;
 extern const struct lull_result_class period_freq_class, period_freq_counts_class,
     period_freq_ratios_class;
-void period_tell_tree(const struct period_report *report);
-void period_tell_stats(const struct period_report *report, const struct period_set *set);
-void period_tell_freq(const struct period_report *report, const struct period_set *set);
+void period_report_tree(const struct period_report *report);
+void period_report_stats(const struct period_report *report, const struct period_set *set);
+void period_report_freq(const struct period_report *report, const struct period_set *set);
 
 /* periods_groups.c: calls `tell` for each group that was asked for, in the order in which their
  * first instances were opened. */
 void period_each_group(const struct period_report *report,
-                       void (*tell)(const struct period_report *report,
+                       void (*emit)(const struct period_report *report,
                                     const struct period_set *set));
 
 /* periods_aggregate.c */
 extern const struct lull_result_class period_aggregated_class, period_pairs_class,
     period_pairs_top_class;
-void period_tell_aggregated(const struct period_report *report, const struct period_set *set);
+void period_report_aggregated(const struct period_report *report, const struct period_set *set);
 /* Pairs of an ancestor and an instance in it; the `limit` longest, or all by time. */
-void period_tell_pairs(const struct period_report *report, bool is_top);
+void period_report_pairs(const struct period_report *report, bool is_top);
 
 #endif

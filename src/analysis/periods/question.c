@@ -53,11 +53,11 @@ static bool read_selection(struct lull_periods_question *question, const char *s
 
 static bool find_capture(const struct lull_period *period, const char *name, uint32_t *capture)
 {
-    const uint32_t n = period->n_begin_captures + period->n_end_captures;
+    const uint32_t n = period->n_start_captures + period->n_end_captures;
     for (*capture = 0; *capture < n; ++*capture) {
-        bool at_end = *capture >= period->n_begin_captures;
-        const char *own = at_end ? period->end_captures[*capture - period->n_begin_captures]
-                                 : period->begin_captures[*capture];
+        bool at_end = *capture >= period->n_start_captures;
+        const char *own = at_end ? period->end_captures[*capture - period->n_start_captures]
+                                 : period->start_captures[*capture];
         if (strcmp(own, name) == 0) {
             return true;
         }

@@ -44,7 +44,7 @@ static void tree_row(const void *user, uint64_t row, struct lull_cell *cells)
     cells[1] = lull_cell_text(LULL_CELL_STRING, period->text);
 }
 
-void period_tell_tree(const struct period_report *report)
+void period_report_tree(const struct period_report *report)
 {
     struct tree tree = {.report = report};
     tree.order = g_new(uint32_t, MAX(lull_periods_count(report->periods), 1));
@@ -170,7 +170,7 @@ static void pair_row(const void *user, uint64_t row, struct lull_cell *cells)
     *cells++ = deviation >= 0 ? pair_cell(rows->measure, deviation) : unknown;
 }
 
-static void tell_pairs(struct stats_rows *rows, const struct period_set *set)
+static void report_pairs(struct stats_rows *rows, const struct period_set *set)
 {
     struct lull_sink *sink = rows->report->sink;
     for (int is_global = 0; is_global < 2; is_global++) {
@@ -190,7 +190,7 @@ static void tell_pairs(struct stats_rows *rows, const struct period_set *set)
     }
 }
 
-void period_tell_stats(const struct period_report *report, const struct period_set *set)
+void period_report_stats(const struct period_report *report, const struct period_set *set)
 {
     struct period_stats stats;
     struct stats_rows rows = {.report = report, .stats = &stats};
@@ -208,7 +208,7 @@ void period_tell_stats(const struct period_report *report, const struct period_s
                                                                   .row = stats_row,
                                                                   .user = &rows});
     if (stats.n_pairs > 0) {
-        tell_pairs(&rows, set);
+        report_pairs(&rows, set);
     }
     g_free(rows.shown);
     period_stats_clear(&stats);
@@ -259,8 +259,8 @@ static void add_title(struct lull_histograms *list, const struct period_set *set
     lull_histograms_add(list, title, values);
 }
 
-static void tell_durations(const struct period_report *report, const struct period_set *set,
-                           const struct period_stats *stats)
+static void report_durations(const struct period_report *report, const struct period_set *set,
+                             const struct period_stats *stats)
 {
     struct lull_histograms list = {.scale = 1, .is_bounded = true};
     char unnamed[LULL_PERIOD_UNNAMED];
@@ -275,9 +275,9 @@ static void tell_durations(const struct period_report *report, const struct peri
     lull_histograms_clear(&list);
 }
 
-static void tell_measure(const struct period_report *report, const struct period_set *set,
-                         const struct period_stats *stats, enum period_measure measure,
-                         bool is_global)
+static void report_measure(const struct period_report *report, const struct period_set *set,
+                           const struct period_stats *stats, enum period_measure measure,
+                           bool is_global)
 {
     static const struct {
         const struct lull_result_class *class;
@@ -303,14 +303,14 @@ static void tell_measure(const struct period_report *report, const struct period
     lull_histograms_clear(&list);
 }
 
-void period_tell_freq(const struct period_report *report, const struct period_set *set)
+void period_report_freq(const struct period_report *report, const struct period_set *set)
 {
     struct period_stats stats;
     period_stats_make(report, set, true, &stats);
-    tell_durations(report, set, &stats);
+    report_durations(report, set, &stats);
     for (int is_global = 0; is_global < 2; is_global++) {
         for (int measure = 0; measure < PERIOD_MEASURES; measure++) {
-            tell_measure(report, set, &stats, measure, is_global);
+            report_measure(report, set, &stats, measure, is_global);
         }
     }
     period_stats_clear(&stats);

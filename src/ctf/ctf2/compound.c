@@ -171,7 +171,7 @@ static bool parse_optional(struct ctf2_tree *tree, const struct ctf2_at *at, str
 {
     static const char *const keys[] = {"type", "field-class", "selector-field-location",
                                        "selector-field-ranges", NULL};
-    struct ctf2_at place;
+    struct ctf2_at position;
 
     type->fc.kind = LULL_FC_OPTIONAL;
     type->n_parts = 1;
@@ -181,16 +181,16 @@ static bool parse_optional(struct ctf2_tree *tree, const struct ctf2_at *at, str
         !get_part(tree, at, "field-class", type, &type->parts[0])) {
         return false;
     }
-    if (!ctf2_property(at, "selector-field-ranges", &place)) {
+    if (!ctf2_property(at, "selector-field-ranges", &position)) {
         return true;
     }
     GArray *ranges = g_array_new(FALSE, FALSE, sizeof(struct ctf2_range));
-    bool ok = ctf2_parse_ranges(&place, 0, ranges);
+    bool ok = ctf2_parse_ranges(&position, 0, ranges);
     if (ok) {
         keep_ranges(tree, ranges, type);
     }
     g_array_free(ranges, TRUE);
-    return ok && take_part(&place, type, &(struct ctf2_type){.n_classes = type->n_ranges});
+    return ok && take_part(&position, type, &(struct ctf2_type){.n_classes = type->n_ranges});
 }
 
 static int by_lower(const void *a, const void *b)
@@ -236,22 +236,22 @@ static bool parse_option(struct ctf2_tree *tree, const struct ctf2_at *at, struc
 {
     static const char *const keys[] = {"name", "field-class", "selector-field-ranges", NULL};
     struct ctf2_part *part = &type->parts[index];
-    struct ctf2_at place;
+    struct ctf2_at position;
 
     if (!ctf2_check_object(at, keys)) {
         return false;
     }
-    if (ctf2_property(at, "name", &place)) {
-        if (!ctf2_name(tree, &place, &part->name)) {
+    if (ctf2_property(at, "name", &position)) {
+        if (!ctf2_name(tree, &position, &part->name)) {
             return false;
         }
         if (!tsdl_map_add(&tree->map, type, part->name, GSIZE_TO_POINTER(index + 1))) {
-            return ctf2_fail(&place, LULL_ERROR_FORMAT, "there is an option '%.60s' already",
+            return ctf2_fail(&position, LULL_ERROR_FORMAT, "there is an option '%.60s' already",
                              part->name->text);
         }
     }
-    return ctf2_required(at, "selector-field-ranges", &place) &&
-           ctf2_parse_ranges(&place, (uint32_t)index, ranges) &&
+    return ctf2_required(at, "selector-field-ranges", &position) &&
+           ctf2_parse_ranges(&position, (uint32_t)index, ranges) &&
            get_part(tree, at, "field-class", type, part);
 }
 
@@ -318,15 +318,15 @@ static struct ctf2_type *find_alias(struct ctf2_tree *tree, const struct ctf2_at
 
 struct ctf2_type *ctf2_parse_type(struct ctf2_tree *tree, const struct ctf2_at *at)
 {
-    struct ctf2_at place;
+    struct ctf2_at position;
     const char *name;
     size_t length;
 
     if (json_object_is_type(at->value, json_type_string)) {
         return find_alias(tree, at);
     }
-    if (!ctf2_is_object(at) || !ctf2_required(at, "type", &place) ||
-        !ctf2_text(&place, &name, &length)) {
+    if (!ctf2_is_object(at) || !ctf2_required(at, "type", &position) ||
+        !ctf2_text(&position, &name, &length)) {
         return NULL;
     }
     const struct ctf2_kind *kind = find_kind(compounds, name);
@@ -334,7 +334,7 @@ struct ctf2_type *ctf2_parse_type(struct ctf2_tree *tree, const struct ctf2_at *
         kind = find_kind(ctf2_scalars, name);
     }
     if (!kind) {
-        ctf2_fail(&place, LULL_ERROR_FORMAT, "there is no field class '%.60s' in CTF2-SPEC-2.0",
+        ctf2_fail(&position, LULL_ERROR_FORMAT, "there is no field class '%.60s' in CTF2-SPEC-2.0",
                   name);
         return NULL;
     }

@@ -20,20 +20,20 @@ static bool get_identity(struct ctf2_tree *tree, const struct ctf2_at *at,
 
 static bool get_uuid(struct ctf2_tree *tree, const struct ctf2_at *at)
 {
-    struct ctf2_at place;
+    struct ctf2_at position;
     size_t length;
 
-    if (!ctf2_property(at, "uuid", &place)) {
+    if (!ctf2_property(at, "uuid", &position)) {
         return true;
     }
-    if (!ctf2_is_array(&place, &length)) {
+    if (!ctf2_is_array(&position, &length)) {
         return false;
     }
     if (length != 16) {
-        return ctf2_fail(&place, LULL_ERROR_FORMAT, "a UUID has 16 bytes, not %zu", length);
+        return ctf2_fail(&position, LULL_ERROR_FORMAT, "a UUID has 16 bytes, not %zu", length);
     }
     for (size_t i = 0; i < length; i++) {
-        struct ctf2_at byte = ctf2_element(&place, i);
+        struct ctf2_at byte = ctf2_element(&position, i);
         uint64_t value;
         if (!ctf2_unsigned(&byte, &value)) {
             return false;
@@ -68,35 +68,36 @@ static bool parse_preamble(struct ctf2_tree *tree, const struct ctf2_at *at)
 static bool parse_alias(struct ctf2_tree *tree, const struct ctf2_at *at)
 {
     static const char *const keys[] = {"type", "name", "field-class", NULL};
-    struct ctf2_at place, name_place;
+    struct ctf2_at position, name_position;
     const struct tsdl_atom *name;
 
-    if (!ctf2_check_object(at, keys) || !ctf2_required(at, "name", &name_place) ||
-        !ctf2_name(tree, &name_place, &name) || !ctf2_required(at, "field-class", &place)) {
+    if (!ctf2_check_object(at, keys) || !ctf2_required(at, "name", &name_position) ||
+        !ctf2_name(tree, &name_position, &name) || !ctf2_required(at, "field-class", &position)) {
         return false;
     }
-    struct ctf2_type *type = ctf2_parse_type(tree, &place);
+    struct ctf2_type *type = ctf2_parse_type(tree, &position);
     if (!type) {
         return false;
     }
     return tsdl_map_add(&tree->map, &tree->packet_header, name, type) ||
-           ctf2_fail(&name_place, LULL_ERROR_FORMAT, "there is an alias '%.60s' already",
+           ctf2_fail(&name_position, LULL_ERROR_FORMAT, "there is an alias '%.60s' already",
                      name->text);
 }
 
 static bool get_environment(struct ctf2_tree *tree, const struct ctf2_at *at)
 {
-    struct ctf2_at place;
+    struct ctf2_at position;
 
-    if (!ctf2_property(at, "environment", &place)) {
+    if (!ctf2_property(at, "environment", &position)) {
         return true;
     }
-    if (!ctf2_is_object(&place)) {
+    if (!ctf2_is_object(&position)) {
         return false;
     }
-    json_object_object_foreach(place.value, key, value)
+    json_object_object_foreach(position.value, key, value)
     {
-        struct ctf2_at entry = {.source = at->source, .parent = &place, .key = key, .value = value};
+        struct ctf2_at entry = {
+            .source = at->source, .parent = &position, .key = key, .value = value};
         struct lull_env_entry env = {.key = tsdl_atoms_add(&tree->atoms, key, strlen(key))->text};
         const struct tsdl_atom *text = NULL;
         if (json_object_is_type(value, json_type_int) ? !ctf2_signed(&entry, &env.number)
@@ -133,37 +134,38 @@ static bool get_clock_origin(struct ctf2_tree *tree, const struct ctf2_at *at,
 {
     static const char *const names[] = {"unix-epoch", NULL};
     static const char *const keys[] = {"namespace", "name", "uid", NULL};
-    struct ctf2_at place, part;
+    struct ctf2_at position, part;
     int choice;
 
     clock->origin = LULL_ORIGIN_UNKNOWN;
-    if (!ctf2_property(at, "origin", &place)) {
+    if (!ctf2_property(at, "origin", &position)) {
         return true;
     }
-    if (json_object_is_type(place.value, json_type_string)) {
+    if (json_object_is_type(position.value, json_type_string)) {
         clock->origin = LULL_ORIGIN_UNIX_EPOCH;
         clock->is_absolute = true;
         return ctf2_get_choice(at, "origin", names, &choice);
     }
     clock->origin = LULL_ORIGIN_NAMED;
-    return ctf2_check_plain_object(&place, keys) && ctf2_required(&place, "name", &part) &&
-           ctf2_required(&place, "uid", &part) &&
-           get_identity(tree, &place, &clock->origin_identity);
+    return ctf2_check_plain_object(&position, keys) && ctf2_required(&position, "name", &part) &&
+           ctf2_required(&position, "uid", &part) &&
+           get_identity(tree, &position, &clock->origin_identity);
 }
 
 static bool get_clock_offset(const struct ctf2_at *at, struct lull_clock *clock)
 {
     static const char *const keys[] = {"seconds", "cycles", NULL};
-    struct ctf2_at place, seconds, cycles;
+    struct ctf2_at position, seconds, cycles;
 
-    if (!ctf2_property(at, "offset-from-origin", &place)) {
+    if (!ctf2_property(at, "offset-from-origin", &position)) {
         return true;
     }
-    if (!ctf2_check_plain_object(&place, keys) ||
-        (ctf2_property(&place, "seconds", &seconds) && !ctf2_signed(&seconds, &clock->offset_s))) {
+    if (!ctf2_check_plain_object(&position, keys) ||
+        (ctf2_property(&position, "seconds", &seconds) &&
+         !ctf2_signed(&seconds, &clock->offset_s))) {
         return false;
     }
-    if (!ctf2_property(&place, "cycles", &cycles)) {
+    if (!ctf2_property(&position, "cycles", &cycles)) {
         return true;
     }
     if (!ctf2_unsigned(&cycles, &clock->offset_cycles)) {
@@ -242,18 +244,18 @@ static bool parse_clock(struct ctf2_tree *tree, const struct ctf2_at *at)
                                        "origin", "accuracy",  "offset-from-origin", NULL};
     struct lull_clock clock = {.name = NULL};
     const struct tsdl_atom *id;
-    struct ctf2_at place, id_place;
+    struct ctf2_at position, id_position;
 
-    if (!ctf2_check_object(at, keys) || !ctf2_required(at, "id", &id_place) ||
-        !ctf2_name(tree, &id_place, &id) || !get_identity(tree, at, &clock.identity) ||
+    if (!ctf2_check_object(at, keys) || !ctf2_required(at, "id", &id_position) ||
+        !ctf2_name(tree, &id_position, &id) || !get_identity(tree, at, &clock.identity) ||
         !ctf2_get_copy(tree, at, "description", &clock.description) ||
-        !ctf2_required(at, "frequency", &place) || !ctf2_unsigned(&place, &clock.frequency)) {
+        !ctf2_required(at, "frequency", &position) || !ctf2_unsigned(&position, &clock.frequency)) {
         return false;
     }
     if (clock.frequency == 0) {
-        return ctf2_fail(&place, LULL_ERROR_FORMAT, "a clock of 0 Hz");
+        return ctf2_fail(&position, LULL_ERROR_FORMAT, "a clock of 0 Hz");
     }
-    clock.has_accuracy = ctf2_property(at, "accuracy", &place);
+    clock.has_accuracy = ctf2_property(at, "accuracy", &position);
     if (!ctf2_get_unsigned(at, "precision", &clock.precision) ||
         !ctf2_get_unsigned(at, "accuracy", &clock.accuracy) ||
         !get_clock_origin(tree, at, &clock) || !get_clock_offset(at, &clock) ||
@@ -264,7 +266,7 @@ static bool parse_clock(struct ctf2_tree *tree, const struct ctf2_at *at)
     clock.name = clock.identity.name ? clock.identity.name : "";
     take_uuid(&clock);
     if (!tsdl_map_add(&tree->map, tree->clocks, id, GUINT_TO_POINTER(tree->clocks->len + 1))) {
-        return ctf2_fail(&id_place, LULL_ERROR_FORMAT, "there is a clock class '%.60s' already",
+        return ctf2_fail(&id_position, LULL_ERROR_FORMAT, "there is a clock class '%.60s' already",
                          id->text);
     }
     g_array_append_val(tree->clocks, clock);
@@ -275,17 +277,17 @@ static bool get_default_clock(struct ctf2_tree *tree, const struct ctf2_at *at,
                               struct ctf2_stream *stream)
 {
     const struct tsdl_atom *id;
-    struct ctf2_at place;
+    struct ctf2_at position;
 
     stream->clock = -1;
-    if (!ctf2_property(at, "default-clock-class-id", &place)) {
+    if (!ctf2_property(at, "default-clock-class-id", &position)) {
         return true;
     }
-    if (!ctf2_name(tree, &place, &id)) {
+    if (!ctf2_name(tree, &position, &id)) {
         return false;
     }
     stream->clock = (int64_t)GPOINTER_TO_UINT(tsdl_map_find(&tree->map, tree->clocks, id)) - 1;
-    return stream->clock >= 0 || ctf2_fail(&place, LULL_ERROR_FORMAT,
+    return stream->clock >= 0 || ctf2_fail(&position, LULL_ERROR_FORMAT,
                                            "there is no clock class '%.60s' before this", id->text);
 }
 
@@ -336,21 +338,21 @@ static void take_attributes(struct ctf2_tree *tree, const struct ctf2_at *at,
         "emergency",    "alert",      "critical",       "error",         "warning",
         "notice",       "info",       "debug:system",   "debug:program", "debug:process",
         "debug:module", "debug:unit", "debug:function", "debug:line",    "debug"};
-    struct ctf2_at all, place;
+    struct ctf2_at all, position;
 
     for (size_t i = 0; i < G_N_ELEMENTS(name_spaces); i++) {
         struct json_object *value;
         if (!ctf2_property(at, "attributes", &all) ||
-            !ctf2_property(&all, name_spaces[i], &place) ||
-            !json_object_is_type(place.value, json_type_object)) {
+            !ctf2_property(&all, name_spaces[i], &position) ||
+            !json_object_is_type(position.value, json_type_object)) {
             continue;
         }
-        if (json_object_object_get_ex(place.value, "emf-uri", &value) &&
+        if (json_object_object_get_ex(position.value, "emf-uri", &value) &&
             json_object_is_type(value, json_type_string)) {
             const char *uri = json_object_get_string(value);
             event->emf_uri = tsdl_atoms_add(&tree->atoms, uri, strlen(uri))->text;
         }
-        if (!json_object_object_get_ex(place.value, "log-level", &value)) {
+        if (!json_object_object_get_ex(position.value, "log-level", &value)) {
             continue;
         }
         if (json_object_is_type(value, json_type_int)) {
@@ -404,10 +406,10 @@ bool ctf2_parse_fragment(struct ctf2_tree *tree, const struct ctf2_at *at)
                                         NULL};
     static bool (*const parse[])(struct ctf2_tree *, const struct ctf2_at *) = {
         parse_preamble, parse_alias, parse_trace, parse_clock, parse_stream, parse_event};
-    struct ctf2_at place;
+    struct ctf2_at position;
     int type = 0;
 
-    if (!ctf2_is_object(at) || !ctf2_required(at, "type", &place) ||
+    if (!ctf2_is_object(at) || !ctf2_required(at, "type", &position) ||
         !ctf2_get_choice(at, "type", types, &type)) {
         return false;
     }

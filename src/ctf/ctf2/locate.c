@@ -26,7 +26,7 @@ static const char *const outcome_texts[] = {
 };
 
 /* A structure on the way: one that is being built (a frame), or a finished one. */
-struct place {
+struct position {
     int frame; /* index in builder->frames, or -1 */
     const struct ctf2_type *type;
     const struct lull_fc *fc; /* of a finished one */
@@ -39,8 +39,8 @@ struct walk {
     enum lull_scope scope;
     uint32_t path[CTF2_MAX_DEPTH * 2];
     uint32_t depth;
-    struct place places[CTF2_MAX_DEPTH + 1]; /* structures around where the walk is, and it */
-    uint32_t n_places;
+    struct position positions[CTF2_MAX_DEPTH + 1]; /* structures around where the walk is, and it */
+    uint32_t n_positions;
     struct lull_fc_ref *first, *last; /* found so far */
 };
 
@@ -49,12 +49,12 @@ static enum outcome walk_names(struct walk *walk, uint32_t name);
 static enum outcome enter_structure(struct walk *walk, int frame, const struct ctf2_type *type,
                                     const struct lull_fc *fc, uint32_t name)
 {
-    struct place place = {.frame = frame, .type = type, .fc = fc, .depth = walk->depth};
+    struct position position = {.frame = frame, .type = type, .fc = fc, .depth = walk->depth};
 
     if (name == walk->location->n_names) {
         return NOT_INTEGER;
     }
-    walk->places[walk->n_places++] = place;
+    walk->positions[walk->n_positions++] = position;
     return walk_names(walk, name);
 }
 
@@ -84,18 +84,18 @@ static enum outcome walk_finished(struct walk *walk, const struct ctf2_type *typ
 static enum outcome walk_options(struct walk *walk, const struct ctf2_type *type,
                                  const struct lull_fc *fc, uint32_t name)
 {
-    uint32_t depth = walk->depth, n_places = walk->n_places;
+    uint32_t depth = walk->depth, n_positions = walk->n_positions;
     enum outcome result = MISSING;
 
     for (uint32_t i = 0; i < type->n_parts; i++) {
-        struct place saved[CTF2_MAX_DEPTH + 1];
-        memcpy(saved, walk->places, n_places * sizeof saved[0]);
+        struct position saved[CTF2_MAX_DEPTH + 1];
+        memcpy(saved, walk->positions, n_positions * sizeof saved[0]);
         walk->path[walk->depth++] = i;
         enum outcome outcome =
             walk_finished(walk, type->parts[i].type, fc->variant.options[i].fc, name);
-        memcpy(walk->places, saved, n_places * sizeof saved[0]);
+        memcpy(walk->positions, saved, n_positions * sizeof saved[0]);
         walk->depth = depth;
-        walk->n_places = n_places;
+        walk->n_positions = n_positions;
         if (outcome != FOUND && outcome != MISSING) {
             return outcome;
         }
@@ -152,25 +152,25 @@ static enum outcome walk_current(struct walk *walk, uint32_t frame, uint32_t nam
 static enum outcome walk_member(struct walk *walk, uint32_t name)
 {
     const struct ctf2_builder *builder = walk->builder;
-    const struct place *place = &walk->places[walk->n_places - 1];
+    const struct position *position = &walk->positions[walk->n_positions - 1];
     uintptr_t found_index =
-        (uintptr_t)tsdl_map_find(&builder->tree->map, place->type, walk->location->names[name]);
+        (uintptr_t)tsdl_map_find(&builder->tree->map, position->type, walk->location->names[name]);
 
     if (!found_index) {
         return MISSING;
     }
     uint32_t index = (uint32_t)found_index - 1;
-    const struct ctf2_type *type = place->type->parts[index].type;
+    const struct ctf2_type *type = position->type->parts[index].type;
     walk->path[walk->depth++] = index;
-    if (place->frame < 0) {
-        return walk_finished(walk, type, place->fc->structure.members[index].fc, name + 1);
+    if (position->frame < 0) {
+        return walk_finished(walk, type, position->fc->structure.members[index].fc, name + 1);
     }
-    const struct ctf2_frame *frame = &builder->frames[place->frame];
+    const struct ctf2_frame *frame = &builder->frames[position->frame];
     if (index > frame->current) {
         return NOT_BEFORE;
     }
     if (index == frame->current) {
-        return walk_current(walk, (uint32_t)place->frame, name + 1);
+        return walk_current(walk, (uint32_t)position->frame, name + 1);
     }
     return walk_finished(walk, type, frame->members[index].fc, name + 1);
 }
@@ -184,11 +184,11 @@ static enum outcome walk_names(struct walk *walk, uint32_t name)
     if (walk->location->names[name]) {
         return walk_member(walk, name);
     }
-    if (walk->n_places < 2) {
+    if (walk->n_positions < 2) {
         return NO_PARENT;
     }
-    walk->n_places--;
-    walk->depth = walk->places[walk->n_places - 1].depth;
+    walk->n_positions--;
+    walk->depth = walk->positions[walk->n_positions - 1].depth;
     return walk_names(walk, name + 1);
 }
 
@@ -201,14 +201,14 @@ static void enter_frames(struct walk *walk, uint32_t n_frames)
         const struct ctf2_frame *frame = &builder->frames[i];
         enum lull_fc_kind kind = frame->type->fc.kind;
         if (kind == LULL_FC_STRUCT) {
-            walk->places[walk->n_places++] =
-                (struct place){.frame = (int)i, .type = frame->type, .depth = walk->depth};
+            walk->positions[walk->n_positions++] =
+                (struct position){.frame = (int)i, .type = frame->type, .depth = walk->depth};
         }
         if (kind == LULL_FC_STRUCT || kind == LULL_FC_VARIANT) {
             walk->path[walk->depth++] = frame->current;
         }
     }
-    walk->depth = walk->places[walk->n_places - 1].depth;
+    walk->depth = walk->positions[walk->n_positions - 1].depth;
 }
 
 static enum outcome walk_all(struct walk *walk)

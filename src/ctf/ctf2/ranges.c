@@ -97,8 +97,9 @@ bool ctf2_parse_labels(struct ctf2_tree *tree, const struct ctf2_at *at, bool is
     if (ok) {
         json_object_object_foreach(at->value, key, value)
         {
-            struct ctf2_at place = {.source = at->source, .parent = at, .key = key, .value = value};
-            ok = parse_label(tree, &place, is_signed, ranges, labels);
+            struct ctf2_at position = {
+                .source = at->source, .parent = at, .key = key, .value = value};
+            ok = parse_label(tree, &position, is_signed, ranges, labels);
             if (!ok) {
                 break;
             }

@@ -54,7 +54,7 @@ static bool build_stream(struct ctf2_builder *builder, const struct ctf2_stream 
 {
     struct ctf2_tree *tree = builder->tree;
     const struct ctf2_event *events = (const struct ctf2_event *)tree->events->data;
-    guint begin = *next;
+    guint start = *next;
 
     look_at(tree, stream->origin);
     if (!ctf2_build_scope(builder, LULL_SCOPE_PACKET_CONTEXT, stream->packet_context) ||
@@ -65,7 +65,7 @@ static bool build_stream(struct ctf2_builder *builder, const struct ctf2_stream 
     while (*next < tree->events->len && events[*next].stream_id == stream->id) {
         ++*next;
     }
-    struct lull_event_decl *list = lull_arena_alloc_n(tree->arena, *next - begin, sizeof *list);
+    struct lull_event_decl *list = lull_arena_alloc_n(tree->arena, *next - start, sizeof *list);
     *out = (struct lull_stream_decl){
         .id = stream->id,
         .identity = stream->identity,
@@ -74,10 +74,10 @@ static bool build_stream(struct ctf2_builder *builder, const struct ctf2_stream 
         .event_header = builder->roots[LULL_SCOPE_EVENT_HEADER].fc,
         .event_context = builder->roots[LULL_SCOPE_STREAM_EVENT_CONTEXT].fc,
         .events = list,
-        .n_events = *next - begin,
+        .n_events = *next - start,
     };
-    for (guint i = begin; i < *next; i++) {
-        if (!build_event(builder, &events[i], &list[i - begin])) {
+    for (guint i = start; i < *next; i++) {
+        if (!build_event(builder, &events[i], &list[i - start])) {
             return false;
         }
     }

@@ -83,28 +83,28 @@ static bool parse_sequence(struct ctf2_tree *tree, const char *text, size_t size
 
     json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_ALLOW_TRAILING_CHARS |
                                         JSON_TOKENER_VALIDATE_UTF8);
-    for (size_t begin = 0; ok && begin < size;) {
-        if (text[begin] != RECORD_SEPARATOR) { /* only before the first */
-            ok = fail_at(source, begin, "a record separator (0x1e) should stand here");
+    for (size_t start = 0; ok && start < size;) {
+        if (text[start] != RECORD_SEPARATOR) { /* only before the first */
+            ok = fail_at(source, start, "a record separator (0x1e) should stand here");
             break;
         }
-        begin++;
-        const char *next = memchr(text + begin, RECORD_SEPARATOR, size - begin);
+        start++;
+        const char *next = memchr(text + start, RECORD_SEPARATOR, size - start);
         size_t end = next ? (size_t)(next - text) : size;
-        size_t first = begin, last = end;
+        size_t first = start, last = end;
         while (first < last && strchr(" \t\r\n", text[first]) && text[first]) {
             first++;
         }
         while (last > first && strchr(" \t\r\n", text[last - 1]) && text[last - 1]) {
             last--;
         }
-        if (begin < end) { /* several separators in a row separate nothing */
+        if (start < end) { /* several separators in a row separate nothing */
             source->fragment++;
             source->offset = first;
             ok = first == last ? fail_at(source, first, "there is nothing")
                                : parse_text(tree, tokener, text + first, last - first, end - first);
         }
-        begin = end;
+        start = end;
     }
     json_tokener_free(tokener);
     if (ok && source->fragment == 0) {

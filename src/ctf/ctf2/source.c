@@ -182,20 +182,20 @@ bool ctf2_check_extensions(const struct ctf2_at *at)
     }
     json_object_object_foreach(all.value, name_space, extensions)
     {
-        struct ctf2_at place = {
+        struct ctf2_at position = {
             .source = at->source, .parent = &all, .key = name_space, .value = extensions};
-        if (!ctf2_is_object(&place)) {
+        if (!ctf2_is_object(&position)) {
             return false;
         }
         json_object_object_foreach(extensions, name, value)
         {
             (void)value;
             if (!at->parent && at->source->fragment == 1) {
-                return ctf2_fail(&place, LULL_ERROR_UNSUPPORTED,
+                return ctf2_fail(&position, LULL_ERROR_UNSUPPORTED,
                                  "the metadata needs the extension '%.60s': none is understood",
                                  name);
             }
-            return ctf2_fail(&place, LULL_ERROR_FORMAT,
+            return ctf2_fail(&position, LULL_ERROR_FORMAT,
                              "extension '%.60s' is not declared in the preamble", name);
         }
     }

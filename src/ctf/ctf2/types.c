@@ -330,17 +330,17 @@ bool ctf2_get_location(struct ctf2_tree *tree, const struct ctf2_at *at, const c
         [LULL_SCOPE_COUNT] = NULL,
     };
     struct ctf2_location *location = lull_arena_alloc(tree->scratch, sizeof *location);
-    struct ctf2_at place, path;
+    struct ctf2_at position, path;
 
-    if (!ctf2_required(at, key, &place)) {
+    if (!ctf2_required(at, key, &position)) {
         return false;
     }
     location->scope = -1;
     type->location = location;
     type->is_placed = true;
-    return ctf2_check_plain_object(&place, keys) &&
-           ctf2_get_choice(&place, "origin", origins, &location->scope) &&
-           ctf2_required(&place, "path", &path) && parse_path(tree, &path, location);
+    return ctf2_check_plain_object(&position, keys) &&
+           ctf2_get_choice(&position, "origin", origins, &location->scope) &&
+           ctf2_required(&position, "path", &path) && parse_path(tree, &path, location);
 }
 
 static const struct lull_fc *new_byte(struct ctf2_tree *tree, enum lull_encoding encoding)

@@ -76,7 +76,7 @@ struct search {
     const char *names; /* the path without the scope's name */
 };
 
-static void begin_search(struct search *search, const struct lull_stream_plan *stream,
+static void start_search(struct search *search, const struct lull_stream_plan *stream,
                          uint32_t index, const char *path)
 {
     const struct lull_event_decl *decl = &stream->decl->events[index];
@@ -104,7 +104,7 @@ static void begin_search(struct search *search, const struct lull_stream_plan *s
  * every event of the class has it. */
 static bool bind(const struct lull_stream_plan *stream, uint32_t index,
                  const struct lull_binding *binding, uint32_t area, uint64_t bit,
-                 struct lull_places *wants, uint64_t *have)
+                 struct lull_kept_fields *wants, uint64_t *have)
 {
     static const enum lull_want_kind kinds[] = {[LULL_BIND_INT] = LULL_WANT_INT,
                                                 [LULL_BIND_TEXT] = LULL_WANT_TEXT,
@@ -112,7 +112,7 @@ static bool bind(const struct lull_stream_plan *stream, uint32_t index,
                                                 [LULL_BIND_REAL] = LULL_WANT_REAL};
     for (const char *const *name = binding->paths; *name != NULL; name++) {
         struct search search;
-        begin_search(&search, stream, index, *name);
+        start_search(&search, stream, index, *name);
         for (uint32_t i = 0; i < search.n; i++) {
             uint32_t path[LULL_FC_DEPTH], depth;
             bool through_variant;
@@ -129,7 +129,7 @@ static bool bind(const struct lull_stream_plan *stream, uint32_t index,
                                      .have_dst = area,
                                      .have = through_variant ? bit : 0};
             *have |= through_variant ? 0 : bit;
-            lull_places_add(wants, &want);
+            lull_kept_fields_add(wants, &want);
             return true;
         }
     }
@@ -140,7 +140,7 @@ const struct lull_fc *lull_ctf_plan_find_field(const struct lull_stream_plan *st
                                                uint32_t index, const char *path, bool *is_optional)
 {
     struct search search;
-    begin_search(&search, stream, index, path);
+    start_search(&search, stream, index, path);
     for (uint32_t i = 0; i < search.n; i++) {
         uint32_t indices[LULL_FC_DEPTH], depth;
         const struct lull_fc *fc =
@@ -173,7 +173,7 @@ void lull_ctf_plan_subscribe(struct lull_ctf_plan *plan, struct lull_stream_plan
         return;
     }
     bool any = false;
-    struct lull_places *wants = lull_places_new();
+    struct lull_kept_fields *wants = lull_kept_fields_new();
     for (uint32_t i = 0; i < n_bindings && i < 64; i++) {
         any |= bind(stream, index, &bindings[i], plan->fields_offset, UINT64_C(1) << i, wants,
                     &event->have);
@@ -196,7 +196,7 @@ void lull_ctf_plan_subscribe(struct lull_ctf_plan *plan, struct lull_stream_plan
         event->ops = lull_plan_build_event(plan, stream, index, wants, false, plan->owned_wants,
                                            &budget, &slot, NULL);
     }
-    lull_places_free(wants);
+    lull_kept_fields_free(wants);
 }
 
 void lull_ctf_plan_unsubscribe_all(struct lull_ctf_plan *plan)

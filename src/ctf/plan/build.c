@@ -167,8 +167,9 @@ static void each_want(struct lull_builder *b, const struct lull_fc *fc,
                       void (*each)(struct lull_builder *, const struct lull_fc *,
                                    const struct lull_want *))
 {
-    for (size_t i = 0; i < G_N_ELEMENTS(b->places); i++) {
-        const struct lull_want *want = lull_places_find(b->places[i], b->scope, b->depth, b->path);
+    for (size_t i = 0; i < G_N_ELEMENTS(b->positions); i++) {
+        const struct lull_want *want =
+            lull_kept_fields_find(b->positions[i], b->scope, b->depth, b->path);
         for (; want != NULL; want = want->next) {
             each(b, fc, want);
         }
@@ -181,12 +182,12 @@ static bool build(struct lull_builder *b, const struct lull_fc *fc);
  * error if the schema refers to something unknown. */
 static uint32_t use_slot(struct lull_builder *b, const struct lull_fc_ref *ref)
 {
-    for (size_t i = 0; i < G_N_ELEMENTS(b->places); i++) {
-        uint32_t slot = lull_places_slot(b->places[i], ref->scope, ref->depth, ref->path);
+    for (size_t i = 0; i < G_N_ELEMENTS(b->positions); i++) {
+        uint32_t slot = lull_kept_fields_slot(b->positions[i], ref->scope, ref->depth, ref->path);
         if (slot == 0) {
             continue;
         }
-        if (lull_places_is_absent(b->places[i], slot)) {
+        if (lull_kept_fields_is_absent(b->positions[i], slot)) {
             close_run(b);
             lull_builder_emit(b, LULL_OP_CHECK)->slot = slot + 8;
             b->have = -1;
@@ -478,11 +479,11 @@ void lull_builder_init(struct lull_builder *b, GPtrArray *owned, uint64_t *budge
     b->run = b->have = -1;
 }
 
-void lull_builder_forget(struct lull_builder *b, const struct lull_places *places,
+void lull_builder_forget(struct lull_builder *b, const struct lull_kept_fields *positions,
                          enum lull_scope scope)
 {
     uint32_t slot;
-    for (uint32_t i = 0; (slot = lull_places_absent(places, scope, i)) != 0; i++) {
+    for (uint32_t i = 0; (slot = lull_kept_fields_absent(positions, scope, i)) != 0; i++) {
         lull_builder_emit(b, LULL_OP_SET)->dst = slot + 8;
     }
 }

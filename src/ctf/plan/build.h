@@ -27,20 +27,22 @@ struct lull_want {
     struct lull_want *next; /* same place */
 };
 
-struct lull_places *lull_places_new(void);
-void lull_places_free(struct lull_places *places);
+struct lull_kept_fields *lull_kept_fields_new(void);
+void lull_kept_fields_free(struct lull_kept_fields *positions);
 /* Adds a copy. */
-void lull_places_add(struct lull_places *places, const struct lull_want *want);
+void lull_kept_fields_add(struct lull_kept_fields *positions, const struct lull_want *want);
 /* The wants of a place, or NULL. `places` may be NULL. */
-const struct lull_want *lull_places_find(const struct lull_places *places, enum lull_scope scope,
-                                         uint32_t depth, const uint32_t *path);
+const struct lull_want *lull_kept_fields_find(const struct lull_kept_fields *positions,
+                                              enum lull_scope scope, uint32_t depth,
+                                              const uint32_t *path);
 
 /* True if the field of `ref` (not of ref->next) is kept at `dst` as a slot. */
-bool lull_places_has(const struct lull_places *places, const struct lull_fc_ref *ref, uint32_t dst);
-bool lull_places_is_absent(const struct lull_places *places, uint32_t slot);
+bool lull_kept_fields_has(const struct lull_kept_fields *positions, const struct lull_fc_ref *ref,
+                          uint32_t dst);
+bool lull_kept_fields_is_absent(const struct lull_kept_fields *positions, uint32_t slot);
 /* The slots of a scope whose fields may be left out, one by one; 0 behind the last. */
-uint32_t lull_places_absent(const struct lull_places *places, enum lull_scope scope,
-                            uint32_t index);
+uint32_t lull_kept_fields_absent(const struct lull_kept_fields *positions, enum lull_scope scope,
+                                 uint32_t index);
 
 /* A slot is the value, and whether it was read (only for fields that may be absent). */
 #define LULL_SLOT_BYTES 16
@@ -48,7 +50,7 @@ uint32_t lull_places_absent(const struct lull_places *places, enum lull_scope sc
 /* Gives each length, tag and selector that classes refer to a slot. */
 struct lull_collector {
     const struct lull_fc *roots[LULL_SCOPE_COUNT];
-    struct lull_places *shared, *own; /* either may be NULL: not collected */
+    struct lull_kept_fields *shared, *own; /* either may be NULL: not collected */
     uint32_t *next_slot;
     uint64_t *budget;
     bool *uses_header;  /* set when something refers to an event header; or NULL */
@@ -60,7 +62,7 @@ struct lull_builder {
     GArray *ops; /* struct lull_op */
     GPtrArray *owned;
     uint64_t *budget; /* schema nodes that may still be visited */
-    const struct lull_places *places[3];
+    const struct lull_kept_fields *positions[3];
     uint32_t next_slot; /* memory offset; grows */
     bool sums;          /* every field */
 
@@ -79,7 +81,7 @@ struct lull_builder {
 void lull_builder_init(struct lull_builder *builder, GPtrArray *owned, uint64_t *budget,
                        uint32_t next_slot);
 /* Takes the slots of a scope whose fields may be left out for not read yet. */
-void lull_builder_forget(struct lull_builder *builder, const struct lull_places *places,
+void lull_builder_forget(struct lull_builder *builder, const struct lull_kept_fields *positions,
                          enum lull_scope scope);
 /* Lets go of the texts that were converted for the event before. */
 void lull_builder_reset_texts(struct lull_builder *builder);
@@ -130,7 +132,7 @@ void lull_build_sum_bytes(struct lull_builder *builder, const struct lull_fc *fc
  * *end_slot is where its slots end, and where they end with those of loops afterwards. */
 const struct lull_op *lull_plan_build_event(struct lull_ctf_plan *plan,
                                             struct lull_stream_plan *stream, uint32_t index,
-                                            const struct lull_places *wants, bool sums,
+                                            const struct lull_kept_fields *wants, bool sums,
                                             GPtrArray *owned, uint64_t *budget, uint32_t *end_slot,
                                             GError **error);
 

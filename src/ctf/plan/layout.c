@@ -16,34 +16,37 @@
 
 /* ---- which fields there are ---- */
 
-static uint32_t find_slot_of(const struct lull_field_place *place, const struct lull_fc_ref *ref)
+static uint32_t find_slot_of(const struct lull_field_position *position,
+                             const struct lull_fc_ref *ref)
 {
-    uint32_t slot = lull_places_slot(place->own, ref->scope, ref->depth, ref->path);
-    return slot != 0 ? slot : lull_places_slot(place->shared, ref->scope, ref->depth, ref->path);
+    uint32_t slot = lull_kept_fields_slot(position->own, ref->scope, ref->depth, ref->path);
+    return slot != 0 ? slot
+                     : lull_kept_fields_slot(position->shared, ref->scope, ref->depth, ref->path);
 }
 
-uint32_t lull_field_place_slot(const struct lull_field_place *place)
+uint32_t lull_field_position_slot(const struct lull_field_position *position)
 {
     const struct lull_fc_ref ref = {
-        .scope = place->scope, .depth = place->depth, .path = place->path};
-    return find_slot_of(place, &ref);
+        .scope = position->scope, .depth = position->depth, .path = position->path};
+    return find_slot_of(position, &ref);
 }
 
-static bool any_visible(struct lull_field_place *place, const struct lull_member *members,
+static bool any_visible(struct lull_field_position *position, const struct lull_member *members,
                         uint32_t n, uint32_t flags)
 {
     bool found = n == 0;
     for (uint32_t i = 0; i < n && !found; i++) {
-        place->path[place->depth++] = i;
-        found = lull_field_is_visible(place, members[i].fc, flags);
-        place->depth--;
+        position->path[position->depth++] = i;
+        found = lull_field_is_visible(position, members[i].fc, flags);
+        position->depth--;
     }
     return found;
 }
 
-bool lull_field_is_visible(struct lull_field_place *place, const struct lull_fc *fc, uint32_t flags)
+bool lull_field_is_visible(struct lull_field_position *position, const struct lull_fc *fc,
+                           uint32_t flags)
 {
-    if (!(flags & LULL_VISIT_NO_CLOCKS) || place->depth >= LULL_FC_DEPTH) {
+    if (!(flags & LULL_VISIT_NO_CLOCKS) || position->depth >= LULL_FC_DEPTH) {
         return true;
     }
     while (fc->kind == LULL_FC_ARRAY || fc->kind == LULL_FC_SEQUENCE) {
@@ -52,11 +55,11 @@ bool lull_field_is_visible(struct lull_field_place *place, const struct lull_fc 
     switch (fc->kind) {
     case LULL_FC_INT:
     case LULL_FC_VARINT:
-        return fc->integer.clock == NULL || lull_field_place_slot(place) != 0;
+        return fc->integer.clock == NULL || lull_field_position_slot(position) != 0;
     case LULL_FC_STRUCT:
-        return any_visible(place, fc->structure.members, fc->structure.n_members, flags);
+        return any_visible(position, fc->structure.members, fc->structure.n_members, flags);
     case LULL_FC_VARIANT:
-        return any_visible(place, fc->variant.options, fc->variant.n_options, flags);
+        return any_visible(position, fc->variant.options, fc->variant.n_options, flags);
     default:
         return true;
     }
@@ -67,7 +70,7 @@ bool lull_field_is_visible(struct lull_field_place *place, const struct lull_fc 
 struct builder {
     struct lull_layout *layout;
     GArray *steps;
-    struct lull_field_place place;
+    struct lull_field_position position;
     uint32_t flags;
     bool is_hidden;
     uint32_t slots[MAX_SLOTS]; /* memory offset in the plan of each slot */
@@ -108,15 +111,16 @@ static int32_t slot_for(struct builder *b, uint32_t offset)
  * the one is there, so is the other. */
 static bool is_beside(const struct builder *b, const struct lull_fc_ref *ref)
 {
-    return ref->scope == b->place.scope && ref->depth >= 1 && ref->depth - 1 <= b->place.depth &&
-           memcmp(ref->path, b->place.path, (ref->depth - 1) * sizeof ref->path[0]) == 0;
+    return ref->scope == b->position.scope && ref->depth >= 1 &&
+           ref->depth - 1 <= b->position.depth &&
+           memcmp(ref->path, b->position.path, (ref->depth - 1) * sizeof ref->path[0]) == 0;
 }
 
 static bool find_slot(struct builder *b, const struct lull_fc_ref *ref, int32_t *slot)
 {
-    uint32_t offset = find_slot_of(&b->place, ref);
+    uint32_t offset = find_slot_of(&b->position, ref);
     if (ref->scope <= LULL_SCOPE_EVENT_HEADER || offset == 0 || ref->next != NULL ||
-        (lull_places_is_absent(b->place.own, offset) && !is_beside(b, ref))) {
+        (lull_kept_fields_is_absent(b->position.own, offset) && !is_beside(b, ref))) {
         return false;
     }
     *slot = slot_for(b, offset);
@@ -129,10 +133,10 @@ static bool add_field(struct builder *b, const char *name, const struct lull_fc 
 /* Several fields may refer to an integer, each in a way of its own; the steps know one way. */
 static bool is_kept_once(const struct builder *b)
 {
-    const struct lull_field_place *place = &b->place;
+    const struct lull_field_position *position = &b->position;
     uint32_t n = 0;
     for (const struct lull_want *want =
-             lull_places_find(place->own, place->scope, place->depth, place->path);
+             lull_kept_fields_find(position->own, position->scope, position->depth, position->path);
          want != NULL; want = want->next) {
         n += want->kind == LULL_WANT_SLOT;
     }
@@ -151,7 +155,7 @@ static bool add_integer(struct builder *b, const char *name, const struct lull_f
     step->is_big_endian = fc->integer.is_big_endian;
     step->is_enum = fc->integer.enumeration != NULL;
     step->mapping = step->is_enum ? fc : NULL;
-    uint32_t offset = lull_field_place_slot(&b->place);
+    uint32_t offset = lull_field_position_slot(&b->position);
     if (offset != 0) {
         step->slot = slot_for(b, offset);
     }
@@ -173,11 +177,11 @@ static bool add_member(struct builder *b, const struct lull_member *member, uint
                        unsigned nesting)
 {
     bool was_hidden = b->is_hidden;
-    b->place.path[b->place.depth++] = index;
-    b->is_hidden = was_hidden || !lull_field_is_visible(&b->place, member->fc, b->flags);
+    b->position.path[b->position.depth++] = index;
+    b->is_hidden = was_hidden || !lull_field_is_visible(&b->position, member->fc, b->flags);
     bool ok = add_field(b, member->name, member->fc, nesting);
     b->is_hidden = was_hidden;
-    b->place.depth--;
+    b->position.depth--;
     return ok;
 }
 
@@ -210,9 +214,9 @@ static bool add_elements(struct builder *b, const char *name, const struct lull_
     }
     uint32_t align = element->kind == LULL_FC_VARIANT ? 1 : element->alignment;
     align = MAX(align, fc->alignment);
-    uint32_t begin = add(b, is_text ? LULL_STEP_TEXT : LULL_STEP_ARRAY, name, align);
-    step_at(b, begin)->slot = slot;
-    step_at(b, begin)->count = count;
+    uint32_t start = add(b, is_text ? LULL_STEP_TEXT : LULL_STEP_ARRAY, name, align);
+    step_at(b, start)->slot = slot;
+    step_at(b, start)->count = count;
     if (is_text) {
         return true;
     }
@@ -220,7 +224,7 @@ static bool add_elements(struct builder *b, const char *name, const struct lull_
         return false;
     }
     uint32_t end = add(b, LULL_STEP_ARRAY_END, NULL, 1);
-    step_at(b, begin)->target = step_at(b, end)->target = end + 1;
+    step_at(b, start)->target = step_at(b, end)->target = end + 1;
     return true;
 }
 
@@ -262,9 +266,9 @@ static bool add_variant(struct builder *b, const char *name, const struct lull_f
     for (uint32_t i = 0; i < fc->variant.n_options; i++) {
         const struct lull_member *option = &fc->variant.options[i];
         targets[i] = b->steps->len;
-        b->place.path[b->place.depth++] = i;
+        b->position.path[b->position.depth++] = i;
         bool ok = add_field(b, option->name, option->fc, nesting);
-        b->place.depth--;
+        b->position.depth--;
         if (!ok) {
             return false;
         }
@@ -283,7 +287,8 @@ static bool add_variant(struct builder *b, const char *name, const struct lull_f
 static bool add_field(struct builder *b, const char *name, const struct lull_fc *fc,
                       unsigned nesting)
 {
-    if (nesting >= LULL_FC_DEPTH || b->place.depth >= LULL_FC_DEPTH || b->steps->len >= MAX_STEPS) {
+    if (nesting >= LULL_FC_DEPTH || b->position.depth >= LULL_FC_DEPTH ||
+        b->steps->len >= MAX_STEPS) {
         return false;
     }
     switch (fc->kind) {
@@ -320,17 +325,17 @@ static bool add_scope_fields(struct builder *b, enum lull_scope scope, const str
     if (fc == NULL) {
         return true;
     }
-    b->place.scope = scope;
-    b->place.depth = 0;
+    b->position.scope = scope;
+    b->position.depth = 0;
     add(b, LULL_STEP_ALIGN, NULL, fc->alignment);
     return add_members(b, fc, 0);
 }
 
 static bool scope_is_visible(struct builder *b, enum lull_scope scope, const struct lull_fc *fc)
 {
-    b->place.scope = scope;
-    b->place.depth = 0;
-    return fc != NULL && lull_field_is_visible(&b->place, fc, b->flags);
+    b->position.scope = scope;
+    b->position.depth = 0;
+    return fc != NULL && lull_field_is_visible(&b->position, fc, b->flags);
 }
 
 /* One scope to the visitor, of one or two structures. */
@@ -371,7 +376,7 @@ struct lull_layout *lull_ctf_layout_new(const struct lull_ctf_stream *stream, ui
     struct builder b = {
         .layout = layout,
         .steps = g_array_new(FALSE, FALSE, sizeof(struct lull_step)),
-        .place = {.own = stream->stream->places[index], .shared = stream->plan->shared},
+        .position = {.own = stream->stream->positions[index], .shared = stream->plan->shared},
         .flags = flags,
     };
     bool ok = add_scopes(&b, stream->stream->decl, &stream->stream->decl->events[index]);

@@ -6,17 +6,17 @@
 #include "ctf/stream/stream.h"
 
 /* A place in the fields of an event. */
-struct lull_field_place {
-    const struct lull_places *own, *shared;
+struct lull_field_position {
+    const struct lull_kept_fields *own, *shared;
     enum lull_scope scope;
     uint32_t depth;
     uint32_t path[LULL_FC_DEPTH + 1];
 };
 
 /* Memory offset of the length or tag at the place, or 0. */
-uint32_t lull_field_place_slot(const struct lull_field_place *place);
+uint32_t lull_field_position_slot(const struct lull_field_position *position);
 /* False for what LULL_VISIT_NO_CLOCKS leaves out. */
-bool lull_field_is_visible(struct lull_field_place *place, const struct lull_fc *fc,
+bool lull_field_is_visible(struct lull_field_position *position, const struct lull_fc *fc,
                            uint32_t flags);
 /* See lull_event_layout(); of the event that lull_ctf_stream_next() gave last. */
 struct lull_layout *lull_ctf_layout_new(const struct lull_ctf_stream *stream, uint32_t flags);

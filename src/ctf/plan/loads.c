@@ -44,8 +44,8 @@ static void note_filled(struct lull_builder *b, const struct lull_want *want)
     if (want->kind != LULL_WANT_SLOT) {
         return;
     }
-    for (size_t i = 0; i < G_N_ELEMENTS(b->places); i++) {
-        if (!lull_places_is_absent(b->places[i], want->dst)) {
+    for (size_t i = 0; i < G_N_ELEMENTS(b->positions); i++) {
+        if (!lull_kept_fields_is_absent(b->positions[i], want->dst)) {
             continue;
         }
         struct lull_op *op = lull_builder_emit(b, LULL_OP_SET);

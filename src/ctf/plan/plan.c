@@ -12,7 +12,7 @@
 /* ---- headers ---- */
 
 struct header_walk {
-    struct lull_places *places;
+    struct lull_kept_fields *positions;
     enum lull_scope scope;
     uint32_t depth;
     uint32_t path[LULL_FC_DEPTH + 1];
@@ -30,7 +30,7 @@ static void want_here(struct header_walk *w, enum lull_want_kind kind, uint32_t 
                              .dst = dst,
                              .have_dst = LULL_MEM_HAVE,
                              .have = have};
-    lull_places_add(w->places, &want);
+    lull_kept_fields_add(w->positions, &want);
 }
 
 /* Visits leaves, and arrays as a whole, through structures, options and optional fields. */
@@ -109,12 +109,12 @@ static void packet_context_leaf(struct header_walk *w, const struct lull_fc *fc)
         } else if (fields[i].have == LULL_HAS_SEQUENCE) {
             w->stream->sequence_bits = bits;
         } else if (fields[i].have == LULL_HAS_TIME_BEGIN) {
-            w->stream->begin_bits = bits;
+            w->stream->start_bits = bits;
         } else if (fields[i].have == LULL_HAS_TIME_END) {
             w->stream->end_bits = bits;
         }
     }
-    w->stream->has_time |= w->stream->begin_bits != 0 || w->stream->end_bits != 0;
+    w->stream->has_time |= w->stream->start_bits != 0 || w->stream->end_bits != 0;
 }
 
 /* True if the field tells the time on the stream's clock. */
@@ -136,11 +136,15 @@ static void event_header_leaf(struct header_walk *w, const struct lull_fc *fc)
 }
 
 static void walk_scope(struct lull_ctf_plan *plan, struct lull_stream_plan *stream,
-                       struct lull_places *places, enum lull_scope scope, const struct lull_fc *fc,
+                       struct lull_kept_fields *positions, enum lull_scope scope,
+                       const struct lull_fc *fc,
                        void (*leaf)(struct header_walk *, const struct lull_fc *))
 {
-    struct header_walk walk = {
-        .places = places, .scope = scope, .stream = stream, .budget = &plan->budget, .leaf = leaf};
+    struct header_walk walk = {.positions = positions,
+                               .scope = scope,
+                               .stream = stream,
+                               .budget = &plan->budget,
+                               .leaf = leaf};
     if (fc != NULL) {
         walk_header(&walk, fc, 0);
     }
@@ -239,14 +243,15 @@ static void recognise_header(struct lull_stream_plan *stream)
 /* ---- building ---- */
 
 static const struct lull_op *build_one(struct lull_ctf_plan *plan, enum lull_scope scope,
-                                       const struct lull_fc *fc, const struct lull_places *wants,
+                                       const struct lull_fc *fc,
+                                       const struct lull_kept_fields *wants,
                                        struct lull_builder *out, uint32_t known, GError **error)
 {
     struct lull_builder builder;
     lull_builder_init(&builder, plan->owned, &plan->budget, plan->fields_offset);
     builder.known = known;
-    builder.places[0] = plan->shared;
-    builder.places[1] = wants;
+    builder.positions[0] = plan->shared;
+    builder.positions[1] = wants;
     lull_builder_forget(&builder, plan->shared, scope);
     lull_builder_add(&builder, scope, fc);
     const struct lull_op *ops = lull_builder_finish(&builder, error);
@@ -258,7 +263,7 @@ static const struct lull_op *build_one(struct lull_ctf_plan *plan, enum lull_sco
 
 const struct lull_op *lull_plan_build_event(struct lull_ctf_plan *plan,
                                             struct lull_stream_plan *stream, uint32_t index,
-                                            const struct lull_places *wants, bool sums,
+                                            const struct lull_kept_fields *wants, bool sums,
                                             GPtrArray *owned, uint64_t *budget, uint32_t *end_slot,
                                             GError **error)
 {
@@ -267,15 +272,15 @@ const struct lull_op *lull_plan_build_event(struct lull_ctf_plan *plan,
     lull_builder_init(&builder, owned, budget, *end_slot);
     builder.known = stream->body_known;
     builder.rem = stream->body_rem;
-    builder.places[0] = plan->shared;
-    builder.places[1] = stream->places[index];
-    builder.places[2] = wants;
+    builder.positions[0] = plan->shared;
+    builder.positions[1] = stream->positions[index];
+    builder.positions[2] = wants;
     builder.sums = sums;
     if (stream->plans[index].has_wide_text && (sums || wants != NULL)) {
         lull_builder_reset_texts(&builder);
     }
     for (int scope = LULL_SCOPE_STREAM_EVENT_CONTEXT; scope < LULL_SCOPE_COUNT; scope++) {
-        lull_builder_forget(&builder, stream->places[index], (enum lull_scope)scope);
+        lull_builder_forget(&builder, stream->positions[index], (enum lull_scope)scope);
     }
     lull_builder_add(&builder, LULL_SCOPE_STREAM_EVENT_CONTEXT, stream->decl->event_context);
     lull_builder_add(&builder, LULL_SCOPE_EVENT_CONTEXT, event->context);
@@ -290,21 +295,21 @@ static bool compile_event(struct lull_ctf_plan *plan, struct lull_stream_plan *s
     const struct lull_event_decl *decl = &stream->decl->events[index];
     struct lull_event_plan *event = &stream->plans[index];
     uint32_t slot = plan->shared_end;
-    struct lull_places *places = lull_places_new();
+    struct lull_kept_fields *positions = lull_kept_fields_new();
     struct lull_collector collector = {
         .roots = {[LULL_SCOPE_STREAM_EVENT_CONTEXT] = stream->decl->event_context,
                   [LULL_SCOPE_EVENT_CONTEXT] = decl->context,
                   [LULL_SCOPE_EVENT_PAYLOAD] = decl->payload},
-        .own = places,
+        .own = positions,
         .next_slot = &slot,
         .budget = &plan->budget};
     lull_collect_refs(&collector, stream->decl->event_context, 0);
     lull_collect_refs(&collector, decl->context, 0);
     lull_collect_refs(&collector, decl->payload, 0);
     if (slot != plan->shared_end) {
-        stream->places[index] = places;
+        stream->positions[index] = positions;
     } else {
-        lull_places_free(places);
+        lull_kept_fields_free(positions);
     }
     stream->slots_end[index] = slot;
     event->has_wide_text = collector.has_wide_text;
@@ -357,7 +362,7 @@ static bool compile_headers(struct lull_ctf_plan *plan, struct lull_stream_plan 
     if (stream->clock == NULL && schema->n_clocks == 1) {
         stream->clock = &schema->clocks[0];
     }
-    struct lull_places *wants = lull_places_new();
+    struct lull_kept_fields *wants = lull_kept_fields_new();
     walk_scope(plan, stream, wants, LULL_SCOPE_PACKET_CONTEXT, decl->packet_context,
                packet_context_leaf);
     walk_scope(plan, stream, wants, LULL_SCOPE_EVENT_HEADER, decl->event_header, event_header_leaf);
@@ -369,7 +374,7 @@ static bool compile_headers(struct lull_ctf_plan *plan, struct lull_stream_plan 
         stream->event_header = build_one(plan, LULL_SCOPE_EVENT_HEADER, decl->event_header, wants,
                                          &end, stream->event_align, error);
     }
-    lull_places_free(wants);
+    lull_kept_fields_free(wants);
     if (stream->event_header == NULL) {
         return false;
     }
@@ -384,10 +389,10 @@ static bool compile_stream(struct lull_ctf_plan *plan, struct lull_stream_plan *
 {
     const struct lull_stream_decl *decl = stream->decl;
     stream->plans = g_new0(struct lull_event_plan, MAX(decl->n_events, 1));
-    stream->places = g_new0(struct lull_places *, MAX(decl->n_events, 1));
+    stream->positions = g_new0(struct lull_kept_fields *, MAX(decl->n_events, 1));
     stream->slots_end = g_new0(uint32_t, MAX(decl->n_events, 1));
     g_ptr_array_add(plan->owned, stream->plans);
-    g_ptr_array_add(plan->owned, stream->places);
+    g_ptr_array_add(plan->owned, stream->positions);
     g_ptr_array_add(plan->owned, stream->slots_end);
     stream->unknown.fixed_bits = LULL_BITS_HUGE;
     stream->unknown.subscription = -1;
@@ -428,12 +433,12 @@ static bool compile(struct lull_ctf_plan *plan, GError **error)
         collector.uses_header = NULL;
     }
     plan->shared_end = plan->fields_offset = slot;
-    struct lull_places *wants = lull_places_new();
+    struct lull_kept_fields *wants = lull_kept_fields_new();
     walk_scope(plan, NULL, wants, LULL_SCOPE_PACKET_HEADER, schema->packet_header,
                packet_header_leaf);
     plan->packet_header =
         build_one(plan, LULL_SCOPE_PACKET_HEADER, schema->packet_header, wants, NULL, 1, error);
-    lull_places_free(wants);
+    lull_kept_fields_free(wants);
     if (plan->packet_header == NULL) {
         return false;
     }
@@ -457,7 +462,7 @@ struct lull_ctf_plan *lull_ctf_plan_new(const struct lull_schema *schema, GError
     plan->schema = schema;
     plan->owned = g_ptr_array_new_with_free_func(g_free);
     plan->owned_wants = g_ptr_array_new_with_free_func(g_free);
-    plan->shared = lull_places_new();
+    plan->shared = lull_kept_fields_new();
     plan->streams = g_new0(struct lull_stream_plan, MAX(schema->n_streams, 1));
     plan->budget = LULL_NODE_BUDGET;
     if (!compile(plan, error)) {
@@ -474,11 +479,11 @@ void lull_ctf_plan_free(struct lull_ctf_plan *plan)
     }
     for (uint32_t i = 0; i < plan->schema->n_streams; i++) {
         struct lull_stream_plan *stream = &plan->streams[i];
-        for (uint32_t e = 0; stream->places != NULL && e < stream->decl->n_events; e++) {
-            lull_places_free(stream->places[e]);
+        for (uint32_t e = 0; stream->positions != NULL && e < stream->decl->n_events; e++) {
+            lull_kept_fields_free(stream->positions[e]);
         }
     }
-    lull_places_free(plan->shared);
+    lull_kept_fields_free(plan->shared);
     g_ptr_array_unref(plan->owned);
     g_ptr_array_unref(plan->owned_wants);
     g_free(plan->streams);

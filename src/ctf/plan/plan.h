@@ -174,7 +174,7 @@ struct lull_event_plan {
 };
 
 /* Memory offsets of lengths and tags by the place of their field; see plan_build.h. */
-struct lull_places;
+struct lull_kept_fields;
 
 /* All of one stream class. */
 struct lull_stream_plan {
@@ -187,16 +187,16 @@ struct lull_stream_plan {
     bool has_id;      /* the header holds one */
     bool has_time;    /* some field of header or packet tells it */
     bool uses_header; /* a length or tag of events refers to it */
-    uint8_t discarded_bits, sequence_bits, begin_bits, end_bits; /* widths, 0: not there */
+    uint8_t discarded_bits, sequence_bits, start_bits, end_bits; /* widths, 0: not there */
     const struct lull_clock *clock;                              /* or NULL */
     struct lull_event_plan *plans;                               /* by index in decl->events */
     struct lull_event_plan **by_id;                              /* dense, for ids < n_by_id */
     uint32_t n_by_id;
-    uint32_t first_class;           /* index of events[0] within the trace */
-    struct lull_places **places;    /* per event: its lengths and tags, or NULL */
-    uint32_t *slots_end;            /* per event: memory offset behind its slots */
-    uint32_t body_known, body_rem;  /* behind the header the position is rem modulo known */
-    struct lull_event_plan unknown; /* stands in by_id for ids that nothing declares */
+    uint32_t first_class;                /* index of events[0] within the trace */
+    struct lull_kept_fields **positions; /* per event: its lengths and tags, or NULL */
+    uint32_t *slots_end;                 /* per event: memory offset behind its slots */
+    uint32_t body_known, body_rem;       /* behind the header the position is rem modulo known */
+    struct lull_event_plan unknown;      /* stands in by_id for ids that nothing declares */
 };
 
 /* All of one trace. */
@@ -204,7 +204,7 @@ struct lull_ctf_plan {
     const struct lull_schema *schema;
     const struct lull_op *packet_header; /* empty if there is none */
     struct lull_stream_plan *streams;    /* as schema->streams */
-    struct lull_places *shared;          /* of packet header, packet context, event header */
+    struct lull_kept_fields *shared;     /* of packet header, packet context, event header */
     uint32_t shared_end;                 /* memory offset behind the shared slots */
     uint32_t fields_offset;              /* in memory; all slots lie before it */
     uint32_t all_end;                    /* the same for the slots of sums; no fields then */
@@ -263,8 +263,8 @@ uint64_t lull_text_sum(const char *data, uint64_t length);
 const char *lull_plan_why(uint64_t code);
 
 /* Where a field is kept if it is a length or tag of another: memory offset, or 0. */
-uint32_t lull_places_slot(const struct lull_places *places, enum lull_scope scope, uint32_t depth,
-                          const uint32_t *path);
+uint32_t lull_kept_fields_slot(const struct lull_kept_fields *positions, enum lull_scope scope,
+                               uint32_t depth, const uint32_t *path);
 
 /* Nested no deeper than this, anywhere. */
 #define LULL_FC_DEPTH 48

@@ -52,13 +52,13 @@ static uint64_t run_string(const struct lull_op *op, const uint8_t *buf, uint64_
     if (pos >= limit) {
         return LULL_PLAN_SHORT;
     }
-    const uint8_t *begin = buf + (pos >> 3);
-    uint64_t length = lull_text_end(begin, (limit - pos) >> 3, op->encoding);
+    const uint8_t *start = buf + (pos >> 3);
+    uint64_t length = lull_text_end(start, (limit - pos) >> 3, op->encoding);
     if (length == UINT64_MAX) {
         return LULL_PLAN_SHORT;
     }
     if (op->dst != 0) {
-        store_bytes(memory, op->dst, begin, length);
+        store_bytes(memory, op->dst, start, length);
     }
     return pos + (length + lull_encoding_unit(op->encoding)) * 8;
 }

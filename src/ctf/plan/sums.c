@@ -51,20 +51,20 @@ uint64_t lull_sum_string(const struct lull_op *op, const uint8_t *buf, uint64_t 
     if (pos >= limit) {
         return LULL_PLAN_SHORT;
     }
-    const uint8_t *begin = buf + (pos >> 3);
+    const uint8_t *start = buf + (pos >> 3);
     uint64_t room = (limit - pos) >> 3, sum, length;
     unsigned unit = lull_encoding_unit(op->encoding);
     if (unit == 1) {
-        sum = lull_sum_text(begin, room, &length);
+        sum = lull_sum_text(start, room, &length);
         if (length == room) {
             return LULL_PLAN_SHORT;
         }
     } else {
-        length = lull_text_end(begin, room, op->encoding);
+        length = lull_text_end(start, room, op->encoding);
         if (length == UINT64_MAX) {
             return LULL_PLAN_SHORT;
         }
-        sum = lull_sum_converted(op, begin, length, memory);
+        sum = lull_sum_converted(op, start, length, memory);
     }
     tally->checksum += sum;
     tally->fields++;

@@ -19,7 +19,7 @@ struct visit {
     const uint8_t *buf;
     uint64_t window; /* byte of the packet at buf[0] */
     uint64_t pos, end;
-    struct lull_field_place place;
+    struct lull_field_position position;
     GError **error;
 };
 
@@ -47,16 +47,16 @@ static bool need(struct visit *v, uint64_t align, uint64_t bits)
 
 /* ---- lengths, tags and selectors ---- */
 
-static void keep_in(const struct visit *v, const struct lull_places *places, uint64_t value)
+static void keep_in(const struct visit *v, const struct lull_kept_fields *positions, uint64_t value)
 {
     const struct lull_want *want =
-        lull_places_find(places, v->place.scope, v->place.depth, v->place.path);
+        lull_kept_fields_find(positions, v->position.scope, v->position.depth, v->position.path);
     for (; want != NULL; want = want->next) {
         if (want->kind != LULL_WANT_SLOT) {
             continue;
         }
         lull_memory_set(v->stream->memory, want->dst, value);
-        if (lull_places_is_absent(places, want->dst)) {
+        if (lull_kept_fields_is_absent(positions, want->dst)) {
             lull_memory_set(v->stream->memory, want->dst + 8, 1);
         }
     }
@@ -65,9 +65,9 @@ static void keep_in(const struct visit *v, const struct lull_places *places, uin
 /* Keeps an integer that other fields may refer to. */
 static void keep(const struct visit *v, uint64_t value)
 {
-    keep_in(v, v->place.own, value);
-    if (v->place.scope <= LULL_SCOPE_EVENT_HEADER) {
-        keep_in(v, v->place.shared, value);
+    keep_in(v, v->position.own, value);
+    if (v->position.scope <= LULL_SCOPE_EVENT_HEADER) {
+        keep_in(v, v->position.shared, value);
     }
 }
 
@@ -75,20 +75,20 @@ static void keep(const struct visit *v, uint64_t value)
 static void forget(const struct visit *v, enum lull_scope scope)
 {
     uint32_t slot;
-    for (uint32_t i = 0; (slot = lull_places_absent(v->place.own, scope, i)) != 0; i++) {
+    for (uint32_t i = 0; (slot = lull_kept_fields_absent(v->position.own, scope, i)) != 0; i++) {
         lull_memory_set(v->stream->memory, slot + 8, 0);
     }
 }
 
 static bool ref_value(struct visit *v, const struct lull_fc_ref *ref, uint64_t *value)
 {
-    const struct lull_places *places = v->place.own;
-    uint32_t slot = lull_places_slot(places, ref->scope, ref->depth, ref->path);
+    const struct lull_kept_fields *positions = v->position.own;
+    uint32_t slot = lull_kept_fields_slot(positions, ref->scope, ref->depth, ref->path);
     if (slot == 0) {
-        places = v->place.shared;
-        slot = lull_places_slot(places, ref->scope, ref->depth, ref->path);
+        positions = v->position.shared;
+        slot = lull_kept_fields_slot(positions, ref->scope, ref->depth, ref->path);
     }
-    if (slot == 0 || (lull_places_is_absent(places, slot) &&
+    if (slot == 0 || (lull_kept_fields_is_absent(positions, slot) &&
                       lull_memory_get(v->stream->memory, slot + 8) == 0)) {
         return fail(v, lull_plan_why(LULL_PLAN_NO_REF));
     }
@@ -144,7 +144,8 @@ void lull_step_find_labels(const void *mapping, struct lull_visit_int *value, co
     }
 }
 
-static void tell_integer(struct visit *v, const char *name, const struct lull_fc *fc, uint64_t bits)
+static void report_integer(struct visit *v, const char *name, const struct lull_fc *fc,
+                           uint64_t bits)
 {
     enum lull_int_meaning meaning = fc->integer.meaning;
     const char *labels[LULL_VISIT_LABELS];
@@ -181,7 +182,7 @@ static bool visit_integer(struct visit *v, const char *name, const struct lull_f
         bits = bits != 0;
     }
     v->pos += fc->integer.size;
-    tell_integer(v, name, fc, bits);
+    report_integer(v, name, fc, bits);
     return true;
 }
 
@@ -200,7 +201,7 @@ static bool visit_varint(struct visit *v, const char *name, const struct lull_fc
         return fail(v, "a field passes the end of its event");
     }
     v->pos += length * 8;
-    tell_integer(v, name, fc, value);
+    report_integer(v, name, fc, value);
     return true;
 }
 
@@ -224,13 +225,13 @@ static bool visit_string(struct visit *v, const char *name, const struct lull_fc
         return false;
     }
     enum lull_encoding encoding = fc->string.encoding;
-    const uint8_t *begin = v->buf + v->pos / 8;
-    uint64_t length = lull_text_end(begin, (v->end - v->pos) / 8, encoding);
+    const uint8_t *start = v->buf + v->pos / 8;
+    uint64_t length = lull_text_end(start, (v->end - v->pos) / 8, encoding);
     if (length == UINT64_MAX) {
         return fail(v, "a string has no end");
     }
     v->pos += (length + lull_encoding_unit(encoding)) * 8;
-    v->visitor->text(v->user, name, lull_texts_convert(v->stream->texts, begin, length, encoding));
+    v->visitor->text(v->user, name, lull_texts_convert(v->stream->texts, start, length, encoding));
     return true;
 }
 
@@ -273,13 +274,13 @@ static bool visit_elements(struct visit *v, const char *name, const struct lull_
     if (form == LULL_BYTES_TEXT || (form == LULL_BYTES_BLOB && v->visitor->blob != NULL)) {
         return visit_bytes(v, name, fc, n);
     }
-    v->visitor->begin(v->user, name, LULL_VISIT_ARRAY);
-    uint64_t begin = v->pos;
+    v->visitor->start(v->user, name, LULL_VISIT_ARRAY);
+    uint64_t start = v->pos;
     for (uint64_t i = 0; i < n; i++) {
         if (!visit_field(v, NULL, element, nesting)) {
             return false;
         }
-        if (i >= MAX_EMPTY_ELEMENTS && v->pos == begin) {
+        if (i >= MAX_EMPTY_ELEMENTS && v->pos == start) {
             return fail(v, "an array of too many elements without contents");
         }
     }
@@ -303,7 +304,7 @@ static bool visit_optional(struct visit *v, const char *name, const struct lull_
             visit_field(v, name, fc->optional.content, nesting));
 }
 
-static void skip_begin(void *user, const char *name, enum lull_visit_kind kind)
+static void skip_start(void *user, const char *name, enum lull_visit_kind kind)
 {
 }
 
@@ -329,7 +330,7 @@ static void skip_blob(void *user, const char *name, struct lull_text bytes, cons
 
 /* Steps over what the visitor does not want to see. */
 static const struct lull_visitor nobody = {
-    .begin = skip_begin,
+    .start = skip_start,
     .end = skip_end,
     .integer = skip_integer,
     .real = skip_real,
@@ -342,21 +343,21 @@ static bool describes_packet(const struct visit *v, const struct lull_fc *fc)
 {
     const uint32_t roles = LULL_ROLE_PACKET_SIZE | LULL_ROLE_CONTENT_SIZE | LULL_ROLE_CLOCK |
                            LULL_ROLE_CLOCK_END | LULL_ROLE_DISCARDED | LULL_ROLE_SEQUENCE_NUMBER;
-    return v->place.scope == LULL_SCOPE_PACKET_CONTEXT && (fc->roles & roles) != 0;
+    return v->position.scope == LULL_SCOPE_PACKET_CONTEXT && (fc->roles & roles) != 0;
 }
 
 static bool visit_member(struct visit *v, const struct lull_member *member, uint32_t index,
                          unsigned nesting)
 {
     const struct lull_visitor *visitor = v->visitor;
-    v->place.path[v->place.depth++] = index;
+    v->position.path[v->position.depth++] = index;
     if (describes_packet(v, member->fc) ||
-        !lull_field_is_visible(&v->place, member->fc, visitor->flags)) {
+        !lull_field_is_visible(&v->position, member->fc, visitor->flags)) {
         v->visitor = &nobody;
     }
     bool ok = visit_field(v, member->name, member->fc, nesting);
     v->visitor = visitor;
-    v->place.depth--;
+    v->position.depth--;
     return ok;
 }
 
@@ -384,11 +385,11 @@ static bool visit_variant(struct visit *v, const char *name, const struct lull_f
     if (option < 0) {
         return fail(v, lull_plan_why(LULL_PLAN_BAD_TAG));
     }
-    v->visitor->begin(v->user, name, LULL_VISIT_VARIANT);
-    v->place.path[v->place.depth++] = (uint32_t)option;
+    v->visitor->start(v->user, name, LULL_VISIT_VARIANT);
+    v->position.path[v->position.depth++] = (uint32_t)option;
     const struct lull_member *member = &fc->variant.options[option];
     bool ok = visit_field(v, member->name, member->fc, nesting);
-    v->place.depth--;
+    v->position.depth--;
     if (ok) {
         v->visitor->end(v->user, LULL_VISIT_VARIANT);
     }
@@ -413,7 +414,7 @@ static bool visit_field(struct visit *v, const char *name, const struct lull_fc 
     case LULL_FC_OPTIONAL:
         return visit_optional(v, name, fc, nesting + 1);
     case LULL_FC_STRUCT:
-        v->visitor->begin(v->user, name, LULL_VISIT_STRUCT);
+        v->visitor->start(v->user, name, LULL_VISIT_STRUCT);
         if (!visit_members(v, fc, nesting + 1)) {
             return false;
         }
@@ -431,16 +432,16 @@ static bool visit_field(struct visit *v, const char *name, const struct lull_fc 
 
 static bool visit_structure(struct visit *v, enum lull_scope scope, const struct lull_fc *fc)
 {
-    v->place.scope = scope;
-    v->place.depth = 0;
+    v->position.scope = scope;
+    v->position.depth = 0;
     return fc == NULL || visit_members(v, fc, 0);
 }
 
 static bool scope_is_visible(struct visit *v, enum lull_scope scope, const struct lull_fc *fc)
 {
-    v->place.scope = scope;
-    v->place.depth = 0;
-    return fc != NULL && lull_field_is_visible(&v->place, fc, v->visitor->flags);
+    v->position.scope = scope;
+    v->position.depth = 0;
+    return fc != NULL && lull_field_is_visible(&v->position, fc, v->visitor->flags);
 }
 
 /* One scope to the visitor, of one or two structures. */
@@ -455,7 +456,7 @@ static bool visit_scope(struct visit *v, const char *name, enum lull_scope first
     if (!scope_is_visible(v, first, first_fc) && !scope_is_visible(v, second, second_fc)) {
         v->visitor = &nobody;
     }
-    v->visitor->begin(v->user, name, LULL_VISIT_SCOPE);
+    v->visitor->start(v->user, name, LULL_VISIT_SCOPE);
     bool ok = visit_structure(v, first, first_fc) && visit_structure(v, second, second_fc);
     if (ok) {
         v->visitor->end(v->user, LULL_VISIT_SCOPE);
@@ -480,7 +481,7 @@ bool lull_ctf_stream_visit(const struct lull_ctf_stream *s, const struct lull_vi
                       .window = s->window,
                       .pos = s->event_body,
                       .end = s->event_end,
-                      .place = {.own = s->stream->places[index], .shared = s->plan->shared},
+                      .position = {.own = s->stream->positions[index], .shared = s->plan->shared},
                       .error = error};
     bool ok;
     for (int scope = LULL_SCOPE_STREAM_EVENT_CONTEXT; scope < LULL_SCOPE_COUNT; scope++) {
@@ -528,12 +529,12 @@ static uint8_t *read_packet_header(const struct lull_ctf_stream *s, GError **err
 static bool any_field_to_show(struct visit *v, const struct lull_fc *fc)
 {
     bool found = fc->structure.n_members == 0;
-    v->place.scope = LULL_SCOPE_PACKET_CONTEXT;
-    v->place.depth = 1;
+    v->position.scope = LULL_SCOPE_PACKET_CONTEXT;
+    v->position.depth = 1;
     for (uint32_t i = 0; i < fc->structure.n_members && !found; i++) {
-        v->place.path[0] = i;
+        v->position.path[0] = i;
         found = !describes_packet(v, fc->structure.members[i].fc) &&
-                lull_field_is_visible(&v->place, fc->structure.members[i].fc, v->visitor->flags);
+                lull_field_is_visible(&v->position, fc->structure.members[i].fc, v->visitor->flags);
     }
     return found;
 }
@@ -546,7 +547,7 @@ bool lull_ctf_stream_visit_packet(const struct lull_ctf_stream *s,
                       .visitor = visitor,
                       .user = user,
                       .end = s->header_bits,
-                      .place = {.shared = s->plan->shared},
+                      .position = {.shared = s->plan->shared},
                       .error = error};
     if (context == NULL || !any_field_to_show(&v, context)) {
         return true;
@@ -563,7 +564,7 @@ bool lull_ctf_stream_visit_packet(const struct lull_ctf_stream *s,
         return false;
     }
     v.visitor = visitor;
-    visitor->begin(user, "packet", LULL_VISIT_SCOPE);
+    visitor->start(user, "packet", LULL_VISIT_SCOPE);
     if (!visit_structure(&v, LULL_SCOPE_PACKET_CONTEXT, context)) {
         return false;
     }

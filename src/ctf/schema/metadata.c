@@ -132,11 +132,11 @@ char *lull_metadata_text(const char *name, const uint8_t *data, size_t size, siz
 /* CTF 2 is JSON, each piece behind a record separator. */
 static bool is_json(const char *text, size_t size)
 {
-    size_t begin = 0;
-    while (begin < size && g_ascii_isspace(text[begin])) {
-        begin++;
+    size_t start = 0;
+    while (start < size && g_ascii_isspace(text[start])) {
+        start++;
     }
-    return begin < size && (text[begin] == 0x1e || text[begin] == '{');
+    return start < size && (text[start] == 0x1e || text[start] == '{');
 }
 
 /* Other versions of TSDL say so at their begin. */

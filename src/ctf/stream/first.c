@@ -47,7 +47,7 @@ bool lull_ctf_stream_first_event(struct lull_ctf_stream *s, int64_t index, int64
             n = s->bytes->ops->read(s->bytes, packet->offset + got, buf + got, room - got, &why);
         }
         memset(buf + got, 0, LULL_LOAD_SLACK);
-        lull_memory_set(s->memory, LULL_MEM_CLOCK, packet->begin);
+        lull_memory_set(s->memory, LULL_MEM_CLOCK, packet->start);
         bits = decode_first(s, buf, MIN(got * 8, packet->content_bits));
     }
     *time_ns = lull_clock_map_joined(&s->map, lull_memory_get(s->memory, LULL_MEM_CLOCK));
@@ -62,7 +62,7 @@ static int64_t by_headers(const struct lull_ctf_stream *s)
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
         const struct lull_packet *packet = lull_ctf_stream_packet_at(s, middle);
-        if (lull_clock_map_joined(&s->map, packet->end) < s->begin_ns) {
+        if (lull_clock_map_joined(&s->map, packet->end) < s->start_ns) {
             low = middle + 1;
         } else {
             high = middle;
@@ -83,9 +83,9 @@ void lull_ctf_stream_seek(struct lull_ctf_stream *s)
     bool is_before = false;
     while (first > 0 && !is_before) {
         first--;
-        is_before = lull_ctf_stream_first_event(s, first, &time_ns) && time_ns < s->begin_ns;
+        is_before = lull_ctf_stream_first_event(s, first, &time_ns) && time_ns < s->start_ns;
     }
-    s->last_ns = lull_clock_map_joined(&s->map, lull_ctf_stream_packet_at(s, first)->begin);
+    s->last_ns = lull_clock_map_joined(&s->map, lull_ctf_stream_packet_at(s, first)->start);
     if (lull_ctf_stream_first_event(s, first, &time_ns)) {
         s->last_ns = MIN(s->last_ns, time_ns);
     }
@@ -98,6 +98,6 @@ bool lull_ctf_stream_is_behind(struct lull_ctf_stream *s)
     const struct lull_packet *packet = lull_ctf_stream_packet_at(s, s->packet);
     int64_t time_ns;
     return (packet->flags & LULL_PACKET_HAS_BEGIN) &&
-           lull_clock_map_joined(&s->map, packet->begin) >= s->end_ns &&
+           lull_clock_map_joined(&s->map, packet->start) >= s->end_ns &&
            !(lull_ctf_stream_first_event(s, s->packet, &time_ns) && time_ns < s->end_ns);
 }

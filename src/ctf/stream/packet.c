@@ -105,7 +105,7 @@ const char *lull_packet_fill(const struct lull_stream_plan *stream, const uint8_
     }
     if (have & LULL_HAS_TIME_BEGIN) {
         packet->flags |= LULL_PACKET_HAS_BEGIN;
-        packet->begin = lull_memory_get(memory, LULL_MEM_TIME_BEGIN);
+        packet->start = lull_memory_get(memory, LULL_MEM_TIME_BEGIN);
     }
     if (have & LULL_HAS_TIME_END) {
         packet->flags |= LULL_PACKET_HAS_END;
@@ -119,14 +119,14 @@ const char *lull_packet_fill(const struct lull_stream_plan *stream, const uint8_
         packet->flags |= LULL_PACKET_HAS_SEQUENCE;
         packet->sequence = lull_memory_get(memory, LULL_MEM_SEQUENCE);
     }
-    if (packet->begin != 0 && packet->end == 0 && stream->begin_bits == 64 &&
+    if (packet->start != 0 && packet->end == 0 && stream->start_bits == 64 &&
         stream->end_bits == 64 && (packet->flags & LULL_PACKET_HAS_END)) {
         /* As lttng-crash recovers it: the packet was being written when the program died. */
         packet->flags |= LULL_PACKET_OPEN_END;
-        packet->end = packet->begin;
+        packet->end = packet->start;
     }
     if ((packet->flags & LULL_PACKET_HAS_BEGIN) && (packet->flags & LULL_PACKET_HAS_END) &&
-        stream->begin_bits == 64 && stream->end_bits == 64 && packet->begin > packet->end) {
+        stream->start_bits == 64 && stream->end_bits == 64 && packet->start > packet->end) {
         return "the packet header's timestamp_begin lies behind its timestamp_end";
     }
     return NULL;
@@ -250,7 +250,7 @@ static const char *parse_entry(const uint8_t *p, uint32_t entry_size, uint64_t e
     packet->offset = lull_load_u64(p, true);
     packet->bits = lull_load_u64(p + 8, true);
     packet->content_bits = lull_load_u64(p + 16, true);
-    packet->begin = lull_load_u64(p + 24, true);
+    packet->start = lull_load_u64(p + 24, true);
     packet->end = lull_load_u64(p + 32, true);
     packet->discarded = lull_load_u64(p + 40, true);
     *stream_id = lull_load_u64(p + 48, true);
@@ -262,7 +262,7 @@ static const char *parse_entry(const uint8_t *p, uint32_t entry_size, uint64_t e
         packet->content_bits > packet->bits) {
         return "it gives an impossible packet size";
     }
-    if (packet->begin > packet->end) {
+    if (packet->start > packet->end) {
         return "it gives a packet that ends before it begins";
     }
     return NULL;
@@ -273,7 +273,7 @@ static bool same_packet(const struct lull_packet *a, const struct lull_packet *b
 {
     return a->bits == b->bits &&
            (a->content_bits == b->content_bits || (b->flags & LULL_PACKET_CUT)) &&
-           a->begin == b->begin && a->end == b->end &&
+           a->start == b->start && a->end == b->end &&
            (!has_sequence || a->sequence == b->sequence);
 }
 
@@ -365,7 +365,7 @@ static bool use_index(struct finder *f, const uint8_t *data, size_t size, const 
         return false;
     }
     const struct lull_stream_plan *stream = &f->plan->streams[f->list->stream];
-    if (stream->begin_bits != 64 || stream->end_bits != 64 ||
+    if (stream->start_bits != 64 || stream->end_bits != 64 ||
         (stream->sequence_bits != 0 && !has_sequence)) {
         return false; /* says less than the headers do */
     }
@@ -385,7 +385,7 @@ static void widen_times(const struct lull_stream_plan *stream, struct lull_packe
                         uint64_t *clock)
 {
     if (packet->flags & LULL_PACKET_HAS_BEGIN) {
-        *clock = packet->begin = lull_clock_advance(*clock, packet->begin, stream->begin_bits);
+        *clock = packet->start = lull_clock_advance(*clock, packet->start, stream->start_bits);
     }
     if (packet->flags & LULL_PACKET_HAS_END) {
         *clock = packet->end = lull_clock_advance(*clock, packet->end, stream->end_bits);
@@ -502,7 +502,7 @@ void lull_packet_list_check_order(struct lull_packet_list *list)
     for (uint32_t i = 0; i < list->packets->len; i++) {
         const struct lull_packet *p = &g_array_index(list->packets, struct lull_packet, i);
         uint32_t both = LULL_PACKET_HAS_BEGIN | LULL_PACKET_HAS_END;
-        if ((p->flags & both) != both || p->begin > p->end || (i > 0 && p->begin < (p - 1)->end)) {
+        if ((p->flags & both) != both || p->start > p->end || (i > 0 && p->start < (p - 1)->end)) {
             list->in_order = false;
         }
     }

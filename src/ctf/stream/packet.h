@@ -24,7 +24,7 @@ struct lull_packet {
     uint64_t offset;       /* byte in the file */
     uint64_t bits;         /* from one packet to the next */
     uint64_t content_bits; /* with header; what is in the file if it is cut */
-    uint64_t begin, end;   /* clock values */
+    uint64_t start, end;   /* clock values */
     uint64_t discarded;    /* cumulative */
     uint64_t sequence;
     uint32_t flags;

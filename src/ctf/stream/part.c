@@ -6,7 +6,7 @@ uint32_t lull_ctf_stream_part_end(const struct lull_ctf_stream *s, uint32_t firs
 {
     const GArray *packets = s->list.packets;
     /* With limits of time, an event's time decides, which may depend on the packet before. */
-    if (s->begin_ns != INT64_MIN || s->end_ns != INT64_MAX || !s->list.in_order ||
+    if (s->start_ns != INT64_MIN || s->end_ns != INT64_MAX || !s->list.in_order ||
         s->bytes->ops->share == NULL) {
         return 0;
     }
@@ -17,7 +17,7 @@ uint32_t lull_ctf_stream_part_end(const struct lull_ctf_stream *s, uint32_t firs
     return first;
 }
 
-struct lull_ctf_stream *lull_ctf_stream_twin(const struct lull_ctf_stream *s)
+struct lull_ctf_stream *lull_ctf_stream_clone(const struct lull_ctf_stream *s)
 {
     struct lull_packet_list list = s->list;
     g_array_ref(list.packets);

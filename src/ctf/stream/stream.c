@@ -37,8 +37,8 @@ void lull_ctf_stream_damaged(struct lull_ctf_stream *s, uint64_t pos, const char
                         ": %s; the rest of the packet is left out",
                         path, s->packet, byte + s->window + pos / 8, why);
     uint64_t clock = lull_memory_get(s->memory, LULL_MEM_CLOCK);
-    if ((packet->flags & LULL_PACKET_HAS_BEGIN) && clock < packet->begin) {
-        clock = packet->begin;
+    if ((packet->flags & LULL_PACKET_HAS_BEGIN) && clock < packet->start) {
+        clock = packet->start;
     }
     uint64_t end = packet->flags & LULL_PACKET_HAS_END ? MAX(packet->end, clock) : clock;
     s->report->lost(s->report->user, s->number,
@@ -109,7 +109,7 @@ bool lull_ctf_stream_refill(struct lull_ctf_stream *s)
 /* Index and packet header say the same of what matters for reading. */
 static bool header_agrees(const struct lull_packet *listed, const struct lull_packet *own)
 {
-    return listed->bits == own->bits && listed->begin == own->begin && listed->end == own->end &&
+    return listed->bits == own->bits && listed->start == own->start && listed->end == own->end &&
            (listed->content_bits == own->content_bits || (listed->flags & LULL_PACKET_CUT));
 }
 
@@ -138,7 +138,7 @@ static bool open_packet(struct lull_ctf_stream *s)
     s->content_bits = packet->content_bits;
     uint64_t clock = lull_memory_get(s->memory, LULL_MEM_CLOCK);
     if (packet->flags & LULL_PACKET_HAS_BEGIN) {
-        clock = packet->begin;
+        clock = packet->start;
     }
     lull_memory_set(s->memory, LULL_MEM_CLOCK, clock);
     fill(s);
@@ -267,12 +267,12 @@ static void make_memory(struct lull_ctf_stream *s, uint32_t fields_size)
 }
 
 void lull_ctf_stream_start(struct lull_ctf_stream *s, const struct lull_clock_map *map,
-                           int64_t begin_ns, int64_t end_ns, uint32_t fields_size)
+                           int64_t start_ns, int64_t end_ns, uint32_t fields_size)
 {
     lull_ctf_stream_finish(s);
     s->is_done = false;
     s->map = *map;
-    s->begin_ns = begin_ns;
+    s->start_ns = start_ns;
     s->end_ns = end_ns;
     make_memory(s, fields_size);
     lull_ctf_stream_seek(s);

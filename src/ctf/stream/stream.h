@@ -34,14 +34,14 @@ struct lull_ctf_stream {
     struct lull_texts *texts; /* converted ones of the current event */
 
     struct lull_clock_map map;
-    int64_t begin_ns, end_ns; /* joined clock; events outside are left out */
+    int64_t start_ns, end_ns; /* joined clock; events outside are left out */
     int64_t last_ns;          /* of the event before, or a lower bound */
 
     /* The event that was last handed out, for visiting it. */
     const struct lull_event_plan *event_plan;
     /* bits in the window: behind its header, and behind all; where the record begins is known only
      * for headers without straight code, such as those that lengths or tags of events refer to */
-    uint64_t event_begin, event_body, event_end;
+    uint64_t event_start, event_body, event_end;
 };
 
 /* Takes `list`. `plan` and `report` must outlive the stream. */
@@ -55,10 +55,10 @@ struct lull_ctf_stream *lull_ctf_stream_new_from(const struct lull_ctf_plan *pla
                                                  const struct lull_report *report);
 void lull_ctf_stream_free(struct lull_ctf_stream *stream);
 
-/* Goes before the first event of begin_ns <= time < end_ns (joined clock). `fields_size` is the
+/* Goes before the first event of start_ns <= time < end_ns (joined clock). `fields_size` is the
  * largest of all subscriptions. */
 void lull_ctf_stream_start(struct lull_ctf_stream *stream, const struct lull_clock_map *map,
-                           int64_t begin_ns, int64_t end_ns, uint32_t fields_size);
+                           int64_t start_ns, int64_t end_ns, uint32_t fields_size);
 /* Lower bound of the next event's time. */
 static inline int64_t lull_ctf_stream_bound(const struct lull_ctf_stream *stream)
 {
@@ -89,9 +89,9 @@ uint32_t lull_ctf_stream_part_end(const struct lull_ctf_stream *stream, uint32_t
                                   uint64_t bytes);
 /* A twin has the packets of `stream`, which must outlive it, but state and bytes of its own. It is
  * freed like any other. Not thread-safe; to start, limit and read it is. */
-struct lull_ctf_stream *lull_ctf_stream_twin(const struct lull_ctf_stream *stream);
+struct lull_ctf_stream *lull_ctf_stream_clone(const struct lull_ctf_stream *stream);
 /* After its start: limits the twin to these packets. */
-void lull_ctf_stream_limit(struct lull_ctf_stream *twin, uint32_t first, uint32_t end);
+void lull_ctf_stream_limit(struct lull_ctf_stream *clone, uint32_t first, uint32_t end);
 
 /* Bytes read since the begin of the file. */
 uint64_t lull_ctf_stream_progress(const struct lull_ctf_stream *stream);

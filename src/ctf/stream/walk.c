@@ -40,7 +40,7 @@ static enum found general_header(struct lull_ctf_stream *s, uint64_t *body)
     /* Without an id there is one class, or in CTF 2 that of id 0 is meant. */
     bool is_only = !s->stream->has_id && decl->n_events == 1;
     lull_memory_set(s->memory, LULL_MEM_ID, is_only ? decl->events[0].id : 0);
-    s->event_begin = s->pos;
+    s->event_start = s->pos;
     *body = lull_plan_run(s->stream->event_header, s->buf, s->limit, s->pos, s->memory);
     if (*body >= LULL_PLAN_FAILED) {
         return recover(s, *body, NULL) ? FOUND_NOTHING : FOUND_END;
@@ -126,7 +126,7 @@ static void measure(struct lull_ctf_stream *s, uint64_t clock)
     struct lull_packet *packet = lull_ctf_stream_packet_at(s, s->packet);
     if (!(packet->flags & LULL_PACKET_HAS_BEGIN)) {
         packet->flags |= LULL_PACKET_HAS_BEGIN;
-        packet->begin = clock;
+        packet->start = clock;
     }
     if (!s->stream->end_bits || (packet->flags & LULL_PACKET_OPEN_END)) {
         packet->flags |= LULL_PACKET_HAS_END;
@@ -211,10 +211,10 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
             counts[plan->index]++;
         } else if (purpose == TO_COUNT_TIMED) {
             int64_t t = event_time(s, clock);
-            counts[plan->index] += t >= s->begin_ns && t < s->end_ns;
+            counts[plan->index] += t >= s->start_ns && t < s->end_ns;
         } else if (purpose == TO_SUM || purpose == TO_SUM_TIMED) {
             int64_t t = purpose == TO_SUM_TIMED ? event_time(s, clock) : 0;
-            if (purpose == TO_SUM_TIMED && (t < s->begin_ns || t >= s->end_ns)) {
+            if (purpose == TO_SUM_TIMED && (t < s->start_ns || t >= s->end_ns)) {
                 continue;
             }
             counts[plan->index]++;
@@ -224,7 +224,7 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
             measure(s, clock);
         } else if (wanted) {
             int64_t t = event_time(s, clock);
-            if (t < s->begin_ns) {
+            if (t < s->start_ns) {
                 continue;
             }
             if (t >= s->end_ns) {
@@ -301,7 +301,7 @@ void lull_ctf_stream_count(struct lull_ctf_stream *s, uint64_t *counts)
     if (s->is_done || (!s->is_open && !lull_ctf_stream_next_packet(s))) {
         return;
     }
-    if (s->begin_ns == INT64_MIN && s->end_ns == INT64_MAX) {
+    if (s->start_ns == INT64_MIN && s->end_ns == INT64_MAX) {
         walk_count(s, counts);
     } else {
         walk_count_timed(s, counts);
@@ -314,7 +314,7 @@ void lull_ctf_stream_sum(struct lull_ctf_stream *s, uint64_t *counts, struct lul
     if (s->is_done || (!s->is_open && !lull_ctf_stream_next_packet(s))) {
         return;
     }
-    if (s->begin_ns == INT64_MIN && s->end_ns == INT64_MAX) {
+    if (s->start_ns == INT64_MIN && s->end_ns == INT64_MAX) {
         walk_sum(s, counts);
     } else {
         walk_sum_timed(s, counts);

@@ -76,13 +76,13 @@ static bool skip_blanks(struct tsdl_lexer *lexer)
         if (peek(lexer, 0) != '/') {
             return true;
         }
-        const char *begin = source->text + lexer->pos;
+        const char *start = source->text + lexer->pos;
         size_t left = source->size - lexer->pos;
         if (peek(lexer, 1) == '/') {
-            const char *end = memchr(begin, '\n', left);
+            const char *end = memchr(start, '\n', left);
             lexer->pos = end ? (uint32_t)(end + 1 - source->text) : source->size;
         } else if (peek(lexer, 1) == '*') {
-            const char *end = left > 3 ? memmem(begin + 2, left - 2, "*/", 2) : NULL;
+            const char *end = left > 3 ? memmem(start + 2, left - 2, "*/", 2) : NULL;
             if (!end) {
                 return tsdl_fail(lexer->source, LULL_ERROR_FORMAT, lexer->pos,
                                  "comment without an end: the text ends at byte %u", source->size);
@@ -198,7 +198,7 @@ static const struct tsdl_atom *add_text(struct tsdl_lexer *lexer, const char *te
 static void read_text(struct tsdl_lexer *lexer, struct tsdl_token *token)
 {
     const struct tsdl_source *source = lexer->source;
-    uint32_t begin = lexer->pos, end = begin;
+    uint32_t start = lexer->pos, end = start;
 
     while (end < source->size && source->text[end] != '"' && source->text[end] != '\\' &&
            source->text[end] != '\n' && source->text[end] != '\0') {
@@ -207,7 +207,7 @@ static void read_text(struct tsdl_lexer *lexer, struct tsdl_token *token)
     token->kind = TSDL_TOKEN_TEXT;
     if (end < source->size && source->text[end] == '"') {
         lexer->pos = end + 1;
-        token->atom = add_text(lexer, source->text + begin, end - begin);
+        token->atom = add_text(lexer, source->text + start, end - start);
     } else if (read_quoted(lexer, token, '"')) {
         token->atom = add_text(lexer, lexer->scratch->str, lexer->scratch->len);
     }

@@ -137,7 +137,7 @@ static bool build_stream(struct tsdl_builder *builder, const struct tsdl_stream 
 {
     struct tsdl_tree *tree = builder->tree;
     const struct tsdl_event *events = (const struct tsdl_event *)tree->events->data;
-    guint begin = *next;
+    guint start = *next;
 
     if (!tsdl_build_scope(builder, LULL_SCOPE_PACKET_CONTEXT, stream->packet_context) ||
         !tsdl_build_scope(builder, LULL_SCOPE_EVENT_HEADER, stream->event_header) ||
@@ -147,7 +147,7 @@ static bool build_stream(struct tsdl_builder *builder, const struct tsdl_stream 
     while (*next < tree->events->len && events[*next].stream_id == stream->id) {
         ++*next;
     }
-    struct lull_event_decl *list = lull_arena_alloc_n(tree->arena, *next - begin, sizeof *list);
+    struct lull_event_decl *list = lull_arena_alloc_n(tree->arena, *next - start, sizeof *list);
     *out = (struct lull_stream_decl){
         .id = stream->id,
         .clock = default_clock(builder),
@@ -155,10 +155,10 @@ static bool build_stream(struct tsdl_builder *builder, const struct tsdl_stream 
         .event_header = builder->roots[LULL_SCOPE_EVENT_HEADER].fc,
         .event_context = builder->roots[LULL_SCOPE_STREAM_EVENT_CONTEXT].fc,
         .events = list,
-        .n_events = *next - begin,
+        .n_events = *next - start,
     };
-    for (guint i = begin; i < *next; i++) {
-        if (!build_event(builder, &events[i], &list[i - begin])) {
+    for (guint i = start; i < *next; i++) {
+        if (!build_event(builder, &events[i], &list[i - start])) {
             return false;
         }
     }

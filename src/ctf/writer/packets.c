@@ -48,7 +48,7 @@ struct lull_ctf_out_stream *lull_ctf_out_stream_new(struct lull_ctf_writer *writ
     out->cpu = cpu;
     out->carried = g_byte_array_new();
     out->carried_packet = -1;
-    out->is_told = true;
+    out->is_reported = true;
     g_ptr_array_add(writer->streams, out);
     return out;
 }
@@ -85,7 +85,7 @@ void lull_ctf_out_reserve(struct lull_ctf_out_stream *out, uint64_t bytes)
     out->capacity = capacity;
 }
 
-void lull_ctf_out_begin_packet(struct lull_ctf_out_stream *out)
+void lull_ctf_out_start_packet(struct lull_ctf_out_stream *out)
 {
     const struct lull_ctf_layout *layout = out->layout;
     uint64_t header = LULL_OUT_HEADER_END * 8, input = 0;
@@ -122,7 +122,7 @@ static void put_head(struct lull_ctf_out_stream *out, uint64_t bytes)
     put(context + LULL_OUT_CONTENT_SIZE, out->pos, 8);
     put(context + LULL_OUT_SEQUENCE, out->sequence, 8);
     if (layout->has_clock) {
-        put(p, out->has_begin ? out->begin : out->last, 8);
+        put(p, out->has_start ? out->start : out->last, 8);
         put(p + 8, out->last, 8);
         p += 16;
     }
@@ -141,24 +141,24 @@ bool lull_ctf_out_flush(struct lull_ctf_out_stream *out, GError **error)
     put_head(out, bytes);
     bool is_ok = lull_ctf_append_file(out->path, out->buf, bytes, error);
     out->sequence++;
-    out->is_told = true;
+    out->is_reported = true;
     out->ends_soon = false;
-    out->has_begin = false;
-    lull_ctf_out_begin_packet(out);
+    out->has_start = false;
+    lull_ctf_out_start_packet(out);
     return is_ok;
 }
 
 /* ---- events ---- */
 
-void lull_ctf_out_begin_event(struct lull_ctf_out_stream *out, uint64_t record, uint32_t index,
+void lull_ctf_out_start_event(struct lull_ctf_out_stream *out, uint64_t record, uint32_t index,
                               uint64_t value, uint64_t padding)
 {
     const struct lull_ctf_layout *layout = out->layout;
     out->last_event = MAX(out->last_event, value);
     out->last = MAX(out->last, out->last_event);
-    if (!out->has_begin || (out->n_events == 0 && out->last_event < out->begin)) {
-        out->begin = out->last_event;
-        out->has_begin = true;
+    if (!out->has_start || (out->n_events == 0 && out->last_event < out->start)) {
+        out->start = out->last_event;
+        out->has_start = true;
     }
     uint8_t *p = out->buf + record / 8;
     put(p, layout->stream->decl->events[index].id, layout->id_bytes);
@@ -175,9 +175,9 @@ void lull_ctf_out_begin_event(struct lull_ctf_out_stream *out, uint64_t record, 
 
 void lull_ctf_out_reach(struct lull_ctf_out_stream *out, uint64_t value)
 {
-    if (!out->has_begin) {
-        out->begin = MAX(value, out->last);
-        out->has_begin = true;
+    if (!out->has_start) {
+        out->start = MAX(value, out->last);
+        out->has_start = true;
     }
     out->last = MAX(out->last, value);
 }

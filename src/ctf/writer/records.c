@@ -7,7 +7,7 @@ struct lull_ctf_out_stream *lull_ctf_writer_add_records(struct lull_ctf_writer *
 {
     struct lull_ctf_out_stream *out =
         lull_ctf_out_stream_new(writer, &writer->layouts[0], name, cpu);
-    lull_ctf_out_begin_packet(out);
+    lull_ctf_out_start_packet(out);
     return out;
 }
 
@@ -25,7 +25,7 @@ uint8_t *lull_ctf_out_stream_record(struct lull_ctf_out_stream *out, uint32_t in
     lull_ctf_out_reserve(out, record / 8 + head + size);
     /* Packets do not overlap, whatever a damaged page said of its begin. */
     uint64_t value = MAX(lull_ctf_out_value(out, time_ns), out->last);
-    lull_ctf_out_begin_event(out, record, index, value, 0);
+    lull_ctf_out_start_event(out, record, index, value, 0);
     out->pos = record + (head + size) * 8;
     return out->buf + record / 8 + head;
 }
@@ -38,10 +38,10 @@ void lull_ctf_out_stream_reach(struct lull_ctf_out_stream *out, int64_t time_ns)
 /* A reader takes packets that are missing for lost between the packets around the gap, and events
  * between the end of the packet before and the end of the one that counts them: with an empty
  * packet that counts them, and is as short as the loss, their times come out as they were. */
-bool lull_ctf_out_stream_lost(struct lull_ctf_out_stream *out, int64_t begin_ns, int64_t end_ns,
+bool lull_ctf_out_stream_lost(struct lull_ctf_out_stream *out, int64_t start_ns, int64_t end_ns,
                               uint64_t events, uint64_t packets, GError **error)
 {
-    lull_ctf_out_stream_reach(out, begin_ns);
+    lull_ctf_out_stream_reach(out, start_ns);
     if (!lull_ctf_out_flush(out, error)) {
         return false;
     }
@@ -53,5 +53,5 @@ bool lull_ctf_out_stream_lost(struct lull_ctf_out_stream *out, int64_t begin_ns,
 
 bool lull_ctf_out_end_records(struct lull_ctf_out_stream *out, GError **error)
 {
-    return !out->has_begin || lull_ctf_out_flush(out, error);
+    return !out->has_start || lull_ctf_out_flush(out, error);
 }

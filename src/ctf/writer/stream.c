@@ -27,10 +27,10 @@ static uint64_t out_value(const struct lull_ctf_out_stream *out, uint64_t value,
 static bool is_within(const struct lull_ctf_out_stream *out, const struct lull_packet *packet)
 {
     const struct lull_ctf_stream *in = out->in;
-    if ((packet->flags & LULL_PACKET_HAS_BEGIN) && joined(out, packet->begin) >= in->end_ns) {
+    if ((packet->flags & LULL_PACKET_HAS_BEGIN) && joined(out, packet->start) >= in->end_ns) {
         return false;
     }
-    return !(packet->flags & LULL_PACKET_HAS_END) || joined(out, packet->end) >= in->begin_ns;
+    return !(packet->flags & LULL_PACKET_HAS_END) || joined(out, packet->end) >= in->start_ns;
 }
 
 static void find_packets(struct lull_ctf_out_stream *out)
@@ -108,7 +108,7 @@ static bool flush(struct lull_ctf_out_stream *out, GError **error)
         if (!load_carried(out, out->first, error)) {
             return false;
         }
-        lull_ctf_out_begin_packet(out);
+        lull_ctf_out_start_packet(out);
     }
     return lull_ctf_out_flush(out, error);
 }
@@ -117,7 +117,7 @@ static bool flush(struct lull_ctf_out_stream *out, GError **error)
 static void reach(struct lull_ctf_out_stream *out, uint64_t value)
 {
     int64_t time_ns = joined(out, value);
-    if (time_ns < out->in->begin_ns || time_ns >= out->in->end_ns) {
+    if (time_ns < out->in->start_ns || time_ns >= out->in->end_ns) {
         return;
     }
     lull_ctf_out_reach(out, out_value(out, value, time_ns));
@@ -158,7 +158,7 @@ static bool account(struct lull_ctf_out_stream *out, int64_t index, GError **err
         packets++;
     }
     bool is_first = index == out->first;
-    bool has_news = out->n_events > 0 || !out->is_told || packets > 0;
+    bool has_news = out->n_events > 0 || !out->is_reported || packets > 0;
     if ((packets > 0 || events > 0 || out->ends_soon) && !is_first && has_news) {
         if (!flush(out, error)) {
             return false;
@@ -167,11 +167,11 @@ static bool account(struct lull_ctf_out_stream *out, int64_t index, GError **err
     }
     if (events > 0 && out->layout->has_discarded) {
         out->discarded += events;
-        out->is_told = false;
+        out->is_reported = false;
         out->ends_soon = true;
     }
     if (packet->flags & LULL_PACKET_HAS_BEGIN) {
-        reach(out, packet->begin);
+        reach(out, packet->start);
     }
     return true;
 }
@@ -213,8 +213,8 @@ static void copy_bits(struct lull_ctf_out_stream *out, uint64_t from, uint64_t t
 }
 
 /* Where the copy of the event goes if its record begins at `pos`: behind the header. */
-static uint64_t place(const struct lull_ctf_out_stream *out, uint64_t pos, uint64_t from,
-                      uint64_t *record, uint64_t *padding)
+static uint64_t position(const struct lull_ctf_out_stream *out, uint64_t pos, uint64_t from,
+                         uint64_t *record, uint64_t *padding)
 {
     const struct lull_ctf_layout *layout = out->layout;
     uint64_t align = layout->carries_header ? MAX(layout->stream->event_align, 8) : 8;
@@ -264,20 +264,20 @@ bool lull_ctf_out_stream_write(struct lull_ctf_out_stream *out, int64_t time_ns,
         if ((out->n_events > 0 && !flush(out, error)) || !load_carried(out, in->packet, error)) {
             return false;
         }
-        lull_ctf_out_begin_packet(out);
+        lull_ctf_out_start_packet(out);
     }
-    uint64_t from = layout->carries_header ? in->event_begin : in->event_body;
+    uint64_t from = layout->carries_header ? in->event_start : in->event_body;
     uint64_t record, padding, to = in->event_end;
-    uint64_t behind = place(out, out->pos, from, &record, &padding);
+    uint64_t behind = position(out, out->pos, from, &record, &padding);
     if (out->n_events > 0 && behind + (to - from) > LULL_OUT_PACKET_BYTES * 8) {
         if (!flush(out, error)) {
             return false;
         }
-        behind = place(out, out->pos, from, &record, &padding);
+        behind = position(out, out->pos, from, &record, &padding);
     }
     lull_ctf_out_reserve(out, (behind + (to - from)) / 8 + 2);
     uint32_t index = in->event_plan->index - layout->stream->first_class;
-    lull_ctf_out_begin_event(out, record, index, event_value(out, time_ns), padding);
+    lull_ctf_out_start_event(out, record, index, event_value(out, time_ns), padding);
     out->pos = behind;
     copy_bits(out, from, to);
     return true;
@@ -290,7 +290,7 @@ struct lull_ctf_out_stream *lull_ctf_writer_add_stream(struct lull_ctf_writer *w
         lull_ctf_out_stream_new(writer, &writer->layouts[in->list.stream], in->path, in->list.cpu);
     out->in = in;
     find_packets(out);
-    lull_ctf_out_begin_packet(out);
+    lull_ctf_out_start_packet(out);
     return out;
 }
 
@@ -309,7 +309,7 @@ bool lull_ctf_out_stream_finish(struct lull_ctf_out_stream *out, GError **error)
     if (last->flags & LULL_PACKET_HAS_END) {
         reach(out, last->end);
     }
-    if ((out->n_events > 0 || !out->is_told || out->has_begin) && !flush(out, error)) {
+    if ((out->n_events > 0 || !out->is_reported || out->has_start) && !flush(out, error)) {
         return false;
     }
     uint64_t lost = lost_at_end(out);

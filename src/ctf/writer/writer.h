@@ -49,7 +49,7 @@ uint8_t *lull_ctf_out_stream_record(struct lull_ctf_out_stream *out, uint32_t in
 void lull_ctf_out_stream_reach(struct lull_ctf_out_stream *out, int64_t time_ns);
 /* Events, or packets with who knows how many events, were lost between the last event and the next
  * one. */
-bool lull_ctf_out_stream_lost(struct lull_ctf_out_stream *out, int64_t begin_ns, int64_t end_ns,
+bool lull_ctf_out_stream_lost(struct lull_ctf_out_stream *out, int64_t start_ns, int64_t end_ns,
                               uint64_t events, uint64_t packets, GError **error);
 
 /* Writes what is left, and what was lost behind the last event. */

@@ -43,7 +43,7 @@ bool lull_ftrace_cpu_open(struct lull_ftrace_cpu *cpu, const struct lull_ftrace_
     return cpu->stop >= 0 || fail(cpu, "no event for the reader", errno, error);
 }
 
-bool lull_ftrace_cpu_begin_file(struct lull_ftrace_cpu *cpu, const char *dir, GError **error)
+bool lull_ftrace_cpu_start_file(struct lull_ftrace_cpu *cpu, const char *dir, GError **error)
 {
     g_autofree char *name = g_strdup_printf("%s/cpu%d.part", dir, cpu->cpu);
     cpu->bytes = 0;
@@ -153,7 +153,7 @@ bool lull_ftrace_cpu_finish(struct lull_ftrace_cpu *cpu, GError **error)
     return lull_ftrace_cpu_check(cpu, error);
 }
 
-bool lull_ftrace_cpu_begin_there(struct lull_ftrace_cpu *cpu, GError **error)
+bool lull_ftrace_cpu_start_there(struct lull_ftrace_cpu *cpu, GError **error)
 {
     const off_t at = sizeof(uint64_t);
     unsigned long commit;

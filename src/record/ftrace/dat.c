@@ -205,7 +205,7 @@ static uint64_t align(uint64_t at, uint64_t page_bytes)
 }
 
 /* Where the pages of each CPU are to be; returns the end of the last. */
-static uint64_t put_places(FILE *file, const struct lull_ftrace_dat *dat)
+static uint64_t put_positions(FILE *file, const struct lull_ftrace_dat *dat)
 {
     put(file, "flyrecord", 10);
     uint64_t at = (uint64_t)ftello(file) + 16 * (uint64_t)dat->n_cpus;
@@ -266,7 +266,7 @@ static bool put_all(FILE *file, const struct lull_ftrace_dat *dat, uint64_t *byt
     }
     put_4(file, dat->n_cpus);
     put_options(file, dat);
-    *bytes = put_places(file, dat);
+    *bytes = put_positions(file, dat);
     return put_pages(file, dat) && ftruncate(fileno(file), (off_t)*bytes) == 0;
 }
 

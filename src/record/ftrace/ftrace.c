@@ -245,10 +245,10 @@ static struct lull_tracer *ftrace_set_up(const struct lull_tracer_request *reque
 
 /* ---- recording ---- */
 
-static bool begin_files(struct ftrace *f, const char *dir, GError **error)
+static bool start_files(struct ftrace *f, const char *dir, GError **error)
 {
     for (uint32_t i = 0; i < f->n_cpus; i++) {
-        if (!lull_ftrace_cpu_begin_file(&f->cpus[i], dir, error)) {
+        if (!lull_ftrace_cpu_start_file(&f->cpus[i], dir, error)) {
             return false;
         }
     }
@@ -258,7 +258,7 @@ static bool begin_files(struct ftrace *f, const char *dir, GError **error)
 static bool ftrace_start(struct lull_tracer *tracer, GError **error)
 {
     struct ftrace *f = (struct ftrace *)tracer;
-    if (!f->request.is_snapshot && !begin_files(f, f->request.dir, error)) {
+    if (!f->request.is_snapshot && !start_files(f, f->request.dir, error)) {
         return false;
     }
     if (!lull_ftrace_instance_write(f->instance, "tracing_on", "1", error)) {
@@ -347,7 +347,7 @@ static bool write_dat(struct ftrace *f, const char *dir, struct lull_tracer_resu
 {
     for (uint32_t i = 0; i < f->n_cpus; i++) {
         if (!lull_ftrace_cpu_finish(&f->cpus[i], error) ||
-            (f->request.is_snapshot && !lull_ftrace_cpu_begin_there(&f->cpus[i], error))) {
+            (f->request.is_snapshot && !lull_ftrace_cpu_start_there(&f->cpus[i], error))) {
             return false;
         }
     }
@@ -390,7 +390,7 @@ static bool ftrace_snapshot(struct lull_tracer *tracer, const char *dir,
         return false;
     }
     const bool done =
-        begin_files(f, dir, error) && write_dat(f, dir, result, error) && clear_buffers(f, error);
+        start_files(f, dir, error) && write_dat(f, dir, result, error) && clear_buffers(f, error);
     end_files(f);
     const bool goes_on =
         lull_ftrace_instance_write(f->instance, "tracing_on", "1", done ? error : NULL);

@@ -50,7 +50,7 @@ bool lull_ftrace_cpu_open(struct lull_ftrace_cpu *cpu, const struct lull_ftrace_
                           GError **error);
 /* Makes the file, without a name in any directory: it is on the disk of `dir`, and gone when it is
  * closed. */
-bool lull_ftrace_cpu_begin_file(struct lull_ftrace_cpu *cpu, const char *dir, GError **error);
+bool lull_ftrace_cpu_start_file(struct lull_ftrace_cpu *cpu, const char *dir, GError **error);
 /* Has a thread move pages as they get full. */
 bool lull_ftrace_cpu_start(struct lull_ftrace_cpu *cpu, GError **error);
 /* Whether all went well so far. */
@@ -58,7 +58,7 @@ bool lull_ftrace_cpu_check(const struct lull_ftrace_cpu *cpu, GError **error);
 /* Ends the thread and moves what is left, also pages that are not full. */
 bool lull_ftrace_cpu_finish(struct lull_ftrace_cpu *cpu, GError **error);
 /* Takes back what the first page in the file says of events before it. */
-bool lull_ftrace_cpu_begin_there(struct lull_ftrace_cpu *cpu, GError **error);
+bool lull_ftrace_cpu_start_there(struct lull_ftrace_cpu *cpu, GError **error);
 /* Closes the file, and it is gone. Another may follow, also if something went wrong. */
 void lull_ftrace_cpu_end_file(struct lull_ftrace_cpu *cpu);
 void lull_ftrace_cpu_close(struct lull_ftrace_cpu *cpu);

@@ -14,11 +14,11 @@
 bool lull_ftrace_is_mounted(void)
 {
     /* To look is what mounts it where it is mounted when somebody looks. */
-    static const char *const places[] = {"/sys/kernel/tracing/events",
-                                         "/sys/kernel/debug/tracing/events"};
+    static const char *const positions[] = {"/sys/kernel/tracing/events",
+                                            "/sys/kernel/debug/tracing/events"};
     g_autofree char *mounts = NULL;
-    for (size_t i = 0; i < G_N_ELEMENTS(places); i++) {
-        (void)!access(places[i], F_OK);
+    for (size_t i = 0; i < G_N_ELEMENTS(positions); i++) {
+        (void)!access(positions[i], F_OK);
     }
     return g_file_get_contents("/proc/mounts", &mounts, NULL, NULL) && strstr(mounts, " tracefs ");
 }

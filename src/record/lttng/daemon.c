@@ -67,7 +67,7 @@ static bool wait_for(struct lull_lttng_daemon *daemon, GError **error)
     return false;
 }
 
-bool lull_lttng_daemon_begin(struct lull_lttng_daemon *daemon, GError **error)
+bool lull_lttng_daemon_start(struct lull_lttng_daemon *daemon, GError **error)
 {
     daemon->pid = 0;
     if (lttng_session_daemon_alive() == 1) {

@@ -210,7 +210,7 @@ static struct lull_tracer *tracer_set_up(const struct lull_tracer_request *reque
     l->request = *request;
     l->session = lull_lttng_session_name();
     l->events = g_ptr_array_new_with_free_func(g_free);
-    if (lull_lttng_daemon_begin(&l->daemon, error) && create_session(l, error) &&
+    if (lull_lttng_daemon_start(&l->daemon, error) && create_session(l, error) &&
         create_channel(l, error) && add_contexts(l, error) && switch_on(l, error)) {
         return &l->base;
     }

@@ -27,7 +27,7 @@ struct lull_lttng_daemon {
 
 /* Starts the session daemon if there is none. It ends with the thread that called this, however
  * that ends. */
-bool lull_lttng_daemon_begin(struct lull_lttng_daemon *daemon, GError **error);
+bool lull_lttng_daemon_start(struct lull_lttng_daemon *daemon, GError **error);
 /* Ends the one that we started. */
 void lull_lttng_daemon_end(struct lull_lttng_daemon *daemon);
 /* Names of the kernel tracepoints that LTTng knows here: a set, to be released with

@@ -180,7 +180,7 @@ bool perfrec_features_make(GByteArray *to, GArray *features, const struct perfre
         return false;
     }
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
-        struct perfrec_feature feature = {.bit = all[i].bit, .begin = to->len};
+        struct perfrec_feature feature = {.bit = all[i].bit, .start = to->len};
         if (!all[i].put(&w, error)) {
             return false;
         }

@@ -109,7 +109,7 @@ static bool append_features(struct perfrec_file *file, const GByteArray *bytes,
     uint64_t at = file->at + features->len * sizeof(struct section);
     for (guint i = 0; i < features->len; i++) {
         struct perfrec_feature f = g_array_index(features, struct perfrec_feature, i);
-        struct section section = {at + f.begin, f.end - f.begin};
+        struct section section = {at + f.start, f.end - f.start};
         g_array_append_val(table, section);
         head->features[f.bit / 64] |= UINT64_C(1) << f.bit % 64;
     }

@@ -31,10 +31,10 @@ struct perfrec_filter {
 /* Where raw data of a tracepoint has a field of 4 bytes: as its format says it. 0: it has none. */
 static bool find_field(const char *name, const char *field, uint32_t *offset, GError **error)
 {
-    char *place = g_strdup_printf("events/%s/format", name);
-    *strchr(place, ':') = '/';
+    char *position = g_strdup_printf("events/%s/format", name);
+    *strchr(position, ':') = '/';
     GByteArray *text = g_byte_array_new();
-    bool is_good = perfrec_tracefs_read(place, text, error);
+    bool is_good = perfrec_tracefs_read(position, text, error);
     g_byte_array_append(text, (const guint8 *)"", 1);
     char *declared = g_strdup_printf(" %s;\toffset:", field);
     const char *at = is_good ? strstr((const char *)text->data, declared) : NULL;
@@ -43,7 +43,7 @@ static bool find_field(const char *name, const char *field, uint32_t *offset, GE
         *offset = 0;
     }
     g_free(declared);
-    g_free(place);
+    g_free(position);
     g_byte_array_free(text, TRUE);
     return is_good;
 }
@@ -124,7 +124,7 @@ static void split(uint64_t word, uint32_t halves[2])
 static void forget(struct perfrec_filter *filter, const struct perfrec_records *records)
 {
     struct perf_event_header head;
-    for (uint64_t at = records->begin; at < records->end; at += head.size) {
+    for (uint64_t at = records->start; at < records->end; at += head.size) {
         head = perfrec_head(records, at);
         if (head.size == 0) {
             break;
@@ -144,7 +144,7 @@ static bool learn(struct perfrec_filter *filter, const struct perfrec_records *r
 {
     bool is_new = false;
     struct perf_event_header head;
-    for (uint64_t at = records->begin; at < records->end; at += head.size) {
+    for (uint64_t at = records->start; at < records->end; at += head.size) {
         head = perfrec_head(records, at);
         if (head.size == 0) {
             break;
@@ -245,7 +245,7 @@ void perfrec_filter_pass(const struct perfrec_filter *filter, const struct perfr
                          GByteArray *to)
 {
     struct perf_event_header head;
-    for (uint64_t at = records->begin; at < records->end; at += head.size) {
+    for (uint64_t at = records->start; at < records->end; at += head.size) {
         head = perfrec_head(records, at);
         if (head.size == 0) {
             break;

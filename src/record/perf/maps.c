@@ -32,7 +32,7 @@ static void put_map(GByteArray *to, uint32_t pid, const char *line)
     struct {
         struct perf_event_header header;
         uint32_t pid, tid;
-        uint64_t begin, size, offset;
+        uint64_t start, size, offset;
         uint32_t major, minor;
         uint64_t inode, generation;
         uint32_t access, flags;
@@ -42,13 +42,13 @@ static void put_map(GByteArray *to, uint32_t pid, const char *line)
     uint64_t end;
     char access[5];
     int path = 0;
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &record.begin,
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &record.start,
                &end, access, &record.offset, &record.major, &record.minor, &record.inode,
                &path) < 7 ||
         path == 0 || access[2] != 'x') {
         return;
     }
-    record.size = end - record.begin;
+    record.size = end - record.start;
     record.access =
         (access[0] == 'r' ? PROT_READ : 0) | (access[1] == 'w' ? PROT_WRITE : 0) | PROT_EXEC;
     record.flags = access[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
@@ -91,14 +91,14 @@ static void put_kernel(GByteArray *to)
     struct {
         struct perf_event_header header;
         uint32_t pid, tid;
-        uint64_t begin, size, offset;
+        uint64_t start, size, offset;
     } record = {.header = {.type = PERF_RECORD_MMAP, .misc = PERF_RECORD_MISC_KERNEL},
                 .pid = UINT32_MAX,
-                .begin = symbol(symbols, "_text")};
+                .start = symbol(symbols, "_text")};
     uint64_t end = symbol(symbols, "_etext");
-    record.size = end - record.begin;
-    record.offset = record.begin;
-    if (record.begin != 0 && end > record.begin) {
+    record.size = end - record.start;
+    record.offset = record.start;
+    if (record.start != 0 && end > record.start) {
         put_record(to, &record.header, sizeof record, "[kernel.kallsyms]_text");
     }
     g_free(symbols);

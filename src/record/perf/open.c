@@ -60,13 +60,13 @@ static bool online_cpus(GArray *cpus, GError **error)
 
 uint64_t perfrec_buffer_bytes(const struct lull_tracer_request *request)
 {
-    uint64_t asked = request->buffer_bytes;
-    if (asked == 0) {
+    uint64_t requested = request->buffer_bytes;
+    if (requested == 0) {
         uint64_t cpus = (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
-        asked = CLAMP(ALL_BUFFERS_BYTES / cpus, LEAST_BUFFER_BYTES, BUFFER_BYTES);
+        requested = CLAMP(ALL_BUFFERS_BYTES / cpus, LEAST_BUFFER_BYTES, BUFFER_BYTES);
     }
     uint64_t bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-    while (bytes < asked && bytes <= UINT64_MAX / 4) {
+    while (bytes < requested && bytes <= UINT64_MAX / 4) {
         bytes *= 2;
     }
     return bytes;

@@ -48,7 +48,7 @@ bool perfrec_tracefs_read(const char *name, GByteArray *to, GError **error);
  * says, begins at a multiple of 8, and the memory has such a size. */
 struct perfrec_records {
     const uint8_t *data;
-    uint64_t mask, begin, end;
+    uint64_t mask, start, end;
 };
 
 /* The 8 bytes at `at`. */
@@ -134,7 +134,7 @@ void perfrec_file_clear(struct perfrec_file *file);
 /* What a feature section says, in the bytes of perfrec_features_make(). */
 struct perfrec_feature {
     uint32_t bit;
-    uint64_t begin, end;
+    uint64_t start, end;
 };
 
 /* Appends all sections to `to`, and to `features` (struct perfrec_feature) which and where, by bit.

@@ -32,7 +32,7 @@ struct perfrec_pump {
 static bool append(struct perfrec_pump *pump, const struct perfrec_records *records, GError **error)
 {
     uint64_t size = records->mask == UINT64_MAX ? UINT64_MAX : records->mask + 1;
-    uint64_t first = records->begin & records->mask, n = records->end - records->begin;
+    uint64_t first = records->start & records->mask, n = records->end - records->start;
     uint64_t straight = MIN(n, size - first);
     struct iovec parts[] = {{(void *)(records->data + first), straight},
                             {(void *)records->data, n - straight}};
@@ -47,7 +47,7 @@ static bool carry(struct perfrec_pump *pump, GError **error)
     for (uint32_t i = 0; i < pump->open->n_rings; i++) {
         struct perfrec_ring *ring = &pump->open->rings[i];
         struct perfrec_records records = perfrec_ring_look(ring);
-        if (records.begin == records.end) {
+        if (records.start == records.end) {
             continue;
         }
         if (!append(pump, &records, error)) {
@@ -68,7 +68,7 @@ static struct perfrec_records records_of(const GByteArray *bytes)
 static void take(struct perfrec_ring *ring, GByteArray *to)
 {
     struct perfrec_records records = perfrec_ring_look(ring);
-    uint64_t first = records.begin & records.mask, n = records.end - records.begin;
+    uint64_t first = records.start & records.mask, n = records.end - records.start;
     uint64_t straight = MIN(n, ring->bytes - first);
     g_byte_array_set_size(to, 0);
     g_byte_array_append(to, records.data + first, (guint)straight);
@@ -141,7 +141,7 @@ static void *run(void *data)
 }
 
 /* Signals are for the threads of the one who records. */
-static bool begin_thread(struct perfrec_pump *pump, GError **error)
+static bool start_thread(struct perfrec_pump *pump, GError **error)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -173,7 +173,7 @@ struct perfrec_pump *perfrec_pump_start(const struct perfrec_open *open,
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot have an eventfd: %s",
                     g_strerror(errno));
     }
-    if (pump->stop < 0 || !begin_thread(pump, error)) {
+    if (pump->stop < 0 || !start_thread(pump, error)) {
         perfrec_pump_stop(pump, NULL, NULL);
         return NULL;
     }

@@ -21,7 +21,7 @@ struct perf_event_header perfrec_head(const struct perfrec_records *records, uin
 void perfrec_tally_records(struct perfrec_tally *tally, const struct perfrec_records *records)
 {
     struct perf_event_header head;
-    for (uint64_t at = records->begin; at < records->end; at += head.size) {
+    for (uint64_t at = records->start; at < records->end; at += head.size) {
         head = perfrec_head(records, at);
         if (head.size == 0) {
             break;

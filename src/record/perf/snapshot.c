@@ -42,21 +42,21 @@ static GByteArray *copy_ring(const struct perfrec_ring *ring)
 static GByteArray *reverse(GByteArray *bytes)
 {
     struct perfrec_records records = {bytes->data, UINT64_MAX, 0, bytes->len};
-    GArray *places = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    GArray *positions = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     struct perf_event_header head;
     for (uint32_t at = 0; at < bytes->len; at += head.size) {
         head = perfrec_head(&records, at);
         if (head.size == 0) {
             break;
         }
-        g_array_append_val(places, at);
+        g_array_append_val(positions, at);
     }
     GByteArray *turned = g_byte_array_sized_new(bytes->len);
-    for (guint i = places->len; i-- > 0;) {
-        uint32_t at = g_array_index(places, uint32_t, i);
+    for (guint i = positions->len; i-- > 0;) {
+        uint32_t at = g_array_index(positions, uint32_t, i);
         g_byte_array_append(turned, bytes->data + at, perfrec_head(&records, at).size);
     }
-    g_array_free(places, TRUE);
+    g_array_free(positions, TRUE);
     g_byte_array_free(bytes, TRUE);
     return turned;
 }

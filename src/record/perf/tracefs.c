@@ -7,28 +7,28 @@
 
 const char *perfrec_tracefs(GError **error)
 {
-    static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+    static const char *const positions[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
     int why = ENOENT;
-    for (size_t i = 0; i < G_N_ELEMENTS(places); i++) {
-        char *events = g_strconcat(places[i], "/events", NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(positions); i++) {
+        char *events = g_strconcat(positions[i], "/events", NULL);
         bool is_there = access(events, X_OK) == 0;
         if (!is_there && errno != ENOENT) {
             why = errno;
         }
         g_free(events);
         if (is_there) {
-            return places[i];
+            return positions[i];
         }
     }
     if (why == ENOENT) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
                     "tracefs, which lists the kernel's events, is not mounted "
                     "(mount -t tracefs tracefs %s)",
-                    places[0]);
+                    positions[0]);
     } else {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
                     "%s, which lists the kernel's events, cannot be entered: %s (run as root)",
-                    places[0], g_strerror(why));
+                    positions[0], g_strerror(why));
     }
     return NULL;
 }
@@ -59,13 +59,13 @@ bool perfrec_tracefs_read(const char *name, GByteArray *to, GError **error)
 bool perfrec_tracepoint_id(const char *system, const char *name, uint64_t *id, GError **error)
 {
     GByteArray *text = g_byte_array_new();
-    char *place = g_strdup_printf("events/%s/%s/id", system, name);
-    bool is_good = perfrec_tracefs_read(place, text, error);
+    char *position = g_strdup_printf("events/%s/%s/id", system, name);
+    bool is_good = perfrec_tracefs_read(position, text, error);
     if (is_good) {
         g_byte_array_append(text, (const guint8 *)"", 1);
         *id = g_ascii_strtoull((const char *)text->data, NULL, 10);
     }
-    g_free(place);
+    g_free(position);
     g_byte_array_free(text, TRUE);
     return is_good;
 }
@@ -135,10 +135,10 @@ static bool put_system(GByteArray *to, const struct perfrec_classes *classes, ui
         if (!is_of(&classes->all[i], class) || !is_first(classes, i, false)) {
             continue;
         }
-        char *place = g_strdup_printf("events/%s/format", classes->all[i].name);
-        *strchr(place, ':') = '/';
-        bool is_good = put_file(to, place, error);
-        g_free(place);
+        char *position = g_strdup_printf("events/%s/format", classes->all[i].name);
+        *strchr(position, ':') = '/';
+        bool is_good = put_file(to, position, error);
+        g_free(position);
         if (!is_good) {
             return false;
         }
@@ -157,9 +157,9 @@ bool perfrec_tracing_data(GByteArray *to, const struct perfrec_classes *classes,
     static const char *const headers[] = {"header_page", "header_event"};
     for (size_t i = 0; i < G_N_ELEMENTS(headers); i++) {
         put(to, headers[i], strlen(headers[i]) + 1);
-        char *place = g_strconcat("events/", headers[i], NULL);
-        bool is_good = put_file(to, place, error);
-        g_free(place);
+        char *position = g_strconcat("events/", headers[i], NULL);
+        bool is_good = put_file(to, position, error);
+        g_free(position);
         if (!is_good) {
             return false;
         }

@@ -66,7 +66,7 @@ static const struct {
 struct packet_head {
     uint32_t magic;
     uint8_t uuid[16];
-    uint64_t begin_ns, end_ns;
+    uint64_t start_ns, end_ns;
     uint64_t content_bits, packet_bits;
     uint64_t sequence;
 } __attribute__((packed));
@@ -310,7 +310,7 @@ void lull_state_trace_put(struct lull_state_trace *trace, enum lull_state_event 
 {
     struct event_head head = {(uint16_t)event, stamp(trace)};
     if (trace->packet->len == sizeof trace->head) {
-        trace->head.begin_ns = head.time_ns;
+        trace->head.start_ns = head.time_ns;
     }
     trace->head.end_ns = head.time_ns;
     g_byte_array_append(trace->packet, (const guint8 *)&head, sizeof head);

@@ -9,7 +9,7 @@
 #include "ctf/schema/metadata.h"
 #include "ctf/stream/stream.h"
 #include "source/ctf/trace.h"
-#include "source/session/place.h"
+#include "source/session/location.h"
 #include "source/session/stitch.h"
 
 struct ctf_stream {
@@ -40,7 +40,7 @@ static void stream_start(struct lull_source_stream *base, const struct lull_sour
     if (window->in_doubles) {
         lull_clock_map_use_doubles(&map);
     }
-    lull_ctf_stream_start(stream->cursor, &map, window->begin_ns, window->end_ns,
+    lull_ctf_stream_start(stream->cursor, &map, window->start_ns, window->end_ns,
                           stream->source->fields_size);
     base->has_event = false;
     base->bound_ns = stream->cursor->is_done ? INT64_MAX : lull_ctf_stream_bound(stream->cursor);
@@ -79,13 +79,13 @@ static uint32_t stream_part_end(const struct lull_source_stream *base, uint32_t 
     return lull_ctf_stream_part_end(((const struct ctf_stream *)base)->cursor, first, bytes);
 }
 
-static struct lull_source_stream *stream_twin(const struct lull_source_stream *base)
+static struct lull_source_stream *stream_clone(const struct lull_source_stream *base)
 {
     const struct ctf_stream *stream = (const struct ctf_stream *)base;
-    struct ctf_stream *twin = g_memdup2(stream, sizeof *stream);
-    twin->base.event.impl = &twin->base;
-    twin->cursor = lull_ctf_stream_twin(stream->cursor);
-    return &twin->base;
+    struct ctf_stream *clone = g_memdup2(stream, sizeof *stream);
+    clone->base.event.impl = &clone->base;
+    clone->cursor = lull_ctf_stream_clone(stream->cursor);
+    return &clone->base;
 }
 
 static void stream_limit(struct lull_source_stream *base, uint32_t first, uint32_t end)
@@ -100,7 +100,7 @@ static void stream_free(gpointer data)
     g_free(stream);
 }
 
-static void stream_free_twin(struct lull_source_stream *base)
+static void stream_free_clone(struct lull_source_stream *base)
 {
     stream_free(base);
 }
@@ -137,7 +137,7 @@ static void stream_bytes(const struct lull_source_stream *base, struct lull_even
 {
     const struct lull_ctf_stream *cursor = ((const struct ctf_stream *)base)->cursor;
     *bytes = (struct lull_event_bytes){.data = cursor->buf,
-                                       .begin = cursor->event_body,
+                                       .start = cursor->event_body,
                                        .end = cursor->event_end,
                                        .packet = (uint64_t)cursor->packet};
 }
@@ -149,9 +149,9 @@ static const struct lull_source_stream_ops stream_ops = {
     .sum = stream_sum,
     .set_report = stream_set_report,
     .part_end = stream_part_end,
-    .twin = stream_twin,
+    .clone = stream_clone,
     .limit = stream_limit,
-    .free_twin = stream_free_twin,
+    .free_clone = stream_free_clone,
     .progress = stream_progress,
     .visit = stream_visit,
     .visit_packet = stream_visit_packet,
@@ -178,9 +178,9 @@ static void note_losses(const struct ctf_source *source, const struct lull_ctf_s
     }
     const struct lull_packet *last =
         &g_array_index(list->packets, struct lull_packet, list->packets->len - 1);
-    int64_t begin = lull_clock_map_own(&map, last->end);
+    int64_t start = lull_clock_map_own(&map, last->end);
     int64_t end = lull_clock_map_own(&map, MAX(list->missing_end, last->end));
-    source->report->lost(source->report->user, cursor->number, begin, end, 0,
+    source->report->lost(source->report->user, cursor->number, start, end, 0,
                          MAX(list->missing, 1));
 }
 
@@ -206,20 +206,20 @@ static void extend_range(struct ctf_source *source, struct ctf_stream *stream)
     struct lull_trace *info = &source->base.info;
     struct lull_clock_map map;
     lull_ctf_clock_map(cursor->stream, 0, &identity, &map);
-    stream->base.begin_ns = INT64_MAX;
+    stream->base.start_ns = INT64_MAX;
     stream->base.end_ns = INT64_MIN;
     for (uint32_t i = 0; i < cursor->list.packets->len; i++) {
         const struct lull_packet *packet =
             &g_array_index(cursor->list.packets, struct lull_packet, i);
         if (packet->flags & LULL_PACKET_HAS_BEGIN) {
-            stream->base.begin_ns =
-                MIN(stream->base.begin_ns, lull_clock_map_own(&map, packet->begin));
+            stream->base.start_ns =
+                MIN(stream->base.start_ns, lull_clock_map_own(&map, packet->start));
         }
         if (packet->flags & LULL_PACKET_HAS_END) {
             stream->base.end_ns = MAX(stream->base.end_ns, lull_clock_map_own(&map, packet->end));
         }
     }
-    info->begin_ns = MIN(info->begin_ns, stream->base.begin_ns);
+    info->start_ns = MIN(info->start_ns, stream->base.start_ns);
     info->end_ns = MAX(info->end_ns, stream->base.end_ns);
 }
 
@@ -268,16 +268,16 @@ static void check_empty(const struct ctf_source *source, const struct lull_packe
 }
 
 /* Finds the packets of one file; what is wrong with it is a problem of that file only. */
-static bool open_piece(struct ctf_source *source, const struct lull_place *place,
+static bool open_piece(struct ctf_source *source, const struct lull_location *location,
                        struct lull_piece *piece, uint64_t size)
 {
     g_autoptr(GError) error = NULL;
     g_autofree char *index_name = g_strconcat("index/", piece->name, ".idx", NULL);
-    g_autofree char *index_path = g_build_filename(place->path, index_name, NULL);
+    g_autofree char *index_path = g_build_filename(location->path, index_name, NULL);
     g_autofree char *index = NULL;
     struct lull_packet_file file = {
         .bytes = piece->bytes, .size = size, .path = piece->path, .index_path = index_path};
-    if (!lull_place_read(place, index_name, &index, &file.index_size, NULL)) {
+    if (!lull_location_read(location, index_name, &index, &file.index_size, NULL)) {
         file.index_size = 0;
     }
     file.index = index;
@@ -299,14 +299,14 @@ static bool open_piece(struct ctf_source *source, const struct lull_place *place
     return found;
 }
 
-static void open_file(struct ctf_source *source, const struct lull_place *place, const char *name,
-                      GPtrArray *pieces)
+static void open_file(struct ctf_source *source, const struct lull_location *location,
+                      const char *name, GPtrArray *pieces)
 {
     g_autoptr(GError) error = NULL;
-    g_autofree char *path = g_build_filename(place->path, name, NULL);
+    g_autofree char *path = g_build_filename(location->path, name, NULL);
     struct lull_bytes *bytes = NULL;
     uint64_t size = 0;
-    enum lull_place_kind kind = lull_place_bytes(place, name, &bytes, &size, &error);
+    enum lull_location_kind kind = lull_location_bytes(location, name, &bytes, &size, &error);
     if (kind == LULL_PLACE_FAILED) {
         lull_report_problem(source->report, "%s", error->message);
     }
@@ -314,7 +314,7 @@ static void open_file(struct ctf_source *source, const struct lull_place *place,
         return;
     }
     struct lull_piece *piece = lull_piece_new(path, name, bytes);
-    if (open_piece(source, place, piece, size)) {
+    if (open_piece(source, location, piece, size)) {
         g_ptr_array_add(pieces, piece);
     } else {
         lull_piece_free(piece);
@@ -326,17 +326,17 @@ static void free_piece(gpointer piece)
     lull_piece_free(piece);
 }
 
-static bool open_streams(struct ctf_source *source, struct lull_place *const *places,
-                         uint32_t n_places, GError **error)
+static bool open_streams(struct ctf_source *source, struct lull_location *const *locations,
+                         uint32_t n_locations, GError **error)
 {
     g_autoptr(GPtrArray) pieces = g_ptr_array_new_with_free_func(free_piece);
-    for (uint32_t i = 0; i < n_places; i++) {
-        g_autoptr(GPtrArray) names = lull_place_list(places[i], error);
+    for (uint32_t i = 0; i < n_locations; i++) {
+        g_autoptr(GPtrArray) names = lull_location_list(locations[i], error);
         if (names == NULL) {
             return false;
         }
         for (guint k = 0; k < names->len; k++) {
-            open_file(source, places[i], names->pdata[k], pieces);
+            open_file(source, locations[i], names->pdata[k], pieces);
         }
     }
     lull_stitch(source->plan, pieces, add_stream, source);
@@ -450,21 +450,22 @@ const struct lull_ctf_stream *lull_ctf_source_cursor(const struct lull_source_st
     return stream->ops == &stream_ops ? ((const struct ctf_stream *)stream)->cursor : NULL;
 }
 
-struct lull_source *lull_ctf_source_open(struct lull_place *const *places, uint32_t n_places,
-                                         const struct lull_report *report, GError **error)
+struct lull_source *lull_ctf_source_open(struct lull_location *const *locations,
+                                         uint32_t n_locations, const struct lull_report *report,
+                                         GError **error)
 {
-    const struct lull_place *newest = places[0];
-    for (uint32_t i = 1; i < n_places; i++) {
-        if (places[i]->metadata_size > newest->metadata_size) {
-            newest = places[i];
+    const struct lull_location *newest = locations[0];
+    for (uint32_t i = 1; i < n_locations; i++) {
+        if (locations[i]->metadata_size > newest->metadata_size) {
+            newest = locations[i];
         }
     }
     struct ctf_source *source = g_new0(struct ctf_source, 1);
     source->base.ops = &source_ops;
-    source->base.info.path = g_strdup(places[0]->path);
+    source->base.info.path = g_strdup(locations[0]->path);
     source->base.info.below = "";
-    source->base.info.directory_count = n_places;
-    source->base.info.begin_ns = INT64_MAX;
+    source->base.info.directory_count = n_locations;
+    source->base.info.start_ns = INT64_MAX;
     source->base.info.end_ns = INT64_MIN;
     source->report = report;
     source->texts = g_ptr_array_new_with_free_func(g_free);
@@ -484,7 +485,7 @@ struct lull_source *lull_ctf_source_open(struct lull_place *const *places, uint3
     }
     lull_ctf_describe_trace(&source->base, source->schema, source->plan, report, source->texts);
     declare_classes(source);
-    if (!open_streams(source, places, n_places, error)) {
+    if (!open_streams(source, locations, n_locations, error)) {
         source_free(&source->base);
         return NULL;
     }

@@ -23,20 +23,20 @@ void lull_ctf_packet_losses(const struct lull_report *report, uint32_t number,
                             const struct lull_stream_plan *stream, const struct lull_clock_map *map,
                             const struct lull_packet *packet, const struct lull_packet *before)
 {
-    int64_t begin = lull_clock_map_own(map, packet->begin);
-    int64_t end = lull_clock_map_own(map, MAX(packet->end, packet->begin));
-    int64_t before_end = before != NULL ? lull_clock_map_own(map, before->end) : begin;
-    before_end = MIN(before_end, begin);
+    int64_t start = lull_clock_map_own(map, packet->start);
+    int64_t end = lull_clock_map_own(map, MAX(packet->end, packet->start));
+    int64_t before_end = before != NULL ? lull_clock_map_own(map, before->end) : start;
+    before_end = MIN(before_end, start);
     uint64_t events, missing;
     lull_packet_lost(stream, before, packet, &events, &missing);
     if (missing > 0) {
-        report->lost(report->user, number, before_end, begin, 0, missing);
+        report->lost(report->user, number, before_end, start, 0, missing);
     }
     if (events > 0) {
         report->lost(report->user, number, before_end, end, events, 0);
     }
     if (packet->flags & LULL_PACKET_CUT) {
-        report->lost(report->user, number, begin, end, 0, 1);
+        report->lost(report->user, number, start, end, 0, 1);
     }
 }
 

@@ -110,21 +110,21 @@ static struct lull_ctf_writer_clock writer_clock(const struct lull_session *sess
 {
     const struct session_host *host = lull_session_host_at(session, trace->source->info.host);
     struct lull_ctf_writer_clock clock = {.offset_ns = host->clock_offset_ns};
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     bool is_ctf = lull_ctf_source_plan(trace->source) != NULL;
     clock.is_rewritten = is_moved(host) || trace->delta_ns != 0 || !is_ctf;
-    if (is_moved(host) && lull_session_range(session, &begin_ns, &end_ns)) {
-        clock.offset_ns = MIN(clock.offset_ns, begin_ns);
+    if (is_moved(host) && lull_session_range(session, &start_ns, &end_ns)) {
+        clock.offset_ns = MIN(clock.offset_ns, start_ns);
     }
     if (!is_ctf && !is_moved(host)) { /* offsets of single CPUs may be negative */
-        clock.offset_ns = MIN(clock.offset_ns, trace->source->info.begin_ns + trace->delta_ns);
+        clock.offset_ns = MIN(clock.offset_ns, trace->source->info.start_ns + trace->delta_ns);
     }
     return clock;
 }
 
 /* ---- opening ---- */
 
-static bool begin_trace(struct lull_export *e, uint32_t index, GError **error)
+static bool start_trace(struct lull_export *e, uint32_t index, GError **error)
 {
     const struct lull_session *session = e->session;
     const struct session_trace *trace = lull_session_trace_at(session, index);
@@ -167,7 +167,7 @@ static bool begin_trace(struct lull_export *e, uint32_t index, GError **error)
     return e->writers[index] != NULL;
 }
 
-static bool begin(struct lull_export *e, GError **error)
+static bool start(struct lull_export *e, GError **error)
 {
     struct stat st;
     if (lstat(e->path, &st) == 0) {
@@ -188,7 +188,7 @@ static bool begin(struct lull_export *e, GError **error)
     e->is_made = true;
     for (uint32_t i = 0; i < e->session->traces->len; i++) {
         if (is_selected(e->session, lull_session_trace_at(e->session, i)) &&
-            !begin_trace(e, i, error)) {
+            !start_trace(e, i, error)) {
             return false;
         }
     }
@@ -205,7 +205,7 @@ struct lull_export *lull_export_new(struct lull_session *session, const char *pa
     e->writers = g_new0(struct lull_ctf_writer *, MAX(session->traces->len, 1));
     e->streams = g_new0(struct lull_ctf_out_stream *, MAX(session->streams->len, 1));
     e->records = lull_export_records_new(session);
-    if (begin(e, error)) {
+    if (start(e, error)) {
         return e;
     }
     lull_export_free(e);
@@ -242,7 +242,7 @@ void lull_export_remove_part(const char *path)
 /* ---- writing ---- */
 
 /* When reading has begun, so that streams know their limits. */
-static void begin_streams(struct lull_export *e)
+static void start_streams(struct lull_export *e)
 {
     e->has_streams = true;
     for (uint32_t i = 0; i < e->session->streams->len; i++) {
@@ -255,7 +255,7 @@ static void begin_streams(struct lull_export *e)
         if (cursor != NULL) {
             e->streams[i] = lull_ctf_writer_add_stream(writer, cursor);
         } else {
-            lull_export_records_begin(e->records, i, writer);
+            lull_export_records_start(e->records, i, writer);
         }
     }
 }
@@ -263,7 +263,7 @@ static void begin_streams(struct lull_export *e)
 bool lull_export_event(struct lull_export *e, const struct lull_event *event, GError **error)
 {
     if (!e->has_streams) {
-        begin_streams(e);
+        start_streams(e);
     }
     if (e->streams[event->stream] == NULL) {
         return lull_export_records_event(e->records, event, error);
@@ -280,7 +280,7 @@ static bool finish_stream(struct lull_export *e, uint32_t stream, GError **error
 bool lull_export_finish(struct lull_export *e, GError **error)
 {
     if (!e->has_streams) {
-        begin_streams(e);
+        start_streams(e);
     }
     for (uint32_t i = 0; i < e->session->streams->len; i++) {
         if (!finish_stream(e, i, error)) {

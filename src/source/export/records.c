@@ -9,13 +9,13 @@
 /* A stream of the session. One whose events tell their CPU themselves becomes a stream for each. */
 struct record_stream {
     struct lull_ctf_writer *writer; /* NULL: not written */
-    int64_t begin_ns, end_ns;       /* what is written of it, joined clock */
+    int64_t start_ns, end_ns;       /* what is written of it, joined clock */
     int64_t first_ns, last_ns;      /* in which it was recorded; first_ns > last_ns: not known */
     GPtrArray *outs;                /* struct lull_ctf_out_stream; or NULL */
     GHashTable *by_cpu;             /* the same */
     GArray *losses;                 /* struct lull_loss, in order */
-    uint32_t n_told;                /* of them */
-    bool has_told_cut;
+    uint32_t n_reported;            /* of them */
+    bool has_reported_cut;
 };
 
 struct lull_export_records {
@@ -97,7 +97,7 @@ const struct lull_ctf_plan *lull_export_records_plan(struct lull_export_records 
 /* Within what is written. */
 static void reach(const struct record_stream *s, struct lull_ctf_out_stream *out, int64_t time_ns)
 {
-    if (time_ns >= s->begin_ns && time_ns < s->end_ns) {
+    if (time_ns >= s->start_ns && time_ns < s->end_ns) {
         lull_ctf_out_stream_reach(out, time_ns);
     }
 }
@@ -135,20 +135,20 @@ static struct lull_ctf_out_stream *out_of(struct lull_export_records *r, uint32_
     return out;
 }
 
-void lull_export_records_begin(struct lull_export_records *r, uint32_t stream,
+void lull_export_records_start(struct lull_export_records *r, uint32_t stream,
                                struct lull_ctf_writer *writer)
 {
     const struct lull_source_stream *base = r->session->streams->pdata[stream];
     struct record_stream *s = &r->streams[stream];
     struct lull_source_window window = lull_session_window(r->session, base);
     s->writer = writer;
-    s->begin_ns = window.begin_ns;
+    s->start_ns = window.start_ns;
     s->end_ns = window.end_ns;
     s->first_ns = INT64_MAX;
     s->last_ns = INT64_MIN;
-    if (base->begin_ns <= base->end_ns) {
+    if (base->start_ns <= base->end_ns) {
         s->first_ns =
-            lull_clock_transform_apply(&window.transform, base->begin_ns + window.delta_ns);
+            lull_clock_transform_apply(&window.transform, base->start_ns + window.delta_ns);
         s->last_ns = lull_clock_transform_apply(&window.transform, base->end_ns + window.delta_ns);
     }
     s->outs = g_ptr_array_new();
@@ -167,7 +167,7 @@ static gint by_time(gconstpointer a, gconstpointer b)
     if (x->end_ns != y->end_ns) {
         return x->end_ns < y->end_ns ? -1 : 1;
     }
-    return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
 /* What the session has found since the last call goes to its streams. */
@@ -177,14 +177,14 @@ static void deal_losses(struct lull_export_records *r)
     for (; r->n_losses < n; r->n_losses++) {
         struct lull_loss loss = lull_session_found_loss(r->session, r->n_losses);
         struct record_stream *s = loss.stream < r->n_streams ? &r->streams[loss.stream] : NULL;
-        if (s == NULL || s->writer == NULL || loss.end_ns < s->begin_ns ||
-            loss.begin_ns >= s->end_ns) {
+        if (s == NULL || s->writer == NULL || loss.end_ns < s->start_ns ||
+            loss.start_ns >= s->end_ns) {
             continue;
         }
-        loss.begin_ns = MAX(loss.begin_ns, s->begin_ns);
+        loss.start_ns = MAX(loss.start_ns, s->start_ns);
         loss.end_ns = MIN(loss.end_ns, s->end_ns - 1);
         g_array_append_val(s->losses, loss);
-        for (guint i = s->losses->len - 1; i > s->n_told; i--) { /* nearly always the last */
+        for (guint i = s->losses->len - 1; i > s->n_reported; i--) { /* nearly always the last */
             struct lull_loss *at = &g_array_index(s->losses, struct lull_loss, i);
             if (by_time(at - 1, at) <= 0) {
                 break;
@@ -198,18 +198,18 @@ static void deal_losses(struct lull_export_records *r)
 
 /* Writes what was lost before the time; of a stream of several CPUs it may have been any of them.
  */
-static bool tell_losses(struct lull_export_records *r, uint32_t stream, int64_t time_ns,
-                        GError **error)
+static bool report_losses(struct lull_export_records *r, uint32_t stream, int64_t time_ns,
+                          GError **error)
 {
     struct record_stream *s = &r->streams[stream];
-    for (; s->n_told < s->losses->len; s->n_told++) {
-        const struct lull_loss *loss = &g_array_index(s->losses, struct lull_loss, s->n_told);
+    for (; s->n_reported < s->losses->len; s->n_reported++) {
+        const struct lull_loss *loss = &g_array_index(s->losses, struct lull_loss, s->n_reported);
         if (loss->end_ns > time_ns) {
             break;
         }
         struct lull_ctf_out_stream *out =
             s->outs->len > 0 ? s->outs->pdata[0] : out_of(r, stream, -1);
-        if (!lull_ctf_out_stream_lost(out, loss->begin_ns, loss->end_ns, loss->events,
+        if (!lull_ctf_out_stream_lost(out, loss->start_ns, loss->end_ns, loss->events,
                                       loss->packets, error)) {
             return false;
         }
@@ -219,13 +219,13 @@ static bool tell_losses(struct lull_export_records *r, uint32_t stream, int64_t 
 
 /* ---- events ---- */
 
-static void tell_cut(struct lull_export_records *r, struct record_stream *s,
-                     const struct lull_event *event)
+static void report_cut(struct lull_export_records *r, struct record_stream *s,
+                       const struct lull_event *event)
 {
-    if (s->has_told_cut) {
+    if (s->has_reported_cut) {
         return;
     }
-    s->has_told_cut = true;
+    s->has_reported_cut = true;
     g_autofree char *text = g_strdup_printf(
         "%s: CPU %d: an event '%s' has a field whose bytes are not in the event; such fields are "
         "exported empty",
@@ -241,14 +241,14 @@ bool lull_export_records_event(struct lull_export_records *r, const struct lull_
     struct record_stream *s = &r->streams[event->stream];
     bool is_cut = false;
     deal_losses(r);
-    if (!tell_losses(r, event->stream, event->time_ns, error) ||
+    if (!report_losses(r, event->stream, event->time_ns, error) ||
         !lull_format_ctf_write(r->ctf[event->trace], out_of(r, event->stream, event->cpu),
                                event->event_class->index, event->time_ns, base->ops->record(base),
                                &is_cut, error)) {
         return false;
     }
     if (is_cut) {
-        tell_cut(r, s, event);
+        report_cut(r, s, event);
     }
     return true;
 }
@@ -260,7 +260,7 @@ bool lull_export_records_finish(struct lull_export_records *r, uint32_t stream, 
         return true;
     }
     deal_losses(r);
-    if (!tell_losses(r, stream, INT64_MAX, error)) {
+    if (!report_losses(r, stream, INT64_MAX, error)) {
         return false;
     }
     for (guint i = 0; i < s->outs->len; i++) {

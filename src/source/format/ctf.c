@@ -131,12 +131,12 @@ static const struct lull_fc *variable_array(struct builder *b, enum lull_scope s
 {
     g_autofree char *name = g_strconcat("_", field->name, "_length", NULL);
     struct lull_fc *length = new_integer(b, 4), *fc = new_class(b, LULL_FC_SEQUENCE);
-    uint32_t place = b->members->len;
+    uint32_t location = b->members->len;
     add_member(b, name, length);
     fc->sequence.element = number_of(b, field);
     fc->sequence.length.scope = scope;
     fc->sequence.length.depth = 1;
-    fc->sequence.length.path = lull_arena_copy(b->arena, &place, sizeof place);
+    fc->sequence.length.path = lull_arena_copy(b->arena, &location, sizeof location);
     fc->sequence.length.target = length;
     return fc;
 }
@@ -253,7 +253,7 @@ static void add_identity(struct builder *b, const struct lull_source *source,
     g_autofree char *text =
         g_strdup_printf("%s %s %" G_GINT64_FORMAT " %" G_GINT64_FORMAT " %" G_GUINT64_FORMAT,
                         source->hostname != NULL ? source->hostname : "", info->tracer,
-                        info->begin_ns, info->end_ns, info->size_bytes);
+                        info->start_ns, info->end_ns, info->size_bytes);
     g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA1, text, -1);
     g_autofree char *uid =
         g_strdup_printf("%.8s-%.4s-%.4s-%.4s-%.12s", sum, sum + 8, sum + 12, sum + 16, sum + 20);

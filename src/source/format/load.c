@@ -20,7 +20,7 @@ struct lull_format_load {
 bool lull_format_bytes(const struct lull_format *format, const struct lull_format_field *field,
                        const struct lull_format_record *record, struct lull_text *bytes)
 {
-    uint64_t begin = field->offset, size = field->size;
+    uint64_t start = field->offset, size = field->size;
     if (field->is_aside) {
         memcpy(bytes, (const uint8_t *)record->aside + field->offset, sizeof *bytes);
         return true;
@@ -28,23 +28,23 @@ bool lull_format_bytes(const struct lull_format *format, const struct lull_forma
     *bytes = (struct lull_text){"", 0};
     if (field->is_dynamic) {
         uint32_t word = lull_load_u32(record->data + field->offset, format->is_big_endian);
-        begin = word & 0xffff;
+        start = word & 0xffff;
         size = word >> 16;
         if (size == 0) {
             return true;
         }
         if (field->is_relative) {
-            begin += field->offset + field->size;
+            start += field->offset + field->size;
         }
-        if (begin > record->size || size > record->size - begin) {
+        if (start > record->size || size > record->size - start) {
             return false;
         }
-    } else if (begin >= record->size) {
+    } else if (start >= record->size) {
         return true;
-    } else if (size == 0 || size > record->size - begin) {
-        size = record->size - begin;
+    } else if (size == 0 || size > record->size - start) {
+        size = record->size - start;
     }
-    *bytes = (struct lull_text){(const char *)record->data + begin, (uint32_t)size};
+    *bytes = (struct lull_text){(const char *)record->data + start, (uint32_t)size};
     return true;
 }
 

@@ -216,9 +216,9 @@ struct lull_format *lull_formats_declare(struct lull_formats *formats, const cha
 static size_t match(const GRegex *regex, const char *text)
 {
     g_autoptr(GMatchInfo) found = NULL;
-    int begin, end = 0;
+    int start, end = 0;
     if (!g_regex_match(regex, text, G_REGEX_MATCH_ANCHORED, &found) ||
-        !g_match_info_fetch_pos(found, 0, &begin, &end)) {
+        !g_match_info_fetch_pos(found, 0, &start, &end)) {
         return 0;
     }
     return (size_t)end;

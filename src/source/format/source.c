@@ -99,11 +99,11 @@ void lull_format_stream_start(struct lull_format_stream *stream, int64_t offset_
                               const struct lull_source_window *window)
 {
     lull_format_map_init(&stream->map, offset_ns, window);
-    stream->begin_ns = window->begin_ns;
+    stream->start_ns = window->start_ns;
     stream->end_ns = window->end_ns;
     stream->stream.has_event = false;
-    stream->is_done = is_empty || stream->begin_ns >= stream->end_ns;
-    stream->stream.bound_ns = stream->is_done ? INT64_MAX : stream->begin_ns;
+    stream->is_done = is_empty || stream->start_ns >= stream->end_ns;
+    stream->stream.bound_ns = stream->is_done ? INT64_MAX : stream->start_ns;
 }
 
 uint64_t lull_format_stream_progress(const struct lull_format_stream *stream, uint64_t at,
@@ -128,7 +128,7 @@ bool lull_format_stream_visit_packet(const struct lull_source_stream *base,
                                        .size_bits = 32,
                                        .is_signed =
                                            ((const struct lull_format_stream *)base)->may_lack_cpu};
-    visitor->begin(user, "packet", LULL_VISIT_SCOPE);
+    visitor->start(user, "packet", LULL_VISIT_SCOPE);
     visitor->integer(user, "cpu_id", &cpu);
     visitor->end(user, LULL_VISIT_SCOPE);
     return true;

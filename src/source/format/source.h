@@ -43,7 +43,7 @@ struct lull_format_stream {
     bool may_lack_cpu;                             /* stream.cpu may be -1 */
     bool is_done;
     struct lull_clock_map map;
-    int64_t begin_ns, end_ns; /* joined clock */
+    int64_t start_ns, end_ns; /* joined clock */
     /* The event. */
     const struct lull_format *format;
     struct lull_format_record record;

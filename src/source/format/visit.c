@@ -14,8 +14,8 @@ static uint64_t integer_at(const struct lull_format *format, const struct lull_f
     return lull_format_integer(p, field->element_bytes, field->is_signed, is_big_endian);
 }
 
-static const uint8_t *place_of(const struct lull_format_field *field,
-                               const struct lull_format_record *record)
+static const uint8_t *location_of(const struct lull_format_field *field,
+                                  const struct lull_format_record *record)
 {
     const uint8_t *base = field->is_aside ? record->aside : record->data;
     return base + field->offset;
@@ -47,7 +47,7 @@ static bool visit_field(const struct visit *v, const struct lull_format_field *f
 {
     struct lull_text bytes;
     if (field->kind == LULL_INFO_INT) {
-        visit_integer(v, field, field->name, place_of(field, v->record));
+        visit_integer(v, field, field->name, location_of(field, v->record));
         return true;
     }
     if (!lull_format_bytes(v->format, field, v->record, &bytes)) {
@@ -61,7 +61,7 @@ static bool visit_field(const struct visit *v, const struct lull_format_field *f
         v->visitor->text(v->user, field->name, bytes);
         return true;
     }
-    v->visitor->begin(v->user, field->name, LULL_VISIT_ARRAY);
+    v->visitor->start(v->user, field->name, LULL_VISIT_ARRAY);
     for (uint32_t at = 0; field->element_bytes <= bytes.length - at; at += field->element_bytes) {
         visit_integer(v, field, NULL, (const uint8_t *)bytes.data + at);
     }
@@ -71,7 +71,7 @@ static bool visit_field(const struct visit *v, const struct lull_format_field *f
 
 static bool visit_scope(const struct visit *v, const char *name, uint32_t first, uint32_t end)
 {
-    v->visitor->begin(v->user, name, LULL_VISIT_SCOPE);
+    v->visitor->start(v->user, name, LULL_VISIT_SCOPE);
     for (uint32_t i = first; i < end; i++) {
         if (!visit_field(v, &v->format->fields[i])) {
             return false;
@@ -121,7 +121,7 @@ void lull_format_sum(const struct lull_format *format, const struct lull_format_
         struct lull_text bytes;
         if (field->kind == LULL_INFO_INT) {
             tally->fields++;
-            tally->checksum += integer_at(format, field, place_of(field, record));
+            tally->checksum += integer_at(format, field, location_of(field, record));
             continue;
         }
         lull_format_bytes(format, field, record, &bytes);
@@ -177,11 +177,11 @@ static bool add_field(const struct lull_format *format, const struct lull_format
     } else if (field->kind == LULL_INFO_TEXT) {
         add_step(steps, LULL_STEP_TEXT, field->name)->count = field->size;
     } else {
-        uint32_t begin = steps->len;
+        uint32_t start = steps->len;
         add_step(steps, LULL_STEP_ARRAY, field->name)->count = field->size / field->element_bytes;
         add_integer(format, field, NULL, steps);
         add_step(steps, LULL_STEP_ARRAY_END, NULL)->target = steps->len;
-        g_array_index(steps, struct lull_step, begin).target = steps->len;
+        g_array_index(steps, struct lull_step, start).target = steps->len;
     }
     return true;
 }

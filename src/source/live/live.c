@@ -27,7 +27,7 @@ static void report_problem(void *user, const char *text)
     live_problem(user, "%s", text);
 }
 
-static void ignore_loss(void *user, uint32_t stream, int64_t begin_ns, int64_t end_ns,
+static void ignore_loss(void *user, uint32_t stream, int64_t start_ns, int64_t end_ns,
                         uint64_t events, uint64_t packets)
 {
 }

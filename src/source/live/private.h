@@ -75,7 +75,7 @@ void live_schema_unref(struct live_schema *schema);
 /* ---- one trace: live_trace.c ---- */
 
 /* Where metadata declare an event class; stream UINT32_MAX: they do not. */
-struct live_place {
+struct live_location {
     uint32_t stream, event;
 };
 
@@ -97,7 +97,7 @@ struct live_trace {
     GPtrArray *streams; /* struct live_stream */
     GPtrArray *classes; /* struct lull_event_class */
     GHashTable *by_id;  /* struct live_key (stream class, event id) to struct lull_event_class */
-    GArray *places;     /* struct live_place of each class in the newest metadata */
+    GArray *locations;  /* struct live_location of each class in the newest metadata */
     GPtrArray *kept;    /* struct live_schema */
     GPtrArray *texts;
     uint32_t fields_size;
@@ -123,7 +123,7 @@ struct live_stream {
     uint32_t number; /* within the trace */
     struct lull_source_window window;
     bool is_whole; /* its first packet is the first that the relay has */
-    bool was_asked;
+    bool was_requested;
     bool is_ended;    /* nothing more is read of it */
     bool has_hung_up; /* and the relay has nothing more */
     bool has_index;   /* `index` is of the packet that comes next */

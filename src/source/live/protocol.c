@@ -329,7 +329,7 @@ bool live_relay_next_index(struct live_relay *relay, uint64_t stream, struct liv
     index->offset = get64(reply);
     index->packet_bits = get64(reply + 8);
     index->content_bits = get64(reply + 16);
-    index->begin = get64(reply + 24);
+    index->start = get64(reply + 24);
     index->end = get64(reply + 32);
     index->discarded = get64(reply + 40);
     index->stream_class = get64(reply + 48);
@@ -342,12 +342,12 @@ bool live_relay_next_index(struct live_relay *relay, uint64_t stream, struct liv
     if (status == LIVE_INDEX_OK &&
         (index->packet_bits == 0 || index->packet_bits % 8 != 0 ||
          index->packet_bits > MOST_PACKET_BITS || index->content_bits > index->packet_bits ||
-         index->begin > index->end || index->offset > INT64_MAX - index->packet_bits / 8)) {
+         index->start > index->end || index->offset > INT64_MAX - index->packet_bits / 8)) {
         return refuse(relay, error,
                       "the relay gives an impossible packet: %" G_GUINT64_FORMAT
                       " bits, content %" G_GUINT64_FORMAT ", at byte %" G_GUINT64_FORMAT
                       ", time %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT,
-                      index->packet_bits, index->content_bits, index->offset, index->begin,
+                      index->packet_bits, index->content_bits, index->offset, index->start,
                       index->end);
     }
     return true;

@@ -43,7 +43,7 @@ enum live_flags {
 struct live_index {
     uint64_t offset;                    /* bytes within the stream */
     uint64_t packet_bits, content_bits; /* checked to fit each other */
-    uint64_t begin, end;                /* clock values */
+    uint64_t start, end;                /* clock values */
     uint64_t discarded;
     uint64_t stream_class;
     enum live_index_status status;

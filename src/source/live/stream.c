@@ -149,7 +149,7 @@ static void make_cursor(struct live_stream *stream, struct live_schema *schema,
     stream->cursor = lull_ctf_stream_new_from(schema->plan, &bytes->base, stream->name, &list,
                                               stream->number, stream->trace->report);
     clock_of(stream, stream->index.stream_class, &map);
-    lull_ctf_stream_start(stream->cursor, &map, stream->window.begin_ns, stream->window.end_ns,
+    lull_ctf_stream_start(stream->cursor, &map, stream->window.start_ns, stream->window.end_ns,
                           stream->trace->fields_size);
 }
 
@@ -185,7 +185,7 @@ static struct lull_packet packet_of(const struct live_stream *stream)
         .offset = index->offset,
         .bits = index->packet_bits,
         .content_bits = index->content_bits,
-        .begin = index->begin,
+        .start = index->start,
         .end = index->end,
         .discarded = index->discarded,
         .flags = LULL_PACKET_HAS_BEGIN | LULL_PACKET_HAS_END,
@@ -208,14 +208,14 @@ static void note_losses(struct live_stream *stream, struct lull_packet *packet)
     struct lull_clock_map map;
     static const struct lull_clock_transform identity;
     lull_ctf_clock_map(cursor->stream, 0, &identity, &map);
-    struct lull_packet told = *packet;
+    struct lull_packet reported = *packet;
     if (is_first && stream->has_last) { /* nothing is known of the number of the one before */
-        told.flags &= ~(uint32_t)LULL_PACKET_HAS_SEQUENCE;
+        reported.flags &= ~(uint32_t)LULL_PACKET_HAS_SEQUENCE;
     }
     if (!stream->has_last && !stream->is_whole) { /* the counter tells of what nobody asked for */
-        told.flags &= ~(uint32_t)LULL_PACKET_HAS_DISCARDED;
+        reported.flags &= ~(uint32_t)LULL_PACKET_HAS_DISCARDED;
     }
-    lull_ctf_packet_losses(stream->trace->report, stream->number, cursor->stream, &map, &told,
+    lull_ctf_packet_losses(stream->trace->report, stream->number, cursor->stream, &map, &reported,
                            stream->has_last ? &stream->last : NULL);
     stream->last = *packet;
     stream->has_last = true;
@@ -322,7 +322,7 @@ static void ask(struct live_stream *stream)
 {
     struct lull_live *live = stream->trace->live;
     struct live_index *index = &stream->index;
-    stream->was_asked = true;
+    stream->was_requested = true;
     if (!next_index(stream)) {
         return;
     }
@@ -422,7 +422,7 @@ static void stream_start(struct lull_source_stream *base, const struct lull_sour
 {
     struct live_stream *stream = (struct live_stream *)base;
     base->has_event = false;
-    if (stream->was_asked) {
+    if (stream->was_requested) {
         live_problem(stream->trace->live, "%s: a live session cannot be read a second time",
                      stream->name);
         end(stream);
@@ -471,7 +471,7 @@ static void stream_bytes(const struct lull_source_stream *base, struct lull_even
 {
     const struct live_stream *stream = (const struct live_stream *)base;
     *bytes = (struct lull_event_bytes){.data = stream->cursor->buf,
-                                       .begin = stream->cursor->event_body,
+                                       .start = stream->cursor->event_body,
                                        .end = stream->cursor->event_end,
                                        .packet = stream->n_packets};
 }
@@ -493,7 +493,7 @@ struct live_stream *live_stream_new(struct live_trace *trace, const struct live_
     struct live_stream *stream = g_new0(struct live_stream, 1);
     stream->base.ops = &ops;
     stream->base.cpu = LULL_CPU_LATER;
-    stream->base.begin_ns = INT64_MAX;
+    stream->base.start_ns = INT64_MAX;
     stream->base.end_ns = INT64_MIN;
     stream->base.event.impl = &stream->base;
     stream->trace = trace;

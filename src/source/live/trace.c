@@ -46,19 +46,19 @@ static struct lull_event_class *class_of(struct live_trace *trace, uint64_t stre
 
 static void adopt(struct live_trace *trace, struct live_schema *newest)
 {
-    static const struct live_place nowhere = {UINT32_MAX, 0};
+    static const struct live_location nowhere = {UINT32_MAX, 0};
     const struct lull_schema *schema = newest->schema;
-    for (guint i = 0; i < trace->places->len; i++) {
-        g_array_index(trace->places, struct live_place, i) = nowhere;
+    for (guint i = 0; i < trace->locations->len; i++) {
+        g_array_index(trace->locations, struct live_location, i) = nowhere;
     }
     for (uint32_t i = 0; i < schema->n_streams; i++) {
         for (uint32_t e = 0; e < schema->streams[i].n_events; e++) {
             struct lull_event_class *event_class =
                 class_of(trace, schema->streams[i].id, &schema->streams[i].events[e]);
             newest->plan->streams[i].plans[e].event_class = event_class;
-            g_array_set_size(trace->places, trace->classes->len);
-            g_array_index(trace->places, struct live_place, event_class->index) =
-                (struct live_place){i, e};
+            g_array_set_size(trace->locations, trace->classes->len);
+            g_array_index(trace->locations, struct live_location, event_class->index) =
+                (struct live_location){i, e};
         }
     }
     trace->base.classes = (struct lull_event_class **)trace->classes->pdata;
@@ -205,12 +205,13 @@ static void source_each_field(const struct lull_source *base, uint32_t class_ind
                               void *user)
 {
     const struct live_trace *trace = (const struct live_trace *)base;
-    const struct live_place *place = &g_array_index(trace->places, struct live_place, class_index);
-    if (place->stream == UINT32_MAX) {
+    const struct live_location *location =
+        &g_array_index(trace->locations, struct live_location, class_index);
+    if (location->stream == UINT32_MAX) {
         return;
     }
-    const struct lull_stream_decl *stream = &trace->newest->schema->streams[place->stream];
-    lull_ctf_each_field(stream, &stream->events[place->event], visit, user);
+    const struct lull_stream_decl *stream = &trace->newest->schema->streams[location->stream];
+    lull_ctf_each_field(stream, &stream->events[location->event], visit, user);
 }
 
 /* Labels are borrowed from the metadata, which then stay. */
@@ -218,10 +219,11 @@ static bool source_describe(const struct lull_source *base, uint32_t class_index
                             struct lull_field_type *type)
 {
     struct live_trace *trace = (struct live_trace *)base;
-    const struct live_place *place = &g_array_index(trace->places, struct live_place, class_index);
-    if (place->stream == UINT32_MAX ||
-        !lull_ctf_describe_field(&trace->newest->plan->streams[place->stream], place->event, path,
-                                 type)) {
+    const struct live_location *location =
+        &g_array_index(trace->locations, struct live_location, class_index);
+    if (location->stream == UINT32_MAX ||
+        !lull_ctf_describe_field(&trace->newest->plan->streams[location->stream], location->event,
+                                 path, type)) {
         return false;
     }
     if (type->labels != NULL && !trace->newest->is_kept) {
@@ -261,7 +263,7 @@ struct live_trace *live_trace_new(struct lull_live *live, uint64_t session, uint
     trace->base.info.path =
         g_strdup_printf("%s trace %" G_GUINT64_FORMAT, live->relay.wire.name, id);
     trace->base.info.below = "";
-    trace->base.info.begin_ns = INT64_MAX;
+    trace->base.info.start_ns = INT64_MAX;
     trace->base.info.end_ns = INT64_MIN;
     trace->live = live;
     trace->session = session;
@@ -270,7 +272,7 @@ struct live_trace *live_trace_new(struct lull_live *live, uint64_t session, uint
     trace->streams = g_ptr_array_new_with_free_func(live_stream_free);
     trace->classes = g_ptr_array_new_with_free_func(g_free);
     trace->by_id = live_keys_new();
-    trace->places = g_array_new(FALSE, TRUE, sizeof(struct live_place));
+    trace->locations = g_array_new(FALSE, TRUE, sizeof(struct live_location));
     trace->kept = g_ptr_array_new_with_free_func((GDestroyNotify)live_schema_unref);
     trace->texts = g_ptr_array_new_with_free_func(g_free);
     return trace;
@@ -285,7 +287,7 @@ void live_trace_free(gpointer data)
     g_byte_array_unref(trace->text);
     g_free(trace->why);
     g_hash_table_unref(trace->by_id);
-    g_array_unref(trace->places);
+    g_array_unref(trace->locations);
     g_ptr_array_unref(trace->kept);
     g_ptr_array_unref(trace->classes);
     g_ptr_array_unref(trace->texts);

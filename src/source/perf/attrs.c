@@ -120,7 +120,7 @@ static uint32_t bytes_before(const struct perf_attr *attr, uint32_t bit, bool in
     return bytes;
 }
 
-static void place(struct perf_attr *attr)
+static void location(struct perf_attr *attr)
 {
     uint64_t type = attr->sample_type;
     uint32_t size = 8 + bytes_before(attr, 0, false);
@@ -140,7 +140,7 @@ static void place(struct perf_attr *attr)
 }
 
 /* All attrs of a file have the id at the same place: perf sees to that. */
-static void place_ids(struct perf_file *file)
+static void location_ids(struct perf_file *file)
 {
     const struct perf_attr *first = file->attrs->len > 0 ? file->attrs->pdata[0] : NULL;
     file->id_at = file->id_from_end = -1;
@@ -162,9 +162,9 @@ static void place_ids(struct perf_file *file)
 void perf_attrs_settle(struct perf_file *file)
 {
     for (guint i = 0; i < file->attrs->len; i++) {
-        place(file->attrs->pdata[i]);
+        location(file->attrs->pdata[i]);
     }
-    place_ids(file);
+    location_ids(file);
 }
 
 /* ---- samples ---- */

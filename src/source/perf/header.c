@@ -158,8 +158,8 @@ static bool skip_page(struct reader *r, const char *name)
 /* The number in the second line of a format; UINT64_MAX: none. */
 static uint64_t number_of(const char *text, uint64_t size)
 {
-    g_autofree char *begin = g_strndup(text, MIN(size, 1024));
-    const char *id = strstr(begin, "\nID: ");
+    g_autofree char *start = g_strndup(text, MIN(size, 1024));
+    const char *id = strstr(start, "\nID: ");
     return id != NULL ? g_ascii_strtoull(id + strlen("\nID: "), NULL, 10) : UINT64_MAX;
 }
 

@@ -97,7 +97,7 @@ static void coarsen(struct perf_file *file)
     }
 }
 
-static void begin_extent(struct perf_file *file, struct perf_cpu *cpu,
+static void start_extent(struct perf_file *file, struct perf_cpu *cpu,
                          const struct perf_extent *extent)
 {
     g_array_append_vals(cpu->extents, extent, 1);
@@ -128,7 +128,7 @@ void perf_cpu_add(struct perf_file *file, struct perf_cpu *cpu, uint32_t slot, u
     cpu->last = MAX(cpu->last, time);
     if (G_UNLIKELY(extent == NULL || !may_join(file, extent, offset, size))) {
         const struct perf_extent fresh = {offset, time, time, size, true};
-        begin_extent(file, cpu, &fresh);
+        start_extent(file, cpu, &fresh);
         return;
     }
     if (G_UNLIKELY(time < extent->last)) {

@@ -183,12 +183,12 @@ struct perf_file {
     uint64_t n_lost;       /* told where it was lost */
     uint64_t n_lost_total; /* as perf counted in the end */
     uint64_t n_unknown;
-    bool has_told_damage[PERF_KERNEL_RECORDS + 64]; /* by type */
+    bool has_reported_damage[PERF_KERNEL_RECORDS + 64]; /* by type */
 };
 
 struct perf_loss {
     struct perf_cpu *cpu;
-    uint64_t begin, end, events;
+    uint64_t start, end, events;
 };
 
 static inline uint16_t perf_u16(const struct perf_file *file, const uint8_t *p)

@@ -23,7 +23,7 @@ struct scan {
     struct perf_file *file;
     GError **error;
     uint8_t *buf;
-    uint64_t begin, end;        /* bytes of the file that are in it */
+    uint64_t start, end;        /* bytes of the file that are in it */
     uint64_t data_offset, stop; /* where the records begin and end */
     bool has_failed;            /* *error is set */
     /* Once something compressed was seen, records are read from the spool: those before it lie
@@ -46,10 +46,10 @@ static void fail(struct scan *s, const char *why)
 
 /* ---- losses and damage ---- */
 
-static void note_loss(struct perf_file *file, struct perf_cpu *cpu, uint64_t begin, uint64_t end,
+static void note_loss(struct perf_file *file, struct perf_cpu *cpu, uint64_t start, uint64_t end,
                       uint64_t events)
 {
-    struct perf_loss loss = {cpu, MIN(begin, end), end, events};
+    struct perf_loss loss = {cpu, MIN(start, end), end, events};
     g_array_append_val(file->losses, loss);
 }
 
@@ -64,14 +64,14 @@ static void damaged(struct scan *s, uint64_t offset, const char *why)
 
 static void damaged_record(struct perf_file *file, uint32_t type, uint64_t offset)
 {
-    if (type < G_N_ELEMENTS(file->has_told_damage) && !file->has_told_damage[type]) {
+    if (type < G_N_ELEMENTS(file->has_reported_damage) && !file->has_reported_damage[type]) {
         lull_report_problem(file->report,
                             "%s: byte %" G_GUINT64_FORMAT
                             ": a record of kind %u is damaged; such are left out",
                             file->path, offset, type);
     }
-    if (type < G_N_ELEMENTS(file->has_told_damage)) {
-        file->has_told_damage[type] = true;
+    if (type < G_N_ELEMENTS(file->has_reported_damage)) {
+        file->has_reported_damage[type] = true;
     }
 }
 
@@ -125,8 +125,8 @@ static void take_tracing(struct scan *s, uint64_t offset, uint64_t size)
     }
 }
 
-static void take_told(struct scan *s, uint32_t type, const uint8_t *record, uint32_t size,
-                      uint64_t offset)
+static void take_reported(struct scan *s, uint32_t type, const uint8_t *record, uint32_t size,
+                          uint64_t offset)
 {
     struct perf_file *file = s->file;
     bool is_whole = true;
@@ -227,7 +227,7 @@ static void flush(struct scan *s)
 }
 
 /* Copies the records before `offset` to the same place of the spool. */
-static void begin_spool(struct scan *s, uint64_t offset)
+static void start_spool(struct scan *s, uint64_t offset)
 {
     GError *error = NULL;
     g_autofree uint8_t *block = g_malloc(BLOCK_BYTES);
@@ -297,7 +297,7 @@ static void unpack(struct scan *s, const uint8_t *data, uint64_t size, uint64_t 
     ZSTD_inBuffer in = {data, size, 0};
     bool is_full;
     if (s->file->spool < 0) {
-        begin_spool(s, offset);
+        start_spool(s, offset);
     }
     if (s->is_broken || s->has_failed) {
         return;
@@ -328,8 +328,8 @@ static void unpack(struct scan *s, const uint8_t *data, uint64_t size, uint64_t 
 /* `size` bytes at `offset`, valid until the next call; NULL if the file ends before. */
 static inline const uint8_t *look(struct scan *s, uint64_t offset, uint64_t size)
 {
-    if (G_LIKELY(offset >= s->begin && offset + size <= s->end)) {
-        return s->buf + (offset - s->begin);
+    if (G_LIKELY(offset >= s->start && offset + size <= s->end)) {
+        return s->buf + (offset - s->start);
     }
     if (offset > s->stop || size > s->stop - offset) {
         return NULL;
@@ -338,7 +338,7 @@ static inline const uint8_t *look(struct scan *s, uint64_t offset, uint64_t size
     if (!perf_bytes_read(s->file->bytes, offset, s->buf, want)) {
         return NULL;
     }
-    s->begin = offset;
+    s->start = offset;
     s->end = offset + want;
     return s->buf;
 }
@@ -361,7 +361,7 @@ static bool take_other(struct scan *s, const uint8_t *record, uint32_t size, uin
     } else if (type == PERF_TRACING_DATA && size >= 12) {
         take_tracing(s, *offset, MIN(perf_u32(file, record + 8), behind));
     } else {
-        take_told(s, type, record, size, at);
+        take_reported(s, type, record, size, at);
     }
     *offset += behind;
     return true;
@@ -400,7 +400,7 @@ static inline __attribute__((always_inline)) void pass(struct scan *s, bool be)
 
 /* ---- the end ---- */
 
-static void tell_of_attr(const struct perf_file *file, const struct perf_attr *attr)
+static void report_of_attr(const struct perf_file *file, const struct perf_attr *attr)
 {
     const char *name = attr->format->event_class.name;
     if (attr->n_timeless > 0) {
@@ -433,7 +433,7 @@ static void end(struct perf_file *file)
                   file->n_lost_total - file->n_lost);
     }
     for (guint i = 0; i < file->attrs->len; i++) {
-        tell_of_attr(file, file->attrs->pdata[i]);
+        report_of_attr(file, file->attrs->pdata[i]);
     }
     if (file->n_unknown > 0) {
         lull_report_problem(file->report,

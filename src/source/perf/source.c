@@ -79,7 +79,7 @@ static void describe(struct perf_source *source)
     info->clock_offset_ns = lull_perf_own_time(file, 0);
     info->directory_count = 1;
     info->size_bytes = file->size;
-    info->begin_ns = INT64_MAX;
+    info->start_ns = INT64_MAX;
     info->end_ns = INT64_MIN;
     add_environment(source, "domain", "kernel");
     add_environment(source, "hostname", source->base.source.hostname);
@@ -102,30 +102,30 @@ static void add_streams(struct perf_source *source)
     const struct perf_file *file = source->file;
     for (guint i = 0; i < file->cpus->len; i++) {
         struct lull_perf_stream *stream = lull_perf_stream_new(file, file->cpus->pdata[i]);
-        info->begin_ns = MIN(info->begin_ns, stream->base.stream.begin_ns);
+        info->start_ns = MIN(info->start_ns, stream->base.stream.start_ns);
         info->end_ns = MAX(info->end_ns, stream->base.stream.end_ns);
         g_ptr_array_add(source->base.streams, stream);
     }
 }
 
-static void tell_losses(const struct perf_file *file)
+static void report_losses(const struct perf_file *file)
 {
     for (guint i = 0; i < file->losses->len && file->start <= file->end; i++) {
         const struct perf_loss *loss = &g_array_index(file->losses, struct perf_loss, i);
         file->report->lost(file->report->user, loss->cpu->number,
-                           lull_perf_own_time(file, MIN(loss->begin, file->end)),
+                           lull_perf_own_time(file, MIN(loss->start, file->end)),
                            lull_perf_own_time(file, MIN(loss->end, file->end)), loss->events,
                            loss->events == 0);
     }
 }
 
-struct lull_source *lull_perf_source_open(struct lull_place *place,
+struct lull_source *lull_perf_source_open(struct lull_location *location,
                                           const struct lull_report *report, GError **error)
 {
-    g_autofree char *path = g_build_filename(place->path, place->file, NULL);
+    g_autofree char *path = g_build_filename(location->path, location->file, NULL);
     struct lull_bytes *bytes = NULL;
     uint64_t size;
-    if (lull_place_bytes(place, place->file, &bytes, &size, error) != LULL_PLACE_FILE) {
+    if (lull_location_bytes(location, location->file, &bytes, &size, error) != LULL_PLACE_FILE) {
         return NULL;
     }
     struct perf_file *file = perf_file_open(path, bytes, size, report, error);
@@ -139,7 +139,7 @@ struct lull_source *lull_perf_source_open(struct lull_place *place,
     perf_classes_finish(file, &source->base.source);
     describe(source);
     add_streams(source);
-    tell_losses(file);
+    report_losses(file);
     lull_format_source_finish(&source->base);
     return &source->base.source;
 }

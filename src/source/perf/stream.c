@@ -68,7 +68,7 @@ static bool read_extent(struct lull_perf_stream *s, uint32_t index)
 {
     const struct perf_extent *extent = extent_at(s, index);
     const char *why = NULL;
-    if (extent->offset >= s->window_begin && extent->offset + extent->size <= s->window_end) {
+    if (extent->offset >= s->window_start && extent->offset + extent->size <= s->window_end) {
         return true;
     }
     uint64_t size = window_end(s, index) - extent->offset;
@@ -76,7 +76,7 @@ static bool read_extent(struct lull_perf_stream *s, uint32_t index)
         s->window_capacity = MAX(size, MIN(WINDOW_BYTES, s->cpu->n_bytes));
         s->window = g_realloc(s->window, s->window_capacity + LULL_LOAD_SLACK);
     }
-    s->window_begin = s->window_end = 0;
+    s->window_start = s->window_end = 0;
     if (!s->is_open) {
         why = s->bytes->ops->open(s->bytes);
         s->is_open = why == NULL;
@@ -89,7 +89,7 @@ static bool read_extent(struct lull_perf_stream *s, uint32_t index)
         s->base.report->lost(s->base.report->user, s->cpu->number, t, t, 0, 1);
         return false;
     }
-    s->window_begin = extent->offset;
+    s->window_start = extent->offset;
     s->window_end = extent->offset + size;
     return true;
 }
@@ -101,7 +101,7 @@ static inline __attribute__((always_inline)) bool next_in_extent(struct lull_per
                                                                  bool be)
 {
     while (s->end - s->pos >= 8 && s->pos < s->end) {
-        const uint8_t *record = s->window + (s->pos - s->window_begin);
+        const uint8_t *record = s->window + (s->pos - s->window_start);
         uint32_t size = lull_load_u16(record + 6, be);
         if (G_UNLIKELY(size < 8 || size > s->end - s->pos)) {
             break; /* the file has changed */
@@ -173,7 +173,7 @@ static void put_in_order(struct lull_perf_stream *s)
 }
 
 /* Goes to the next extent. False if there is none. */
-static bool begin_extent(struct lull_perf_stream *s)
+static bool start_extent(struct lull_perf_stream *s)
 {
     const struct perf_extent *extent;
     uint32_t n = s->cpu->extents->len;
@@ -213,7 +213,7 @@ static inline __attribute__((always_inline)) bool next_record(struct lull_perf_s
                 return perf_judge(s->file, be, s->record, s->size, &s->head) == PERF_EVENT;
             }
         }
-        if (!begin_extent(s)) {
+        if (!start_extent(s)) {
             return false;
         }
     }
@@ -228,7 +228,7 @@ static inline __attribute__((always_inline)) bool next_within(struct lull_perf_s
         if (G_UNLIKELY(*t >= s->base.end_ns)) {
             break;
         }
-        if (G_LIKELY(*t >= s->base.begin_ns)) {
+        if (G_LIKELY(*t >= s->base.start_ns)) {
             s->base.format = s->file->slots->pdata[s->head.slot];
             return true;
         }
@@ -286,9 +286,9 @@ static void stream_start(struct lull_source_stream *base, const struct lull_sour
     s->n_waited = s->next_waiting = 0;
     g_byte_array_set_size(s->waiting, 0);
     g_array_set_size(s->order, 0);
-    while (s->base.begin_ns != INT64_MIN && !s->base.is_done && !s->cpu->is_state &&
+    while (s->base.start_ns != INT64_MIN && !s->base.is_done && !s->cpu->is_state &&
            s->extent < s->cpu->extents->len &&
-           lull_clock_map_joined(&s->base.map, extent_at(s, s->extent)->last) < s->base.begin_ns) {
+           lull_clock_map_joined(&s->base.map, extent_at(s, s->extent)->last) < s->base.start_ns) {
         s->extent++;
     }
 }
@@ -310,7 +310,7 @@ static bool stream_next(struct lull_source_stream *base)
 static void stream_count(struct lull_source_stream *base, uint64_t *counts)
 {
     struct lull_perf_stream *s = stream_of(base);
-    bool has_limits = s->base.begin_ns != INT64_MIN || s->base.end_ns != INT64_MAX;
+    bool has_limits = s->base.start_ns != INT64_MIN || s->base.end_ns != INT64_MAX;
     int64_t t;
     if (has_limits || s->base.is_done || s->extent > 0) {
         while (next_within(s, s->file->is_big_endian, &t)) {
@@ -384,12 +384,12 @@ struct lull_perf_stream *lull_perf_stream_new(const struct perf_file *file,
     lull_format_stream_init(&s->base, &stream_ops, cpu->cpu, cpu->n_bytes, file->report);
     s->base.may_lack_cpu = true;
     s->base.stream.class_id = cpu->is_state;
-    s->base.stream.begin_ns = INT64_MAX;
+    s->base.stream.start_ns = INT64_MAX;
     s->base.stream.end_ns = INT64_MIN;
     s->file = file;
     s->cpu = cpu;
     if (cpu->n_events > 0 && file->start <= file->end) {
-        s->base.stream.begin_ns =
+        s->base.stream.start_ns =
             lull_perf_own_time(file, cpu->is_state ? file->start : cpu->first);
         s->base.stream.end_ns = lull_perf_own_time(file, cpu->is_state ? file->start : cpu->last);
     }

@@ -13,7 +13,7 @@ struct lull_perf_stream {
     struct lull_bytes *bytes;
     bool is_open;
     uint8_t *window;
-    uint64_t window_begin, window_end;
+    uint64_t window_start, window_end;
     size_t window_capacity;
     /* Where it is: in an extent whose records are in order and before all others, or among records
      * that had to be put in order, of which those up to `limit` are settled. */

@@ -10,14 +10,14 @@
 struct note {
     char *text; /* NULL: a loss */
     uint32_t stream;
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     uint64_t events, packets;
 };
 
 /* A stream, or the packets first … end - 1 of it. */
 struct job {
     struct lull_source_stream *stream;
-    int32_t twin; /* of the worker that reads it; -1: the whole stream is the job */
+    int32_t clone; /* of the worker that reads it; -1: the whole stream is the job */
     uint32_t first, end;
     struct lull_report report;
     GArray *notes; /* struct note */
@@ -38,8 +38,8 @@ struct work {
 
 struct worker {
     struct work *work;
-    struct lull_source_stream **twins; /* of those that are shared */
-    uint64_t *counts;                  /* by class of the session */
+    struct lull_source_stream **clones; /* of those that are shared */
+    uint64_t *counts;                   /* by class of the session */
     struct lull_source_tally tally;
 };
 
@@ -49,11 +49,11 @@ static void keep_problem(void *user, const char *text)
     g_array_append_val(((struct job *)user)->notes, note);
 }
 
-static void keep_loss(void *user, uint32_t stream, int64_t begin_ns, int64_t end_ns,
+static void keep_loss(void *user, uint32_t stream, int64_t start_ns, int64_t end_ns,
                       uint64_t events, uint64_t packets)
 {
     struct note note = {.stream = stream,
-                        .begin_ns = begin_ns,
+                        .start_ns = start_ns,
                         .end_ns = end_ns,
                         .events = events,
                         .packets = packets};
@@ -61,9 +61,9 @@ static void keep_loss(void *user, uint32_t stream, int64_t begin_ns, int64_t end
 }
 
 /* That a file cannot be read is found again for each part of it. */
-static bool is_told(const struct job *job, const char *text)
+static bool is_reported(const struct job *job, const char *text)
 {
-    if (job->twin < 0 || job->first == 0) {
+    if (job->clone < 0 || job->first == 0) {
         return false;
     }
     const GArray *before = (job - 1)->notes;
@@ -82,12 +82,12 @@ static void pass_on(const struct lull_session *session, const struct job *job)
         &lull_session_trace_at(session, job->stream->event.trace)->report;
     for (guint i = 0; i < job->notes->len; i++) {
         const struct note *note = &g_array_index(job->notes, struct note, i);
-        if (note->text != NULL && !is_told(job, note->text)) {
+        if (note->text != NULL && !is_reported(job, note->text)) {
             report->problem(report->user, note->text);
         } else if (note->text != NULL) {
             continue;
         } else {
-            report->lost(report->user, note->stream, note->begin_ns, note->end_ns, note->events,
+            report->lost(report->user, note->stream, note->start_ns, note->end_ns, note->events,
                          note->packets);
         }
     }
@@ -105,11 +105,12 @@ static gpointer run_worker(gpointer data)
     int at;
     while ((at = g_atomic_int_add(&work->next, 1)) < (int)work->n_jobs) {
         struct job *job = &work->jobs[work->order[at]];
-        struct lull_source_stream *stream = job->twin >= 0 ? worker->twins[job->twin] : job->stream;
+        struct lull_source_stream *stream =
+            job->clone >= 0 ? worker->clones[job->clone] : job->stream;
         uint64_t *counts = worker->counts + work->first_class[stream->event.trace];
         stream->ops->set_report(stream, &job->report);
         lull_session_start_stream(work->session, stream);
-        if (job->twin >= 0) {
+        if (job->clone >= 0) {
             stream->ops->limit(stream, job->first, job->end);
         }
         if (work->sums) {
@@ -141,9 +142,9 @@ static void add_job(struct work *work, const struct job *job)
 /* In parts if it is worth it and can be: a filter's tests may depend on what was before. */
 static void add_stream(struct work *work, struct lull_source_stream *stream, uint32_t n_threads)
 {
-    struct job job = {.stream = stream, .twin = -1};
+    struct job job = {.stream = stream, .clone = -1};
     bool is_shared = n_threads > 1 && stream->size_bytes >= 2 * PART_BYTES &&
-                     work->session->filter == NULL && stream->ops->twin != NULL;
+                     work->session->filter == NULL && stream->ops->clone != NULL;
     if (is_shared) {
         lull_session_start_stream(work->session, stream);
         job.end = stream->ops->part_end(stream, 0, PART_BYTES);
@@ -152,7 +153,7 @@ static void add_stream(struct work *work, struct lull_source_stream *stream, uin
         add_job(work, &job);
         return;
     }
-    job.twin = (int32_t)work->shared->len;
+    job.clone = (int32_t)work->shared->len;
     g_ptr_array_add(work->shared, stream);
     for (; job.end > job.first; job.end = stream->ops->part_end(stream, job.first, PART_BYTES)) {
         add_job(work, &job);
@@ -203,19 +204,19 @@ static void start_worker(struct work *work, struct worker *worker)
 {
     worker->work = work;
     worker->counts = g_new0(uint64_t, MAX(work->n_classes, 1));
-    worker->twins = g_new0(struct lull_source_stream *, MAX(work->shared->len, 1));
+    worker->clones = g_new0(struct lull_source_stream *, MAX(work->shared->len, 1));
     for (uint32_t i = 0; i < work->shared->len; i++) {
         const struct lull_source_stream *stream = work->shared->pdata[i];
-        worker->twins[i] = stream->ops->twin(stream);
+        worker->clones[i] = stream->ops->clone(stream);
     }
 }
 
 static void end_worker(struct worker *worker)
 {
     for (uint32_t i = 0; i < worker->work->shared->len; i++) {
-        worker->twins[i]->ops->free_twin(worker->twins[i]);
+        worker->clones[i]->ops->free_clone(worker->clones[i]);
     }
-    g_free(worker->twins);
+    g_free(worker->clones);
 }
 
 /* Shares the jobs out among threads; the first worker holds all results afterwards. */
@@ -260,7 +261,7 @@ static struct lull_source_tally read_apart(struct lull_session *session, bool su
 {
     struct work work = {.session = session, .sums = sums};
     session->is_started = false;
-    GArray *subscriptions = lull_session_begin_count(session);
+    GArray *subscriptions = lull_session_start_count(session);
     uint32_t n_workers =
         session->n_threads != 0 ? session->n_threads : (uint32_t)g_get_num_processors();
     collect_jobs(session, &work, n_workers);

@@ -23,7 +23,7 @@ static const char *step(const char *path, const char *name)
     return path[length] == '.' ? path + length + 1 : path[length] == '\0' ? path + length : NULL;
 }
 
-static void on_begin(void *user, const char *name, enum lull_visit_kind kind)
+static void on_start(void *user, const char *name, enum lull_visit_kind kind)
 {
     struct search *search = user;
     const char *behind = NULL;
@@ -99,7 +99,7 @@ int lull_event_field(const struct lull_event *event, const char *path,
                      struct lull_field_value *value, GError **error)
 {
     static const struct lull_visitor visitor = {
-        .begin = on_begin, .end = on_end, .integer = on_integer, .real = on_real, .text = on_text};
+        .start = on_start, .end = on_end, .integer = on_integer, .real = on_real, .text = on_text};
     g_autoptr(GError) damage = NULL;
     bool in_context = g_str_has_prefix(path, "context.");
     size_t scope = in_context || g_str_has_prefix(path, "payload.") ? strlen("context.") : 0;

@@ -19,7 +19,7 @@ struct lull_event_filter;
 
 struct lull_event_filter_ops {
     void (*free)(struct lull_event_filter *filter);
-    /* Before reading: what "+1s" counts from is known. Sets begin_ns and end_ns. */
+    /* Before reading: what "+1s" counts from is known. Sets start_ns and end_ns. */
     void (*start)(struct lull_event_filter *filter, int64_t base_ns);
     /* Compiles for one class; what it gives lives until the next forget(). */
     void (*compile)(struct lull_event_filter *filter, const struct lull_source *source,
@@ -35,7 +35,7 @@ struct lull_event_filter_ops {
 /* Filters put it first in a structure of their own. */
 struct lull_event_filter {
     const struct lull_event_filter_ops *ops;
-    int64_t begin_ns, end_ns; /* no event outside passes; joined clock */
+    int64_t start_ns, end_ns; /* no event outside passes; joined clock */
     bool uses_cpu;            /* may_pass() can be false for some CPU */
 };
 

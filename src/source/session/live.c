@@ -75,7 +75,7 @@ static void merge_more(struct lull_session *session, uint32_t first)
     session->merged =
         g_renew(struct lull_source_stream *, session->merged, MAX(session->streams->len, 1));
     for (uint32_t i = first; i < session->streams->len; i++) {
-        if (lull_session_begin_stream(session, session->streams->pdata[i])) {
+        if (lull_session_start_selected(session, session->streams->pdata[i])) {
             session->merged[n++] = session->streams->pdata[i];
         }
     }

@@ -30,7 +30,7 @@ static void note_problem(void *user, const char *text)
     lull_session_note_problem(trace->session, text);
 }
 
-static void note_loss(void *user, uint32_t stream, int64_t begin_ns, int64_t end_ns,
+static void note_loss(void *user, uint32_t stream, int64_t start_ns, int64_t end_ns,
                       uint64_t events, uint64_t packets)
 {
     struct session_trace *trace = user;
@@ -40,7 +40,7 @@ static void note_loss(void *user, uint32_t stream, int64_t begin_ns, int64_t end
                                                 : trace->first_stream + stream;
     struct lull_loss loss = {.trace = trace->index,
                              .stream = number,
-                             .begin_ns = begin_ns,
+                             .start_ns = start_ns,
                              .end_ns = end_ns,
                              .events = events,
                              .packets = packets};
@@ -69,8 +69,8 @@ const char *lull_session_problem(const struct lull_session *session, uint32_t in
 static int compare_losses(gconstpointer a, gconstpointer b)
 {
     const struct lull_loss *x = a, *y = b;
-    if (x->begin_ns != y->begin_ns) {
-        return x->begin_ns < y->begin_ns ? -1 : 1;
+    if (x->start_ns != y->start_ns) {
+        return x->start_ns < y->start_ns ? -1 : 1;
     }
     if (x->stream != y->stream) {
         return x->stream < y->stream ? -1 : 1;
@@ -85,7 +85,7 @@ struct lull_loss lull_session_found_loss(const struct lull_session *session, uin
     loss.host = trace->source->info.host;
     const struct lull_clock_transform *transform =
         &lull_session_host_at(session, loss.host)->transform;
-    loss.begin_ns = lull_clock_transform_apply(transform, loss.begin_ns + trace->delta_ns);
+    loss.start_ns = lull_clock_transform_apply(transform, loss.start_ns + trace->delta_ns);
     loss.end_ns = lull_clock_transform_apply(transform, loss.end_ns + trace->delta_ns);
     return loss;
 }
@@ -118,10 +118,10 @@ struct lull_stream_info lull_session_stream(const struct lull_session *session, 
     struct lull_stream_info info = {found->event.trace, trace->source->info.host, found->cpu,
                                     INT64_MAX};
     struct lull_source_window window = lull_session_window(session, found);
-    if (found->begin_ns <= found->end_ns) {
-        info.begin_ns =
-            MAX(lull_clock_transform_apply(&window.transform, found->begin_ns + window.delta_ns),
-                window.begin_ns);
+    if (found->start_ns <= found->end_ns) {
+        info.start_ns =
+            MAX(lull_clock_transform_apply(&window.transform, found->start_ns + window.delta_ns),
+                window.start_ns);
     }
     return info;
 }

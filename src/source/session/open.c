@@ -110,8 +110,8 @@ static void adopt_clock(struct session_trace *trace, const struct session_host *
         return;
     }
     info->clock_offset_ns = host->clock_offset_ns;
-    if (info->begin_ns <= info->end_ns) {
-        info->begin_ns += trace->delta_ns;
+    if (info->start_ns <= info->end_ns) {
+        info->start_ns += trace->delta_ns;
         info->end_ns += trace->delta_ns;
     }
 }
@@ -159,10 +159,11 @@ void lull_session_trace_join(struct session_trace *trace)
 
 /* The end of a trace's path behind what was asked for. Nothing if the trace lies in several
  * directories: none of them names it. */
-static const char *path_below(const char *path, const GPtrArray *places, const char *root)
+static const char *path_below(const char *path, const GPtrArray *locations, const char *root)
 {
-    size_t length = places->len > 1 ? strlen(path) : strlen(root);
-    const char *below = places->len > 1 || strncmp(path, root, length) == 0 ? path + length : path;
+    size_t length = locations->len > 1 ? strlen(path) : strlen(root);
+    const char *below =
+        locations->len > 1 || strncmp(path, root, length) == 0 ? path + length : path;
     while (*below == '/') {
         below++;
     }
@@ -201,21 +202,21 @@ static void note_recording(struct lull_session *session, struct lull_recording_f
     g_ptr_array_add(session->recordings, lull_recording_ref(recording));
 }
 
-static bool add_trace(struct lull_session *session, GPtrArray *places, const char *root,
+static bool add_trace(struct lull_session *session, GPtrArray *locations, const char *root,
                       GError **error)
 {
     struct session_trace *trace = lull_session_trace_new(session);
-    struct lull_place *first = places->pdata[0];
+    struct lull_location *first = locations->pdata[0];
     trace->source = first->kind != NULL
                         ? first->kind->open(first, &trace->report, error)
-                        : lull_ctf_source_open((struct lull_place *const *)places->pdata,
-                                               places->len, &trace->report, error);
+                        : lull_ctf_source_open((struct lull_location *const *)locations->pdata,
+                                               locations->len, &trace->report, error);
     if (trace->source == NULL) {
         lull_session_trace_free(trace);
         return false;
     }
     struct lull_source *source = trace->source;
-    source->info.below = path_below(source->info.path, places, root);
+    source->info.below = path_below(source->info.path, locations, root);
     if (first->recording != NULL) {
         adopt_recording(source, first->recording);
     }
@@ -233,7 +234,7 @@ static bool add_trace(struct lull_session *session, GPtrArray *places, const cha
 
 /* Directories that hold parts of one trace: the metadata of each begin those of the newest. */
 struct trace_group {
-    GPtrArray *places;
+    GPtrArray *locations;
     char *text; /* the longest metadata text */
     size_t size;
     bool is_known, has_uuid; /* whether the text was parsed, and says which trace it is */
@@ -242,18 +243,19 @@ struct trace_group {
 static void free_group(gpointer data)
 {
     struct trace_group *group = data;
-    g_ptr_array_unref(group->places);
+    g_ptr_array_unref(group->locations);
     g_free(group->text);
     g_free(group);
 }
 
 /* Directories with the same key may be of one trace: LTTng's metadata packets carry its UUID. */
-static char *group_key(const struct lull_place *place, const char *text, size_t size)
+static char *group_key(const struct lull_location *location, const char *text, size_t size)
 {
     static const uint8_t magics[2][4] = {{0x57, 0x1d, 0xd1, 0x75}, {0x75, 0xd1, 0x1d, 0x57}};
-    if (place->metadata_size >= 20 && (memcmp(place->metadata, magics[0], 4) == 0 ||
-                                       memcmp(place->metadata, magics[1], 4) == 0)) {
-        return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)place->metadata, 20);
+    if (location->metadata_size >= 20 && (memcmp(location->metadata, magics[0], 4) == 0 ||
+                                          memcmp(location->metadata, magics[1], 4) == 0)) {
+        return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)location->metadata,
+                                           20);
     }
     return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)text, MIN(size, 512));
 }
@@ -262,9 +264,9 @@ static char *group_key(const struct lull_place *place, const char *text, size_t 
 static bool has_uuid(struct trace_group *group)
 {
     if (!group->is_known) {
-        const struct lull_place *place = group->places->pdata[0];
+        const struct lull_location *location = group->locations->pdata[0];
         struct lull_schema *schema = lull_metadata_parse(
-            place->path, (const uint8_t *)place->metadata, place->metadata_size, NULL);
+            location->path, (const uint8_t *)location->metadata, location->metadata_size, NULL);
         group->has_uuid = schema != NULL && schema->has_uuid;
         if (schema != NULL) {
             lull_schema_free(schema);
@@ -278,7 +280,7 @@ static bool has_uuid(struct trace_group *group)
 static struct trace_group *group_new(char *text, size_t size)
 {
     struct trace_group *group = g_new0(struct trace_group, 1);
-    group->places = g_ptr_array_new();
+    group->locations = g_ptr_array_new();
     group->text = text;
     group->size = size;
     return group;
@@ -299,23 +301,23 @@ static bool fits_group(struct trace_group *group, char **text, size_t size)
 }
 
 /* Puts a place whose metadata were read into its group, perhaps a new one. */
-static void group_place(GPtrArray *groups, GHashTable *by_key, struct lull_place *place)
+static void group_location(GPtrArray *groups, GHashTable *by_key, struct lull_location *location)
 {
     size_t size;
     struct trace_group *group = NULL;
-    if (place->kind != NULL) { /* is a trace by itself */
+    if (location->kind != NULL) { /* is a trace by itself */
         group = group_new(NULL, 0);
-        g_ptr_array_add(group->places, place);
+        g_ptr_array_add(group->locations, location);
         g_ptr_array_add(groups, group);
         return;
     }
-    g_autofree char *text = lull_metadata_text(place->path, (const uint8_t *)place->metadata,
-                                               place->metadata_size, &size, NULL);
+    g_autofree char *text = lull_metadata_text(location->path, (const uint8_t *)location->metadata,
+                                               location->metadata_size, &size, NULL);
     if (text != NULL) {
-        char *key = group_key(place, text, size);
+        char *key = group_key(location, text, size);
         group = g_hash_table_lookup(by_key, key);
         if (group != NULL && fits_group(group, &text, size)) {
-            g_ptr_array_add(group->places, place);
+            g_ptr_array_add(group->locations, location);
             g_free(key);
             return;
         }
@@ -324,7 +326,7 @@ static void group_place(GPtrArray *groups, GHashTable *by_key, struct lull_place
     } else { /* opening it will say what is wrong */
         group = group_new(NULL, 0);
     }
-    g_ptr_array_add(group->places, place);
+    g_ptr_array_add(group->locations, location);
     g_ptr_array_add(groups, group);
 }
 
@@ -351,21 +353,21 @@ static void note_error(struct adding *adding, uint32_t root, GError *error)
 }
 
 /* True if the place is new and its metadata could be read. */
-static bool read_metadata(struct adding *adding, struct lull_place *place, const char *key)
+static bool read_metadata(struct adding *adding, struct lull_location *location, const char *key)
 {
     GError *cause = NULL;
     if (g_hash_table_contains(adding->session->directories, key)) {
-        adding->found[place->root]++;
+        adding->found[location->root]++;
         return false;
     }
-    if (place->kind != NULL ||
-        lull_place_read(place, "metadata", &place->metadata, &place->metadata_size, &cause)) {
+    if (location->kind != NULL || lull_location_read(location, "metadata", &location->metadata,
+                                                     &location->metadata_size, &cause)) {
         g_hash_table_add(adding->session->directories, g_strdup(key));
         return true;
     }
-    note_error(adding, place->root,
+    note_error(adding, location->root,
                g_error_new(LULL_ERROR, LULL_ERROR_IO,
-                           "%s/metadata: the metadata cannot be read: %s", place->path,
+                           "%s/metadata: the metadata cannot be read: %s", location->path,
                            cause->message));
     g_error_free(cause);
     return false;
@@ -377,26 +379,27 @@ static void add_groups(struct adding *adding, const struct lull_search *search,
     g_autoptr(GPtrArray) groups = g_ptr_array_new_with_free_func(free_group);
     g_autoptr(GHashTable) by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     g_autoptr(GHashTable) keys = g_hash_table_new(g_direct_hash, g_direct_equal);
-    for (uint32_t i = 0; i < search->places->len; i++) {
-        g_hash_table_insert(keys, search->places->pdata[i], search->keys->pdata[i]);
-        if (read_metadata(adding, search->places->pdata[i], search->keys->pdata[i])) {
-            group_place(groups, by_key, search->places->pdata[i]);
+    for (uint32_t i = 0; i < search->locations->len; i++) {
+        g_hash_table_insert(keys, search->locations->pdata[i], search->keys->pdata[i]);
+        if (read_metadata(adding, search->locations->pdata[i], search->keys->pdata[i])) {
+            group_location(groups, by_key, search->locations->pdata[i]);
         }
     }
     for (uint32_t i = 0; i < groups->len; i++) {
         GError *error = NULL;
-        GPtrArray *places = ((struct trace_group *)groups->pdata[i])->places;
-        const struct lull_place *first = places->pdata[0];
-        bool done = add_trace(adding->session, places, paths[first->root], &error);
+        GPtrArray *locations = ((struct trace_group *)groups->pdata[i])->locations;
+        const struct lull_location *first = locations->pdata[0];
+        bool done = add_trace(adding->session, locations, paths[first->root], &error);
         if (!done) {
             note_error(adding, first->root, error);
         }
-        for (uint32_t k = 0; k < places->len; k++) {
-            struct lull_place *place = places->pdata[k];
+        for (uint32_t k = 0; k < locations->len; k++) {
+            struct lull_location *location = locations->pdata[k];
             if (done) {
-                adding->found[place->root]++;
+                adding->found[location->root]++;
             } else {
-                g_hash_table_remove(adding->session->directories, g_hash_table_lookup(keys, place));
+                g_hash_table_remove(adding->session->directories,
+                                    g_hash_table_lookup(keys, location));
             }
         }
     }

@@ -25,7 +25,7 @@ struct session_trace {
     uint32_t index, first_stream;
     uint32_t n_streams, n_classes;          /* that the session knows of */
     int64_t delta_ns;                       /* from its clock to that of the host's first trace */
-    int64_t common_begin_ns, common_end_ns; /* in which all streams have packets, own clock */
+    int64_t common_start_ns, common_end_ns; /* in which all streams have packets, own clock */
     GHashTable *class_names; /* of classes that were wanted recorded; see lull_session_declares() */
     bool knows_names;        /* the source has been asked which those are */
     GHashTable *task_names;  /* tid → name as the source's text says; NULL: not needed yet */
@@ -56,7 +56,7 @@ struct lull_session {
     GArray *subscriptions;   /* struct lull_subscription */
     struct session_notes *notes;
 
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     int32_t only_host, only_cpu;
     bool is_intersected;
     enum lull_order order;
@@ -112,8 +112,8 @@ void lull_session_subscribe_sources(struct lull_session *session);
  * events of it may be under way. */
 void lull_session_subscribe_grown(struct lull_session *session);
 /* Begins the stream, or leaves it if nothing of it is selected: then false. */
-bool lull_session_begin_stream(const struct lull_session *session,
-                               struct lull_source_stream *stream);
+bool lull_session_start_selected(const struct lull_session *session,
+                                 struct lull_source_stream *stream);
 /* Plays the merge of the first n of session->merged anew, each from its bound_ns on. */
 void lull_session_play(struct lull_session *session, uint32_t n);
 /* Whether --host, --cpu and the filter leave anything of the stream. */
@@ -134,7 +134,7 @@ void lull_session_start_filter(struct lull_session *session);
 void lull_session_forget_filter(struct lull_session *session);
 
 /* Counting ignores subscriptions, which are put aside meanwhile if there is a filter. */
-GArray *lull_session_begin_count(struct lull_session *session);
+GArray *lull_session_start_count(struct lull_session *session);
 void lull_session_end_count(struct lull_session *session, GArray *subscriptions);
 /* Counts the stream's events that pass: adds to counts[class index]; what whole classes are
  * rejected may be in it until lull_session_drop_rejected(). */
@@ -144,7 +144,7 @@ void lull_session_drop_rejected(const struct lull_session *session,
                                 const struct session_trace *trace, uint64_t *counts);
 
 /* session_watch.c: before and after the sources are told the subscriptions. */
-void lull_session_begin_watch(struct lull_session *session, bool forgets);
+void lull_session_start_watch(struct lull_session *session, bool forgets);
 void lull_session_end_watch(struct lull_session *session);
 /* Puts the watch's wishes for the classes of a trace with the subscriber's and the filter's. */
 void lull_session_watch_classes(struct lull_session *session, struct session_trace *trace,

@@ -119,7 +119,7 @@ static bool read_numbers(const struct reader *reader, struct json_object *object
         {"pid", AT(info.pid), 1, INT32_MAX, false},
         {"exit_status", AT(info.exit_status), 0, 255, false},
         {"signal", AT(info.signal), 1, 127, false},
-        {"begin_ns", AT(info.begin_ns), -(INT64_MAX / 2), INT64_MAX / 2, false},
+        {"begin_ns", AT(info.start_ns), -(INT64_MAX / 2), INT64_MAX / 2, false},
         {"end_ns", AT(info.end_ns), -(INT64_MAX / 2), INT64_MAX / 2, false},
         {"events", AT(info.events), 0, INT64_MAX - 1, true},
         {"lost_events", AT(info.lost_events), 0, INT64_MAX - 1, true},
@@ -137,7 +137,7 @@ static bool read_numbers(const struct reader *reader, struct json_object *object
         json_object_object_get_ex(object, "end_ns", NULL)) {
         return fail(reader, "begin_ns", "and “end_ns” must both be there or both be missing");
     }
-    if (json_object_object_get_ex(object, "begin_ns", NULL) && info->begin_ns > info->end_ns) {
+    if (json_object_object_get_ex(object, "begin_ns", NULL) && info->start_ns > info->end_ns) {
         return fail(reader, "end_ns", "is before “begin_ns”");
     }
     return true;
@@ -255,7 +255,7 @@ static struct lull_recording_file *file_new(const char *path)
         .pid = -1,
         .exit_status = -1,
         .signal = -1,
-        .begin_ns = INT64_MAX,
+        .start_ns = INT64_MAX,
         .end_ns = INT64_MIN,
         .events = -1,
         .lost_events = -1,
@@ -316,16 +316,17 @@ static struct json_object *parse(const char *path, const char *text, size_t size
     return NULL;
 }
 
-bool lull_recording_read(const struct lull_place *place, struct lull_recording_file **file,
+bool lull_recording_read(const struct lull_location *location, struct lull_recording_file **file,
                          GError **error)
 {
     uint64_t size = 0;
-    g_autofree char *path = g_build_filename(place->path, LULL_RECORDING_FILE, NULL);
+    g_autofree char *path = g_build_filename(location->path, LULL_RECORDING_FILE, NULL);
     g_autofree char *text = NULL;
     gsize length;
     struct lull_bytes *bytes = NULL;
     *file = NULL;
-    if (lull_place_bytes(place, LULL_RECORDING_FILE, &bytes, &size, NULL) != LULL_PLACE_FILE) {
+    if (lull_location_bytes(location, LULL_RECORDING_FILE, &bytes, &size, NULL) !=
+        LULL_PLACE_FILE) {
         return true;
     }
     bytes->ops->free(bytes);
@@ -335,14 +336,14 @@ bool lull_recording_read(const struct lull_place *place, struct lull_recording_f
                     path, size);
         return false;
     }
-    if (!lull_place_read(place, LULL_RECORDING_FILE, &text, &length, error)) {
+    if (!lull_location_read(location, LULL_RECORDING_FILE, &text, &length, error)) {
         return false;
     }
     struct json_object *object = parse(path, text, MIN(length, MOST_BYTES), error);
     if (object == NULL) {
         return false;
     }
-    bool is_ok = read_object(place->path, path, object, file, error);
+    bool is_ok = read_object(location->path, path, object, file, error);
     json_object_put(object);
     return is_ok;
 }

@@ -4,7 +4,7 @@
 
 #include <lull/recording.h>
 
-#include "source/session/place.h"
+#include "source/session/location.h"
 
 #define LULL_RECORDING_FILE "recording.json"
 /* What the name of a directory ends with while it is being written. */
@@ -26,7 +26,7 @@ void lull_recording_unref(struct lull_recording_file *file);
 
 /* Reads the file recording.json of the place. True with *file NULL if there is none, or it is not
  * one of Lull's. False and an error if it is damaged. */
-bool lull_recording_read(const struct lull_place *place, struct lull_recording_file **file,
+bool lull_recording_read(const struct lull_location *location, struct lull_recording_file **file,
                          GError **error);
 
 /* Whether the last or last but one part of the path is called as what is not finished. */

@@ -18,14 +18,14 @@ static void free_error(gpointer error)
     g_error_free(error);
 }
 
-static void free_place(gpointer place)
+static void free_location(gpointer location)
 {
-    lull_place_free(place);
+    lull_location_free(location);
 }
 
 void lull_search_init(struct lull_search *search)
 {
-    search->places = g_ptr_array_new_with_free_func(free_place);
+    search->locations = g_ptr_array_new_with_free_func(free_location);
     search->keys = g_ptr_array_new_with_free_func(g_free);
     search->errors = g_ptr_array_new_with_free_func(free_error);
     search->notes = g_ptr_array_new_with_free_func(g_free);
@@ -33,28 +33,28 @@ void lull_search_init(struct lull_search *search)
 
 void lull_search_clear(struct lull_search *search)
 {
-    g_ptr_array_unref(search->places);
+    g_ptr_array_unref(search->locations);
     g_ptr_array_unref(search->keys);
     g_ptr_array_unref(search->errors);
     g_ptr_array_unref(search->notes);
 }
 
-static void add_place(struct lull_search *search, struct lull_place *place,
-                      struct lull_recording_file *recording, char *key, uint32_t root)
+static void add_location(struct lull_search *search, struct lull_location *location,
+                         struct lull_recording_file *recording, char *key, uint32_t root)
 {
-    place->recording = lull_recording_ref(recording);
-    place->root = root;
-    g_ptr_array_add(search->places, place);
+    location->recording = lull_recording_ref(recording);
+    location->root = root;
+    g_ptr_array_add(search->locations, location);
     g_ptr_array_add(search->keys, key);
 }
 
-static void add_file(struct lull_search *search, struct lull_place *place, const char *name,
+static void add_file(struct lull_search *search, struct lull_location *location, const char *name,
                      const struct lull_file_kind *kind, struct lull_recording_file *recording,
                      char *key, uint32_t root)
 {
-    place->file = g_strdup(name);
-    place->kind = kind;
-    add_place(search, place, recording, key, root);
+    location->file = g_strdup(name);
+    location->kind = kind;
+    add_location(search, location, recording, key, root);
 }
 
 static void add_error(struct lull_search *search, const char *path, int reason)
@@ -65,12 +65,12 @@ static void add_error(struct lull_search *search, const char *path, int reason)
 
 /* The recording that the place itself is, or that `above` is which it lies in: a reference, or
  * NULL. False, with an error noted, if what describes it is damaged. */
-static bool find_recording(struct lull_search *search, const struct lull_place *place,
+static bool find_recording(struct lull_search *search, const struct lull_location *location,
                            struct lull_recording_file *above,
                            struct lull_recording_file **recording)
 {
     GError *error = NULL;
-    if (!lull_recording_read(place, recording, &error)) {
+    if (!lull_recording_read(location, recording, &error)) {
         g_ptr_array_add(search->errors, error);
         return false;
     }
@@ -119,7 +119,7 @@ static bool search_file(const struct walk *walk, const char *path, const struct 
     }
     const char *slash = strrchr(path, '/');
     g_autofree char *dir = g_strndup(path, slash != NULL ? (size_t)(slash + 1 - path) : 0);
-    add_file(walk->search, lull_place_new(dir, NULL, ""), slash != NULL ? slash + 1 : path, kind,
+    add_file(walk->search, lull_location_new(dir, NULL, ""), slash != NULL ? slash + 1 : path, kind,
              recording, g_steal_pointer(&key), walk->root);
     return true;
 }
@@ -192,16 +192,16 @@ static void search_directory(const struct walk *walk, const char *path,
         return;
     }
     struct lull_recording_file *recording;
-    struct lull_place *place = lull_place_new(path, NULL, "");
-    bool is_sound = find_recording(walk->search, place, above, &recording);
+    struct lull_location *location = lull_location_new(path, NULL, "");
+    bool is_sound = find_recording(walk->search, location, above, &recording);
     if (is_sound && is_trace) {
-        add_place(walk->search, g_steal_pointer(&place), recording, g_steal_pointer(&key),
-                  walk->root);
+        add_location(walk->search, g_steal_pointer(&location), recording, g_steal_pointer(&key),
+                     walk->root);
     } else if (is_sound) {
         search_children(walk, path, recording, depth);
     }
     lull_recording_unref(recording);
-    lull_place_free(place);
+    lull_location_free(location);
 }
 
 /* ---- archives ---- */
@@ -264,12 +264,13 @@ static void free_recording(gpointer recording)
 }
 
 /* The place of a directory of the archive, whose prefix is `length` bytes of `name`. */
-static struct lull_place *archive_place(const struct unpacked *u, const char *name, size_t length)
+static struct lull_location *archive_location(const struct unpacked *u, const char *name,
+                                              size_t length)
 {
     g_autofree char *prefix = g_strndup(name, length);
     g_autofree char *inner = g_strndup(name, length > 0 ? length - 1 : 0);
     g_autofree char *full = length > 0 ? g_build_filename(u->path, inner, NULL) : g_strdup(u->path);
-    return lull_place_new(full, u->archive, prefix);
+    return lull_location_new(full, u->archive, prefix);
 }
 
 /* The recording that the directory of this prefix is part of, borrowed; NULL: none; or &damaged.
@@ -289,11 +290,11 @@ static const struct lull_recording_file *find_in_archive(const struct unpacked *
     }
     if (above != &damaged) {
         struct lull_recording_file *recording;
-        struct lull_place *place = archive_place(u, name, length);
-        if (find_recording(u->search, place, (struct lull_recording_file *)above, &recording)) {
+        struct lull_location *location = archive_location(u, name, length);
+        if (find_recording(u->search, location, (struct lull_recording_file *)above, &recording)) {
             found = recording;
         }
-        lull_place_free(place);
+        lull_location_free(location);
     }
     g_hash_table_insert(u->recordings, g_steal_pointer(&prefix), (gpointer)found);
     return found;
@@ -301,11 +302,11 @@ static const struct lull_recording_file *find_in_archive(const struct unpacked *
 
 static const struct lull_file_kind *archive_kind(const struct unpacked *u, const char *name)
 {
-    uint8_t begin[LULL_FILE_KIND_BYTES];
+    uint8_t start[LULL_FILE_KIND_BYTES];
     const struct lull_archive_member *member = lull_archive_find(u->archive, name);
-    size_t size = member != NULL ? MIN(member->size, sizeof begin) : 0;
+    size_t size = member != NULL ? MIN(member->size, sizeof start) : 0;
     struct lull_archive_member cut = {.size = size, .base = size > 0 ? member->base : 0};
-    return size > 0 && lull_archive_read(u->archive, &cut, begin) ? lull_file_kind_of(begin, size)
+    return size > 0 && lull_archive_read(u->archive, &cut, start) ? lull_file_kind_of(start, size)
                                                                   : NULL;
 }
 
@@ -324,11 +325,11 @@ static void add_from_archive(const struct unpacked *u, const char *name)
     }
     struct lull_recording_file *recording = (struct lull_recording_file *)found;
     if (kind != NULL) {
-        add_file(u->search, archive_place(u, name, length), last, kind, recording,
+        add_file(u->search, archive_location(u, name, length), last, kind, recording,
                  file_key(u->st, name), u->root);
     } else {
-        add_place(u->search, archive_place(u, name, length), recording, file_key(u->st, name),
-                  u->root);
+        add_location(u->search, archive_location(u, name, length), recording, file_key(u->st, name),
+                     u->root);
     }
 }
 

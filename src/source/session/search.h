@@ -3,13 +3,13 @@
 #ifndef LULL_SOURCE_SESSION_SEARCH_H
 #define LULL_SOURCE_SESSION_SEARCH_H
 
-#include "source/session/place.h"
+#include "source/session/location.h"
 
 struct lull_search {
-    GPtrArray *places; /* struct lull_place, owned, in order of their names */
-    GPtrArray *keys;   /* of each place: what tells it from others, owned */
-    GPtrArray *errors; /* GError, owned: what could not be looked at */
-    GPtrArray *notes;  /* char, owned: what was left out */
+    GPtrArray *locations; /* struct lull_location, owned, in order of their names */
+    GPtrArray *keys;      /* of each place: what tells it from others, owned */
+    GPtrArray *errors;    /* GError, owned: what could not be looked at */
+    GPtrArray *notes;     /* char, owned: what was left out */
 };
 
 void lull_search_init(struct lull_search *search);

@@ -87,7 +87,7 @@ void lull_session_start_filter(struct lull_session *session)
 /* ---- subscriptions ---- */
 
 /* Names of all subscriptions: whole ones in a table, beginnings in a list. */
-struct wishes {
+struct subscriptions {
     GHashTable *names; /* to the number + 1 of the first subscription */
     GArray *prefixes;  /* struct prefix, by number */
 };
@@ -98,10 +98,11 @@ struct prefix {
     int32_t number;
 };
 
-static void collect_wishes(const struct lull_session *session, struct wishes *wishes)
+static void collect_subscriptions(const struct lull_session *session,
+                                  struct subscriptions *subscriptions)
 {
-    wishes->names = g_hash_table_new(g_str_hash, g_str_equal);
-    wishes->prefixes = g_array_new(FALSE, FALSE, sizeof(struct prefix));
+    subscriptions->names = g_hash_table_new(g_str_hash, g_str_equal);
+    subscriptions->prefixes = g_array_new(FALSE, FALSE, sizeof(struct prefix));
     for (uint32_t i = 0; i < session->subscriptions->len; i++) {
         const char *const *name =
             g_array_index(session->subscriptions, struct lull_subscription, i).names;
@@ -109,20 +110,20 @@ static void collect_wishes(const struct lull_session *session, struct wishes *wi
             size_t length = strlen(*name);
             if (length > 0 && (*name)[length - 1] == '*') {
                 struct prefix prefix = {*name, length - 1, (int32_t)i};
-                g_array_append_val(wishes->prefixes, prefix);
-            } else if (!g_hash_table_contains(wishes->names, *name)) {
-                g_hash_table_insert(wishes->names, (char *)*name, GUINT_TO_POINTER(i + 1));
+                g_array_append_val(subscriptions->prefixes, prefix);
+            } else if (!g_hash_table_contains(subscriptions->names, *name)) {
+                g_hash_table_insert(subscriptions->names, (char *)*name, GUINT_TO_POINTER(i + 1));
             }
         }
     }
 }
 
 /* The first subscription that matches, or -1. */
-static int32_t match_wish(const struct wishes *wishes, const char *name)
+static int32_t match_subscription(const struct subscriptions *subscriptions, const char *name)
 {
-    int32_t found = GPOINTER_TO_INT(g_hash_table_lookup(wishes->names, name)) - 1;
-    for (uint32_t i = 0; i < wishes->prefixes->len; i++) {
-        const struct prefix *prefix = &g_array_index(wishes->prefixes, struct prefix, i);
+    int32_t found = GPOINTER_TO_INT(g_hash_table_lookup(subscriptions->names, name)) - 1;
+    for (uint32_t i = 0; i < subscriptions->prefixes->len; i++) {
+        const struct prefix *prefix = &g_array_index(subscriptions->prefixes, struct prefix, i);
         if (found >= 0 && found <= prefix->number) {
             break;
         }
@@ -184,7 +185,7 @@ static uint32_t largest_extra(const struct session_trace *trace, const struct lu
     return size;
 }
 
-static void subscribe_trace(struct lull_session *session, const struct wishes *wishes,
+static void subscribe_trace(struct lull_session *session, const struct subscriptions *subscriptions,
                             struct session_trace *trace)
 {
     struct lull_source *source = trace->source;
@@ -192,7 +193,7 @@ static void subscribe_trace(struct lull_session *session, const struct wishes *w
     g_autofree const struct lull_fields **extra =
         g_new(const struct lull_fields *, MAX(source->n_classes, 1));
     for (uint32_t i = 0; i < source->n_classes; i++) {
-        of_class[i] = match_wish(wishes, source->classes[i]->name);
+        of_class[i] = match_subscription(subscriptions, source->classes[i]->name);
     }
     if (session->filter != NULL) {
         filter_classes(session, trace, of_class);
@@ -206,10 +207,10 @@ static void subscribe_trace(struct lull_session *session, const struct wishes *w
 
 static void subscribe_traces(struct lull_session *session, bool all)
 {
-    struct wishes wishes;
+    struct subscriptions subscriptions;
     uint32_t max_size = 0;
-    lull_session_begin_watch(session, all);
-    collect_wishes(session, &wishes);
+    lull_session_start_watch(session, all);
+    collect_subscriptions(session, &subscriptions);
     for (uint32_t i = 0; i < session->subscriptions->len; i++) {
         max_size =
             MAX(max_size,
@@ -220,11 +221,11 @@ static void subscribe_traces(struct lull_session *session, bool all)
     for (uint32_t t = 0; t < session->traces->len; t++) {
         struct session_trace *trace = lull_session_trace_at(session, t);
         if (all || trace->source->wants_subscription) {
-            subscribe_trace(session, &wishes, trace);
+            subscribe_trace(session, &subscriptions, trace);
         }
     }
-    g_hash_table_unref(wishes.names);
-    g_array_unref(wishes.prefixes);
+    g_hash_table_unref(subscriptions.names);
+    g_array_unref(subscriptions.prefixes);
     lull_session_end_watch(session);
 }
 
@@ -297,11 +298,11 @@ static int64_t add_delta(int64_t time_ns, int64_t delta_ns)
 /* Leaves of the window the time in which all streams of the trace have packets. */
 static void intersect(const struct session_trace *trace, struct lull_source_window *window)
 {
-    int64_t begin = lull_clock_transform_apply(&window->transform,
-                                               add_delta(trace->common_begin_ns, window->delta_ns));
+    int64_t start = lull_clock_transform_apply(&window->transform,
+                                               add_delta(trace->common_start_ns, window->delta_ns));
     int64_t end = lull_clock_transform_apply(&window->transform,
                                              add_delta(trace->common_end_ns, window->delta_ns));
-    window->begin_ns = MAX(window->begin_ns, begin);
+    window->start_ns = MAX(window->start_ns, start);
     window->end_ns = MIN(window->end_ns, MIN(end, INT64_MAX - 1) + 1);
 }
 
@@ -310,7 +311,7 @@ struct lull_source_window lull_session_window(const struct lull_session *session
 {
     const struct session_trace *trace = lull_session_trace_at(session, stream->event.trace);
     struct lull_source_window window = {
-        .begin_ns = session->begin_ns,
+        .start_ns = session->start_ns,
         .end_ns = session->end_ns,
         .delta_ns = session->order == LULL_ORDER_BABELTRACE ? 0 : trace->delta_ns,
         .only_cpu = session->only_cpu,
@@ -322,7 +323,7 @@ struct lull_source_window lull_session_window(const struct lull_session *session
     }
     /* Those that are exempt, and a watch, may need what was before. */
     if (session->filter != NULL && !session->has_exempt && session->watch == NULL) {
-        window.begin_ns = MAX(window.begin_ns, session->filter->begin_ns);
+        window.start_ns = MAX(window.start_ns, session->filter->start_ns);
         window.end_ns = MIN(window.end_ns, session->filter->end_ns);
     }
     return window;
@@ -335,8 +336,8 @@ void lull_session_start_stream(const struct lull_session *session,
     stream->ops->start(stream, &window);
 }
 
-bool lull_session_begin_stream(const struct lull_session *session,
-                               struct lull_source_stream *stream)
+bool lull_session_start_selected(const struct lull_session *session,
+                                 struct lull_source_stream *stream)
 {
     bool is_selected = lull_session_is_selected(session, stream);
     if (is_selected) {
@@ -351,7 +352,7 @@ bool lull_session_begin_stream(const struct lull_session *session,
 
 static const char *const all_names[] = {"*", NULL};
 
-GArray *lull_session_begin_count(struct lull_session *session)
+GArray *lull_session_start_count(struct lull_session *session)
 {
     if (session->filter == NULL) {
         return NULL;

@@ -18,7 +18,7 @@ struct lull_session *lull_session_new(void)
     session->recordings = g_ptr_array_new_with_free_func((GDestroyNotify)lull_recording_unref);
     session->subscriptions = g_array_new(FALSE, FALSE, sizeof(struct lull_subscription));
     session->notes = lull_session_notes_new();
-    session->begin_ns = INT64_MIN;
+    session->start_ns = INT64_MIN;
     session->end_ns = INT64_MAX;
     session->only_host = session->only_cpu = -1;
     session->n_threads = 1;
@@ -193,19 +193,19 @@ const char *lull_session_task_name(const struct lull_session *session, uint32_t 
     return name;
 }
 
-bool lull_session_range(const struct lull_session *session, int64_t *begin_ns, int64_t *end_ns)
+bool lull_session_range(const struct lull_session *session, int64_t *start_ns, int64_t *end_ns)
 {
     bool any = false;
     for (uint32_t t = 0; t < session->traces->len; t++) {
         const struct lull_trace *info = lull_session_trace(session, t);
-        if (info->begin_ns > info->end_ns) {
+        if (info->start_ns > info->end_ns) {
             continue;
         }
         const struct lull_clock_transform *transform =
             &lull_session_host_at(session, info->host)->transform;
-        int64_t begin = lull_clock_transform_apply(transform, info->begin_ns);
+        int64_t start = lull_clock_transform_apply(transform, info->start_ns);
         int64_t end = lull_clock_transform_apply(transform, info->end_ns);
-        *begin_ns = any ? MIN(*begin_ns, begin) : begin;
+        *start_ns = any ? MIN(*start_ns, start) : start;
         *end_ns = any ? MAX(*end_ns, end) : end;
         any = true;
     }
@@ -214,8 +214,8 @@ bool lull_session_range(const struct lull_session *session, int64_t *begin_ns, i
 
 int64_t lull_session_origin(const struct lull_session *session)
 {
-    int64_t begin_ns, end_ns;
-    return lull_session_range(session, &begin_ns, &end_ns) ? begin_ns : session->live_since_ns;
+    int64_t start_ns, end_ns;
+    return lull_session_range(session, &start_ns, &end_ns) ? start_ns : session->live_since_ns;
 }
 
 /* ---- what is wanted ---- */
@@ -248,9 +248,9 @@ void lull_session_unsubscribe_all(struct lull_session *session)
     session->is_started = false;
 }
 
-void lull_session_limit(struct lull_session *session, int64_t begin_ns, int64_t end_ns)
+void lull_session_limit(struct lull_session *session, int64_t start_ns, int64_t end_ns)
 {
-    session->begin_ns = begin_ns;
+    session->start_ns = start_ns;
     session->end_ns = end_ns;
     session->is_started = false;
 }
@@ -266,13 +266,13 @@ void lull_session_select(struct lull_session *session, int32_t host, int32_t cpu
 static bool intersect_trace(struct session_trace *trace)
 {
     const struct lull_source *source = trace->source;
-    trace->common_begin_ns = INT64_MIN;
+    trace->common_start_ns = INT64_MIN;
     trace->common_end_ns = INT64_MAX;
     for (uint32_t i = 0; i < source->n_streams; i++) {
-        trace->common_begin_ns = MAX(trace->common_begin_ns, source->streams[i]->begin_ns);
+        trace->common_start_ns = MAX(trace->common_start_ns, source->streams[i]->start_ns);
         trace->common_end_ns = MIN(trace->common_end_ns, source->streams[i]->end_ns);
     }
-    return trace->common_begin_ns <= trace->common_end_ns;
+    return trace->common_start_ns <= trace->common_end_ns;
 }
 
 bool lull_session_intersect(struct lull_session *session, GError **error)
@@ -348,7 +348,7 @@ static void start(struct lull_session *session)
     session->merged = g_new(struct lull_source_stream *, MAX(session->streams->len, 1));
     uint32_t n = 0;
     for (uint32_t i = 0; i < session->streams->len; i++) {
-        if (lull_session_begin_stream(session, session->streams->pdata[i])) {
+        if (lull_session_start_selected(session, session->streams->pdata[i])) {
             session->merged[n++] = session->streams->pdata[i];
         }
     }

@@ -8,7 +8,7 @@
 struct chain_file {
     char *path;
     struct lull_bytes *bytes;
-    uint64_t begin, end; /* of the joined bytes */
+    uint64_t start, end; /* of the joined bytes */
 };
 
 /* Several files as one: their bytes one behind the other. */
@@ -50,7 +50,7 @@ static uint32_t chain_find(const struct chain_bytes *chain, uint64_t offset)
     uint32_t low = 0, high = chain->n_files;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        if (chain->files[middle].begin <= offset) {
+        if (chain->files[middle].start <= offset) {
             low = middle;
         } else {
             high = middle;
@@ -95,14 +95,14 @@ static uint64_t chain_read(struct lull_bytes *base, uint64_t offset, uint8_t *bu
         return 0;
     }
     size = MIN(size, file->end - offset);
-    return file->bytes->ops->read(file->bytes, offset - file->begin, buf, size, why);
+    return file->bytes->ops->read(file->bytes, offset - file->start, buf, size, why);
 }
 
 static const char *chain_where(const struct lull_bytes *base, uint64_t *offset)
 {
     const struct chain_bytes *chain = (const struct chain_bytes *)base;
     const struct chain_file *file = &chain->files[chain_find(chain, *offset)];
-    *offset -= file->begin;
+    *offset -= file->start;
     return file->path;
 }
 
@@ -141,7 +141,7 @@ static struct lull_bytes *chain_new(GPtrArray *pieces)
                                               .share = chain_share,
                                               .where = chain_where};
     struct chain_bytes *chain = g_new0(struct chain_bytes, 1);
-    uint64_t begin = 0;
+    uint64_t start = 0;
     chain->base.ops = &ops;
     chain->n_files = pieces->len;
     chain->files = g_new0(struct chain_file, pieces->len);
@@ -149,9 +149,9 @@ static struct lull_bytes *chain_new(GPtrArray *pieces)
         struct lull_piece *piece = pieces->pdata[i];
         chain->files[i] = (struct chain_file){.path = g_steal_pointer(&piece->path),
                                               .bytes = g_steal_pointer(&piece->bytes),
-                                              .begin = begin,
-                                              .end = begin + piece->list.file_size};
-        begin = chain->files[i].end;
+                                              .start = start,
+                                              .end = start + piece->list.file_size};
+        start = chain->files[i].end;
     }
     return &chain->base;
 }
@@ -197,8 +197,8 @@ static int compare_pieces(gconstpointer a, gconstpointer b)
 {
     const struct lull_packet *x = first_packet(*(struct lull_piece *const *)a);
     const struct lull_packet *y = first_packet(*(struct lull_piece *const *)b);
-    if (x->begin != y->begin) {
-        return x->begin < y->begin ? -1 : 1;
+    if (x->start != y->start) {
+        return x->start < y->start ? -1 : 1;
     }
     return (x->end > y->end) - (x->end < y->end);
 }
@@ -206,8 +206,8 @@ static int compare_pieces(gconstpointer a, gconstpointer b)
 static int compare_packets(gconstpointer a, gconstpointer b)
 {
     const struct lull_packet *x = a, *y = b;
-    if (x->begin != y->begin) {
-        return x->begin < y->begin ? -1 : 1;
+    if (x->start != y->start) {
+        return x->start < y->start ? -1 : 1;
     }
     if (x->end != y->end) {
         return x->end < y->end ? -1 : 1;
@@ -221,7 +221,7 @@ static bool can_join(const struct lull_ctf_plan *plan, GPtrArray *pieces)
     for (uint32_t i = 0; i < pieces->len; i++) {
         const struct lull_piece *piece = pieces->pdata[i], *first = pieces->pdata[0];
         const struct lull_stream_plan *stream = &plan->streams[piece->list.stream];
-        if (!piece->list.in_order || stream->begin_bits != 64 || stream->end_bits != 64 ||
+        if (!piece->list.in_order || stream->start_bits != 64 || stream->end_bits != 64 ||
             piece->list.cpu != first->list.cpu ||
             __builtin_add_overflow(size, piece->list.file_size, &size) || size > INT64_MAX) {
             return false;
@@ -254,7 +254,7 @@ static bool same_bytes(struct lull_bytes *bytes, const struct lull_packet *a,
 static bool is_copy(struct lull_bytes *bytes, const struct lull_packet *a,
                     const struct lull_packet *b)
 {
-    return a->begin == b->begin && a->end == b->end && a->content_bits == b->content_bits &&
+    return a->start == b->start && a->end == b->end && a->content_bits == b->content_bits &&
            a->bits == b->bits && a->sequence == b->sequence && a->flags == b->flags &&
            same_bytes(bytes, a, b);
 }
@@ -282,7 +282,7 @@ static void drop_copies(struct lull_bytes *bytes, GArray *packets)
  * packet of the next. */
 static void collect(GPtrArray *pieces, struct lull_packet_list *list)
 {
-    uint64_t begin = 0;
+    uint64_t start = 0;
     bool gap = false;
     const struct lull_piece *last = pieces->pdata[pieces->len - 1];
     *list = last->list;
@@ -292,15 +292,15 @@ static void collect(GPtrArray *pieces, struct lull_packet_list *list)
         const struct lull_piece *piece = pieces->pdata[i];
         for (uint32_t k = 0; k < piece->list.packets->len; k++) {
             struct lull_packet packet = g_array_index(piece->list.packets, struct lull_packet, k);
-            packet.offset += begin;
+            packet.offset += start;
             packet.flags |= k == 0 && gap ? LULL_PACKET_GAP : 0;
             g_array_append_val(list->packets, packet);
         }
         gap = piece->list.missing > 0 || piece->list.damaged_tail;
         list->from_index |= piece->list.from_index;
-        begin += piece->list.file_size;
+        start += piece->list.file_size;
     }
-    list->file_size = begin;
+    list->file_size = start;
 }
 
 static void pass_on(struct lull_piece *piece, void (*add)(void *, struct lull_stitched *),

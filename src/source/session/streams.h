@@ -8,7 +8,7 @@
 struct lull_stream_info {
     uint32_t trace, host;
     int32_t cpu;      /* that all its events have, or -1 */
-    int64_t begin_ns; /* of what is read of it, joined clock: of its first packet, or a limit;
+    int64_t start_ns; /* of what is read of it, joined clock: of its first packet, or a limit;
                          INT64_MAX: it has no packets */
 };
 

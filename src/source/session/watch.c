@@ -27,7 +27,7 @@ void lull_session_set_watch(struct lull_session *session, struct lull_event_watc
     session->is_started = false;
 }
 
-void lull_session_begin_watch(struct lull_session *session, bool forgets)
+void lull_session_start_watch(struct lull_session *session, bool forgets)
 {
     /* What nobody but the watch wants belongs to a subscription that has no number for others. */
     static const char *const none[] = {NULL};

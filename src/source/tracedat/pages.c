@@ -95,7 +95,7 @@ static void find_chunks(struct lull_tracedat_pages *pages)
 }
 
 /* What of the pages lies in the file. */
-static void check_place(struct lull_tracedat_pages *pages)
+static void check_location(struct lull_tracedat_pages *pages)
 {
     const struct lull_tracedat *file = pages->file;
     uint64_t room = pages->offset < file->size ? file->size - pages->offset : 0;
@@ -124,7 +124,7 @@ struct lull_tracedat_pages *lull_tracedat_pages_new(const struct lull_tracedat *
     if (pages->is_packed && pages->size > 0 && pages->size <= UINT64_MAX - 4) {
         pages->size += 4;
     }
-    check_place(pages);
+    check_location(pages);
     if (pages->is_packed) {
         find_chunks(pages);
     } else {
@@ -137,14 +137,14 @@ struct lull_tracedat_pages *lull_tracedat_pages_new(const struct lull_tracedat *
 
 struct lull_tracedat_pages *lull_tracedat_pages_share(const struct lull_tracedat_pages *pages)
 {
-    struct lull_tracedat_pages *twin = g_new(struct lull_tracedat_pages, 1);
-    *twin = *pages;
-    twin->bytes = pages->bytes->ops->share(pages->bytes);
-    twin->is_open = false;
-    twin->chunks = pages->chunks != NULL ? g_array_ref(pages->chunks) : NULL;
-    twin->current = twin->n_current = 0;
-    twin->buf = twin->packed = NULL;
-    return twin;
+    struct lull_tracedat_pages *clone = g_new(struct lull_tracedat_pages, 1);
+    *clone = *pages;
+    clone->bytes = pages->bytes->ops->share(pages->bytes);
+    clone->is_open = false;
+    clone->chunks = pages->chunks != NULL ? g_array_ref(pages->chunks) : NULL;
+    clone->current = clone->n_current = 0;
+    clone->buf = clone->packed = NULL;
+    return clone;
 }
 
 void lull_tracedat_pages_free(struct lull_tracedat_pages *pages)

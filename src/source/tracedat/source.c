@@ -81,9 +81,9 @@ static const char *clock_name(struct dat_source *source)
             }
         }
     }
-    const char *begin = strchr(text, '[');
-    size_t length = begin != NULL ? strcspn(begin + 1, "]") : strcspn(text, " \n");
-    return keep(source, g_strndup(begin != NULL ? begin + 1 : text, length));
+    const char *start = strchr(text, '[');
+    size_t length = start != NULL ? strcspn(start + 1, "]") : strcspn(text, " \n");
+    return keep(source, g_strndup(start != NULL ? start + 1 : text, length));
 }
 
 /* "Linux HOST RELEASE VERSION MACHINE" */
@@ -157,7 +157,7 @@ static void describe(struct dat_source *source)
     info->clock_frequency_hz = 1000000000;
     info->clock_offset_ns = file->offset_ns;
     info->directory_count = 1;
-    info->begin_ns = INT64_MAX;
+    info->start_ns = INT64_MAX;
     info->end_ns = INT64_MIN;
     add_environment(source, "domain", "kernel");
     add_environment(source, "tracer_name", "trace-cmd");
@@ -174,7 +174,7 @@ static void free_stream(gpointer stream)
     lull_tracedat_stream_free(stream);
 }
 
-static int by_place(gconstpointer a, gconstpointer b)
+static int by_location(gconstpointer a, gconstpointer b)
 {
     const struct lull_tracedat_cpu *x = *(const struct lull_tracedat_cpu *const *)a;
     const struct lull_tracedat_cpu *y = *(const struct lull_tracedat_cpu *const *)b;
@@ -185,21 +185,21 @@ static int by_place(gconstpointer a, gconstpointer b)
 static void leave_out_overlaps(struct dat_source *source)
 {
     const struct lull_tracedat *file = source->file;
-    g_autoptr(GPtrArray) places = g_ptr_array_new();
+    g_autoptr(GPtrArray) locations = g_ptr_array_new();
     for (guint i = 0; i < file->buffers->len; i++) {
         const struct lull_tracedat_buffer *buffer = file->buffers->pdata[i];
         for (guint k = 0; k < buffer->cpus->len; k++) {
             struct lull_tracedat_cpu *cpu =
                 &g_array_index(buffer->cpus, struct lull_tracedat_cpu, k);
             if (cpu->size > 0 && cpu->offset < file->size) {
-                g_ptr_array_add(places, cpu);
+                g_ptr_array_add(locations, cpu);
             }
         }
     }
-    g_ptr_array_sort(places, by_place);
+    g_ptr_array_sort(locations, by_location);
     uint64_t end = 0, n = 0;
-    for (guint i = 0; i < places->len; i++) {
-        struct lull_tracedat_cpu *cpu = places->pdata[i];
+    for (guint i = 0; i < locations->len; i++) {
+        struct lull_tracedat_cpu *cpu = locations->pdata[i];
         cpu->is_left_out = cpu->offset < end;
         if (!cpu->is_left_out) {
             end = cpu->offset + MIN(cpu->size, file->size - cpu->offset);
@@ -232,10 +232,10 @@ static void survey_streams(struct dat_source *source)
         struct lull_tracedat_stream *stream = source->base.streams->pdata[i];
         const struct lull_tracedat_buffer *buffer =
             source->file->buffers->pdata[stream->base.stream.class_id];
-        lull_tracedat_survey_tell(stream, buffer->name);
+        lull_tracedat_survey_report(stream, buffer->name);
         info->packet_count += lull_tracedat_pages_count(stream->pages);
         info->size_bytes += stream->base.stream.size_bytes;
-        info->begin_ns = MIN(info->begin_ns, stream->base.stream.begin_ns);
+        info->start_ns = MIN(info->start_ns, stream->base.stream.start_ns);
         info->end_ns = MAX(info->end_ns, stream->base.stream.end_ns);
     }
 }
@@ -271,13 +271,13 @@ static void add_streams(struct dat_source *source)
     }
 }
 
-struct lull_source *lull_tracedat_source_open(struct lull_place *place,
+struct lull_source *lull_tracedat_source_open(struct lull_location *location,
                                               const struct lull_report *report, GError **error)
 {
-    g_autofree char *path = g_build_filename(place->path, place->file, NULL);
+    g_autofree char *path = g_build_filename(location->path, location->file, NULL);
     struct lull_bytes *bytes = NULL;
     uint64_t size;
-    if (lull_place_bytes(place, place->file, &bytes, &size, error) != LULL_PLACE_FILE) {
+    if (lull_location_bytes(location, location->file, &bytes, &size, error) != LULL_PLACE_FILE) {
         return NULL;
     }
     struct lull_tracedat *file = lull_tracedat_open(path, bytes, size, report, error);

@@ -37,11 +37,11 @@ static int64_t joined_time(const struct lull_tracedat_stream *s, uint64_t clock)
 
 static void damaged(struct lull_tracedat_stream *s, uint64_t page, uint64_t byte, const char *why)
 {
-    s->has_untold |= s->is_quiet;
-    if (s->is_quiet || (s->told[page / 8] >> page % 8 & 1) != 0) {
+    s->has_unreported |= s->is_quiet;
+    if (s->is_quiet || (s->reported[page / 8] >> page % 8 & 1) != 0) {
         return;
     }
-    s->told[page / 8] |= (uint8_t)(1u << page % 8);
+    s->reported[page / 8] |= (uint8_t)(1u << page % 8);
     int64_t t = lull_tracedat_stream_own_time(s, s->clock);
     lull_report_problem(s->base.report,
                         "%s: byte %" G_GUINT64_FORMAT ": page %" G_GUINT64_FORMAT
@@ -63,12 +63,12 @@ static void note_lost(const struct lull_tracedat_stream *s, uint64_t commit, uin
         loss.events = lull_format_integer(s->data + s->end, (uint8_t)file->commit_bytes, false,
                                           file->is_big_endian);
     }
-    loss.begin_ns =
+    loss.start_ns =
         before != 0 ? MIN(lull_tracedat_stream_own_time(s, before), loss.end_ns) : loss.end_ns;
     g_array_append_val(s->losses, loss);
 }
 
-bool lull_tracedat_stream_begin_page(struct lull_tracedat_stream *s)
+bool lull_tracedat_stream_start_page(struct lull_tracedat_stream *s)
 {
     const struct lull_tracedat *file = s->file;
     const char *why = NULL;
@@ -176,15 +176,15 @@ static inline const struct lull_format *find_format(struct lull_tracedat_stream 
             return format;
         }
         if (format == NULL && s->is_quiet) {
-            s->has_untold = true;
-        } else if (format == NULL && !s->has_told_unknown) {
+            s->has_unreported = true;
+        } else if (format == NULL && !s->has_reported_unknown) {
             lull_report_problem(s->base.report,
                                 "%s: byte %" G_GUINT64_FORMAT ": CPU %d: an event has the number "
                                 "%u, which no format describes; such events are left out",
                                 s->file->path, lull_tracedat_pages_where(s->pages, s->page - 1),
                                 s->base.stream.cpu, id);
         }
-        s->has_told_unknown |= format == NULL && !s->is_quiet;
+        s->has_reported_unknown |= format == NULL && !s->is_quiet;
         if (format == NULL) {
             return NULL;
         }
@@ -209,7 +209,7 @@ static inline __attribute__((always_inline)) bool next_event(struct lull_traceda
             if (s->page >= lull_tracedat_pages_count(s->pages)) {
                 return false;
             }
-            lull_tracedat_stream_begin_page(s);
+            lull_tracedat_stream_start_page(s);
         }
         if (why != NULL) {
             damaged(s, s->page - 1, s->pos, why);
@@ -223,14 +223,14 @@ static inline int64_t event_time(struct lull_tracedat_stream *s)
 {
     int64_t t = joined_time(s, s->clock);
     if (G_UNLIKELY(t < s->last_ns)) {
-        if (!s->has_told_order) {
+        if (!s->has_reported_order) {
             lull_report_problem(s->base.report,
                                 "%s: byte %" G_GUINT64_FORMAT ": CPU %d: an event is earlier than "
                                 "the one before it; such events get the time of the one before",
                                 s->file->path, lull_tracedat_pages_where(s->pages, s->page - 1),
                                 s->base.stream.cpu);
         }
-        s->has_told_order = true;
+        s->has_reported_order = true;
         t = s->last_ns;
     }
     s->last_ns = t;
@@ -252,7 +252,7 @@ static inline __attribute__((always_inline)) bool next_within(struct lull_traced
         if (G_UNLIKELY(*t >= s->base.end_ns)) {
             break;
         }
-        if (G_LIKELY(*t >= s->base.begin_ns)) {
+        if (G_LIKELY(*t >= s->base.start_ns)) {
             return true;
         }
     }
@@ -298,8 +298,8 @@ static void stream_start(struct lull_source_stream *base, const struct lull_sour
     if (s->base.is_done) {
         return;
     }
-    s->is_at_start = s->base.begin_ns == INT64_MIN;
-    s->page = s->is_at_start ? 0 : find_page(s, s->base.begin_ns);
+    s->is_at_start = s->base.start_ns == INT64_MIN;
+    s->page = s->is_at_start ? 0 : find_page(s, s->base.start_ns);
 }
 
 static bool stream_next(struct lull_source_stream *base)
@@ -344,8 +344,8 @@ void lull_tracedat_stream_count_on(struct lull_tracedat_stream *s)
 /* Of all events, kept for who asks again. */
 static void count_whole(struct lull_tracedat_stream *s, uint64_t *counts)
 {
-    if (s->counts == NULL || s->has_untold) { /* what is damaged is told now */
-        s->has_untold = false;
+    if (s->counts == NULL || s->has_unreported) { /* what is damaged is told now */
+        s->has_unreported = false;
         lull_tracedat_stream_count_on(s);
     }
     for (guint i = 0; i < s->counts->len; i++) {
@@ -363,7 +363,7 @@ static void stream_count(struct lull_source_stream *base, uint64_t *counts)
     if (s->base.is_done) {
         return;
     }
-    if (s->is_at_start && s->base.begin_ns == INT64_MIN && s->base.end_ns == INT64_MAX) {
+    if (s->is_at_start && s->base.start_ns == INT64_MIN && s->base.end_ns == INT64_MAX) {
         count_whole(s, counts);
     } else {
         while (next_within(s, s->file->is_big_endian, &t)) {
@@ -436,7 +436,7 @@ bool lull_tracedat_stream_walk_page(struct lull_tracedat_stream *s, uint64_t pag
     const char *why = NULL;
     bool found = false;
     s->page = page;
-    if (!lull_tracedat_stream_begin_page(s)) {
+    if (!lull_tracedat_stream_start_page(s)) {
         return false;
     }
     while (next_record(s, s->file->is_big_endian, &why)) {
@@ -455,29 +455,29 @@ struct lull_tracedat_stream *lull_tracedat_stream_new(const struct lull_tracedat
     s->file = file;
     s->number = number;
     s->pages = lull_tracedat_pages_new(file, buffer, cpu);
-    s->told = g_new0(uint8_t, lull_tracedat_pages_count(s->pages) / 8 + 1);
+    s->reported = g_new0(uint8_t, lull_tracedat_pages_count(s->pages) / 8 + 1);
     s->shift = lull_tracedat_shift_of(file, cpu->cpu);
     s->is_converted = s->shift != NULL || file->mult != 0;
     lull_format_map_init(&s->own, file->offset_ns, NULL);
     return s;
 }
 
-void lull_tracedat_stream_make_twin(const struct lull_tracedat_stream *stream,
-                                    struct lull_tracedat_stream *twin)
+void lull_tracedat_stream_make_clone(const struct lull_tracedat_stream *stream,
+                                     struct lull_tracedat_stream *clone)
 {
-    *twin = *stream;
-    twin->pages = lull_tracedat_pages_share(stream->pages);
-    twin->is_quiet = true;
-    twin->counts = NULL;
-    twin->page = twin->clock = 0;
-    twin->pos = twin->end = 0;
-    twin->base.is_done = false;
+    *clone = *stream;
+    clone->pages = lull_tracedat_pages_share(stream->pages);
+    clone->is_quiet = true;
+    clone->counts = NULL;
+    clone->page = clone->clock = 0;
+    clone->pos = clone->end = 0;
+    clone->base.is_done = false;
 }
 
 void lull_tracedat_stream_free(struct lull_tracedat_stream *stream)
 {
     lull_tracedat_pages_free(stream->pages);
-    g_free(stream->told);
+    g_free(stream->reported);
     g_free(stream->base.fields);
     g_clear_pointer(&stream->counts, g_array_unref);
     g_clear_pointer(&stream->losses, g_array_unref);

@@ -10,7 +10,7 @@
 
 /* Between two times, own clock; events 0: nobody knows how many. */
 struct lull_tracedat_loss {
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     uint64_t events;
 };
 
@@ -25,14 +25,14 @@ struct lull_tracedat_stream {
     struct lull_format_stream base;
     const struct lull_tracedat *file;
     struct lull_tracedat_pages *pages;
-    uint32_t number; /* within the trace */
-    uint8_t *told;   /* bit by page: that it is damaged has been told */
-    bool is_quiet;   /* damage is not told; */
-    bool has_untold; /* there was some */
-    GArray *losses;  /* struct lull_tracedat_loss, from lull_tracedat_survey() on */
-    GArray *counts;  /* struct lull_tracedat_count: of all its events; or NULL */
+    uint32_t number;     /* within the trace */
+    uint8_t *reported;   /* bit by page: that it is damaged has been told */
+    bool is_quiet;       /* damage is not told; */
+    bool has_unreported; /* there was some */
+    GArray *losses;      /* struct lull_tracedat_loss, from lull_tracedat_survey() on */
+    GArray *counts;      /* struct lull_tracedat_count: of all its events; or NULL */
     bool is_at_start;
-    bool has_told_unknown, has_told_order;
+    bool has_reported_unknown, has_reported_order;
 
     const struct lull_tracedat_shift *shift; /* or NULL */
     bool is_converted;                       /* time stamps are not nanoseconds as they are */
@@ -57,7 +57,7 @@ void lull_tracedat_stream_free(struct lull_tracedat_stream *stream);
 /* Finds out about a stream; several threads may do that for streams of their own. */
 void lull_tracedat_survey(struct lull_tracedat_stream *stream);
 /* Tells what was lost of it. */
-void lull_tracedat_survey_tell(struct lull_tracedat_stream *stream, const char *buffer);
+void lull_tracedat_survey_report(struct lull_tracedat_stream *stream, const char *buffer);
 /* Makes stream->counts known, wherever the stream is. */
 void lull_tracedat_survey_count(struct lull_tracedat_stream *stream);
 /* Calls visit() for each stream, by several threads. */
@@ -68,13 +68,13 @@ void lull_tracedat_survey_each(GPtrArray *streams,
 
 int64_t lull_tracedat_stream_own_time(const struct lull_tracedat_stream *stream, uint64_t clock);
 /* Begins the page stream->page and steps to the next. False if it is damaged. */
-bool lull_tracedat_stream_begin_page(struct lull_tracedat_stream *stream);
+bool lull_tracedat_stream_start_page(struct lull_tracedat_stream *stream);
 /* Goes through a page, so that stream->clock is that of its last event. False if it has none. */
 bool lull_tracedat_stream_walk_page(struct lull_tracedat_stream *stream, uint64_t page);
 /* Makes `counts` of all events from where it is. */
 void lull_tracedat_stream_count_on(struct lull_tracedat_stream *stream);
 /* A quiet copy, at the begin; of it only `pages` is to be freed. */
-void lull_tracedat_stream_make_twin(const struct lull_tracedat_stream *stream,
-                                    struct lull_tracedat_stream *twin);
+void lull_tracedat_stream_make_clone(const struct lull_tracedat_stream *stream,
+                                     struct lull_tracedat_stream *clone);
 
 #endif

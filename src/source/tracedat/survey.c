@@ -16,11 +16,11 @@ struct work {
 static void find_range(struct lull_tracedat_stream *s)
 {
     uint64_t page = lull_tracedat_pages_count(s->pages);
-    s->base.stream.begin_ns = INT64_MAX;
+    s->base.stream.start_ns = INT64_MAX;
     s->base.stream.end_ns = INT64_MIN;
     s->page = 0;
-    if (page > 0 && lull_tracedat_stream_begin_page(s)) {
-        s->base.stream.begin_ns = s->base.stream.end_ns =
+    if (page > 0 && lull_tracedat_stream_start_page(s)) {
+        s->base.stream.start_ns = s->base.stream.end_ns =
             lull_tracedat_stream_own_time(s, s->clock);
     }
     while (page > 0 && !lull_tracedat_stream_walk_page(s, page - 1)) {
@@ -53,7 +53,7 @@ static void find_losses(struct lull_tracedat_stream *s)
         }
         s->losses = losses;
         s->page = page;
-        lull_tracedat_stream_begin_page(s);
+        lull_tracedat_stream_start_page(s);
     }
 }
 
@@ -66,36 +66,36 @@ static void find_losses_packed(struct lull_tracedat_stream *s)
     lull_tracedat_stream_count_on(s);
 }
 
-static void tell_lost(const struct lull_tracedat_stream *s, int64_t begin_ns, int64_t end_ns,
-                      uint64_t events)
+static void report_lost(const struct lull_tracedat_stream *s, int64_t start_ns, int64_t end_ns,
+                        uint64_t events)
 {
-    s->base.report->lost(s->base.report->user, s->number, begin_ns, end_ns, events, events == 0);
+    s->base.report->lost(s->base.report->user, s->number, start_ns, end_ns, events, events == 0);
 }
 
 /* What the kernel counted as overwritten, the page after it says too, unless it was full: then it
  * only says that there was something. What the kernel dropped because the buffer was full no page
  * tells, and nothing when; it is told at the end of what there was room for. */
-static void tell_losses(struct lull_tracedat_stream *s, const struct lull_tracedat_stat *stat)
+static void report_losses(struct lull_tracedat_stream *s, const struct lull_tracedat_stat *stat)
 {
-    uint64_t told = 0, overwritten = stat != NULL ? stat->overwritten : 0;
+    uint64_t reported = 0, overwritten = stat != NULL ? stat->overwritten : 0;
     unsigned n_unknown = 0;
     for (guint i = 0; i < s->losses->len; i++) {
         uint64_t events = g_array_index(s->losses, struct lull_tracedat_loss, i).events;
         n_unknown += events == 0;
-        told = events <= UINT64_MAX - told ? told + events : UINT64_MAX;
+        reported = events <= UINT64_MAX - reported ? reported + events : UINT64_MAX;
     }
-    uint64_t rest = overwritten > told ? overwritten - told : 0;
-    if (rest > 0 && n_unknown == 0 && s->base.stream.begin_ns <= s->base.stream.end_ns) {
-        tell_lost(s, s->base.stream.begin_ns, s->base.stream.begin_ns, rest);
+    uint64_t rest = overwritten > reported ? overwritten - reported : 0;
+    if (rest > 0 && n_unknown == 0 && s->base.stream.start_ns <= s->base.stream.end_ns) {
+        report_lost(s, s->base.stream.start_ns, s->base.stream.start_ns, rest);
     }
     for (guint i = 0; i < s->losses->len; i++) {
         const struct lull_tracedat_loss *loss =
             &g_array_index(s->losses, struct lull_tracedat_loss, i);
         uint64_t events = loss->events == 0 && n_unknown == 1 ? rest : loss->events;
-        tell_lost(s, loss->begin_ns, loss->end_ns, events);
+        report_lost(s, loss->start_ns, loss->end_ns, events);
     }
-    if (stat != NULL && stat->dropped > 0 && s->base.stream.begin_ns <= s->base.stream.end_ns) {
-        tell_lost(s, s->base.stream.end_ns, s->base.stream.end_ns, stat->dropped);
+    if (stat != NULL && stat->dropped > 0 && s->base.stream.start_ns <= s->base.stream.end_ns) {
+        report_lost(s, s->base.stream.end_ns, s->base.stream.end_ns, stat->dropped);
     }
 }
 
@@ -128,9 +128,9 @@ void lull_tracedat_survey(struct lull_tracedat_stream *s)
     lull_tracedat_pages_close(s->pages);
 }
 
-void lull_tracedat_survey_tell(struct lull_tracedat_stream *s, const char *buffer)
+void lull_tracedat_survey_report(struct lull_tracedat_stream *s, const char *buffer)
 {
-    tell_losses(s, find_stat(s->file, buffer, s->base.stream.cpu));
+    report_losses(s, find_stat(s->file, buffer, s->base.stream.cpu));
     g_clear_pointer(&s->losses, g_array_unref);
 }
 
@@ -165,14 +165,14 @@ void lull_tracedat_survey_each(GPtrArray *streams,
 
 void lull_tracedat_survey_count(struct lull_tracedat_stream *stream)
 {
-    struct lull_tracedat_stream twin;
+    struct lull_tracedat_stream clone;
     if (stream->counts != NULL) {
         return;
     }
-    lull_tracedat_stream_make_twin(stream, &twin);
-    twin.has_untold = false;
-    lull_tracedat_stream_count_on(&twin);
-    lull_tracedat_pages_free(twin.pages);
-    stream->counts = twin.counts;
-    stream->has_untold = twin.has_untold;
+    lull_tracedat_stream_make_clone(stream, &clone);
+    clone.has_unreported = false;
+    lull_tracedat_stream_count_on(&clone);
+    lull_tracedat_pages_free(clone.pages);
+    stream->counts = clone.counts;
+    stream->has_unreported = clone.has_unreported;
 }

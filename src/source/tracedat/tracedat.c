@@ -372,8 +372,8 @@ static bool read_version_7(struct lull_tracedat *file, struct lull_tracedat_in *
 static bool read_head(struct lull_tracedat *file, struct lull_tracedat_in *in, GError **error)
 {
     static const char magic[] = "\x17\x08\x44tracing";
-    g_autofree char *begin = lull_tracedat_block(in, 10);
-    if (begin == NULL || memcmp(begin, magic, 10) != 0) {
+    g_autofree char *start = lull_tracedat_block(in, 10);
+    if (start == NULL || memcmp(start, magic, 10) != 0) {
         return fail(file, 0, "this is no trace.dat", error);
     }
     g_autofree char *version = lull_tracedat_string(in);

@@ -119,12 +119,12 @@ static void make_ready(struct lull_event_babeltrace *text)
 void lull_event_babeltrace_clear(struct lull_event_babeltrace *text)
 {
     for (uint32_t i = 0; i < text->n_packets; i++) {
-        lull_line_free(&text->packets[i]);
+        lull_linebuf_free(&text->packets[i]);
     }
     g_clear_pointer(&text->packets, g_free);
     g_clear_pointer(&text->packet_ids, g_free);
     lull_event_fields_clear(&text->fields);
-    lull_line_free(&text->line);
+    lull_linebuf_free(&text->line);
 }
 
 /* ---- packets ---- */
@@ -132,25 +132,25 @@ void lull_event_babeltrace_clear(struct lull_event_babeltrace *text)
 static void grow_packets(struct lull_event_babeltrace *text, uint32_t stream)
 {
     const uint32_t n = MAX(stream + 1, text->n_packets * 2);
-    text->packets = g_renew(struct lull_line, text->packets, n);
+    text->packets = g_renew(struct lull_linebuf, text->packets, n);
     text->packet_ids = g_renew(uint64_t, text->packet_ids, n);
     for (uint32_t i = text->n_packets; i < n; i++) {
-        text->packets[i] = (struct lull_line){0};
+        text->packets[i] = (struct lull_linebuf){0};
         text->packet_ids[i] = UINT64_MAX;
     }
     text->n_packets = n;
 }
 
 /* What the packet of the event says: made anew when a stream has come to its next packet. */
-static const struct lull_line *packet_text(struct lull_event_babeltrace *text,
-                                           const struct lull_event *event)
+static const struct lull_linebuf *packet_text(struct lull_event_babeltrace *text,
+                                              const struct lull_event *event)
 {
     struct lull_event_bytes bytes;
     lull_event_bytes(event, &bytes);
     if (G_UNLIKELY(event->stream >= text->n_packets)) {
         grow_packets(text, event->stream);
     }
-    struct lull_line *line = &text->packets[event->stream];
+    struct lull_linebuf *line = &text->packets[event->stream];
     if (G_UNLIKELY(text->packet_ids[event->stream] != bytes.packet)) {
         struct lull_event_writer writer = {.dialect = &text->fields.dialect, .line = line};
         line->length = 0;
@@ -176,31 +176,31 @@ static const char *log_level_name(int64_t level)
 
 /* A head under way. */
 struct head {
-    struct lull_line *line;
+    struct lull_linebuf *line;
     bool with_names;
     bool has_time;
     bool has_part; /* one of those that stand together, with colons between */
 };
 
 /* What stands before a part of the head: its name, or the colon. */
-static void begin_part(struct head *head, const char *name)
+static void start_part(struct head *head, const char *name)
 {
     if (head->with_names) {
         if (head->has_time) {
-            lull_line_literal(head->line, ", ");
+            lull_linebuf_literal(head->line, ", ");
         }
-        lull_line_string(head->line, name);
-        lull_line_literal(head->line, " = ");
+        lull_linebuf_string(head->line, name);
+        lull_linebuf_literal(head->line, " = ");
     } else if (head->has_part) {
-        lull_line_char(head->line, ':');
+        lull_linebuf_char(head->line, ':');
     }
     head->has_part = true;
 }
 
 static void add_part(struct head *head, const char *name, const char *value)
 {
-    begin_part(head, name);
-    lull_line_string(head->line, value);
+    start_part(head, name);
+    lull_linebuf_string(head->line, value);
 }
 
 /* The host's name, and where the trace lies; then, with names, one comma more than there should be.
@@ -210,15 +210,15 @@ static void add_trace_name(const struct lull_event_babeltrace *text, struct head
 {
     const char *host = lull_session_environment(text->session, event->trace, "hostname");
     const char *below = lull_session_trace(text->session, event->trace)->below;
-    begin_part(head, "trace");
+    start_part(head, "trace");
     head->has_part = false;
     if (host) {
-        lull_line_string(head->line, host);
-        lull_line_string(head->line, *below ? "/" : "");
+        lull_linebuf_string(head->line, host);
+        lull_linebuf_string(head->line, *below ? "/" : "");
     }
-    lull_line_string(head->line, below);
+    lull_linebuf_string(head->line, below);
     if (head->with_names) {
-        lull_line_literal(head->line, ", ");
+        lull_linebuf_literal(head->line, ", ");
     }
 }
 
@@ -279,12 +279,12 @@ static void learn(struct lull_event_babeltrace *text, struct lull_event_head *he
     add_environment(text, &state, event);
     add_class(text, &state, event->event_class);
     if (state.has_part && !state.with_names) {
-        lull_line_char(state.line, ' ');
+        lull_linebuf_char(state.line, ' ');
     }
     state.has_part = false;
-    begin_part(&state, "name");
-    lull_line_string(state.line, *name ? name : "<unknown>");
-    lull_line_string(state.line, state.with_names ? ", " : ": ");
+    start_part(&state, "name");
+    lull_linebuf_string(state.line, *name ? name : "<unknown>");
+    lull_linebuf_string(state.line, state.with_names ? ", " : ": ");
     lull_event_fields_learn(&text->fields, head, event, has_packet);
 }
 
@@ -294,23 +294,23 @@ static void learn(struct lull_event_babeltrace *text, struct lull_event_head *he
  * which babeltrace2 does not tell from it. */
 static void add_delta(struct lull_event_babeltrace *text, uint64_t now, bool with_names)
 {
-    struct lull_line *line = &text->line;
+    struct lull_linebuf *line = &text->line;
     const bool is_cycles = text->clock.style == LULL_TIME_CYCLES;
     const uint64_t delta = now - text->last;
-    lull_line_string(line, with_names ? ", delta = +" : "(+");
+    lull_linebuf_string(line, with_names ? ", delta = +" : "(+");
     if (!text->has_last || delta == UINT64_MAX) {
-        lull_line_string(line, is_cycles ? "????????????" : "?.?????????");
+        lull_linebuf_string(line, is_cycles ? "????????????" : "?.?????????");
     } else if (is_cycles) {
         lull_event_clock_add_cycles(line, delta, 12);
     } else {
-        char *begin = lull_line_reserve(line, 64);
-        char *out = lull_put_unsigned(begin, delta / LULL_NS_PER_S);
+        char *start = lull_linebuf_reserve(line, 64);
+        char *out = lull_put_unsigned(start, delta / LULL_NS_PER_S);
         *out++ = '.';
         out = lull_put_nanoseconds(out, (uint32_t)(delta % LULL_NS_PER_S));
-        line->length += (size_t)(out - begin);
+        line->length += (size_t)(out - start);
     }
     if (!with_names) {
-        lull_line_literal(line, ") ");
+        lull_linebuf_literal(line, ") ");
     }
 }
 
@@ -319,14 +319,14 @@ static void add_time(struct lull_event_babeltrace *text, const struct lull_event
 {
     const bool with_names = (text->shown_names & LULL_BABELTRACE_NAME_HEADER) != 0;
     const bool is_cycles = text->clock.style == LULL_TIME_CYCLES;
-    lull_line_string(&text->line, with_names ? "timestamp = " : "[");
+    lull_linebuf_string(&text->line, with_names ? "timestamp = " : "[");
     if (event->time_ns < 0 && !is_cycles) { /* before 1970 there is no time of day */
         lull_event_clock_add_seconds(&text->line, event->time_ns);
     } else {
         lull_event_clock_add(&text->clock, &text->line, event);
     }
     if (!with_names) {
-        lull_line_literal(&text->line, "] ");
+        lull_linebuf_literal(&text->line, "] ");
     }
     const uint64_t now = is_cycles ? cycles : (uint64_t)event->time_ns;
     if (!text->no_delta) {
@@ -339,13 +339,13 @@ static void add_time(struct lull_event_babeltrace *text, const struct lull_event
 bool lull_event_babeltrace_format(struct lull_event_babeltrace *text,
                                   const struct lull_event *event, GError **error)
 {
-    struct lull_line *line = &text->line;
+    struct lull_linebuf *line = &text->line;
     uint64_t cycles;
     if (G_UNLIKELY(!text->is_ready)) {
         make_ready(text);
     }
     const bool has_time = lull_event_cycles(event, &cycles);
-    const struct lull_line *packet = packet_text(text, event);
+    const struct lull_linebuf *packet = packet_text(text, event);
     struct lull_event_head *head = lull_event_fields_head(&text->fields, event);
     if (G_UNLIKELY(!head->is_known)) {
         learn(text, head, event, has_time, packet->length > 0);
@@ -353,9 +353,9 @@ bool lull_event_babeltrace_format(struct lull_event_babeltrace *text,
     if (has_time) {
         add_time(text, event, cycles);
     }
-    lull_line_bytes(line, head->before.data, head->before.length);
-    lull_line_bytes(line, packet->data, packet->length);
+    lull_linebuf_bytes(line, head->before.data, head->before.length);
+    lull_linebuf_bytes(line, packet->data, packet->length);
     bool done = lull_event_fields_add(&text->fields, head, event, line, error);
-    lull_line_char(line, '\n');
+    lull_linebuf_char(line, '\n');
     return done;
 }

@@ -42,11 +42,11 @@ struct lull_event_babeltrace {
     bool no_delta;
     bool always_walks;
 
-    struct lull_line line; /* the result */
+    struct lull_linebuf line; /* the result */
     bool is_ready, has_last;
     uint64_t last; /* time, in ns or cycles, of the event before */
     struct lull_event_fields fields;
-    struct lull_line *packets; /* by stream: what its packet says */
+    struct lull_linebuf *packets; /* by stream: what its packet says */
     uint64_t *packet_ids;
     uint32_t n_packets;
 };

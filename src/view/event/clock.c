@@ -38,18 +38,18 @@ static void fill_cache(struct lull_event_clock *clock, int64_t time_ns, int64_t 
 }
 
 /* Formatted anew once a second, only the nine digits change between. */
-static void add_calendar_time(struct lull_event_clock *clock, struct lull_line *line,
+static void add_calendar_time(struct lull_event_clock *clock, struct lull_linebuf *line,
                               int64_t time_ns)
 {
-    int64_t begin_ns;
+    int64_t start_ns;
     if (!clock->has_cache ||
-        __builtin_mul_overflow(clock->cached_second, LULL_NS_PER_S, &begin_ns) ||
-        (uint64_t)time_ns - (uint64_t)begin_ns >= (uint64_t)LULL_NS_PER_S) {
+        __builtin_mul_overflow(clock->cached_second, LULL_NS_PER_S, &start_ns) ||
+        (uint64_t)time_ns - (uint64_t)start_ns >= (uint64_t)LULL_NS_PER_S) {
         fill_cache(clock, time_ns, floor_second(time_ns));
     }
     const uint64_t fraction =
         (uint64_t)time_ns - (uint64_t)clock->cached_second * (uint64_t)LULL_NS_PER_S;
-    char *out = lull_line_reserve(line, sizeof clock->cached);
+    char *out = lull_linebuf_reserve(line, sizeof clock->cached);
     memcpy(out, clock->cached, sizeof clock->cached);
     if (clock->cached_fraction < clock->cached_length) {
         lull_put_nanoseconds(out + clock->cached_fraction, (uint32_t)fraction);
@@ -57,40 +57,40 @@ static void add_calendar_time(struct lull_event_clock *clock, struct lull_line *
     line->length += clock->cached_length;
 }
 
-void lull_event_clock_add_seconds(struct lull_line *line, int64_t time_ns)
+void lull_event_clock_add_seconds(struct lull_linebuf *line, int64_t time_ns)
 {
     uint64_t magnitude = time_ns < 0 ? -(uint64_t)time_ns : (uint64_t)time_ns;
-    char *begin = lull_line_reserve(line, 64), *out = begin;
+    char *start = lull_linebuf_reserve(line, 64), *out = start;
     if (time_ns < 0) {
         *out++ = '-';
     }
     out = lull_put_unsigned(out, magnitude / LULL_NS_PER_S);
     *out++ = '.';
     out = lull_put_nanoseconds(out, (uint32_t)(magnitude % LULL_NS_PER_S));
-    line->length += (size_t)(out - begin);
+    line->length += (size_t)(out - start);
 }
 
-void lull_event_clock_add_cycles(struct lull_line *line, uint64_t cycles, uint32_t width)
+void lull_event_clock_add_cycles(struct lull_linebuf *line, uint64_t cycles, uint32_t width)
 {
     for (uint32_t n = lull_count_digits(cycles); n < width; n++) {
-        lull_line_char(line, '0');
+        lull_linebuf_char(line, '0');
     }
-    lull_line_unsigned(line, cycles);
+    lull_linebuf_unsigned(line, cycles);
 }
 
-static void add_elapsed(struct lull_line *line, int64_t time_ns, int64_t origin_ns)
+static void add_elapsed(struct lull_linebuf *line, int64_t time_ns, int64_t origin_ns)
 {
     int64_t elapsed_ns;
     if (__builtin_sub_overflow(time_ns, origin_ns, &elapsed_ns)) {
         elapsed_ns = time_ns < origin_ns ? INT64_MIN : INT64_MAX;
     }
     if (elapsed_ns >= 0) {
-        lull_line_char(line, '+');
+        lull_linebuf_char(line, '+');
     }
     lull_event_clock_add_seconds(line, elapsed_ns);
 }
 
-void lull_event_clock_add(struct lull_event_clock *clock, struct lull_line *line,
+void lull_event_clock_add(struct lull_event_clock *clock, struct lull_linebuf *line,
                           const struct lull_event *event)
 {
     uint64_t cycles;
@@ -104,7 +104,7 @@ void lull_event_clock_add(struct lull_event_clock *clock, struct lull_line *line
         lull_event_clock_add_seconds(line, event->time_ns);
         return;
     case LULL_TIME_NS:
-        lull_line_signed(line, event->time_ns);
+        lull_linebuf_signed(line, event->time_ns);
         return;
     case LULL_TIME_ELAPSED:
         add_elapsed(line, event->time_ns, clock->origin_ns);

@@ -5,7 +5,7 @@
 #include <lull/event.h>
 
 #include "base/time.h"
-#include "view/line.h"
+#include "view/linebuf.h"
 
 enum lull_time_style {
     LULL_TIME_CLOCK,   /* 01:22:59.432835564 */
@@ -30,11 +30,11 @@ struct lull_event_clock {
 };
 
 /* Appends the time of the event. */
-void lull_event_clock_add(struct lull_event_clock *clock, struct lull_line *line,
+void lull_event_clock_add(struct lull_event_clock *clock, struct lull_linebuf *line,
                           const struct lull_event *event);
 /* Appends a duration or time as seconds with nine decimals. */
-void lull_event_clock_add_seconds(struct lull_line *line, int64_t time_ns);
+void lull_event_clock_add_seconds(struct lull_linebuf *line, int64_t time_ns);
 /* Appends at least `width` digits. */
-void lull_event_clock_add_cycles(struct lull_line *line, uint64_t cycles, uint32_t width);
+void lull_event_clock_add_cycles(struct lull_linebuf *line, uint64_t cycles, uint32_t width);
 
 #endif

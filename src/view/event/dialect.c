@@ -13,78 +13,78 @@ static uint64_t digit_bits(const struct lull_visit_int *value, uint32_t bits_per
     return bits >= 64 ? value->bits : value->bits & ((UINT64_C(1) << bits) - 1);
 }
 
-static void add_number(struct lull_line *line, const struct lull_visit_int *value)
+static void add_number(struct lull_linebuf *line, const struct lull_visit_int *value)
 {
     if (value->base == 16 || value->is_bits) {
-        lull_line_hex(line, digit_bits(value, 4));
+        lull_linebuf_hex(line, digit_bits(value, 4));
     } else if (value->base == 8) {
-        lull_line_octal(line, value->size_bits < 64 ? digit_bits(value, 3) : value->bits);
+        lull_linebuf_octal(line, value->size_bits < 64 ? digit_bits(value, 3) : value->bits);
     } else if (value->base == 2) {
-        lull_line_binary(line, value->bits, value->size_bits);
+        lull_linebuf_binary(line, value->bits, value->size_bits);
     } else if (value->is_signed) {
-        lull_line_signed(line, (int64_t)value->bits);
+        lull_linebuf_signed(line, (int64_t)value->bits);
     } else {
-        lull_line_unsigned(line, value->bits);
+        lull_linebuf_unsigned(line, value->bits);
     }
 }
 
-static void plain_name(struct lull_line *line, const char *name)
+static void plain_name(struct lull_linebuf *line, const char *name)
 {
-    lull_line_escaped(line, name, strlen(name));
+    lull_linebuf_escaped(line, name, strlen(name));
 }
 
-static void add_boolean(struct lull_line *line, bool value)
+static void add_boolean(struct lull_linebuf *line, bool value)
 {
-    lull_line_string(line, value ? "true" : "false");
+    lull_linebuf_string(line, value ? "true" : "false");
 }
 
 /* "a | b (3)": the labels of a value, or the names of the flags that are set. */
-static void plain_integer(struct lull_line *line, const struct lull_visit_int *value)
+static void plain_integer(struct lull_linebuf *line, const struct lull_visit_int *value)
 {
     if (value->is_boolean) {
         add_boolean(line, value->bits != 0);
         return;
     }
     for (uint32_t i = 0; i < value->n_labels; i++) {
-        lull_line_string(line, i ? " | " : "");
-        lull_line_escaped(line, value->labels[i], strlen(value->labels[i]));
+        lull_linebuf_string(line, i ? " | " : "");
+        lull_linebuf_escaped(line, value->labels[i], strlen(value->labels[i]));
     }
-    lull_line_string(line, value->n_labels ? " (" : "");
+    lull_linebuf_string(line, value->n_labels ? " (" : "");
     add_number(line, value);
-    lull_line_string(line, value->n_labels ? ")" : "");
+    lull_linebuf_string(line, value->n_labels ? ")" : "");
 }
 
-static void plain_blob(struct lull_line *line, struct lull_text bytes)
+static void plain_blob(struct lull_linebuf *line, struct lull_text bytes)
 {
-    lull_line_char(line, '<');
-    lull_line_unsigned(line, bytes.length);
-    lull_line_string(line, bytes.length ? " bytes: " : " bytes");
-    lull_line_hex_bytes(line, bytes.data, bytes.length);
-    lull_line_char(line, '>');
+    lull_linebuf_char(line, '<');
+    lull_linebuf_unsigned(line, bytes.length);
+    lull_linebuf_string(line, bytes.length ? " bytes: " : " bytes");
+    lull_linebuf_hex_bytes(line, bytes.data, bytes.length);
+    lull_linebuf_char(line, '>');
 }
 
-static void babeltrace_name(struct lull_line *line, const char *name)
+static void babeltrace_name(struct lull_linebuf *line, const char *name)
 {
-    lull_line_string(line, name);
+    lull_linebuf_string(line, name);
 }
 
-static void escape_control(struct lull_line *line, unsigned char c)
+static void escape_control(struct lull_linebuf *line, unsigned char c)
 {
     static const char named[] = "\aa\bb\x1b"
                                 "e\ff\nn\rr\tt\vv";
     for (uint32_t i = 0; i + 1 < sizeof named; i += 2) {
         if ((unsigned char)named[i] == c) {
-            lull_line_char(line, '\\');
-            lull_line_char(line, named[i + 1]);
+            lull_linebuf_char(line, '\\');
+            lull_linebuf_char(line, named[i + 1]);
             return;
         }
     }
     const char *digits = "0123456789abcdef";
     const char text[4] = {'\\', 'x', digits[c >> 4], digits[c & 15]};
-    lull_line_bytes(line, text, sizeof text);
+    lull_linebuf_bytes(line, text, sizeof text);
 }
 
-static void babeltrace_text(struct lull_line *line, const char *data, size_t length)
+static void babeltrace_text(struct lull_linebuf *line, const char *data, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)data[i];
@@ -93,13 +93,13 @@ static void babeltrace_text(struct lull_line *line, const char *data, size_t len
             continue;
         }
         if (c == '\\' || c == '\'' || c == '"' || c == '?') {
-            lull_line_char(line, '\\');
+            lull_linebuf_char(line, '\\');
         }
-        lull_line_char(line, (char)c);
+        lull_linebuf_char(line, (char)c);
     }
 }
 
-static void babeltrace_integer(struct lull_line *line, const struct lull_visit_int *value)
+static void babeltrace_integer(struct lull_linebuf *line, const struct lull_visit_int *value)
 {
     if (value->is_boolean) {
         add_boolean(line, value->bits != 0);
@@ -109,22 +109,22 @@ static void babeltrace_integer(struct lull_line *line, const struct lull_visit_i
         add_number(line, value);
         return;
     }
-    lull_line_literal(line, "( ");
+    lull_linebuf_literal(line, "( ");
     for (uint32_t i = 0; i < value->n_labels; i++) {
-        lull_line_string(line, i ? ", \"" : "\"");
+        lull_linebuf_string(line, i ? ", \"" : "\"");
         babeltrace_text(line, value->labels[i], strlen(value->labels[i]));
-        lull_line_char(line, '"');
+        lull_linebuf_char(line, '"');
     }
-    lull_line_string(line, value->n_labels ? "" : "<unknown>");
-    lull_line_literal(line, " : container = ");
+    lull_linebuf_string(line, value->n_labels ? "" : "<unknown>");
+    lull_linebuf_literal(line, " : container = ");
     add_number(line, value);
-    lull_line_literal(line, " )");
+    lull_linebuf_literal(line, " )");
 }
 
-static void babeltrace_real(struct lull_line *line, double value)
+static void babeltrace_real(struct lull_linebuf *line, double value)
 {
     char text[G_ASCII_DTOSTR_BUF_SIZE];
-    lull_line_string(line, g_ascii_formatd(text, sizeof text, "%g", value));
+    lull_linebuf_string(line, g_ascii_formatd(text, sizeof text, "%g", value));
 }
 
 /* ---- dialects ---- */
@@ -146,8 +146,8 @@ const struct lull_dialect lull_dialect_plain = {
     .special = "\"\\",
     .name = plain_name,
     .integer = plain_integer,
-    .real = lull_line_real,
-    .text = lull_line_escaped,
+    .real = lull_linebuf_real,
+    .text = lull_linebuf_escaped,
     .blob = plain_blob,
 };
 
@@ -195,7 +195,7 @@ static enum lull_bracket_kind bracket_kind(const char *name, enum lull_visit_kin
 
 void lull_event_writer_name(struct lull_event_writer *writer, const char *name)
 {
-    struct lull_line *line = writer->line;
+    struct lull_linebuf *line = writer->line;
     const struct lull_dialect *dialect = writer->dialect;
     if (writer->is_element || writer->depth == 0) {
         writer->is_element = false;
@@ -204,46 +204,46 @@ void lull_event_writer_name(struct lull_event_writer *writer, const char *name)
     uint8_t kind = writer->open[writer->depth - 1].kind;
     const uint64_t n = writer->open[writer->depth - 1].count++;
     const struct lull_brackets *brackets = &dialect->brackets[kind];
-    lull_line_string(line, n > 0 ? brackets->next : brackets->first);
+    lull_linebuf_string(line, n > 0 ? brackets->next : brackets->first);
     if (!writer->with_names) {
         return;
     }
     if (kind == LULL_BRACKET_ARRAY) {
         if (dialect->numbers_elements) {
-            lull_line_char(line, '[');
-            lull_line_unsigned(line, n);
-            lull_line_literal(line, "] = ");
+            lull_linebuf_char(line, '[');
+            lull_linebuf_unsigned(line, n);
+            lull_linebuf_literal(line, "] = ");
         }
     } else if (name && (kind != LULL_BRACKET_VARIANT || dialect->names_options)) {
         dialect->name(line, name);
-        lull_line_string(line, kind == LULL_BRACKET_VARIANT ? ": " : " = ");
+        lull_linebuf_string(line, kind == LULL_BRACKET_VARIANT ? ": " : " = ");
     }
 }
 
-static void begin_scope(struct lull_event_writer *writer, enum lull_bracket_kind kind)
+static void start_scope(struct lull_event_writer *writer, enum lull_bracket_kind kind)
 {
     const struct lull_dialect *dialect = writer->dialect;
     if (writer->follows_scope) {
-        lull_line_string(writer->line, dialect->between_scopes);
+        lull_linebuf_string(writer->line, dialect->between_scopes);
     }
     writer->follows_scope = true;
     writer->with_names = dialect->with_names[kind];
     if (dialect->scope_names[kind]) {
-        lull_line_string(writer->line, dialect->scope_names[kind]);
-        lull_line_literal(writer->line, " = ");
+        lull_linebuf_string(writer->line, dialect->scope_names[kind]);
+        lull_linebuf_literal(writer->line, " = ");
     }
 }
 
-void lull_event_writer_begin(struct lull_event_writer *writer, const char *name,
+void lull_event_writer_start(struct lull_event_writer *writer, const char *name,
                              enum lull_visit_kind kind)
 {
     enum lull_bracket_kind bracket = bracket_kind(name, kind);
     if (kind == LULL_VISIT_SCOPE) {
-        begin_scope(writer, bracket);
+        start_scope(writer, bracket);
     } else {
         lull_event_writer_name(writer, name);
     }
-    lull_line_string(writer->line, writer->dialect->brackets[bracket].open);
+    lull_linebuf_string(writer->line, writer->dialect->brackets[bracket].open);
     g_assert(writer->depth < LULL_WRITER_DEPTH); /* the reader allows less */
     writer->open[writer->depth].kind = (uint8_t)bracket;
     writer->open[writer->depth++].count = 0;
@@ -253,15 +253,15 @@ void lull_event_writer_end(struct lull_event_writer *writer)
 {
     if (writer->depth > 0) {
         uint8_t kind = writer->open[--writer->depth].kind;
-        lull_line_string(writer->line, writer->dialect->brackets[kind].close);
+        lull_linebuf_string(writer->line, writer->dialect->brackets[kind].close);
     }
 }
 
 /* ---- walking ---- */
 
-static void on_begin(void *user, const char *name, enum lull_visit_kind kind)
+static void on_start(void *user, const char *name, enum lull_visit_kind kind)
 {
-    lull_event_writer_begin(user, name, kind);
+    lull_event_writer_start(user, name, kind);
 }
 
 static void on_end(void *user, enum lull_visit_kind kind)
@@ -287,9 +287,9 @@ static void on_text(void *user, const char *name, struct lull_text value)
 {
     struct lull_event_writer *writer = user;
     lull_event_writer_name(writer, name);
-    lull_line_char(writer->line, '"');
+    lull_linebuf_char(writer->line, '"');
     writer->dialect->text(writer->line, value.data, value.length);
-    lull_line_char(writer->line, '"');
+    lull_linebuf_char(writer->line, '"');
 }
 
 static void on_blob(void *user, const char *name, struct lull_text bytes, const char *media_type)
@@ -302,7 +302,7 @@ static void on_blob(void *user, const char *name, struct lull_text bytes, const 
 static struct lull_visitor make_visitor(const struct lull_event_writer *writer)
 {
     return (struct lull_visitor){
-        .begin = on_begin,
+        .start = on_start,
         .end = on_end,
         .integer = on_integer,
         .real = on_real,

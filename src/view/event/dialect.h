@@ -6,7 +6,7 @@
 
 #include <lull/event.h>
 
-#include "view/line.h"
+#include "view/linebuf.h"
 
 /* What stands around and between the parts of something. */
 struct lull_brackets {
@@ -34,13 +34,13 @@ struct lull_dialect {
     uint32_t visit_flags;
     const char *special; /* characters besides control characters and bytes from 0x7f on that
                             `text` may have to escape; at most 4 */
-    void (*name)(struct lull_line *line, const char *name);
-    void (*integer)(struct lull_line *line, const struct lull_visit_int *value);
-    void (*real)(struct lull_line *line, double value);
+    void (*name)(struct lull_linebuf *line, const char *name);
+    void (*integer)(struct lull_linebuf *line, const struct lull_visit_int *value);
+    void (*real)(struct lull_linebuf *line, double value);
     /* The inside of a quoted text. */
-    void (*text)(struct lull_line *line, const char *data, size_t length);
+    void (*text)(struct lull_linebuf *line, const char *data, size_t length);
     /* NULL: as an array of integers. */
-    void (*blob)(struct lull_line *line, struct lull_text bytes);
+    void (*blob)(struct lull_linebuf *line, struct lull_text bytes);
 };
 
 /* Lull's own text. */
@@ -53,7 +53,7 @@ extern const struct lull_dialect lull_dialect_babeltrace;
 /* Writes brackets, commas and names. Zero but for the first members at the begin of an event. */
 struct lull_event_writer {
     const struct lull_dialect *dialect;
-    struct lull_line *line;
+    struct lull_linebuf *line;
     bool follows_scope; /* something that counts as a scope stands before */
     bool is_element;    /* whoever goes through the array has written what stands before the next */
     bool with_names;
@@ -66,7 +66,7 @@ struct lull_event_writer {
 
 /* Before each value: comma and name. */
 void lull_event_writer_name(struct lull_event_writer *writer, const char *name);
-void lull_event_writer_begin(struct lull_event_writer *writer, const char *name,
+void lull_event_writer_start(struct lull_event_writer *writer, const char *name,
                              enum lull_visit_kind kind);
 void lull_event_writer_end(struct lull_event_writer *writer);
 

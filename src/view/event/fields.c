@@ -7,8 +7,8 @@ void lull_event_fields_clear(struct lull_event_fields *fields)
 {
     for (uint32_t i = 0; i < fields->n_heads; i++) {
         lull_event_program_free(fields->heads[i].program);
-        lull_line_free(&fields->heads[i].before);
-        lull_line_free(&fields->heads[i].after);
+        lull_linebuf_free(&fields->heads[i].before);
+        lull_linebuf_free(&fields->heads[i].after);
     }
     g_clear_pointer(&fields->heads, g_free);
     fields->n_heads = 0;
@@ -39,7 +39,7 @@ void lull_event_fields_learn(struct lull_event_fields *fields, struct lull_event
 
 bool lull_event_fields_add(const struct lull_event_fields *fields,
                            const struct lull_event_head *head, const struct lull_event *event,
-                           struct lull_line *line, GError **error)
+                           struct lull_linebuf *line, GError **error)
 {
     if (G_LIKELY(head->program) && lull_event_program_run(head->program, event, line)) {
         return true;

@@ -12,7 +12,7 @@ struct lull_event_head {
     bool is_known;
     bool follows_scope;
     struct lull_event_program *program; /* or NULL */
-    struct lull_line before, after;     /* text of the head, up to the caller */
+    struct lull_linebuf before, after;  /* text of the head, up to the caller */
 };
 
 /* Set the first fields, leave the rest zero. */
@@ -36,6 +36,6 @@ void lull_event_fields_learn(struct lull_event_fields *fields, struct lull_event
  * the line then. */
 bool lull_event_fields_add(const struct lull_event_fields *fields,
                            const struct lull_event_head *head, const struct lull_event *event,
-                           struct lull_line *line, GError **error);
+                           struct lull_linebuf *line, GError **error);
 
 #endif

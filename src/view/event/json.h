@@ -4,14 +4,14 @@
 
 #include <lull/session.h>
 
-#include "view/line.h"
+#include "view/linebuf.h"
 
 /* Set the session, leave the rest zero. */
 struct lull_event_json {
     const struct lull_session *session;
 
-    struct lull_line line; /* the result */
-    struct lull_line open; /* the closing brackets still to be written, innermost last */
+    struct lull_linebuf line; /* the result */
+    struct lull_linebuf open; /* the closing brackets still to be written, innermost last */
     bool needs_comma;
     bool has_context, has_fields;
 };

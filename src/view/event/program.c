@@ -10,7 +10,7 @@
 
 struct runner {
     const struct lull_event_program *program;
-    struct lull_line *line;
+    struct lull_linebuf *line;
     const uint8_t *data;
     uint64_t pos, end; /* bits */
     uint64_t slots[LULL_PRINT_SLOTS];
@@ -101,12 +101,12 @@ static inline uint32_t plain_bytes(bytes16 v, const char *special)
 /* Appends `length` bytes at `text`, up to the first NUL. 16 bytes behind may be read. */
 static void add_text(struct runner *r, const char *text, uint64_t length)
 {
-    struct lull_line *line = r->line;
+    struct lull_linebuf *line = r->line;
     const struct lull_dialect *dialect = r->program->dialect;
     for (uint64_t at = 0; at < length;) {
         bytes16 v;
         memcpy(&v, text + at, sizeof v);
-        char *out = lull_line_reserve(line, sizeof v);
+        char *out = lull_linebuf_reserve(line, sizeof v);
         memcpy(out, &v, sizeof v);
         const uint64_t n = MIN(plain_bytes(v, dialect->special), length - at);
         line->length += n;
@@ -153,17 +153,17 @@ static bool run(struct runner *r, const struct lull_print_op *op);
 static bool run_array(struct runner *r, const struct lull_print_op *op)
 {
     const struct lull_brackets *brackets = &r->program->dialect->brackets[LULL_BRACKET_ARRAY];
-    const uint64_t n = count_of(r, op), begin = r->pos;
+    const uint64_t n = count_of(r, op), start = r->pos;
     for (uint64_t i = 0; i < n; i++) {
         if (!op->is_hidden) {
-            lull_line_string(r->line, i > 0 ? brackets->next : brackets->first);
+            lull_linebuf_string(r->line, i > 0 ? brackets->next : brackets->first);
         }
         if (op->numbers && !op->is_hidden) {
-            lull_line_char(r->line, '[');
-            lull_line_unsigned(r->line, i);
-            lull_line_literal(r->line, "] = ");
+            lull_linebuf_char(r->line, '[');
+            lull_linebuf_unsigned(r->line, i);
+            lull_linebuf_literal(r->line, "] = ");
         }
-        if (!run(r, op + 1) || (i >= MAX_EMPTY_ELEMENTS && r->pos == begin)) {
+        if (!run(r, op + 1) || (i >= MAX_EMPTY_ELEMENTS && r->pos == start)) {
             return false;
         }
     }
@@ -186,10 +186,10 @@ static const struct lull_print_op *choose(const struct runner *r, const struct l
 }
 
 /* Copies the operation's text. At least ROOM bytes are free behind it then. */
-static inline char *begin_op(struct lull_line *line, const struct lull_print_op *op)
+static inline char *start_op(struct lull_linebuf *line, const struct lull_print_op *op)
 {
     const uint32_t length = op->text_length;
-    char *out = lull_line_reserve(line, length + ROOM);
+    char *out = lull_linebuf_reserve(line, length + ROOM);
     if (G_LIKELY(length <= LULL_PRINT_SLACK)) {
         memcpy(out, op->text, LULL_PRINT_SLACK);
     } else {
@@ -199,7 +199,7 @@ static inline char *begin_op(struct lull_line *line, const struct lull_print_op 
     return out + length;
 }
 
-static inline void end_op(struct lull_line *line, char *out)
+static inline void end_op(struct lull_linebuf *line, char *out)
 {
     line->length = (size_t)(out - line->data);
 }
@@ -254,7 +254,7 @@ static inline bool add_integer(struct runner *r, const struct lull_print_op *op,
 static bool run(struct runner *r, const struct lull_print_op *op)
 {
     for (;;) {
-        char *out = begin_op(r->line, op);
+        char *out = start_op(r->line, op);
         r->pos = (r->pos + op->align_mask) & ~(uint64_t)op->align_mask;
         if (G_UNLIKELY(r->pos > r->end)) {
             return false;
@@ -311,7 +311,7 @@ static bool run(struct runner *r, const struct lull_print_op *op)
 }
 
 bool lull_event_program_run(const struct lull_event_program *program,
-                            const struct lull_event *event, struct lull_line *line)
+                            const struct lull_event *event, struct lull_linebuf *line)
 {
     struct lull_event_bytes bytes;
     lull_event_bytes(event, &bytes);
@@ -319,7 +319,7 @@ bool lull_event_program_run(const struct lull_event_program *program,
     runner.program = program;
     runner.line = line;
     runner.data = bytes.data;
-    runner.pos = bytes.begin;
+    runner.pos = bytes.start;
     runner.end = bytes.end;
     const size_t length = line->length;
     if (G_LIKELY(run(&runner, program->ops))) {

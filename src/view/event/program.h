@@ -19,6 +19,6 @@ void lull_event_program_free(struct lull_event_program *program);
 /* Appends the fields of an event of the class. False if its bytes are damaged: the line is as it
  * was then, and lull_event_writer_visit() tells what is wrong. */
 bool lull_event_program_run(const struct lull_event_program *program,
-                            const struct lull_event *event, struct lull_line *line);
+                            const struct lull_event *event, struct lull_linebuf *line);
 
 #endif

@@ -6,9 +6,9 @@ struct builder {
     const struct lull_layout *layout;
     struct lull_event_program *program;
     struct lull_event_writer writer;
-    struct lull_line pool; /* text of all pieces */
-    uint32_t cut;          /* begin of the piece under way */
-    uint32_t align;        /* still to be done */
+    struct lull_linebuf pool; /* text of all pieces */
+    uint32_t cut;             /* begin of the piece under way */
+    uint32_t align;           /* still to be done */
     GArray *ops;
     uint32_t *op_of_step; /* the first operation behind each step's begin */
     bool is_possible;
@@ -73,7 +73,7 @@ static void add_leaf(struct builder *b, const struct lull_step *step, enum lull_
     b->is_possible = b->is_possible && !step->is_hidden;
     lull_event_writer_name(&b->writer, step->name);
     if (code != LULL_PRINT_REAL) {
-        lull_line_char(&b->pool, '"');
+        lull_linebuf_char(&b->pool, '"');
     }
     struct lull_print_op *op = add(b, code, step->align);
     op->size = step->size;
@@ -81,21 +81,21 @@ static void add_leaf(struct builder *b, const struct lull_step *step, enum lull_
     op->slot = step->slot;
     op->count = step->count;
     if (code != LULL_PRINT_REAL) {
-        lull_line_char(&b->pool, '"');
+        lull_linebuf_char(&b->pool, '"');
     }
 }
 
-static void begin_scope(struct builder *b, const struct lull_step *step)
+static void start_scope(struct builder *b, const struct lull_step *step)
 {
     if (!step->is_hidden) {
-        lull_event_writer_begin(&b->writer, step->name, LULL_VISIT_SCOPE);
+        lull_event_writer_start(&b->writer, step->name, LULL_VISIT_SCOPE);
     }
 }
 
-static void begin_array(struct builder *b, const struct lull_step *step)
+static void start_array(struct builder *b, const struct lull_step *step)
 {
     if (!step->is_hidden) {
-        lull_event_writer_begin(&b->writer, step->name, LULL_VISIT_ARRAY);
+        lull_event_writer_start(&b->writer, step->name, LULL_VISIT_ARRAY);
         b->writer.is_element = true;
     }
     struct lull_print_op *op = add(b, LULL_PRINT_ARRAY, step->align);
@@ -116,10 +116,10 @@ static void end_array(struct builder *b, const struct lull_step *step)
     }
 }
 
-static void begin_variant(struct builder *b, const struct lull_step *step)
+static void start_variant(struct builder *b, const struct lull_step *step)
 {
     b->is_possible = b->is_possible && !step->is_hidden;
-    lull_event_writer_begin(&b->writer, step->name, LULL_VISIT_VARIANT);
+    lull_event_writer_start(&b->writer, step->name, LULL_VISIT_VARIANT);
     struct lull_print_op *op = add(b, LULL_PRINT_VARIANT, step->align);
     op->slot = step->slot;
     op->is_signed = step->is_signed;
@@ -146,7 +146,7 @@ static void add_step(struct builder *b, uint32_t at)
     const struct lull_step *step = &b->layout->steps[at];
     switch (step->kind) {
     case LULL_STEP_SCOPE:
-        begin_scope(b, step);
+        start_scope(b, step);
         break;
     case LULL_STEP_SCOPE_END:
     case LULL_STEP_STRUCT_END:
@@ -157,20 +157,20 @@ static void add_step(struct builder *b, uint32_t at)
     case LULL_STEP_STRUCT:
         b->align = MAX(b->align, step->align);
         if (!step->is_hidden) {
-            lull_event_writer_begin(&b->writer, step->name, LULL_VISIT_STRUCT);
+            lull_event_writer_start(&b->writer, step->name, LULL_VISIT_STRUCT);
         }
         break;
     case LULL_STEP_ALIGN:
         b->align = MAX(b->align, step->align);
         break;
     case LULL_STEP_ARRAY:
-        begin_array(b, step);
+        start_array(b, step);
         break;
     case LULL_STEP_ARRAY_END:
         end_array(b, step);
         break;
     case LULL_STEP_VARIANT:
-        begin_variant(b, step);
+        start_variant(b, step);
         break;
     case LULL_STEP_OPTION_END:
         end_option(b, at);
@@ -198,7 +198,7 @@ static void add_step(struct builder *b, uint32_t at)
 static void resolve(struct builder *b)
 {
     struct lull_event_program *program = b->program;
-    lull_line_reserve(&b->pool, LULL_PRINT_SLACK);
+    lull_linebuf_reserve(&b->pool, LULL_PRINT_SLACK);
     memset(b->pool.data + b->pool.length, 0, LULL_PRINT_SLACK);
     program->pool = b->pool.data;
     program->n_ops = b->ops->len;

@@ -14,7 +14,7 @@ struct lull_event_text {
     struct lull_event_fields fields;
     bool with_host;
 
-    struct lull_line line; /* the result */
+    struct lull_linebuf line; /* the result */
 };
 
 void lull_event_text_clear(struct lull_event_text *text);

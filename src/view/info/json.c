@@ -34,10 +34,10 @@ static void add_number(struct json_object *object, const char *key, int64_t numb
     add(object, key, json_object_new_int64(number));
 }
 
-static void add_range(struct json_object *object, int64_t begin_ns, int64_t end_ns)
+static void add_range(struct json_object *object, int64_t start_ns, int64_t end_ns)
 {
-    const bool is_empty = begin_ns > end_ns;
-    add(object, "begin_ns", is_empty ? NULL : json_object_new_int64(begin_ns));
+    const bool is_empty = start_ns > end_ns;
+    add(object, "begin_ns", is_empty ? NULL : json_object_new_int64(start_ns));
     add(object, "end_ns", is_empty ? NULL : json_object_new_int64(end_ns));
 }
 
@@ -53,13 +53,13 @@ static struct json_object *json_hosts(const struct lull_info *info)
         if (!lull_info_shows(info, host)) {
             continue;
         }
-        int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN, traces = 0;
+        int64_t start_ns = INT64_MAX, end_ns = INT64_MIN, traces = 0;
         for (uint32_t i = 0; i < lull_session_trace_count(info->session); i++) {
             const struct lull_trace *trace = lull_session_trace(info->session, i);
             if (trace->host == host) {
                 traces++;
-                if (trace->begin_ns <= trace->end_ns) {
-                    begin_ns = MIN(begin_ns, trace->begin_ns);
+                if (trace->start_ns <= trace->end_ns) {
+                    start_ns = MIN(start_ns, trace->start_ns);
                     end_ns = MAX(end_ns, trace->end_ns);
                 }
             }
@@ -67,7 +67,7 @@ static struct json_object *json_hosts(const struct lull_info *info)
         struct json_object *object = json_object_new_object();
         add_text(object, "name", host_name(info, host));
         add_number(object, "traces", traces);
-        add_range(object, begin_ns, end_ns);
+        add_range(object, start_ns, end_ns);
         json_object_array_add(list, object);
     }
     return list;
@@ -111,9 +111,9 @@ static struct json_object *json_trace(const struct lull_info *info, uint32_t ind
     add(clock, "frequency_hz", json_object_new_uint64(trace->clock_frequency_hz));
     add_number(clock, "offset_ns", trace->clock_offset_ns);
     add(object, "clock", clock);
-    add_range(object, trace->begin_ns, trace->end_ns);
-    if (trace->begin_ns > trace->end_ns ||
-        __builtin_sub_overflow(trace->end_ns, trace->begin_ns, &duration_ns)) {
+    add_range(object, trace->start_ns, trace->end_ns);
+    if (trace->start_ns > trace->end_ns ||
+        __builtin_sub_overflow(trace->end_ns, trace->start_ns, &duration_ns)) {
         add(object, "duration_ns", NULL);
     } else {
         add_number(object, "duration_ns", duration_ns);
@@ -182,7 +182,7 @@ static struct json_object *json_recording(const struct lull_info *info,
     add_known(object, "pid", recording->pid);
     add_known(object, "exit_status", recording->exit_status);
     add_known(object, "signal", recording->signal);
-    add_range(object, recording->begin_ns, recording->end_ns);
+    add_range(object, recording->start_ns, recording->end_ns);
     add_text(object, "ended_by", recording->ended_by);
     add_known(object, "events", recording->events);
     add_known(object, "lost_events", recording->lost_events);
@@ -232,7 +232,7 @@ static struct json_object *json_lost(const struct lull_info *info)
         add_text(interval, "host", host_name(info, loss->host));
         add_text(interval, "path", lull_session_trace(info->session, loss->trace)->path);
         add_number(interval, "stream", loss->stream);
-        add_number(interval, "begin_ns", loss->begin_ns);
+        add_number(interval, "begin_ns", loss->start_ns);
         add_number(interval, "end_ns", loss->end_ns);
         add(interval, "events", json_object_new_uint64(loss->events));
         add(interval, "packets", json_object_new_uint64(loss->packets));

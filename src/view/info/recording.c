@@ -69,8 +69,8 @@ static void add_result(GString *text, const struct lull_recording_info *recordin
     g_autoptr(GString) line = g_string_new(NULL);
     int64_t duration_ns;
     char duration[LULL_TIME_TEXT_SIZE];
-    if (!recording->is_snapshot && recording->begin_ns <= recording->end_ns &&
-        !__builtin_sub_overflow(recording->end_ns, recording->begin_ns, &duration_ns)) {
+    if (!recording->is_snapshot && recording->start_ns <= recording->end_ns &&
+        !__builtin_sub_overflow(recording->end_ns, recording->start_ns, &duration_ns)) {
         lull_duration_format(duration_ns, duration);
         g_string_append(line, duration);
     }

@@ -79,16 +79,16 @@ static void print_clock(const struct lull_trace *trace, const struct lull_view_s
 static void print_times(const struct lull_trace *trace, bool is_local)
 {
     int64_t duration_ns;
-    char begin[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE], duration[LULL_TIME_TEXT_SIZE];
-    if (trace->begin_ns > trace->end_ns) {
+    char start[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE], duration[LULL_TIME_TEXT_SIZE];
+    if (trace->start_ns > trace->end_ns) {
         print_field("begin", "never: no packet");
         return;
     }
-    lull_time_format_iso(trace->begin_ns, is_local, begin);
+    lull_time_format_iso(trace->start_ns, is_local, start);
     lull_time_format_iso(trace->end_ns, is_local, end);
-    print_field("begin", "%s", begin);
+    print_field("begin", "%s", start);
     print_field("end", "%s", end);
-    if (!__builtin_sub_overflow(trace->end_ns, trace->begin_ns, &duration_ns)) {
+    if (!__builtin_sub_overflow(trace->end_ns, trace->start_ns, &duration_ns)) {
         lull_duration_format(duration_ns, duration);
         print_field("duration", "%s", duration);
     }
@@ -152,11 +152,11 @@ static void append_lost(GString *text, uint64_t events, uint64_t packets)
 static void print_interval(const struct lull_loss *loss, bool is_local)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    char begin[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE];
-    lull_time_format_clock(loss->begin_ns, is_local, begin);
+    char start[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE];
+    lull_time_format_clock(loss->start_ns, is_local, start);
     lull_time_format_clock(loss->end_ns, is_local, end);
     append_lost(text, loss->events, loss->packets);
-    printf("            %s between %s and %s in stream %" PRIu32 "\n", text->str, begin, end,
+    printf("            %s between %s and %s in stream %" PRIu32 "\n", text->str, start, end,
            loss->stream);
 }
 

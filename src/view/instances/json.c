@@ -62,7 +62,7 @@ static void add_sample(struct json_object *object, const struct lull_instance_pa
     struct json_object *most = json_object_new_object();
     add_portion(most, paths, sample->most);
     add_number(most, "duration_ns", sample->most_ns);
-    add_share(most, sample->most_ns, sample->end_ns - sample->begin_ns);
+    add_share(most, sample->most_ns, sample->end_ns - sample->start_ns);
     json_object_object_add(object, "most", most);
     add_number(object, "lost_events", (int64_t)MIN(sample->lost_events, INT64_MAX));
     add_number(object, "lost_packets", (int64_t)MIN(sample->lost_packets, INT64_MAX));
@@ -74,8 +74,8 @@ static struct json_object *instance_to_json(const struct lull_instance_paths *pa
         &g_array_index(paths->instances->list, struct lull_instance, i);
     struct json_object *object = json_object_new_object();
     add_number(object, "number", instance->number);
-    add_number(object, "begin_ns", instance->begin_ns);
-    add_number(object, "duration_ns", instance->end_ns - instance->begin_ns);
+    add_number(object, "begin_ns", instance->start_ns);
+    add_number(object, "duration_ns", instance->end_ns - instance->start_ns);
     add_task(object, paths, instance);
     json_object_object_add(object, "captures",
                            instance->json ? json_tokener_parse(instance->json) : NULL);
@@ -127,7 +127,7 @@ bool lull_view_instances_json(const struct lull_instance_paths *paths, FILE *fil
     struct lull_out out;
     struct json_object *name = json_object_new_object();
     add_text(name, "period", paths->instances->what);
-    lull_out_begin(&out, file);
+    lull_out_start(&out, file);
     const char *text = json_object_to_json_string_ext(name, JSON_C_TO_STRING_PLAIN |
                                                                 JSON_C_TO_STRING_NOSLASHESCAPE);
     lull_out_printf(&out, "%.*s,\n\"instances\":[", (int)strlen(text) - 2, text + 1);

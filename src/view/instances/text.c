@@ -67,7 +67,7 @@ static GArray *choose_rows(const struct lull_instance_paths *paths, uint32_t lim
     GArray *rows = g_array_new(FALSE, FALSE, sizeof(struct row));
     for (uint32_t i = 0; i < paths->n_chosen; i++) {
         const struct lull_instance *instance = instance_at(paths, paths->chosen[i]);
-        const struct row row = {paths->chosen[i], instance->end_ns - instance->begin_ns};
+        const struct row row = {paths->chosen[i], instance->end_ns - instance->start_ns};
         if (paths->samples[paths->chosen[i]] != LULL_NONE) {
             g_array_append_val(rows, row);
         }
@@ -93,7 +93,7 @@ static void add_most(const struct lull_instance_paths *paths, struct lull_table 
     g_string_append(text, " ");
     lull_portion_append_what(text, most, ascii);
     lull_table_set_real(table, COL_SHARE,
-                        lull_share(sample->most_ns, sample->end_ns - sample->begin_ns));
+                        lull_share(sample->most_ns, sample->end_ns - sample->start_ns));
     lull_table_set_text(table, COL_MOST, text->str);
     lull_table_set_color(table, COL_MOST, lull_look_of(most->state, most->cause)->ansi);
 }
@@ -108,7 +108,7 @@ static void add_row(const struct lull_instance_paths *paths, struct lull_table *
                      task->tid, ascii);
     lull_table_add_row(table);
     lull_table_set_number(table, COL_NUMBER, instance->number);
-    lull_table_set_number(table, COL_BEGIN, instance->begin_ns);
+    lull_table_set_number(table, COL_BEGIN, instance->start_ns);
     lull_table_set_number(table, COL_TOOK, row->took_ns);
     lull_table_set_text(table, COL_HOST, host_name(paths, task->host));
     lull_table_set_text(table, COL_TASK, name->str);
@@ -117,8 +117,8 @@ static void add_row(const struct lull_instance_paths *paths, struct lull_table *
 }
 
 /* What has no path, and why. */
-static void tell_others(const struct lull_instance_paths *paths, struct lull_out *out,
-                        uint32_t n_rows)
+static void report_others(const struct lull_instance_paths *paths, struct lull_out *out,
+                          uint32_t n_rows)
 {
     enum { NAMED = 5 };
     uint32_t incomplete = 0, without_task = 0, empty = 0, with_path = 0;
@@ -133,7 +133,7 @@ static void tell_others(const struct lull_instance_paths *paths, struct lull_out
             }
         } else if (instance->task == LULL_NONE) {
             without_task++;
-        } else if (instance->begin_ns >= instance->end_ns) {
+        } else if (instance->start_ns >= instance->end_ns) {
             empty++;
         }
     }
@@ -193,11 +193,11 @@ bool lull_view_instances_text(const struct lull_instance_paths *paths, FILE *fil
     bool ok = lull_table_print(table, file, style, error);
     lull_table_free(table);
     struct lull_out out;
-    lull_out_begin(&out, file);
+    lull_out_start(&out, file);
     if (paths->n_chosen == 0) {
         lull_out_text(&out, "There is no instance of it in these traces.\n");
     }
-    tell_others(paths, &out, rows->len);
+    report_others(paths, &out, rows->len);
     return ok && lull_out_end(&out, "the instances", error);
 }
 
@@ -286,13 +286,13 @@ bool lull_view_sum_text(const struct lull_instance_paths *paths, FILE *file,
     g_autoptr(GArray) sums = lull_portions_sum(paths->portions, samples, count);
     for (uint32_t i = 0; i < count; i++) {
         const struct lull_sample *sample = lull_sample_at(paths->portions, samples[i]);
-        all_ns += sample->end_ns - sample->begin_ns;
+        all_ns += sample->end_ns - sample->start_ns;
         lost_events += sample->lost_events;
         lost_packets += sample->lost_packets;
     }
     struct lull_out out;
     char took[LULL_TIME_TEXT_SIZE];
-    lull_out_begin(&out, file);
+    lull_out_start(&out, file);
     lull_duration_format(all_ns, took);
     lull_out_printf(&out,
                     "The critical paths of %u instance%s together, %s: what each thing took in "
@@ -322,9 +322,9 @@ bool lull_instance_host_is_joined(const struct lull_instance_paths *paths, uint3
 
 static void append_frame(GString *stack, const char *text)
 {
-    const gsize begin = stack->len;
+    const gsize start = stack->len;
     lull_clean_append(stack, text, false);
-    for (char *c = stack->str + begin; *c; c++) {
+    for (char *c = stack->str + start; *c; c++) {
         if (*c == ';') {
             *c = ',';
         }
@@ -338,7 +338,7 @@ bool lull_view_sum_folded(const struct lull_instance_paths *paths, FILE *file, G
     g_autoptr(GArray) sums = lull_portions_sum(paths->portions, samples, count);
     g_autoptr(GString) stack = g_string_new(NULL);
     struct lull_out out;
-    lull_out_begin(&out, file);
+    lull_out_start(&out, file);
     for (guint i = 0; i < sums->len; i++) {
         const struct lull_portion_sum *sum = &g_array_index(sums, struct lull_portion_sum, i);
         const struct lull_portion *portion = lull_portions_at(paths->portions, sum->portion);

@@ -12,10 +12,10 @@
 /* Frames are separated by semicolons and the number stands behind the last space. */
 static void append_frame(GString *stack, const char *text)
 {
-    gsize begin = stack->len;
+    gsize start = stack->len;
 
     lull_clean_append(stack, text, false);
-    for (char *c = stack->str + begin; *c; c++) {
+    for (char *c = stack->str + start; *c; c++) {
         if (*c == ';') {
             *c = ',';
         }
@@ -84,7 +84,7 @@ bool lull_view_path_folded(const struct lull_path *path, FILE *file,
             sum = g_new0(int64_t, 1);
             g_hash_table_insert(sums, g_strdup(stack->str), sum);
         }
-        *sum += segment->end_ns - segment->begin_ns;
+        *sum += segment->end_ns - segment->start_ns;
     }
     g_string_free(stack, TRUE);
 
@@ -92,7 +92,7 @@ bool lull_view_path_folded(const struct lull_path *path, FILE *file,
     if (count) {
         qsort(keys, count, sizeof *keys, compare_keys);
     }
-    lull_out_begin(&out, file);
+    lull_out_start(&out, file);
     for (guint i = 0; i < count; i++) {
         lull_out_printf(&out, "%s %" G_GINT64_FORMAT "\n", keys[i],
                         *(const int64_t *)g_hash_table_lookup(sums, keys[i]));

@@ -39,7 +39,7 @@ static void add_duration(struct json_object *object, int64_t duration_ns,
                          const struct lull_path *path)
 {
     add_number(object, "duration_ns", duration_ns);
-    add_decimal(object, "share", lull_share(duration_ns, path->end_ns - path->begin_ns));
+    add_decimal(object, "share", lull_share(duration_ns, path->end_ns - path->start_ns));
 }
 
 static void add_host(struct json_object *object, const struct lull_path *path, uint32_t host)
@@ -63,7 +63,7 @@ static void write_query(struct lull_out *out, const struct lull_path *path)
     add_host(object, path, path->host);
     add_number(object, "tid", path->tid);
     add_text(object, "comm", path->comm);
-    add_number(object, "begin_ns", path->begin_ns);
+    add_number(object, "begin_ns", path->start_ns);
     add_number(object, "end_ns", path->end_ns);
     lull_out_printf(out, "{\"version\":1,\n\"query\":%s",
                     json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
@@ -97,7 +97,7 @@ static struct json_object *segment_to_json(const struct lull_path *path,
     add_number(object, "tid", segment->tid);
     add_known(object, "pid", segment->pid, segment->pid >= 0);
     add_text(object, "comm", segment->comm);
-    add_number(object, "begin_ns", segment->begin_ns);
+    add_number(object, "begin_ns", segment->start_ns);
     add_number(object, "end_ns", segment->end_ns);
     add_text(object, "state", lull_state_name(segment->state));
     add_text(object, "cause", lull_cause_name(segment->cause));
@@ -157,7 +157,7 @@ bool lull_view_path_json(const struct lull_path *path, FILE *file,
 {
     struct lull_out out;
 
-    lull_out_begin(&out, file);
+    lull_out_start(&out, file);
     write_query(&out, path);
     lull_out_text(&out, ",\n\"segments\":[");
     for (uint32_t i = 0; i < path->n_segments && !out.error; i++) {

@@ -131,7 +131,7 @@ static struct json_object *new_event(struct writer *writer, const char *phase, c
     json_object_object_add(event, "cat", json_object_new_string(category));
     add_number(event, "pid", process_of(segment));
     add_number(event, "tid", thread_of(writer, segment));
-    add_time(event, "ts", time_ns - writer->path->begin_ns);
+    add_time(event, "ts", time_ns - writer->path->start_ns);
     return event;
 }
 
@@ -139,10 +139,10 @@ static void write_slice(struct writer *writer, const struct lull_segment *segmen
 {
     const struct lull_look *look = lull_look_of(segment->state, segment->cause);
     struct json_object *event = new_event(
-        writer, "X", look->phrase, lull_state_name(segment->state), segment, segment->begin_ns);
+        writer, "X", look->phrase, lull_state_name(segment->state), segment, segment->start_ns);
     struct json_object *args = json_object_new_object();
 
-    add_time(event, "dur", segment->end_ns - segment->begin_ns);
+    add_time(event, "dur", segment->end_ns - segment->start_ns);
     add_text(args, "state", lull_state_name(segment->state));
     if (lull_cause_name(segment->cause)) {
         add_text(args, "cause", lull_cause_name(segment->cause));
@@ -160,7 +160,7 @@ static void write_slice(struct writer *writer, const struct lull_segment *segmen
     if (segment->cpu >= 0) {
         add_number(args, "cpu", segment->cpu);
     }
-    add_number(args, "begin_ns", segment->begin_ns);
+    add_number(args, "begin_ns", segment->start_ns);
     json_object_object_add(event, "args", args);
     write_event(writer, event);
 }
@@ -171,11 +171,11 @@ static void write_flow(struct writer *writer, uint32_t from)
 {
     const struct lull_segment *source = &writer->path->segments[from];
     struct json_object *event =
-        new_event(writer, "s", "jump", "path", source, MAX(source->begin_ns, source->end_ns - 1));
+        new_event(writer, "s", "jump", "path", source, MAX(source->start_ns, source->end_ns - 1));
 
     add_number(event, "id", (int64_t)from + 1);
     write_event(writer, event);
-    event = new_event(writer, "f", "jump", "path", source + 1, source[1].begin_ns);
+    event = new_event(writer, "f", "jump", "path", source + 1, source[1].start_ns);
     add_number(event, "id", (int64_t)from + 1);
     json_object_object_add(event, "bp", json_object_new_string("e"));
     write_event(writer, event);
@@ -188,11 +188,11 @@ bool lull_view_path_perfetto(const struct lull_path *path, FILE *file,
 
     writer.threads = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
     writer.taken = g_hash_table_new(NULL, NULL);
-    lull_out_begin(&writer.out, file);
+    lull_out_start(&writer.out, file);
     lull_out_printf(&writer.out,
                     "{\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"producer\":\"lull " LULL_VERSION
                     "\",\"base_ns\":\"%" G_GINT64_FORMAT "\"},\n\"traceEvents\":[",
-                    path->begin_ns);
+                    path->start_ns);
     write_names(&writer);
     for (uint32_t i = 0; i < path->n_segments && !writer.out.error; i++) {
         write_slice(&writer, &path->segments[i]);

@@ -11,7 +11,7 @@ static bool is_groupable(const struct lull_segment *segment, int64_t short_ns)
 {
     return segment->state == LULL_STATE_RUNNING || segment->state == LULL_STATE_INTERRUPTED ||
            (segment->state == LULL_STATE_PREEMPTED &&
-            segment->end_ns - segment->begin_ns < short_ns);
+            segment->end_ns - segment->start_ns < short_ns);
 }
 
 /* True if `b` is a better choice than `a` to stand for its row: running before all, then the
@@ -23,7 +23,7 @@ static bool stands_better(const struct lull_segment *b, const struct lull_segmen
     if (a_runs != b_runs) {
         return b_runs;
     }
-    return b->end_ns - b->begin_ns > a->end_ns - a->begin_ns;
+    return b->end_ns - b->start_ns > a->end_ns - a->start_ns;
 }
 
 static void add_to_row(struct lull_path_row *row, const struct lull_path *path, uint32_t index)
@@ -34,10 +34,10 @@ static void add_to_row(struct lull_path_row *row, const struct lull_path *path, 
     row->end_ns = segment->end_ns;
     if (segment->state == LULL_STATE_INTERRUPTED) {
         row->interrupts++;
-        row->interrupted_ns += segment->end_ns - segment->begin_ns;
+        row->interrupted_ns += segment->end_ns - segment->start_ns;
     } else if (segment->state == LULL_STATE_PREEMPTED) {
         row->preemptions++;
-        row->preempted_ns += segment->end_ns - segment->begin_ns;
+        row->preempted_ns += segment->end_ns - segment->start_ns;
     }
     if (index == row->first || stands_better(segment, &path->segments[row->segment])) {
         row->segment = index;
@@ -54,7 +54,7 @@ static bool repeats(const struct lull_segment *b, const struct lull_segment *a)
 static GArray *group(const struct lull_path *path, bool full)
 {
     GArray *rows = g_array_new(FALSE, TRUE, sizeof(struct lull_path_row));
-    int64_t short_ns = MAX(SHORT_NS, (path->end_ns - path->begin_ns) / SHORT_PART);
+    int64_t short_ns = MAX(SHORT_NS, (path->end_ns - path->start_ns) / SHORT_PART);
     bool is_open = false; /* the last row takes more */
 
     for (uint32_t i = 0; i < path->n_segments; i++) {
@@ -64,7 +64,7 @@ static GArray *group(const struct lull_path *path, bool full)
                        ((fits && is_open && lull_segment_same_task(segment - 1, segment)) ||
                         (!fits && !is_open && repeats(segment, segment - 1)));
         if (!goes_on) {
-            struct lull_path_row row = {.first = i, .begin_ns = segment->begin_ns};
+            struct lull_path_row row = {.first = i, .start_ns = segment->start_ns};
             g_array_append_val(rows, row);
         }
         add_to_row(&g_array_index(rows, struct lull_path_row, rows->len - 1), path, i);
@@ -104,7 +104,7 @@ static int compare_longest_first(const void *a, const void *b)
 {
     const struct lull_path_row *x = *(struct lull_path_row *const *)a;
     const struct lull_path_row *y = *(struct lull_path_row *const *)b;
-    int64_t x_ns = x->end_ns - x->begin_ns, y_ns = y->end_ns - y->begin_ns;
+    int64_t x_ns = x->end_ns - x->start_ns, y_ns = y->end_ns - y->start_ns;
 
     if (x_ns != y_ns) {
         return x_ns > y_ns ? -1 : 1;

@@ -10,7 +10,7 @@
 #include "graph/path.h"
 
 struct lull_path_row {
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     uint32_t first, count; /* segments of the path */
     uint32_t segment;      /* the one that gives the row its state: the longest of it */
     /* Of a row that is called running: what else is in it. */

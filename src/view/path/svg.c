@@ -109,7 +109,7 @@ static void put_prologue(struct drawing *drawing)
 static void put_title(struct drawing *drawing)
 {
     const struct lull_path *path = drawing->path;
-    char total[LULL_TIME_TEXT_SIZE], begin[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE];
+    char total[LULL_TIME_TEXT_SIZE], start[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE];
     GString *text = g_string_new("What was ");
 
     lull_task_append(text, path->comm, path->tid, false);
@@ -122,10 +122,10 @@ static void put_title(struct drawing *drawing)
     lull_out_text(&drawing->out, "</title>\n");
     put_text(drawing, LULL_SVG_MARGIN, 34, "class=\"h\" font-size=\"18\"", text->str);
 
-    lull_duration_format(path->end_ns - path->begin_ns, total);
-    lull_time_format_iso(path->begin_ns, drawing->style->local_time, begin);
+    lull_duration_format(path->end_ns - path->start_ns, total);
+    lull_time_format_iso(path->start_ns, drawing->style->local_time, start);
     lull_time_format_iso(path->end_ns, drawing->style->local_time, end);
-    g_string_printf(text, "Critical path of %s, from %s to %s", total, begin, end);
+    g_string_printf(text, "Critical path of %s, from %s to %s", total, start, end);
     if (path->lost_events || path->lost_packets) {
         g_string_append(text, " · ");
         lull_losses_append(text, path);
@@ -154,7 +154,7 @@ static void put_axis(struct drawing *drawing)
     const struct lull_svg_layout *layout = &drawing->layout;
     struct lull_svg_axis axis;
 
-    lull_svg_axis_init(&axis, layout, drawing->path->end_ns - drawing->path->begin_ns);
+    lull_svg_axis_init(&axis, layout, drawing->path->end_ns - drawing->path->start_ns);
     for (int64_t tick = 0; tick <= axis.last; tick++) {
         char label[LULL_SVG_LABEL_SIZE];
         double x = layout->plot_x + (double)tick * axis.step_ns / layout->ns_per_px;
@@ -201,17 +201,17 @@ static void put_row_label(struct drawing *drawing, const struct lull_svg_row *ro
 static double x_of(const struct drawing *drawing, int64_t time_ns)
 {
     const struct lull_path *path = drawing->path;
-    int64_t inside = CLAMP(time_ns, path->begin_ns, path->end_ns) - path->begin_ns;
+    int64_t inside = CLAMP(time_ns, path->start_ns, path->end_ns) - path->start_ns;
 
     return drawing->layout.plot_x + (double)inside / drawing->layout.ns_per_px;
 }
 
 /* A box; `tip` has been cleaned. */
-static void put_box(struct drawing *drawing, uint32_t row, uint32_t look, int64_t begin_ns,
+static void put_box(struct drawing *drawing, uint32_t row, uint32_t look, int64_t start_ns,
                     int64_t end_ns, const char *tip)
 {
     const struct lull_svg_layout *layout = &drawing->layout;
-    double x = x_of(drawing, begin_ns), width = x_of(drawing, end_ns) - x;
+    double x = x_of(drawing, start_ns), width = x_of(drawing, end_ns) - x;
     double y = layout->rows[row].y + 3, height = layout->row_height - 6;
     const struct lull_look *paint = lull_look_at(look);
     g_autofree char *attributes = g_strdup_printf("class=\"%s\"><title>", paint->style);
@@ -225,14 +225,14 @@ static void put_box(struct drawing *drawing, uint32_t row, uint32_t look, int64_
     }
 }
 
-static void append_span(const struct drawing *drawing, GString *tip, int64_t begin_ns,
+static void append_span(const struct drawing *drawing, GString *tip, int64_t start_ns,
                         int64_t end_ns)
 {
     char took[LULL_TIME_TEXT_SIZE], at[LULL_TIME_TEXT_SIZE], clock[LULL_TIME_TEXT_SIZE];
 
-    lull_duration_format(end_ns - begin_ns, took);
-    lull_duration_format(begin_ns - drawing->path->begin_ns, at);
-    lull_time_format_clock(begin_ns, drawing->style->local_time, clock);
+    lull_duration_format(end_ns - start_ns, took);
+    lull_duration_format(start_ns - drawing->path->start_ns, at);
+    lull_time_format_clock(start_ns, drawing->style->local_time, clock);
     g_string_append_printf(tip, "\n%s, at %s (%s)", took, at, clock);
 }
 
@@ -246,11 +246,11 @@ static void put_segment(struct drawing *drawing, uint32_t row, const struct lull
     lull_clean_append(tip, lull_path_host_name(drawing->path, segment->host), false);
     g_string_append_c(tip, '\n');
     lull_segment_append(tip, segment, false);
-    append_span(drawing, tip, segment->begin_ns, segment->end_ns);
+    append_span(drawing, tip, segment->start_ns, segment->end_ns);
     if (segment->cpu >= 0) {
         g_string_append_printf(tip, ", CPU %d", segment->cpu);
     }
-    put_box(drawing, row, lull_look_index(segment->state, segment->cause), segment->begin_ns,
+    put_box(drawing, row, lull_look_index(segment->state, segment->cause), segment->start_ns,
             segment->end_ns, tip->str);
     g_string_free(tip, TRUE);
 }
@@ -282,8 +282,8 @@ static void flush_pixel(struct drawing *drawing, uint32_t row)
             most = i;
         }
     }
-    append_span(drawing, tip, pixel->first->begin_ns, pixel->end_ns);
-    put_box(drawing, row, most, pixel->first->begin_ns, pixel->end_ns, tip->str);
+    append_span(drawing, tip, pixel->first->start_ns, pixel->end_ns);
+    put_box(drawing, row, most, pixel->first->start_ns, pixel->end_ns, tip->str);
     g_string_free(tip, TRUE);
     memset(pixel, 0, sizeof *pixel);
 }
@@ -297,10 +297,10 @@ static void put_boxes(struct drawing *drawing)
         const struct lull_segment *segment = &path->segments[i];
         uint32_t row = layout->row_of_segment[i];
         struct lull_svg_pixel *pixel = &layout->rows[row].pixel;
-        int64_t length_ns = segment->end_ns - segment->begin_ns;
+        int64_t length_ns = segment->end_ns - segment->start_ns;
         bool is_wide = (double)length_ns >= layout->ns_per_px;
         if (is_wide || (pixel->count &&
-                        (double)(segment->end_ns - pixel->first->begin_ns) > layout->ns_per_px)) {
+                        (double)(segment->end_ns - pixel->first->start_ns) > layout->ns_per_px)) {
             flush_pixel(drawing, row);
         }
         if (is_wide) {
@@ -350,12 +350,12 @@ static void put_arrows(struct drawing *drawing)
     for (uint32_t i = 1; i < drawing->path->n_segments && !drawing->out.error; i++) {
         uint32_t from = layout->row_of_segment[i - 1], to = layout->row_of_segment[i];
         gint64 key = (gint64)((uint64_t)from << 32 | to);
-        double x = x_of(drawing, drawing->path->segments[i].begin_ns);
-        gint place = (gint)(x / 3) + 1;
-        if (from == to || GPOINTER_TO_INT(g_hash_table_lookup(last, &key)) == place) {
+        double x = x_of(drawing, drawing->path->segments[i].start_ns);
+        gint position = (gint)(x / 3) + 1;
+        if (from == to || GPOINTER_TO_INT(g_hash_table_lookup(last, &key)) == position) {
             continue;
         }
-        g_hash_table_insert(last, g_memdup2(&key, sizeof key), GINT_TO_POINTER(place));
+        g_hash_table_insert(last, g_memdup2(&key, sizeof key), GINT_TO_POINTER(position));
         put_arrow(drawing, from, to, x);
     }
     lull_out_text(&drawing->out, "</g>\n");
@@ -368,12 +368,12 @@ bool lull_view_path_svg(const struct lull_path *path, FILE *file,
     struct drawing drawing = {.path = path, .style = style};
 
     lull_svg_layout_init(&drawing.layout, path);
-    lull_out_begin(&drawing.out, file);
+    lull_out_start(&drawing.out, file);
     put_prologue(&drawing);
     put_title(&drawing);
     put_legend(&drawing);
     for (uint32_t i = 0; i < drawing.layout.n_rows; i++) {
-        if (drawing.layout.rows[i].begins_host) {
+        if (drawing.layout.rows[i].starts_host) {
             put_host_heading(&drawing, &drawing.layout.rows[i]);
         }
         put_row_label(&drawing, &drawing.layout.rows[i]);

@@ -103,7 +103,7 @@ static void make_rows(struct lull_svg_layout *layout, const struct lull_path *pa
         }
         layout->row_of_segment[i] = row;
         g_array_index(rows, struct lull_svg_row, row).total_ns +=
-            segment->end_ns - segment->begin_ns;
+            segment->end_ns - segment->start_ns;
     }
     layout->n_rows = rows->len;
     layout->rows = (struct lull_svg_row *)g_array_free(rows, FALSE);
@@ -111,12 +111,12 @@ static void make_rows(struct lull_svg_layout *layout, const struct lull_path *pa
         qsort(layout->rows, layout->n_rows, sizeof *layout->rows, compare_rows);
     }
 
-    g_autofree uint32_t *places = g_new(uint32_t, MAX(layout->n_rows, 1));
+    g_autofree uint32_t *positions = g_new(uint32_t, MAX(layout->n_rows, 1));
     for (uint32_t i = 0; i < layout->n_rows; i++) {
-        places[layout->rows[i].order] = i;
+        positions[layout->rows[i].order] = i;
     }
     for (uint32_t i = 0; i < path->n_segments; i++) {
-        layout->row_of_segment[i] = places[layout->row_of_segment[i]];
+        layout->row_of_segment[i] = positions[layout->row_of_segment[i]];
     }
     g_hash_table_unref(tasks);
     g_hash_table_unref(hosts);
@@ -130,7 +130,7 @@ static double make_legend(struct lull_svg_layout *layout, const struct lull_path
 
     for (uint32_t i = 0; i < path->n_segments; i++) {
         sums_ns[lull_look_index(path->segments[i].state, path->segments[i].cause)] +=
-            path->segments[i].end_ns - path->segments[i].begin_ns;
+            path->segments[i].end_ns - path->segments[i].start_ns;
     }
     for (uint32_t i = 0; i < LULL_LOOK_COUNT; i++) {
         char duration[LULL_TIME_TEXT_SIZE], percent[LULL_DECIMAL_SIZE];
@@ -139,7 +139,7 @@ static double make_legend(struct lull_svg_layout *layout, const struct lull_path
         }
         struct lull_svg_legend *item = &layout->legend[layout->n_legend++];
         lull_duration_format(sums_ns[i], duration);
-        lull_decimal_format(100 * lull_share(sums_ns[i], path->end_ns - path->begin_ns), 1,
+        lull_decimal_format(100 * lull_share(sums_ns[i], path->end_ns - path->start_ns), 1,
                             percent);
         item->look = i;
         item->text = g_strdup_printf("%s %s · %s %%", lull_look_at(i)->phrase, duration, percent);
@@ -175,11 +175,11 @@ void lull_svg_layout_init(struct lull_svg_layout *layout, const struct lull_path
     layout->plot_x = LULL_SVG_MARGIN + 8 + name_width(layout) + TOTAL_PX + 12;
     layout->plot_y = y;
     layout->plot_width = layout->width - LULL_SVG_MARGIN - 16 - layout->plot_x;
-    layout->ns_per_px = MAX((double)(path->end_ns - path->begin_ns), 1) / layout->plot_width;
+    layout->ns_per_px = MAX((double)(path->end_ns - path->start_ns), 1) / layout->plot_width;
     for (uint32_t i = 0; i < layout->n_rows; i++) {
         struct lull_svg_row *row = &layout->rows[i];
-        row->begins_host = i == 0 || row[-1].host_order != row->host_order;
-        if (row->begins_host) {
+        row->starts_host = i == 0 || row[-1].host_order != row->host_order;
+        if (row->starts_host) {
             y += LULL_SVG_HOST_HEIGHT + (i ? 6 : 4);
         }
         row->y = y;

@@ -26,7 +26,7 @@ struct lull_svg_row {
     uint32_t host, task;
     uint32_t host_order; /* hosts and rows stand in the order in which the path comes to them */
     uint32_t order;
-    bool begins_host;
+    bool starts_host;
     char *label; /* cleaned */
     int64_t total_ns;
     double y; /* top */

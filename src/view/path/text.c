@@ -40,21 +40,21 @@ static void print_headline(struct text_view *view)
 {
     const struct lull_path *path = view->path;
     const char *bold = view->style->color ? BOLD : "", *reset = view->style->color ? RESET : "";
-    char took[LULL_TIME_TEXT_SIZE], begin[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE];
+    char took[LULL_TIME_TEXT_SIZE], start[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE];
     GString *task = g_string_new(NULL);
 
-    lull_duration_format(path->end_ns - path->begin_ns, took);
-    lull_time_format_iso(path->begin_ns, view->style->local_time, begin);
+    lull_duration_format(path->end_ns - path->start_ns, took);
+    lull_time_format_iso(path->start_ns, view->style->local_time, start);
     lull_time_format_iso(path->end_ns, view->style->local_time, end);
     /* The same day needs no second date. */
-    if (strncmp(begin, end, 10) == 0) {
+    if (strncmp(start, end, 10) == 0) {
         lull_time_format_clock(path->end_ns, view->style->local_time, end);
     }
     lull_task_append(task, path->comm, path->tid, !view->style->unicode);
     g_string_append(task, " on ");
     lull_clean_append(task, lull_path_host_name(path, path->host), !view->style->unicode);
     lull_out_printf(&view->out, "%s%s took %s%s, from %s to %s.\n", bold, task->str, took, reset,
-                    begin, end);
+                    start, end);
     lull_out_printf(&view->out, "Its critical path: %u task%s on %u host%s in %u segment%s.\n",
                     path->n_by_task, path->n_by_task == 1 ? "" : "s", path->n_by_host,
                     path->n_by_host == 1 ? "" : "s", path->n_segments,
@@ -89,7 +89,7 @@ static void add_summary_heading(const struct text_view *view, struct lull_table 
 static void add_summary_row(const struct text_view *view, struct lull_table *table,
                             const char *what, int64_t duration_ns, const char *ansi)
 {
-    double share = lull_share(duration_ns, view->path->end_ns - view->path->begin_ns);
+    double share = lull_share(duration_ns, view->path->end_ns - view->path->start_ns);
     g_autofree char *indented = g_strdup_printf("  %s", what);
 
     lull_table_add_row(table);
@@ -214,7 +214,7 @@ static void warn_of_unknown(const struct text_view *view, GString *notes)
         return;
     }
     lull_duration_format(unknown_ns, duration);
-    lull_decimal_format(100 * lull_share(unknown_ns, path->end_ns - path->begin_ns), 1, percent);
+    lull_decimal_format(100 * lull_share(unknown_ns, path->end_ns - path->start_ns), 1, percent);
     g_autofree char *text = g_strdup_printf(
         "%s (%s %%) is unknown: the trace does not show what was waited for.", duration, percent);
     append_warning(view, notes, text);
@@ -336,8 +336,8 @@ static void add_path_row(const struct text_view *view, struct lull_table *table,
     GString *text = g_string_new(NULL);
 
     lull_table_add_row(table);
-    lull_table_set_real(table, COL_AT, (double)(row->begin_ns - view->path->begin_ns) / unit);
-    lull_table_set_real(table, COL_FOR, (double)(row->end_ns - row->begin_ns) / unit);
+    lull_table_set_real(table, COL_AT, (double)(row->start_ns - view->path->start_ns) / unit);
+    lull_table_set_real(table, COL_FOR, (double)(row->end_ns - row->start_ns) / unit);
     lull_table_set_text(table, COL_HOST, lull_path_host_name(view->path, segment->host));
     append_row_task(view, text, row, before);
     lull_table_set_text(table, COL_TASK, text->str);
@@ -368,8 +368,8 @@ static void add_frame_rows(const struct text_view *view, struct lull_table *tabl
 static void add_gap_row(const struct text_view *view, struct lull_table *table, double unit,
                         GArray *rows, guint first, guint end)
 {
-    int64_t begin_ns = g_array_index(rows, struct lull_path_row, first).begin_ns;
-    int64_t took_ns = g_array_index(rows, struct lull_path_row, end - 1).end_ns - begin_ns;
+    int64_t start_ns = g_array_index(rows, struct lull_path_row, first).start_ns;
+    int64_t took_ns = g_array_index(rows, struct lull_path_row, end - 1).end_ns - start_ns;
     char duration[LULL_TIME_TEXT_SIZE];
 
     lull_duration_format(took_ns, duration);
@@ -377,7 +377,7 @@ static void add_gap_row(const struct text_view *view, struct lull_table *table, 
         g_strdup_printf("%s %u shorter steps, %s in total", view->style->unicode ? "…" : "...",
                         end - first, duration);
     lull_table_add_row(table);
-    lull_table_set_real(table, COL_AT, (double)(begin_ns - view->path->begin_ns) / unit);
+    lull_table_set_real(table, COL_AT, (double)(start_ns - view->path->start_ns) / unit);
     lull_table_set_real(table, COL_FOR, (double)took_ns / unit);
     lull_table_set_text(table, COL_WHAT, text);
     for (uint32_t i = COL_AT; i <= COL_WHAT; i++) {
@@ -414,7 +414,7 @@ static bool print_path(struct text_view *view, GError **error)
 {
     const struct lull_path *path = view->path;
     const char *unit_name;
-    double unit = pick_unit(path->end_ns - path->begin_ns, &unit_name);
+    double unit = pick_unit(path->end_ns - path->start_ns, &unit_name);
     const struct lull_column columns[] = {
         [COL_AT] = {.title = "AT", .type = LULL_COLUMN_REAL, .unit = unit_name, .digits = 3},
         [COL_FOR] = {.title = "FOR", .type = LULL_COLUMN_REAL, .unit = unit_name, .digits = 3},
@@ -441,7 +441,7 @@ bool lull_view_path_text(const struct lull_path *path, FILE *file,
 {
     struct text_view view = {.path = path, .style = style, .shows_hosts = path->n_by_host > 1};
 
-    lull_out_begin(&view.out, file);
+    lull_out_start(&view.out, file);
     print_headline(&view);
     if (!print_summary(&view, error)) {
         return false;

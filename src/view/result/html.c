@@ -19,7 +19,7 @@ void lull_html_text(struct lull_html_view *html, const char *text)
 {
     g_autofree char *clean = lull_clean_text(text, false);
     g_autofree char *escaped = g_markup_escape_text(clean, -1);
-    lull_line_string(&html->view.line, escaped);
+    lull_linebuf_string(&html->view.line, escaped);
 }
 
 void lull_html_put(struct lull_html_view *html, const char *format, ...)
@@ -28,7 +28,7 @@ void lull_html_put(struct lull_html_view *html, const char *format, ...)
     va_start(arguments, format);
     g_autofree char *text = g_strdup_vprintf(format, arguments);
     va_end(arguments);
-    lull_line_string(&html->view.line, text);
+    lull_linebuf_string(&html->view.line, text);
 }
 
 void lull_html_number(struct lull_html_view *html, double value)
@@ -43,7 +43,7 @@ void lull_html_number(struct lull_html_view *html, double value)
             break;
         }
     }
-    lull_line_bytes(&html->view.line, text, length);
+    lull_linebuf_bytes(&html->view.line, text, length);
 }
 
 const char *lull_html_cell(struct lull_html_view *html, const struct lull_cell *cell)
@@ -114,7 +114,7 @@ static void put_chapters(struct lull_html_view *html)
     lull_html_put(html, "</ul></nav>\n");
 }
 
-static void begin_page(struct lull_html_view *html)
+static void start_page(struct lull_html_view *html)
 {
     const struct lull_result_report *report = html->view.options.report;
     lull_html_put(html, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
@@ -130,7 +130,7 @@ static void begin_page(struct lull_html_view *html)
         }
     }
     lull_html_put(html, "</title>\n<style>\n");
-    lull_line_literal(&html->view.line, report_css);
+    lull_linebuf_literal(&html->view.line, report_css);
     lull_html_put(html,
                   "</style>\n</head>\n<body>\n<header>\n<h1>What the trace tells</h1>\n<dl>\n");
     for (size_t i = 0; i < report->lines.count; i++) {
@@ -171,18 +171,18 @@ static void put_losses(struct lull_html_view *html, const struct lull_window *wi
                   window->lost_events, window->lost_packets);
 }
 
-static void begin_window(struct lull_html_view *html, const struct lull_window *window)
+static void start_window(struct lull_html_view *html, const struct lull_window *window)
 {
     const bool local = html->view.options.style.local_time;
-    char begin[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE], took[LULL_TIME_TEXT_SIZE];
-    lull_time_format_iso(window->begin_ns, local, begin);
+    char start[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE], took[LULL_TIME_TEXT_SIZE];
+    lull_time_format_iso(window->start_ns, local, start);
     lull_time_format_iso(window->end_ns, local, end);
-    lull_duration_format(window->end_ns - window->begin_ns, took);
-    html->has_date = strncmp(begin, end, DATE_LENGTH) != 0;
+    lull_duration_format(window->end_ns - window->start_ns, took);
+    html->has_date = strncmp(start, end, DATE_LENGTH) != 0;
     if (html->n_windows > 1) {
-        lull_html_put(html, "<h1 class=\"window\">%s (%s)</h1>\n", begin, took);
+        lull_html_put(html, "<h1 class=\"window\">%s (%s)</h1>\n", start, took);
     }
-    g_autofree char *range = g_strdup_printf("%s to %s (%s)%s", begin, end, took,
+    g_autofree char *range = g_strdup_printf("%s to %s (%s)%s", start, end, took,
                                              window->is_complete ? "" : ", the end was not seen");
     lull_html_put(html, "<dl>\n");
     put_row(html, "Time", range);
@@ -197,7 +197,7 @@ static void begin_window(struct lull_html_view *html, const struct lull_window *
     g_hash_table_remove_all(html->notes);
 }
 
-static void begin_chapter(struct lull_html_view *html, const char *analysis)
+static void start_chapter(struct lull_html_view *html, const char *analysis)
 {
     const struct lull_report_part *part = lull_report_find(analysis);
     const char *chapter = part ? part->chapter : analysis;
@@ -211,7 +211,7 @@ static void begin_chapter(struct lull_html_view *html, const char *analysis)
     lull_html_put(html, "</h2>\n");
 }
 
-static void html_begin(struct lull_sink *sink, const char *analysis,
+static void html_start(struct lull_sink *sink, const char *analysis,
                        const struct lull_window *window)
 {
     struct lull_html_view *html = (struct lull_html_view *)sink;
@@ -223,14 +223,14 @@ static void html_begin(struct lull_sink *sink, const char *analysis,
         }
         if (!html->n_left_out) {
             close_chapter(html);
-            begin_window(html, window);
+            start_window(html, window);
         }
     }
     html->window = *window;
     html->has_rows = false;
     g_string_truncate(html->empty, 0);
     if (!html->n_left_out) {
-        begin_chapter(html, analysis);
+        start_chapter(html, analysis);
     }
 }
 
@@ -324,7 +324,7 @@ static void html_finish(struct lull_result_view *view)
                   "</main>\n<footer><p>Written by lull stats " LULL_VERSION
                   ". ? stands for what the trace does not tell. %s</p></footer>\n<script>",
                   limit ? limit : "");
-    lull_line_literal(&view->line, report_js);
+    lull_linebuf_literal(&view->line, report_js);
     lull_html_put(html, "</script>\n</body>\n</html>\n");
     g_string_free(html->empty, TRUE);
     g_string_free(html->text, TRUE);
@@ -336,10 +336,10 @@ struct lull_result_view *lull_result_html_new(const struct lull_result_options *
     struct lull_html_view *html = g_new0(struct lull_html_view, 1);
     lull_result_view_init(&html->view, options, "HTML", html_finish);
     html->view.options.style.unicode = true;
-    html->view.sink = (struct lull_sink){html_begin, html_note, html_table, html_end};
+    html->view.sink = (struct lull_sink){html_start, html_note, html_table, html_end};
     html->empty = g_string_new(NULL);
     html->text = g_string_new(NULL);
     html->notes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    begin_page(html);
+    start_page(html);
     return &html->view;
 }

@@ -31,7 +31,7 @@ static void put_rect(struct lull_html_view *html, double x, double y, double wid
     put_attribute(html, "height", height);
 }
 
-static void begin_svg(struct lull_html_view *html, const struct lull_result_table *table,
+static void start_svg(struct lull_html_view *html, const struct lull_result_table *table,
                       uint64_t n_bins, double height, uint32_t pixels)
 {
     lull_html_put(html, "<svg role=\"img\" preserveAspectRatio=\"none\" style=\"height:%upx\"",
@@ -156,7 +156,7 @@ void lull_html_histogram(struct lull_html_view *html, const struct lull_result_t
         lull_html_put(html, "<div class=\"plot\">");
         const struct lull_result_column count = {.class = rows.columns[COUNT].class};
         put_scale(html, &count, largest); /* its unit is in the caption */
-        begin_svg(html, table, n, CHART_HEIGHT, 150);
+        start_svg(html, table, n, CHART_HEIGHT, 150);
         put_rule(html, n, 0);
         put_rule(html, n, CHART_HEIGHT / 2.0);
         put_rule(html, n, CHART_HEIGHT);
@@ -179,7 +179,7 @@ struct chart {
     double *values;     /* of bin and column: values[bin * n_columns + column]; NAN: not known */
     double *largest;    /* by column */
     double largest_all; /* over all columns */
-    int64_t begin_ns, width_ns;
+    int64_t start_ns, width_ns;
 };
 
 static void read_chart(struct chart *chart, const struct lull_result_table *table)
@@ -192,9 +192,9 @@ static void read_chart(struct chart *chart, const struct lull_result_table *tabl
     for (uint64_t bin = 0; bin < chart->n; bin++) {
         lull_result_rows_read(&chart->rows, bin);
         if (bin == 0) {
-            chart->begin_ns = chart->rows.cells[0].integer;
+            chart->start_ns = chart->rows.cells[0].integer;
         } else if (bin == 1) {
-            chart->width_ns = chart->rows.cells[0].integer - chart->begin_ns;
+            chart->width_ns = chart->rows.cells[0].integer - chart->start_ns;
         }
         for (uint32_t i = 1; i < n_columns; i++) {
             const struct lull_cell *cell = &chart->rows.cells[i];
@@ -323,7 +323,7 @@ static void put_strips(const struct chart *chart, const struct lull_result_table
         put_y(html, (i * (strip + gap) + strip / 2.0) / height, chart->rows.columns[i + 1].title);
     }
     lull_html_put(html, "</div>\n");
-    begin_svg(html, table, chart->n, height, height);
+    start_svg(html, table, chart->n, height, height);
     for (uint32_t i = 0; i < n; i++) {
         const double top = i * (strip + gap), base = top + strip;
         put_unknown(chart, i + 1, top, strip);
@@ -341,7 +341,7 @@ static void put_lines(const struct chart *chart, const struct lull_result_table 
     const double scale = chart->largest_all > 0 ? chart->largest_all : 1;
     lull_html_put(html, "<div class=\"plot\">");
     put_scale(html, &chart->rows.columns[1], chart->largest_all);
-    begin_svg(html, table, chart->n, CHART_HEIGHT, 140);
+    start_svg(html, table, chart->n, CHART_HEIGHT, 140);
     put_rule(html, chart->n, 0);
     put_rule(html, chart->n, CHART_HEIGHT / 2.0);
     put_rule(html, chart->n, CHART_HEIGHT);
@@ -369,7 +369,7 @@ static void put_key(const struct chart *chart)
 
 void lull_html_series(struct lull_html_view *html, const struct lull_result_table *table)
 {
-    struct chart chart = {.html = html, .width_ns = html->window.end_ns - html->window.begin_ns};
+    struct chart chart = {.html = html, .width_ns = html->window.end_ns - html->window.start_ns};
     read_chart(&chart, table);
     if (chart.rows.n_columns > 1 && chart.n > 0) {
         const bool is_share = chart.rows.columns[1].class == LULL_CELL_RATIO;

@@ -6,7 +6,7 @@
 /* The rows of the tables of one class. */
 struct array {
     const char *class;
-    struct lull_line text; /* what waits */
+    struct lull_linebuf text; /* what waits */
     bool has_row;
 };
 
@@ -22,60 +22,60 @@ static struct json_view *view_of(struct lull_sink *sink)
     return (struct json_view *)sink;
 }
 
-static void put_count(struct lull_line *line, const char *key, uint64_t count)
+static void put_count(struct lull_linebuf *line, const char *key, uint64_t count)
 {
-    lull_line_char(line, ',');
+    lull_linebuf_char(line, ',');
     lull_result_json_key(line, key);
-    lull_line_unsigned(line, count);
+    lull_linebuf_unsigned(line, count);
 }
 
-static void begin_document(struct json_view *json)
+static void start_document(struct json_view *json)
 {
     const struct lull_result_report *report = json->view.options.report;
-    struct lull_line *line = &json->view.line;
-    lull_line_literal(line, "{\"version\":1");
+    struct lull_linebuf *line = &json->view.line;
+    lull_linebuf_literal(line, "{\"version\":1");
     if (json->view.options.analysis) {
-        lull_line_literal(line, ",\"analysis\":");
+        lull_linebuf_literal(line, ",\"analysis\":");
         lull_result_json_text(line, json->view.options.analysis->name);
     }
     for (size_t i = 0; report && i < report->gaps.count; i++) {
-        lull_line_string(line, i ? ",{\"analysis\":" : ",\"unanswered\":[{\"analysis\":");
+        lull_linebuf_string(line, i ? ",{\"analysis\":" : ",\"unanswered\":[{\"analysis\":");
         lull_result_json_text(line, report->gaps.items[i].part->analysis->name);
-        lull_line_literal(line, ",\"missing\":");
+        lull_linebuf_literal(line, ",\"missing\":");
         lull_result_json_text(line, report->gaps.items[i].missing);
-        lull_line_char(line, '}');
+        lull_linebuf_char(line, '}');
     }
     if (report) {
-        lull_line_string(line, report->gaps.count ? "]" : ",\"unanswered\":[]");
+        lull_linebuf_string(line, report->gaps.count ? "]" : ",\"unanswered\":[]");
     }
-    lull_line_literal(line, ",\"windows\":[");
+    lull_linebuf_literal(line, ",\"windows\":[");
 }
 
-static void json_begin(struct lull_sink *sink, const char *analysis,
+static void json_start(struct lull_sink *sink, const char *analysis,
                        const struct lull_window *window)
 {
     struct json_view *json = view_of(sink);
-    struct lull_line *line = &json->view.line;
-    lull_line_string(line, json->n_windows++ ? ",\n{" : "\n{");
+    struct lull_linebuf *line = &json->view.line;
+    lull_linebuf_string(line, json->n_windows++ ? ",\n{" : "\n{");
     if (!json->view.options.analysis) {
-        lull_line_literal(line, "\"analysis\":");
+        lull_linebuf_literal(line, "\"analysis\":");
         lull_result_json_text(line, analysis);
-        lull_line_char(line, ',');
+        lull_linebuf_char(line, ',');
     }
-    lull_line_literal(line, "\"begin_ns\":");
-    lull_line_signed(line, window->begin_ns);
-    lull_line_literal(line, ",\"end_ns\":");
-    lull_line_signed(line, window->end_ns);
+    lull_linebuf_literal(line, "\"begin_ns\":");
+    lull_linebuf_signed(line, window->start_ns);
+    lull_linebuf_literal(line, ",\"end_ns\":");
+    lull_linebuf_signed(line, window->end_ns);
     put_count(line, "number", window->number);
-    lull_line_literal(line, ",\"period\":");
+    lull_linebuf_literal(line, ",\"period\":");
     lull_result_json_text(line, window->period);
-    lull_line_literal(line, ",\"captures\":");
+    lull_linebuf_literal(line, ",\"captures\":");
     lull_result_json_text(line, window->captures);
-    lull_line_string(line,
-                     window->is_complete ? ",\"is_complete\":true" : ",\"is_complete\":false");
+    lull_linebuf_string(line,
+                        window->is_complete ? ",\"is_complete\":true" : ",\"is_complete\":false");
     put_count(line, "lost_events", window->lost_events);
     put_count(line, "lost_packets", window->lost_packets);
-    lull_line_literal(line, ",\"notes\":[");
+    lull_linebuf_literal(line, ",\"notes\":[");
     json->in_notes = false;
     json->in_tables = false;
     json->arrays.count = 0;
@@ -85,48 +85,48 @@ static void json_note(struct lull_sink *sink, const char *note)
 {
     struct json_view *json = view_of(sink);
     if (json->in_notes) {
-        lull_line_char(&json->view.line, ',');
+        lull_linebuf_char(&json->view.line, ',');
     }
     json->in_notes = true;
     lull_result_json_text(&json->view.line, note);
 }
 
-static void put_process(struct lull_line *line, const struct lull_cell *cell)
+static void put_process(struct lull_linebuf *line, const struct lull_cell *cell)
 {
-    lull_line_literal(line, "{\"comm\":");
+    lull_linebuf_literal(line, "{\"comm\":");
     lull_result_json_text(line, cell->text);
     if (cell->pid >= 0) {
-        lull_line_literal(line, ",\"pid\":");
-        lull_line_signed(line, cell->pid);
+        lull_linebuf_literal(line, ",\"pid\":");
+        lull_linebuf_signed(line, cell->pid);
     }
-    lull_line_literal(line, ",\"tid\":");
+    lull_linebuf_literal(line, ",\"tid\":");
     if (cell->tid >= 0) {
-        lull_line_signed(line, cell->tid);
+        lull_linebuf_signed(line, cell->tid);
     } else {
-        lull_line_literal(line, "null");
+        lull_linebuf_literal(line, "null");
     }
-    lull_line_char(line, '}');
+    lull_linebuf_char(line, '}');
 }
 
-static void put_irq(struct lull_line *line, const struct lull_cell *cell)
+static void put_irq(struct lull_linebuf *line, const struct lull_cell *cell)
 {
-    lull_line_string(line,
-                     cell->is_hard ? "{\"hard\":true,\"number\":" : "{\"hard\":false,\"number\":");
-    lull_line_signed(line, cell->integer);
-    lull_line_literal(line, ",\"name\":");
+    lull_linebuf_string(line, cell->is_hard ? "{\"hard\":true,\"number\":"
+                                            : "{\"hard\":false,\"number\":");
+    lull_linebuf_signed(line, cell->integer);
+    lull_linebuf_literal(line, ",\"name\":");
     lull_result_json_text(line, cell->text);
-    lull_line_char(line, '}');
+    lull_linebuf_char(line, '}');
 }
 
-static void put_cell(struct lull_line *line, const struct lull_cell *cell)
+static void put_cell(struct lull_linebuf *line, const struct lull_cell *cell)
 {
     switch ((enum lull_cell_class)cell->class) {
     case LULL_CELL_EMPTY:
     case LULL_CELL_UNKNOWN:
-        lull_line_literal(line, "null");
+        lull_linebuf_literal(line, "null");
         break;
     case LULL_CELL_BOOL:
-        lull_line_string(line, cell->integer ? "true" : "false");
+        lull_linebuf_string(line, cell->integer ? "true" : "false");
         break;
     case LULL_CELL_NUMBER:
     case LULL_CELL_RATIO:
@@ -138,11 +138,11 @@ static void put_cell(struct lull_line *line, const struct lull_cell *cell)
         lull_result_json_number(line, cell);
         break;
     case LULL_CELL_TIME_RANGE:
-        lull_line_literal(line, "{\"begin_ns\":");
-        lull_line_signed(line, cell->integer);
-        lull_line_literal(line, ",\"end_ns\":");
-        lull_line_signed(line, cell->end);
-        lull_line_char(line, '}');
+        lull_linebuf_literal(line, "{\"begin_ns\":");
+        lull_linebuf_signed(line, cell->integer);
+        lull_linebuf_literal(line, ",\"end_ns\":");
+        lull_linebuf_signed(line, cell->end);
+        lull_linebuf_char(line, '}');
         break;
     case LULL_CELL_PROCESS:
         put_process(line, cell);
@@ -161,13 +161,13 @@ static void put_cell(struct lull_line *line, const struct lull_cell *cell)
     }
 }
 
-static void put_row(const struct json_view *json, struct lull_line *line,
+static void put_row(const struct json_view *json, struct lull_linebuf *line,
                     const struct lull_result_rows *rows)
 {
     bool has_member = false;
-    lull_line_literal(line, "\n{");
+    lull_linebuf_literal(line, "\n{");
     if (rows->table->subtitle) {
-        lull_line_literal(line, "\"of\":");
+        lull_linebuf_literal(line, "\"of\":");
         lull_result_json_text(line, rows->table->subtitle);
         has_member = true;
     }
@@ -176,28 +176,28 @@ static void put_row(const struct json_view *json, struct lull_line *line,
             continue;
         }
         if (has_member) {
-            lull_line_char(line, ',');
+            lull_linebuf_char(line, ',');
         }
         has_member = true;
         lull_result_json_key(line, rows->columns[i].key);
         put_cell(line, &rows->cells[i]);
     }
-    lull_line_char(line, '}');
+    lull_linebuf_char(line, '}');
 }
 
-static void begin_tables(struct json_view *json)
+static void start_tables(struct json_view *json)
 {
     if (!json->in_tables) {
-        lull_line_literal(&json->view.line, "],\"tables\":{");
+        lull_linebuf_literal(&json->view.line, "],\"tables\":{");
         json->in_tables = true;
     }
 }
 
-static void begin_array(struct lull_line *line, const char *class)
+static void start_array(struct lull_linebuf *line, const char *class)
 {
-    lull_line_char(line, '\n');
+    lull_linebuf_char(line, '\n');
     lull_result_json_key(line, class);
-    lull_line_char(line, '[');
+    lull_linebuf_char(line, '[');
 }
 
 static struct array *find_array(struct json_view *json, const char *class)
@@ -209,7 +209,7 @@ static struct array *find_array(struct json_view *json, const char *class)
     }
     lull_vec_push(&json->arrays, (struct array){.class = class});
     struct array *array = &json->arrays.items[json->arrays.count - 1];
-    begin_array(json->arrays.count == 1 ? &json->view.line : &array->text, class);
+    start_array(json->arrays.count == 1 ? &json->view.line : &array->text, class);
     return array;
 }
 
@@ -217,14 +217,14 @@ static void json_table(struct lull_sink *sink, const struct lull_result_table *t
 {
     struct json_view *json = view_of(sink);
     struct lull_result_rows rows;
-    begin_tables(json);
+    start_tables(json);
     struct array *array = find_array(json, table->class->name);
     const bool is_first = array == json->arrays.items;
-    struct lull_line *line = is_first ? &json->view.line : &array->text;
+    struct lull_linebuf *line = is_first ? &json->view.line : &array->text;
     lull_result_rows_init(&rows, table);
     for (uint64_t row = 0; row < table->n_rows && !json->view.out.error; row++) {
         lull_result_rows_read(&rows, row);
-        lull_line_string(line, array->has_row ? "," : "");
+        lull_linebuf_string(line, array->has_row ? "," : "");
         array->has_row = true;
         put_row(json, line, &rows);
         if (is_first) {
@@ -237,30 +237,30 @@ static void json_table(struct lull_sink *sink, const struct lull_result_table *t
 static void json_end(struct lull_sink *sink)
 {
     struct json_view *json = view_of(sink);
-    struct lull_line *line = &json->view.line;
-    begin_tables(json);
+    struct lull_linebuf *line = &json->view.line;
+    start_tables(json);
     for (size_t i = 0; i < json->arrays.count; i++) {
         struct array *array = &json->arrays.items[i];
-        lull_line_string(line, i ? "," : "");
-        lull_line_bytes(line, array->text.data, array->text.length);
-        lull_line_char(line, ']');
-        lull_line_free(&array->text);
+        lull_linebuf_string(line, i ? "," : "");
+        lull_linebuf_bytes(line, array->text.data, array->text.length);
+        lull_linebuf_char(line, ']');
+        lull_linebuf_free(&array->text);
     }
-    lull_line_literal(line, "}}");
+    lull_linebuf_literal(line, "}}");
     lull_result_flush(&json->view);
 }
 
 static void json_finish(struct lull_result_view *view)
 {
     lull_vec_free(&((struct json_view *)view)->arrays);
-    lull_line_literal(&view->line, "]}\n");
+    lull_linebuf_literal(&view->line, "]}\n");
 }
 
 struct lull_result_view *lull_result_json_new(const struct lull_result_options *options)
 {
     struct json_view *json = g_new0(struct json_view, 1);
     lull_result_view_init(&json->view, options, "JSON", json_finish);
-    json->view.sink = (struct lull_sink){json_begin, json_note, json_table, json_end};
-    begin_document(json);
+    json->view.sink = (struct lull_sink){json_start, json_note, json_table, json_end};
+    start_document(json);
     return &json->view;
 }

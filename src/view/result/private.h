@@ -2,7 +2,7 @@
 #ifndef LULL_VIEW_RESULT_PRIVATE_H
 #define LULL_VIEW_RESULT_PRIVATE_H
 
-#include "view/line.h"
+#include "view/linebuf.h"
 #include "view/out.h"
 #include "view/result/view.h"
 
@@ -11,7 +11,7 @@ struct lull_result_view {
     struct lull_sink sink; /* first: a sink is a view */
     struct lull_out out;
     struct lull_result_options options;
-    struct lull_line line;                         /* collected before it goes to `out` */
+    struct lull_linebuf line;                      /* collected before it goes to `out` */
     void (*finish)(struct lull_result_view *view); /* writes the end, frees what it owns */
     const char *what;                              /* "JSON" */
 };
@@ -47,11 +47,11 @@ void lull_result_series_print(struct lull_result_view *view, const struct lull_r
 void lull_result_flush(struct lull_result_view *view);
 
 /* `text` as a JSON string, or null. */
-void lull_result_json_text(struct lull_line *line, const char *text);
-void lull_result_json_key(struct lull_line *line, const char *key);
+void lull_result_json_text(struct lull_linebuf *line, const char *text);
+void lull_result_json_key(struct lull_linebuf *line, const char *key);
 /* A number; null if it is not finite. */
-void lull_result_json_real(struct lull_line *line, double value);
+void lull_result_json_real(struct lull_linebuf *line, double value);
 /* The number in a cell, integer or real. */
-void lull_result_json_number(struct lull_line *line, const struct lull_cell *cell);
+void lull_result_json_number(struct lull_linebuf *line, const struct lull_cell *cell);
 
 #endif

@@ -24,18 +24,18 @@ static double mean(const struct reading *reading)
     return reading->count ? reading->sum / reading->count : 0;
 }
 
-static void put_level(struct lull_line *line, const struct reading *reading, double scale,
+static void put_level(struct lull_linebuf *line, const struct reading *reading, double scale,
                       bool unicode)
 {
     static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     static const char *const marks[] = {" ", ".", ":", "-", "=", "+", "*", "%", "#"};
     if (reading->count == 0) {
-        lull_line_string(line, "?");
+        lull_linebuf_string(line, "?");
         return;
     }
     const double share = scale > 0 ? mean(reading) / scale : 0;
     const int level = (int)(CLAMP(share, 0.0, 1.0) * LEVELS + 0.5);
-    lull_line_string(line, (unicode ? blocks : marks)[level == 0 && share > 0 ? 1 : level]);
+    lull_linebuf_string(line, (unicode ? blocks : marks)[level == 0 && share > 0 ? 1 : level]);
 }
 
 static void read_column(struct lull_result_rows *rows, uint32_t column, uint32_t n_cells,
@@ -73,14 +73,14 @@ void lull_result_series_print(struct lull_result_view *view, const struct lull_r
         }
         g_autoptr(GString) text = g_string_new(NULL);
         g_string_append_printf(text, "%-*s  ", width, rows.columns[i].title);
-        lull_line_bytes(&view->line, text->str, text->len);
+        lull_linebuf_bytes(&view->line, text->str, text->len);
         for (uint32_t c = 0; c < n_cells; c++) {
             put_level(&view->line, &cells[c], scale, style->unicode);
         }
         g_string_assign(text, "  up to ");
         lull_result_value_append(text, &rows.columns[i], all.largest, style);
         g_string_append_c(text, '\n');
-        lull_line_bytes(&view->line, text->str, text->len);
+        lull_linebuf_bytes(&view->line, text->str, text->len);
         lull_result_flush(view);
     }
     lull_result_rows_clear(&rows);

@@ -36,7 +36,7 @@ struct text_view {
 };
 
 /* A column that is shown. */
-struct place {
+struct position {
     uint32_t index;
     int width;
     bool is_right, has_bar;
@@ -45,8 +45,8 @@ struct place {
 
 struct layout {
     struct lull_result_rows rows;
-    struct place *places;
-    uint32_t n_places;
+    struct position *positions;
+    uint32_t n_positions;
     int bar_width;
 };
 
@@ -61,15 +61,15 @@ static const char *paint(const struct text_view *text, const char *ansi)
 static void print_range(struct text_view *text, const struct lull_window *window)
 {
     const bool local = text->view.options.style.local_time;
-    char begin[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE], took[LULL_TIME_TEXT_SIZE];
-    lull_time_format_iso(window->begin_ns, local, begin);
+    char start[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE], took[LULL_TIME_TEXT_SIZE];
+    lull_time_format_iso(window->start_ns, local, start);
     lull_time_format_iso(window->end_ns, local, end);
-    lull_duration_format(window->end_ns - window->begin_ns, took);
-    text->has_date = strncmp(begin, end, DATE_LENGTH) != 0;
+    lull_duration_format(window->end_ns - window->start_ns, took);
+    text->has_date = strncmp(start, end, DATE_LENGTH) != 0;
     if (!text->has_date) {
         lull_time_format_clock(window->end_ns, local, end);
     }
-    lull_out_printf(&text->view.out, "%s to %s (%s)", begin, end, took);
+    lull_out_printf(&text->view.out, "%s to %s (%s)", start, end, took);
 }
 
 static void print_heading(struct text_view *text, const char *analysis,
@@ -175,7 +175,7 @@ static void print_part(struct text_view *text, const char *analysis,
     }
 }
 
-static void text_begin(struct lull_sink *sink, const char *analysis,
+static void text_start(struct lull_sink *sink, const char *analysis,
                        const struct lull_window *window)
 {
     struct text_view *text = (struct text_view *)sink;
@@ -205,33 +205,33 @@ static void text_note(struct lull_sink *sink, const char *note)
 /* ---- a table ---- */
 
 static const char *format_cell(struct text_view *text, const struct layout *layout,
-                               const struct place *place)
+                               const struct position *position)
 {
     g_string_truncate(text->cell, 0);
-    lull_cell_append(text->cell, &layout->rows.cells[place->index], &text->view.options.style,
+    lull_cell_append(text->cell, &layout->rows.cells[position->index], &text->view.options.style,
                      text->has_date);
     return text->cell->str;
 }
 
-static const char *heading_of(const struct layout *layout, const struct place *place)
+static const char *heading_of(const struct layout *layout, const struct position *position)
 {
-    const struct lull_result_column *column = &layout->rows.columns[place->index];
+    const struct lull_result_column *column = &layout->rows.columns[position->index];
     return column->heading ? column->heading : column->title;
 }
 
 static void choose_columns(const struct text_view *text, struct layout *layout)
 {
-    layout->places = g_new0(struct place, MAX(layout->rows.n_columns, 1));
+    layout->positions = g_new0(struct position, MAX(layout->rows.n_columns, 1));
     for (uint32_t i = 0; i < layout->rows.n_columns; i++) {
         const struct lull_result_column *column = &layout->rows.columns[i];
         if (!lull_result_shows(&text->view, column, LULL_USE_LAMI | LULL_USE_NOT_TEXT)) {
             continue;
         }
-        struct place *place = &layout->places[layout->n_places++];
-        place->index = i;
-        place->is_right = lull_cell_is_right(column->class);
-        place->has_bar = column->use & LULL_USE_BAR;
-        place->width = lull_text_width(heading_of(layout, place));
+        struct position *position = &layout->positions[layout->n_positions++];
+        position->index = i;
+        position->is_right = lull_cell_is_right(column->class);
+        position->has_bar = column->use & LULL_USE_BAR;
+        position->width = lull_text_width(heading_of(layout, position));
     }
 }
 
@@ -242,11 +242,12 @@ static void measure(struct text_view *text, struct layout *layout)
         table->class->kind == LULL_TABLE_LOG ? MIN(table->n_rows, MEASURED_ROWS) : table->n_rows;
     for (uint64_t row = 0; row < n; row++) {
         lull_result_rows_read(&layout->rows, row);
-        for (uint32_t i = 0; i < layout->n_places; i++) {
-            struct place *place = &layout->places[i];
-            place->width = MAX(place->width, lull_text_width(format_cell(text, layout, place)));
-            place->largest =
-                MAX(place->largest, lull_cell_value(&layout->rows.cells[place->index]));
+        for (uint32_t i = 0; i < layout->n_positions; i++) {
+            struct position *position = &layout->positions[i];
+            position->width =
+                MAX(position->width, lull_text_width(format_cell(text, layout, position)));
+            position->largest =
+                MAX(position->largest, lull_cell_value(&layout->rows.cells[position->index]));
         }
     }
 }
@@ -255,21 +256,21 @@ static void measure(struct text_view *text, struct layout *layout)
 static int excess(const struct layout *layout, int terminal)
 {
     int width = 0;
-    for (uint32_t i = 0; i < layout->n_places; i++) {
-        width += layout->places[i].width + GAP +
-                 (layout->places[i].has_bar ? layout->bar_width + GAP : 0);
+    for (uint32_t i = 0; i < layout->n_positions; i++) {
+        width += layout->positions[i].width + GAP +
+                 (layout->positions[i].has_bar ? layout->bar_width + GAP : 0);
     }
     return terminal > 0 ? MAX(width - GAP - terminal, 0) : 0;
 }
 
-static struct place *widest_text(const struct layout *layout)
+static struct position *widest_text(const struct layout *layout)
 {
-    struct place *widest = NULL;
-    for (uint32_t i = 0; i < layout->n_places; i++) {
-        struct place *place = &layout->places[i];
-        if (!place->is_right && place->width > MIN_TEXT_CELLS &&
-            (!widest || place->width > widest->width)) {
-            widest = place;
+    struct position *widest = NULL;
+    for (uint32_t i = 0; i < layout->n_positions; i++) {
+        struct position *position = &layout->positions[i];
+        if (!position->is_right && position->width > MIN_TEXT_CELLS &&
+            (!widest || position->width > widest->width)) {
+            widest = position;
         }
     }
     return widest;
@@ -282,21 +283,21 @@ static void fit(struct layout *layout, int terminal)
     while (layout->bar_width > MIN_BAR_CELLS && excess(layout, terminal) > 0) {
         layout->bar_width--;
     }
-    struct place *widest;
+    struct position *widest;
     while (excess(layout, terminal) > 0 && (widest = widest_text(layout))) {
         widest->width--;
     }
 }
 
-static void put_blanks(struct lull_line *line, int n)
+static void put_blanks(struct lull_linebuf *line, int n)
 {
     for (; n > 0; n--) {
-        lull_line_char(line, ' ');
+        lull_linebuf_char(line, ' ');
     }
 }
 
 /* The beginning of a text that fits into `width`, with a sign that there is more. */
-static void put_cut(struct lull_line *line, const char *text, int width, bool unicode)
+static void put_cut(struct lull_linebuf *line, const char *text, int width, bool unicode)
 {
     int used = 0;
     while (*text) {
@@ -306,82 +307,82 @@ static void put_cut(struct lull_line *line, const char *text, int width, bool un
         if (used + cells > width - 1) {
             break;
         }
-        lull_line_bytes(line, text, (size_t)(next - text));
+        lull_linebuf_bytes(line, text, (size_t)(next - text));
         used += cells;
         text = next;
     }
-    lull_line_string(line, unicode ? "…" : "~");
+    lull_linebuf_string(line, unicode ? "…" : "~");
     put_blanks(line, width - 1 - used);
 }
 
-static void put_aligned(struct text_view *text, const struct place *place, const char *cell)
+static void put_aligned(struct text_view *text, const struct position *position, const char *cell)
 {
-    struct lull_line *line = &text->view.line;
+    struct lull_linebuf *line = &text->view.line;
     const int width = lull_text_width(cell);
-    if (width > place->width && !place->is_right && text->view.options.style.width > 0) {
-        put_cut(line, cell, place->width, text->view.options.style.unicode);
+    if (width > position->width && !position->is_right && text->view.options.style.width > 0) {
+        put_cut(line, cell, position->width, text->view.options.style.unicode);
         return;
     }
-    if (place->is_right) {
-        put_blanks(line, place->width - width);
+    if (position->is_right) {
+        put_blanks(line, position->width - width);
     }
-    lull_line_string(line, cell);
-    if (!place->is_right) {
-        put_blanks(line, place->width - width);
+    lull_linebuf_string(line, cell);
+    if (!position->is_right) {
+        put_blanks(line, position->width - width);
     }
 }
 
 static void put_bar(struct text_view *text, double share, int width)
 {
     static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    struct lull_line *line = &text->view.line;
+    struct lull_linebuf *line = &text->view.line;
     const bool unicode = text->view.options.style.unicode;
     const int eighths = (int)(CLAMP(share, 0.0, 1.0) * width * 8 + 0.5);
     const int whole = unicode ? eighths / 8 : (eighths + 4) / 8;
     for (int i = 0; i < whole; i++) {
-        lull_line_string(line, unicode ? "█" : "#");
+        lull_linebuf_string(line, unicode ? "█" : "#");
     }
     const bool has_part = unicode && eighths % 8;
     if (has_part) {
-        lull_line_string(line, parts[eighths % 8]);
+        lull_linebuf_string(line, parts[eighths % 8]);
     }
     put_blanks(line, width - whole - has_part);
 }
 
 static void end_row(struct text_view *text)
 {
-    struct lull_line *line = &text->view.line;
+    struct lull_linebuf *line = &text->view.line;
     while (line->length > 0 && line->data[line->length - 1] == ' ') {
         line->length--;
     }
-    lull_line_char(line, '\n');
+    lull_linebuf_char(line, '\n');
     lull_result_flush(&text->view);
 }
 
 static void print_headings(struct text_view *text, const struct layout *layout)
 {
-    struct lull_line *line = &text->view.line;
-    for (uint32_t i = 0; i < layout->n_places; i++) {
+    struct lull_linebuf *line = &text->view.line;
+    for (uint32_t i = 0; i < layout->n_positions; i++) {
         put_blanks(line, i ? GAP : 0);
-        put_aligned(text, &layout->places[i], heading_of(layout, &layout->places[i]));
-        put_blanks(line, layout->places[i].has_bar ? GAP + layout->bar_width : 0);
+        put_aligned(text, &layout->positions[i], heading_of(layout, &layout->positions[i]));
+        put_blanks(line, layout->positions[i].has_bar ? GAP + layout->bar_width : 0);
     }
     end_row(text);
 }
 
 static void print_row(struct text_view *text, const struct layout *layout)
 {
-    struct lull_line *line = &text->view.line;
-    for (uint32_t i = 0; i < layout->n_places; i++) {
-        const struct place *place = &layout->places[i];
+    struct lull_linebuf *line = &text->view.line;
+    for (uint32_t i = 0; i < layout->n_positions; i++) {
+        const struct position *position = &layout->positions[i];
         put_blanks(line, i ? GAP : 0);
-        put_aligned(text, place, format_cell(text, layout, place));
-        if (place->has_bar) {
-            const double value = lull_cell_value(&layout->rows.cells[place->index]);
+        put_aligned(text, position, format_cell(text, layout, position));
+        if (position->has_bar) {
+            const double value = lull_cell_value(&layout->rows.cells[position->index]);
             put_blanks(line, GAP);
-            lull_line_string(line, paint(text, CYAN));
-            put_bar(text, place->largest > 0 ? value / place->largest : 0, layout->bar_width);
-            lull_line_string(line, paint(text, RESET));
+            lull_linebuf_string(line, paint(text, CYAN));
+            put_bar(text, position->largest > 0 ? value / position->largest : 0, layout->bar_width);
+            lull_linebuf_string(line, paint(text, RESET));
         }
     }
     end_row(text);
@@ -424,7 +425,7 @@ static void text_table(struct lull_sink *sink, const struct lull_result_table *t
         print_row(text, &layout);
     }
     lull_result_rows_clear(&layout.rows);
-    g_free(layout.places);
+    g_free(layout.positions);
 }
 
 static void text_end(struct lull_sink *sink)
@@ -474,7 +475,7 @@ struct lull_result_view *lull_result_text_new(const struct lull_result_options *
 {
     struct text_view *text = g_new0(struct text_view, 1);
     lull_result_view_init(&text->view, options, "text", text_finish);
-    text->view.sink = (struct lull_sink){text_begin, text_note, text_table, text_end};
+    text->view.sink = (struct lull_sink){text_start, text_note, text_table, text_end};
     text->empty = g_string_new(NULL);
     text->cell = g_string_new(NULL);
     text->notes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);

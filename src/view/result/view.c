@@ -10,7 +10,7 @@ void lull_result_view_init(struct lull_result_view *view, const struct lull_resu
     view->options = *options;
     view->what = what;
     view->finish = finish;
-    lull_out_begin(&view->out, options->file);
+    lull_out_start(&view->out, options->file);
 }
 
 struct lull_sink *lull_result_sink(struct lull_result_view *view)
@@ -23,7 +23,7 @@ bool lull_result_finish(struct lull_result_view *view, GError **error)
     view->finish(view);
     lull_result_flush(view);
     const bool is_written = lull_out_end(&view->out, view->what, error);
-    lull_line_free(&view->line);
+    lull_linebuf_free(&view->line);
     g_free(view);
     return is_written;
 }
@@ -65,35 +65,35 @@ void lull_result_rows_read(struct lull_result_rows *rows, uint64_t row)
     rows->table->row(rows->table->user, row, rows->cells);
 }
 
-void lull_result_json_text(struct lull_line *line, const char *text)
+void lull_result_json_text(struct lull_linebuf *line, const char *text)
 {
     if (text) {
-        lull_line_json(line, text, strlen(text));
+        lull_linebuf_json(line, text, strlen(text));
     } else {
-        lull_line_literal(line, "null");
+        lull_linebuf_literal(line, "null");
     }
 }
 
-void lull_result_json_key(struct lull_line *line, const char *key)
+void lull_result_json_key(struct lull_linebuf *line, const char *key)
 {
-    lull_line_json(line, key, strlen(key));
-    lull_line_char(line, ':');
+    lull_linebuf_json(line, key, strlen(key));
+    lull_linebuf_char(line, ':');
 }
 
-void lull_result_json_real(struct lull_line *line, double value)
+void lull_result_json_real(struct lull_linebuf *line, double value)
 {
     if (isfinite(value)) {
-        lull_line_real(line, value);
+        lull_linebuf_real(line, value);
     } else {
-        lull_line_literal(line, "null");
+        lull_linebuf_literal(line, "null");
     }
 }
 
-void lull_result_json_number(struct lull_line *line, const struct lull_cell *cell)
+void lull_result_json_number(struct lull_linebuf *line, const struct lull_cell *cell)
 {
     if (cell->is_real || cell->class == LULL_CELL_RATIO) {
         lull_result_json_real(line, cell->real);
     } else {
-        lull_line_signed(line, cell->integer);
+        lull_linebuf_signed(line, cell->integer);
     }
 }

@@ -26,7 +26,7 @@ struct lull_result_view;
 
 struct lull_result_view *lull_result_text_new(const struct lull_result_options *options);
 /* A report's {"version": 1, "unanswered": [{"analysis", "missing"}, …], "windows": …}, or
- * {"version": 1, "analysis": NAME, "windows": [{"begin_ns", "end_ns", "number", "period",
+ * {"version": 1, "analysis": NAME, "windows": [{"start_ns", "end_ns", "number", "period",
  * "captures", "is_complete", "lost_events", "lost_packets", "notes", "tables": {CLASS: [{KEY:
  * VALUE, …}, …], …}}, …]} The rows of all tables of a class are in one array; those of tables with
  * a subtitle have it under "of". What is empty or unknown is null. */

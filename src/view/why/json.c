@@ -114,15 +114,15 @@ static struct json_object *group_to_json(const struct lull_why *why, const GArra
 {
     struct json_object *array = json_object_new_array();
     for (guint i = timed->len; i-- > 0;) {
-        const uint32_t place = g_array_index(timed, struct lull_timed, i).place;
+        const uint32_t position = g_array_index(timed, struct lull_timed, i).position;
         const struct lull_instance *instance =
-            &g_array_index(why->paths.instances->list, struct lull_instance, place);
+            &g_array_index(why->paths.instances->list, struct lull_instance, position);
         const struct lull_task *task = lull_model_task(why->paths.model, instance->task);
         struct json_object *object = json_object_new_object();
         json_object_object_add(object, "number", json_object_new_int64(instance->number));
-        json_object_object_add(object, "begin_ns", json_object_new_int64(instance->begin_ns));
+        json_object_object_add(object, "begin_ns", json_object_new_int64(instance->start_ns));
         json_object_object_add(object, "duration_ns",
-                               json_object_new_int64(instance->end_ns - instance->begin_ns));
+                               json_object_new_int64(instance->end_ns - instance->start_ns));
         add_host(object, why, task->host);
         json_object_object_add(object, "tid", json_object_new_int64(task->tid));
         add_text(object, "comm",
@@ -191,7 +191,7 @@ static void write_apart(struct lull_out *out, const struct lull_why *why)
 bool lull_view_why_json(const struct lull_why *why, FILE *file, GError **error)
 {
     struct lull_out out;
-    lull_out_begin(&out, file);
+    lull_out_start(&out, file);
     lull_out_printf(&out,
                     "{\"version\":1,\"without_path\":%u,\"not_joined\":", why->n_without_path);
     write_apart(&out, why);

@@ -150,9 +150,9 @@ const struct lull_instance *lull_why_instance(const struct lull_why *why,
                                               const struct lull_why_kind *kind, uint32_t sample)
 {
     for (guint i = 0; i < kind->chosen.slow->len; i++) {
-        const uint32_t place = g_array_index(kind->chosen.slow, struct lull_timed, i).place;
-        if (why->paths.samples[place] == sample) {
-            return &g_array_index(why->paths.instances->list, struct lull_instance, place);
+        const uint32_t position = g_array_index(kind->chosen.slow, struct lull_timed, i).position;
+        if (why->paths.samples[position] == sample) {
+            return &g_array_index(why->paths.instances->list, struct lull_instance, position);
         }
     }
     return NULL;
@@ -319,12 +319,12 @@ static void append_slow(GString *out, const struct why_view *view, const struct 
 {
     const struct lull_instance_paths *paths = &view->why->paths;
     const struct lull_instance *instance =
-        &g_array_index(paths->instances->list, struct lull_instance, timed->place);
+        &g_array_index(paths->instances->list, struct lull_instance, timed->position);
     const struct lull_task *task = lull_model_task(paths->model, instance->task);
-    char begin[LULL_TIME_TEXT_SIZE], took[LULL_TIME_TEXT_SIZE];
-    lull_time_format_iso(instance->begin_ns, view->style->local_time, begin);
+    char start[LULL_TIME_TEXT_SIZE], took[LULL_TIME_TEXT_SIZE];
+    lull_time_format_iso(instance->start_ns, view->style->local_time, start);
     lull_duration_format(timed->took_ns, took);
-    g_string_append_printf(out, "    number %u, from %s, took %s, ", instance->number, begin, took);
+    g_string_append_printf(out, "    number %u, from %s, took %s, ", instance->number, start, took);
     append_name(out, view->why, lull_model_comm(paths->model, instance->task, instance->end_ns),
                 task->tid, task->host, !view->style->unicode);
     if (instance->captures) {
@@ -344,7 +344,7 @@ static void print_slow(struct why_view *view, const struct lull_why_kind *kind)
     if (slow->len > MOST_NAMED) {
         g_string_append_printf(text, "    and %u more\n", slow->len - MOST_NAMED);
     }
-    const uint32_t slowest = g_array_index(slow, struct lull_timed, slow->len - 1).place;
+    const uint32_t slowest = g_array_index(slow, struct lull_timed, slow->len - 1).position;
     g_string_append_printf(text, "Where the slowest spent its time:\n    %s %u\n",
                            view->why->command,
                            g_array_index(list, struct lull_instance, slowest).number);
@@ -398,7 +398,7 @@ bool lull_view_why_text(const struct lull_why *why, FILE *file, const struct lul
                         GError **error)
 {
     struct why_view view = {.why = why, .style = style};
-    lull_out_begin(&view.out, file);
+    lull_out_start(&view.out, file);
     for (uint32_t i = 0; i < why->n_kinds; i++) {
         const bool is_long = why->kinds[i].verdict == LULL_WHY_EXPLAINED;
         if (i > 0 && (is_long || why->kinds[i - 1].verdict == LULL_WHY_EXPLAINED)) {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-struct lull_places {
+struct lull_kept_fields {
     GHashTable *table; /* struct lull_want, also the key */
     GArray *absent;    /* struct absent */
 };
@@ -43,68 +43,70 @@ static void want_free(gpointer data)
     }
 }
 
-struct lull_places *lull_places_new(void)
+struct lull_kept_fields *lull_kept_fields_new(void)
 {
-    struct lull_places *places = g_new0(struct lull_places, 1);
-    places->table = g_hash_table_new_full(want_hash, want_equal, want_free, NULL);
-    places->absent = g_array_new(FALSE, FALSE, sizeof(struct absent));
-    return places;
+    struct lull_kept_fields *positions = g_new0(struct lull_kept_fields, 1);
+    positions->table = g_hash_table_new_full(want_hash, want_equal, want_free, NULL);
+    positions->absent = g_array_new(FALSE, FALSE, sizeof(struct absent));
+    return positions;
 }
 
-void lull_places_free(struct lull_places *places)
+void lull_kept_fields_free(struct lull_kept_fields *positions)
 {
-    if (places == NULL) {
+    if (positions == NULL) {
         return;
     }
-    g_hash_table_destroy(places->table);
-    g_array_unref(places->absent);
-    g_free(places);
+    g_hash_table_destroy(positions->table);
+    g_array_unref(positions->absent);
+    g_free(positions);
 }
 
-void lull_places_add(struct lull_places *places, const struct lull_want *want)
+void lull_kept_fields_add(struct lull_kept_fields *positions, const struct lull_want *want)
 {
     struct lull_want *copy = g_memdup2(want, sizeof *want);
     copy->path = g_memdup2(want->path, want->depth * sizeof want->path[0]);
     copy->next = NULL;
-    struct lull_want *first = g_hash_table_lookup(places->table, want);
+    struct lull_want *first = g_hash_table_lookup(positions->table, want);
     if (first == NULL) {
-        g_hash_table_add(places->table, copy);
+        g_hash_table_add(positions->table, copy);
         return;
     }
     copy->next = first->next;
     first->next = copy;
 }
 
-const struct lull_want *lull_places_find(const struct lull_places *places, enum lull_scope scope,
-                                         uint32_t depth, const uint32_t *path)
+const struct lull_want *lull_kept_fields_find(const struct lull_kept_fields *positions,
+                                              enum lull_scope scope, uint32_t depth,
+                                              const uint32_t *path)
 {
-    if (places == NULL) {
+    if (positions == NULL) {
         return NULL;
     }
     struct lull_want key = {.scope = scope, .depth = depth, .path = path};
-    return g_hash_table_lookup(places->table, &key);
+    return g_hash_table_lookup(positions->table, &key);
 }
 
-uint32_t lull_places_slot(const struct lull_places *places, enum lull_scope scope, uint32_t depth,
-                          const uint32_t *path)
+uint32_t lull_kept_fields_slot(const struct lull_kept_fields *positions, enum lull_scope scope,
+                               uint32_t depth, const uint32_t *path)
 {
-    const struct lull_want *want = lull_places_find(places, scope, depth, path);
+    const struct lull_want *want = lull_kept_fields_find(positions, scope, depth, path);
     while (want != NULL && want->kind != LULL_WANT_SLOT) {
         want = want->next;
     }
     return want != NULL ? want->dst : 0;
 }
 
-static void note_absent(struct lull_places *places, enum lull_scope scope, uint32_t slot)
+static void note_absent(struct lull_kept_fields *positions, enum lull_scope scope, uint32_t slot)
 {
     struct absent absent = {scope, slot};
-    g_array_append_val(places->absent, absent);
+    g_array_append_val(positions->absent, absent);
 }
 
-uint32_t lull_places_absent(const struct lull_places *places, enum lull_scope scope, uint32_t index)
+uint32_t lull_kept_fields_absent(const struct lull_kept_fields *positions, enum lull_scope scope,
+                                 uint32_t index)
 {
-    for (uint32_t i = 0; places != NULL && i < places->absent->len; i++) {
-        const struct absent *absent = &g_array_index(places->absent, struct absent, i);
+    for (uint32_t i = 0; positions != NULL && i < positions->absent->len; i++) {
+        const struct absent *absent = &g_array_index(positions->absent, struct absent, i);
         if (absent->scope == scope && index-- == 0) {
             return absent->slot;
         }
@@ -112,19 +114,21 @@ uint32_t lull_places_absent(const struct lull_places *places, enum lull_scope sc
     return 0;
 }
 
-bool lull_places_is_absent(const struct lull_places *places, uint32_t slot)
+bool lull_kept_fields_is_absent(const struct lull_kept_fields *positions, uint32_t slot)
 {
-    for (uint32_t i = 0; places != NULL && i < places->absent->len; i++) {
-        if (g_array_index(places->absent, struct absent, i).slot == slot) {
+    for (uint32_t i = 0; positions != NULL && i < positions->absent->len; i++) {
+        if (g_array_index(positions->absent, struct absent, i).slot == slot) {
             return true;
         }
     }
     return false;
 }
 
-bool lull_places_has(const struct lull_places *places, const struct lull_fc_ref *ref, uint32_t dst)
+bool lull_kept_fields_has(const struct lull_kept_fields *positions, const struct lull_fc_ref *ref,
+                          uint32_t dst)
 {
-    const struct lull_want *want = lull_places_find(places, ref->scope, ref->depth, ref->path);
+    const struct lull_want *want =
+        lull_kept_fields_find(positions, ref->scope, ref->depth, ref->path);
     while (want != NULL && (want->kind != LULL_WANT_SLOT || want->dst != dst)) {
         want = want->next;
     }
@@ -164,11 +168,11 @@ static bool may_be_absent(const struct lull_fc *fc, const struct lull_fc_ref *re
 
 static void collect_ref(struct lull_collector *c, const struct lull_fc_ref *ref)
 {
-    struct lull_places *places = ref->scope <= LULL_SCOPE_EVENT_HEADER ? c->shared : c->own;
+    struct lull_kept_fields *positions = ref->scope <= LULL_SCOPE_EVENT_HEADER ? c->shared : c->own;
     if (c->uses_header != NULL && ref->scope == LULL_SCOPE_EVENT_HEADER) {
         *c->uses_header = true;
     }
-    if (places == NULL) {
+    if (positions == NULL) {
         return;
     }
     uint32_t slot = 0;
@@ -177,13 +181,13 @@ static void collect_ref(struct lull_collector *c, const struct lull_fc_ref *ref)
             continue;
         }
         if (slot == 0) {
-            slot = lull_places_slot(places, at->scope, at->depth, at->path);
+            slot = lull_kept_fields_slot(positions, at->scope, at->depth, at->path);
         }
         if (slot == 0) {
             slot = *c->next_slot;
             *c->next_slot += LULL_SLOT_BYTES;
         }
-        if (lull_places_has(places, at, slot)) {
+        if (lull_kept_fields_has(positions, at, slot)) {
             continue;
         }
         struct lull_want want = {.scope = at->scope,
@@ -191,9 +195,10 @@ static void collect_ref(struct lull_collector *c, const struct lull_fc_ref *ref)
                                  .path = at->path,
                                  .kind = LULL_WANT_SLOT,
                                  .dst = slot};
-        lull_places_add(places, &want);
-        if (may_be_absent(c->roots[at->scope], at) && !lull_places_is_absent(places, slot)) {
-            note_absent(places, at->scope, slot);
+        lull_kept_fields_add(positions, &want);
+        if (may_be_absent(c->roots[at->scope], at) &&
+            !lull_kept_fields_is_absent(positions, slot)) {
+            note_absent(positions, at->scope, slot);
         }
     }
 }

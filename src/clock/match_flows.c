@@ -1,6 +1,6 @@
 /* Flows by their 5-tuple. What was not used for longest is forgotten when there is too much of it,
  * so that a long trace of many short connections needs no more memory than a short one. */
-#include "clock/flows.h"
+#include "clock/match_flows.h"
 
 #include <glib.h>
 #include <string.h>
@@ -11,10 +11,11 @@ enum {
     MAX_ENTRIES = 1 << 20,
 };
 
-struct lull_flow_key lull_flow_key_of(const struct lull_packet *packet, uint64_t *hash,
-                                      unsigned *direction)
+struct lull_match_flow_key lull_match_flow_key_of(const struct lull_net_packet *packet,
+                                                  uint64_t *hash, unsigned *direction)
 {
-    struct lull_flow_key key = {.ip_version = packet->ip_version, .protocol = packet->protocol};
+    struct lull_match_flow_key key = {.ip_version = packet->ip_version,
+                                      .protocol = packet->protocol};
     size_t size = packet->ip_version == 4 ? 4 : 16;
     uint8_t ends[2][16] = {{0}};
     bool has_ports = packet->protocol == 6 || packet->protocol == 17;
@@ -29,21 +30,21 @@ struct lull_flow_key lull_flow_key_of(const struct lull_packet *packet, uint64_t
     memcpy(key.words + 2, ends[!*direction], sizeof ends[0]);
     key.ports = (uint32_t)ports[*direction] << 16 | ports[!*direction];
 
-    uint64_t h = lull_flow_mix(key.ip_version, (uint64_t)key.protocol << 32 | key.ports);
+    uint64_t h = lull_match_flow_mix(key.ip_version, (uint64_t)key.protocol << 32 | key.ports);
     for (unsigned i = 0; i < 4; i++) {
-        h = lull_flow_mix(h, key.words[i]);
+        h = lull_match_flow_mix(h, key.words[i]);
     }
     *hash = h ^ (h >> 32);
     return key;
 }
 
-static bool same_key(const struct lull_flow_key *a, const struct lull_flow_key *b)
+static bool same_key(const struct lull_match_flow_key *a, const struct lull_match_flow_key *b)
 {
     return memcmp(a->words, b->words, sizeof a->words) == 0 && a->ports == b->ports &&
            a->ip_version == b->ip_version && a->protocol == b->protocol;
 }
 
-static void flow_free(struct lull_flow *flow)
+static void flow_free(struct lull_match_flow *flow)
 {
     for (unsigned i = 0; i < 2; i++) {
         lull_pending_clear(&flow->directions[i].sends);
@@ -53,7 +54,7 @@ static void flow_free(struct lull_flow *flow)
     g_free(flow);
 }
 
-void lull_flows_clear(struct lull_flows *flows)
+void lull_match_flows_clear(struct lull_match_flows *flows)
 {
     for (uint32_t i = 0; i < flows->n_slots; i++) {
         if (flows->slots[i]) {
@@ -64,8 +65,8 @@ void lull_flows_clear(struct lull_flows *flows)
     memset(flows, 0, sizeof *flows);
 }
 
-static uint32_t find_slot(const struct lull_flows *flows, const struct lull_flow_key *key,
-                          uint64_t hash)
+static uint32_t find_slot(const struct lull_match_flows *flows,
+                          const struct lull_match_flow_key *key, uint64_t hash)
 {
     uint32_t mask = flows->n_slots - 1, slot = (uint32_t)hash & mask;
 
@@ -76,7 +77,7 @@ static uint32_t find_slot(const struct lull_flows *flows, const struct lull_flow
     return slot;
 }
 
-static uint64_t flow_entries(const struct lull_flow *flow)
+static uint64_t flow_entries(const struct lull_match_flow *flow)
 {
     uint64_t entries = 0;
 
@@ -88,8 +89,8 @@ static uint64_t flow_entries(const struct lull_flow *flow)
 
 static int compare_use(const void *a, const void *b)
 {
-    uint64_t left = (*(struct lull_flow *const *)a)->used;
-    uint64_t right = (*(struct lull_flow *const *)b)->used;
+    uint64_t left = (*(struct lull_match_flow *const *)a)->used;
+    uint64_t right = (*(struct lull_match_flow *const *)b)->used;
 
     return left > right ? -1 : left < right;
 }
@@ -97,9 +98,10 @@ static int compare_use(const void *a, const void *b)
 /* Puts all flows into a new table, the most recently used first, as long as there is room: half of
  * what is allowed, so that this happens seldom. Forgets the rest, and what was not used since
  * horizon_ns. */
-static void sweep(struct lull_flows *flows, int64_t horizon_ns)
+static void sweep(struct lull_match_flows *flows, int64_t horizon_ns)
 {
-    struct lull_flow **all = g_new(struct lull_flow *, flows->count + 1), **old = flows->slots;
+    struct lull_match_flow **all = g_new(struct lull_match_flow *, flows->count + 1),
+                           **old = flows->slots;
     bool is_full = flows->count >= MAX_FLOWS || flows->entries >= MAX_ENTRIES;
     uint32_t n = 0, n_slots = FIRST_SLOTS;
 
@@ -128,7 +130,7 @@ static void sweep(struct lull_flows *flows, int64_t horizon_ns)
         n_slots *= 2;
     }
     flows->n_slots = n_slots;
-    flows->slots = g_new0(struct lull_flow *, n_slots);
+    flows->slots = g_new0(struct lull_match_flow *, n_slots);
     for (uint32_t i = 0; i < kept; i++) {
         flows->slots[find_slot(flows, &all[i]->key, all[i]->hash)] = all[i];
     }
@@ -137,8 +139,9 @@ static void sweep(struct lull_flows *flows, int64_t horizon_ns)
     g_free(old);
 }
 
-struct lull_flow *lull_flows_get(struct lull_flows *flows, const struct lull_flow_key *key,
-                                 uint64_t hash, bool create, int64_t horizon_ns)
+struct lull_match_flow *lull_match_flows_get(struct lull_match_flows *flows,
+                                             const struct lull_match_flow_key *key, uint64_t hash,
+                                             bool create, int64_t horizon_ns)
 {
     if (!flows->slots && !create) {
         return NULL;
@@ -148,10 +151,10 @@ struct lull_flow *lull_flows_get(struct lull_flows *flows, const struct lull_flo
         sweep(flows, horizon_ns);
     }
     uint32_t slot = find_slot(flows, key, hash);
-    struct lull_flow *flow = flows->slots[slot];
+    struct lull_match_flow *flow = flows->slots[slot];
 
     if (!flow && create) {
-        flow = g_new0(struct lull_flow, 1);
+        flow = g_new0(struct lull_match_flow, 1);
         flow->key = *key;
         flow->hash = hash;
         flows->slots[slot] = flow;
@@ -163,8 +166,8 @@ struct lull_flow *lull_flows_get(struct lull_flows *flows, const struct lull_flo
     return flow;
 }
 
-struct lull_flow_role *lull_flow_role_of(struct lull_flow_direction *direction, uint32_t host,
-                                         bool create)
+struct lull_match_flow_role *lull_match_flow_role_of(struct lull_match_flow_direction *direction,
+                                                     uint32_t host, bool create)
 {
     for (uint32_t i = 0; i < direction->n_roles; i++) {
         if (direction->roles[i].host == host) {
@@ -175,9 +178,9 @@ struct lull_flow_role *lull_flow_role_of(struct lull_flow_direction *direction, 
         return NULL;
     }
     if (!direction->roles) {
-        direction->roles = g_new0(struct lull_flow_role, LULL_FLOW_ROLES);
+        direction->roles = g_new0(struct lull_match_flow_role, LULL_FLOW_ROLES);
     }
-    struct lull_flow_role *role = &direction->roles[direction->n_roles++];
+    struct lull_match_flow_role *role = &direction->roles[direction->n_roles++];
 
     role->host = host;
     return role;

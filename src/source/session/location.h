@@ -1,6 +1,6 @@
 /* Where the files of a trace lie: a directory of the file system, or one inside an archive. */
-#ifndef LULL_SOURCE_SESSION_PLACE_H
-#define LULL_SOURCE_SESSION_PLACE_H
+#ifndef LULL_SOURCE_SESSION_LOCATION_H
+#define LULL_SOURCE_SESSION_LOCATION_H
 
 #include <lull/error.h>
 
@@ -10,7 +10,7 @@
 struct lull_file_kind;
 struct lull_recording_file;
 
-struct lull_place {
+struct lull_location {
     char *path;                   /* for messages; within an archive behind the archive's own */
     struct lull_archive *archive; /* or NULL */
     char *prefix;                 /* of its members' names, "" or with a '/' at its end */
@@ -23,21 +23,22 @@ struct lull_place {
 };
 
 /* The place of a directory, or with `archive` (a reference is taken) of a directory in it. */
-struct lull_place *lull_place_new(const char *path, struct lull_archive *archive,
-                                  const char *prefix);
-void lull_place_free(struct lull_place *place);
+struct lull_location *lull_location_new(const char *path, struct lull_archive *archive,
+                                        const char *prefix);
+void lull_location_free(struct lull_location *location);
 
 /* Names of the files in it that may be streams, sorted: not `metadata`, not hidden ones. */
-GPtrArray *lull_place_list(const struct lull_place *place, GError **error);
+GPtrArray *lull_location_list(const struct lull_location *location, GError **error);
 /* All of a file. False and an error if it cannot be read. */
-bool lull_place_read(const struct lull_place *place, const char *name, char **data, gsize *size,
-                     GError **error);
+bool lull_location_read(const struct lull_location *location, const char *name, char **data,
+                        gsize *size, GError **error);
 
-enum lull_place_kind { LULL_PLACE_FILE, LULL_PLACE_OTHER, LULL_PLACE_FAILED };
+enum lull_location_kind { LULL_PLACE_FILE, LULL_PLACE_OTHER, LULL_PLACE_FAILED };
 
 /* The bytes of a file, not yet opened, and how many there are. LULL_PLACE_OTHER if it is none (a
  * directory, a pipe). */
-enum lull_place_kind lull_place_bytes(const struct lull_place *place, const char *name,
-                                      struct lull_bytes **bytes, uint64_t *size, GError **error);
+enum lull_location_kind lull_location_bytes(const struct lull_location *location, const char *name,
+                                            struct lull_bytes **bytes, uint64_t *size,
+                                            GError **error);
 
 #endif

@@ -1,7 +1,7 @@
 /* From the command line to the critical paths of many instances: what lull critpath --period and
  * lull why share. */
-#ifndef LULL_CMD_INSTANCE_ARGS_H
-#define LULL_CMD_INSTANCE_ARGS_H
+#ifndef LULL_CMD_INSTANCE_QUERY_H
+#define LULL_CMD_INSTANCE_QUERY_H
 
 #include "analysis/requests.h"
 #include "cmd/join_args.h"
@@ -10,7 +10,7 @@
 #include "view/instances/instances.h"
 
 /* Traces that were read for instances of a period, or for requests. */
-struct lull_asked {
+struct lull_instance_query {
     const struct lull_args *args;
     struct lull_session *session;
     struct lull_sync *sync;
@@ -37,18 +37,19 @@ struct lull_asked {
 
 /* The periods of these options, or NULL in *periods if none is defined. False with
  * LULL_ERROR_USAGE. Free them with lull_periods_free(). */
-bool lull_asked_periods(const struct lull_args *args, struct lull_periods **periods,
-                        GError **error);
+bool lull_instance_query_periods(const struct lull_args *args, struct lull_periods **periods,
+                                 GError **error);
 
 /* Opens and reads the traces and lists the instances. False and an error; *status is then 1 or 2.
- * In any case lull_asked_clear() comes after it. */
-bool lull_asked_read(struct lull_asked *asked, const struct lull_args *args, int *status,
-                     GError **error);
-void lull_asked_clear(struct lull_asked *asked);
+ * In any case lull_instance_query_clear() comes after it. */
+bool lull_instance_query_read(struct lull_instance_query *query, const struct lull_args *args,
+                              int *status, GError **error);
+void lull_instance_query_clear(struct lull_instance_query *query);
 
 /* Finds the paths of these places of the list, as far as they have one. */
-void lull_asked_find_paths(struct lull_asked *asked, const uint32_t *places, uint32_t count);
+void lull_instance_query_find_paths(struct lull_instance_query *query, const uint32_t *positions,
+                                    uint32_t count);
 /* Without the graph nothing can be answered. */
-bool lull_asked_check_events(const struct lull_session *session, GError **error);
+bool lull_instance_query_check_events(const struct lull_session *session, GError **error);
 
 #endif

@@ -1,11 +1,11 @@
 /* A network packet as one host saw it leave (net_dev_queue) or arrive (netif_receive_skb). */
-#ifndef LULL_KERNEL_PACKET_H
-#define LULL_KERNEL_PACKET_H
+#ifndef LULL_KERNEL_NET_PACKET_H
+#define LULL_KERNEL_NET_PACKET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct lull_packet {
+struct lull_net_packet {
     int64_t time_ns; /* joined clock */
     uint32_t host;
     uint32_t task; /* task in whose context it was sent or received; LULL_NONE in an interrupt or

@@ -1,5 +1,5 @@
 /* Directories and directories inside archives, looked at in the same way. */
-#include "source/session/place.h"
+#include "source/session/location.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,30 +9,30 @@
 
 #include "source/session/recording.h"
 
-struct lull_place *lull_place_new(const char *path, struct lull_archive *archive,
-                                  const char *prefix)
+struct lull_location *lull_location_new(const char *path, struct lull_archive *archive,
+                                        const char *prefix)
 {
-    struct lull_place *place = g_new0(struct lull_place, 1);
-    place->path = g_strdup(path);
-    place->archive = archive != NULL ? lull_archive_ref(archive) : NULL;
-    place->prefix = g_strdup(prefix);
-    return place;
+    struct lull_location *location = g_new0(struct lull_location, 1);
+    location->path = g_strdup(path);
+    location->archive = archive != NULL ? lull_archive_ref(archive) : NULL;
+    location->prefix = g_strdup(prefix);
+    return location;
 }
 
-void lull_place_free(struct lull_place *place)
+void lull_location_free(struct lull_location *location)
 {
-    if (place == NULL) {
+    if (location == NULL) {
         return;
     }
-    if (place->archive != NULL) {
-        lull_archive_unref(place->archive);
+    if (location->archive != NULL) {
+        lull_archive_unref(location->archive);
     }
-    g_free(place->path);
-    g_free(place->prefix);
-    g_free(place->file);
-    g_free(place->metadata);
-    lull_recording_unref(place->recording);
-    g_free(place);
+    g_free(location->path);
+    g_free(location->prefix);
+    g_free(location->file);
+    g_free(location->metadata);
+    lull_recording_unref(location->recording);
+    g_free(location);
 }
 
 static bool may_be_stream(const char *name)
@@ -45,13 +45,13 @@ static int compare_names(gconstpointer a, gconstpointer b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void list_members(const struct lull_place *place, GPtrArray *names)
+static void list_members(const struct lull_location *location, GPtrArray *names)
 {
-    size_t length = strlen(place->prefix);
-    uint32_t n = lull_archive_count(place->archive);
-    for (uint32_t i = lull_archive_first(place->archive, place->prefix); i < n; i++) {
-        const char *name = lull_archive_member(place->archive, i)->name;
-        if (strncmp(name, place->prefix, length) != 0) {
+    size_t length = strlen(location->prefix);
+    uint32_t n = lull_archive_count(location->archive);
+    for (uint32_t i = lull_archive_first(location->archive, location->prefix); i < n; i++) {
+        const char *name = lull_archive_member(location->archive, i)->name;
+        if (strncmp(name, location->prefix, length) != 0) {
             break;
         }
         if (strchr(name + length, '/') == NULL && may_be_stream(name + length)) {
@@ -60,14 +60,14 @@ static void list_members(const struct lull_place *place, GPtrArray *names)
     }
 }
 
-GPtrArray *lull_place_list(const struct lull_place *place, GError **error)
+GPtrArray *lull_location_list(const struct lull_location *location, GError **error)
 {
     GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
-    if (place->archive != NULL) {
-        list_members(place, names);
+    if (location->archive != NULL) {
+        list_members(location, names);
     } else {
         g_autoptr(GError) cause = NULL;
-        g_autoptr(GDir) dir = g_dir_open(place->path, 0, &cause);
+        g_autoptr(GDir) dir = g_dir_open(location->path, 0, &cause);
         const char *name;
         if (dir == NULL) {
             g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s", cause->message);
@@ -84,33 +84,33 @@ GPtrArray *lull_place_list(const struct lull_place *place, GError **error)
     return names;
 }
 
-static const struct lull_archive_member *find_member(const struct lull_place *place,
+static const struct lull_archive_member *find_member(const struct lull_location *location,
                                                      const char *name)
 {
-    g_autofree char *full = g_strconcat(place->prefix, name, NULL);
-    return lull_archive_find(place->archive, full);
+    g_autofree char *full = g_strconcat(location->prefix, name, NULL);
+    return lull_archive_find(location->archive, full);
 }
 
-bool lull_place_read(const struct lull_place *place, const char *name, char **data, gsize *size,
-                     GError **error)
+bool lull_location_read(const struct lull_location *location, const char *name, char **data,
+                        gsize *size, GError **error)
 {
     g_autoptr(GError) cause = NULL;
-    g_autofree char *path = g_build_filename(place->path, name, NULL);
-    if (place->archive == NULL) {
+    g_autofree char *path = g_build_filename(location->path, name, NULL);
+    if (location->archive == NULL) {
         if (g_file_get_contents(path, data, size, &cause)) {
             return true;
         }
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s", cause->message);
         return false;
     }
-    const struct lull_archive_member *member = find_member(place, name);
+    const struct lull_archive_member *member = find_member(location, name);
     if (member == NULL || member->size > G_MAXSSIZE - 1) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: there is no such file", path);
         return false;
     }
     *data = g_try_malloc(member->size + 1);
     *size = member->size;
-    if (*data == NULL || !lull_archive_read(place->archive, member, (uint8_t *)*data)) {
+    if (*data == NULL || !lull_archive_read(location->archive, member, (uint8_t *)*data)) {
         g_clear_pointer(data, g_free);
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: its contents cannot be read", path);
         return false;
@@ -119,19 +119,20 @@ bool lull_place_read(const struct lull_place *place, const char *name, char **da
     return true;
 }
 
-enum lull_place_kind lull_place_bytes(const struct lull_place *place, const char *name,
-                                      struct lull_bytes **bytes, uint64_t *size, GError **error)
+enum lull_location_kind lull_location_bytes(const struct lull_location *location, const char *name,
+                                            struct lull_bytes **bytes, uint64_t *size,
+                                            GError **error)
 {
-    if (place->archive != NULL) {
-        const struct lull_archive_member *member = find_member(place, name);
+    if (location->archive != NULL) {
+        const struct lull_archive_member *member = find_member(location, name);
         if (member == NULL) {
             return LULL_PLACE_OTHER;
         }
-        *bytes = lull_archive_bytes(place->archive, member);
+        *bytes = lull_archive_bytes(location->archive, member);
         *size = member->size;
         return LULL_PLACE_FILE;
     }
-    g_autofree char *path = g_build_filename(place->path, name, NULL);
+    g_autofree char *path = g_build_filename(location->path, name, NULL);
     struct stat st;
     /* Not blocking: a pipe or device with a stream's name must not hang us. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

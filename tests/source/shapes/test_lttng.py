@@ -16,7 +16,7 @@ from tap import Tap
 
 LULL = os.environ["LULL"]
 HERE = os.path.dirname(os.path.abspath(__file__))
-COMPARE = os.path.join(os.environ["LULL_SOURCE"], "tests", "compare_babeltrace.py")
+COMPARE = os.path.join(os.environ["LULL_SOURCE"], "tests", "peers", "compare_babeltrace.py")
 PRIVATE = "LULL_TEST_PRIVATE"
 tap = Tap()
 

@@ -163,6 +163,18 @@ static inline __attribute__((always_inline)) bool next_record(struct lull_traced
 }
 
 /* The class of s->base.record, or NULL if it has none. */
+/* An event of a class whose fields are not known is shown by its name; that is a loss. */
+static void report_undecoded(struct lull_tracedat_stream *s, const struct lull_format *format)
+{
+    if (s->is_quiet) {
+        s->has_unreported = true;
+    } else if (format != s->undecoded) {
+        s->undecoded = format;
+        lull_report_problem(s->base.report, "%s: events '%s' are shown without their fields: %s",
+                            s->file->path, format->event_class.name, format->undecoded);
+    }
+}
+
 static inline const struct lull_format *find_format(struct lull_tracedat_stream *s, bool be,
                                                     const char **why)
 {
@@ -173,6 +185,9 @@ static inline const struct lull_format *find_format(struct lull_tracedat_stream 
         uint16_t id = lull_load_u16(s->base.record.data + formats->id_offset, be);
         format = lull_formats_find(formats, id);
         if (G_LIKELY(format != NULL && s->base.record.size >= format->least_size)) {
+            if (G_UNLIKELY(format->undecoded != NULL)) {
+                report_undecoded(s, format);
+            }
             return format;
         }
         if (format == NULL && s->is_quiet) {

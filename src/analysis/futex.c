@@ -237,7 +237,7 @@ static void count_wait(struct futex_analysis *futexes, uint32_t at,
                        const struct lull_syscall_fact *fact)
 {
     struct futex *futex = &futexes->futexes.items[at];
-    int64_t error = fact->has_ret && fact->ret < 0 ? -fact->ret : 0;
+    int32_t error = fact->error;
     bool is_interrupted = error == EINTR_ || (error >= ERESTART_FIRST && error <= ERESTART_LAST);
     if (error == EAGAIN_) {
         futex->not_waited++;
@@ -271,7 +271,7 @@ static void count_wake(struct futex_analysis *futexes, uint32_t at,
                        const struct lull_syscall_fact *fact)
 {
     struct futex *futex = &futexes->futexes.items[at];
-    if (!fact->has_ret || fact->ret < 0) {
+    if (!fact->has_ret || fact->error != 0) {
         return;
     }
     futex->wakes++;

@@ -117,18 +117,9 @@ static struct call_row *row_of(struct syscallstats *stats, struct caller *caller
     return &stats->rows.items[*slot - 1];
 }
 
-/* Negative is an error, but for 32-bit calls: those may return addresses, whose upper half comes
- * out negative. The kernel's errors reach down to -4095 (IS_ERR_VALUE in linux/err.h). */
 static int64_t code_of(const struct lull_syscall_fact *fact)
 {
-    enum { LAST_ERROR = -4095 };
-    if (!fact->has_ret) {
-        return NOT_TOLD;
-    }
-    if (fact->ret >= 0 || (fact->is_compat && fact->ret < LAST_ERROR)) {
-        return 0;
-    }
-    return fact->ret == INT64_MIN ? INT64_MAX : -fact->ret;
+    return fact->has_ret ? fact->error : NOT_TOLD;
 }
 
 static void count_outcome(struct call_row *row, int64_t code)

@@ -518,10 +518,11 @@ void lull_model_finish(struct lull_model *model)
     while (model->loss_ns != INT64_MAX) {
         lost_report(model);
     }
-    calls_finish(model);
     finish_states(model);
+    /* Whoever is called now may ask for the calls that have not returned. */
     if (model->alarm_ns != INT64_MAX) {
         model->alarm_ns = INT64_MAX;
         model->alarm(model->alarm_user, INT64_MAX);
     }
+    calls_finish(model);
 }

@@ -105,6 +105,7 @@ struct call_class {
     bool is_entry;      /* though its name looks like an exit's */
     bool is_big_endian; /* arrays of numbers */
     uint8_t word_bytes; /* of the arguments' numbers */
+    bool is_32bit;      /* it says that the kernel's longs have 32 bits */
 };
 
 struct call_name {

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Finds what Lull needs and this machine lacks, and installs it with apt-get, saying what.
 #
 #   tools/setup.sh [--check] [build|ci]

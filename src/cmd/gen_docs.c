@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Build-time program: writes the man pages and the bash completion from the table of verbs, so that
  * they cannot say anything else than the program does. gen-docs man DIRECTORY, gen-docs completion
  * FILE */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The words and colours for states and tasks, and the cleaning of text that comes from traces.
  * The colours are close to those that users of Trace Compass know. */
 #include "view/words.h"

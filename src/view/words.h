@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The words and colours for states and tasks, the same in every view, and the cleaning of text that
  * comes from traces. */
 #ifndef LULL_VIEW_WORDS_H

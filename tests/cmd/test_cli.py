@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # The command line as a user meets it: help, usage errors, bad input, closed pipes, options, JSON; and the events of `lull print`
 # and the counts of `lull info` against babeltrace2, where that is installed. LULL is the program, LULL_SAMPLES
 # the directory of the unpacked samples, LULL_BUILD (may be absent) the build directory, for man pages and completion.

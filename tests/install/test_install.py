@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Installs into a scratch directory and uses the result as a stranger would: the files that must be there, the symbols that
 # liblull.so exports, an example compiled with nothing but what pkg-config says.
 #   test_install.py BUILD COMPILER SANITIZERS PYTHON     (the last empty if the Python module was not built)

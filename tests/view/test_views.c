@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Views of a critical path, checked with a path made by hand whose numbers are simple sums, and
  * with hostile names. Expected values come from the contract of issue 2 (JSON), from the formats'
  * readers (json-c, GMarkup) and from arithmetic on the table below. */

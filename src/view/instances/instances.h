@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How the critical paths of many instances are shown: a table of the instances, and the sum of
  * their paths. As in view.h, every function writes to `file`, flushes it and leaves it open. */
 #ifndef LULL_VIEW_INSTANCES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The answer of lull why in sentences. */
 #include "view/why/why.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How the answer of lull why is shown. As in view.h, every function writes to `file`, flushes it
  * and leaves it open. */
 #ifndef LULL_VIEW_WHY_H

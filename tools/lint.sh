@@ -4,7 +4,7 @@
 # syntax of the Python files, the licence of each file. With --fix rewrites the sources as .clang-format says, adds
 # the missing licences and stops.
 #
-#   tools/lint.sh [--fix] [format|c|shell|python|licence]...     (default: all)
+#   tools/lint.sh [--fix] [format|c|shell|python|licence|layers]...     (default: all)
 # shellcheck disable=SC2317 # the lint_ functions are called by name
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -50,7 +50,14 @@ lint_licence() {
     tools/spdx.py
 }
 
-[ $# -gt 0 ] || set -- format c shell python licence
+# Rooms include and call only what CONTRIBUTING's table of rooms allows. Symbols are those of the objects in $BUILD.
+lint_layers() {
+    build=${BUILD:-build}
+    [ -d "$build/src" ] || build=
+    python3 tools/layers.py ${build:+"$build"}
+}
+
+[ $# -gt 0 ] || set -- format c shell python licence layers
 status=0
 for what in "$@"; do
     if "lint_$what"; then

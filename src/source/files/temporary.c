@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Temporary files that vanish with their descriptor. */
-#include "source/archive/temporary.h"
+#include "source/files/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>

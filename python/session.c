@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The session as Python's side of the package sees it: what there is, as lists and tuples. */
 #include "lullmodule.h"
 

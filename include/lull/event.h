@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One event as a session hands it out, and how to get at its fields. An event is borrowed: it and
  * all that it points to are valid until the next call of lull_session_next() on the same session.
  */

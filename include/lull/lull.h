@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* All of liblull's public headers at once.
  *
  * A program reads traces in four steps:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A session: any number of traces of any number of hosts, read as one sequence of events in time
  * order. Open it, subscribe to what is wanted, read. What nobody subscribed to is never decoded.
  * Ownership: everything returned as pointer to const belongs to the session and dies with it. */

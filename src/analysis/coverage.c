@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds the first and the last event of each host without reading what is between. */
 #include "analysis/coverage.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who used the CPUs: time on a CPU by task, by CPU and in all. Times are exact at the edges of the
  * window: what ran into it or out of it counts with its part inside. The time of tasks sums to the
  * busy time of the CPUs. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How fast the CPUs ran and how deep they slept: time in each frequency and each idle state by CPU,
  * time at each frequency by task, and the cycles that this comes to, so that durations can be
  * compared whatever the frequency was. What was before the first event that tells of a CPU's

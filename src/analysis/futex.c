@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Contended futexes: on which addresses tasks waited, how long, and who ended their waits. A futex
  * call that returns at once did not wait and is no contention. */
 #include <stdlib.h>

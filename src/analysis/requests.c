@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finding requests: a small state machine for each TCP connection, seen from the client's host. */
 #include "analysis/requests.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds facts to one instance of each analysis for each window of time, opens and closes the
  * windows, and has what an instance found told to the sink when its window is over. A fact costs
  * one call more than it would without windows. */

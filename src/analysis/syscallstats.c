@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* System calls by task and name: how many, how long, what they returned; and the calls that had not
  * returned when the window closed. A call counts where it ends. */
 #include <string.h>

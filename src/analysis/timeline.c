@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Usage over time: what CPUs, run queues, disks, networks and system calls did in each of at most
  * 240 bins of equal width. How long the window is need not be known before: the bins begin narrow,
  * and when time runs out of them, pairs are added up and all become twice as wide. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Clock arithmetic with 128-bit integers, so that no nanosecond is lost to rounding. The usual
  * clock, 1 GHz and not drifting, takes one addition. */
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From clock values in a trace to nanoseconds on the joined clock of a session. */
 #ifndef LULL_BASE_CLOCK_H
 #define LULL_BASE_CLOCK_H

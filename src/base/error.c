@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The error domain. */
 #include <lull/error.h>
 

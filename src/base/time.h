@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Times and durations: parsing what a person types, printing what a person reads. */
 #ifndef LULL_BASE_TIME_H
 #define LULL_BASE_TIME_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Directories that appear under their name when they are whole: until then they are called
  * NAME.part. */
 #ifndef LULL_BASE_TREE_H

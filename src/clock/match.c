@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pairs received packets with sent ones: first by the buffer address on one host, then by the bytes
  * or the numbers in the headers among the packets that wait in the same direction of the same flow.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pairs each received packet with the packet that was sent: the same bytes of the same connection.
  */
 #ifndef LULL_CLOCK_MATCH_H

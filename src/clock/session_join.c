@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The join of clocks as the public API offers it. */
 #include "clock/join.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The packets a host has sent and not received itself yet, by the address of their buffer: on
  * loopback and virtual devices the buffer that was sent is the one that is received. Used by the
  * matcher (match.h) only. */

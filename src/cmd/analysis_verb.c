@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs the verb of an analysis: opens the traces, puts the question to the runner, and has the
  * results shown as text, JSON or LAMI. */
 #include "cmd/analysis_verb.h"

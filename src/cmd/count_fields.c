@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull print --count-fields: decodes every field of every event and prints how many there were, and
  * a checksum of their values. For comparing readers, their speed, and copies of a trace. */
 #include "cmd/count_fields.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull critpath: what a task or a request waited for. */
 #include <errno.h>
 #include <stdio.h>

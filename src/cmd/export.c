@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull export: what was selected, as a new trace. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads traces for the instances that the command line defines, and finds their paths. */
 #include "cmd/instance_query.h"
 

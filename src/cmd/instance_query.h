@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the command line to the critical paths of many instances: what lull critpath --period and
  * lull why share. */
 #ifndef LULL_CMD_INSTANCE_QUERY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The join of clocks that all verbs share. */
 #include "cmd/join_args.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull print: events as text or JSON, one line each, merged by time. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull requests: the exchanges on TCP connections, from packets alone. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the command line to a session: opens the traces, and turns --host, --cpu, --begin, --end and
  * --timerange into what the reader is limited to. */
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull stats: all analyses in one pass over the trace, as a report: text, JSON or a page of HTML.
  */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull sync: how the clocks of the machines relate, from the packets they exchanged. */
 #include <stdio.h>
 

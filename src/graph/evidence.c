@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The evidence behind a step of a path, in one line of words: the request, the packet, the
  * interrupt, who ran instead. */
 #include "graph/critpath.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the hops of a critical path to segments that name host, task, state, cause and evidence. */
 #include "graph/critpath.h"
 #include "graph/execgraph_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A critical path as it is shown: segments with names and evidence, shares, what is known of clocks
  * and losses. */
 #ifndef LULL_GRAPH_PATH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From hops to portions: names without what differs from one time to the next, interned, so that a
  * portion is a number and a path a short list of sums. */
 #include "graph/portions.h"

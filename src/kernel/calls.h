@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is known of system calls before any trace is read: names of numbers, what a call does with
  * descriptors, constants that differ between architectures. */
 #ifndef LULL_KERNEL_CALLS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the model of a machine reports: facts, each said once, in time order of the moment it became
  * known. Analyses and the execution graph subscribe to facts and never see events. Pointers are
  * borrowed for the call. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* System calls of tasks from begin to end, under all the names tracers give them. A call belongs to
  * the task that is on the CPU, lasts while the task does not run, and ends on whatever CPU the task
  * is then. Begin and end belong together only if they name the same call: else one was lost. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What system calls do with descriptors: their arguments as the tracers tell them, and the effect
  * of each kind of call (calls.def) on the table of its process when it has ended. */
 #include "kernel/model_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tables of descriptors: which file each descriptor of a process is, as forks copy tables, threads
  * share them, exec closes what it should, and the state dump tells what was open before. A file
  * takes some 48 bytes and stays after it is closed, so that results may refer to it; paths are

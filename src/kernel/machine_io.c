@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Packets and block requests: from their events' many fields to one form. */
 #include "kernel/model_private.h"
 

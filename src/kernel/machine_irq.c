@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Interrupt contexts: which handlers are active on a CPU, nested, and what they stand for when
  * something is woken in them. A wake-up in an interrupt is charged to what the interrupt is about,
  * never to the task that happened to be there. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Hosts, tasks and their names, and the loop that reads a session and hands each event to the part
  * of the machine that understands it. */
 #include "kernel/model_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The model of all hosts of a session: reads typed events, keeps the state of CPUs, tasks,
  * interrupts, disks, and reports facts. State before the first event is unknown until a state dump,
  * a context or the first event tells it. */

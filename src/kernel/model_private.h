@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The inside of the model, shared by its parts: model.c (hosts, tasks, names, reading),
  * machine_sched.c (CPUs and task states), machine_tasks.c (births and deaths), machine_irq.c
  * (interrupt contexts, causes of wake-ups), machine_io.c (packets, block requests), machine_use.c

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the model is asked for: who runs, what tasks are called, which requests there were. Nothing
  * here changes it. */
 #include "kernel/model_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A network packet as one host saw it leave (net_dev_queue) or arrive (netif_receive_skb). */
 #ifndef LULL_KERNEL_NET_PACKET_H
 #define LULL_KERNEL_NET_PACKET_H

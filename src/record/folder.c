@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Making the directory of a recording, and giving it its name. */
 #include "record/folder.h"
 

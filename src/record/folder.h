@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The directory of a recording: NAME.part while it is made, then NAME. */
 #ifndef LULL_RECORD_FOLDER_H
 #define LULL_RECORD_FOLDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The process that cleans up. It has a session of its own, so that no Ctrl-C and no closed terminal
  * reaches it, and holds no file of the recorder, so that nobody waits for its end. */
 #include "record/guard.h"

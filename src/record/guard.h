@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A process that cleans up after the recorder if that one is killed. It waits at a pipe: when the
  * recorder is gone without having said that all is well, it removes what it was told about. */
 #ifndef LULL_RECORD_GUARD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who records, and becoming that user. */
 #include "record/invoker.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes recording.json (docs/RECORDING.md), the last file of a recording. */
 #include "record/recording_json.h"
 

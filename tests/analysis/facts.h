@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Facts said by hand to an analysis, without events: tasks, labels, files and requests are put into
  * a model that no trace feeds. */
 #ifndef LULL_TESTS_FACTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Contended futexes, from calls and waits said by hand. */
 #include <glib.h>
 

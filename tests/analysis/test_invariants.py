@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Sums that must hold on every trace: for windows, slices, and the verbs that tell the same in two ways (invariants.py). LULL is the
 # program, LULL_SAMPLES the directory of the unpacked samples; traces of LULL_SHARED are taken as well if they are there.
 import functools

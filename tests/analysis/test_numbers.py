@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # System calls as ftrace and perf tell them: by number, on machines of several kinds, with arguments by their place; by name and
 # number both; of programs of 32 bits, which only the end of exec() shows. And CPUs some of whose switches are not recorded. The
 # files are made here, as kernels write them; numbers are those of Linux' headers (asm/unistd_64.h, asm/unistd_32.h and

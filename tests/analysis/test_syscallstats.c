@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statistics of system calls, from calls said by hand. What is expected is counted by hand. */
 #include <glib.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which packets belong together: the event-matching fixture of Trace Compass (specification, 7.4),
  * and what offload, retransmission, wrapping numbers, several devices and other protocols make of
  * it. */

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Keeps the documents true: links lead somewhere, command lines that are shown work, every verb has its manual page, every
 # public function its comment and its line in the symbol map.
 import os

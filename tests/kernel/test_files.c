@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Descriptors of processes: what each call does to them, as the manual pages of the calls say
  * (open(2), dup(2), fcntl(2), close(2), close_range(2), fork(2), clone(2), execve(2), unshare(2),
  * accept(2), connect(2) …). One CPU unless said; expected lines are derived from there by hand. */

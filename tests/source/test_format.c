@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Classes from the kernel's `format` files: what the fields of records made by hand are. The texts
  * are in the form of Documentation/trace/events.rst, the records follow from their offsets. */
 #include "source/format/format.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tournament tree against sorting, and clock arithmetic against sums by hand. */
 #include "base/clock.h"
 #include "source/session/merge.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* I/O by system calls, disks and network devices: the class of the analysis, and which facts belong
  * to which part of it. A call or request counts where it ends. */
 #include "analysis/io/io.h"

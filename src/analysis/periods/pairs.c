@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statistics of a set of periods. Each instance is added once to each of its ancestors in the set.
  */
 #include "analysis/periods/pairs.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the field classes of CTF 2 metadata to those of a schema. What does not depend on the place
  * where a class is used is built once and shared; what has roles or refers to other fields is built
  * for each use. */

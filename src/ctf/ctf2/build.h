@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Building field classes of a schema from those of CTF 2 metadata, shared by json_build.c (all
  * kinds) and json_locate.c (which field a length or selector is). */
 #ifndef LULL_CTF_CTF2_BUILD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which field a length or selector of CTF 2 is (CTF2-SPEC-2.0, section 6.4.2). The specification
  * locates a field while data is decoded; here it is done once for all data, so where a path goes
  * through a variant that is not being decoded every option counts that leads on. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From what the fragments of CTF 2 metadata declare to the schema: which events belong to which
  * stream, and in which order fields are built. */
 #include "ctf/ctf2/build.h"

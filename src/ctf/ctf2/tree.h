@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the parser of CTF 2 metadata makes of its fragments and the resolver turns into a schema:
  * field classes whose lengths and selectors are still field locations, because what those mean
  * depends on where a class is used. Names are atoms, as those of CTF 1.8. */

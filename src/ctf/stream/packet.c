@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Packet discovery. Index files are checked against the stream file before they are believed; a
  * scan that meets damage looks for the next packet's magic number and UUID and goes on from there.
  */

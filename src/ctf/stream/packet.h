@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The packets of a stream file: found with the index file that LTTng writes beside it, else by
  * stepping from packet header to packet header. */
 #ifndef LULL_CTF_STREAM_PACKET_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The packets of one stream: which is next, its header, and the window through which its bytes are
  * read. What happens within a packet is in stream_walk.c. */
 #include "ctf/stream/private.h"

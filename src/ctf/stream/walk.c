@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The hot path. One loop, compiled once for each kind of event header and each purpose, steps from
  * event to event; whatever is unusual (end of the window, of the packet, damage) leaves it. */
 #include "ctf/stream/private.h"

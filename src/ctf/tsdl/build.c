@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From types to field classes. What does not depend on the place where a type is used is built once
  * and shared; what refers to other fields is built for each use. */
 #include "ctf/tsdl/build.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Building field classes from types, shared by tsdl_build.c (all kinds of types) and tsdl_lookup.c
  * (which field a length or tag is). */
 #ifndef LULL_CTF_TSDL_BUILD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which field a sequence length or variant tag is (section 7.3.2). Relative names are looked up in
  * the structures around the reference, innermost first, then, as section 4.2.2 allows it, in the
  * scopes before; absolute ones from the root of their scope. */

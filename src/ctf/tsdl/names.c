@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two open-addressing hash tables, for the reasons given in the header. They only grow. */
 #include "ctf/tsdl/names.h"
 

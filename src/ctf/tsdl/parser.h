@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside of the TSDL parser, shared by its files: types (tsdl_types.c), attributes of basic types
  * and values (tsdl_values.c), declarations (tsdl_declare.c) and blocks (tsdl_blocks.c). Functions
  * return false or NULL when the source's error is set. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the parser's tree to the schema: which events belong to which stream, in which order fields
  * are built, and what has to be unique. */
 #include "ctf/tsdl/build.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Looking up the members of structures and variants by name. */
 #include "ctf/tsdl/tree.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the TSDL parser makes of a text and the resolver turns into a schema: types whose names are
  * looked up already, but whose native byte order, clocks, and references to other fields are not,
  * because those depend on what is declared later and on where a type is used. */

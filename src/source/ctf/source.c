@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A CTF trace as a source: its schema, its plans, its streams, what its headers say was lost. It
  * lies in one directory, or in one for each rotation or snapshot. */
 #include "source/source.h"

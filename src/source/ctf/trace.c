@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a CTF schema says about its trace, for all sources of CTF: description, clock, losses,
  * classes and their fields. */
 #include "source/ctf/trace.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Streams of an export whose events are records in the kernel's own layout. */
 #include "source/export/records.h"
 

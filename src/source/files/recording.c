@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads recording.json. It comes from anywhere: each key that is known has the type and range that
  * docs/RECORDING.md gives it, or the recording is not opened. */
 #include "source/files/recording.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Events as the kernel itself lays them out, in ftrace's ring buffers and perf's samples: each
  * class is described by a text, the tracepoint's `format` file. Here such a text becomes a class
  * with fields, and what a subscription wants of it a short list of loads. Sources differ in where

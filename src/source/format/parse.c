@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the text of a tracepoint's `format` file to a class of events. The parser is
  * libtraceevent's; what it says is checked, since the text comes from a file. */
 #include "source/format/format.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One stream of a live trace: asks the relay for the next packet, lets the cursor decode it, says
  * how far time has come when there is none. */
 #include "source/live/private.h"

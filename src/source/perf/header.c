@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the header of a perf.data tells of the machine and of the events: its features, and the
  * "tracing data", which holds the formats of tracepoints (perf.data-file-format.txt and
  * trace-event-info.c of Linux say how both are laid out). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the reader of perf.data share. perf_file.c finds the parts of the file and goes
  * through all records once, when it is opened; perf_attrs.c and perf_header.c know what header and
  * samples say, perf_classes.c makes classes of them, perf_index.c remembers which parts of the file

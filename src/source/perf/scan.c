@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The first pass over the records of a perf.data. It looks at heads only: which event a record is,
  * of which CPU and time. Records that tell of the recording are taken in, those that were
  * compressed are unpacked into a file without a name, for which this is the only pass that unpacks.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading all streams of a session apart from each other, by several threads: counting events, and
  * decoding every field. What comes out does not depend on the number of threads: sums have no
  * order, and what the streams report is kept for each and passed on in the order of the streams.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a session found damaged, what was lost, and in which streams that may be. */
 #include "source/session/streams.h"
 #include "source/session/private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Adding traces to a session: telling which directories belong to one trace, and which host each is
  * of. */
 #include <string.h>

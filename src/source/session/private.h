@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the session share. */
 #ifndef LULL_SOURCE_SESSION_PRIVATE_H
 #define LULL_SOURCE_SESSION_PRIVATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What of a session is read: which classes its subscriptions want, what a filter leaves of them, of
  * the streams and of the time. */
 #include "source/session/private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A session as its users see it: subscriptions, limits, and reading in order of time. */
 #include "source/session/private.h"
 #include "source/session/streams.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The options of a trace.dat: what was recorded how, and in version 7 where the sections are. */
 #include "source/tracedat/tracedat.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads the events in the pages of one CPU: the format of the kernel's ring buffer (header_event in
  * tracefs, include/linux/ring_buffer.h). An event has a head of 32 bits, five of which are its kind
  * or length, the others the time since the event before. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A cursor over the events of one CPU of a trace.dat. */
 #ifndef LULL_SOURCE_TRACEDAT_STREAM_H
 #define LULL_SOURCE_TRACEDAT_STREAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The times of events as text. */
 #include "view/event/clock.h"
 

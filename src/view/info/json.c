@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull info for programs. The structure is promised in the manual (see info.c). */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Instances and the sum of their paths for people. */
 #include "view/instances/instances.h"
 

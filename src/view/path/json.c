@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A critical path as JSON: the contract of `lull critpath --json`, version 1. Segments are written
  * one by one, so the memory needed does not grow with the path. */
 #include "view/view.h"

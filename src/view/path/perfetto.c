@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A critical path in Chrome's JSON trace event format: complete events ("X") on a thread per task,
  * flow events ("s", "f") for the jumps. Times are relative to the begin of the path: microseconds
  * since the epoch with three decimals do not fit the doubles that viewers read them into. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A critical path for a person: a sentence, the summary, warnings, and the path as a table in time
  * order. */
 #include "view/view.h"

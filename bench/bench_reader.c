@@ -36,11 +36,12 @@ static void add_count(void *user, uint32_t trace, const struct lull_event_class 
     *(uint64_t *)user += count;
 }
 
-static void keep_best(double *best, double begin)
+static void keep_best(double *best, double start)
 {
-    double took = now_ms() - begin;
-    if (*best == 0 || took < *best)
+    double took = now_ms() - start;
+    if (*best == 0 || took < *best) {
         *best = took;
+    }
 }
 
 int main(int argc, char **argv)
@@ -55,16 +56,16 @@ int main(int argc, char **argv)
     for (int i = 0; i < rounds; i++) {
         g_autoptr(GError) error = NULL;
         struct lull_session *session = lull_session_new();
-        double begin = now_ms();
+        double start = now_ms();
         if (!lull_session_add(session, argv[1], &error)) {
             fprintf(stderr, "%s\n", error->message);
             return 1;
         }
-        keep_best(&open_ms, begin);
+        keep_best(&open_ms, start);
         counted = read = checksum = 0;
-        begin = now_ms();
+        start = now_ms();
         lull_session_count(session, add_count, &counted);
-        keep_best(&count_ms, begin);
+        keep_best(&count_ms, start);
 
         uint32_t sched_switch = lull_session_subscribe(
             session, (const char *const[]){"sched_switch", NULL}, switch_bindings,
@@ -72,7 +73,7 @@ int main(int argc, char **argv)
         lull_session_subscribe(
             session, (const char *const[]){"sched_waking", "irq_*", "syscall_*", NULL}, NULL, 0, 0);
         struct lull_event event;
-        begin = now_ms();
+        start = now_ms();
         while (lull_session_next(session, &event)) {
             read++;
             if (event.subscription == sched_switch) {
@@ -80,9 +81,10 @@ int main(int argc, char **argv)
                 checksum += (uint64_t)(f->prev_tid + f->next_tid * 3 + f->prev_state * 5);
             }
         }
-        keep_best(&next_ms, begin);
-        for (uint32_t p = 0; i == 0 && p < lull_session_problem_count(session); p++)
+        keep_best(&next_ms, start);
+        for (uint32_t p = 0; i == 0 && p < lull_session_problem_count(session); p++) {
             fprintf(stderr, "%s\n", lull_session_problem(session, p));
+        }
         lull_session_free(session);
     }
     struct rusage usage;

@@ -14,8 +14,9 @@
 
 static void must(long result, const char *what)
 {
-    if (result >= 0)
+    if (result >= 0) {
         return;
+    }
     perror(what);
     exit(2);
 }
@@ -44,8 +45,9 @@ static void echo(int from, int to)
 {
     char byte;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    while (read(from, &byte, 1) == 1)
+    while (read(from, &byte, 1) == 1) {
         must(write(to, &byte, 1), "write");
+    }
     _exit(0);
 }
 
@@ -72,8 +74,9 @@ int main(int argc, char **argv)
         cpu_set_t set;
         must(sched_getaffinity(0, sizeof set, &set), "sched_getaffinity");
         int cpu = 0;
-        while (!CPU_ISSET(cpu, &set))
+        while (!CPU_ISSET(cpu, &set)) {
             cpu++;
+        }
         CPU_ZERO(&set);
         CPU_SET(cpu, &set);
         must(sched_setaffinity(0, sizeof set, &set), "sched_setaffinity");
@@ -81,19 +84,21 @@ int main(int argc, char **argv)
         must(pipe(back), "pipe");
         pid_t child = fork();
         must(child, "fork");
-        if (child == 0)
+        if (child == 0) {
             echo(there[0], back[1]);
+        }
         clock_getcpuclockid(child, &other);
         switches(100, there, back); /* both run */
     }
-    long long begin_ns = now_ns(CLOCK_MONOTONIC);
+    long long start_ns = now_ns(CLOCK_MONOTONIC);
     long long own_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID), other_ns = now_ns(other);
-    if (is_calls)
+    if (is_calls) {
         calls(count);
-    else
+    } else {
         switches(count, there, back);
+    }
     own_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID) - own_ns;
     other_ns = is_calls ? 0 : now_ns(other) - other_ns;
-    printf("%lld %lld\n", now_ns(CLOCK_MONOTONIC) - begin_ns, own_ns + other_ns);
+    printf("%lld %lld\n", now_ns(CLOCK_MONOTONIC) - start_ns, own_ns + other_ns);
     return 0;
 }

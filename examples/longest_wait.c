@@ -31,7 +31,7 @@ struct task {
     char comm[32];
     int64_t blocked_since_ns; /* INT64_MIN: it is not blocked */
     int64_t longest_ns;       /* 0: it never was */
-    int64_t longest_begin_ns;
+    int64_t longest_start_ns;
 };
 
 static guint task_hash(gconstpointer data)
@@ -99,7 +99,7 @@ static void on_wakeup(GHashTable *tasks, const struct lull_event *event)
     int64_t waited_ns = event->time_ns - task->blocked_since_ns;
     if (waited_ns > task->longest_ns) {
         task->longest_ns = waited_ns;
-        task->longest_begin_ns = task->blocked_since_ns;
+        task->longest_start_ns = task->blocked_since_ns;
     }
     task->blocked_since_ns = INT64_MIN;
 }
@@ -119,7 +119,7 @@ static void print_tasks(const struct lull_session *session, GHashTable *tasks)
     for (guint i = 0; i < sorted->len; i++) {
         const struct task *task = g_ptr_array_index(sorted, i);
         printf("%12.3f ms  since %" G_GINT64_FORMAT "  tid %" G_GINT64_FORMAT "  %s  %s\n",
-               (double)task->longest_ns / 1e6, task->longest_begin_ns, task->tid, task->comm,
+               (double)task->longest_ns / 1e6, task->longest_start_ns, task->tid, task->comm,
                lull_session_host(session, task->host)->name);
     }
     g_ptr_array_free(sorted, TRUE);

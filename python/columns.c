@@ -70,12 +70,14 @@ static struct lull_text text_of(const struct column *column, const struct lull_e
 
 static bool has_room(const struct job *job, const struct lull_event *event)
 {
-    if (job->n == job->capacity)
+    if (job->n == job->capacity) {
         return false;
+    }
     for (uint32_t i = 0; i < job->n_columns; i++) {
         const struct column *column = &job->columns[i];
-        if (varies(column) && text_of(column, event).length > column->room - column->used)
+        if (varies(column) && text_of(column, event).length > column->room - column->used) {
             return false;
+        }
     }
     return true;
 }
@@ -88,8 +90,9 @@ static void put_number(struct column *column, size_t row, int64_t value)
 static void put_text(struct column *column, size_t row, struct lull_text text)
 {
     if (varies(column)) {
-        if (text.length > 0)
+        if (text.length > 0) {
             memcpy(column->data.at + column->used, text.data, text.length);
+        }
         column->used += text.length;
         column->longest = MAX(column->longest, text.length);
         int64_t end = (int64_t)column->used;
@@ -98,8 +101,9 @@ static void put_text(struct column *column, size_t row, struct lull_text text)
     }
     size_t width = (size_t)column->width, length = MIN(text.length, width);
     char *at = column->data.at + row * width;
-    if (length > 0)
+    if (length > 0) {
         memcpy(at, text.data, length);
+    }
     memset(at + length, 0, width - length);
 }
 
@@ -151,8 +155,9 @@ static void fill(struct job *job)
         }
         memcpy(job->times.at + job->n * sizeof event->time_ns, &event->time_ns,
                sizeof event->time_ns);
-        for (uint32_t i = 0; i < job->n_columns; i++)
+        for (uint32_t i = 0; i < job->n_columns; i++) {
             put(&job->columns[i], job->n, event);
+        }
         job->n++;
     }
 }
@@ -168,24 +173,27 @@ static bool resize(struct array *array, size_t n, size_t width, size_t more)
         PyErr_NoMemory();
         return false;
     }
-    if (array->bytes == NULL)
+    if (array->bytes == NULL) {
         array->bytes = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)size);
-    else if (PyByteArray_Resize(array->bytes, (Py_ssize_t)size) != 0)
+    } else if (PyByteArray_Resize(array->bytes, (Py_ssize_t)size) != 0) {
         return false;
+    }
     array->at = array->bytes != NULL ? PyByteArray_AsString(array->bytes) : NULL;
     return array->bytes != NULL;
 }
 
 static bool resize_rows(struct job *job, size_t n)
 {
-    if (!resize(&job->times, n, sizeof(int64_t), 0))
+    if (!resize(&job->times, n, sizeof(int64_t), 0)) {
         return false;
+    }
     for (uint32_t i = 0; i < job->n_columns; i++) {
         struct column *column = &job->columns[i];
         bool ok = varies(column) ? resize(&column->ends, n, sizeof(int64_t), sizeof(int64_t))
                                  : resize(&column->data, n, (size_t)column->width, 0);
-        if (!ok || (column->is_in.bytes != NULL && !resize(&column->is_in, n, 1, 0)))
+        if (!ok || (column->is_in.bytes != NULL && !resize(&column->is_in, n, 1, 0))) {
             return false;
+        }
     }
     job->capacity = n;
     return true;
@@ -193,19 +201,23 @@ static bool resize_rows(struct job *job, size_t n)
 
 static bool grow(struct job *job)
 {
-    if (PyErr_CheckSignals() != 0)
+    if (PyErr_CheckSignals() != 0) {
         return false;
+    }
     if (job->n == job->capacity &&
-        !resize_rows(job, job->capacity + CLAMP(job->capacity, FIRST_ROWS, MOST_ROWS)))
+        !resize_rows(job, job->capacity + CLAMP(job->capacity, FIRST_ROWS, MOST_ROWS))) {
         return false;
+    }
     for (uint32_t i = 0; job->pending != NULL && i < job->n_columns; i++) {
         struct column *column = &job->columns[i];
         size_t length = varies(column) ? text_of(column, job->pending).length : 0;
-        if (!varies(column) || length <= column->room - column->used)
+        if (!varies(column) || length <= column->room - column->used) {
             continue;
+        }
         size_t room = column->room + MAX(column->room, length);
-        if (!resize(&column->data, room, 1, 0))
+        if (!resize(&column->data, room, 1, 0)) {
             return false;
+        }
         column->room = room;
     }
     return true;
@@ -221,14 +233,15 @@ static bool widen(struct job *job, struct column *column)
                                          "fit; ask for text='offsets'");
         return false;
     }
-    if (!resize(&wide, job->n, width, 0))
+    if (!resize(&wide, job->n, width, 0)) {
         return false;
-    int64_t begin = 0, end;
-    for (size_t row = 0; row < job->n; row++, begin = end) {
+    }
+    int64_t start = 0, end;
+    for (size_t row = 0; row < job->n; row++, start = end) {
         char *at = wide.at + row * width;
         memcpy(&end, column->ends.at + (row + 1) * sizeof end, sizeof end);
-        memcpy(at, column->data.at + begin, (size_t)(end - begin));
-        memset(at + (end - begin), 0, width - (size_t)(end - begin));
+        memcpy(at, column->data.at + start, (size_t)(end - start));
+        memset(at + (end - start), 0, width - (size_t)(end - start));
     }
     Py_DECREF(column->data.bytes);
     Py_CLEAR(column->ends.bytes);
@@ -240,14 +253,17 @@ static bool widen(struct job *job, struct column *column)
 /* Gives everything its final size. */
 static bool finish(struct job *job)
 {
-    if (!resize_rows(job, job->n))
+    if (!resize_rows(job, job->n)) {
         return false;
+    }
     for (uint32_t i = 0; i < job->n_columns; i++) {
         struct column *column = &job->columns[i];
-        if (varies(column) && !resize(&column->data, column->used, 1, 0))
+        if (varies(column) && !resize(&column->data, column->used, 1, 0)) {
             return false;
-        if (varies(column) && column->width == WIDTH_LONGEST && !widen(job, column))
+        }
+        if (varies(column) && column->width == WIDTH_LONGEST && !widen(job, column)) {
             return false;
+        }
     }
     return true;
 }
@@ -257,8 +273,9 @@ static bool finish(struct job *job)
 static bool init_column(struct column *column, const char *kind, Py_ssize_t width, bool is_optional)
 {
     size_t i = 0;
-    while (i < G_N_ELEMENTS(kind_names) && strcmp(kind, kind_names[i]) != 0)
+    while (i < G_N_ELEMENTS(kind_names) && strcmp(kind, kind_names[i]) != 0) {
         i++;
+    }
     if (i == G_N_ELEMENTS(kind_names) || width < WIDTH_LONGEST) {
         PyErr_Format(PyExc_ValueError, "no such kind of column: %s, %zd bytes", kind, width);
         return false;
@@ -268,8 +285,9 @@ static bool init_column(struct column *column, const char *kind, Py_ssize_t widt
     column->width = is_bytes ? width : (Py_ssize_t)sizeof(int64_t);
     int64_t zero = 0;
     if (is_bytes && width <= 0) {
-        if (!resize(&column->ends, 0, 0, sizeof zero) || !resize(&column->data, 0, 0, 0))
+        if (!resize(&column->ends, 0, 0, sizeof zero) || !resize(&column->data, 0, 0, 0)) {
             return false;
+        }
         memcpy(column->ends.at, &zero, sizeof zero);
     }
     return !is_optional || resize(&column->is_in, 0, 0, 0);
@@ -283,8 +301,9 @@ static void bind(struct column *column, const char *path, struct lull_binding *b
                                                 [COLUMN_REAL] = LULL_BIND_REAL,
                                                 [COLUMN_TEXT] = LULL_BIND_TEXT,
                                                 [COLUMN_BYTES] = LULL_BIND_RAW};
-    if (column->kind > COLUMN_BYTES)
+    if (column->kind > COLUMN_BYTES) {
         return;
+    }
     uint32_t i = (*n_bindings)++;
     const char **paths = g_new0(const char *, 2);
     paths[0] = g_strdup(path);
@@ -303,8 +322,9 @@ static bool init_columns(struct job *job, PyObject *fields, struct lull_binding 
         int is_optional;
         PyObject *field = PyList_GetItem(fields, i);
         if (field == NULL || !PyArg_ParseTuple(field, "ssnp", &path, &kind, &width, &is_optional) ||
-            !init_column(&job->columns[i], kind, width, is_optional))
+            !init_column(&job->columns[i], kind, width, is_optional)) {
             return false;
+        }
         bind(&job->columns[i], path, bindings, n_bindings);
     }
     return true;
@@ -317,8 +337,9 @@ static bool run(struct job *job)
     job->session->is_busy = true;
     while (ok && !job->is_done) {
         ok = grow(job);
-        if (!ok)
+        if (!ok) {
             break;
+        }
         Py_BEGIN_ALLOW_THREADS fill(job);
         Py_END_ALLOW_THREADS
     }
@@ -339,8 +360,9 @@ static PyObject *result_of(struct job *job)
         const struct column *column = &job->columns[i];
         PyObject *item = Py_BuildValue("OOnO", column->data.bytes, or_none(column->ends.bytes),
                                        column->width, or_none(column->is_in.bytes));
-        if (item == NULL || PyList_Append(list, item) != 0)
+        if (item == NULL || PyList_Append(list, item) != 0) {
             Py_CLEAR(list);
+        }
         Py_XDECREF(item);
     }
     return list != NULL ? Py_BuildValue("nON", (Py_ssize_t)job->n, job->times.bytes, list) : NULL;
@@ -359,8 +381,9 @@ static void clear_columns(struct job *job)
 
 static void free_bindings(struct lull_binding *bindings, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         g_strfreev((char **)bindings[i].paths);
+    }
     g_free(bindings);
 }
 
@@ -370,12 +393,14 @@ PyObject *session_columns(PyObject *object, PyObject *args)
     struct window window;
     PyObject *names, *fields, *result = NULL;
     uint32_t n_bindings = 0;
-    if (!PyArg_ParseTuple(args, "OOLLii", &names, &fields, &window.begin_ns, &window.end_ns,
-                          &window.host, &window.cpu))
+    if (!PyArg_ParseTuple(args, "OOLLii", &names, &fields, &window.start_ns, &window.end_ns,
+                          &window.host, &window.cpu)) {
         return NULL;
+    }
     Py_ssize_t n = PyList_Check(fields) ? PyList_Size(fields) : -1;
-    if (n < 0 || n > 64)
+    if (n < 0 || n > 64) {
         return raise_error(job.session->state, "columns() gives at most 64 fields at a time");
+    }
     job.n_columns = (uint32_t)n;
     job.columns = g_new0(struct column, (gsize)n + 1);
     struct lull_binding *bindings = g_new0(struct lull_binding, (gsize)n + 1);
@@ -383,8 +408,9 @@ PyObject *session_columns(PyObject *object, PyObject *args)
         free_bindings(bindings, n_bindings);
     } else {
         uint32_t size = 8 + n_bindings * (uint32_t)sizeof(struct lull_text);
-        if (session_begin(job.session, names, &window, bindings, n_bindings, size) && run(&job))
+        if (session_start(job.session, names, &window, bindings, n_bindings, size) && run(&job)) {
             result = result_of(&job);
+        }
     }
     clear_columns(&job);
     return result;

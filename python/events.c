@@ -37,13 +37,15 @@ PyObject *session_events(PyObject *object, PyObject *args)
     struct session *session = (struct session *)object;
     struct window window;
     PyObject *names;
-    if (!PyArg_ParseTuple(args, "OLLii", &names, &window.begin_ns, &window.end_ns, &window.host,
+    if (!PyArg_ParseTuple(args, "OLLii", &names, &window.start_ns, &window.end_ns, &window.host,
                           &window.cpu) ||
-        !session_begin(session, names, &window, NULL, 0, 0))
+        !session_start(session, names, &window, NULL, 0, 0)) {
         return NULL;
+    }
     struct events *self = PyObject_New(struct events, session->state->events_type);
-    if (self == NULL)
+    if (self == NULL) {
         return NULL;
+    }
     Py_INCREF(object);
     self->session = session;
     self->generation = session->generation;
@@ -59,8 +61,9 @@ static PyObject *event_new(struct events *events, const struct lull_event *event
     tape_record(&events->tape, event, &damage);
     struct event *self =
         PyObject_NewVar(struct event, session->state->event_type, (Py_ssize_t)events->tape.length);
-    if (self == NULL)
+    if (self == NULL) {
         return NULL;
+    }
     Py_INCREF((PyObject *)session);
     self->session = session;
     self->event_class = event->event_class;
@@ -71,8 +74,9 @@ static PyObject *event_new(struct events *events, const struct lull_event *event
     self->cpu = event->cpu;
     self->damage = g_steal_pointer(&damage);
     self->context = self->payload = NULL;
-    if (events->tape.length > 0)
+    if (events->tape.length > 0) {
         memcpy(self->tape, events->tape.data, events->tape.length);
+    }
     return (PyObject *)self;
 }
 
@@ -81,11 +85,13 @@ static PyObject *events_next(PyObject *object)
     struct events *self = (struct events *)object;
     struct session *session = self->session;
     const struct lull_event *event;
-    if (!session_is_free(session))
+    if (!session_is_free(session)) {
         return NULL;
-    if (self->generation != session->generation)
+    }
+    if (self->generation != session->generation) {
         return raise_error(session->state, "the session has begun another reading since; open a "
                                            "second Session to read twice at a time");
+    }
     if (!self->is_started) { /* looks into every stream: the one step that may take long */
         self->is_started = session->is_busy = true;
         Py_BEGIN_ALLOW_THREADS event = lull_session_read(session->session);
@@ -132,8 +138,9 @@ PyType_Spec events_spec = {
 
 static bool decode(struct event *self)
 {
-    if (self->payload != NULL)
+    if (self->payload != NULL) {
         return true;
+    }
     PyObject *context = PyDict_New(), *payload = PyDict_New();
     if (context != NULL && payload != NULL &&
         tape_play(self->tape, (size_t)Py_SIZE((PyObject *)self), self->session, context, payload)) {
@@ -156,8 +163,9 @@ static PyObject *walk(struct event *self, PyObject *parts)
         at = self->context;
         i = 1;
     }
-    for (; i < n && at != NULL; i++)
+    for (; i < n && at != NULL; i++) {
         at = PyDict_Check(at) ? PyDict_GetItemWithError(at, PyList_GetItem(parts, i)) : NULL;
+    }
     return at;
 }
 
@@ -168,15 +176,18 @@ static PyObject *find(struct event *self, PyObject *path)
         PyErr_SetString(PyExc_TypeError, "the name of a field is a str");
         return NULL;
     }
-    if (!decode(self))
+    if (!decode(self)) {
         return NULL;
+    }
     PyObject *found = PyDict_GetItemWithError(self->payload, path);
-    if (found != NULL || PyErr_Occurred())
+    if (found != NULL || PyErr_Occurred()) {
         return found;
+    }
     PyObject *dot = PyUnicode_FromString(".");
     PyObject *parts = dot != NULL ? PyUnicode_Split(path, dot, -1) : NULL;
-    if (parts != NULL)
+    if (parts != NULL) {
         found = walk(self, parts);
+    }
     Py_XDECREF(dot);
     Py_XDECREF(parts);
     return found;
@@ -185,27 +196,31 @@ static PyObject *find(struct event *self, PyObject *path)
 static PyObject *event_subscript(PyObject *object, PyObject *path)
 {
     PyObject *found = find((struct event *)object, path);
-    if (found == NULL && !PyErr_Occurred())
+    if (found == NULL && !PyErr_Occurred()) {
         PyErr_SetObject(PyExc_KeyError, path);
+    }
     Py_XINCREF(found);
     return found;
 }
 
 static int event_contains(PyObject *object, PyObject *path)
 {
-    if (find((struct event *)object, path) != NULL)
+    if (find((struct event *)object, path) != NULL) {
         return 1;
+    }
     return PyErr_Occurred() ? -1 : 0;
 }
 
 static PyObject *event_get(PyObject *object, PyObject *args)
 {
     PyObject *path, *fallback = Py_None;
-    if (!PyArg_ParseTuple(args, "O|O", &path, &fallback))
+    if (!PyArg_ParseTuple(args, "O|O", &path, &fallback)) {
         return NULL;
+    }
     PyObject *found = find((struct event *)object, path);
-    if (found == NULL && PyErr_Occurred())
+    if (found == NULL && PyErr_Occurred()) {
         return NULL;
+    }
     found = found != NULL ? found : fallback;
     Py_INCREF(found);
     return found;
@@ -270,8 +285,9 @@ static PyObject *get_host(PyObject *object, void *unused)
 static PyObject *get_cpu(PyObject *object, void *unused)
 {
     int32_t cpu = ((struct event *)object)->cpu;
-    if (cpu < 0)
+    if (cpu < 0) {
         Py_RETURN_NONE;
+    }
     return PyLong_FromLong(cpu);
 }
 
@@ -293,8 +309,9 @@ static PyObject *get_class_number(PyObject *object, void *unused)
 static PyObject *get_context(PyObject *object, void *unused)
 {
     struct event *self = (struct event *)object;
-    if (!decode(self))
+    if (!decode(self)) {
         return NULL;
+    }
     Py_INCREF(self->context);
     return self->context;
 }
@@ -302,8 +319,9 @@ static PyObject *get_context(PyObject *object, void *unused)
 static PyObject *get_payload(PyObject *object, void *unused)
 {
     struct event *self = (struct event *)object;
-    if (!decode(self))
+    if (!decode(self)) {
         return NULL;
+    }
     Py_INCREF(self->payload);
     return self->payload;
 }
@@ -311,8 +329,9 @@ static PyObject *get_payload(PyObject *object, void *unused)
 static PyObject *get_damage(PyObject *object, void *unused)
 {
     const char *damage = ((struct event *)object)->damage;
-    if (damage == NULL)
+    if (damage == NULL) {
         Py_RETURN_NONE;
+    }
     return text_to_str(damage, (Py_ssize_t)strlen(damage));
 }
 
@@ -320,8 +339,9 @@ static PyObject *event_repr(PyObject *object)
 {
     struct event *self = (struct event *)object;
     PyObject *name = session_name(self->session, lull_event_class_name(self->event_class));
-    if (name == NULL)
+    if (name == NULL) {
         return NULL;
+    }
     return PyUnicode_FromFormat("<lull.Event %U at %lld ns>", name, (long long)self->time_ns);
 }
 

@@ -4,8 +4,9 @@
 PyObject *raise_error(struct module_state *state, const char *message)
 {
     PyObject *text = text_to_str(message, (Py_ssize_t)strlen(message));
-    if (text != NULL)
+    if (text != NULL) {
         PyErr_SetObject(state->error, text);
+    }
     Py_XDECREF(text);
     return NULL;
 }
@@ -32,8 +33,9 @@ static bool add_paths(struct lull_session *session, GPtrArray *paths, GError **e
                         (const char *)paths->pdata[i]);
             return false;
         }
-        if (!lull_session_add(session, paths->pdata[i], error))
+        if (!lull_session_add(session, paths->pdata[i], error)) {
             return false;
+        }
     }
     return true;
 }
@@ -43,8 +45,9 @@ static GPtrArray *collect_paths(PyObject *args)
     g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
     for (Py_ssize_t i = 0; i < PyTuple_Size(args); i++) {
         PyObject *bytes;
-        if (!PyUnicode_FSConverter(PyTuple_GetItem(args, i), &bytes))
+        if (!PyUnicode_FSConverter(PyTuple_GetItem(args, i), &bytes)) {
             return NULL;
+        }
         g_ptr_array_add(paths, g_strdup(PyBytes_AsString(bytes)));
         Py_DECREF(bytes);
     }
@@ -55,11 +58,13 @@ static PyObject *module_open(PyObject *module, PyObject *args)
 {
     struct module_state *state = PyModule_GetState(module);
     g_autoptr(GPtrArray) paths = collect_paths(args);
-    if (paths == NULL)
+    if (paths == NULL) {
         return NULL;
+    }
     struct session *self = PyObject_New(struct session, state->session_type);
-    if (self == NULL)
+    if (self == NULL) {
         return NULL;
+    }
     Py_INCREF(module);
     self->module = module;
     self->state = state;
@@ -98,8 +103,9 @@ static PyMethodDef methods[] = {
 static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec, const char *name)
 {
     PyObject *type = PyType_FromSpec(spec);
-    if (type == NULL)
+    if (type == NULL) {
         return NULL;
+    }
     Py_INCREF(type); /* PyModule_AddObject() takes one, the state keeps the other */
     if (PyModule_AddObject(module, name, type) != 0) {
         Py_DECREF(type);
@@ -114,8 +120,9 @@ static int module_exec(PyObject *module)
     struct module_state *state = PyModule_GetState(module);
     state->error = PyErr_NewExceptionWithDoc(
         "lull.Error", "A trace cannot be read, or the question cannot be answered.", NULL, NULL);
-    if (state->error == NULL)
+    if (state->error == NULL) {
         return -1;
+    }
     Py_INCREF(state->error);
     if (PyModule_AddObject(module, "Error", state->error) != 0) {
         Py_DECREF(state->error);
@@ -132,8 +139,9 @@ static int module_exec(PyObject *module)
 static int module_traverse(PyObject *module, visitproc visit, void *arg)
 {
     struct module_state *state = PyModule_GetState(module);
-    if (state == NULL)
+    if (state == NULL) {
         return 0;
+    }
     Py_VISIT(state->error);
     Py_VISIT(state->enum_value);
     Py_VISIT(state->session_type);
@@ -145,8 +153,9 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 static int module_clear(PyObject *module)
 {
     struct module_state *state = PyModule_GetState(module);
-    if (state == NULL)
+    if (state == NULL) {
         return 0;
+    }
     Py_CLEAR(state->error);
     Py_CLEAR(state->enum_value);
     Py_CLEAR(state->session_type);

@@ -38,7 +38,7 @@ struct session {
 
 /* What of a session is read. */
 struct window {
-    long long begin_ns, end_ns;
+    long long start_ns, end_ns;
     int host, cpu; /* -1: all */
 };
 
@@ -46,7 +46,7 @@ struct window {
 bool session_is_free(struct session *self);
 /* Ends what was read before, and subscribes. Takes `bindings`, which come from g_malloc() as their
  * paths do. `names` is a sequence of str. False with an exception. */
-bool session_begin(struct session *self, PyObject *names, const struct window *window,
+bool session_start(struct session *self, PyObject *names, const struct window *window,
                    struct lull_binding *bindings, uint32_t n_bindings, uint32_t fields_size);
 /* The str of a string that lives as long as the session; borrowed, NULL with an exception. */
 PyObject *session_name(struct session *self, const char *name);

@@ -5,19 +5,22 @@
 
 bool session_is_free(struct session *self)
 {
-    if (!self->is_busy)
+    if (!self->is_busy) {
         return true;
+    }
     raise_error(self->state, "another thread is reading this session; open one for each thread");
     return false;
 }
 
 static void reading_clear(struct reading *reading)
 {
-    for (uint32_t i = 0; i < reading->n_bindings; i++)
+    for (uint32_t i = 0; i < reading->n_bindings; i++) {
         g_strfreev((char **)reading->bindings[i].paths);
+    }
     g_free(reading->bindings);
-    if (reading->names != NULL)
+    if (reading->names != NULL) {
         g_ptr_array_unref(reading->names);
+    }
     *reading = (struct reading){0};
 }
 
@@ -29,8 +32,9 @@ static GPtrArray *collect_names(PyObject *names)
         PyObject *name = PySequence_GetItem(names, i);
         PyObject *bytes = name != NULL ? PyUnicode_AsUTF8String(name) : NULL;
         Py_XDECREF(name);
-        if (bytes == NULL)
+        if (bytes == NULL) {
             return NULL;
+        }
         g_ptr_array_add(collected, g_strdup(PyBytes_AsString(bytes)));
         Py_DECREF(bytes);
     }
@@ -38,12 +42,13 @@ static GPtrArray *collect_names(PyObject *names)
     return n < 0 ? NULL : g_steal_pointer(&collected);
 }
 
-bool session_begin(struct session *self, PyObject *names, const struct window *window,
+bool session_start(struct session *self, PyObject *names, const struct window *window,
                    struct lull_binding *bindings, uint32_t n_bindings, uint32_t fields_size)
 {
     struct reading reading = {.bindings = bindings, .n_bindings = n_bindings};
-    if (session_is_free(self))
+    if (session_is_free(self)) {
         reading.names = collect_names(names);
+    }
     if (reading.names == NULL) {
         reading_clear(&reading);
         return false;
@@ -52,7 +57,7 @@ bool session_begin(struct session *self, PyObject *names, const struct window *w
     lull_session_unsubscribe_all(self->session);
     reading_clear(&self->reading);
     self->reading = reading;
-    lull_session_limit(self->session, window->begin_ns, window->end_ns);
+    lull_session_limit(self->session, window->start_ns, window->end_ns);
     lull_session_select(self->session, window->host, window->cpu);
     lull_session_subscribe(self->session, (const char *const *)reading.names->pdata, bindings,
                            n_bindings, fields_size);
@@ -64,8 +69,9 @@ PyObject *session_name(struct session *self, const char *name)
     PyObject *str = g_hash_table_lookup(self->names, name);
     if (str == NULL) {
         str = text_to_str(name, (Py_ssize_t)strlen(name));
-        if (str == NULL)
+        if (str == NULL) {
             return NULL;
+        }
         PyUnicode_InternInPlace(&str);
         g_hash_table_insert(self->names, (void *)name, str);
     }
@@ -77,12 +83,15 @@ static PyObject *session_filter(PyObject *object, PyObject *args)
     struct session *self = (struct session *)object;
     const char *text;
     g_autoptr(GError) error = NULL;
-    if (!PyArg_ParseTuple(args, "z", &text) || !session_is_free(self))
+    if (!PyArg_ParseTuple(args, "z", &text) || !session_is_free(self)) {
         return NULL;
-    if (text == NULL && !self->is_filtered)
+    }
+    if (text == NULL && !self->is_filtered) {
         Py_RETURN_NONE;
-    if (!lull_session_filter(self->session, text, false, &error))
+    }
+    if (!lull_session_filter(self->session, text, false, &error)) {
         return raise_error(self->state, error->message);
+    }
     self->generation++;
     self->is_filtered = text != NULL;
     Py_RETURN_NONE;
@@ -93,16 +102,18 @@ static PyObject *session_filter(PyObject *object, PyObject *args)
 /* Appends and releases `item`, which may be NULL. Releases the list if that fails. */
 static bool append(PyObject **list, PyObject *item)
 {
-    if (*list != NULL && (item == NULL || PyList_Append(*list, item) != 0))
+    if (*list != NULL && (item == NULL || PyList_Append(*list, item) != 0)) {
         Py_CLEAR(*list);
+    }
     Py_XDECREF(item);
     return *list != NULL;
 }
 
 static PyObject *text_or_none(const char *text)
 {
-    if (text[0] != '\0')
+    if (text[0] != '\0') {
         return text_to_str(text, (Py_ssize_t)strlen(text));
+    }
     Py_RETURN_NONE;
 }
 
@@ -112,8 +123,9 @@ static PyObject *session_hosts(PyObject *object, PyObject *unused)
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; i < lull_session_host_count(self->session); i++) {
         const char *name = lull_session_host(self->session, i)->name;
-        if (!append(&list, text_to_str(name, (Py_ssize_t)strlen(name))))
+        if (!append(&list, text_to_str(name, (Py_ssize_t)strlen(name)))) {
             break;
+        }
     }
     return list;
 }
@@ -125,7 +137,7 @@ static PyObject *trace_tuple(const struct lull_trace *trace)
         text_or_none(trace->tracer), text_or_none(trace->domain), text_or_none(trace->kernel),
         text_or_none(trace->name), text_or_none(trace->format), text_or_none(trace->clock_name),
         (unsigned long long)trace->clock_frequency_hz, (long long)trace->clock_offset_ns,
-        (long long)trace->begin_ns, (long long)trace->end_ns, (unsigned)trace->stream_count,
+        (long long)trace->start_ns, (long long)trace->end_ns, (unsigned)trace->stream_count,
         (unsigned long long)trace->packet_count, (unsigned long long)trace->size_bytes);
 }
 
@@ -133,22 +145,26 @@ static PyObject *session_traces(PyObject *object, PyObject *unused)
 {
     struct session *self = (struct session *)object;
     PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; i < lull_session_trace_count(self->session); i++)
-        if (!append(&list, trace_tuple(lull_session_trace(self->session, i))))
+    for (uint32_t i = 0; i < lull_session_trace_count(self->session); i++) {
+        if (!append(&list, trace_tuple(lull_session_trace(self->session, i)))) {
             break;
+        }
+    }
     return list;
 }
 
 static PyObject *session_problems(PyObject *object, PyObject *unused)
 {
     struct session *self = (struct session *)object;
-    if (!session_is_free(self))
+    if (!session_is_free(self)) {
         return NULL;
+    }
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; i < lull_session_problem_count(self->session); i++) {
         const char *text = lull_session_problem(self->session, i);
-        if (!append(&list, text_to_str(text, (Py_ssize_t)strlen(text))))
+        if (!append(&list, text_to_str(text, (Py_ssize_t)strlen(text)))) {
             break;
+        }
     }
     return list;
 }
@@ -156,17 +172,19 @@ static PyObject *session_problems(PyObject *object, PyObject *unused)
 static PyObject *session_losses(PyObject *object, PyObject *unused)
 {
     struct session *self = (struct session *)object;
-    if (!session_is_free(self))
+    if (!session_is_free(self)) {
         return NULL;
+    }
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; i < lull_session_loss_count(self->session); i++) {
         const struct lull_loss *loss = lull_session_loss(self->session, i);
         PyObject *item = Py_BuildValue("IIILLKK", (unsigned)loss->host, (unsigned)loss->trace,
-                                       (unsigned)loss->stream, (long long)loss->begin_ns,
+                                       (unsigned)loss->stream, (long long)loss->start_ns,
                                        (long long)loss->end_ns, (unsigned long long)loss->events,
                                        (unsigned long long)loss->packets);
-        if (!append(&list, item))
+        if (!append(&list, item)) {
             break;
+        }
     }
     return list;
 }
@@ -174,12 +192,14 @@ static PyObject *session_losses(PyObject *object, PyObject *unused)
 static PyObject *session_range(PyObject *object, PyObject *unused)
 {
     struct session *self = (struct session *)object;
-    int64_t begin_ns, end_ns;
-    if (!session_is_free(self))
+    int64_t start_ns, end_ns;
+    if (!session_is_free(self)) {
         return NULL;
-    if (!lull_session_range(self->session, &begin_ns, &end_ns))
+    }
+    if (!lull_session_range(self->session, &start_ns, &end_ns)) {
         Py_RETURN_NONE;
-    return Py_BuildValue("LL", (long long)begin_ns, (long long)end_ns);
+    }
+    return Py_BuildValue("LL", (long long)start_ns, (long long)end_ns);
 }
 
 static void add_field(void *user, const struct lull_field_info *info)
@@ -188,8 +208,9 @@ static void add_field(void *user, const struct lull_field_info *info)
         [LULL_INFO_INT] = "int",   [LULL_INFO_ENUM] = "enum",   [LULL_INFO_REAL] = "real",
         [LULL_INFO_TEXT] = "text", [LULL_INFO_BYTES] = "bytes", [LULL_INFO_ARRAY] = "array"};
     PyObject **list = user;
-    if (*list == NULL)
+    if (*list == NULL) {
         return;
+    }
     append(list,
            Py_BuildValue("NsNNNIK", text_to_str(info->path, (Py_ssize_t)strlen(info->path)),
                          kinds[info->kind], PyBool_FromLong(info->is_optional),
@@ -208,9 +229,10 @@ static void add_class(void *user, uint32_t trace, const struct lull_event_class 
     lull_event_class_each_field(event_class, add_field, &fields);
     const char *name = lull_event_class_name(event_class);
     PyObject *item = NULL;
-    if (fields != NULL)
+    if (fields != NULL) {
         item = Py_BuildValue("ININ", (unsigned)lull_event_class_number(event_class),
                              text_to_str(name, (Py_ssize_t)strlen(name)), (unsigned)trace, fields);
+    }
     append(list, item);
 }
 
@@ -240,23 +262,25 @@ static PyObject *session_count(PyObject *object, PyObject *args)
 {
     struct session *self = (struct session *)object;
     struct window window;
-    if (!PyArg_ParseTuple(args, "LLii", &window.begin_ns, &window.end_ns, &window.host,
+    if (!PyArg_ParseTuple(args, "LLii", &window.start_ns, &window.end_ns, &window.host,
                           &window.cpu) ||
-        !session_is_free(self))
+        !session_is_free(self)) {
         return NULL;
+    }
     g_autoptr(GArray) counts = g_array_new(FALSE, FALSE, sizeof(struct class_count));
     self->generation++;
     self->is_busy = true;
-    Py_BEGIN_ALLOW_THREADS lull_session_limit(self->session, window.begin_ns, window.end_ns);
+    Py_BEGIN_ALLOW_THREADS lull_session_limit(self->session, window.start_ns, window.end_ns);
     lull_session_select(self->session, window.host, window.cpu);
     lull_session_count(self->session, note_count, counts);
     Py_END_ALLOW_THREADS self->is_busy = false;
     PyObject *list = PyList_New(0);
     for (guint i = 0; i < counts->len; i++) {
         const struct class_count *entry = &g_array_index(counts, struct class_count, i);
-        if (!append(&list,
-                    Py_BuildValue("IK", (unsigned)entry->number, (unsigned long long)entry->count)))
+        if (!append(&list, Py_BuildValue("IK", (unsigned)entry->number,
+                                         (unsigned long long)entry->count))) {
             break;
+        }
     }
     return list;
 }
@@ -264,8 +288,9 @@ static PyObject *session_count(PyObject *object, PyObject *args)
 static PyObject *session_join(PyObject *object, PyObject *unused)
 {
     struct session *self = (struct session *)object;
-    if (!session_is_free(self))
+    if (!session_is_free(self)) {
         return NULL;
+    }
     uint32_t n_hosts = lull_session_host_count(self->session);
     g_autofree struct lull_host_clock *clocks = g_new0(struct lull_host_clock, MAX(n_hosts, 1));
     self->generation++;
@@ -273,10 +298,12 @@ static PyObject *session_join(PyObject *object, PyObject *unused)
     Py_BEGIN_ALLOW_THREADS lull_session_join(self->session, clocks);
     Py_END_ALLOW_THREADS self->is_busy = false;
     PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; i < n_hosts; i++)
+    for (uint32_t i = 0; i < n_hosts; i++) {
         if (!append(&list, Py_BuildValue("NL", PyBool_FromLong(clocks[i].is_joined),
-                                         (long long)clocks[i].bound_ns)))
+                                         (long long)clocks[i].bound_ns))) {
             break;
+        }
+    }
     return list;
 }
 
@@ -297,8 +324,9 @@ static void session_dealloc(PyObject *object)
     lull_session_free(self->session);
     reading_clear(&self->reading);
     g_hash_table_iter_init(&iter, self->names);
-    while (g_hash_table_iter_next(&iter, NULL, &name))
+    while (g_hash_table_iter_next(&iter, NULL, &name)) {
         Py_DECREF((PyObject *)name);
+    }
     g_hash_table_unref(self->names);
     Py_DECREF(self->module);
     PyObject_Free(object);

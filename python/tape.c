@@ -43,18 +43,20 @@ static struct entry *add(struct tape *tape, enum mark mark, const char *name, ui
     return entry;
 }
 
-static void on_begin(void *user, const char *name, enum lull_visit_kind kind)
+static void on_start(void *user, const char *name, enum lull_visit_kind kind)
 {
-    if (kind == LULL_VISIT_SCOPE)
+    if (kind == LULL_VISIT_SCOPE) {
         add(user, strcmp(name, "payload") == 0 ? MARK_PAYLOAD : MARK_CONTEXT, NULL, 0, 0);
-    else
+    } else {
         add(user, kind == LULL_VISIT_ARRAY ? MARK_LIST : MARK_DICT, name, 0, 0);
+    }
 }
 
 static void on_end(void *user, enum lull_visit_kind kind)
 {
-    if (kind != LULL_VISIT_SCOPE)
+    if (kind != LULL_VISIT_SCOPE) {
         add(user, MARK_END, NULL, 0, 0);
+    }
 }
 
 static void on_integer(void *user, const char *name, const struct lull_visit_int *value)
@@ -83,8 +85,9 @@ static void on_real(void *user, const char *name, double value)
 static void add_bytes(void *user, enum mark mark, const char *name, struct lull_text value)
 {
     struct entry *entry = add(user, mark, name, 0, value.length);
-    if (value.length > 0)
+    if (value.length > 0) {
         memcpy(entry + 1, value.data, value.length);
+    }
 }
 
 static void on_text(void *user, const char *name, struct lull_text value)
@@ -99,7 +102,7 @@ static void on_blob(void *user, const char *name, struct lull_text bytes, const 
 
 bool tape_record(struct tape *tape, const struct lull_event *event, char **damage)
 {
-    static const struct lull_visitor visitor = {.begin = on_begin,
+    static const struct lull_visitor visitor = {.start = on_start,
                                                 .end = on_end,
                                                 .integer = on_integer,
                                                 .real = on_real,
@@ -107,8 +110,9 @@ bool tape_record(struct tape *tape, const struct lull_event *event, char **damag
                                                 .blob = on_blob};
     g_autoptr(GError) error = NULL;
     tape->length = 0;
-    if (lull_event_visit(event, &visitor, tape, &error))
+    if (lull_event_visit(event, &visitor, tape, &error)) {
         return true;
+    }
     *damage = g_strdup(error->message);
     return false;
 }
@@ -131,8 +135,9 @@ static PyObject *enum_value(const struct entry *entry, struct session *session, 
         Py_DECREF(label);
         label = text_to_str((const char *)(entry + 1), entry->length);
     }
-    if (value != NULL && label != NULL)
+    if (value != NULL && label != NULL) {
         result = PyObject_CallFunctionObjArgs(session->state->enum_value, value, label, NULL);
+    }
     Py_XDECREF(value);
     Py_XDECREF(label);
     return result;
@@ -207,10 +212,12 @@ bool tape_play(const char *data, size_t length, struct session *session, PyObjec
             depth -= depth > 0;
         } else {
             PyObject *value = value_of(entry, session);
-            if (!put(open[depth], entry, session, value))
+            if (!put(open[depth], entry, session, value)) {
                 return false;
-            if (entry->mark > MARK_LIST)
+            }
+            if (entry->mark > MARK_LIST) {
                 continue;
+            }
             if (++depth == MAX_DEPTH) {
                 PyErr_SetString(PyExc_RecursionError, "lull: fields are nested too deep");
                 return false;

@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers"))
 import compare_babeltrace as peer
 import compare_text
 

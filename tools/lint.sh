@@ -11,12 +11,12 @@ c_files=$(find src include python tests bench examples -name '*.[ch]' | sort)
 
 if [ "${1:-}" = --fix ]; then
     # shellcheck disable=SC2086 # words are wanted, no file here has a space in its name
-    exec clang-format -i $c_files
+    exec clang-format-19 -i $c_files
 fi
 
 lint_format() {
     # shellcheck disable=SC2086
-    clang-format --dry-run -Werror $c_files
+    clang-format-19 --dry-run -Werror $c_files
 }
 
 # Warnings about real faults only; style is .clang-format's and the reviewers' business. What is left out is what others

@@ -64,7 +64,7 @@ find_missing() {
     needs_library zlib zlib1g-dev
     needs_library libzstd libzstd-dev
     if [ "$want" = ci ]; then
-        needs_program clang-format clang-format
+        needs_program clang-format-19 clang-format-19
         needs_program cppcheck cppcheck
         needs_program shellcheck shellcheck
         needs_program babeltrace2 babeltrace2

@@ -142,7 +142,7 @@ enum lull_visit_flags {
  *  optional field that is not there is not told. Texts are UTF-8 if their encoding is UTF-16 or
  *  UTF-32, else the bytes of the trace, which should be UTF-8. */
 struct lull_visitor {
-    void (*begin)(void *user, const char *name, enum lull_visit_kind kind);
+    void (*start)(void *user, const char *name, enum lull_visit_kind kind);
     void (*end)(void *user, enum lull_visit_kind kind);
     void (*integer)(void *user, const char *name, const struct lull_visit_int *value);
     void (*real)(void *user, const char *name, double value);

@@ -24,7 +24,7 @@ struct lull_recording_info {
     int64_t pid;                /**< of the command, or -1 */
     int64_t exit_status;        /**< of the command, or -1 */
     int64_t signal;             /**< that ended the command, or -1 */
-    int64_t begin_ns, end_ns;   /**< on the host's own clock; begin_ns > end_ns: not told */
+    int64_t start_ns, end_ns;   /**< on the host's own clock; start_ns > end_ns: not told */
     int64_t events;             /**< that the tracer recorded, or -1 */
     int64_t lost_events;        /**< that it had to drop, or -1 */
 };

@@ -19,7 +19,7 @@ struct lull_host {
 };
 
 /** One trace. Times are on the host's own clock, before joining, ns since the Unix epoch;
- *  begin_ns > end_ns if the trace holds no packet. */
+ *  start_ns > end_ns if the trace holds no packet. */
 struct lull_trace {
     const char *path;
     const char *below; /**< the end of `path` behind what was given to lull_session_add(), or "" */
@@ -34,7 +34,7 @@ struct lull_trace {
     const char *clock_name; /**< or "" */
     uint64_t clock_frequency_hz;
     int64_t clock_offset_ns; /**< from the origin of the clock to the Unix epoch */
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     uint32_t directory_count; /**< it lies in: more than 1 after rotations and snapshots; `path` is
                                    the first */
     uint32_t stream_count;
@@ -45,7 +45,7 @@ struct lull_trace {
 /** Something that was lost: by the tracer (full buffers) or in damaged files. */
 struct lull_loss {
     uint32_t host, trace, stream;
-    int64_t begin_ns, end_ns; /**< it happened between these, joined clock */
+    int64_t start_ns, end_ns; /**< it happened between these, joined clock */
     uint64_t events;          /**< events discarded by the tracer */
     uint64_t packets;         /**< whole packets missing, or damaged and left out */
 };
@@ -110,9 +110,9 @@ uint32_t lull_session_subscribe(struct lull_session *session, const char *const 
 /** Forgets all subscriptions, and rewinds. */
 void lull_session_unsubscribe_all(struct lull_session *session);
 
-/** Limits reading to begin_ns <= time < end_ns on the joined clock; INT64_MIN and INT64_MAX for
+/** Limits reading to start_ns <= time < end_ns on the joined clock; INT64_MIN and INT64_MAX for
  * none. Packets outside are not touched. Rewinds. */
-void lull_session_limit(struct lull_session *session, int64_t begin_ns, int64_t end_ns);
+void lull_session_limit(struct lull_session *session, int64_t start_ns, int64_t end_ns);
 /** Leaves out streams of other hosts (host < 0: all hosts) and other CPUs (cpu < 0: all CPUs).
  * Rewinds. */
 void lull_session_select(struct lull_session *session, int32_t host, int32_t cpu);
@@ -199,7 +199,7 @@ const struct lull_loss *lull_session_loss(const struct lull_session *session, ui
 
 /** Begin and end of everything in the session, on the joined clock (before limits). False if empty.
  */
-bool lull_session_range(const struct lull_session *session, int64_t *begin_ns, int64_t *end_ns);
+bool lull_session_range(const struct lull_session *session, int64_t *start_ns, int64_t *end_ns);
 /** What times like "+1s" count from: the begin of everything, or, if only live sessions are there,
  * the time when the first of them was added. 0 if there is neither. */
 int64_t lull_session_origin(const struct lull_session *session);

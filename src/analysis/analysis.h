@@ -7,8 +7,8 @@
  * freed. A fact that reaches over an edge of the window is cut there by the analysis: durations of
  * what ran are clipped; a call, handler or request counts where it ends, with its whole duration,
  * as with lttng-analyses. */
-#ifndef LULL_ANALYSIS_ANALYSIS_H
-#define LULL_ANALYSIS_ANALYSIS_H
+#ifndef LULL_ANALYSIS_H
+#define LULL_ANALYSIS_H
 
 #include "analysis/coverage.h"
 #include "analysis/result.h"
@@ -72,7 +72,7 @@ struct lull_analysis {
     const struct lull_session *session; /* may be NULL in tests */
     const struct lull_question_params *params;
     const struct lull_coverage *coverage; /* by host: the time it was recorded in; or NULL */
-    int64_t begin_ns;                     /* of the window */
+    int64_t start_ns;                     /* of the window */
 };
 
 struct lull_analysis_class {
@@ -136,9 +136,9 @@ struct lull_runner *lull_runner_new(struct lull_session *session,
 void lull_runner_free(struct lull_runner *runner);
 struct lull_model *lull_runner_model(struct lull_runner *runner);
 
-/* One window from begin_ns (INT64_MIN: the first event) to end_ns (INT64_MAX: the last event), in
- * slices of slice_ns (0: one). Events before begin_ns are read, so that the state is known. */
-void lull_runner_range(struct lull_runner *runner, int64_t begin_ns, int64_t end_ns,
+/* One window from start_ns (INT64_MIN: the first event) to end_ns (INT64_MAX: the last event), in
+ * slices of slice_ns (0: one). Events before start_ns are read, so that the state is known. */
+void lull_runner_range(struct lull_runner *runner, int64_t start_ns, int64_t end_ns,
                        int64_t slice_ns);
 
 /* Before lull_runner_range(): its end_ns, not INT64_MAX, is the last moment in the range, as that
@@ -146,9 +146,9 @@ void lull_runner_range(struct lull_runner *runner, int64_t begin_ns, int64_t end
 void lull_runner_include_end(struct lull_runner *runner);
 
 /* Windows that others open and close while reading, such as the period engine: any number at once.
- * open: the event at begin_ns is the first in it. close: the event at end_ns is not in it; `window`
- * says the rest (begin_ns, end_ns, number and losses are filled by the runner). */
-uint32_t lull_runner_open(struct lull_runner *runner, int64_t begin_ns);
+ * open: the event at start_ns is the first in it. close: the event at end_ns is not in it; `window`
+ * says the rest (start_ns, end_ns, number and losses are filled by the runner). */
+uint32_t lull_runner_open(struct lull_runner *runner, int64_t start_ns);
 void lull_runner_close(struct lull_runner *runner, uint32_t handle, int64_t end_ns,
                        const struct lull_window *window);
 

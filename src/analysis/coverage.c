@@ -5,13 +5,13 @@
 
 static const char *const every_name[] = {"*", NULL};
 
-/* Reads from begin_ns on: to the end if `last_ns`, else the first event only. INT64_MAX if there is
+/* Reads from start_ns on: to the end if `last_ns`, else the first event only. INT64_MAX if there is
  * none. */
-static int64_t first_after(struct lull_session *session, int64_t begin_ns, int64_t *last_ns)
+static int64_t first_after(struct lull_session *session, int64_t start_ns, int64_t *last_ns)
 {
     const struct lull_event *event;
     int64_t first_ns = INT64_MAX;
-    lull_session_limit(session, begin_ns, INT64_MAX);
+    lull_session_limit(session, start_ns, INT64_MAX);
     while ((event = lull_session_read(session))) {
         first_ns = MIN(first_ns, event->time_ns);
         if (!last_ns) {
@@ -28,7 +28,7 @@ static void find_last(struct lull_session *session, uint32_t host, struct lull_c
     int64_t end_ns = coverage->first_ns, from_ns, reach_ns = LULL_NS_PER_S / 1000;
     for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
         const struct lull_trace *trace = lull_session_trace(session, i);
-        if (trace->host == host && trace->begin_ns <= trace->end_ns) {
+        if (trace->host == host && trace->start_ns <= trace->end_ns) {
             end_ns = MAX(end_ns, lull_clock_transform_apply(lull_session_clock(session, host),
                                                             trace->end_ns));
         }

@@ -13,7 +13,7 @@ struct cpu_use {
     int64_t busy_ns;  /* with tasks that are asked for */
     int64_t other_ns; /* with others */
     int64_t idle_ns;
-    int64_t begin_ns; /* nothing before that counts */
+    int64_t start_ns; /* nothing before that counts */
     uint32_t host;
     int32_t cpu;
 };
@@ -56,10 +56,10 @@ static struct cpu_use *use_of_cpu(struct cputop *top, uint32_t host, int32_t cpu
     uint32_t *slot = lull_slots_at(&top->cpu_numbers.items[host], (uint32_t)cpu);
     if (G_UNLIKELY(*slot == 0)) {
         /* Before the first event of its host nothing was recorded. */
-        const int64_t begin_ns = top->head.coverage
-                                     ? MAX(top->head.begin_ns, top->head.coverage[host].first_ns)
-                                     : top->head.begin_ns;
-        lull_vec_push(&top->cpus, (struct cpu_use){.host = host, .cpu = cpu, .begin_ns = begin_ns});
+        const int64_t start_ns = top->head.coverage
+                                     ? MAX(top->head.start_ns, top->head.coverage[host].first_ns)
+                                     : top->head.start_ns;
+        lull_vec_push(&top->cpus, (struct cpu_use){.host = host, .cpu = cpu, .start_ns = start_ns});
         *slot = (uint32_t)top->cpus.count;
     }
     return &top->cpus.items[*slot - 1];
@@ -75,7 +75,7 @@ static void account(struct cputop *top, uint32_t host, int32_t cpu, uint32_t tas
                     int64_t until_ns)
 {
     struct cpu_use *use = use_of_cpu(top, host, cpu);
-    const int64_t ran_ns = until_ns - MAX(since_ns, use->begin_ns);
+    const int64_t ran_ns = until_ns - MAX(since_ns, use->start_ns);
     if (ran_ns < 0) {
         return;
     }
@@ -182,10 +182,7 @@ static void cputop_close(struct lull_analysis *analysis, int64_t end_ns)
 
 /* ---- tables ---- */
 
-#define HOST                                                                                       \
-    {                                                                                              \
-        "Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST                                \
-    }
+#define HOST {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST}
 
 static const struct lull_result_column process_columns[] = {
     HOST,
@@ -249,7 +246,7 @@ static struct lull_cell duration_cell(int64_t ns)
 
 static int64_t length_of(const struct cputop *top)
 {
-    return top->end_ns - top->head.begin_ns;
+    return top->end_ns - top->head.start_ns;
 }
 
 static void process_row(const void *user, uint64_t row, struct lull_cell *cells)
@@ -322,7 +319,7 @@ static void summary_row(const void *user, uint64_t row, struct lull_cell *cells)
     const struct totals *totals = user;
     const struct cpu_use *host = &totals->hosts.items[row];
     cells[0] = lull_cell_host_of(&totals->top->head, host->host);
-    cells[1] = lull_cell_integer(LULL_CELL_TIME_RANGE, totals->top->head.begin_ns);
+    cells[1] = lull_cell_integer(LULL_CELL_TIME_RANGE, totals->top->head.start_ns);
     cells[1].end = totals->top->end_ns;
     cells[2] = share_cell(host->busy_ns, host->cpu * length_of(totals->top));
 }

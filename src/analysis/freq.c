@@ -19,9 +19,9 @@ struct change {
 struct cpu_freq {
     uint32_t host;
     int32_t cpu;
-    int64_t told_ns;                 /* what ran until then is accounted */
+    int64_t reported_ns;             /* what ran until then is accounted */
     int64_t idle, idle_ns;           /* idle state, INT64_MIN: unknown; since then */
-    LULL_VEC(struct change) changes; /* those that matter after told_ns; never empty */
+    LULL_VEC(struct change) changes; /* those that matter after reported_ns; never empty */
 };
 
 /* Time at one frequency, or in one idle state, of one CPU or task. */
@@ -29,8 +29,8 @@ struct level {
     uint32_t owner; /* index of the CPU, or task */
     int64_t value;  /* kHz, or idle state; UNKNOWN_KHZ, INT64_MIN */
     int64_t ns, busy_ns;
-    uint64_t count; /* how often it began */
-    uint64_t place; /* of the owner among its rows, once they are made */
+    uint64_t count;    /* how often it began */
+    uint64_t position; /* of the owner among its rows, once they are made */
 };
 
 struct levels {
@@ -45,7 +45,7 @@ struct task_freq {
 };
 
 struct freq_log {
-    int64_t begin_ns, end_ns, value;
+    int64_t start_ns, end_ns, value;
     uint32_t cpu; /* index */
     bool is_idle_state;
 };
@@ -88,33 +88,36 @@ static void free_levels(struct levels *levels)
 static int compare_levels(const void *a, const void *b)
 {
     const struct level *x = a, *y = b;
-    if (x->place != y->place)
-        return x->place < y->place ? -1 : 1;
+    if (x->position != y->position) {
+        return x->position < y->position ? -1 : 1;
+    }
     return (x->value < y->value) - (x->value > y->value);
 }
 
 /* ---- facts ---- */
 
-static int64_t begin_of(const struct freq_analysis *freq, uint32_t host)
+static int64_t start_of(const struct freq_analysis *freq, uint32_t host)
 {
     const struct lull_coverage *coverage = freq->head.coverage;
-    return coverage ? MAX(freq->head.begin_ns, coverage[host].first_ns) : freq->head.begin_ns;
+    return coverage ? MAX(freq->head.start_ns, coverage[host].first_ns) : freq->head.start_ns;
 }
 
 /* A CPU begins with what the model knows of it, so windows need not begin with an event. */
 static struct cpu_freq *cpu_of(struct freq_analysis *freq, uint32_t host, int32_t cpu,
                                bool is_change)
 {
-    while (freq->cpu_numbers.count <= host)
+    while (freq->cpu_numbers.count <= host) {
         lull_vec_push(&freq->cpu_numbers, (struct lull_slots){0});
+    }
     uint32_t *slot = lull_slots_at(&freq->cpu_numbers.items[host], (uint32_t)cpu);
     if (*slot == 0) {
-        struct cpu_freq new = {.host = host, .cpu = cpu, .told_ns = begin_of(freq, host)};
-        struct change change = {new.told_ns, UNKNOWN_KHZ};
+        struct cpu_freq new = {.host = host, .cpu = cpu, .reported_ns = start_of(freq, host)};
+        struct change change = {new.reported_ns, UNKNOWN_KHZ};
         new.idle = INT64_MIN;
-        if (!is_change) /* else the model knows the new value already */
+        if (!is_change) { /* else the model knows the new value already */
             lull_model_power(freq->head.model, host, cpu, &change.khz, &new.idle);
-        new.idle_ns = new.told_ns;
+        }
+        new.idle_ns = new.reported_ns;
         lull_vec_push(&new.changes, change);
         lull_vec_push(&freq->cpus, new);
         *slot = (uint32_t)freq->cpus.count;
@@ -123,12 +126,13 @@ static struct cpu_freq *cpu_of(struct freq_analysis *freq, uint32_t host, int32_
 }
 
 static void add_log(struct freq_analysis *freq, const struct cpu_freq *cpu, bool is_idle_state,
-                    int64_t value, int64_t begin_ns, int64_t end_ns)
+                    int64_t value, int64_t start_ns, int64_t end_ns)
 {
-    if ((freq->head.params->sections & LULL_SECTION_LOG) && end_ns > begin_ns)
+    if ((freq->head.params->sections & LULL_SECTION_LOG) && end_ns > start_ns) {
         lull_vec_push(&freq->log,
-                      (struct freq_log){begin_ns, end_ns, value, (uint32_t)(cpu - freq->cpus.items),
+                      (struct freq_log){start_ns, end_ns, value, (uint32_t)(cpu - freq->cpus.items),
                                         is_idle_state});
+    }
 }
 
 static void end_frequency(struct freq_analysis *freq, struct cpu_freq *cpu, int64_t t)
@@ -152,20 +156,23 @@ static void end_state(struct freq_analysis *freq, struct cpu_freq *cpu, int64_t 
 static void freq_power(void *user, const struct lull_power_fact *fact)
 {
     struct freq_analysis *freq = user;
-    if (!lull_params_want_cpu(freq->head.params, fact->host, fact->cpu))
+    if (!lull_params_want_cpu(freq->head.params, fact->host, fact->cpu)) {
         return;
+    }
     struct cpu_freq *cpu = cpu_of(freq, fact->host, fact->cpu, true);
     if (fact->kind == LULL_POWER_IDLE) {
-        if (fact->value == cpu->idle)
+        if (fact->value == cpu->idle) {
             return;
+        }
         end_state(freq, cpu, fact->time_ns);
         cpu->idle = fact->value;
         cpu->idle_ns = fact->time_ns;
         return;
     }
     struct change *last = &cpu->changes.items[cpu->changes.count - 1];
-    if (fact->value == last->khz)
+    if (fact->value == last->khz) {
         return;
+    }
     end_frequency(freq, cpu, fact->time_ns);
     lull_vec_push(&cpu->changes, (struct change){fact->time_ns, fact->value});
 }
@@ -184,8 +191,9 @@ static void account_piece(struct freq_analysis *freq, const struct cpu_freq *cpu
                           int64_t khz, int64_t ns, bool is_wanted)
 {
     level_of(&freq->frequencies, (uint32_t)(cpu - freq->cpus.items), khz)->busy_ns += ns;
-    if (!is_wanted)
+    if (!is_wanted) {
         return;
+    }
     struct task_freq *use = task_of(freq, task);
     use->ns += ns;
     if (khz != UNKNOWN_KHZ) {
@@ -201,19 +209,22 @@ static void account(struct freq_analysis *freq, struct cpu_freq *cpu, uint32_t t
 {
     const bool is_wanted =
         lull_params_want_task(freq->head.params, freq->head.model, task, until_ns);
-    since_ns = MAX(since_ns, cpu->told_ns);
+    since_ns = MAX(since_ns, cpu->reported_ns);
     for (size_t i = 0; i < cpu->changes.count && task != LULL_NONE; i++) {
         const struct change *change = &cpu->changes.items[i];
         const bool is_last = i + 1 == cpu->changes.count;
-        const int64_t begin = MAX(change->since_ns, since_ns);
+        const int64_t start = MAX(change->since_ns, since_ns);
         const int64_t end = is_last ? until_ns : MIN((change + 1)->since_ns, until_ns);
-        if (end > begin)
-            account_piece(freq, cpu, task, change->khz, end - begin, is_wanted);
+        if (end > start) {
+            account_piece(freq, cpu, task, change->khz, end - start, is_wanted);
+        }
     }
-    cpu->told_ns = MAX(cpu->told_ns, until_ns);
+    cpu->reported_ns = MAX(cpu->reported_ns, until_ns);
     size_t over = 0;
-    while (over + 1 < cpu->changes.count && cpu->changes.items[over + 1].since_ns <= cpu->told_ns)
+    while (over + 1 < cpu->changes.count &&
+           cpu->changes.items[over + 1].since_ns <= cpu->reported_ns) {
         over++;
+    }
     cpu->changes.count -= over;
     memmove(cpu->changes.items, cpu->changes.items + over,
             cpu->changes.count * sizeof *cpu->changes.items);
@@ -222,9 +233,10 @@ static void account(struct freq_analysis *freq, struct cpu_freq *cpu, uint32_t t
 static void freq_switched(void *user, const struct lull_switch_fact *fact)
 {
     struct freq_analysis *freq = user;
-    if (lull_params_want_cpu(freq->head.params, fact->host, fact->cpu))
+    if (lull_params_want_cpu(freq->head.params, fact->host, fact->cpu)) {
         account(freq, cpu_of(freq, fact->host, fact->cpu, false), fact->previous, fact->since_ns,
                 fact->time_ns);
+    }
 }
 
 /* ---- the edges of the window ---- */
@@ -235,10 +247,13 @@ static void each_cpu(struct freq_analysis *freq,
 {
     const struct lull_session *session = freq->head.session;
     const uint32_t n_hosts = session ? lull_session_host_count(session) : 1;
-    for (uint32_t host = 0; host < n_hosts; host++)
-        for (int32_t c = 0; c < lull_model_cpu_count(freq->head.model, host); c++)
-            if (lull_params_want_cpu(freq->head.params, host, c))
+    for (uint32_t host = 0; host < n_hosts; host++) {
+        for (int32_t c = 0; c < lull_model_cpu_count(freq->head.model, host); c++) {
+            if (lull_params_want_cpu(freq->head.params, host, c)) {
                 visit(freq, cpu_of(freq, host, c, false), t);
+            }
+        }
+    }
 }
 
 /* That it is known is all. */
@@ -248,7 +263,7 @@ static void open_cpu(struct freq_analysis *freq, struct cpu_freq *cpu, int64_t t
 
 static void freq_open(struct lull_analysis *analysis)
 {
-    each_cpu((struct freq_analysis *)analysis, open_cpu, analysis->begin_ns);
+    each_cpu((struct freq_analysis *)analysis, open_cpu, analysis->start_ns);
 }
 
 static void close_cpu(struct freq_analysis *freq, struct cpu_freq *cpu, int64_t t)
@@ -257,18 +272,21 @@ static void close_cpu(struct freq_analysis *freq, struct cpu_freq *cpu, int64_t 
     int64_t since_ns;
     end_frequency(freq, cpu, t);
     end_state(freq, cpu, t);
-    if (lull_model_running(freq->head.model, cpu->host, cpu->cpu, &task, &since_ns))
+    if (lull_model_running(freq->head.model, cpu->host, cpu->cpu, &task, &since_ns)) {
         account(freq, cpu, task, since_ns, t);
+    }
 }
 
 /* Most cycles first, then most time. */
 static int compare_tasks(const void *a, const void *b)
 {
     const struct task_freq *x = a, *y = b;
-    if (x->work != y->work)
+    if (x->work != y->work) {
         return x->work > y->work ? -1 : 1;
-    if (x->ns != y->ns)
+    }
+    if (x->ns != y->ns) {
         return x->ns > y->ns ? -1 : 1;
+    }
     return x->task < y->task ? -1 : 1;
 }
 
@@ -277,24 +295,16 @@ static void freq_close(struct lull_analysis *analysis, int64_t end_ns)
     struct freq_analysis *freq = (struct freq_analysis *)analysis;
     freq->end_ns = end_ns;
     each_cpu(freq, close_cpu, end_ns);
-    if (freq->tasks.count)
+    if (freq->tasks.count) {
         qsort(freq->tasks.items, freq->tasks.count, sizeof *freq->tasks.items, compare_tasks);
+    }
 }
 
 /* ---- tables ---- */
 
-#define HOST                                                                                       \
-    {                                                                                              \
-        "Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST                                \
-    }
-#define CPU                                                                                        \
-    {                                                                                              \
-        "CPU", "CPU", "cpu", LULL_CELL_CPU, NULL, 0                                                \
-    }
-#define FREQUENCY                                                                                  \
-    {                                                                                              \
-        "Frequency", "KHZ", "khz", LULL_CELL_NUMBER, "kHz", 0                                      \
-    }
+#define HOST {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST}
+#define CPU {"CPU", "CPU", "cpu", LULL_CELL_CPU, NULL, 0}
+#define FREQUENCY {"Frequency", "KHZ", "khz", LULL_CELL_NUMBER, "kHz", 0}
 
 static const struct lull_result_column frequency_columns[] = {
     HOST,
@@ -368,15 +378,16 @@ static struct lull_cell level_cycles(const struct level *level, int64_t ns)
 
 static struct lull_cell state_cell(struct freq_analysis *freq, int64_t state)
 {
-    if (state == INT64_MIN)
+    if (state == INT64_MIN) {
         return lull_cell_integer(LULL_CELL_UNKNOWN, 0);
+    }
     g_snprintf(freq->text, sizeof freq->text, "state %" G_GINT64_FORMAT, state);
     return lull_cell_text(LULL_CELL_STRING, state < 0 ? "not idle" : freq->text);
 }
 
 static struct lull_cell share_cell(const struct freq_analysis *freq, uint32_t host, int64_t ns)
 {
-    const int64_t whole_ns = freq->end_ns - begin_of(freq, host);
+    const int64_t whole_ns = freq->end_ns - start_of(freq, host);
     return lull_cell_real(LULL_CELL_RATIO, whole_ns > 0 ? (double)ns / (double)whole_ns : 0);
 }
 
@@ -422,11 +433,12 @@ static void task_row(const void *user, uint64_t row, struct lull_cell *cells)
     *cells++ = lull_cell_integer(LULL_CELL_DURATION, use->ns);
     *cells++ = lull_cell_integer(LULL_CELL_DURATION, use->ns - use->known_ns);
     *cells++ = cycles_cell(use->work, use->known_ns > 0);
-    if (use->known_ns > 0)
+    if (use->known_ns > 0) {
         *cells = lull_cell_integer(LULL_CELL_NUMBER,
                                    (int64_t)(use->work / (unsigned __int128)use->known_ns));
-    else
+    } else {
         cells->class = LULL_CELL_UNKNOWN;
+    }
 }
 
 static void task_level_row(const void *user, uint64_t row, struct lull_cell *cells)
@@ -448,7 +460,7 @@ static void log_row(const void *user, uint64_t row, struct lull_cell *cells)
     const struct freq_log *entry = &freq->log.items[row];
     const struct cpu_freq *cpu = &freq->cpus.items[entry->cpu];
     *cells++ = lull_cell_host_of(&freq->head, cpu->host);
-    *cells = lull_cell_integer(LULL_CELL_TIME_RANGE, entry->begin_ns);
+    *cells = lull_cell_integer(LULL_CELL_TIME_RANGE, entry->start_ns);
     (cells++)->end = entry->end_ns;
     *cells++ = lull_cell_integer(LULL_CELL_CPU, cpu->cpu);
     *(entry->is_idle_state ? cells + 1 : cells) =
@@ -462,25 +474,29 @@ static void emit_levels(struct freq_analysis *freq, const struct levels *levels,
                         struct lull_sink *sink)
 {
     struct level_rows list = {.freq = freq};
-    struct lull_slots places = {0};
-    for (uint32_t i = 0; i < n_tasks; i++)
-        *lull_slots_at(&places, freq->tasks.items[i].task) = i + 1;
+    struct lull_slots positions = {0};
+    for (uint32_t i = 0; i < n_tasks; i++) {
+        *lull_slots_at(&positions, freq->tasks.items[i].task) = i + 1;
+    }
     for (size_t i = 0; i < levels->items.count; i++) {
         struct level level = levels->items.items[i];
-        if (levels == &freq->task_levels)
-            level.place = level.owner = *lull_slots_at(&places, level.owner) - 1;
-        else
-            level.place = (uint64_t)freq->cpus.items[level.owner].host << 32 |
-                          (uint32_t)freq->cpus.items[level.owner].cpu;
-        if (level.owner != UINT32_MAX && level.ns > 0)
+        if (levels == &freq->task_levels) {
+            level.position = level.owner = *lull_slots_at(&positions, level.owner) - 1;
+        } else {
+            level.position = (uint64_t)freq->cpus.items[level.owner].host << 32 |
+                             (uint32_t)freq->cpus.items[level.owner].cpu;
+        }
+        if (level.owner != UINT32_MAX && level.ns > 0) {
             lull_vec_push(&list.rows, level);
+        }
     }
-    if (list.rows.count)
+    if (list.rows.count) {
         qsort(list.rows.items, list.rows.count, sizeof *list.rows.items, compare_levels);
+    }
     sink->table(sink, &(struct lull_result_table){
                           .class = class, .n_rows = list.rows.count, .row = row, .user = &list});
     lull_vec_free(&list.rows);
-    lull_slots_free(&places);
+    lull_slots_free(&positions);
 }
 
 static void note_unknown(const struct freq_analysis *freq, struct lull_sink *sink)
@@ -490,8 +506,9 @@ static void note_unknown(const struct freq_analysis *freq, struct lull_sink *sin
         unknown_ns += freq->tasks.items[i].ns - freq->tasks.items[i].known_ns;
         all_ns += freq->tasks.items[i].ns;
     }
-    if (unknown_ns == 0)
+    if (unknown_ns == 0) {
         return;
+    }
     g_autofree char *note =
         g_strdup_printf("the frequency of a CPU is not known before the first event that tells it: "
                         "%.2f %% of the time of tasks is not in their cycles",
@@ -501,9 +518,11 @@ static void note_unknown(const struct freq_analysis *freq, struct lull_sink *sin
 
 static bool knows_frequencies(const struct freq_analysis *freq)
 {
-    for (size_t i = 0; i < freq->frequencies.items.count; i++)
-        if (freq->frequencies.items.items[i].value >= 0)
+    for (size_t i = 0; i < freq->frequencies.items.count; i++) {
+        if (freq->frequencies.items.items[i].value >= 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -526,8 +545,9 @@ static void freq_emit(struct lull_analysis *analysis, const struct lull_window *
     const uint64_t n_log =
         has_log ? lull_params_listed(analysis->params, freq->log.count, "rows of the log", sink)
                 : 0;
-    if (has_frequencies)
+    if (has_frequencies) {
         emit_levels(freq, &freq->frequencies, 0, &frequency_class, frequency_row, sink);
+    }
     emit_levels(freq, &freq->states, 0, &state_class, state_row, sink);
     if (has_frequencies) {
         sink->table(sink,
@@ -535,18 +555,21 @@ static void freq_emit(struct lull_analysis *analysis, const struct lull_window *
                         .class = &task_class, .n_rows = n_tasks, .row = task_row, .user = freq});
         emit_levels(freq, &freq->task_levels, n_tasks, &task_level_class, task_level_row, sink);
     }
-    if (has_log)
+    if (has_log) {
         sink->table(sink, &(struct lull_result_table){
                               .class = &log_class, .n_rows = n_log, .row = log_row, .user = &freq});
+    }
 }
 
 static void freq_free(struct lull_analysis *analysis)
 {
     struct freq_analysis *freq = (struct freq_analysis *)analysis;
-    for (size_t i = 0; i < freq->cpus.count; i++)
+    for (size_t i = 0; i < freq->cpus.count; i++) {
         lull_vec_free(&freq->cpus.items[i].changes);
-    for (size_t i = 0; i < freq->cpu_numbers.count; i++)
+    }
+    for (size_t i = 0; i < freq->cpu_numbers.count; i++) {
         lull_slots_free(&freq->cpu_numbers.items[i]);
+    }
     lull_vec_free(&freq->cpus);
     lull_vec_free(&freq->cpu_numbers);
     lull_vec_free(&freq->tasks);

@@ -57,7 +57,7 @@ struct woken {
 
 struct waiting {
     uint32_t task, futex;
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
 };
 
 /* Addresses of one process or host: index of the futex. */
@@ -96,10 +96,12 @@ static void futex_open(struct lull_analysis *analysis)
 static void futex_free(struct lull_analysis *analysis)
 {
     struct futex_analysis *futexes = (struct futex_analysis *)analysis;
-    for (size_t i = 0; i < futexes->maps.count; i++)
+    for (size_t i = 0; i < futexes->maps.count; i++) {
         lull_map_free(&futexes->maps.items[i]);
-    for (size_t i = 0; i < futexes->futexes.count; i++)
+    }
+    for (size_t i = 0; i < futexes->futexes.count; i++) {
         lull_distribution_clear(&futexes->futexes.items[i].waits);
+    }
     lull_vec_free(&futexes->maps);
     lull_vec_free(&futexes->futexes);
     lull_vec_free(&futexes->woken);
@@ -124,14 +126,16 @@ static void futex_free(struct lull_analysis *analysis)
 static uint32_t process_of(struct futex_analysis *futexes, uint32_t number)
 {
     const struct lull_task *task = lull_model_task(futexes->head.model, number);
-    if (task->pid < 0)
+    if (task->pid < 0) {
         return number;
+    }
     uint32_t *slot = lull_slots_at(&futexes->processes, number);
     if (*slot == 0) {
         uint64_t key = (uint64_t)task->host << 32 | (uint32_t)task->pid;
         uint32_t first = lull_map_find(&futexes->first_of_pid, key);
-        if (first == LULL_MAP_NONE)
+        if (first == LULL_MAP_NONE) {
             lull_map_insert(&futexes->first_of_pid, key, first = number);
+        }
         *slot = first + 1;
     }
     return *slot - 1;
@@ -165,8 +169,9 @@ static uint32_t futex_of(struct futex_analysis *futexes, uint32_t task,
 static bool is_futex_call(struct futex_analysis *futexes, uint32_t label)
 {
     uint32_t *slot = lull_slots_at(&futexes->is_futex, label);
-    if (*slot == 0)
+    if (*slot == 0) {
         *slot = g_str_has_prefix(lull_model_label(futexes->head.model, label), "futex") ? 2 : 1;
+    }
     return *slot == 2;
 }
 
@@ -175,8 +180,9 @@ static void futex_state(void *user, const struct lull_state_fact *fact)
 {
     struct futex_analysis *futexes = user;
     if (fact->state != LULL_STATE_BLOCKED || fact->syscall == LULL_NONE || !fact->wakeup ||
-        !is_futex_call(futexes, fact->syscall))
+        !is_futex_call(futexes, fact->syscall)) {
         return;
+    }
     uint32_t *slot = lull_slots_at(&futexes->woken_by_task, fact->task);
     if (*slot == 0) {
         lull_vec_push(&futexes->woken, (struct woken){0});
@@ -189,10 +195,11 @@ static void futex_state(void *user, const struct lull_state_fact *fact)
 static uint32_t waker_of(struct futex_analysis *futexes, const struct lull_syscall_fact *fact)
 {
     uint32_t at = *lull_slots_at(&futexes->woken_by_task, fact->task);
-    if (at == 0)
+    if (at == 0) {
         return LULL_NONE;
+    }
     const struct woken *woken = &futexes->woken.items[at - 1];
-    return woken->end_ns >= fact->begin_ns && woken->end_ns <= fact->end_ns ? woken->waker
+    return woken->end_ns >= fact->start_ns && woken->end_ns <= fact->end_ns ? woken->waker
                                                                             : LULL_NONE;
 }
 
@@ -232,17 +239,20 @@ static void count_wait(struct futex_analysis *futexes, uint32_t at,
     struct futex *futex = &futexes->futexes.items[at];
     int64_t error = fact->has_ret && fact->ret < 0 ? -fact->ret : 0;
     bool is_interrupted = error == EINTR_ || (error >= ERESTART_FIRST && error <= ERESTART_LAST);
-    if (error == EAGAIN_)
+    if (error == EAGAIN_) {
         futex->not_waited++;
-    if (error != 0 && error != ETIMEDOUT_ && !is_interrupted)
+    }
+    if (error != 0 && error != ETIMEDOUT_ && !is_interrupted) {
         return;
-    if (fact->begin_ns == INT64_MIN) {
+    }
+    if (fact->start_ns == INT64_MIN) {
         futexes->n_unmeasured++;
         return;
     }
-    int64_t duration_ns = fact->end_ns - fact->begin_ns;
-    if (!lull_params_want_duration(futexes->head.params, duration_ns))
+    int64_t duration_ns = fact->end_ns - fact->start_ns;
+    if (!lull_params_want_duration(futexes->head.params, duration_ns)) {
         return;
+    }
     futex->timeouts += error == ETIMEDOUT_;
     futex->interrupted += is_interrupted;
     lull_spread_add(&futex->waits, duration_ns);
@@ -252,22 +262,25 @@ static void count_wait(struct futex_analysis *futexes, uint32_t at,
     pair->total_ns += duration_ns;
     pair->max_ns = MAX(pair->max_ns, duration_ns);
     pair->last_ns = fact->end_ns;
-    if (waker != LULL_NONE)
+    if (waker != LULL_NONE) {
         count_waker(futexes, at, waker);
+    }
 }
 
 static void count_wake(struct futex_analysis *futexes, uint32_t at,
                        const struct lull_syscall_fact *fact)
 {
     struct futex *futex = &futexes->futexes.items[at];
-    if (!fact->has_ret || fact->ret < 0)
+    if (!fact->has_ret || fact->ret < 0) {
         return;
+    }
     futex->wakes++;
     /* FUTEX_UNLOCK_PI does not tell how many, but 0 for done. */
-    if (fact->ret == 0 && fact->futex->operation != FUTEX_UNLOCK_PI)
+    if (fact->ret == 0 && fact->futex->operation != FUTEX_UNLOCK_PI) {
         futex->vain_wakes++;
-    else if (fact->ret > 0)
+    } else if (fact->ret > 0) {
         count_waker(futexes, at, fact->task);
+    }
 }
 
 enum role { ROLE_NONE, ROLE_WAIT, ROLE_WAKE };
@@ -298,50 +311,58 @@ static bool is_wanted(const struct futex_analysis *futexes, const struct lull_sy
 static void futex_syscall(void *user, const struct lull_syscall_fact *fact)
 {
     struct futex_analysis *futexes = user;
-    if (!fact->futex || fact->is_open || !is_wanted(futexes, fact))
+    if (!fact->futex || fact->is_open || !is_wanted(futexes, fact)) {
         return;
+    }
     enum role role = role_of(fact->futex->operation);
-    if (role == ROLE_NONE)
+    if (role == ROLE_NONE) {
         return;
+    }
     uint32_t at = futex_of(futexes, fact->task, fact->futex);
     futexes->futexes.items[at].last_ns = fact->end_ns;
-    if (role == ROLE_WAIT)
+    if (role == ROLE_WAIT) {
         count_wait(futexes, at, fact);
-    else
+    } else {
         count_wake(futexes, at, fact);
+    }
 }
 
 static void add_waiting(void *user, const struct lull_syscall_fact *fact)
 {
     struct futex_analysis *futexes = user;
     if (!fact->futex || role_of(fact->futex->operation) != ROLE_WAIT ||
-        lull_model_task(futexes->head.model, fact->task)->is_dead || !is_wanted(futexes, fact))
+        lull_model_task(futexes->head.model, fact->task)->is_dead || !is_wanted(futexes, fact)) {
         return;
+    }
     uint32_t at = futex_of(futexes, fact->task, fact->futex);
     struct futex *futex = &futexes->futexes.items[at];
     futex->n_waiting++;
     futex->last_ns = MAX(futex->last_ns, fact->end_ns);
-    if (fact->begin_ns != INT64_MIN)
-        futex->waiting_ns += fact->end_ns - fact->begin_ns;
+    if (fact->start_ns != INT64_MIN) {
+        futex->waiting_ns += fact->end_ns - fact->start_ns;
+    }
     lull_vec_push(&futexes->waiting,
-                  (struct waiting){fact->task, at, fact->begin_ns, fact->end_ns});
+                  (struct waiting){fact->task, at, fact->start_ns, fact->end_ns});
 }
 
 static int compare_waiting(const void *a, const void *b)
 {
     const struct waiting *x = a, *y = b;
-    if (x->begin_ns != y->begin_ns)
-        return x->begin_ns < y->begin_ns ? -1 : 1;
+    if (x->start_ns != y->start_ns) {
+        return x->start_ns < y->start_ns ? -1 : 1;
+    }
     return (x->task > y->task) - (x->task < y->task);
 }
 
 static int compare_pairs(const void *a, const void *b)
 {
     const struct pair *x = a, *y = b;
-    if (x->total_ns != y->total_ns)
+    if (x->total_ns != y->total_ns) {
         return x->total_ns > y->total_ns ? -1 : 1;
-    if (x->waiter != y->waiter)
+    }
+    if (x->waiter != y->waiter) {
         return x->waiter < y->waiter ? -1 : 1;
+    }
     return x->futex != y->futex ? (x->futex < y->futex ? -1 : 1)
                                 : (x->waker > y->waker) - (x->waker < y->waker);
 }
@@ -350,12 +371,14 @@ static void futex_close(struct lull_analysis *analysis, int64_t end_ns)
 {
     struct futex_analysis *futexes = (struct futex_analysis *)analysis;
     lull_model_each_syscall(analysis->model, end_ns, add_waiting, futexes);
-    if (futexes->waiting.count)
+    if (futexes->waiting.count) {
         qsort(futexes->waiting.items, futexes->waiting.count, sizeof *futexes->waiting.items,
               compare_waiting);
-    if (futexes->pairs.count)
+    }
+    if (futexes->pairs.count) {
         qsort(futexes->pairs.items, futexes->pairs.count, sizeof *futexes->pairs.items,
               compare_pairs);
+    }
 }
 
 /* ---- tables ---- */
@@ -414,8 +437,9 @@ static struct lull_cell process_cell(const struct futex_analysis *futexes,
                                      const struct futex *futex)
 {
     const struct lull_model *model = futexes->head.model;
-    if (futex->process == LULL_NONE)
+    if (futex->process == LULL_NONE) {
         return lull_cell_integer(LULL_CELL_EMPTY, 0);
+    }
     const struct lull_task *first = lull_model_task(model, futex->process);
     uint32_t leader =
         first->pid < 0 ? LULL_NONE : lull_model_find_tid(model, first->host, first->pid);
@@ -449,8 +473,9 @@ static void futex_row(const void *user, uint64_t index, struct lull_cell *cells)
     *cells++ = number_cell(futex->wakes);
     *cells++ = number_cell(futex->vain_wakes);
     *cells++ = number_cell(futex->n_waiting);
-    if (futex->n_waiting)
+    if (futex->n_waiting) {
         *cells = lull_cell_integer(LULL_CELL_DURATION, futex->waiting_ns);
+    }
 }
 
 static const struct lull_result_column pair_columns[] = {
@@ -507,12 +532,12 @@ static void waiting_row(const void *user, uint64_t index, struct lull_cell *cell
     *cells++ = lull_cell_host_of(&futexes->head, futex->host);
     *cells++ = lull_cell_task(futexes->head.model, waiting->task, waiting->end_ns, true);
     *cells++ = address_cell(futexes, futex);
-    if (waiting->begin_ns == INT64_MIN) {
+    if (waiting->start_ns == INT64_MIN) {
         cells[0].class = cells[1].class = LULL_CELL_UNKNOWN;
         return;
     }
-    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, waiting->begin_ns);
-    *cells = lull_cell_integer(LULL_CELL_DURATION, waiting->end_ns - waiting->begin_ns);
+    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, waiting->start_ns);
+    *cells = lull_cell_integer(LULL_CELL_DURATION, waiting->end_ns - waiting->start_ns);
 }
 
 static int compare_futexes(const void *a, const void *b, void *user)
@@ -522,8 +547,9 @@ static int compare_futexes(const void *a, const void *b, void *user)
     const struct futex *x = &futexes->futexes.items[at_x], *y = &futexes->futexes.items[at_y];
     unsigned __int128 x_ns = x->waits.sum + (uint64_t)x->waiting_ns;
     unsigned __int128 y_ns = y->waits.sum + (uint64_t)y->waiting_ns;
-    if (x_ns != y_ns)
+    if (x_ns != y_ns) {
         return x_ns > y_ns ? -1 : 1;
+    }
     return (at_x > at_y) - (at_x < at_y);
 }
 
@@ -548,12 +574,14 @@ static void futex_emit(struct lull_analysis *analysis, const struct lull_window 
     }
     for (uint32_t i = 0; i < futexes->futexes.count; i++) {
         const struct futex *futex = &futexes->futexes.items[i];
-        if (futex->waits.count || futex->n_waiting)
+        if (futex->waits.count || futex->n_waiting) {
             lull_vec_push(&table.order, i);
+        }
     }
-    if (table.order.count)
+    if (table.order.count) {
         g_qsort_with_data(table.order.items, (int)table.order.count, sizeof *table.order.items,
                           compare_futexes, futexes);
+    }
     sink->table(sink, &(struct lull_result_table){.class = &futex_class,
                                                   .n_rows = shown(futexes, table.order.count),
                                                   .row = futex_row,

@@ -20,8 +20,9 @@ static struct lull_instances *instances_new(const char *what)
 
 void lull_instances_free(struct lull_instances *instances)
 {
-    if (!instances)
+    if (!instances) {
         return;
+    }
     g_array_unref(instances->list);
     g_array_unref(instances->kinds);
     g_string_chunk_free(instances->texts);
@@ -31,7 +32,7 @@ void lull_instances_free(struct lull_instances *instances)
 bool lull_instance_has_path(const struct lull_instance *instance)
 {
     return instance->is_complete && instance->task != LULL_NONE &&
-           instance->begin_ns < instance->end_ns;
+           instance->start_ns < instance->end_ns;
 }
 
 /* The number of the kind of that name, which is new or not. */
@@ -70,8 +71,9 @@ static void tasks_init(struct tasks *tasks, const struct lull_model *model)
     for (uint32_t i = 0; i < lull_model_task_count(model); i++) {
         const struct lull_task *task = lull_model_task(model, i);
         uint32_t before = LULL_NONE;
-        if (task->first_ns <= task->last_ns)
+        if (task->first_ns <= task->last_ns) {
             before = lull_map_insert(&tasks->last, tid_key(task->host, task->tid), i);
+        }
         lull_vec_push(&tasks->before, before);
     }
 }
@@ -85,11 +87,13 @@ static void tasks_clear(struct tasks *tasks)
 /* The task that had the tid then. The idle task is none. */
 static uint32_t find_task(const struct tasks *tasks, uint32_t host, int64_t tid, int64_t time_ns)
 {
-    if (tid <= 0 || tid > INT32_MAX)
+    if (tid <= 0 || tid > INT32_MAX) {
         return LULL_NONE;
+    }
     uint32_t task = lull_map_find(&tasks->last, tid_key(host, tid));
-    while (task != LULL_NONE && lull_model_task(tasks->model, task)->first_ns > time_ns)
+    while (task != LULL_NONE && lull_model_task(tasks->model, task)->first_ns > time_ns) {
         task = tasks->before.items[task];
+    }
     return task;
 }
 
@@ -105,8 +109,8 @@ static bool find_capture(const struct lull_period *period, const char *name,
                          struct grouping *grouping)
 {
     for (int at_end = 0; at_end < 2; at_end++) {
-        const char *const *names = at_end ? period->end_captures : period->begin_captures;
-        const uint32_t n = at_end ? period->n_end_captures : period->n_begin_captures;
+        const char *const *names = at_end ? period->end_captures : period->start_captures;
+        const uint32_t n = at_end ? period->n_end_captures : period->n_start_captures;
         for (uint32_t i = 0; i < n; i++) {
             if (strcmp(names[i], name) == 0) {
                 *grouping = (struct grouping){at_end, i, names[i]};
@@ -153,8 +157,9 @@ static void add_captures(struct lull_instances *instances, struct lull_instance 
                          const struct lull_period_tracker *tracker, uint32_t at)
 {
     g_autofree char *text = lull_period_captures_text(periods, tracker, at);
-    if (!*text)
+    if (!*text) {
         return;
+    }
     g_autofree char *json = lull_period_captures_whole_json(periods, tracker, at);
     instance->captures = g_string_chunk_insert(instances->texts, text);
     instance->json = g_string_chunk_insert(instances->texts, json);
@@ -164,13 +169,14 @@ static struct lull_instance take_period(const struct lull_period_instance *at,
                                         const struct tasks *tasks)
 {
     struct lull_instance instance = {
-        .begin_ns = at->begin_ns,
+        .start_ns = at->start_ns,
         .end_ns = at->end_ns,
         .is_complete = at->is_complete,
         .task = find_task(tasks, at->end_host, at->end_tid, at->end_ns),
     };
-    if (instance.task == LULL_NONE)
-        instance.task = find_task(tasks, at->host, at->begin_tid, at->begin_ns);
+    if (instance.task == LULL_NONE) {
+        instance.task = find_task(tasks, at->host, at->start_tid, at->start_ns);
+    }
     return instance;
 }
 
@@ -181,16 +187,18 @@ struct lull_instances *lull_instances_of_period(const struct lull_periods *perio
 {
     const struct lull_period *definition = lull_periods_at(periods, period);
     g_autoptr(GArray) groupings = find_groupings(definition, group_by, error);
-    if (!groupings)
+    if (!groupings) {
         return NULL;
+    }
     struct lull_instances *instances = instances_new(definition->name);
     g_autoptr(GHashTable) kinds = g_hash_table_new(g_str_hash, g_str_equal);
     struct tasks tasks;
     tasks_init(&tasks, model);
     for (uint32_t i = 0; i < lull_period_instance_count(tracker); i++) {
         const struct lull_period_instance *at = lull_period_at(tracker, i);
-        if (at->period != period)
+        if (at->period != period) {
             continue;
+        }
         struct lull_instance instance = take_period(at, &tasks);
         g_autofree char *group = group_name(groupings, tracker, i);
         instance.number = instances->list->len + 1;
@@ -219,7 +227,7 @@ static struct lull_instance take_request(struct lull_instances *instances, GHash
     return (struct lull_instance){
         .number = request->id,
         .task = request->task,
-        .begin_ns = request->begin_ns,
+        .start_ns = request->start_ns,
         .end_ns = request->end_ns,
         .is_complete = true,
         .kind = kind_of(instances, kinds, kind),

@@ -10,7 +10,7 @@
 struct lull_instance {
     uint32_t number; /* 1, 2, … in order of begin; of a request its id */
     uint32_t task;   /* LULL_NONE: not known */
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     bool is_complete;     /* else it had not ended when the recording did, or its parent */
     uint32_t kind;        /* which of the kinds */
     const char *captures; /* "request.id = 42"; of a request the peer; NULL: none */

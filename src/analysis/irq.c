@@ -23,7 +23,7 @@ struct source {
 };
 
 struct log_entry {
-    int64_t begin_ns, end_ns, own_ns, raise_ns;
+    int64_t start_ns, end_ns, own_ns, raise_ns;
     uint32_t source, task;
     uint32_t name; /* label, or LULL_NONE: of this handler of a shared line */
     int32_t cpu;
@@ -47,8 +47,9 @@ static bool is_wanted(const struct lull_question_params *params,
 {
     const bool is_hard = fact->kind == LULL_HANDLER_IRQ,
                is_soft = fact->kind == LULL_HANDLER_SOFTIRQ;
-    if (params->irqs.count == 0 && params->softirqs.count == 0)
+    if (params->irqs.count == 0 && params->softirqs.count == 0) {
         return true;
+    }
     const struct lull_numbers *list = is_hard ? &params->irqs : &params->softirqs;
     return (is_hard || is_soft) && list->count && lull_numbers_have(list, fact->number);
 }
@@ -71,11 +72,14 @@ static struct source *source_of(struct irq_analysis *irq, const struct lull_hand
 
 static void add_name(struct source *source, uint32_t name)
 {
-    for (uint32_t i = 0; i < source->n_names; i++)
-        if (source->names[i] == name)
+    for (uint32_t i = 0; i < source->n_names; i++) {
+        if (source->names[i] == name) {
             return;
-    if (name != LULL_NONE && source->n_names < MAX_NAMES)
+        }
+    }
+    if (name != LULL_NONE && source->n_names < MAX_NAMES) {
         source->names[source->n_names++] = name;
+    }
 }
 
 static void add(const struct irq_analysis *irq, struct lull_distribution *times, int64_t ns)
@@ -94,22 +98,24 @@ static void irq_handler(void *user, const struct lull_handler_fact *fact)
 {
     struct irq_analysis *irq = user;
     const struct lull_question_params *params = irq->head.params;
-    const int64_t duration_ns = fact->end_ns - fact->begin_ns;
+    const int64_t duration_ns = fact->end_ns - fact->start_ns;
     if (!is_wanted(params, fact) || !lull_params_want_cpu(params, fact->host, fact->cpu) ||
         !lull_params_want_duration(params, duration_ns) ||
-        !lull_params_want_task(params, irq->head.model, fact->task, fact->end_ns))
+        !lull_params_want_task(params, irq->head.model, fact->task, fact->end_ns)) {
         return;
+    }
     struct source *source = source_of(irq, fact);
     add_name(source, fact->name);
     add(irq, &source->duration, duration_ns);
-    if (fact->raise_ns != INT64_MIN)
-        lull_spread_add(&source->raise, fact->begin_ns - fact->raise_ns);
+    if (fact->raise_ns != INT64_MIN) {
+        lull_spread_add(&source->raise, fact->start_ns - fact->raise_ns);
+    }
     source->total_ns += duration_ns;
     source->own_ns += duration_ns - fact->nested_ns;
     irq->count++;
-    if (params->sections & LULL_SECTION_LOG)
+    if (params->sections & LULL_SECTION_LOG) {
         lull_vec_push(&irq->log,
-                      (struct log_entry){.begin_ns = fact->begin_ns,
+                      (struct log_entry){.start_ns = fact->start_ns,
                                          .end_ns = fact->end_ns,
                                          .own_ns = duration_ns - fact->nested_ns,
                                          .raise_ns = fact->raise_ns,
@@ -117,6 +123,7 @@ static void irq_handler(void *user, const struct lull_handler_fact *fact)
                                          .task = fact->task,
                                          .name = fact->name,
                                          .cpu = fact->cpu});
+    }
 }
 
 /* ---- cells ---- */
@@ -130,22 +137,26 @@ static const char *const lami_softirqs[] = {
 static const char *name_of(const struct irq_analysis *irq, const struct source *source)
 {
     if (irq->head.params->is_lami && source->kind == LULL_HANDLER_SOFTIRQ &&
-        source->number < G_N_ELEMENTS(lami_softirqs))
+        source->number < G_N_ELEMENTS(lami_softirqs)) {
         return lami_softirqs[source->number];
+    }
     g_string_truncate(irq->text, 0);
-    for (uint32_t i = 0; i < source->n_names; i++)
+    for (uint32_t i = 0; i < source->n_names; i++) {
         g_string_append_printf(irq->text, "%s%s", i ? ", " : "",
                                lull_model_label(irq->head.model, source->names[i]));
-    if (source->n_names == MAX_NAMES)
+    }
+    if (source->n_names == MAX_NAMES) {
         g_string_append(irq->text, ", …");
+    }
     return source->n_names ? irq->text->str : NULL;
 }
 
 /* An interrupt by its number, or a vector by its name. */
 static struct lull_cell source_cell(const struct irq_analysis *irq, const struct source *source)
 {
-    if (source->kind != LULL_HANDLER_IRQ && source->kind != LULL_HANDLER_SOFTIRQ)
+    if (source->kind != LULL_HANDLER_IRQ && source->kind != LULL_HANDLER_SOFTIRQ) {
         return lull_cell_text(LULL_CELL_STRING, name_of(irq, source));
+    }
     struct lull_cell cell = lull_cell_integer(LULL_CELL_IRQ, source->number);
     cell.is_hard = source->kind == LULL_HANDLER_IRQ;
     cell.text = name_of(irq, source);
@@ -154,14 +165,8 @@ static struct lull_cell source_cell(const struct irq_analysis *irq, const struct
 
 /* ---- statistics ---- */
 
-#define HOST                                                                                       \
-    {                                                                                              \
-        "Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST                                \
-    }
-#define COUNT                                                                                      \
-    {                                                                                              \
-        "Interrupt count", "COUNT", "count", LULL_CELL_NUMBER, "interrupts", 0                     \
-    }
+#define HOST {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST}
+#define COUNT {"Interrupt count", "COUNT", "count", LULL_CELL_NUMBER, "interrupts", 0}
 #define DURATIONS                                                                                    \
     {"Minimum duration", "MIN", "min_ns", LULL_CELL_DURATION, NULL, 0},                              \
         {"Average duration", "AVG", "avg_ns", LULL_CELL_DURATION, NULL, 0},                          \
@@ -225,8 +230,9 @@ static void stats_row(const void *user, uint64_t row, struct lull_cell *cells)
     cells = lull_spread_percentiles(&source->duration, cells);
     *cells++ = lull_cell_integer(LULL_CELL_DURATION, source->total_ns);
     *cells++ = lull_cell_integer(LULL_CELL_DURATION, source->own_ns);
-    if (source->kind != LULL_HANDLER_SOFTIRQ)
+    if (source->kind != LULL_HANDLER_SOFTIRQ) {
         return;
+    }
     *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)source->raise.count);
     cells = lull_spread_cells(&source->raise, cells);
     lull_spread_percentiles(&source->raise, cells);
@@ -241,13 +247,15 @@ static void emit_stats(const struct irq_analysis *irq, struct lull_sink *sink)
         part.first += part.count;
         part.count = 0;
         while (part.first + part.count < irq->sources.count &&
-               MIN(irq->sources.items[part.first + part.count].kind, 2) == c)
+               MIN(irq->sources.items[part.first + part.count].kind, 2) == c) {
             part.count++;
-        if (part.count || !classes[c]->is_own)
+        }
+        if (part.count || !classes[c]->is_own) {
             sink->table(sink, &(struct lull_result_table){.class = classes[c],
                                                           .n_rows = part.count,
                                                           .row = stats_row,
                                                           .user = &part});
+        }
     }
 }
 
@@ -270,8 +278,9 @@ static void emit_freq(const struct irq_analysis *irq, struct lull_sink *sink)
     for (size_t i = 0; i < irq->sources.count; i++) {
         const struct source *source = &irq->sources.items[i];
         const bool is_vector = source->kind > LULL_HANDLER_SOFTIRQ;
-        if (is_vector && irq->head.params->is_lami)
+        if (is_vector && irq->head.params->is_lami) {
             continue;
+        }
         const char *name = name_of(irq, source);
         g_autofree char *title =
             is_vector ? g_strdup(name ? name : "unknown")
@@ -297,10 +306,7 @@ static void emit_freq(const struct irq_analysis *irq, struct lull_sink *sink)
         "Time without the handlers that interrupted it", "SELF", "self_ns", LULL_CELL_DURATION,    \
             NULL, LULL_USE_OWN | LULL_USE_NOT_TEXT                                                 \
     }
-#define LOG_END                                                                                    \
-    {                                                                                              \
-        "Interrupted process", "PROCESS", "process", LULL_CELL_PROCESS, NULL, LULL_USE_OWN         \
-    }
+#define LOG_END {"Interrupted process", "PROCESS", "process", LULL_CELL_PROCESS, NULL, LULL_USE_OWN}
 
 static const struct lull_result_column log_columns[] = {
     HOST,
@@ -340,33 +346,39 @@ static void log_row(const void *user, uint64_t row, struct lull_cell *cells)
     const struct log_entry *entry = &irq->log.items[log->rows.items[row]];
     const struct source *source = &irq->sources.items[entry->source];
     *cells++ = lull_cell_host_of(&irq->head, source->host);
-    *cells = lull_cell_integer(LULL_CELL_TIME_RANGE, entry->begin_ns);
+    *cells = lull_cell_integer(LULL_CELL_TIME_RANGE, entry->start_ns);
     (cells++)->end = entry->end_ns;
-    *cells++ = lull_cell_integer(LULL_CELL_DURATION, entry->end_ns - entry->begin_ns);
+    *cells++ = lull_cell_integer(LULL_CELL_DURATION, entry->end_ns - entry->start_ns);
     *cells++ = lull_cell_integer(LULL_CELL_DURATION, entry->own_ns);
-    if (source->kind == LULL_HANDLER_SOFTIRQ)
+    if (source->kind == LULL_HANDLER_SOFTIRQ) {
         *cells = lull_cell_integer(entry->raise_ns == INT64_MIN ? LULL_CELL_UNKNOWN
                                                                 : LULL_CELL_TIMESTAMP,
                                    entry->raise_ns);
-    if (source->kind <= LULL_HANDLER_SOFTIRQ)
+    }
+    if (source->kind <= LULL_HANDLER_SOFTIRQ) {
         cells++;
+    }
     *cells++ = lull_cell_integer(LULL_CELL_CPU, entry->cpu);
     *cells = source_cell(irq, source);
-    if (!irq->head.params->is_lami && entry->name != LULL_NONE)
+    if (!irq->head.params->is_lami && entry->name != LULL_NONE) {
         cells->text = lull_model_label(irq->head.model, entry->name);
+    }
     cells++;
-    if (entry->task != LULL_NONE)
+    if (entry->task != LULL_NONE) {
         *cells = lull_cell_task(irq->head.model, entry->task, entry->end_ns, false);
+    }
 }
 
 /* Of handlers of interrupts, or of vectors. */
 static void gather_log(struct log *log, bool of_vectors, struct lull_sink *sink)
 {
     const struct irq_analysis *irq = log->irq;
-    for (uint32_t i = 0; i < irq->log.count; i++)
+    for (uint32_t i = 0; i < irq->log.count; i++) {
         if ((irq->sources.items[irq->log.items[i].source].kind > LULL_HANDLER_SOFTIRQ) ==
-            of_vectors)
+            of_vectors) {
             lull_vec_push(&log->rows, i);
+        }
+    }
     log->n_shown = lull_params_listed(
         irq->head.params, log->rows.count,
         of_vectors ? "rows of the log of timers and vectors" : "rows of the log", sink);
@@ -374,12 +386,13 @@ static void gather_log(struct log *log, bool of_vectors, struct lull_sink *sink)
 
 static void emit_log(struct log *log, bool of_vectors, struct lull_sink *sink)
 {
-    if (log->rows.count || !of_vectors)
+    if (log->rows.count || !of_vectors) {
         sink->table(
             sink, &(struct lull_result_table){.class = of_vectors ? &vector_log_class : &log_class,
                                               .n_rows = log->n_shown,
                                               .row = log_row,
                                               .user = log});
+    }
     lull_vec_free(&log->rows);
 }
 
@@ -396,10 +409,12 @@ static void summary_row(const void *user, uint64_t row, struct lull_cell *cells)
 {
     const struct irq_analysis *irq = user;
     uint64_t count = 0;
-    for (size_t i = 0; i < irq->sources.count; i++)
-        if (irq->sources.items[i].kind <= LULL_HANDLER_SOFTIRQ)
+    for (size_t i = 0; i < irq->sources.count; i++) {
+        if (irq->sources.items[i].kind <= LULL_HANDLER_SOFTIRQ) {
             count += irq->sources.items[i].duration.count;
-    cells[0] = lull_cell_integer(LULL_CELL_TIME_RANGE, irq->head.begin_ns);
+        }
+    }
+    cells[0] = lull_cell_integer(LULL_CELL_TIME_RANGE, irq->head.start_ns);
     cells[0].end = irq->end_ns;
     cells[1] = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)count);
 }
@@ -418,12 +433,15 @@ static int compare_sources(const void *a, const void *b, void *user)
     const struct source *x = &irq->sources.items[*(const uint32_t *)a];
     const struct source *y = &irq->sources.items[*(const uint32_t *)b];
     const uint8_t x_kind = MIN(x->kind, 2), y_kind = MIN(y->kind, 2);
-    if (x_kind != y_kind)
+    if (x_kind != y_kind) {
         return x_kind < y_kind ? -1 : 1;
-    if (x->host != y->host)
+    }
+    if (x->host != y->host) {
         return x->host < y->host ? -1 : 1;
-    if (x_kind < 2)
+    }
+    if (x_kind < 2) {
         return (x->number > y->number) - (x->number < y->number);
+    }
     return strcmp(lull_model_label(irq->head.model, x->names[0]),
                   lull_model_label(irq->head.model, y->names[0]));
 }
@@ -433,21 +451,23 @@ static void irq_close(struct lull_analysis *analysis, int64_t end_ns)
     struct irq_analysis *irq = (struct irq_analysis *)analysis;
     const uint32_t n = (uint32_t)irq->sources.count;
     g_autofree uint32_t *order = g_new(uint32_t, MAX(n, 1));
-    g_autofree uint32_t *place = g_new(uint32_t, MAX(n, 1));
+    g_autofree uint32_t *position = g_new(uint32_t, MAX(n, 1));
     irq->end_ns = end_ns;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         order[i] = i;
+    }
     qsort_r(order, n, sizeof *order, compare_sources, irq);
     struct source *sorted = g_new(struct source, MAX(n, 1));
     for (uint32_t i = 0; i < n; i++) {
         sorted[i] = irq->sources.items[order[i]];
-        place[order[i]] = i;
+        position[order[i]] = i;
     }
     lull_vec_free(&irq->sources);
     irq->sources.items = sorted;
     irq->sources.count = irq->sources.capacity = n;
-    for (size_t i = 0; i < irq->log.count; i++)
-        irq->log.items[i].source = place[irq->log.items[i].source];
+    for (size_t i = 0; i < irq->log.count; i++) {
+        irq->log.items[i].source = position[irq->log.items[i].source];
+    }
 }
 
 static void irq_emit(struct lull_analysis *analysis, const struct lull_window *window,
@@ -456,20 +476,24 @@ static void irq_emit(struct lull_analysis *analysis, const struct lull_window *w
     const struct irq_analysis *irq = (const struct irq_analysis *)analysis;
     const struct lull_question_params *params = analysis->params;
     struct log logs[2] = {{.irq = irq}, {.irq = irq}};
-    for (int i = 0; i < 2 && (params->sections & LULL_SECTION_LOG); i++)
+    for (int i = 0; i < 2 && (params->sections & LULL_SECTION_LOG); i++) {
         gather_log(&logs[i], i == 1, sink);
-    if (params->sections & LULL_SECTION_STATS)
+    }
+    if (params->sections & LULL_SECTION_STATS) {
         emit_stats(irq, sink);
-    if (params->sections & LULL_SECTION_FREQ)
+    }
+    if (params->sections & LULL_SECTION_FREQ) {
         emit_freq(irq, sink);
+    }
     if (params->sections & LULL_SECTION_LOG) {
         emit_log(&logs[0], false, sink);
         emit_log(&logs[1], true, sink);
     }
-    if (params->is_lami && params->has_windows)
+    if (params->is_lami && params->has_windows) {
         sink->table(sink,
                     &(struct lull_result_table){
                         .class = &summary_class, .n_rows = 1, .row = summary_row, .user = irq});
+    }
 }
 
 static void irq_free(struct lull_analysis *analysis)

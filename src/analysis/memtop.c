@@ -41,10 +41,12 @@ static enum user_kind kind_of(const struct memtop *top, const struct lull_page_f
 {
     uint32_t task;
     int64_t since_ns;
-    if (fact->in_interrupt)
+    if (fact->in_interrupt) {
         return USER_INTERRUPT;
-    if (fact->task != LULL_NONE)
+    }
+    if (fact->task != LULL_NONE) {
         return USER_TASK;
+    }
     return lull_model_running(top->head.model, fact->host, fact->cpu, &task, &since_ns)
                ? USER_IDLE
                : USER_UNKNOWN;
@@ -66,8 +68,9 @@ static void add_pages(struct pages *pages, const struct lull_page_fact *fact)
 {
     uint64_t *sum = &pages->pages[fact->is_free];
     pages->count[fact->is_free]++;
-    if (__builtin_add_overflow(*sum, UINT64_C(1) << fact->order, sum))
+    if (__builtin_add_overflow(*sum, UINT64_C(1) << fact->order, sum)) {
         *sum = UINT64_MAX;
+    }
 }
 
 static void memtop_page(void *user, const struct lull_page_fact *fact)
@@ -76,13 +79,15 @@ static void memtop_page(void *user, const struct lull_page_fact *fact)
     const enum user_kind kind = kind_of(top, fact);
     const uint32_t task = kind == USER_TASK ? fact->task : LULL_NONE;
     if (!lull_params_want_cpu(top->head.params, fact->host, fact->cpu) ||
-        !lull_params_want_task(top->head.params, top->head.model, task, fact->time_ns))
+        !lull_params_want_task(top->head.params, top->head.model, task, fact->time_ns)) {
         return;
+    }
     struct page_user *who = user_of(top, kind, fact->host, task);
     who->last_ns = fact->time_ns;
     add_pages(&who->pages, fact);
-    while (top->orders.count < ((size_t)fact->host + 1) * ORDERS)
+    while (top->orders.count < ((size_t)fact->host + 1) * ORDERS) {
         lull_vec_push(&top->orders, (struct pages){0});
+    }
     add_pages(&top->orders.items[(size_t)fact->host * ORDERS + fact->order], fact);
     top->without_order += !fact->has_order;
 }
@@ -94,14 +99,8 @@ static void memtop_close(struct lull_analysis *analysis, int64_t end_ns)
 
 /* ---- tables ---- */
 
-#define HOST                                                                                       \
-    {                                                                                              \
-        "Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST                                \
-    }
-#define PROCESS                                                                                    \
-    {                                                                                              \
-        "Process", "PROCESS", "process", LULL_CELL_PROCESS, NULL, 0                                \
-    }
+#define HOST {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST}
+#define PROCESS {"Process", "PROCESS", "process", LULL_CELL_PROCESS, NULL, 0}
 
 static const struct lull_result_column allocated_columns[] = {
     HOST,
@@ -180,8 +179,9 @@ static int compare_users(const void *a, const void *b, void *user)
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     const uint64_t x_pages = ranking->top->users.items[x].pages.pages[ranking->is_free];
     const uint64_t y_pages = ranking->top->users.items[y].pages.pages[ranking->is_free];
-    if (x_pages != y_pages)
+    if (x_pages != y_pages) {
         return x_pages > y_pages ? -1 : 1;
+    }
     return x < y ? -1 : 1;
 }
 
@@ -189,8 +189,9 @@ static void emit_ranking(const struct memtop *top, bool is_free, struct lull_sin
 {
     const uint32_t n = (uint32_t)top->users.count, limit = top->head.params->limit;
     struct ranking ranking = {top, is_free, g_new(uint32_t, MAX(n, 1))};
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         ranking.order[i] = i;
+    }
     qsort_r(ranking.order, n, sizeof *ranking.order, compare_users, &ranking);
     sink->table(sink,
                 &(struct lull_result_table){.class = is_free ? &freed_class : &allocated_class,
@@ -203,9 +204,11 @@ static void emit_ranking(const struct memtop *top, bool is_free, struct lull_sin
 static uint64_t sum_of(const struct memtop *top, size_t first, size_t n, bool is_free)
 {
     uint64_t sum = 0;
-    for (size_t i = first; i < first + n && i < top->orders.count; i++)
-        if (__builtin_add_overflow(sum, top->orders.items[i].pages[is_free], &sum))
+    for (size_t i = first; i < first + n && i < top->orders.count; i++) {
+        if (__builtin_add_overflow(sum, top->orders.items[i].pages[is_free], &sum)) {
             return UINT64_MAX;
+        }
+    }
     return sum;
 }
 
@@ -223,7 +226,7 @@ static void total_row(const void *user, uint64_t row, struct lull_cell *cells)
 static void summary_row(const void *user, uint64_t row, struct lull_cell *cells)
 {
     const struct memtop *top = user;
-    cells[0] = lull_cell_integer(LULL_CELL_TIME_RANGE, top->head.begin_ns);
+    cells[0] = lull_cell_integer(LULL_CELL_TIME_RANGE, top->head.start_ns);
     cells[0].end = top->end_ns;
     cells[1] = pages_cell(sum_of(top, 0, top->orders.count, false));
     cells[2] = pages_cell(sum_of(top, 0, top->orders.count, true));
@@ -250,9 +253,11 @@ static void order_row(const void *user, uint64_t row, struct lull_cell *cells)
 static void emit_orders(const struct memtop *top, struct lull_sink *sink)
 {
     struct order_rows list = {.top = top};
-    for (uint32_t i = 0; i < top->orders.count; i++)
-        if (top->orders.items[i].count[0] || top->orders.items[i].count[1])
+    for (uint32_t i = 0; i < top->orders.count; i++) {
+        if (top->orders.items[i].count[0] || top->orders.items[i].count[1]) {
             lull_vec_push(&list.rows, i);
+        }
+    }
     sink->table(sink, &(struct lull_result_table){.class = &order_class,
                                                   .n_rows = list.rows.count,
                                                   .row = order_row,
@@ -271,20 +276,23 @@ static void memtop_emit(struct lull_analysis *analysis, const struct lull_window
                             top->without_order);
         sink->note(sink, note);
     }
-    while (top->orders.count < ORDERS) /* nothing was seen: the totals are 0 */
+    while (top->orders.count < ORDERS) { /* nothing was seen: the totals are 0 */
         lull_vec_push(&top->orders, (struct pages){0});
+    }
     emit_ranking(top, false, sink);
     emit_ranking(top, true, sink);
     sink->table(sink, &(struct lull_result_table){.class = &total_class,
                                                   .n_rows = top->orders.count / ORDERS,
                                                   .row = total_row,
                                                   .user = top});
-    if (analysis->params->by_order)
+    if (analysis->params->by_order) {
         emit_orders(top, sink);
-    if (analysis->params->is_lami && analysis->params->has_windows)
+    }
+    if (analysis->params->is_lami && analysis->params->has_windows) {
         sink->table(sink,
                     &(struct lull_result_table){
                         .class = &summary_class, .n_rows = 1, .row = summary_row, .user = top});
+    }
 }
 
 static void memtop_free(struct lull_analysis *analysis)

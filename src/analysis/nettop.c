@@ -54,8 +54,9 @@ static void nettop_netif(void *user, const struct lull_netif_fact *fact)
     struct nettop *top = user;
     const uint64_t key = (uint64_t)fact->host << 32 | fact->device;
     if (!is_wanted(top, fact->host, fact->cpu, fact->in_interrupt ? LULL_NONE : fact->task,
-                   fact->time_ns))
+                   fact->time_ns)) {
         return;
+    }
     uint32_t index = lull_map_find(&top->interface_numbers, key);
     if (index == LULL_MAP_NONE) {
         index = (uint32_t)top->interfaces.count;
@@ -68,10 +69,11 @@ static void nettop_netif(void *user, const struct lull_netif_fact *fact)
     traffic->bytes += fact->length;
 }
 
-static struct direction *direction_of(struct nettop *top, const struct lull_packet *packet)
+static struct direction *direction_of(struct nettop *top, const struct lull_net_packet *packet)
 {
-    while (top->by_flow.count <= packet->host)
+    while (top->by_flow.count <= packet->host) {
         lull_vec_push(&top->by_flow, (struct lull_slots){0});
+    }
     uint32_t *slot = lull_slots_at(&top->by_flow.items[packet->host], packet->flow);
     if (*slot == 0) {
         lull_vec_push(&top->directions, (struct direction){.host = packet->host,
@@ -84,48 +86,56 @@ static struct direction *direction_of(struct nettop *top, const struct lull_pack
 }
 
 /* Bytes that were sent before: sequence numbers count modulo 2^32, those behind `next` are new. */
-static void add_payload(struct direction *direction, const struct lull_packet *packet)
+static void add_payload(struct direction *direction, const struct lull_net_packet *packet)
 {
     direction->payload += packet->payload;
-    if (packet->protocol != IP_TCP || packet->payload == 0 || !direction->is_send)
+    if (packet->protocol != IP_TCP || packet->payload == 0 || !direction->is_send) {
         return;
+    }
     const uint32_t end = packet->seq + packet->payload;
     const int32_t fresh = (int32_t)(end - direction->next);
-    if (direction->has_next && fresh < (int64_t)packet->payload)
+    if (direction->has_next && fresh < (int64_t)packet->payload) {
         direction->repeated += packet->payload - (fresh > 0 ? (uint32_t)fresh : 0);
-    if (!direction->has_next || fresh > 0)
+    }
+    if (!direction->has_next || fresh > 0) {
         direction->next = end;
+    }
     direction->has_next = true;
 }
 
 /* Whoever has more than half of the packets that tasks sent or took wins (Boyer and Moore 1991). */
 static void vote(struct direction *direction, uint32_t task)
 {
-    if (direction->votes == 0)
+    if (direction->votes == 0) {
         direction->owner = task;
-    if (direction->owner == task)
+    }
+    if (direction->owner == task) {
         direction->votes++;
-    else
+    } else {
         direction->votes--;
+    }
 }
 
 static void nettop_packet(void *user, const struct lull_packet_fact *fact)
 {
     struct nettop *top = user;
-    const struct lull_packet *packet = fact->packet;
-    if (!is_wanted(top, packet->host, packet->cpu, packet->task, packet->time_ns))
+    const struct lull_net_packet *packet = fact->packet;
+    if (!is_wanted(top, packet->host, packet->cpu, packet->task, packet->time_ns)) {
         return;
+    }
     if (packet->flow == LULL_NONE) {
         top->without_headers++;
         return;
     }
     struct direction *direction = direction_of(top, packet);
-    if (packet->is_send != direction->is_send)
+    if (packet->is_send != direction->is_send) {
         return;
+    }
     direction->packets++;
     add_payload(direction, packet);
-    if (packet->task != LULL_NONE)
+    if (packet->task != LULL_NONE) {
         vote(direction, packet->task);
+    }
 }
 
 static void nettop_close(struct lull_analysis *analysis, int64_t end_ns)
@@ -135,10 +145,7 @@ static void nettop_close(struct lull_analysis *analysis, int64_t end_ns)
 
 /* ---- tables ---- */
 
-#define HOST                                                                                       \
-    {                                                                                              \
-        "Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST                                \
-    }
+#define HOST {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST}
 
 static const struct lull_result_column interface_columns[] = {
     HOST,
@@ -227,8 +234,9 @@ static const char *protocol_name(struct rows *rows, uint8_t protocol)
 /* The task on this host: who sent, else who received. */
 static uint32_t owner_of(const struct connection *connection)
 {
-    if (connection->out && connection->out->owner != LULL_NONE)
+    if (connection->out && connection->out->owner != LULL_NONE) {
         return connection->out->owner;
+    }
     return connection->in ? connection->in->owner : LULL_NONE;
 }
 
@@ -252,8 +260,9 @@ static void connection_row(const void *user, uint64_t row, struct lull_cell *cel
     const bool has_received = is_recorded(top, host, LULL_EVENT_packet_received);
     *cells++ = count_cell(LULL_CELL_NUMBER, out ? out->packets : 0, has_sent);
     *cells++ = count_cell(LULL_CELL_SIZE, out ? out->payload : 0, has_sent);
-    if (flow->protocol == IP_TCP)
+    if (flow->protocol == IP_TCP) {
         *cells = count_cell(LULL_CELL_SIZE, out ? out->repeated : 0, has_sent);
+    }
     cells++;
     *cells++ = count_cell(LULL_CELL_NUMBER, in ? in->packets : 0, has_received);
     *cells = count_cell(LULL_CELL_SIZE, in ? in->payload : 0, has_received);
@@ -262,8 +271,9 @@ static void connection_row(const void *user, uint64_t row, struct lull_cell *cel
 static int compare_connections(const void *a, const void *b)
 {
     const struct connection *x = a, *y = b;
-    if (x->bytes != y->bytes)
+    if (x->bytes != y->bytes) {
         return x->bytes > y->bytes ? -1 : 1;
+    }
     const struct direction *x_first = x->out ? x->out : x->in, *y_first = y->out ? y->out : y->in;
     return x_first < y_first ? -1 : 1;
 }
@@ -272,8 +282,9 @@ static int compare_connections(const void *a, const void *b)
 static const struct direction *find(const struct nettop *top, uint32_t host, uint32_t flow)
 {
     if (flow == LULL_NONE || host >= top->by_flow.count || flow >= top->by_flow.items[host].count ||
-        top->by_flow.items[host].items[flow] == 0)
+        top->by_flow.items[host].items[flow] == 0) {
         return NULL;
+    }
     return &top->directions.items[top->by_flow.items[host].items[flow] - 1];
 }
 
@@ -285,19 +296,23 @@ static void pair_up(struct rows *rows)
         const struct direction *one = &top->directions.items[i];
         const struct lull_flow *flow = lull_flows_at(lull_model_flows(top->head.model), one->flow);
         const struct direction *other = find(top, one->host, flow->reverse);
-        if (other && other < one)
+        if (other && other < one) {
             continue; /* done with the other one */
+        }
         const bool goes_out = one->is_send || (other && other->is_send);
         struct connection connection = {one, other, one->payload};
-        if (!one->is_send && (goes_out || !other))
+        if (!one->is_send && (goes_out || !other)) {
             connection = (struct connection){other, one, one->payload};
-        if (other)
+        }
+        if (other) {
             connection.bytes += other->payload;
+        }
         lull_vec_push(&rows->connections, connection);
     }
-    if (rows->connections.count)
+    if (rows->connections.count) {
         qsort(rows->connections.items, rows->connections.count, sizeof *rows->connections.items,
               compare_connections);
+    }
 }
 
 static int compare_interfaces(const void *a, const void *b)
@@ -305,10 +320,12 @@ static int compare_interfaces(const void *a, const void *b)
     const struct interface *x = a, *y = b;
     const uint64_t x_bytes = x->passed[0].bytes + x->passed[1].bytes;
     const uint64_t y_bytes = y->passed[0].bytes + y->passed[1].bytes;
-    if (x_bytes != y_bytes)
+    if (x_bytes != y_bytes) {
         return x_bytes > y_bytes ? -1 : 1;
-    if (x->host != y->host)
+    }
+    if (x->host != y->host) {
         return x->host < y->host ? -1 : 1;
+    }
     return x->device < y->device ? -1 : 1;
 }
 
@@ -324,9 +341,10 @@ static void nettop_emit(struct lull_analysis *analysis, const struct lull_window
             "%" G_GUINT64_FORMAT " packets do not tell their connection", top->without_headers);
         sink->note(sink, note);
     }
-    if (top->interfaces.count)
+    if (top->interfaces.count) {
         qsort(top->interfaces.items, top->interfaces.count, sizeof *top->interfaces.items,
               compare_interfaces);
+    }
     sink->table(sink, &(struct lull_result_table){.class = &interface_class,
                                                   .n_rows = top->interfaces.count,
                                                   .row = interface_row,
@@ -343,8 +361,9 @@ static void nettop_emit(struct lull_analysis *analysis, const struct lull_window
 static void nettop_free(struct lull_analysis *analysis)
 {
     struct nettop *top = (struct nettop *)analysis;
-    for (size_t i = 0; i < top->by_flow.count; i++)
+    for (size_t i = 0; i < top->by_flow.count; i++) {
         lull_slots_free(&top->by_flow.items[i]);
+    }
     lull_vec_free(&top->by_flow);
     lull_vec_free(&top->interfaces);
     lull_vec_free(&top->directions);

@@ -7,8 +7,9 @@ const char *lull_period_label(const struct lull_periods *periods, uint32_t perio
                               char unnamed[LULL_PERIOD_UNNAMED])
 {
     const struct lull_period *definition = lull_periods_at(periods, period);
-    if (definition->name != NULL)
+    if (definition->name != NULL) {
         return definition->path;
+    }
     g_snprintf(unnamed, LULL_PERIOD_UNNAMED, "(period %u)", period + 1);
     return unnamed;
 }
@@ -16,16 +17,17 @@ const char *lull_period_label(const struct lull_periods *periods, uint32_t perio
 void lull_period_append_value(GString *text, const struct lull_value *value)
 {
     char real[G_ASCII_DTOSTR_BUF_SIZE];
-    if (value->kind == LULL_VALUE_NONE)
+    if (value->kind == LULL_VALUE_NONE) {
         g_string_append_c(text, '?');
-    else if (value->text.data != NULL)
+    } else if (value->text.data != NULL) {
         g_string_append_len(text, value->text.data, value->text.length);
-    else if (value->kind == LULL_VALUE_REAL)
+    } else if (value->kind == LULL_VALUE_REAL) {
         g_string_append(text, g_ascii_dtostr(real, sizeof real, value->real));
-    else if (value->is_signed)
+    } else if (value->is_signed) {
         g_string_append_printf(text, "%" G_GINT64_FORMAT, (int64_t)value->bits);
-    else
+    } else {
         g_string_append_printf(text, "%" G_GUINT64_FORMAT, value->bits);
+    }
 }
 
 static void append_json_text(GString *out, const char *text, size_t length)
@@ -33,25 +35,28 @@ static void append_json_text(GString *out, const char *text, size_t length)
     g_autofree char *valid = g_utf8_make_valid(text, (gssize)length);
     g_string_append_c(out, '"');
     for (const char *c = valid; *c != '\0'; c++) {
-        if (*c == '"' || *c == '\\')
+        if (*c == '"' || *c == '\\') {
             g_string_append_c(out, '\\');
-        if ((unsigned char)*c < 0x20)
+        }
+        if ((unsigned char)*c < 0x20) {
             g_string_append_printf(out, "\\u%04x", (unsigned)(unsigned char)*c);
-        else
+        } else {
             g_string_append_c(out, *c);
+        }
     }
     g_string_append_c(out, '"');
 }
 
 static void append_json(GString *out, const struct lull_value *value)
 {
-    if (value->text.data != NULL)
+    if (value->text.data != NULL) {
         append_json_text(out, value->text.data, value->text.length);
-    else if (value->kind == LULL_VALUE_NONE ||
-             (value->kind == LULL_VALUE_REAL && !isfinite(value->real)))
+    } else if (value->kind == LULL_VALUE_NONE ||
+               (value->kind == LULL_VALUE_REAL && !isfinite(value->real))) {
         g_string_append(out, "null");
-    else
+    } else {
         lull_period_append_value(out, value);
+    }
 }
 
 static const struct lull_period *period_of(const struct lull_periods *periods,
@@ -65,8 +70,8 @@ static void append_side(GString *out, const struct lull_period *period,
                         const struct lull_period_tracker *tracker, uint32_t instance, bool at_end,
                         const char *prefix)
 {
-    const char *const *names = at_end ? period->end_captures : period->begin_captures;
-    const uint32_t n = at_end ? period->n_end_captures : period->n_begin_captures;
+    const char *const *names = at_end ? period->end_captures : period->start_captures;
+    const uint32_t n = at_end ? period->n_end_captures : period->n_start_captures;
     for (uint32_t i = 0; i < n; i++) {
         g_string_append(out, out->len > 0 ? ", " : "");
         g_string_append_printf(out, "%s%s%s = ", prefix, *prefix != '\0' ? "." : "", names[i]);
@@ -88,9 +93,10 @@ char *lull_period_captures_text(const struct lull_periods *periods,
 {
     const struct lull_period *period = period_of(periods, tracker, instance);
     GString *out = g_string_new(NULL);
-    for (int at_end = 0; at_end < 2; at_end++)
+    for (int at_end = 0; at_end < 2; at_end++) {
         append_side(out, period, tracker, instance, at_end,
                     period->name != NULL ? period->name : "");
+    }
     return g_string_free(out, FALSE);
 }
 
@@ -99,8 +105,8 @@ char *lull_period_captures_json(const struct lull_periods *periods,
                                 bool at_end)
 {
     const struct lull_period *period = period_of(periods, tracker, instance);
-    const char *const *names = at_end ? period->end_captures : period->begin_captures;
-    const uint32_t n = at_end ? period->n_end_captures : period->n_begin_captures;
+    const char *const *names = at_end ? period->end_captures : period->start_captures;
+    const uint32_t n = at_end ? period->n_end_captures : period->n_start_captures;
     GString *out = g_string_new("{");
     for (uint32_t i = 0; i < n; i++) {
         g_string_append(out, i > 0 ? ", " : "");
@@ -115,7 +121,7 @@ char *lull_period_captures_json(const struct lull_periods *periods,
 char *lull_period_captures_whole_json(const struct lull_periods *periods,
                                       const struct lull_period_tracker *tracker, uint32_t instance)
 {
-    g_autofree char *begin = lull_period_captures_json(periods, tracker, instance, false);
+    g_autofree char *start = lull_period_captures_json(periods, tracker, instance, false);
     g_autofree char *end = lull_period_captures_json(periods, tracker, instance, true);
-    return g_strdup_printf("{\"begin\": %s, \"end\": %s}", begin, end);
+    return g_strdup_printf("{\"begin\": %s, \"end\": %s}", start, end);
 }

@@ -13,8 +13,8 @@ struct lull_period_windows {
 static void on_opened(void *user, uint32_t instance)
 {
     struct lull_period_windows *windows = user;
-    const int64_t begin_ns = lull_period_at(windows->tracker, instance)->begin_ns;
-    lull_map_insert(&windows->handles, instance, lull_runner_open(windows->runner, begin_ns));
+    const int64_t start_ns = lull_period_at(windows->tracker, instance)->start_ns;
+    lull_map_insert(&windows->handles, instance, lull_runner_open(windows->runner, start_ns));
 }
 
 static void on_closed(void *user, uint32_t instance)
@@ -37,14 +37,15 @@ static void on_end(void *user)
 {
     struct lull_period_windows *windows = user;
     int64_t first_ns, last_ns;
-    if (lull_runner_coverage(windows->runner, &first_ns, &last_ns))
+    if (lull_runner_coverage(windows->runner, &first_ns, &last_ns)) {
         lull_period_tracker_finish(windows->tracker, MIN(last_ns, windows->end_ns));
+    }
 }
 
 struct lull_period_windows *lull_period_windows_new(struct lull_runner *runner,
                                                     struct lull_session *session,
                                                     const struct lull_periods *periods,
-                                                    int64_t begin_ns, int64_t end_ns)
+                                                    int64_t start_ns, int64_t end_ns)
 {
     static const struct lull_period_callbacks callbacks = {on_opened, on_closed};
     struct lull_period_windows *windows = g_new0(struct lull_period_windows, 1);
@@ -53,7 +54,7 @@ struct lull_period_windows *lull_period_windows_new(struct lull_runner *runner,
     windows->periods = periods;
     windows->end_ns = end_ns;
     windows->tracker = lull_period_tracker_new(periods, session, &callbacks, windows);
-    lull_period_tracker_limit(windows->tracker, begin_ns, end_ns);
+    lull_period_tracker_limit(windows->tracker, start_ns, end_ns);
     lull_session_limit(session, INT64_MIN, end_ns);
     lull_runner_at_end(runner, on_end, windows);
     return windows;
@@ -61,8 +62,9 @@ struct lull_period_windows *lull_period_windows_new(struct lull_runner *runner,
 
 void lull_period_windows_free(struct lull_period_windows *windows)
 {
-    if (windows == NULL)
+    if (windows == NULL) {
         return;
+    }
     lull_period_tracker_free(windows->tracker);
     lull_map_free(&windows->handles);
     g_free(windows);

@@ -9,13 +9,13 @@
 struct lull_period_windows;
 
 /* Follows `periods` while the runner reads; all are borrowed, and this is freed before them. Only
- * events in begin_ns <= time < end_ns (INT64_MIN, INT64_MAX: no limit) open and close. To be called
+ * events in start_ns <= time < end_ns (INT64_MIN, INT64_MAX: no limit) open and close. To be called
  * once, instead of lull_runner_range(), before lull_runner_run(). What is open at the end of
  * reading is told too, as incomplete. */
 struct lull_period_windows *lull_period_windows_new(struct lull_runner *runner,
                                                     struct lull_session *session,
                                                     const struct lull_periods *periods,
-                                                    int64_t begin_ns, int64_t end_ns);
+                                                    int64_t start_ns, int64_t end_ns);
 void lull_period_windows_free(struct lull_period_windows *windows);
 /* What it found; for warnings (lull_period_refused()) and how many there were. */
 const struct lull_period_tracker *

@@ -227,7 +227,7 @@ void lull_declared_free(struct lull_declared *declared)
     }
 }
 
-static bool declares_beginning(const struct lull_declared *declared, const char *pattern)
+static bool declares_start(const struct lull_declared *declared, const char *pattern)
 {
     const size_t length = strlen(pattern) - 1;
     GHashTableIter iter;
@@ -263,7 +263,7 @@ bool lull_need_is_met(const struct lull_declared *declared, const struct lull_ne
 {
     const char *name;
     for (uint32_t i = 0; (name = lull_need_name(need, i)); i++) {
-        if (g_str_has_suffix(name, "*") ? declares_beginning(declared, name)
+        if (g_str_has_suffix(name, "*") ? declares_start(declared, name)
                                         : g_hash_table_contains(declared->names, name)) {
             return true;
         }

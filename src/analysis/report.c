@@ -26,8 +26,9 @@ const struct lull_report_part lull_report_parts[] = {
 const struct lull_report_part *lull_report_find(const char *analysis)
 {
     for (const struct lull_report_part *part = lull_report_parts; part->analysis; part++) {
-        if (strcmp(part->analysis->name, analysis) == 0)
+        if (strcmp(part->analysis->name, analysis) == 0) {
             return part;
+        }
     }
     return NULL;
 }
@@ -35,8 +36,9 @@ const struct lull_report_part *lull_report_find(const char *analysis)
 static const struct lull_question *question_of(const struct lull_analysis_class *analysis)
 {
     for (const struct lull_question *q = lull_questions; analysis->question && q->id; q++) {
-        if (strcmp(q->id, analysis->question) == 0)
+        if (strcmp(q->id, analysis->question) == 0) {
             return q;
+        }
     }
     return NULL;
 }
@@ -56,11 +58,13 @@ static bool add_missing(const struct lull_session *session, uint32_t host,
     }
     for (const struct lull_need *need = question->needs; lull_need_name(need, 0); need++) {
         const char *name = lull_need_name(need, 0);
-        if (lull_need_is_met(declared, need))
+        if (lull_need_is_met(declared, need)) {
             continue;
+        }
         lacks = true;
-        if (!g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL))
+        if (!g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL)) {
             g_ptr_array_add(names, (char *)name);
+        }
     }
     lull_declared_free(declared);
     return lacks;
@@ -70,14 +74,17 @@ char *lull_report_missing(const struct lull_session *session, int32_t only_host,
                           const struct lull_report_part *part)
 {
     const struct lull_question *question = question_of(part->analysis);
-    if (!question)
+    if (!question) {
         return NULL;
+    }
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
-        if (only_host >= 0 && host != (uint32_t)only_host)
+        if (only_host >= 0 && host != (uint32_t)only_host) {
             continue;
-        if (!add_missing(session, host, question, part->is_partial, names))
+        }
+        if (!add_missing(session, host, question, part->is_partial, names)) {
             return NULL;
+        }
     }
     g_ptr_array_add(names, NULL);
     return g_strjoinv(", ", (char **)names->pdata);

@@ -45,8 +45,9 @@ struct lull_requests {
 
 static struct watch *watch_of(struct lull_requests *requests, uint32_t task)
 {
-    while (requests->watches.count <= task)
+    while (requests->watches.count <= task) {
         lull_vec_push(&requests->watches, (struct watch){0, 0, LULL_STATE_NONE, LULL_NONE});
+    }
     return &requests->watches.items[task];
 }
 
@@ -60,16 +61,18 @@ static void end_answer(struct lull_requests *requests, const struct connection *
 {
     struct lull_request *request = &requests->list.items[connection->request];
     request->end_ns = t;
-    if (request->task != LULL_NONE)
+    if (request->task != LULL_NONE) {
         request->blocked_ns =
             blocked_until(watch_of(requests, request->task), t) - connection->blocked_before_ns;
+    }
 }
 
 /* A wait that a packet would not have ended. */
 static bool is_other_wait(const struct lull_state_fact *fact)
 {
-    if (fact->state != LULL_STATE_BLOCKED || !fact->wakeup)
+    if (fact->state != LULL_STATE_BLOCKED || !fact->wakeup) {
         return false;
+    }
     const uint8_t cause = fact->wakeup->cause;
     return cause == LULL_CAUSE_TASK || cause == LULL_CAUSE_TIMER || cause == LULL_CAUSE_DISK;
 }
@@ -81,10 +84,12 @@ static void stop_waiting(struct lull_requests *requests, struct watch *watch, ui
     for (uint32_t c = watch->waiting; c != LULL_NONE; c = requests->next_waiting.items[c]) {
         struct connection *connection = &requests->connections.items[c];
         connection->is_waiting = false;
-        if (connection->request == LULL_NONE || !connection->has_answer || task == LULL_NONE)
+        if (connection->request == LULL_NONE || !connection->has_answer || task == LULL_NONE) {
             continue;
-        if (requests->list.items[connection->request].task == task)
+        }
+        if (requests->list.items[connection->request].task == task) {
             end_answer(requests, connection, t);
+        }
     }
     watch->waiting = LULL_NONE;
 }
@@ -93,27 +98,30 @@ static void on_state(void *user, const struct lull_state_fact *fact)
 {
     struct lull_requests *requests = user;
     struct watch *watch = watch_of(requests, fact->task);
-    if (fact->state == LULL_STATE_BLOCKED)
-        watch->blocked_ns += fact->end_ns - fact->begin_ns;
+    if (fact->state == LULL_STATE_BLOCKED) {
+        watch->blocked_ns += fact->end_ns - fact->start_ns;
+    }
     watch->state = fact->next;
     watch->since_ns = fact->end_ns;
     /* The task runs again: it has what arrived for it meanwhile. Unless it waited for something
      * else all the time; then what arrived was none of its business. */
-    if (is_other_wait(fact))
+    if (is_other_wait(fact)) {
         stop_waiting(requests, watch, LULL_NONE, fact->end_ns);
-    else if (fact->next == LULL_STATE_RUNNING)
+    } else if (fact->next == LULL_STATE_RUNNING) {
         stop_waiting(requests, watch, fact->task, fact->end_ns);
+    }
 }
 
 /* The bytes of this packet that were not seen before. */
-static uint32_t new_bytes(struct direction *direction, const struct lull_packet *packet)
+static uint32_t new_bytes(struct direction *direction, const struct lull_net_packet *packet)
 {
     uint32_t end = packet->seq + packet->payload;
     uint32_t fresh = packet->payload;
     if (direction->is_open) {
         int32_t ahead = (int32_t)(end - direction->next);
-        if (ahead <= 0)
+        if (ahead <= 0) {
             return 0;
+        }
         fresh = MIN(fresh, (uint32_t)ahead);
     }
     direction->is_open = true;
@@ -123,21 +131,22 @@ static uint32_t new_bytes(struct direction *direction, const struct lull_packet 
 
 /* The client is who opened the connection; if that was not seen, who has the port of a client; else
  * who sent payload first. */
-static bool is_from_client(const struct lull_packet *packet)
+static bool is_from_client(const struct lull_net_packet *packet)
 {
-    if (packet->tcp_flags & TCP_SYN)
+    if (packet->tcp_flags & TCP_SYN) {
         return !(packet->tcp_flags & TCP_ACK);
+    }
     bool source_is_high = packet->source_port >= FIRST_EPHEMERAL_PORT;
     bool destination_is_high = packet->destination_port >= FIRST_EPHEMERAL_PORT;
     return source_is_high || !destination_is_high;
 }
 
-static bool is_opening(const struct lull_packet *packet)
+static bool is_opening(const struct lull_net_packet *packet)
 {
     return (packet->tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN;
 }
 
-static uint32_t add_connection(struct lull_requests *requests, const struct lull_packet *packet)
+static uint32_t add_connection(struct lull_requests *requests, const struct lull_net_packet *packet)
 {
     uint32_t number = requests->connections.count;
     bool is_client = is_from_client(packet);
@@ -156,66 +165,74 @@ static uint32_t add_connection(struct lull_requests *requests, const struct lull
 }
 
 /* The connection a packet belongs to; LULL_NONE if it tells nothing about one. */
-static uint32_t connection_of(struct lull_requests *requests, const struct lull_packet *packet)
+static uint32_t connection_of(struct lull_requests *requests, const struct lull_net_packet *packet)
 {
     uint32_t reverse = lull_flows_at(lull_model_flows(requests->model), packet->flow)->reverse;
     uint32_t number = lull_map_find(&requests->by_flow, packet->flow);
-    if (number == LULL_MAP_NONE && reverse != LULL_NONE)
+    if (number == LULL_MAP_NONE && reverse != LULL_NONE) {
         number = lull_map_find(&requests->by_flow, reverse);
+    }
     if (number != LULL_MAP_NONE && is_opening(packet)) {
         /* The ports are used again, unless it is the same SYN on its way or sent again. */
         const struct connection *connection = &requests->connections.items[number];
         if (connection->sent.is_open && connection->sent.next != packet->seq + 1 &&
             packet->is_send) {
-            if (reverse != LULL_NONE)
+            if (reverse != LULL_NONE) {
                 lull_map_remove(&requests->by_flow, reverse);
+            }
             return add_connection(requests, packet);
         }
     }
-    if (number != LULL_MAP_NONE)
+    if (number != LULL_MAP_NONE) {
         return number;
+    }
     return packet->payload > 0 || is_opening(packet) ? add_connection(requests, packet) : LULL_NONE;
 }
 
 static void open_request(struct lull_requests *requests, struct connection *connection,
-                         const struct lull_packet *packet)
+                         const struct lull_net_packet *packet)
 {
     connection->request = requests->list.count;
     connection->has_answer = false;
     lull_vec_push(&requests->list, (struct lull_request){.host = packet->host,
                                                          .task = packet->task,
                                                          .flow = packet->flow,
-                                                         .begin_ns = packet->time_ns,
+                                                         .start_ns = packet->time_ns,
                                                          .end_ns = INT64_MIN});
-    if (packet->task != LULL_NONE)
+    if (packet->task != LULL_NONE) {
         connection->blocked_before_ns =
             blocked_until(watch_of(requests, packet->task), packet->time_ns);
+    }
 }
 
 static void on_request_bytes(struct lull_requests *requests, struct connection *connection,
-                             const struct lull_packet *packet)
+                             const struct lull_net_packet *packet)
 {
     uint32_t bytes = new_bytes(&connection->sent, packet);
-    if (bytes == 0)
+    if (bytes == 0) {
         return;
-    if (connection->request == LULL_NONE || connection->has_answer)
+    }
+    if (connection->request == LULL_NONE || connection->has_answer) {
         open_request(requests, connection, packet);
+    }
     requests->list.items[connection->request].bytes_sent += bytes;
 }
 
 static void on_answer_bytes(struct lull_requests *requests, uint32_t number,
-                            const struct lull_packet *packet)
+                            const struct lull_net_packet *packet)
 {
     struct connection *connection = &requests->connections.items[number];
     uint32_t bytes = new_bytes(&connection->received, packet);
-    if (bytes == 0 || connection->request == LULL_NONE)
+    if (bytes == 0 || connection->request == LULL_NONE) {
         return;
+    }
     struct lull_request *request = &requests->list.items[connection->request];
     connection->has_answer = true;
     request->bytes_received += bytes;
     end_answer(requests, connection, packet->time_ns);
-    if (request->task == LULL_NONE)
+    if (request->task == LULL_NONE) {
         return;
+    }
     struct watch *watch = watch_of(requests, request->task);
     if ((watch->state == LULL_STATE_BLOCKED || watch->state == LULL_STATE_PREEMPTED) &&
         !connection->is_waiting) {
@@ -228,22 +245,27 @@ static void on_answer_bytes(struct lull_requests *requests, uint32_t number,
 static void on_packet(void *user, const struct lull_packet_fact *fact)
 {
     struct lull_requests *requests = user;
-    const struct lull_packet *packet = fact->packet;
-    if (packet->protocol != TCP || packet->flow == LULL_NONE)
+    const struct lull_net_packet *packet = fact->packet;
+    if (packet->protocol != TCP || packet->flow == LULL_NONE) {
         return;
+    }
     uint32_t number = connection_of(requests, packet);
-    if (number == LULL_NONE)
+    if (number == LULL_NONE) {
         return;
+    }
     struct connection *connection = &requests->connections.items[number];
-    if (connection->client_flow == LULL_NONE && is_from_client(packet))
+    if (connection->client_flow == LULL_NONE && is_from_client(packet)) {
         connection->client_flow = packet->flow;
+    }
     bool is_request = packet->flow == connection->client_flow;
     /* Who sends the client's packets first, without having received them, is the client's host. */
     if (connection->client_host == LULL_NONE && is_request && packet->is_send &&
-        packet->host != connection->foreign_host)
+        packet->host != connection->foreign_host) {
         connection->client_host = packet->host;
-    if (packet->host != connection->client_host)
+    }
+    if (packet->host != connection->client_host) {
         return;
+    }
     if (is_request && packet->is_send && is_opening(packet)) {
         connection->sent = (struct direction){packet->seq + 1, true};
         connection->received.is_open = false;
@@ -265,8 +287,9 @@ struct lull_requests *lull_requests_new(struct lull_model *model)
 
 void lull_requests_free(struct lull_requests *requests)
 {
-    if (!requests)
+    if (!requests) {
         return;
+    }
     lull_vec_free(&requests->list);
     lull_vec_free(&requests->connections);
     lull_vec_free(&requests->next_waiting);
@@ -278,24 +301,30 @@ void lull_requests_free(struct lull_requests *requests)
 static int earliest_first(const void *a, const void *b)
 {
     const struct lull_request *left = a, *right = b;
-    if (left->begin_ns != right->begin_ns)
-        return left->begin_ns < right->begin_ns ? -1 : 1;
-    if (left->host != right->host)
+    if (left->start_ns != right->start_ns) {
+        return left->start_ns < right->start_ns ? -1 : 1;
+    }
+    if (left->host != right->host) {
         return left->host < right->host ? -1 : 1;
+    }
     return left->flow < right->flow ? -1 : left->flow > right->flow;
 }
 
 void lull_requests_finish(struct lull_requests *requests)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < requests->list.count; i++)
-        if (requests->list.items[i].end_ns != INT64_MIN)
+    for (size_t i = 0; i < requests->list.count; i++) {
+        if (requests->list.items[i].end_ns != INT64_MIN) {
             requests->list.items[kept++] = requests->list.items[i];
+        }
+    }
     requests->list.count = kept;
-    if (kept)
+    if (kept) {
         qsort(requests->list.items, kept, sizeof *requests->list.items, earliest_first);
-    for (size_t i = 0; i < kept; i++)
+    }
+    for (size_t i = 0; i < kept; i++) {
         requests->list.items[i].id = i + 1;
+    }
 }
 
 const struct lull_request *lull_requests_list(const struct lull_requests *requests, uint32_t *count)

@@ -10,7 +10,7 @@ struct lull_request {
     uint32_t host;    /* of the client */
     uint32_t task;    /* that sent the first payload, or LULL_NONE */
     uint32_t flow;    /* from client to server */
-    int64_t begin_ns; /* first payload sent */
+    int64_t start_ns; /* first payload sent */
     int64_t end_ns; /* last payload of the answer received: when the client, if it was waiting, ran
                        again */
     int64_t blocked_ns;                  /* of that the client's task was blocked */

@@ -79,7 +79,7 @@ struct lull_result_class {
 
 /* Part of the time that a table is about. */
 struct lull_window {
-    int64_t begin_ns, end_ns;           /* joined clock */
+    int64_t start_ns, end_ns;           /* joined clock */
     uint32_t number;                    /* 0, 1, … in order of their ends */
     const char *period;                 /* name of the period it is an instance of, or NULL */
     const char *captures;               /* "request.pid = 42, …" or NULL */
@@ -104,7 +104,7 @@ struct lull_result_table {
  */
 struct lull_sink {
     /* One window of one analysis follows: its notes, then its tables. */
-    void (*begin)(struct lull_sink *sink, const char *analysis, const struct lull_window *window);
+    void (*start)(struct lull_sink *sink, const char *analysis, const struct lull_window *window);
     /* Something that a reader must know about what follows: a sentence without full stop. */
     void (*note)(struct lull_sink *sink, const char *note);
     void (*table)(struct lull_sink *sink, const struct lull_result_table *table);

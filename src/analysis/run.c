@@ -9,7 +9,7 @@
 
 struct window {
     uint32_t handle;
-    int64_t begin_ns;
+    int64_t start_ns;
     struct lull_analysis **instances; /* one of each class */
 };
 
@@ -46,11 +46,11 @@ struct lull_runner {
     void *at_end_user;
 
     bool has_range; /* a range was asked for, and it is not over */
-    int64_t begin_ns, end_ns, slice_ns;
+    int64_t start_ns, end_ns, slice_ns;
     bool is_in_range;       /* the window of the range is open */
     bool is_end_within;     /* end_ns is 1 ns behind the last moment that was asked for */
     uint32_t range_handle;  /* that window */
-    int64_t slice_begin_ns; /* its begin */
+    int64_t slice_start_ns; /* its begin */
 };
 
 static void set_alarm(struct lull_runner *runner);
@@ -118,9 +118,9 @@ static void subscribe(struct lull_runner *runner)
 
 /* ---- windows ---- */
 
-uint32_t lull_runner_open(struct lull_runner *runner, int64_t begin_ns)
+uint32_t lull_runner_open(struct lull_runner *runner, int64_t start_ns)
 {
-    struct window window = {.handle = runner->next_handle++, .begin_ns = begin_ns};
+    struct window window = {.handle = runner->next_handle++, .start_ns = start_ns};
     window.instances = g_new(struct lull_analysis *, MAX(runner->n, 1));
     for (uint32_t i = 0; i < runner->n; i++) {
         struct lull_analysis *analysis = g_malloc0(runner->classes[i]->size);
@@ -129,7 +129,7 @@ uint32_t lull_runner_open(struct lull_runner *runner, int64_t begin_ns)
         analysis->session = runner->session;
         analysis->params = &runner->params[i];
         analysis->coverage = runner->coverage;
-        analysis->begin_ns = begin_ns;
+        analysis->start_ns = start_ns;
         if (analysis->class->open) {
             analysis->class->open(analysis);
         }
@@ -158,10 +158,10 @@ static void add_losses(const struct lull_runner *runner, const struct lull_quest
     const uint32_t count = runner->session ? lull_session_loss_count(runner->session) : 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct lull_loss *loss = lull_session_loss(runner->session, i);
-        if (loss->begin_ns > window->end_ns) {
+        if (loss->start_ns > window->end_ns) {
             break;
         }
-        if (loss->end_ns >= window->begin_ns &&
+        if (loss->end_ns >= window->start_ns &&
             (params->host < 0 || loss->host == (uint32_t)params->host)) {
             window->lost_events += loss->events;
             window->lost_packets += loss->packets;
@@ -169,16 +169,16 @@ static void add_losses(const struct lull_runner *runner, const struct lull_quest
     }
 }
 
-static void tell(struct lull_runner *runner, uint32_t class, struct lull_analysis *analysis,
-                 struct lull_window *told)
+static void emit(struct lull_runner *runner, uint32_t class, struct lull_analysis *analysis,
+                 struct lull_window *reported)
 {
     struct lull_sink *sink = runner->sink;
-    add_losses(runner, analysis->params, told);
-    sink->begin(sink, analysis->class->name, told);
+    add_losses(runner, analysis->params, reported);
+    sink->start(sink, analysis->class->name, reported);
     for (uint32_t i = 0; runner->notes[class] && i < runner->notes[class]->len; i++) {
         sink->note(sink, runner->notes[class]->pdata[i]);
     }
-    analysis->class->emit(analysis, told, sink);
+    analysis->class->emit(analysis, reported, sink);
     sink->end(sink);
 }
 
@@ -192,25 +192,25 @@ void lull_runner_close(struct lull_runner *runner, uint32_t handle, int64_t end_
     g_return_if_fail(at < runner->open.count);
     struct window closed = runner->open.items[at];
     runner->open.items[at] = runner->open.items[--runner->open.count];
-    struct lull_window told = *window;
-    told.begin_ns = closed.begin_ns;
-    told.end_ns = MAX(end_ns, closed.begin_ns);
-    told.number = runner->n_closed++;
+    struct lull_window reported = *window;
+    reported.start_ns = closed.start_ns;
+    reported.end_ns = MAX(end_ns, closed.start_ns);
+    reported.number = runner->n_closed++;
     for (uint32_t i = 0; i < runner->n; i++) {
         if (closed.instances[i]->class->close) {
-            closed.instances[i]->class->close(closed.instances[i], told.end_ns);
+            closed.instances[i]->class->close(closed.instances[i], reported.end_ns);
         }
-        tell(runner, i, closed.instances[i], &told);
+        emit(runner, i, closed.instances[i], &reported);
     }
     free_window(runner, &closed);
 }
 
 /* ---- the range and its slices ---- */
 
-static void open_slice(struct lull_runner *runner, int64_t begin_ns)
+static void open_slice(struct lull_runner *runner, int64_t start_ns)
 {
-    runner->slice_begin_ns = begin_ns;
-    runner->range_handle = lull_runner_open(runner, begin_ns);
+    runner->slice_start_ns = start_ns;
+    runner->range_handle = lull_runner_open(runner, start_ns);
     runner->is_in_range = true;
 }
 
@@ -226,7 +226,7 @@ static int64_t slice_end(const struct lull_runner *runner)
 {
     int64_t end_ns;
     if (runner->slice_ns <= 0 ||
-        __builtin_add_overflow(runner->slice_begin_ns, runner->slice_ns, &end_ns)) {
+        __builtin_add_overflow(runner->slice_start_ns, runner->slice_ns, &end_ns)) {
         return runner->end_ns;
     }
     return MIN(end_ns, runner->end_ns);
@@ -235,23 +235,23 @@ static int64_t slice_end(const struct lull_runner *runner)
 /* The last moment of the range that is covered by events. */
 static int64_t range_end(const struct lull_runner *runner)
 {
-    int64_t begin_ns, last_ns = runner->last_ns;
+    int64_t start_ns, last_ns = runner->last_ns;
     if (!runner->session) {
-        lull_model_range(runner->model, &begin_ns, &last_ns);
+        lull_model_range(runner->model, &start_ns, &last_ns);
     }
     return MIN(last_ns, runner->end_ns - runner->is_end_within);
 }
 
 /* The range begins, before an event at time_ns or, without one, at the end of reading. */
-static void begin_range(struct lull_runner *runner, int64_t time_ns)
+static void start_range(struct lull_runner *runner, int64_t time_ns)
 {
     const int64_t first_ns = runner->session ? runner->first_ns : time_ns;
-    const int64_t begin_ns = runner->session || runner->begin_ns == INT64_MIN
-                                 ? MAX(runner->begin_ns, first_ns)
-                                 : runner->begin_ns;
-    runner->has_range = time_ns != INT64_MAX || begin_ns <= range_end(runner);
+    const int64_t start_ns = runner->session || runner->start_ns == INT64_MIN
+                                 ? MAX(runner->start_ns, first_ns)
+                                 : runner->start_ns;
+    runner->has_range = time_ns != INT64_MAX || start_ns <= range_end(runner);
     if (runner->has_range) {
-        open_slice(runner, begin_ns);
+        open_slice(runner, start_ns);
     }
 }
 
@@ -265,7 +265,7 @@ static void pass_edge(void *user, int64_t time_ns)
         runner->at_end(runner->at_end_user);
     }
     if (runner->has_range && !runner->is_in_range) {
-        begin_range(runner, time_ns);
+        start_range(runner, time_ns);
     }
     if (runner->has_range) {
         /* The last event belongs to the last slice. */
@@ -290,7 +290,7 @@ static void set_alarm(struct lull_runner *runner)
 {
     const int64_t next_ns = !runner->has_range    ? INT64_MAX
                             : runner->is_in_range ? slice_end(runner)
-                                                  : runner->begin_ns;
+                                                  : runner->start_ns;
     lull_model_set_alarm(runner->model, MIN(next_ns, INT64_MAX - 1), pass_edge, runner);
 }
 
@@ -299,11 +299,11 @@ void lull_runner_include_end(struct lull_runner *runner)
     runner->is_end_within = true;
 }
 
-void lull_runner_range(struct lull_runner *runner, int64_t begin_ns, int64_t end_ns,
+void lull_runner_range(struct lull_runner *runner, int64_t start_ns, int64_t end_ns,
                        int64_t slice_ns)
 {
     runner->has_range = true;
-    runner->begin_ns = begin_ns;
+    runner->start_ns = start_ns;
     end_ns += runner->is_end_within;
     runner->end_ns = end_ns;
     runner->slice_ns = slice_ns;
@@ -413,7 +413,7 @@ struct lull_runner *lull_runner_new(struct lull_session *session,
     }
     runner->model = lull_model_new(session, groups);
     for (uint32_t host = 0; session && host < lull_session_host_count(session); host++) {
-        lull_model_set_begin(runner->model, host, runner->coverage[host].first_ns);
+        lull_model_set_start(runner->model, host, runner->coverage[host].first_ns);
     }
     subscribe(runner);
     return runner;

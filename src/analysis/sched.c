@@ -181,10 +181,7 @@ static void sched_close(struct lull_analysis *analysis, int64_t end_ns)
 
 /* ---- tables of waits ---- */
 
-#define HOST                                                                                       \
-    {                                                                                              \
-        "Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST                                \
-    }
+#define HOST {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST}
 
 static const struct lull_result_column wait_columns[] = {
     HOST,

@@ -16,7 +16,7 @@ struct lull_slow_rule {
 };
 
 struct lull_timed {
-    uint32_t place;
+    uint32_t position;
     int64_t took_ns;
 };
 

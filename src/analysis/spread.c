@@ -10,25 +10,28 @@ enum { EXACT_VALUES = 1024 };
 static void give_buckets(struct lull_distribution *spread)
 {
     struct lull_distribution many = {.has_buckets = true};
-    for (size_t i = 0; i < spread->values.count; i++)
+    for (size_t i = 0; i < spread->values.count; i++) {
         lull_distribution_add(&many, spread->values.items[i]);
+    }
     lull_distribution_clear(spread);
     *spread = many;
 }
 
 void lull_spread_add(struct lull_distribution *spread, int64_t duration_ns)
 {
-    if (spread->count == 0)
+    if (spread->count == 0) {
         spread->keep_values = true;
-    else if (spread->count == EXACT_VALUES && spread->keep_values)
+    } else if (spread->count == EXACT_VALUES && spread->keep_values) {
         give_buckets(spread);
+    }
     lull_distribution_add(spread, duration_ns);
 }
 
 struct lull_cell *lull_spread_cells(const struct lull_distribution *spread, struct lull_cell *cells)
 {
-    if (spread->count == 0)
+    if (spread->count == 0) {
         return cells + 4; /* cleared: EMPTY */
+    }
     double deviation = lull_distribution_deviation(spread);
     *cells++ = lull_cell_integer(LULL_CELL_DURATION, spread->min);
     *cells++ = lull_cell_real(LULL_CELL_DURATION, lull_distribution_mean(spread));
@@ -57,8 +60,9 @@ struct lull_cell *lull_spread_percentiles(const struct lull_distribution *spread
     static const uint32_t per_mille[] = {500, 900, 990, 999};
     /* Few values are sorted here, once for all: there may be tens of thousands of small sets. */
     int64_t sorted[EXACT_VALUES];
-    if (spread->count == 0)
+    if (spread->count == 0) {
         return cells + G_N_ELEMENTS(per_mille);
+    }
     bool is_small = spread->values.count == spread->count && spread->count <= EXACT_VALUES;
     if (is_small) {
         memcpy(sorted, spread->values.items, spread->count * sizeof *sorted);

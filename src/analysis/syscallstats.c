@@ -35,7 +35,7 @@ struct caller {
 
 struct open_call {
     uint32_t task, name;
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
 };
 
 struct syscallstats {
@@ -87,8 +87,8 @@ static bool is_wanted(const struct syscallstats *stats, const struct lull_syscal
     const struct lull_model *model = stats->head.model;
     return lull_params_want_task(params, model, fact->task, fact->end_ns) &&
            lull_params_want_cpu(params, lull_model_task(model, fact->task)->host, fact->cpu) &&
-           (fact->begin_ns == INT64_MIN ||
-            lull_params_want_duration(params, fact->end_ns - fact->begin_ns));
+           (fact->start_ns == INT64_MIN ||
+            lull_params_want_duration(params, fact->end_ns - fact->start_ns));
 }
 
 static struct caller *caller_of(struct syscallstats *stats, uint32_t task)
@@ -105,8 +105,9 @@ static struct caller *caller_of(struct syscallstats *stats, uint32_t task)
 static struct call_row *row_of(struct syscallstats *stats, struct caller *caller, uint32_t name)
 {
     uint32_t *number = lull_slots_at(&stats->names, name);
-    if (*number == 0)
+    if (*number == 0) {
         *number = ++stats->n_names;
+    }
     uint32_t *slot = lull_slots_at(&caller->by_name, *number);
     if (*slot == 0) {
         lull_vec_push(&stats->rows, (struct call_row){.name = name});
@@ -121,10 +122,12 @@ static struct call_row *row_of(struct syscallstats *stats, struct caller *caller
 static int64_t code_of(const struct lull_syscall_fact *fact)
 {
     enum { LAST_ERROR = -4095 };
-    if (!fact->has_ret)
+    if (!fact->has_ret) {
         return NOT_TOLD;
-    if (fact->ret >= 0 || (fact->is_compat && fact->ret < LAST_ERROR))
+    }
+    if (fact->ret >= 0 || (fact->is_compat && fact->ret < LAST_ERROR)) {
         return 0;
+    }
     return fact->ret == INT64_MIN ? INT64_MAX : -fact->ret;
 }
 
@@ -142,9 +145,10 @@ static void count_outcome(struct call_row *row, int64_t code)
 static void syscallstats_syscall(void *user, const struct lull_syscall_fact *fact)
 {
     struct syscallstats *stats = user;
-    if (fact->is_open || (stats->is_filtered && !is_wanted(stats, fact)))
+    if (fact->is_open || (stats->is_filtered && !is_wanted(stats, fact))) {
         return;
-    if (fact->begin_ns == INT64_MIN) {
+    }
+    if (fact->start_ns == INT64_MIN) {
         stats->n_unmeasured++;
         return;
     }
@@ -152,15 +156,16 @@ static void syscallstats_syscall(void *user, const struct lull_syscall_fact *fac
     caller->count++;
     caller->last_ns = fact->end_ns;
     struct call_row *row = row_of(stats, caller, fact->name);
-    lull_spread_add(&row->durations, fact->end_ns - fact->begin_ns);
+    lull_spread_add(&row->durations, fact->end_ns - fact->start_ns);
     count_outcome(row, code_of(fact));
 }
 
 static int compare_callers(const void *a, const void *b)
 {
     const struct caller *x = a, *y = b;
-    if (x->count != y->count)
+    if (x->count != y->count) {
         return x->count > y->count ? -1 : 1;
+    }
     return (x->task > y->task) - (x->task < y->task);
 }
 
@@ -170,26 +175,29 @@ static int compare_rows(const void *a, const void *b, void *user)
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     uint64_t x_count = stats->rows.items[x].durations.count;
     uint64_t y_count = stats->rows.items[y].durations.count;
-    if (x_count != y_count)
+    if (x_count != y_count) {
         return x_count > y_count ? -1 : 1;
+    }
     return (x > y) - (x < y);
 }
 
 static int compare_open(const void *a, const void *b)
 {
     const struct open_call *x = a, *y = b;
-    if (x->begin_ns != y->begin_ns)
-        return x->begin_ns < y->begin_ns ? -1 : 1;
+    if (x->start_ns != y->start_ns) {
+        return x->start_ns < y->start_ns ? -1 : 1;
+    }
     return (x->task > y->task) - (x->task < y->task);
 }
 
 static void add_open(void *user, const struct lull_syscall_fact *fact)
 {
     struct syscallstats *stats = user;
-    if (lull_model_task(stats->head.model, fact->task)->is_dead || !is_wanted(stats, fact))
+    if (lull_model_task(stats->head.model, fact->task)->is_dead || !is_wanted(stats, fact)) {
         return;
+    }
     lull_vec_push(&stats->open,
-                  (struct open_call){fact->task, fact->name, fact->begin_ns, fact->end_ns});
+                  (struct open_call){fact->task, fact->name, fact->start_ns, fact->end_ns});
 }
 
 /* Rows are shown by count, equal ones as they came. */
@@ -202,13 +210,15 @@ static void syscallstats_close(struct lull_analysis *analysis, int64_t end_ns)
         g_qsort_with_data(caller->rows.items, (int)caller->rows.count, sizeof *caller->rows.items,
                           compare_rows, stats);
     }
-    if (stats->callers.count)
+    if (stats->callers.count) {
         qsort(stats->callers.items, stats->callers.count, sizeof *stats->callers.items,
               compare_callers);
+    }
     lull_slots_free(&stats->callers_by_task); /* its indices are those of before */
     lull_model_each_syscall(analysis->model, end_ns, add_open, stats);
-    if (stats->open.count)
+    if (stats->open.count) {
         qsort(stats->open.items, stats->open.count, sizeof *stats->open.items, compare_open);
+    }
 }
 
 /* {'success': 2883, 'ENOENT': 2} */
@@ -221,10 +231,11 @@ static const char *outcomes_text(GString *text, const struct call_row *row)
                            : outcome->code == NOT_TOLD ? "unknown"
                                                        : lull_errno_name(outcome->code);
         g_string_append(text, i ? ", '" : "'");
-        if (name)
+        if (name) {
             g_string_append(text, name);
-        else
+        } else {
             g_string_append_printf(text, "-%" G_GINT64_FORMAT, outcome->code);
+        }
         g_string_append_printf(text, "': %" G_GUINT64_FORMAT, outcome->count);
     }
     g_string_append_c(text, '}');
@@ -235,8 +246,9 @@ static uint64_t errors_of(const struct call_row *row)
 {
     uint64_t errors = 0;
     for (size_t i = 0; i < row->outcomes.count; i++) {
-        if (row->outcomes.items[i].code > 0)
+        if (row->outcomes.items[i].code > 0) {
             errors += row->outcomes.items[i].count;
+        }
     }
     return errors;
 }
@@ -336,7 +348,7 @@ static void summary_row(const void *user, uint64_t index, struct lull_cell *cell
     const struct caller *caller = &stats->callers.items[index];
     const struct lull_model *model = stats->head.model;
     *cells++ = lull_cell_host_of(&stats->head, lull_model_task(model, caller->task)->host);
-    *cells = lull_cell_integer(LULL_CELL_TIME_RANGE, stats->head.begin_ns);
+    *cells = lull_cell_integer(LULL_CELL_TIME_RANGE, stats->head.start_ns);
     cells++->end = stats->end_ns;
     *cells++ = lull_cell_task(model, caller->task, caller->last_ns, true);
     *cells = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)caller->count);
@@ -364,12 +376,12 @@ static void open_row(const void *user, uint64_t index, struct lull_cell *cells)
     *cells++ = lull_cell_host_of(&stats->head, lull_model_task(model, call->task)->host);
     *cells++ = lull_cell_task(model, call->task, call->end_ns, true);
     *cells++ = lull_cell_text(LULL_CELL_SYSCALL, lull_model_label(model, call->name));
-    if (call->begin_ns == INT64_MIN) {
+    if (call->start_ns == INT64_MIN) {
         cells[0].class = cells[1].class = LULL_CELL_UNKNOWN;
         return;
     }
-    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, call->begin_ns);
-    *cells = lull_cell_integer(LULL_CELL_DURATION, call->end_ns - call->begin_ns);
+    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, call->start_ns);
+    *cells = lull_cell_integer(LULL_CELL_DURATION, call->end_ns - call->start_ns);
 }
 
 /* ---- by call, over all tasks: what a report shows instead of a table for each task ---- */
@@ -437,8 +449,9 @@ static void per_call_row(const void *user, uint64_t index, struct lull_cell *cel
 static int compare_totals(const void *a, const void *b)
 {
     const struct call_total *x = a, *y = b;
-    if (x->durations.sum != y->durations.sum)
+    if (x->durations.sum != y->durations.sum) {
         return x->durations.sum > y->durations.sum ? -1 : 1;
+    }
     return x->host != y->host ? (x->host > y->host) - (x->host < y->host)
                               : (x->name > y->name) - (x->name < y->name);
 }
@@ -446,8 +459,9 @@ static int compare_totals(const void *a, const void *b)
 static struct call_total *total_of(struct call_totals *totals, uint32_t host, uint32_t name)
 {
     for (size_t i = 0; i < totals->calls.count; i++) {
-        if (totals->calls.items[i].host == host && totals->calls.items[i].name == name)
+        if (totals->calls.items[i].host == host && totals->calls.items[i].name == name) {
             return &totals->calls.items[i];
+        }
     }
     lull_vec_push(&totals->calls,
                   (struct call_total){.durations.has_buckets = true, .host = host, .name = name});
@@ -468,9 +482,10 @@ static void add_totals(struct call_totals *totals)
             call->errors += errors_of(row);
         }
     }
-    if (totals->calls.count)
+    if (totals->calls.count) {
         qsort(totals->calls.items, totals->calls.count, sizeof *totals->calls.items,
               compare_totals);
+    }
 }
 
 static uint64_t limited(const struct syscallstats *stats, uint64_t n)
@@ -494,8 +509,9 @@ static void emit_totals(const struct syscallstats *stats, struct lull_sink *sink
         lull_histograms_emit(&list, params, &freq_class, NULL, sink);
     }
     lull_histograms_clear(&list);
-    for (size_t i = 0; i < totals.calls.count; i++)
+    for (size_t i = 0; i < totals.calls.count; i++) {
         lull_distribution_clear(&totals.calls.items[i].durations);
+    }
     lull_vec_free(&totals.calls);
     lull_distribution_clear(&totals.all);
 }
@@ -533,18 +549,21 @@ static void syscallstats_emit(struct lull_analysis *analysis, const struct lull_
     const uint64_t n_callers =
         is_report ? limited(stats, stats->callers.count)
                   : lull_params_listed(analysis->params, stats->callers.count, "tasks", sink);
-    if (is_report)
+    if (is_report) {
         emit_totals(stats, sink);
-    for (size_t i = 0; !is_report && i < n_callers; i++)
+    }
+    for (size_t i = 0; !is_report && i < n_callers; i++) {
         emit_caller(stats, &stats->callers.items[i], sink);
+    }
     sink->table(sink,
                 &(struct lull_result_table){
                     .class = &total_class, .n_rows = n_callers, .row = total_row, .user = stats});
-    if (analysis->params->is_lami && analysis->params->has_windows)
+    if (analysis->params->is_lami && analysis->params->has_windows) {
         sink->table(sink, &(struct lull_result_table){.class = &summary_class,
                                                       .n_rows = stats->callers.count,
                                                       .row = summary_row,
                                                       .user = stats});
+    }
     sink->table(sink, &(struct lull_result_table){.class = &open_class,
                                                   .n_rows = limited(stats, stats->open.count),
                                                   .row = open_row,

@@ -32,8 +32,9 @@ struct timeline {
 
 static void halve(int64_t bins[BINS])
 {
-    for (uint32_t i = 0; i < BINS / 2; i++)
+    for (uint32_t i = 0; i < BINS / 2; i++) {
         bins[i] = bins[2 * i] + bins[2 * i + 1];
+    }
     memset(bins + BINS / 2, 0, BINS / 2 * sizeof *bins);
 }
 
@@ -42,8 +43,9 @@ static void widen(struct timeline *line)
     line->width_ns *= 2;
     for (size_t h = 0; h < line->hosts.count; h++) {
         struct host_line *host = line->hosts.items[h];
-        for (uint32_t i = 0; host && i < SUMS; i++)
+        for (uint32_t i = 0; host && i < SUMS; i++) {
             halve(host->sums[i]);
+        }
         for (size_t c = 0; host && c < host->cpus.count; c++) {
             if (host->cpus.items[c]) {
                 halve(host->cpus.items[c]->busy_ns);
@@ -59,13 +61,15 @@ static void fold_last(struct timeline *line)
 {
     uint32_t last = line->n_bins - 1;
     if (last == 0 ||
-        line->end_ns - (line->head.begin_ns + last * line->width_ns) >= line->width_ns / 2)
+        line->end_ns - (line->head.start_ns + last * line->width_ns) >= line->width_ns / 2) {
         return;
+    }
     line->n_bins = last;
     for (size_t h = 0; h < line->hosts.count; h++) {
         struct host_line *host = line->hosts.items[h];
-        for (uint32_t i = 0; host && i < SUMS; i++)
+        for (uint32_t i = 0; host && i < SUMS; i++) {
             host->sums[i][last - 1] += host->sums[i][last];
+        }
         for (size_t c = 0; host && c < host->cpus.count; c++) {
             struct cpu_line *cpu = host->cpus.items[c];
             if (cpu) {
@@ -79,20 +83,24 @@ static void fold_last(struct timeline *line)
 /* The bin of a time; LULL_NONE if it is before the window. */
 static uint32_t bin_of(struct timeline *line, int64_t time_ns)
 {
-    if (time_ns < line->head.begin_ns)
+    if (time_ns < line->head.start_ns) {
         return LULL_NONE;
-    uint64_t since_ns = (uint64_t)time_ns - (uint64_t)line->head.begin_ns;
-    while (since_ns / BINS >= (uint64_t)line->width_ns)
+    }
+    uint64_t since_ns = (uint64_t)time_ns - (uint64_t)line->head.start_ns;
+    while (since_ns / BINS >= (uint64_t)line->width_ns) {
         widen(line);
+    }
     return (uint32_t)(since_ns / (uint64_t)line->width_ns);
 }
 
 static struct host_line *host_of(struct timeline *line, uint32_t host)
 {
-    while (line->hosts.count <= host)
+    while (line->hosts.count <= host) {
         lull_vec_push(&line->hosts, NULL);
-    if (!line->hosts.items[host])
+    }
+    if (!line->hosts.items[host]) {
         line->hosts.items[host] = g_new0(struct host_line, 1);
+    }
     return line->hosts.items[host];
 }
 
@@ -111,10 +119,12 @@ static void add(struct timeline *line, uint32_t host_number, int64_t time_ns, en
 
 static struct cpu_line *cpu_of(struct host_line *host, int32_t cpu)
 {
-    while (host->cpus.count <= (size_t)cpu)
+    while (host->cpus.count <= (size_t)cpu) {
         lull_vec_push(&host->cpus, NULL);
-    if (!host->cpus.items[cpu])
+    }
+    if (!host->cpus.items[cpu]) {
         host->cpus.items[cpu] = g_new0(struct cpu_line, 1);
+    }
     return host->cpus.items[cpu];
 }
 
@@ -122,14 +132,16 @@ static struct cpu_line *cpu_of(struct host_line *host, int32_t cpu)
 static void add_use(struct timeline *line, uint32_t host, int32_t cpu, bool is_busy,
                     int64_t since_ns, int64_t until_ns)
 {
-    since_ns = MAX(since_ns, line->head.begin_ns);
-    if (line->head.coverage)
+    since_ns = MAX(since_ns, line->head.start_ns);
+    if (line->head.coverage) {
         since_ns = MAX(since_ns, line->head.coverage[host].first_ns);
-    if (until_ns <= since_ns)
+    }
+    if (until_ns <= since_ns) {
         return;
+    }
     uint32_t last = bin_of(line, until_ns - 1), first = bin_of(line, since_ns);
-    uint64_t since = (uint64_t)since_ns - (uint64_t)line->head.begin_ns;
-    uint64_t until = (uint64_t)until_ns - (uint64_t)line->head.begin_ns;
+    uint64_t since = (uint64_t)since_ns - (uint64_t)line->head.start_ns;
+    uint64_t until = (uint64_t)until_ns - (uint64_t)line->head.start_ns;
     uint64_t width = (uint64_t)line->width_ns;
     struct cpu_line *use = cpu_of(host_of(line, host), cpu);
     for (uint32_t bin = first; bin <= last; bin++) {
@@ -143,8 +155,9 @@ static void timeline_switched(void *user, const struct lull_switch_fact *fact)
 {
     struct timeline *line = user;
     const struct lull_question_params *params = line->head.params;
-    if (!lull_params_want_cpu(params, fact->host, fact->cpu))
+    if (!lull_params_want_cpu(params, fact->host, fact->cpu)) {
         return;
+    }
     bool is_busy = fact->previous != LULL_NONE &&
                    lull_params_want_task(params, line->head.model, fact->previous, fact->time_ns);
     add_use(line, fact->host, fact->cpu, is_busy, fact->since_ns, fact->time_ns);
@@ -166,33 +179,38 @@ static bool wants(const struct timeline *line, uint32_t host, int32_t cpu, uint3
 static void timeline_block(void *user, const struct lull_block_fact *fact)
 {
     struct timeline *line = user;
-    if (fact->step != LULL_BLOCK_COMPLETE)
+    if (fact->step != LULL_BLOCK_COMPLETE) {
         return;
+    }
     const struct lull_block_request *request = lull_model_request(line->head.model, fact->request);
-    if (!wants(line, request->host, fact->cpu, request->submitter, fact->time_ns))
+    if (!wants(line, request->host, fact->cpu, request->submitter, fact->time_ns)) {
         return;
+    }
     int64_t bytes = (int64_t)request->sectors * SECTOR_BYTES;
-    if (request->rwbs & LULL_RWBS_WRITE)
+    if (request->rwbs & LULL_RWBS_WRITE) {
         add(line, request->host, fact->time_ns, WRITTEN_BYTES, bytes);
-    else if (request->rwbs & LULL_RWBS_READ)
+    } else if (request->rwbs & LULL_RWBS_READ) {
         add(line, request->host, fact->time_ns, READ_BYTES, bytes);
+    }
 }
 
 static void timeline_netif(void *user, const struct lull_netif_fact *fact)
 {
     struct timeline *line = user;
     uint32_t task = fact->in_interrupt ? LULL_NONE : fact->task;
-    if (wants(line, fact->host, fact->cpu, task, fact->time_ns))
+    if (wants(line, fact->host, fact->cpu, task, fact->time_ns)) {
         add(line, fact->host, fact->time_ns, fact->is_send ? SENT_BYTES : RECEIVED_BYTES,
             fact->length);
+    }
 }
 
 static void timeline_syscall(void *user, const struct lull_syscall_fact *fact)
 {
     struct timeline *line = user;
     uint32_t host = lull_model_task(line->head.model, fact->task)->host;
-    if (!fact->is_open && wants(line, host, fact->cpu, fact->task, fact->end_ns))
+    if (!fact->is_open && wants(line, host, fact->cpu, fact->task, fact->end_ns)) {
         add(line, host, fact->end_ns, CALLS, 1);
+    }
 }
 
 /* Adds what is on the CPUs now. */
@@ -216,7 +234,7 @@ static void timeline_close(struct lull_analysis *analysis, int64_t end_ns)
         }
     }
     line->end_ns = end_ns;
-    if (end_ns > analysis->begin_ns) {
+    if (end_ns > analysis->start_ns) {
         line->n_bins = bin_of(line, end_ns - 1) + 1;
         fold_last(line);
     }
@@ -224,10 +242,7 @@ static void timeline_close(struct lull_analysis *analysis, int64_t end_ns)
 
 /* ---- tables ---- */
 
-#define FROM                                                                                       \
-    {                                                                                              \
-        "From", "FROM", "begin_ns", LULL_CELL_TIMESTAMP, NULL, LULL_USE_OWN                        \
-    }
+#define FROM {"From", "FROM", "begin_ns", LULL_CELL_TIMESTAMP, NULL, LULL_USE_OWN}
 
 static const struct lull_result_column cpu_columns[] = {
     FROM,
@@ -243,10 +258,7 @@ static const struct lull_result_class cpu_class = {
 };
 
 #define WAIT_COLUMN                                                                                \
-    {                                                                                              \
-        "Average wait for a CPU", "AVG WAIT", "avg_wait_ns", LULL_CELL_DURATION, NULL,             \
-            LULL_USE_OWN                                                                           \
-    }
+    {"Average wait for a CPU", "AVG WAIT", "avg_wait_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN}
 static const struct lull_result_column wait_columns[] = {FROM, WAIT_COLUMN, {0}};
 static const struct lull_result_class wait_class = {
     .name = "waits-over-time",
@@ -256,10 +268,7 @@ static const struct lull_result_class wait_class = {
     .is_own = true,
 };
 
-#define RATE(title, heading, key)                                                                  \
-    {                                                                                              \
-        title, heading, key, LULL_CELL_SIZE, "/s", LULL_USE_OWN                                    \
-    }
+#define RATE(title, heading, key) {title, heading, key, LULL_CELL_SIZE, "/s", LULL_USE_OWN}
 static const struct lull_result_column disk_columns[] = {
     FROM,
     RATE("Read per second", "READ/S", "read_bytes_per_s"),
@@ -309,37 +318,38 @@ struct series {
     LULL_VEC(int32_t) cpus; /* those with a column */
 };
 
-static int64_t begin_of(const struct timeline *line, uint64_t bin)
+static int64_t start_of(const struct timeline *line, uint64_t bin)
 {
-    return line->head.begin_ns + (int64_t)bin * line->width_ns;
+    return line->head.start_ns + (int64_t)bin * line->width_ns;
 }
 
 static int64_t length_of(const struct timeline *line, uint64_t bin)
 {
-    return (bin + 1 < line->n_bins ? begin_of(line, bin + 1) : line->end_ns) - begin_of(line, bin);
+    return (bin + 1 < line->n_bins ? start_of(line, bin + 1) : line->end_ns) - start_of(line, bin);
 }
 
 /* Whether the host was recorded in some of the bin. */
 static bool is_covered(const struct series *series, uint64_t bin)
 {
     const struct lull_coverage *coverage = series->line->head.coverage;
-    int64_t begin_ns = begin_of(series->line, bin);
+    int64_t start_ns = start_of(series->line, bin);
     return !coverage ||
-           (coverage[series->number].last_ns >= begin_ns &&
-            coverage[series->number].first_ns - length_of(series->line, bin) <= begin_ns);
+           (coverage[series->number].last_ns >= start_ns &&
+            coverage[series->number].first_ns - length_of(series->line, bin) <= start_ns);
 }
 
 static void cpu_row(const void *user, uint64_t bin, struct lull_cell *cells)
 {
     const struct series *series = user;
-    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, begin_of(series->line, bin));
+    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, start_of(series->line, bin));
     for (size_t i = 0; i < series->cpus.count; i++, cells++) {
         const struct cpu_line *cpu = series->host->cpus.items[series->cpus.items[i]];
-        if (cpu->known_ns[bin] == 0)
+        if (cpu->known_ns[bin] == 0) {
             cells->class = LULL_CELL_UNKNOWN;
-        else
+        } else {
             *cells = lull_cell_real(LULL_CELL_RATIO,
                                     (double)cpu->busy_ns[bin] / (double)cpu->known_ns[bin]);
+        }
     }
 }
 
@@ -347,23 +357,25 @@ static void wait_row(const void *user, uint64_t bin, struct lull_cell *cells)
 {
     const struct series *series = user;
     int64_t count = series->host->sums[WAITS][bin];
-    cells[0] = lull_cell_integer(LULL_CELL_TIMESTAMP, begin_of(series->line, bin));
-    if (count)
+    cells[0] = lull_cell_integer(LULL_CELL_TIMESTAMP, start_of(series->line, bin));
+    if (count) {
         cells[1] = lull_cell_real(LULL_CELL_DURATION,
                                   (double)series->host->sums[WAITED_NS][bin] / (double)count);
+    }
 }
 
 static void rate_row(const void *user, uint64_t bin, struct lull_cell *cells)
 {
     const struct series *series = user;
     double seconds = (double)length_of(series->line, bin) / 1e9;
-    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, begin_of(series->line, bin));
+    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, start_of(series->line, bin));
     for (uint32_t i = 0; i < series->n; i++, cells++) {
-        if (is_covered(series, bin))
+        if (is_covered(series, bin)) {
             *cells = lull_cell_real(series->first == CALLS ? LULL_CELL_NUMBER : LULL_CELL_SIZE,
                                     (double)series->host->sums[series->first + i][bin] / seconds);
-        else
+        } else {
             cells->class = LULL_CELL_UNKNOWN;
+        }
     }
 }
 
@@ -371,8 +383,9 @@ static void emit_cpus(struct series *series, struct lull_result_table *table,
                       struct lull_sink *sink)
 {
     for (size_t c = 0; c < series->host->cpus.count; c++) {
-        if (series->host->cpus.items[c])
+        if (series->host->cpus.items[c]) {
             lull_vec_push(&series->cpus, (int32_t)c);
+        }
     }
     uint32_t n = (uint32_t)series->cpus.count;
     g_autofree struct lull_result_column *columns = g_new0(struct lull_result_column, n + 2);
@@ -386,8 +399,9 @@ static void emit_cpus(struct series *series, struct lull_result_table *table,
         columns[i + 1].key = names[i][1];
     }
     table->columns = columns;
-    if (n)
+    if (n) {
         sink->table(sink, table);
+    }
     table->columns = NULL;
     lull_vec_free(&series->cpus);
 }
@@ -420,12 +434,14 @@ static void emit_kind(const struct timeline *line, uint32_t host, const struct k
         .user = &series,
     };
     bool is_used = false;
-    for (uint32_t i = 0; i < kind->n; i++)
+    for (uint32_t i = 0; i < kind->n; i++) {
         is_used |= series.host->is_used[kind->first + i];
-    if (kind->class == &cpu_class)
+    }
+    if (kind->class == &cpu_class) {
         emit_cpus(&series, &table, sink);
-    else if (is_used)
+    } else if (is_used) {
         sink->table(sink, &table);
+    }
 }
 
 static void timeline_open(struct lull_analysis *analysis)
@@ -440,8 +456,9 @@ static void timeline_emit(struct lull_analysis *analysis, const struct lull_wind
     (void)window;
     for (uint32_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
         for (size_t host = 0; host < line->hosts.count; host++) {
-            if (line->hosts.items[host])
+            if (line->hosts.items[host]) {
                 emit_kind(line, (uint32_t)host, &kinds[i], sink);
+            }
         }
     }
 }
@@ -451,10 +468,12 @@ static void timeline_free(struct lull_analysis *analysis)
     struct timeline *line = (struct timeline *)analysis;
     for (size_t h = 0; h < line->hosts.count; h++) {
         struct host_line *host = line->hosts.items[h];
-        for (size_t c = 0; host && c < host->cpus.count; c++)
+        for (size_t c = 0; host && c < host->cpus.count; c++) {
             g_free(host->cpus.items[c]);
-        if (host)
+        }
+        if (host) {
             lull_vec_free(&host->cpus);
+        }
         g_free(host);
     }
     lull_vec_free(&line->hosts);

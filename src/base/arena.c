@@ -31,8 +31,9 @@ struct lull_arena *lull_arena_new(void)
 
 void lull_arena_free(struct lull_arena *arena)
 {
-    if (!arena)
+    if (!arena) {
         return;
+    }
     for (struct chunk *chunk = arena->chunks; chunk;) {
         struct chunk *previous = chunk->previous;
         g_free(chunk);
@@ -51,14 +52,16 @@ static struct chunk *add_chunk(struct lull_arena *arena, size_t size)
 
 void *lull_arena_alloc(struct lull_arena *arena, size_t size)
 {
-    if (size > SIZE_MAX - sizeof(struct chunk) - GRAIN)
+    if (size > SIZE_MAX - sizeof(struct chunk) - GRAIN) {
         g_error("lull_arena_alloc: %zu bytes", size);
+    }
     size = (MAX(size, 1) + GRAIN - 1) & ~(GRAIN - 1); /* never NULL */
     if (size > arena->left) {
         /* A large piece gets its own chunk, so that it does not waste the rest of the current one.
          */
-        if (size > arena->chunk_size / 4)
+        if (size > arena->chunk_size / 4) {
             return add_chunk(arena, size)->data;
+        }
         arena->next = (char *)add_chunk(arena, arena->chunk_size)->data;
         arena->left = arena->chunk_size;
         arena->chunk_size = MIN(arena->chunk_size * 2, LARGEST_CHUNK);
@@ -72,23 +75,26 @@ void *lull_arena_alloc(struct lull_arena *arena, size_t size)
 void *lull_arena_alloc_n(struct lull_arena *arena, size_t n, size_t size)
 {
     size_t total;
-    if (__builtin_mul_overflow(n, size, &total))
+    if (__builtin_mul_overflow(n, size, &total)) {
         g_error("lull_arena_alloc_n: %zu times %zu bytes", n, size);
+    }
     return lull_arena_alloc(arena, total);
 }
 
 void *lull_arena_copy(struct lull_arena *arena, const void *data, size_t size)
 {
     void *copy = lull_arena_alloc(arena, size);
-    if (size)
+    if (size) {
         memcpy(copy, data, size);
+    }
     return copy;
 }
 
 char *lull_arena_strndup(struct lull_arena *arena, const char *text, size_t length)
 {
     char *copy = lull_arena_alloc(arena, length + 1);
-    if (length)
+    if (length) {
         memcpy(copy, text, length);
+    }
     return copy;
 }

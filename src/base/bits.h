@@ -55,13 +55,15 @@ static inline uint64_t lull_load_bits(const uint8_t *base, uint64_t bit, unsigne
     uint64_t v = lull_load_u64(p, big_endian);
     if (big_endian) {
         v <<= shift;
-        if (shift + size > 64)
+        if (shift + size > 64) {
             v |= p[8] >> (8 - shift);
+        }
         return v >> (64 - size);
     }
     v >>= shift;
-    if (shift + size > 64)
+    if (shift + size > 64) {
         v |= (uint64_t)p[8] << (64 - shift);
+    }
     return v & lull_low_mask(size);
 }
 
@@ -90,19 +92,23 @@ static inline uint64_t lull_load_leb128(const uint8_t *p, uint64_t room, bool is
     uint64_t v = 0;
     unsigned shift = 0;
     for (uint64_t i = 0;; i++, shift += 7) {
-        if (i >= 10)
+        if (i >= 10) {
             return 0;
-        if (i >= room)
+        }
+        if (i >= room) {
             return room + 1;
+        }
         uint64_t part = p[i] & 0x7f;
         if (shift == 63) { /* one bit is left; the others must repeat the sign, or be zero */
             bool is_negative = (part & 1) != 0;
-            if ((p[i] & 0x80) || (is_signed ? part != (is_negative ? 0x7f : 0) : part > 1))
+            if ((p[i] & 0x80) || (is_signed ? part != (is_negative ? 0x7f : 0) : part > 1)) {
                 return 0;
+            }
         }
         v |= part << shift;
-        if (p[i] & 0x80)
+        if (p[i] & 0x80) {
             continue;
+        }
         unsigned bits = shift + 7 > 64 ? 64 : shift + 7;
         *value = is_signed ? lull_sign_extend(v, bits) : v;
         return i + 1;
@@ -114,10 +120,12 @@ static inline double lull_half_value(uint16_t bits)
 {
     int exponent = bits >> 10 & 31;
     double mantissa = bits & 0x3ff, sign = bits & 0x8000 ? -1 : 1;
-    if (exponent == 31)
+    if (exponent == 31) {
         return mantissa != 0 ? (double)__builtin_nan("") : sign * __builtin_inf();
-    if (exponent == 0)
+    }
+    if (exponent == 0) {
         return sign * __builtin_ldexp(mantissa, -24);
+    }
     return sign * __builtin_ldexp(mantissa + 1024, exponent - 25);
 }
 
@@ -125,8 +133,9 @@ static inline double lull_half_value(uint16_t bits)
 static inline double lull_real_value(uint64_t bits, unsigned size)
 {
     double value;
-    if (size == 16)
+    if (size == 16) {
         return lull_half_value((uint16_t)bits);
+    }
     if (size == 32) {
         uint32_t low = (uint32_t)bits;
         float single;

@@ -7,8 +7,9 @@
 /* Between the extremes, which stand for "no time". */
 static int64_t saturate(__int128 v)
 {
-    if (v >= INT64_MAX)
+    if (v >= INT64_MAX) {
         return INT64_MAX - 1;
+    }
     return v <= INT64_MIN ? INT64_MIN + 1 : (int64_t)v;
 }
 
@@ -23,9 +24,10 @@ static __int128 own_time(const struct lull_clock_map *map, uint64_t value)
 {
     unsigned __int128 cycles = (unsigned __int128)map->offset_cycles + value;
     __int128 ns = (__int128)(cycles * NS_PER_S / map->frequency);
-    if (map->in_doubles) /* the offset and the value are rounded each */
+    if (map->in_doubles) { /* the offset and the value are rounded each */
         ns = ns_in_doubles(map->offset_cycles, map->frequency) +
              ns_in_doubles(value, map->frequency);
+    }
     return ns + (__int128)map->offset_s * NS_PER_S + map->delta_ns;
 }
 

@@ -31,8 +31,9 @@ int64_t lull_clock_map_own(const struct lull_clock_map *map, uint64_t value);
 /* The time of a clock value on the joined clock. */
 static inline int64_t lull_clock_map_joined(const struct lull_clock_map *map, uint64_t value)
 {
-    if (G_LIKELY(map->is_linear))
+    if (G_LIKELY(map->is_linear)) {
         return (int64_t)(value + map->base);
+    }
     return lull_clock_map_slow(map, value);
 }
 

@@ -6,8 +6,9 @@ enum { RATE_BITS = 62, NEAR = 4 };
 
 static int64_t clamp(__int128 value)
 {
-    if (value > INT64_MAX)
+    if (value > INT64_MAX) {
         return INT64_MAX;
+    }
     return value < INT64_MIN ? INT64_MIN : (int64_t)value;
 }
 
@@ -17,8 +18,9 @@ int64_t lull_clock_transform_apply(const struct lull_clock_transform *transform,
     __int128 drift, distance = (__int128)t - transform->origin_ns;
 
     if (__builtin_mul_overflow(distance, (__int128)transform->rate_num, &drift) ||
-        __builtin_add_overflow(drift, (__int128)1 << (RATE_BITS - 1), &drift))
+        __builtin_add_overflow(drift, (__int128)1 << (RATE_BITS - 1), &drift)) {
         return (distance < 0) == (transform->rate_num < 0) ? INT64_MAX : INT64_MIN;
+    }
     return clamp((__int128)t + transform->offset_ns + (drift >> RATE_BITS));
 }
 
@@ -26,8 +28,9 @@ int64_t lull_clock_transform_invert(const struct lull_clock_transform *transform
 {
     __int128 slope = ((__int128)1 << RATE_BITS) + transform->rate_num;
 
-    if (!transform->rate_num && !transform->offset_ns)
+    if (!transform->rate_num && !transform->offset_ns) {
         return joined;
+    }
     /* joined = origin + offset + slope * (t - origin), solved for t; rounding leaves it some ns
      * off. */
     __int128 distance = (__int128)joined - transform->offset_ns - transform->origin_ns;
@@ -48,10 +51,11 @@ int64_t lull_clock_transform_invert(const struct lull_clock_transform *transform
     while (low < high) {
         int64_t middle = high - (int64_t)(((uint64_t)high - (uint64_t)low) / 2);
 
-        if (lull_clock_transform_apply(transform, middle) <= joined)
+        if (lull_clock_transform_apply(transform, middle) <= joined) {
             low = middle;
-        else
+        } else {
             high = middle - 1;
+        }
     }
     return low;
 }

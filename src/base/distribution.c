@@ -29,8 +29,8 @@ static int64_t bucket_end(uint32_t bucket)
         return bucket;
     }
     const uint32_t shift = bucket / PER_POWER - 1;
-    const uint64_t begin = (uint64_t)(PER_POWER + bucket % PER_POWER) << shift;
-    return (int64_t)(begin + ((UINT64_C(1) << shift) - 1));
+    const uint64_t start = (uint64_t)(PER_POWER + bucket % PER_POWER) << shift;
+    return (int64_t)(start + ((UINT64_C(1) << shift) - 1));
 }
 
 static void count_in_bucket(struct lull_distribution *distribution, uint32_t bucket, uint32_t count)

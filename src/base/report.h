@@ -10,7 +10,7 @@ struct lull_report {
     void (*problem)(void *user, const char *text);
     /* Damage or discarded events between two times, ns on the trace's own clock. `stream` counts
      * within the trace. */
-    void (*lost)(void *user, uint32_t stream, int64_t begin_ns, int64_t end_ns, uint64_t events,
+    void (*lost)(void *user, uint32_t stream, int64_t start_ns, int64_t end_ns, uint64_t events,
                  uint64_t packets);
     void *user;
 };

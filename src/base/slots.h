@@ -19,8 +19,9 @@ static inline void lull_slots_grow(struct lull_slots *slots, uint32_t number)
 {
     size_t count = MAX(MAX((size_t)number + 1, slots->count + slots->count / 2), 64);
     uint32_t *items = g_malloc0_n(count, sizeof *items);
-    if (slots->count)
+    if (slots->count) {
         memcpy(items, slots->items, slots->count * sizeof *items);
+    }
     g_free(slots->items);
     slots->items = items;
     slots->count = count;
@@ -30,8 +31,9 @@ static inline void lull_slots_grow(struct lull_slots *slots, uint32_t number)
  * call. */
 static inline uint32_t *lull_slots_at(struct lull_slots *slots, uint32_t number)
 {
-    if (G_UNLIKELY(number >= slots->count))
+    if (G_UNLIKELY(number >= slots->count)) {
         lull_slots_grow(slots, number);
+    }
     return &slots->items[number];
 }
 

@@ -193,14 +193,14 @@ bool lull_analysis_question_parse(struct lull_analysis_question *question,
         return false;
     }
     params->is_joint_irq_choice = params->irqs.count && params->softirqs.count;
-    params->has_windows = question->slice_ns > 0 || (question->periods && !question->asked);
-    params->periods = question->asked;
+    params->has_windows = question->slice_ns > 0 || (question->periods && !question->query);
+    params->periods = question->query;
     return true;
 }
 
 void lull_analysis_question_clear(struct lull_analysis_question *question)
 {
-    lull_periods_question_free(question->asked);
+    lull_periods_question_free(question->query);
     lull_periods_free(question->periods);
     for (uint32_t i = 0; i < G_N_ELEMENTS(question->numbers); i++) {
         g_clear_pointer(&question->numbers[i], g_array_unref);

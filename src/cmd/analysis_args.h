@@ -2,7 +2,7 @@
 #ifndef LULL_CMD_ANALYSIS_ARGS_H
 #define LULL_CMD_ANALYSIS_ARGS_H
 
-#include "analysis/periods.h"
+#include "analysis/periods/periods.h"
 #include "cmd/analysis_verb.h"
 
 /* The question and what it borrows. A zeroed one is valid. */
@@ -12,7 +12,7 @@ struct lull_analysis_question {
     GArray *numbers[4];
     char **comms;
     struct lull_periods *periods;        /* of --period; NULL: none */
-    struct lull_periods_question *asked; /* what a verb of periods asks of them; else NULL */
+    struct lull_periods_question *query; /* what a verb of periods asks of them; else NULL */
 };
 
 /* Fills in the periods, which need no session; the first to be called on a zeroed question. False

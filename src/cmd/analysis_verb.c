@@ -12,7 +12,7 @@
 #include "cmd/join_args.h"
 #include "cmd/lami_args.h"
 #include "cmd/options.h"
-#include "view/result_view.h"
+#include "view/result/view.h"
 
 /* More slices than this are a slip in the duration. */
 #define MAX_SLICES 1000000
@@ -47,19 +47,19 @@ struct followed {
 };
 
 static void set_periods(const struct lull_analysis_question *question, struct lull_session *session,
-                        struct lull_runner *runner, int64_t begin_ns, int64_t end_ns,
+                        struct lull_runner *runner, int64_t start_ns, int64_t end_ns,
                         bool is_end_within, struct followed *followed)
 {
     const int64_t behind_ns = end_ns + is_end_within;
-    if (!question->asked) {
+    if (!question->query) {
         followed->windows =
-            lull_period_windows_new(runner, session, question->periods, begin_ns, behind_ns);
+            lull_period_windows_new(runner, session, question->periods, start_ns, behind_ns);
         return;
     }
     followed->tracker = lull_period_tracker_new(question->periods, session, NULL, NULL);
-    lull_period_tracker_limit(followed->tracker, begin_ns, behind_ns);
-    question->asked->tracker = followed->tracker;
-    lull_runner_range(runner, begin_ns, end_ns, 0);
+    lull_period_tracker_limit(followed->tracker, start_ns, behind_ns);
+    question->query->tracker = followed->tracker;
+    lull_runner_range(runner, start_ns, end_ns, 0);
 }
 
 /* Which windows there are: the time range that was asked for, whole or in slices, or periods. */
@@ -67,12 +67,12 @@ static bool set_windows(const struct lull_args *args, struct lull_session *sessi
                         const struct lull_analysis_question *question, struct lull_runner *runner,
                         struct followed *followed, GError **error)
 {
-    int64_t begin_ns, end_ns, first_ns, last_ns;
-    if (!lull_args_range(args, session, &begin_ns, &end_ns, error)) {
+    int64_t start_ns, end_ns, first_ns, last_ns;
+    if (!lull_args_range(args, session, &start_ns, &end_ns, error)) {
         return false;
     }
     if (question->slice_ns > 0 && lull_runner_coverage(runner, &first_ns, &last_ns) &&
-        (MIN(end_ns, last_ns) - MAX(begin_ns, first_ns)) / question->slice_ns >= MAX_SLICES) {
+        (MIN(end_ns, last_ns) - MAX(start_ns, first_ns)) / question->slice_ns >= MAX_SLICES) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                     "--refresh: that would be more than %d slices of the time range", MAX_SLICES);
         return false;
@@ -83,9 +83,9 @@ static bool set_windows(const struct lull_args *args, struct lull_session *sessi
         lull_runner_include_end(runner);
     }
     if (question->periods) {
-        set_periods(question, session, runner, begin_ns, end_ns, is_end_within, followed);
+        set_periods(question, session, runner, start_ns, end_ns, is_end_within, followed);
     } else {
-        lull_runner_range(runner, begin_ns, end_ns, question->slice_ns);
+        lull_runner_range(runner, start_ns, end_ns, question->slice_ns);
     }
     return true;
 }
@@ -117,13 +117,13 @@ static void read_traces(const struct lull_args *args, struct lull_session *sessi
 {
     if (lull_lami_wants_progress(args)) {
         struct lull_lami_progress lines;
-        lull_lami_progress_begin(&lines, session);
+        lull_lami_progress_start(&lines, session);
         lull_runner_run(runner, lull_lami_progress_update, &lines);
         lull_lami_progress_end(&lines);
         return;
     }
     struct lull_progress progress;
-    lull_progress_begin(&progress, args, session, "reading", false);
+    lull_progress_start(&progress, args, session, "reading", false);
     lull_runner_run(runner, lull_args_progress, &progress);
     lull_progress_end(&progress);
 }

@@ -34,31 +34,32 @@ extern const char *const lull_analysis_common[];
 
 /* Options by group, for tables of options; each verb takes WHOM and WHEN. */
 
-#define LULL_OPTIONS_WHOM                                                                            \
-    {.name = "tid",                                                                                  \
-     .kind = LULL_OPTION_TEXT,                                                                       \
-     .argument = "LIST",                                                                             \
-     .help = "only tasks with one of these thread ids (N,N,…)"},                                     \
-        {.name = "comm",                                                                             \
-         .kind = LULL_OPTION_TEXT,                                                                   \
-         .argument = "LIST",                                                                         \
+#define LULL_OPTIONS_WHOM                                                                          \
+    {.name = "tid",                                                                                \
+     .kind = LULL_OPTION_TEXT,                                                                     \
+     .argument = "LIST",                                                                           \
+     .help = "only tasks with one of these thread ids (N,N,…)"},                                   \
+        {.name = "comm",                                                                           \
+         .kind = LULL_OPTION_TEXT,                                                                 \
+         .argument = "LIST",                                                                       \
          .help = "only tasks with one of these names (NAME,NAME,…; the kernel keeps the first 15 " \
-                 "bytes of a name)"},                                                                \
-        {.name = "procname",                                                                         \
-         .kind = LULL_OPTION_TEXT,                                                                   \
-         .argument = "LIST",                                                                         \
-         .help = "the same as --comm, as in lttng-analyses"},                                        \
-    {                                                                                                \
-        .name = "cpu", .kind = LULL_OPTION_TEXT, .argument = "LIST",                                 \
-        .help = "only what happened on one of these CPUs (N,N,…)"                                  \
-    }
+                 "bytes of a name)"},                                                              \
+        {.name = "procname",                                                                       \
+         .kind = LULL_OPTION_TEXT,                                                                 \
+         .argument = "LIST",                                                                       \
+         .help = "the same as --comm, as in lttng-analyses"},                                      \
+        {.name = "cpu",                                                                            \
+         .kind = LULL_OPTION_TEXT,                                                                 \
+         .argument = "LIST",                                                                       \
+         .help = "only what happened on one of these CPUs (N,N,…)"}
 
 #define LULL_OPTION_REFRESH                                                                        \
-    {                                                                                              \
-        .name = "refresh", .letter = 'r', .kind = LULL_OPTION_TEXT, .argument = "DURATION",        \
-        .help = "one result for each slice of this length (500ms, 2s, …; a bare number is "      \
-                "seconds)"                                                                         \
-    }
+    {.name = "refresh",                                                                            \
+     .letter = 'r',                                                                                \
+     .kind = LULL_OPTION_TEXT,                                                                     \
+     .argument = "DURATION",                                                                       \
+     .help = "one result for each slice of this length (500ms, 2s, …; a bare number is "           \
+             "seconds)"}
 
 /* What lttng-analyses had before --period. */
 #define LULL_OPTIONS_OLD_PERIOD                                                                    \
@@ -78,10 +79,10 @@ extern const char *const lull_analysis_common[];
          .kind = LULL_OPTION_TEXT,                                                                 \
          .argument = "FIELDS",                                                                     \
          .help = "deprecated: fields of the closing event that are equal to them (the same)"},     \
-    {                                                                                              \
-        .name = "period-key-value", .kind = LULL_OPTION_TEXT, .argument = "VALUES",                \
-        .help = "deprecated: values that the fields of the opening event have"                     \
-    }
+        {.name = "period-key-value",                                                               \
+         .kind = LULL_OPTION_TEXT,                                                                 \
+         .argument = "VALUES",                                                                     \
+         .help = "deprecated: values that the fields of the opening event have"}
 
 /* Options of lttng-analyses that all verbs have. */
 #define LULL_OPTIONS_PEER                                                                          \
@@ -91,21 +92,21 @@ extern const char *const lull_analysis_common[];
         {.name = "no-intersection",                                                                \
          .kind = LULL_OPTION_FLAG,                                                                 \
          .help = "read everything, as is done without this option (lttng-analyses has it)"},       \
-    {                                                                                              \
-        .name = "lami", .kind = LULL_OPTION_FLAG,                                                  \
-        .help = "print the LTTng analyses machine interface, LAMI 1.0, for programs that read "    \
-                "lttng-analyses"                                                                   \
-    }
+        {.name = "lami",                                                                           \
+         .kind = LULL_OPTION_FLAG,                                                                 \
+         .help = "print the LTTng analyses machine interface, LAMI 1.0, for programs that read "   \
+                 "lttng-analyses"}
 
 #define LULL_OPTIONS_WHEN                                                                          \
     LULL_OPTION_REFRESH, LULL_OPTIONS_PERIOD("one result for each instance of this period"),       \
         LULL_OPTIONS_PEER
 
 #define LULL_OPTION_LIMIT_TO(limited)                                                              \
-    {                                                                                              \
-        .name = "limit", .letter = 'n', .kind = LULL_OPTION_TEXT, .argument = "N",                 \
-        .help = "at most N " limited "; 0 or unlimited: all"                                       \
-    }
+    {.name = "limit",                                                                              \
+     .letter = 'n',                                                                                \
+     .kind = LULL_OPTION_TEXT,                                                                     \
+     .argument = "N",                                                                              \
+     .help = "at most N " limited "; 0 or unlimited: all"}
 #define LULL_OPTION_LIMIT LULL_OPTION_LIMIT_TO("rows of a top, 10 if not given")
 #define LULL_OPTION_LIMIT_LOG                                                                      \
     LULL_OPTION_LIMIT_TO("rows of a top, 10 if not given, and of the log, all if not given")
@@ -115,36 +116,34 @@ extern const char *const lull_analysis_common[];
      .kind = LULL_OPTION_TEXT,                                                                     \
      .argument = "D",                                                                              \
      .help = "leave out what took less than D: a number is microseconds, else with unit (3ms)"},   \
-    {                                                                                              \
-        .name = "max", .kind = LULL_OPTION_TEXT, .argument = "D",                                  \
-        .help = "leave out what took more than D"                                                  \
-    }
+        {.name = "max",                                                                            \
+         .kind = LULL_OPTION_TEXT,                                                                 \
+         .argument = "D",                                                                          \
+         .help = "leave out what took more than D"}
 
 #define LULL_OPTIONS_SIZE                                                                          \
     {.name = "minsize",                                                                            \
      .kind = LULL_OPTION_TEXT,                                                                     \
      .argument = "BYTES",                                                                          \
      .help = "leave out calls that moved less"},                                                   \
-    {                                                                                              \
-        .name = "maxsize", .kind = LULL_OPTION_TEXT, .argument = "BYTES",                          \
-        .help = "leave out calls that moved more"                                                  \
-    }
+        {.name = "maxsize",                                                                        \
+         .kind = LULL_OPTION_TEXT,                                                                 \
+         .argument = "BYTES",                                                                      \
+         .help = "leave out calls that moved more"}
 
 #define LULL_OPTIONS_BINS                                                                          \
     {.name = "freq-resolution",                                                                    \
      .kind = LULL_OPTION_NUMBER,                                                                   \
      .argument = "N",                                                                              \
      .help = "bins of a histogram, 20 if not given"},                                              \
-    {                                                                                              \
-        .name = "freq-uniform", .kind = LULL_OPTION_FLAG,                                          \
-        .help = "the same bins for all histograms"                                                 \
-    }
+        {.name = "freq-uniform",                                                                   \
+         .kind = LULL_OPTION_FLAG,                                                                 \
+         .help = "the same bins for all histograms"}
 
 #define LULL_OPTION_FREQ_LOG                                                                       \
-    {                                                                                              \
-        .name = "freq-log", .kind = LULL_OPTION_FLAG,                                              \
-        .help = "bins that double in width, from the smallest value to the largest"                \
-    }
+    {.name = "freq-log",                                                                           \
+     .kind = LULL_OPTION_FLAG,                                                                     \
+     .help = "bins that double in width, from the smallest value to the largest"}
 
 #define LULL_OPTIONS_FREQ                                                                          \
     LULL_OPTIONS_BINS,                                                                             \
@@ -155,24 +154,12 @@ extern const char *const lull_analysis_common[];
 
 /* Sections that add up with the one the verb is named after. */
 #define LULL_OPTION_STATS                                                                          \
-    {                                                                                              \
-        .name = "stats", .kind = LULL_OPTION_FLAG, .help = "print statistics as well"              \
-    }
+    {.name = "stats", .kind = LULL_OPTION_FLAG, .help = "print statistics as well"}
 #define LULL_OPTION_FREQ                                                                           \
-    {                                                                                              \
-        .name = "freq", .kind = LULL_OPTION_FLAG, .help = "print histograms as well"               \
-    }
-#define LULL_OPTION_LOG                                                                            \
-    {                                                                                              \
-        .name = "log", .kind = LULL_OPTION_FLAG, .help = "print the log as well"                   \
-    }
-#define LULL_OPTION_TOP                                                                            \
-    {                                                                                              \
-        .name = "top", .kind = LULL_OPTION_FLAG, .help = "print the top as well"                   \
-    }
+    {.name = "freq", .kind = LULL_OPTION_FLAG, .help = "print histograms as well"}
+#define LULL_OPTION_LOG {.name = "log", .kind = LULL_OPTION_FLAG, .help = "print the log as well"}
+#define LULL_OPTION_TOP {.name = "top", .kind = LULL_OPTION_FLAG, .help = "print the top as well"}
 #define LULL_OPTION_USAGE                                                                          \
-    {                                                                                              \
-        .name = "usage", .kind = LULL_OPTION_FLAG, .help = "print the usage as well"               \
-    }
+    {.name = "usage", .kind = LULL_OPTION_FLAG, .help = "print the usage as well"}
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "analysis/requests.h"
 #include "cmd/critpath_period.h"
-#include "cmd/instance_args.h"
+#include "cmd/instance_query.h"
 #include "graph/execgraph.h"
 #include "kernel/vocabulary.h"
 #include "view/view.h"
@@ -21,7 +21,7 @@ struct answer {
     struct lull_requests *requests;
     struct lull_execgraph *eg;
     uint32_t task;
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     bool is_command; /* of a recording */
 };
 
@@ -29,14 +29,16 @@ static void read_traces(struct answer *answer)
 {
     answer->model = lull_model_new(answer->session, LULL_GROUP_GRAPH);
     answer->eg = lull_execgraph_new(answer->model, answer->sync);
-    if (lull_args_number(answer->args, "request") >= 0)
+    if (lull_args_number(answer->args, "request") >= 0) {
         answer->requests = lull_requests_new(answer->model);
+    }
     struct lull_progress progress;
-    lull_progress_begin(&progress, answer->args, answer->session, "reading", false);
+    lull_progress_start(&progress, answer->args, answer->session, "reading", false);
     lull_model_run(answer->model, lull_args_progress, &progress);
     lull_progress_end(&progress);
-    if (answer->requests)
+    if (answer->requests) {
         lull_requests_finish(answer->requests);
+    }
 }
 
 static bool choose_request(struct answer *answer, int64_t id, GError **error)
@@ -59,7 +61,7 @@ static bool choose_request(struct answer *answer, int64_t id, GError **error)
         return false;
     }
     answer->task = request->task;
-    answer->begin_ns = request->begin_ns;
+    answer->start_ns = request->start_ns;
     answer->end_ns = request->end_ns;
     return true;
 }
@@ -70,24 +72,27 @@ static bool choose_tid(struct answer *answer, int32_t host, int64_t tid, GError 
     uint32_t found = 0;
     for (uint32_t h = 0; h < lull_session_host_count(answer->session); h++) {
         uint32_t task = lull_model_find_tid(answer->model, h, (int32_t)tid);
-        if ((host >= 0 && (uint32_t)host != h) || task == LULL_NONE)
+        if ((host >= 0 && (uint32_t)host != h) || task == LULL_NONE) {
             continue;
+        }
         answer->task = task;
         found++;
         g_string_append_printf(hosts, "%s%s (%s)", hosts->len ? ", " : "",
                                lull_session_host(answer->session, h)->name,
                                lull_model_comm(answer->model, task, INT64_MAX));
     }
-    if (found == 1)
+    if (found == 1) {
         return true;
-    if (found > 1)
+    }
+    if (found > 1) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                     "several hosts have a task with tid %" G_GINT64_FORMAT
                     ": %s; choose one with --host",
                     tid, hosts->str);
-    else
+    } else {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                     "no task with tid %" G_GINT64_FORMAT " was seen in the traces", tid);
+    }
     return false;
 }
 
@@ -101,13 +106,14 @@ static bool choose_comm(struct answer *answer, int32_t host, const char *comm, G
                     strlen(comm) > 15 ? " (the kernel keeps the first 15 bytes of a name)" : "");
         return false;
     }
-    if (others)
+    if (others) {
         fprintf(stderr,
                 "lull: %u other task%s had the name “%s” as well; this is the one that lived "
                 "longest, tid %d "
                 "(choose another with --tid)\n",
                 others, others == 1 ? "" : "s", comm,
                 lull_model_task(answer->model, answer->task)->tid);
+    }
     return true;
 }
 
@@ -125,8 +131,9 @@ static const struct lull_recording_info *find_recording(const struct answer *ans
             n++;
         }
     }
-    if (n == 1)
+    if (n == 1) {
         return found;
+    }
     g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
                 n ? "there are %u recordings of commands: choose one with --host, or say whose "
                     "path it is with one of --request, --tid, --comm and --period"
@@ -142,17 +149,19 @@ static bool choose_command(struct answer *answer, int32_t host, GError **error)
     answer->task = LULL_NONE;
     for (uint32_t i = 0; info && i < lull_model_task_count(answer->model); i++) {
         const struct lull_task *task = lull_model_task(answer->model, i);
-        if (task->host == info->host && task->tid == info->pid && answer->task == LULL_NONE)
+        if (task->host == info->host && task->tid == info->pid && answer->task == LULL_NONE) {
             answer->task = i;
+        }
     }
     if (answer->task != LULL_NONE) {
         answer->is_command = true;
         return true;
     }
-    if (info)
+    if (info) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                     "the command “%s”, pid %" G_GINT64_FORMAT ", was not seen in the recording",
                     info->command[0], info->pid);
+    }
     return false;
 }
 
@@ -160,18 +169,20 @@ static bool choose_command(struct answer *answer, int32_t host, GError **error)
  * cut to what was recorded. */
 static bool choose_range(struct answer *answer, GError **error)
 {
-    int64_t begin_ns, end_ns, first_ns, last_ns;
-    if (!lull_args_range(answer->args, answer->session, &begin_ns, &end_ns, error))
+    int64_t start_ns, end_ns, first_ns, last_ns;
+    if (!lull_args_range(answer->args, answer->session, &start_ns, &end_ns, error)) {
         return false;
+    }
     const struct lull_task *task = lull_model_task(answer->model, answer->task);
     lull_session_range(answer->session, &first_ns, &last_ns);
     const int64_t birth_ns =
         answer->is_command ? MAX(task->exec_ns, task->first_ns) : task->first_ns;
     const int64_t death_ns = answer->is_command ? MIN(task->exit_ns, task->last_ns) : task->last_ns;
-    answer->begin_ns = begin_ns == INT64_MIN ? birth_ns : MAX(begin_ns, first_ns);
+    answer->start_ns = start_ns == INT64_MIN ? birth_ns : MAX(start_ns, first_ns);
     answer->end_ns = end_ns == INT64_MAX ? death_ns : MIN(end_ns, last_ns);
-    if (answer->begin_ns < answer->end_ns)
+    if (answer->start_ns < answer->end_ns) {
         return true;
+    }
     g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                 "%s/%d did nothing in that time range that was recorded",
                 lull_model_comm(answer->model, answer->task, INT64_MAX), task->tid);
@@ -182,10 +193,12 @@ static bool choose(struct answer *answer, GError **error)
 {
     int32_t host;
     int64_t request = lull_args_number(answer->args, "request");
-    if (request >= 0)
+    if (request >= 0) {
         return choose_request(answer, request, error);
-    if (!lull_args_host(answer->args, answer->session, &host, error))
+    }
+    if (!lull_args_host(answer->args, answer->session, &host, error)) {
         return false;
+    }
     const char *comm = lull_args_text(answer->args, "comm");
     const int64_t tid = lull_args_number(answer->args, "tid");
     bool chosen = comm       ? choose_comm(answer, host, comm, error)
@@ -201,13 +214,16 @@ static bool write_file(const char *name, lull_write_path *view, const struct lul
     g_autofree char *draft = g_strdup_printf("%s.part", name);
     FILE *file = fopen(draft, "w");
     bool done = file && view(path, file, style, error);
-    if (file && fclose(file) != 0)
+    if (file && fclose(file) != 0) {
         done = false;
-    if (done && rename(draft, name) == 0)
+    }
+    if (done && rename(draft, name) == 0) {
         return true;
-    if (error && !*error)
+    }
+    if (error && !*error) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write “%s”: %s", name,
                     g_strerror(errno));
+    }
     remove(draft);
     return false;
 }
@@ -221,8 +237,9 @@ bool lull_critpath_write_files(const struct lull_args *args, const struct lull_p
     } files[] = {{"svg", lull_view_path_svg}, {"perfetto", lull_view_path_perfetto}};
     for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
         const char *name = lull_args_text(args, files[i].option);
-        if (name && !write_file(name, files[i].view, path, style, error))
+        if (name && !write_file(name, files[i].view, path, style, error)) {
             return false;
+        }
     }
     return true;
 }
@@ -245,8 +262,9 @@ static bool show(const struct lull_args *args, const struct lull_path *path, GEr
 {
     struct lull_view_style style;
     lull_critpath_style(args, DEFAULT_LIMIT, &style);
-    if (!lull_critpath_write_files(args, path, &style, error))
+    if (!lull_critpath_write_files(args, path, &style, error)) {
         return false;
+    }
     lull_write_path *view = lull_args_flag(args, "json")     ? lull_view_path_json
                             : lull_args_flag(args, "folded") ? lull_view_path_folded
                                                              : lull_view_path_text;
@@ -263,16 +281,18 @@ static int names_given(const struct lull_args *args)
 static bool check_usage(const struct lull_args *args, GError **error)
 {
     struct lull_periods *none; /* there is no --period here */
-    if (!lull_asked_periods(args, &none, error))
+    if (!lull_instance_query_periods(args, &none, error)) {
         return false;
+    }
     if (lull_args_flag(args, "each") || lull_args_flag(args, "aggregate") ||
         lull_args_number(args, "slowest") >= 0 || lull_args_number(args, "instance") >= 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
                     "--slowest, --each, --instance and --aggregate need a --period");
         return false;
     }
-    if (names_given(args) <= 1)
+    if (names_given(args) <= 1) {
         return true;
+    }
     g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
                         "say whose path it is with one of --request, --tid, --comm and --period, "
                         "not with several");
@@ -286,29 +306,33 @@ static bool check_question(const struct answer *answer, GError **error)
     return (names_given(answer->args) > 0 ||
             (lull_args_host(answer->args, answer->session, &host, error) &&
              find_recording(answer, host, error))) &&
-           lull_asked_check_events(answer->session, error);
+           lull_instance_query_check_events(answer->session, error);
 }
 
 static int run(const struct lull_args *args, GError **error)
 {
-    if (lull_args_texts(args, "period"))
+    if (lull_args_texts(args, "period")) {
         return lull_critpath_period_run(args, error);
-    if (!check_usage(args, error))
+    }
+    if (!check_usage(args, error)) {
         return 2;
+    }
     struct answer answer = {.args = args, .session = lull_args_open_traces(args, error)};
-    if (!answer.session)
+    if (!answer.session) {
         return 1;
+    }
     int status = 1;
     if (check_question(&answer, error)) {
         answer.sync = lull_args_join(args, answer.session);
         read_traces(&answer);
         if (choose(&answer, error)) {
             struct lull_path *path = lull_execgraph_path(
-                answer.eg, answer.session, answer.sync, answer.task, answer.begin_ns, answer.end_ns,
+                answer.eg, answer.session, answer.sync, answer.task, answer.start_ns, answer.end_ns,
                 lull_args_flag(args, "unbounded") ? LULL_CRITPATH_UNBOUNDED
                                                   : LULL_CRITPATH_BOUNDED);
-            if (show(args, path, error))
+            if (show(args, path, error)) {
                 status = 0;
+            }
             lull_path_free(path);
         }
     }

@@ -7,7 +7,7 @@
 
 #include "cmd/lami_args.h"
 #include "cmd/options.h"
-#include "view/line.h"
+#include "view/linebuf.h"
 
 #define PREFIX "lttng-"
 #define MI_SUFFIX "-mi"
@@ -70,10 +70,10 @@ void lull_dropin_free(struct lull_verb *verb)
 
 void lull_dropin_print_error(const char *message)
 {
-    struct lull_line line = {0};
-    lull_line_literal(&line, "{\"error-message\":");
-    lull_line_json(&line, message, strlen(message));
-    lull_line_literal(&line, "}\n");
+    struct lull_linebuf line = {0};
+    lull_linebuf_literal(&line, "{\"error-message\":");
+    lull_linebuf_json(&line, message, strlen(message));
+    lull_linebuf_literal(&line, "}\n");
     fwrite(line.data, 1, line.length, stdout);
-    lull_line_free(&line);
+    lull_linebuf_free(&line);
 }

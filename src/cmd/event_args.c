@@ -59,8 +59,8 @@ struct lull_running_filter *lull_args_select_events(const struct lull_args *args
                                                     struct lull_session *session,
                                                     char *const *names, GError **error)
 {
-    int64_t begin_ns, end_ns;
-    if (!lull_args_range(args, session, &begin_ns, &end_ns, error) ||
+    int64_t start_ns, end_ns;
+    if (!lull_args_range(args, session, &start_ns, &end_ns, error) ||
         !lull_args_apply(args, session, error)) {
         return NULL;
     }
@@ -68,7 +68,7 @@ struct lull_running_filter *lull_args_select_events(const struct lull_args *args
         .names = (const char *const *)names,
         .tid = lull_args_number(args, "tid"),
         .comm = lull_args_text(args, "comm"),
-        .begin_ns = begin_ns,
+        .start_ns = start_ns,
         .end_ns = end_ns,
         .is_live = lull_args_live(args) != NULL,
     };

@@ -8,7 +8,7 @@
 #include "cmd/interrupt.h"
 #include "cmd/join_args.h"
 #include "kernel/running_filter.h"
-#include "source/export.h"
+#include "source/export/export.h"
 
 static bool write_events(struct lull_export *export, struct lull_session *session,
                          struct lull_running_filter *filter, const struct lull_args *args,
@@ -16,7 +16,7 @@ static bool write_events(struct lull_export *export, struct lull_session *sessio
 {
     const struct lull_event *event;
     struct lull_progress progress;
-    lull_progress_begin(&progress, args, session, "exporting", false);
+    lull_progress_start(&progress, args, session, "exporting", false);
     bool is_written = true;
     while (is_written && (event = lull_session_read(session))) {
         lull_progress_tick(&progress);
@@ -41,7 +41,7 @@ static bool write_traces(struct lull_session *session, struct lull_running_filte
     struct lull_interrupt interrupt;
     const char *path = lull_args_text(args, "ctf2");
     bool is_written = false;
-    lull_interrupt_begin(&interrupt);
+    lull_interrupt_start(&interrupt);
     struct lull_export *export = lull_export_new(session, path, error);
     if (export) {
         lull_interrupt_watch(&interrupt, remove_part, (void *)path);

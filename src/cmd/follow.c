@@ -15,7 +15,7 @@ static void ends(sigset_t *set)
     sigaddset(set, SIGTERM);
 }
 
-void lull_follow_begin(struct lull_follow *follow, const struct lull_args *args)
+void lull_follow_start(struct lull_follow *follow, const struct lull_args *args)
 {
     *follow = (struct lull_follow){.fd = -1, .is_live = lull_args_live(args) != NULL};
     if (follow->is_live) {

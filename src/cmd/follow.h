@@ -15,7 +15,7 @@ struct lull_follow {
 };
 
 /* Without a live session nothing changes. */
-void lull_follow_begin(struct lull_follow *follow, const struct lull_args *args);
+void lull_follow_start(struct lull_follow *follow, const struct lull_args *args);
 void lull_follow_end(struct lull_follow *follow);
 
 /* lull_args_open_traces(), with live sessions allowed. */

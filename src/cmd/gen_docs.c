@@ -12,9 +12,9 @@
 
 /* Text as roff: backslashes, hyphens and whatever roff has its own ideas about; at the begin of a
  * line also dot and quote. */
-static void put(FILE *file, const char *text, bool at_begin)
+static void put(FILE *file, const char *text, bool at_start)
 {
-    if (at_begin && (*text == '.' || *text == '\'')) {
+    if (at_start && (*text == '.' || *text == '\'')) {
         fputs("\\&", file);
     }
     for (; *text; text = g_utf8_next_char(text)) {

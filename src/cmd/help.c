@@ -129,10 +129,10 @@ char *lull_help_option_text(const struct lull_option *option)
 
 #define OPTION_INDENT 26
 
-static void print_options(FILE *file, const struct lull_option **options, uint32_t begin,
+static void print_options(FILE *file, const struct lull_option **options, uint32_t start,
                           uint32_t end, uint32_t width)
 {
-    for (uint32_t i = begin; i < end; i++) {
+    for (uint32_t i = start; i < end; i++) {
         g_autofree char *label = lull_help_option_label(options[i]);
         g_autofree char *text = lull_help_option_text(options[i]);
         uint32_t at = (uint32_t)fprintf(file, "  %s%s", options[i]->letter ? "" : "    ", label);

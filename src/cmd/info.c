@@ -1,23 +1,9 @@
 /* lull info: what a trace holds, what it lost, and which questions it can answer. */
-#include "cmd/info.h"
+#include "view/info/info.h"
 
 #include "analysis/event_counts.h"
 #include "cmd/live_list.h"
 #include "cmd/verb.h"
-
-bool lull_info_guest(const struct lull_session *session, uint32_t trace, uint32_t number,
-                     struct lull_info_guest *guest)
-{
-    const char **const parts[] = {&guest->name, &guest->trace_id, &guest->vcpu_tids};
-    static const char *const keys[] = {"name", "trace_id", "vcpu_tids"};
-    bool found = true;
-    for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++) {
-        g_autofree char *key = g_strdup_printf("guest_%u_%s", number, keys[i]);
-        *parts[i] = lull_session_environment(session, trace, key);
-        found = found && *parts[i];
-    }
-    return found;
-}
 
 static void collect(struct lull_info *info, bool with_events)
 {
@@ -53,7 +39,7 @@ static void clear(struct lull_info *info)
 
 static int run(const struct lull_args *args, GError **error)
 {
-    if (lull_live_list_is_asked(args, true)) {
+    if (lull_live_list_is_requested(args, true)) {
         return lull_live_list_print(args, error);
     }
     struct lull_info info = {.session = lull_args_open_session(args, error), .host = -1};

@@ -7,7 +7,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-void lull_interrupt_begin(struct lull_interrupt *interrupt)
+void lull_interrupt_start(struct lull_interrupt *interrupt)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     *interrupt = (struct lull_interrupt){.done = -1};

@@ -15,7 +15,7 @@ struct lull_interrupt {
 };
 
 /* From now on signals wait until lull_interrupt_watch() or lull_interrupt_end(). */
-void lull_interrupt_begin(struct lull_interrupt *interrupt);
+void lull_interrupt_start(struct lull_interrupt *interrupt);
 /* From now on a signal has `clean` called, in a thread of its own while the verb goes on, and then
  * ends the program as it would have without. */
 void lull_interrupt_watch(struct lull_interrupt *interrupt, void (*clean)(void *user), void *user);

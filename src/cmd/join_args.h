@@ -3,7 +3,7 @@
 #define LULL_CMD_JOIN_ARGS_H
 
 #include "cmd/progress.h"
-#include "graph/join.h"
+#include "clock/join.h"
 
 /* Joins the clocks of the session's hosts. NULL with --no-sync: the clocks stay as they were. */
 struct lull_sync *lull_args_join(const struct lull_args *args, struct lull_session *session);

@@ -7,7 +7,7 @@
 #include "analysis/questions.h"
 #include "cmd/options.h"
 #include "view/out.h"
-#include "view/result_view.h"
+#include "view/result/view.h"
 
 #define NEXT_AFTER_US 100000
 
@@ -113,7 +113,7 @@ static void print_progress(double share, const char *message)
     fflush(stdout);
 }
 
-void lull_lami_progress_begin(struct lull_lami_progress *progress,
+void lull_lami_progress_start(struct lull_lami_progress *progress,
                               const struct lull_session *session)
 {
     *progress = (struct lull_lami_progress){session, g_get_monotonic_time() + NEXT_AFTER_US};

@@ -31,7 +31,7 @@ struct lull_lami_progress {
 };
 
 bool lull_lami_wants_progress(const struct lull_args *args);
-void lull_lami_progress_begin(struct lull_lami_progress *progress,
+void lull_lami_progress_start(struct lull_lami_progress *progress,
                               const struct lull_session *session);
 /* Takes a struct lull_lami_progress. */
 void lull_lami_progress_update(void *user);

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "source/live.h"
+#include "source/live/live.h"
 #include "view/table.h"
 
 static bool is_relay(const char *text, bool with_sessions)
@@ -13,12 +13,12 @@ static bool is_relay(const char *text, bool with_sessions)
         return false;
     }
     /* What is malformed is said when it is opened. */
-    bool is_asked = !lull_live_url_parse(text, &url, NULL) || with_sessions || !url.session;
+    bool is_requested = !lull_live_url_parse(text, &url, NULL) || with_sessions || !url.session;
     lull_live_url_clear(&url);
-    return is_asked;
+    return is_requested;
 }
 
-bool lull_live_list_is_asked(const struct lull_args *args, bool with_sessions)
+bool lull_live_list_is_requested(const struct lull_args *args, bool with_sessions)
 {
     uint32_t count;
     const char *const *paths = lull_args_rest(args, &count);

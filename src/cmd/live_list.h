@@ -5,7 +5,7 @@
 #include "cmd/verb.h"
 
 /* True if the traces of the command line are relays, or sessions of relays when `with_sessions`. */
-bool lull_live_list_is_asked(const struct lull_args *args, bool with_sessions);
+bool lull_live_list_is_requested(const struct lull_args *args, bool with_sessions);
 /* Prints them; the verb's exit status. */
 int lull_live_list_print(const struct lull_args *args, GError **error);
 

@@ -92,16 +92,16 @@ static bool parse_periods(struct lull_analysis_question *question, const struct 
     return question->periods;
 }
 
-static bool parse_asked(struct lull_analysis_question *question, const struct lull_args *args,
-                        GError **error)
+static bool parse_requested(struct lull_analysis_question *question, const struct lull_args *args,
+                            GError **error)
 {
-    question->asked = lull_periods_question_new(
+    question->query = lull_periods_question_new(
         question->periods, lull_args_text(args, "select"), lull_args_text(args, "aggregate-by"),
         lull_args_text(args, "group-by"), lull_args_text(args, "order-by"), error);
-    return question->asked &&
-           lull_args_duration(args, "min-duration", 1e3, &question->asked->min_duration_ns,
+    return question->query &&
+           lull_args_duration(args, "min-duration", 1e3, &question->query->min_duration_ns,
                               error) &&
-           lull_args_duration(args, "max-duration", 1e3, &question->asked->max_duration_ns, error);
+           lull_args_duration(args, "max-duration", 1e3, &question->query->max_duration_ns, error);
 }
 
 bool lull_analysis_question_periods(struct lull_analysis_question *question,
@@ -114,5 +114,5 @@ bool lull_analysis_question_periods(struct lull_analysis_question *question,
         return complain(error, "--refresh does not go together with --period: a result is for a "
                                "slice of time or for a period");
     }
-    return !is_about_periods(args) || parse_asked(question, args, error);
+    return !is_about_periods(args) || parse_requested(question, args, error);
 }

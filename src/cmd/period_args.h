@@ -11,11 +11,11 @@
      .kind = LULL_OPTION_TEXTS,                                                                    \
      .argument = "DEFINITION",                                                                     \
      .help = period_help "; 'lull help periods' describes the language"},                          \
-    {                                                                                              \
-        .name = "period-captures", .kind = LULL_OPTION_TEXTS, .argument = "CAPTURES",              \
-        .help = "values of the events that open and close a period, as in 'req : id = $evt.id : "  \
-                "$evt.ret'"                                                                        \
-    }
+        {.name = "period-captures",                                                                \
+         .kind = LULL_OPTION_TEXTS,                                                                \
+         .argument = "CAPTURES",                                                                   \
+         .help = "values of the events that open and close a period, as in 'req : id = $evt.id : " \
+                 "$evt.ret'"}
 
 /* The periods of --period and --period-captures, or NULL in *periods if none is defined. False with
  * LULL_ERROR_USAGE. Free them with lull_periods_free(). */

@@ -10,9 +10,9 @@
 #include "cmd/join_args.h"
 #include "cmd/live_list.h"
 #include "kernel/running_filter.h"
-#include "view/event_babeltrace.h"
-#include "view/event_json.h"
-#include "view/event_text.h"
+#include "view/event/babeltrace.h"
+#include "view/event/json.h"
+#include "view/event/text.h"
 
 /* What a line is made with; one of the printers is used. */
 enum form { FORM_TEXT, FORM_BABELTRACE, FORM_JSON };
@@ -25,9 +25,9 @@ struct printer {
     struct lull_event_text text;
     struct lull_event_babeltrace babeltrace;
     struct lull_event_json json;
-    struct lull_line *line; /* of the printer that is used; written when it is long enough */
-    int write_error;        /* errno, when stdout takes no more */
-    uint64_t damaged;       /* events */
+    struct lull_linebuf *line; /* of the printer that is used; written when it is long enough */
+    int write_error;           /* errno, when stdout takes no more */
+    uint64_t damaged;          /* events */
     GError *first_damage;
 };
 
@@ -141,10 +141,10 @@ static void shift_clocks(struct lull_session *session, int64_t offset_ns)
 static void printer_init(struct printer *printer, const struct lull_args *args,
                          struct lull_session *session, struct lull_follow *follow)
 {
-    int64_t begin_ns = 0, end_ns;
-    const bool has_range = lull_session_range(session, &begin_ns, &end_ns);
+    int64_t start_ns = 0, end_ns;
+    const bool has_range = lull_session_range(session, &start_ns, &end_ns);
     const bool is_gmt = lull_args_flag(args, "clock-gmt");
-    const struct lull_event_clock clock = {.style = time_style(args), .origin_ns = begin_ns};
+    const struct lull_event_clock clock = {.style = time_style(args), .origin_ns = start_ns};
     *printer = (struct printer){
         .session = session,
         .follow = follow,
@@ -188,7 +188,7 @@ static void note_damage(struct printer *printer, GError *damage)
 /* False if stdout takes no more. */
 static bool write_lines(struct printer *printer)
 {
-    struct lull_line *line = printer->line;
+    struct lull_linebuf *line = printer->line;
     if (line->length > 0 && fwrite_unlocked(line->data, 1, line->length, stdout) != line->length) {
         printer->write_error = errno;
     }
@@ -247,7 +247,7 @@ static bool print_events(struct printer *printer, struct lull_running_filter *fi
     int64_t printed = 0;
     const struct lull_event *event;
     struct lull_progress progress;
-    lull_progress_begin(&progress, args, printer->session, "printing", true);
+    lull_progress_start(&progress, args, printer->session, "printing", true);
     progress.is_wanted &= !printer->follow->is_live; /* who knows how much is to come? */
     while (is_written && (limit < 0 || printed < limit) &&
            (event = lull_session_read(printer->session)) != NULL &&
@@ -330,11 +330,11 @@ static int run(const struct lull_args *args, GError **error)
     if (!names || !check_form(args, &shown, error) || !clock_offset(args, &offset_ns, error)) {
         return 2;
     }
-    if (lull_live_list_is_asked(args, false)) {
+    if (lull_live_list_is_requested(args, false)) {
         return lull_live_list_print(args, error);
     }
     struct lull_follow follow;
-    lull_follow_begin(&follow, args);
+    lull_follow_start(&follow, args);
     int status = print_followed(args, &follow, names, offset_ns, error);
     lull_follow_end(&follow);
     return status;

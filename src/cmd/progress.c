@@ -10,14 +10,14 @@
 #define FIRST_AFTER_US 1000000
 #define NEXT_AFTER_US 100000
 
-void lull_progress_begin(struct lull_progress *progress, const struct lull_args *args,
+void lull_progress_start(struct lull_progress *progress, const struct lull_args *args,
                          const struct lull_session *session, const char *what, bool prints_lines)
 {
     *progress = (struct lull_progress){.session = session, .what = what, .countdown = TICKS};
     progress->is_wanted = !lull_args_flag(args, "no-progress") && isatty(STDERR_FILENO) &&
                           !(prints_lines && isatty(STDOUT_FILENO));
-    progress->begin_us = g_get_monotonic_time();
-    progress->next_us = progress->begin_us + FIRST_AFTER_US;
+    progress->start_us = g_get_monotonic_time();
+    progress->next_us = progress->start_us + FIRST_AFTER_US;
 }
 
 static void draw(const struct lull_progress *progress, double share)

@@ -7,14 +7,14 @@
 struct lull_progress {
     const struct lull_session *session;
     const char *what; /* "reading" */
-    int64_t begin_us, next_us;
+    int64_t start_us, next_us;
     uint32_t countdown;
     bool is_wanted, is_shown;
 };
 
 /* `prints_lines`: the verb prints lines to stdout while it works; if that is a terminal there is no
  * bar, it would stand between them. */
-void lull_progress_begin(struct lull_progress *progress, const struct lull_args *args,
+void lull_progress_start(struct lull_progress *progress, const struct lull_args *args,
                          const struct lull_session *session, const char *what, bool prints_lines);
 /* Looks at the clock and draws if it is time. */
 void lull_progress_update(struct lull_progress *progress);

@@ -109,7 +109,7 @@ static bool parse(const struct lull_args *args, GArray *pids, struct lull_record
 
 /* ---- what is told ---- */
 
-static void tell_lost(const struct lull_tracer_result *result)
+static void report_lost(const struct lull_tracer_result *result)
 {
     if (result->lost_events == 0) {
         return;
@@ -126,12 +126,12 @@ static void tell_lost(const struct lull_tracer_result *result)
             result->lost_events, share);
 }
 
-static void tell_result(const struct lull_recorder *recorder)
+static void report_result(const struct lull_recorder *recorder)
 {
     const struct lull_recording *recording = lull_recorder_result(recorder);
     const struct lull_tracer_result *result = &recording->result;
     char duration[LULL_TIME_TEXT_SIZE];
-    lull_duration_format(recording->end_ns - recording->begin_ns, duration);
+    lull_duration_format(recording->end_ns - recording->start_ns, duration);
     g_autofree char *size = g_format_size_full(result->bytes, G_FORMAT_SIZE_IEC_UNITS);
     if (result->has_events) {
         fprintf(stderr, "lull: recorded %" PRIu64 " events in %s (%s) to %s\n", result->events,
@@ -140,14 +140,14 @@ static void tell_result(const struct lull_recorder *recorder)
         fprintf(stderr, "lull: recorded %s (%s) to %s\n", duration, size,
                 lull_recorder_path(recorder));
     }
-    tell_lost(result);
+    report_lost(result);
     fprintf(stderr, "lull: next: %s\n",
             recording->command ? "lull critpath" : "lull info, or lull stats");
 }
 
 /* ---- the flight recorder ---- */
 
-static void tell_snapshot(void *user, const struct lull_recorder *recorder)
+static void report_snapshot(void *user, const struct lull_recorder *recorder)
 {
     const struct lull_tracer_result *result = &lull_recorder_result(recorder)->result;
     g_autofree char *size = g_format_size_full(result->bytes, G_FORMAT_SIZE_IEC_UNITS);
@@ -157,15 +157,15 @@ static void tell_snapshot(void *user, const struct lull_recorder *recorder)
     } else {
         fprintf(stderr, "lull: wrote a snapshot (%s) to %s\n", size, lull_recorder_path(recorder));
     }
-    tell_lost(result);
+    report_lost(result);
 }
 
-static void tell_failure(void *user, const GError *error)
+static void report_failure(void *user, const GError *error)
 {
     fprintf(stderr, "lull: a snapshot could not be written: %s\n", error->message);
 }
 
-static void tell_begin(void *user, const struct lull_recorder *recorder)
+static void report_start(void *user, const struct lull_recorder *recorder)
 {
     const bool *is_snapshot = user;
     fprintf(stderr, "lull: records with %s (%s)\n", lull_recorder_tracer(recorder),
@@ -179,12 +179,12 @@ static void tell_begin(void *user, const struct lull_recorder *recorder)
 }
 
 /* Nothing was written; why not. */
-static void tell_nothing(const struct lull_recorder *recorder,
-                         const struct lull_record_question *question)
+static void report_nothing(const struct lull_recorder *recorder,
+                           const struct lull_record_question *question)
 {
     const struct lull_recording *recording = lull_recorder_result(recorder);
     char took[LULL_TIME_TEXT_SIZE], limit[LULL_TIME_TEXT_SIZE];
-    lull_duration_format(recording->end_ns - recording->begin_ns, took);
+    lull_duration_format(recording->end_ns - recording->start_ns, took);
     lull_duration_format(question->if_slower_ns, limit);
     if (question->if_slower_ns) {
         fprintf(stderr, "lull: took %s, not longer than %s: nothing was written\n", took, limit);
@@ -193,7 +193,7 @@ static void tell_nothing(const struct lull_recorder *recorder,
     }
 }
 
-static void tell_waiting(const struct lull_recorder *recorder)
+static void report_waiting(const struct lull_recorder *recorder)
 {
     if (lull_recorder_has_command(recorder)) {
         fputs("lull: the command still runs; waiting for its end\n", stderr);
@@ -207,7 +207,7 @@ static int finish_command(struct lull_recorder *recorder)
     if (!recording->command) {
         return 0;
     }
-    tell_waiting(recorder);
+    report_waiting(recorder);
     const int status = lull_recorder_wait(recorder);
     return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
@@ -223,9 +223,9 @@ static int run_recorder(struct lull_recorder *recorder, const struct lull_record
     }
     if (done) {
         if (!question->is_snapshot) {
-            tell_result(recorder);
+            report_result(recorder);
         } else if (lull_recorder_snapshots(recorder) == 0) {
-            tell_nothing(recorder, question);
+            report_nothing(recorder, question);
         }
         return finish_command(recorder);
     }
@@ -233,7 +233,7 @@ static int run_recorder(struct lull_recorder *recorder, const struct lull_record
     if (lull_recorder_has_command(recorder)) {
         fprintf(stderr, "lull record: %s\n", (*error)->message); /* at once, not after the wait */
         g_clear_error(error);
-        tell_waiting(recorder);
+        report_waiting(recorder);
         lull_recorder_wait(recorder);
     }
     return why == 0 ? 1 : why == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
@@ -244,9 +244,9 @@ static int run(const struct lull_args *args, GError **error)
     g_autoptr(GPtrArray) command = copy_command(args);
     struct lull_record_question question = {
         .command = command->len > 1 ? (const char *const *)command->pdata : NULL,
-        .chose = tell_begin,
-        .wrote = tell_snapshot,
-        .failed = tell_failure};
+        .chose = report_start,
+        .wrote = report_snapshot,
+        .failed = report_failure};
     g_autoptr(GArray) pids = g_array_new(FALSE, FALSE, sizeof(pid_t));
     if (!parse(args, pids, &question, error)) {
         return 2;

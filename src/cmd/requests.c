@@ -20,7 +20,7 @@ struct wanted {
     int32_t host;
     const char *comm;
     int64_t tid, port;
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
 };
 
 static bool is_wanted(const struct wanted *wanted, const struct row *row)
@@ -29,16 +29,17 @@ static bool is_wanted(const struct wanted *wanted, const struct row *row)
            (!wanted->comm || strcmp(wanted->comm, row->comm) == 0) &&
            (wanted->tid < 0 || (row->task && row->task->tid == wanted->tid)) &&
            (wanted->port < 0 || row->flow->destination_port == wanted->port) &&
-           row->request->begin_ns < wanted->end_ns && row->request->end_ns > wanted->begin_ns;
+           row->request->start_ns < wanted->end_ns && row->request->end_ns > wanted->start_ns;
 }
 
 static gint slowest_first(gconstpointer a, gconstpointer b)
 {
     const struct lull_request *left = ((const struct row *)a)->request;
     const struct lull_request *right = ((const struct row *)b)->request;
-    int64_t left_ns = left->end_ns - left->begin_ns, right_ns = right->end_ns - right->begin_ns;
-    if (left_ns != right_ns)
+    int64_t left_ns = left->end_ns - left->start_ns, right_ns = right->end_ns - right->start_ns;
+    if (left_ns != right_ns) {
         return left_ns < right_ns ? 1 : -1;
+    }
     return left->id < right->id ? -1 : left->id > right->id;
 }
 
@@ -56,8 +57,9 @@ static GArray *choose_rows(const struct lull_args *args, const struct lull_model
             row.task = lull_model_task(model, list[i].task);
             row.comm = lull_model_comm(model, list[i].task, list[i].end_ns);
         }
-        if (is_wanted(wanted, &row))
+        if (is_wanted(wanted, &row)) {
             g_array_append_val(rows, row);
+        }
     }
     int64_t slowest = lull_args_number(args, "slowest");
     int64_t limit = lull_args_number(args, "limit");
@@ -65,8 +67,9 @@ static GArray *choose_rows(const struct lull_args *args, const struct lull_model
         g_array_sort(rows, slowest_first);
         g_array_set_size(rows, MIN(rows->len, slowest));
     }
-    if (limit >= 0)
+    if (limit >= 0) {
         g_array_set_size(rows, MIN(rows->len, limit));
+    }
     return rows;
 }
 
@@ -102,8 +105,8 @@ static struct lull_table *make_table(const struct lull_session *session, const G
         lull_table_set_text(table, 3, row->comm);
         lull_table_set_text(table, 4, peer);
         lull_table_set_number(table, 5, row->flow->destination_port);
-        lull_table_set_number(table, 6, request->begin_ns);
-        lull_table_set_number(table, 7, request->end_ns - request->begin_ns);
+        lull_table_set_number(table, 6, request->start_ns);
+        lull_table_set_number(table, 7, request->end_ns - request->start_ns);
         lull_table_set_number(table, 8, request->blocked_ns);
         lull_table_set_number(table, 9, request->bytes_sent);
         lull_table_set_number(table, 10, request->bytes_received);
@@ -123,11 +126,12 @@ static bool print_table(const struct lull_args *args, const struct lull_table *t
     struct lull_view_style style;
     lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
     style.local_time = lull_args_flag(args, "local");
-    if (lull_table_row_count(table) == 0 && total)
+    if (lull_table_row_count(table) == 0 && total) {
         printf("None of the %u requests is what was asked for.\n", total);
-    else if (lull_table_row_count(table) == 0)
+    } else if (lull_table_row_count(table) == 0) {
         printf("No request is in these traces: there is no TCP connection on which a traced client "
                "sent and received payload.\n");
+    }
     return lull_table_print(table, stdout, &style, error);
 }
 
@@ -138,18 +142,19 @@ static bool read_wanted(const struct lull_args *args, struct lull_session *sessi
                               .tid = lull_args_number(args, "tid"),
                               .port = lull_args_number(args, "port")};
     return lull_args_host(args, session, &wanted->host, error) &&
-           lull_args_range(args, session, &wanted->begin_ns, &wanted->end_ns, error);
+           lull_args_range(args, session, &wanted->start_ns, &wanted->end_ns, error);
 }
 
 static int run_session(const struct lull_args *args, struct lull_session *session, GError **error)
 {
     struct wanted wanted;
-    if (!read_wanted(args, session, &wanted, error))
+    if (!read_wanted(args, session, &wanted, error)) {
         return 1;
+    }
     struct lull_model *model = lull_model_new(session, LULL_GROUP_GRAPH & ~LULL_GROUP_CALLNAMES);
     struct lull_requests *requests = lull_requests_new(model);
     struct lull_progress progress;
-    lull_progress_begin(&progress, args, session, "reading", false);
+    lull_progress_start(&progress, args, session, "reading", false);
     lull_model_run(model, lull_args_progress, &progress);
     lull_progress_end(&progress);
     lull_requests_finish(requests);
@@ -169,8 +174,9 @@ static int run_session(const struct lull_args *args, struct lull_session *sessio
 static int run(const struct lull_args *args, GError **error)
 {
     struct lull_session *session = lull_args_open_traces(args, error);
-    if (!session)
+    if (!session) {
         return 1;
+    }
     struct lull_sync *sync = lull_args_join(args, session);
     int status = run_session(args, session, error);
     lull_sync_free(sync);

@@ -7,7 +7,7 @@
 #include "base/time.h"
 #include "cmd/verb.h"
 #include "filter/filter.h"
-#include "source/live_url.h"
+#include "source/live/url.h"
 
 /* What --filter says, or NULL. */
 static bool parse_filter(const struct lull_args *args, struct lull_filter **filter, GError **error)
@@ -120,7 +120,7 @@ static bool parse_time(const struct lull_args *args, const char *option, const c
 
 /* "A,B" or, as in lttng-analyses, "[A, B]". */
 static bool parse_timerange(const struct lull_args *args, const char *given, int64_t base_ns,
-                            int64_t *begin_ns, int64_t *end_ns, GError **error)
+                            int64_t *start_ns, int64_t *end_ns, GError **error)
 {
     g_autofree char *inner = g_strdup(given);
     g_strstrip(inner);
@@ -143,7 +143,7 @@ static bool parse_timerange(const struct lull_args *args, const char *given, int
     }
     g_autofree char *first = g_strndup(text, (gsize)(comma - text));
     g_autofree char *second = g_strdup(comma + 1);
-    return parse_time(args, "timerange", g_strstrip(first), base_ns, begin_ns, error) &&
+    return parse_time(args, "timerange", g_strstrip(first), base_ns, start_ns, error) &&
            parse_time(args, "timerange", g_strstrip(second), base_ns, end_ns, error);
 }
 
@@ -153,10 +153,10 @@ static void add_count(void *user, uint32_t trace, const struct lull_event_class 
     *(uint64_t *)user += count;
 }
 
-static bool has_events(struct lull_session *session, int64_t begin_ns, int64_t end_ns)
+static bool has_events(struct lull_session *session, int64_t start_ns, int64_t end_ns)
 {
     uint64_t n = 0;
-    lull_session_limit(session, begin_ns, end_ns);
+    lull_session_limit(session, start_ns, end_ns);
     lull_session_count(session, add_count, &n);
     lull_session_limit(session, INT64_MIN, INT64_MAX);
     return n > 0;
@@ -165,9 +165,9 @@ static bool has_events(struct lull_session *session, int64_t begin_ns, int64_t e
 /* A range that misses the traces altogether is a slip in the times: better said than an empty
  * answer. */
 static bool check_range(const struct lull_args *args, struct lull_session *session,
-                        int64_t begin_ns, int64_t end_ns, GError **error)
+                        int64_t start_ns, int64_t end_ns, GError **error)
 {
-    if (begin_ns >= end_ns) {
+    if (start_ns >= end_ns) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION,
                             "the end of the time range is not after its begin");
         return false;
@@ -176,7 +176,7 @@ static bool check_range(const struct lull_args *args, struct lull_session *sessi
     /* What a live session will bring is not known. */
     /* Events may lie outside of what packets say of their times. */
     if (lull_args_live(args) || !lull_session_range(session, &first, &last) ||
-        (begin_ns <= last && end_ns > first) || has_events(session, begin_ns, end_ns)) {
+        (start_ns <= last && end_ns > first) || has_events(session, start_ns, end_ns)) {
         return true;
     }
     char from[LULL_TIME_TEXT_SIZE], to[LULL_TIME_TEXT_SIZE];
@@ -187,32 +187,32 @@ static bool check_range(const struct lull_args *args, struct lull_session *sessi
     return false;
 }
 
-bool lull_args_range(const struct lull_args *args, struct lull_session *session, int64_t *begin_ns,
+bool lull_args_range(const struct lull_args *args, struct lull_session *session, int64_t *start_ns,
                      int64_t *end_ns, GError **error)
 {
-    const char *begin = lull_args_text(args, "begin");
+    const char *start = lull_args_text(args, "begin");
     const char *end = lull_args_text(args, "end");
     const char *range = lull_args_text(args, "timerange");
-    *begin_ns = INT64_MIN;
+    *start_ns = INT64_MIN;
     *end_ns = INT64_MAX;
-    if (!begin && !end && !range) {
+    if (!start && !end && !range) {
         return true;
     }
     const int64_t base_ns = lull_session_origin(session);
-    if (range && !parse_timerange(args, range, base_ns, begin_ns, end_ns, error)) {
+    if (range && !parse_timerange(args, range, base_ns, start_ns, end_ns, error)) {
         return false;
     }
-    return parse_time(args, "begin", begin, base_ns, begin_ns, error) &&
+    return parse_time(args, "begin", start, base_ns, start_ns, error) &&
            parse_time(args, "end", end, base_ns, end_ns, error) &&
-           check_range(args, session, *begin_ns, *end_ns, error);
+           check_range(args, session, *start_ns, *end_ns, error);
 }
 
 bool lull_args_apply(const struct lull_args *args, struct lull_session *session, GError **error)
 {
     int32_t host;
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     if (!lull_args_host(args, session, &host, error) ||
-        !lull_args_range(args, session, &begin_ns, &end_ns, error)) {
+        !lull_args_range(args, session, &start_ns, &end_ns, error)) {
         return false;
     }
     int64_t cpu = lull_args_number(args, "cpu");
@@ -221,7 +221,7 @@ bool lull_args_apply(const struct lull_args *args, struct lull_session *session,
         return false;
     }
     lull_session_select(session, host, (int32_t)cpu);
-    lull_session_limit(session, begin_ns, end_ns);
+    lull_session_limit(session, start_ns, end_ns);
     return true;
 }
 

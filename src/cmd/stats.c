@@ -6,7 +6,7 @@
 #include "cmd/analysis_args.h"
 #include "cmd/join_args.h"
 #include "cmd/options.h"
-#include "view/result_view.h"
+#include "view/result/view.h"
 
 static const struct lull_option options[] = {
     {.name = "html",
@@ -37,13 +37,13 @@ static const char *const common[] = {"intersection", "begin",  "end",     "timer
 
 /* What each part is asked: the same, but for its own sections. */
 static struct lull_question_params *params_of(const struct lull_result_report *report,
-                                              const struct lull_question_params *asked,
+                                              const struct lull_question_params *query,
                                               unsigned more_sections)
 {
     struct lull_question_params *params =
         g_new0(struct lull_question_params, MAX(report->parts.count, 1));
     for (size_t i = 0; i < report->parts.count; i++) {
-        params[i] = *asked;
+        params[i] = *query;
         params[i].sections = report->parts.items[i]->sections | more_sections;
         params[i].groupings = report->parts.items[i]->groupings;
         params[i].is_report = true;
@@ -69,68 +69,75 @@ static struct lull_result_view *open_view(const struct lull_args *args,
                                           : lull_result_text_new(&view);
 }
 
-static int tell(const struct lull_args *args, struct lull_session *session,
-                const struct lull_analysis_question *question, FILE *file, GError **error)
+static int report(const struct lull_args *args, struct lull_session *session,
+                  const struct lull_analysis_question *question, FILE *file, GError **error)
 {
-    const struct lull_question_params *asked = &question->params;
+    const struct lull_question_params *query = &question->params;
     /* Histograms are what charts are for; in a text they are long. */
-    const bool wants_freq = (asked->sections & LULL_SECTION_FREQ) || lull_args_text(args, "html") ||
+    const bool wants_freq = (query->sections & LULL_SECTION_FREQ) || lull_args_text(args, "html") ||
                             lull_args_flag(args, "json");
-    struct lull_result_report *report = lull_result_report_new(session, asked->host, asked->limit);
+    struct lull_result_report *report = lull_result_report_new(session, query->host, query->limit);
     const uint32_t n = (uint32_t)report->parts.count;
     g_autofree struct lull_question_params *params =
-        params_of(report, asked, wants_freq ? LULL_SECTION_FREQ : 0);
+        params_of(report, query, wants_freq ? LULL_SECTION_FREQ : 0);
     g_autofree const struct lull_analysis_class **classes =
         g_new0(const struct lull_analysis_class *, MAX(n, 1));
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         classes[i] = report->parts.items[i]->analysis;
+    }
     const int status =
         lull_analysis_answer(args, session, question, classes, params, n,
-                             open_view(args, session, report, asked->host, file), error);
+                             open_view(args, session, report, query->host, file), error);
     lull_result_report_free(report);
     return status;
 }
 
 /* The page appears under its name when it is whole. */
-static int tell_in_file(const struct lull_args *args, struct lull_session *session,
-                        const struct lull_analysis_question *question, GError **error)
+static int report_in_file(const struct lull_args *args, struct lull_session *session,
+                          const struct lull_analysis_question *question, GError **error)
 {
     const char *name = lull_args_text(args, "html");
     g_autofree char *draft = g_strdup_printf("%s.part", name);
     g_autoptr(GError) problem = NULL;
     FILE *file = fopen(draft, "w");
-    int status = file ? tell(args, session, question, file, &problem) : 1;
+    int status = file ? report(args, session, question, file, &problem) : 1;
     bool is_whole = file && !problem;
-    if (file && fclose(file) != 0)
+    if (file && fclose(file) != 0) {
         is_whole = false;
-    if (is_whole && rename(draft, name) == 0)
+    }
+    if (is_whole && rename(draft, name) == 0) {
         return status;
-    if (problem)
+    }
+    if (problem) {
         g_propagate_error(error, g_steal_pointer(&problem));
-    else
+    } else {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write “%s”: %s", name,
                     g_strerror(errno));
-    if (file)
+    }
+    if (file) {
         remove(draft);
+    }
     return 1;
 }
 
 static int run_session(const struct lull_args *args, struct lull_session *session,
                        struct lull_analysis_question *question, GError **error)
 {
-    if (!lull_analysis_question_parse(question, args, session, error))
+    if (!lull_analysis_question_parse(question, args, session, error)) {
         return 1;
+    }
     lull_session_select(session, question->params.host, -1);
-    return lull_args_text(args, "html") ? tell_in_file(args, session, question, error)
-                                        : tell(args, session, question, stdout, error);
+    return lull_args_text(args, "html") ? report_in_file(args, session, question, error)
+                                        : report(args, session, question, stdout, error);
 }
 
 static int open_and_run(const struct lull_args *args, struct lull_analysis_question *question,
                         GError **error)
 {
     struct lull_session *session = lull_args_open_traces(args, error);
-    if (!session)
+    if (!session) {
         return 1;
+    }
     lull_sync_free(lull_args_join(args, session));
     const int status = run_session(args, session, question, error);
     lull_session_free(session);

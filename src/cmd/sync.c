@@ -20,8 +20,9 @@ static void fill_pairs(struct lull_table *table, const struct lull_session *sess
         lull_table_set_number(table, 3, pair->matched_ab);
         lull_table_set_number(table, 4, pair->matched_ba);
         lull_table_set_text(table, 5, lull_sync_quality_name(pair->quality));
-        if (!is_known)
+        if (!is_known) {
             continue;
+        }
         lull_table_set_number(table, 6, pair->offset_ns);
         lull_table_set_real(table, 7, pair->drift_ppm);
         lull_table_set_number(table, 8, pair->bound_ns);
@@ -40,12 +41,14 @@ static void fill_hosts(struct lull_table *table, const struct lull_session *sess
                             host->is_reference ? "reference"
                             : host->is_synced  ? "joined"
                                                : "not joined");
-        if (!host->is_synced && !host->is_reference)
+        if (!host->is_synced && !host->is_reference) {
             continue;
+        }
         lull_table_set_number(table, 2, host->offset_ns);
         lull_table_set_real(table, 3, host->drift_ppm);
-        if (host->bound_ns >= 0)
+        if (host->bound_ns >= 0) {
             lull_table_set_number(table, 4, host->bound_ns);
+        }
     }
 }
 
@@ -74,15 +77,17 @@ static const struct lull_column host_columns[] = {
 static bool print_text(const struct lull_table *pairs, const struct lull_table *hosts,
                        const struct lull_view_style *style, GError **error)
 {
-    if (lull_table_row_count(hosts) < 2)
+    if (lull_table_row_count(hosts) < 2) {
         printf("One host: there are no clocks to join.\n");
-    else if (lull_table_row_count(pairs) == 0)
+    } else if (lull_table_row_count(pairs) == 0) {
         printf("The hosts exchanged no packets that both ends recorded: their clocks stay as they "
                "are.\n");
-    else
+    } else {
         printf("Packets that two hosts exchanged, and what they say of their clocks:\n\n");
-    if (!lull_table_print(pairs, stdout, style, error))
+    }
+    if (!lull_table_print(pairs, stdout, style, error)) {
         return false;
+    }
     printf("%sWhat is added to each host's own time:\n\n", lull_table_row_count(pairs) ? "\n" : "");
     return lull_table_print(hosts, stdout, style, error);
 }
@@ -91,11 +96,13 @@ static bool print_json(const struct lull_table *pairs, const struct lull_table *
                        GError **error)
 {
     printf("{\"version\":1,\"pairs\":");
-    if (!lull_table_print_json(pairs, stdout, error))
+    if (!lull_table_print_json(pairs, stdout, error)) {
         return false;
+    }
     printf(",\"hosts\":");
-    if (!lull_table_print_json(hosts, stdout, error))
+    if (!lull_table_print_json(hosts, stdout, error)) {
         return false;
+    }
     printf("}\n");
     return true;
 }
@@ -103,8 +110,9 @@ static bool print_json(const struct lull_table *pairs, const struct lull_table *
 static int run(const struct lull_args *args, GError **error)
 {
     struct lull_session *session = lull_args_open_traces(args, error);
-    if (!session)
+    if (!session) {
         return 1;
+    }
     struct lull_view_style style;
     lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
     struct lull_sync *sync = lull_args_join(args, session);

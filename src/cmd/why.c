@@ -7,8 +7,8 @@
 #include <lull/error.h>
 
 #include "base/time.h"
-#include "cmd/instance_args.h"
-#include "view/why.h"
+#include "cmd/instance_query.h"
+#include "view/why/why.h"
 
 /* At most so many sentences, each about so much of the difference. */
 #define DEFAULT_SENTENCES 5
@@ -29,8 +29,9 @@ static bool parse_percent(const char *text, double *percent, const char **end)
 {
     char *behind;
     *percent = g_ascii_strtod(text, &behind);
-    if (behind == text || !(*percent >= 0 && *percent <= 100))
+    if (behind == text || !(*percent >= 0 && *percent <= 100)) {
         return false;
+    }
     *end = behind + (*behind == '%');
     return true;
 }
@@ -41,22 +42,27 @@ static bool parse_rule(const struct lull_args *args, struct lull_slow_rule *rule
     const char *slower = lull_args_text(args, "slower-than");
     const char *typical = lull_args_text(args, "typical");
     *rule = (struct lull_slow_rule){-1, INT64_MIN, {25, 75}};
-    if (slowest && slower)
+    if (slowest && slower) {
         return complain(error, "choose one of --slowest and --slower-than");
-    if (slowest && (!parse_percent(slowest, &rule->slowest, &end) || *end))
+    }
+    if (slowest && (!parse_percent(slowest, &rule->slowest, &end) || *end)) {
         return complain(error, "--slowest takes a percentage from 0 to 100, as in 5%");
+    }
     if (slower && !lull_duration_parse(slower, &rule->slower_than_ns, error)) {
         g_prefix_error(error, "--slower-than: ");
         return false;
     }
     if (typical && (!parse_percent(typical, &rule->typical[0], &end) || *end != '-' ||
                     !parse_percent(end + 1, &rule->typical[1], &end) || *end ||
-                    rule->typical[0] >= rule->typical[1]))
+                    rule->typical[0] >= rule->typical[1])) {
         return complain(error, "--typical takes two percentiles, as in 25-75");
-    if (lull_args_text(args, "group-by") && !lull_args_texts(args, "period"))
+    }
+    if (lull_args_text(args, "group-by") && !lull_args_texts(args, "period")) {
         return complain(error, "--group-by needs a --period and --period-captures");
-    if (lull_args_number(args, "port") >= 0 && lull_args_texts(args, "period"))
+    }
+    if (lull_args_number(args, "port") >= 0 && lull_args_texts(args, "period")) {
         return complain(error, "--port is for requests: leave it out with --period");
+    }
     return true;
 }
 
@@ -68,15 +74,18 @@ static void append_option(GString *out, const char *name, const char *value)
 
 static void append_texts(GString *out, const struct lull_args *args, const char *name)
 {
-    for (const char *const *text = lull_args_texts(args, name); text && *text; text++)
+    for (const char *const *text = lull_args_texts(args, name); text && *text; text++) {
         append_option(out, name, *text);
+    }
 }
 
 static bool is_plain(const char *word)
 {
-    for (; *word; word++)
-        if (!g_ascii_isalnum(*word) && !strchr("/._-+:,@%", *word))
+    for (; *word; word++) {
+        if (!g_ascii_isalnum(*word) && !strchr("/._-+:,@%", *word)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -97,12 +106,16 @@ static char *make_command(const struct lull_args *args)
     }
     append_texts(out, args, "period");
     append_texts(out, args, "period-captures");
-    for (size_t i = 0; i < G_N_ELEMENTS(flags); i++)
-        if (lull_args_flag(args, flags[i]))
+    for (size_t i = 0; i < G_N_ELEMENTS(flags); i++) {
+        if (lull_args_flag(args, flags[i])) {
             g_string_append_printf(out, " --%s", flags[i]);
-    for (size_t i = 0; i < (has_period ? G_N_ELEMENTS(texts) : 1); i++)
-        if (lull_args_text(args, texts[i]))
+        }
+    }
+    for (size_t i = 0; i < (has_period ? G_N_ELEMENTS(texts) : 1); i++) {
+        if (lull_args_text(args, texts[i])) {
             append_option(out, texts[i], lull_args_text(args, texts[i]));
+        }
+    }
     g_string_append(out, has_period ? " --instance" : " --request");
     return g_string_free(out, FALSE);
 }
@@ -110,7 +123,7 @@ static char *make_command(const struct lull_args *args)
 /* ---- the answer ---- */
 
 struct answer {
-    struct lull_asked asked;
+    struct lull_instance_query query;
     struct lull_slow_rule rule;
     uint32_t most;    /* sentences */
     GPtrArray *timed; /* by kind: a GArray of struct lull_timed */
@@ -120,42 +133,46 @@ struct answer {
 
 static bool is_on_port(const struct answer *answer, const struct lull_instance *instance)
 {
-    const int64_t port = lull_args_number(answer->asked.args, "port");
+    const int64_t port = lull_args_number(answer->query.args, "port");
     uint32_t count;
-    if (port < 0 || !answer->asked.requests)
+    if (port < 0 || !answer->query.requests) {
         return true;
-    const struct lull_request *list = lull_requests_list(answer->asked.requests, &count);
-    const struct lull_flows *flows = lull_model_flows(answer->asked.model);
+    }
+    const struct lull_request *list = lull_requests_list(answer->query.requests, &count);
+    const struct lull_flows *flows = lull_model_flows(answer->query.model);
     return lull_flows_at(flows, list[instance->number - 1].flow)->destination_port == port;
 }
 
 static void sort_by_kind(struct answer *answer)
 {
-    const struct lull_asked *asked = &answer->asked;
+    const struct lull_instance_query *query = &answer->query;
     answer->timed = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
-    for (guint i = 0; i < asked->instances->kinds->len; i++)
+    for (guint i = 0; i < query->instances->kinds->len; i++) {
         g_ptr_array_add(answer->timed, g_array_new(FALSE, FALSE, sizeof(struct lull_timed)));
-    for (uint32_t i = 0; i < asked->n_wanted; i++) {
+    }
+    for (uint32_t i = 0; i < query->n_wanted; i++) {
         const struct lull_instance *instance =
-            &g_array_index(asked->instances->list, struct lull_instance, asked->wanted[i]);
-        const struct lull_timed timed = {asked->wanted[i], instance->end_ns - instance->begin_ns};
-        if (!is_on_port(answer, instance))
+            &g_array_index(query->instances->list, struct lull_instance, query->wanted[i]);
+        const struct lull_timed timed = {query->wanted[i], instance->end_ns - instance->start_ns};
+        if (!is_on_port(answer, instance)) {
             continue;
-        if (lull_instance_has_path(instance))
+        }
+        if (lull_instance_has_path(instance)) {
             g_array_append_val((GArray *)answer->timed->pdata[instance->kind], timed);
-        else
+        } else {
             answer->n_without_path++;
+        }
     }
 }
 
 /* The samples of these instances, whose paths are found. Free with g_free(). */
-static uint32_t *find_samples(struct lull_asked *asked, const GArray *timed)
+static uint32_t *find_samples(struct lull_instance_query *query, const GArray *timed)
 {
     uint32_t *samples = g_new(uint32_t, MAX(timed->len, 1));
     for (guint i = 0; i < timed->len; i++) {
-        const uint32_t place = g_array_index(timed, struct lull_timed, i).place;
-        lull_asked_find_paths(asked, &place, 1);
-        samples[i] = asked->samples[place];
+        const uint32_t position = g_array_index(timed, struct lull_timed, i).position;
+        lull_instance_query_find_paths(query, &position, 1);
+        samples[i] = query->samples[position];
     }
     return samples;
 }
@@ -163,22 +180,25 @@ static uint32_t *find_samples(struct lull_asked *asked, const GArray *timed)
 static void compare_kind(struct answer *answer, struct lull_why_kind *kind)
 {
     const GArray *slow = kind->chosen.slow, *typical = kind->chosen.typical;
-    if (kind->n_instances < LULL_FEWEST_INSTANCES)
+    if (kind->n_instances < LULL_FEWEST_INSTANCES) {
         kind->verdict = LULL_WHY_TOO_FEW;
-    else if (slow->len == 0)
+    } else if (slow->len == 0) {
         kind->verdict = LULL_WHY_NONE_SLOW;
-    else if (typical->len == 0)
+    } else if (typical->len == 0) {
         kind->verdict = LULL_WHY_NO_TYPICAL;
-    if (kind->verdict != LULL_WHY_EXPLAINED)
+    }
+    if (kind->verdict != LULL_WHY_EXPLAINED) {
         return;
-    g_autofree uint32_t *slow_samples = find_samples(&answer->asked, slow);
-    g_autofree uint32_t *typical_samples = find_samples(&answer->asked, typical);
-    kind->comparison = lull_compare(answer->asked.portions, slow_samples, slow->len,
+    }
+    g_autofree uint32_t *slow_samples = find_samples(&answer->query, slow);
+    g_autofree uint32_t *typical_samples = find_samples(&answer->query, typical);
+    kind->comparison = lull_compare(answer->query.portions, slow_samples, slow->len,
                                     typical_samples, typical->len, answer->most, LEAST_SHARE);
-    if (kind->comparison->difference_ns < LEAST_DIFFERENCE * kind->comparison->typical_ns)
+    if (kind->comparison->difference_ns < LEAST_DIFFERENCE * kind->comparison->typical_ns) {
         kind->verdict = LULL_WHY_ALIKE;
-    else if (kind->comparison->n_contributions == 0)
+    } else if (kind->comparison->n_contributions == 0) {
         kind->verdict = LULL_WHY_UNCLEAR;
+    }
 }
 
 /* What is to be gained if the slow ones were typical. */
@@ -193,10 +213,12 @@ static gint most_first(gconstpointer a, gconstpointer b)
 {
     const struct lull_why_kind *x = a, *y = b;
     const double dx = excess_of(x), dy = excess_of(y);
-    if (dx != dy)
+    if (dx != dy) {
         return dx < dy ? 1 : -1;
-    if (x->n_instances != y->n_instances)
+    }
+    if (x->n_instances != y->n_instances) {
         return x->n_instances < y->n_instances ? 1 : -1;
+    }
     return g_strcmp0(x->name, y->name);
 }
 
@@ -215,11 +237,12 @@ static void compare_kinds(struct answer *answer)
         const GArray *timed = answer->timed->pdata[i];
         struct lull_why_kind kind = {
             .name =
-                g_array_index(answer->asked.instances->kinds, struct lull_instance_kind, i).name,
+                g_array_index(answer->query.instances->kinds, struct lull_instance_kind, i).name,
             .n_instances = timed->len,
         };
-        if (timed->len == 0)
+        if (timed->len == 0) {
             continue;
+        }
         kind.chosen = lull_slow_choose(timed, &answer->rule);
         compare_kind(answer, &kind);
         g_array_append_val(answer->kinds, kind);
@@ -229,22 +252,23 @@ static void compare_kinds(struct answer *answer)
 
 static bool show(const struct answer *answer, GError **error)
 {
-    const struct lull_args *args = answer->asked.args;
+    const struct lull_args *args = answer->query.args;
     g_autofree char *command = make_command(args);
     const struct lull_why why = {
-        .paths = {.session = answer->asked.session,
-                  .sync = answer->asked.sync,
-                  .model = answer->asked.model,
-                  .instances = answer->asked.instances,
-                  .portions = answer->asked.portions,
-                  .samples = answer->asked.samples},
+        .paths = {.session = answer->query.session,
+                  .sync = answer->query.sync,
+                  .model = answer->query.model,
+                  .instances = answer->query.instances,
+                  .portions = answer->query.portions,
+                  .samples = answer->query.samples},
         .kinds = (const struct lull_why_kind *)(const void *)answer->kinds->data,
         .n_kinds = answer->kinds->len,
         .n_without_path = answer->n_without_path,
         .command = command,
     };
-    if (lull_args_flag(args, "json"))
+    if (lull_args_flag(args, "json")) {
         return lull_view_why_json(&why, stdout, error);
+    }
     struct lull_view_style style;
     lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
     style.local_time = lull_args_flag(args, "local");
@@ -256,19 +280,21 @@ static int run(const struct lull_args *args, GError **error)
     struct answer answer = {.most = DEFAULT_SENTENCES};
     const int64_t limit = lull_args_number(args, "limit");
     int status = 2;
-    if (!parse_rule(args, &answer.rule, error))
+    if (!parse_rule(args, &answer.rule, error)) {
         return status;
-    if (limit >= 0)
+    }
+    if (limit >= 0) {
         answer.most = limit ? (uint32_t)MIN(limit, 1000) : 1000;
-    if (lull_asked_read(&answer.asked, args, &status, error)) {
+    }
+    if (lull_instance_query_read(&answer.query, args, &status, error)) {
         sort_by_kind(&answer);
         compare_kinds(&answer);
         status = show(&answer, error) ? 0 : 1;
-        status |= lull_args_report_damage(answer.asked.session);
+        status |= lull_args_report_damage(answer.query.session);
         g_array_unref(answer.kinds);
         g_ptr_array_unref(answer.timed);
     }
-    lull_asked_clear(&answer.asked);
+    lull_instance_query_clear(&answer.query);
     return status;
 }
 

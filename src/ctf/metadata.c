@@ -3,8 +3,8 @@
 #include "ctf/metadata.h"
 
 #include "base/arena.h"
-#include "ctf/json_tree.h"
-#include "ctf/tsdl_tree.h"
+#include "ctf/ctf2/tree.h"
+#include "ctf/tsdl/tree.h"
 
 #include <string.h>
 
@@ -116,10 +116,12 @@ char *lull_metadata_text(const char *name, const uint8_t *data, size_t size, siz
                     size, size ? "more than a gibibyte is not read" : "the file is empty");
         return NULL;
     }
-    if (size >= 4 && load32(data, false) == PACKET_MAGIC)
+    if (size >= 4 && load32(data, false) == PACKET_MAGIC) {
         return unwrap(name, data, size, false, out_size, error);
-    if (size >= 4 && load32(data, true) == PACKET_MAGIC)
+    }
+    if (size >= 4 && load32(data, true) == PACKET_MAGIC) {
         return unwrap(name, data, size, true, out_size, error);
+    }
     char *text = g_malloc(size + 1);
     memcpy(text, data, size);
     text[size] = '\0';
@@ -130,10 +132,11 @@ char *lull_metadata_text(const char *name, const uint8_t *data, size_t size, siz
 /* CTF 2 is JSON, each piece behind a record separator. */
 static bool is_json(const char *text, size_t size)
 {
-    size_t begin = 0;
-    while (begin < size && g_ascii_isspace(text[begin]))
-        begin++;
-    return begin < size && (text[begin] == 0x1e || text[begin] == '{');
+    size_t start = 0;
+    while (start < size && g_ascii_isspace(text[start])) {
+        start++;
+    }
+    return start < size && (text[start] == 0x1e || text[start] == '{');
 }
 
 /* Other versions of TSDL say so at their begin. */
@@ -180,8 +183,9 @@ static struct lull_schema *parse_tsdl(const char *name, const char *text, size_t
     g_array_free(tree.streams, TRUE);
     g_array_free(tree.events, TRUE);
     lull_arena_free(tree.scratch);
-    if (!schema)
+    if (!schema) {
         lull_arena_free(tree.arena);
+    }
     return schema;
 }
 
@@ -190,13 +194,15 @@ struct lull_schema *lull_metadata_parse(const char *name, const uint8_t *data, s
 {
     size_t length;
     char *text = lull_metadata_text(name, data, size, &length, error);
-    if (!text)
+    if (!text) {
         return NULL;
+    }
     struct lull_schema *schema = NULL;
-    if (is_json(text, length))
+    if (is_json(text, length)) {
         schema = ctf2_parse(name, text, length, error);
-    else if (check_version(name, text, length, error))
+    } else if (check_version(name, text, length, error)) {
         schema = parse_tsdl(name, text, length, error);
+    }
     g_free(text);
     return schema;
 }

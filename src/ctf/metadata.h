@@ -3,7 +3,7 @@
 #ifndef LULL_CTF_METADATA_H
 #define LULL_CTF_METADATA_H
 
-#include "ctf/schema.h"
+#include "ctf/schema/schema.h"
 
 /* Reads and parses the metadata file at `path`. NULL and an error on failure, with file and line
  * and column of the text (CTF 1.8), or fragment, its byte offset in the text and the path in its

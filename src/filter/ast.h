@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "filter/filter.h"
 #include "filter/glob.h"
-#include "source/event_filter.h"
+#include "source/session/event_filter.h"
 
 /* ---- values ---- */
 
@@ -136,8 +136,8 @@ struct lull_filter {
     struct lull_arena *programs; /* of the classes; forgotten together */
 };
 
-/* When events can pass: begin_ns <= time < end_ns. Times must be known. */
-void lull_filter_range(const struct lull_filter *filter, int64_t *begin_ns, int64_t *end_ns);
+/* When events can pass: start_ns <= time < end_ns. Times must be known. */
+void lull_filter_range(const struct lull_filter *filter, int64_t *start_ns, int64_t *end_ns);
 
 /* What lull_filter.base does (program.c). */
 extern const struct lull_event_filter_ops lull_filter_ops;

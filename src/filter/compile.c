@@ -12,16 +12,18 @@ static char *binding_path(const struct lull_field_path *path, enum lull_field_sc
                           uint32_t n_steps)
 {
     GString *text = g_string_new(scope == LULL_IN_CONTEXT ? "context" : "payload");
-    for (uint32_t i = 0; i < n_steps; i++)
+    for (uint32_t i = 0; i < n_steps; i++) {
         g_string_append_printf(text, ".%s", path->steps[i].name);
+    }
     return g_string_free(text, FALSE);
 }
 
 static uint32_t names_before_index(const struct lull_field_path *path)
 {
     uint32_t n = 0;
-    while (n < path->n_steps && path->steps[n].name != NULL)
+    while (n < path->n_steps && path->steps[n].name != NULL) {
         n++;
+    }
     return n;
 }
 
@@ -57,16 +59,18 @@ static void visit_field(struct lull_compiler *c, const struct lull_field_path *p
 }
 
 /* Once it is certain that the load will be needed. */
-static void place_load(struct lull_compiler *c, struct lull_load *load)
+static void position_load(struct lull_compiler *c, struct lull_load *load)
 {
-    if (load->kind < LULL_LOAD_INT)
+    if (load->kind < LULL_LOAD_INT) {
         return; /* not of a field */
+    }
     struct lull_compiled_field *field = &c->fields[load->field];
     const struct lull_field_path *path = &c->terms->fields[load->field];
-    if (!field->is_placed && load->kind == LULL_LOAD_VISITED)
+    if (!field->is_placed && load->kind == LULL_LOAD_VISITED) {
         visit_field(c, path, field);
-    else if (!field->is_placed)
+    } else if (!field->is_placed) {
         bind_field(c, path, field);
+    }
     field->is_placed = true;
     *load = field->load;
 }
@@ -117,8 +121,9 @@ static const struct lull_compiled_field *field_of(struct lull_compiler *c, uint3
     };
     struct lull_compiled_field *field = &c->fields[index];
     const struct lull_field_path *path = &c->terms->fields[index];
-    if (field->is_known)
+    if (field->is_known) {
         return field;
+    }
     field->is_known = true;
     field->how = LULL_FIELD_ABSENT;
     uint32_t n_names = names_before_index(path);
@@ -167,10 +172,11 @@ static bool load_operand(struct lull_compiler *c, const struct lull_operand *ope
         load->value = lull_value_text(c->host, strlen(c->host));
         return true;
     case LULL_OPERAND_CPU:
-        if (c->cpu >= 0)
+        if (c->cpu >= 0) {
             load->value = lull_value_int(c->cpu);
-        else
+        } else {
             load->kind = LULL_LOAD_CPU;
+        }
         return true;
     case LULL_OPERAND_TIME:
         load->kind = LULL_LOAD_TIME;
@@ -183,9 +189,11 @@ static bool load_operand(struct lull_compiler *c, const struct lull_operand *ope
     case LULL_OPERAND_FIELD:
         return load_field(c, operand->index, load);
     case LULL_OPERAND_RUNNING:
-        for (uint32_t i = 0; i < operand->n_fields; i++)
-            if (load_field(c, operand->index + i, load))
+        for (uint32_t i = 0; i < operand->n_fields; i++) {
+            if (load_field(c, operand->index + i, load)) {
                 return true;
+            }
+        }
         *load = (struct lull_load){.kind = LULL_LOAD_GIVEN, .index = operand->given};
         return true;
     case LULL_OPERAND_GIVEN:
@@ -216,24 +224,30 @@ static bool never_compares(const struct lull_load *left, const struct lull_load 
 static enum known prepare_compare(struct lull_compiler *c, const struct lull_node *node,
                                   struct lull_test *test)
 {
-    if (!load_operand(c, &node->left, &test->left) || !load_operand(c, &node->right, &test->right))
+    if (!load_operand(c, &node->left, &test->left) ||
+        !load_operand(c, &node->right, &test->right)) {
         return KNOWN_NO;
-    if (never_compares(&test->left, &test->right))
+    }
+    if (never_compares(&test->left, &test->right)) {
         return KNOWN_NO;
-    if (test->left.kind == LULL_LOAD_VALUE && test->right.kind == LULL_LOAD_VALUE)
+    }
+    if (test->left.kind == LULL_LOAD_VALUE && test->right.kind == LULL_LOAD_VALUE) {
         return known(lull_value_compare(&test->left.value, node->relation, &test->right.value));
+    }
     return UNKNOWN;
 }
 
 static enum known prepare_match(struct lull_compiler *c, const struct lull_node *node,
                                 struct lull_test *test)
 {
-    if (!load_operand(c, &node->left, &test->left))
+    if (!load_operand(c, &node->left, &test->left)) {
         return KNOWN_NO;
+    }
     test->glob = node->glob;
-    if (test->left.kind == LULL_LOAD_VALUE)
+    if (test->left.kind == LULL_LOAD_VALUE) {
         return known(lull_glob_matches(node->glob, test->left.value.text) ==
                      (node->relation == LULL_RELATION_EQ));
+    }
     bool has_text = test->left.kind == LULL_LOAD_TEXT || test->left.kind == LULL_LOAD_VISITED ||
                     test->left.kind == LULL_LOAD_GIVEN || test->left.labels != NULL;
     return has_text ? UNKNOWN : KNOWN_NO;
@@ -242,17 +256,20 @@ static enum known prepare_match(struct lull_compiler *c, const struct lull_node 
 static enum known prepare_in(struct lull_compiler *c, const struct lull_node *node,
                              struct lull_test *test)
 {
-    if (!load_operand(c, &node->left, &test->left))
+    if (!load_operand(c, &node->left, &test->left)) {
         return KNOWN_NO;
+    }
     struct lull_load *list = lull_arena_alloc_n(c->arena, node->n, sizeof *list);
     for (uint32_t i = 0; i < node->n; i++) {
         struct lull_load right;
         load_operand(c, &node->list[i], &right);
-        if (never_compares(&test->left, &right))
+        if (never_compares(&test->left, &right)) {
             continue;
+        }
         if (test->left.kind == LULL_LOAD_VALUE) {
-            if (lull_value_compare(&test->left.value, LULL_RELATION_EQ, &right.value))
+            if (lull_value_compare(&test->left.value, LULL_RELATION_EQ, &right.value)) {
                 return KNOWN_YES;
+            }
             continue;
         }
         list[test->n++] = right;
@@ -266,8 +283,9 @@ static enum known prepare_exists(struct lull_compiler *c, const struct lull_node
 {
     const struct lull_compiled_field *field = field_of(c, node->left.index);
     test->left = field->load;
-    if (field->how == LULL_FIELD_ABSENT)
+    if (field->how == LULL_FIELD_ABSENT) {
         return KNOWN_NO;
+    }
     return field->is_optional ? UNKNOWN : KNOWN_YES;
 }
 
@@ -277,18 +295,21 @@ static int32_t compile_test(struct lull_compiler *c, const struct lull_node *nod
 {
     struct lull_test test = {.kind = node->kind, .relation = node->relation, .yes = yes, .no = no};
     enum known value = UNKNOWN;
-    if (yes == no)
+    if (yes == no) {
         return yes;
-    if (node->kind == LULL_NODE_COMPARE)
+    }
+    if (node->kind == LULL_NODE_COMPARE) {
         value = prepare_compare(c, node, &test);
-    else if (node->kind == LULL_NODE_MATCH)
+    } else if (node->kind == LULL_NODE_MATCH) {
         value = prepare_match(c, node, &test);
-    else if (node->kind == LULL_NODE_IN)
+    } else if (node->kind == LULL_NODE_IN) {
         value = prepare_in(c, node, &test);
-    else
+    } else {
         value = prepare_exists(c, node, &test);
-    if (value != UNKNOWN)
+    }
+    if (value != UNKNOWN) {
         return value == KNOWN_YES ? yes : no;
+    }
     g_array_append_val(c->tests, test);
     return (int32_t)c->tests->len - 1;
 }
@@ -302,13 +323,15 @@ static int32_t compile(struct lull_compiler *c, const struct lull_node *node, in
         return node->constant ? yes : no;
     case LULL_NODE_AND:
         entry = yes;
-        for (uint32_t i = node->n; i-- > 0;)
+        for (uint32_t i = node->n; i-- > 0;) {
             entry = compile(c, node->children[i], entry, no);
+        }
         return entry;
     case LULL_NODE_OR:
         entry = no;
-        for (uint32_t i = node->n; i-- > 0;)
+        for (uint32_t i = node->n; i-- > 0;) {
             entry = compile(c, node->children[i], yes, entry);
+        }
         return entry;
     case LULL_NODE_NOT:
         return compile(c, node->children[0], no, yes);
@@ -322,26 +345,29 @@ static int32_t compile(struct lull_compiler *c, const struct lull_node *node, in
 }
 
 /* Has the fields read of those tests that can be reached; tests go on at earlier ones only. */
-static void place_fields(struct lull_compiler *c, int32_t entry)
+static void position_fields(struct lull_compiler *c, int32_t entry)
 {
     g_autofree bool *is_reached = g_new0(bool, c->tests->len + 1);
     is_reached[entry] = true;
     for (int32_t i = entry; i >= 0; i--) {
         struct lull_test *test = &g_array_index(c->tests, struct lull_test, i);
-        if (!is_reached[i])
+        if (!is_reached[i]) {
             continue;
-        if (test->yes >= 0)
+        }
+        if (test->yes >= 0) {
             is_reached[test->yes] = true;
-        if (test->no >= 0)
+        }
+        if (test->no >= 0) {
             is_reached[test->no] = true;
-        place_load(c, &test->left);
-        place_load(c, &test->right);
+        }
+        position_load(c, &test->left);
+        position_load(c, &test->right);
     }
 }
 
 /* ---- its users ---- */
 
-void lull_compiler_begin(struct lull_compiler *c, const struct lull_terms *terms,
+void lull_compiler_start(struct lull_compiler *c, const struct lull_terms *terms,
                          const struct lull_source *source, uint32_t class_index, const char *host,
                          int32_t cpu, struct lull_arena *arena)
 {
@@ -362,18 +388,20 @@ int32_t lull_compiler_add(struct lull_compiler *c, const struct lull_node *root)
     return compile(c, root, LULL_ACCEPT, LULL_REJECT);
 }
 
-void lull_compiler_place(struct lull_compiler *c, int32_t entry)
+void lull_compiler_position(struct lull_compiler *c, int32_t entry)
 {
-    if (entry >= 0)
-        place_fields(c, entry);
+    if (entry >= 0) {
+        position_fields(c, entry);
+    }
 }
 
 bool lull_compiler_load(struct lull_compiler *c, const struct lull_operand *operand,
                         struct lull_load *load)
 {
-    if (!load_operand(c, operand, load))
+    if (!load_operand(c, operand, load)) {
         return false;
-    place_load(c, load);
+    }
+    position_load(c, load);
     return true;
 }
 
@@ -393,8 +421,9 @@ struct lull_program *lull_compiler_end(struct lull_compiler *c, int32_t entry,
     fields->n_bindings = c->bindings->len;
     fields->bindings =
         lull_arena_copy(arena, c->bindings->data, c->bindings->len * sizeof(struct lull_binding));
-    if (c->bindings->len > 0)
+    if (c->bindings->len > 0) {
         fields->size = c->size;
+    }
     lull_compiler_free(c);
     return program;
 }

@@ -32,13 +32,13 @@ struct lull_compiler {
 };
 
 /* What is compiled lives in `arena`. End with lull_compiler_end() or lull_compiler_free(). */
-void lull_compiler_begin(struct lull_compiler *c, const struct lull_terms *terms,
+void lull_compiler_start(struct lull_compiler *c, const struct lull_terms *terms,
                          const struct lull_source *source, uint32_t class_index, const char *host,
                          int32_t cpu, struct lull_arena *arena);
 /* Where the condition's tests begin, or LULL_ACCEPT or LULL_REJECT if the class decides it. */
 int32_t lull_compiler_add(struct lull_compiler *c, const struct lull_node *root);
 /* Has the fields read that the tests from `entry` on need. */
-void lull_compiler_place(struct lull_compiler *c, int32_t entry);
+void lull_compiler_position(struct lull_compiler *c, int32_t entry);
 /* How to read an operand, which is placed at once. False if the class has nothing there. */
 bool lull_compiler_load(struct lull_compiler *c, const struct lull_operand *operand,
                         struct lull_load *load);

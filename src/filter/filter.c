@@ -26,8 +26,9 @@ static bool parse_name(struct lull_parser *p, struct lull_operand *operand)
     const struct lull_token first = p->token;
     const char *name = lull_parser_text(p, &first);
     bool has_sign = name[0] == '$';
-    if (!lull_parser_advance(p))
+    if (!lull_parser_advance(p)) {
         return false;
+    }
     bool goes_on = p->token.kind == LULL_TOKEN_DOT || p->token.kind == LULL_TOKEN_OPEN_INDEX;
     for (size_t i = 0; (has_sign || !goes_on) && i < G_N_ELEMENTS(keywords); i++) {
         if (strcmp(name + has_sign, keywords[i].name) == 0) {
@@ -36,26 +37,30 @@ static bool parse_name(struct lull_parser *p, struct lull_operand *operand)
             return true;
         }
     }
-    if (strcmp(name, "in") == 0 || strcmp(name, "exists") == 0)
-        return lull_parser_fail(p, first.begin, "%s is a word of the language; write fields.%s",
+    if (strcmp(name, "in") == 0 || strcmp(name, "exists") == 0) {
+        return lull_parser_fail(p, first.start, "%s is a word of the language; write fields.%s",
                                 name, name);
-    if (has_sign)
-        return lull_parser_fail(p, first.begin, "there is no %s, only $name, $host, $cpu and $time",
+    }
+    if (has_sign) {
+        return lull_parser_fail(p, first.start, "there is no %s, only $name, $host, $cpu and $time",
                                 name);
+    }
     struct lull_filter_step steps[LULL_FILTER_STEPS] = {{.name = name}};
     struct lull_field_path path = {.steps = steps, .n_steps = 1};
-    bool begins_with_dot = p->token.kind == LULL_TOKEN_DOT;
-    if (!lull_parser_steps(p, steps, &path.n_steps))
+    bool starts_with_dot = p->token.kind == LULL_TOKEN_DOT;
+    if (!lull_parser_steps(p, steps, &path.n_steps)) {
         return false;
-    if (begins_with_dot && (strcmp(name, "fields") == 0 || strcmp(name, "payload") == 0))
+    }
+    if (starts_with_dot && (strcmp(name, "fields") == 0 || strcmp(name, "payload") == 0)) {
         path.scope = LULL_IN_PAYLOAD;
-    else if (begins_with_dot && strcmp(name, "context") == 0)
+    } else if (starts_with_dot && strcmp(name, "context") == 0) {
         path.scope = LULL_IN_CONTEXT;
+    }
     if (path.scope != LULL_IN_ANY) {
         path.steps++;
         path.n_steps--;
     }
-    return lull_parser_field(p, first.begin, &path, operand);
+    return lull_parser_field(p, first.start, &path, operand);
 }
 
 /* What time is compared with: a text, or a number that may have + in front. */
@@ -64,21 +69,24 @@ static bool parse_point(struct lull_parser *p, struct lull_operand *operand)
     const struct lull_filter *filter = p->user;
     const struct lull_token first = p->token;
     bool has_plus = first.kind == LULL_TOKEN_PLUS;
-    if (has_plus && !lull_parser_advance(p))
+    if (has_plus && !lull_parser_advance(p)) {
         return false;
+    }
     bool is_text = p->token.kind == LULL_TOKEN_STRING && !has_plus;
-    if (!is_text && p->token.kind != LULL_TOKEN_NUMBER)
+    if (!is_text && p->token.kind != LULL_TOKEN_NUMBER) {
         return lull_parser_fail(
-            p, p->token.begin,
+            p, p->token.start,
             "here should stand a time: +1.5s after the begin of the traces, or in quotes a "
             "date or time of day");
+    }
     const char *written = is_text ? p->token.text : lull_parser_text(p, &p->token);
     g_autofree char *joined = g_strconcat(has_plus ? "+" : "", written, NULL);
     const char *text = lull_arena_strndup(p->terms->arena, joined, strlen(joined));
     g_autoptr(GError) why = NULL;
     struct lull_time_point point = {.text = text};
-    if (!lull_time_parse(text, 0, filter->is_local, &point.time_ns, &why))
-        return lull_parser_fail(p, first.begin, "%s", why->message);
+    if (!lull_time_parse(text, 0, filter->is_local, &point.time_ns, &why)) {
+        return lull_parser_fail(p, first.start, "%s", why->message);
+    }
     g_array_append_val(p->terms->points, point);
     operand->kind = LULL_OPERAND_POINT;
     operand->index = p->terms->points->len - 1;
@@ -101,10 +109,12 @@ static bool parse_right(struct lull_parser *p, const struct lull_operand *left,
                         struct lull_operand *right)
 {
     *right = (struct lull_operand){0};
-    if (left->kind == LULL_OPERAND_TIME && p->token.kind != LULL_TOKEN_NAME)
+    if (left->kind == LULL_OPERAND_TIME && p->token.kind != LULL_TOKEN_NAME) {
         return parse_point(p, right);
-    if (p->token.kind == LULL_TOKEN_PLUS)
-        return lull_parser_fail(p, p->token.begin, "only a time has a + in front");
+    }
+    if (p->token.kind == LULL_TOKEN_PLUS) {
+        return lull_parser_fail(p, p->token.start, "only a time has a + in front");
+    }
     return parse_operand(p, right);
 }
 
@@ -139,11 +149,13 @@ static bool check_types(struct lull_parser *p, size_t at, const struct lull_oper
 {
     static const char *const names[] = {"", "a number", "a text", "a time"};
     enum type a = type_of(left), b = type_of(right);
-    if (a == TYPE_ANY || b == TYPE_ANY || a == b)
+    if (a == TYPE_ANY || b == TYPE_ANY || a == b) {
         return true;
-    if (a == TYPE_NUMBER && b == TYPE_TIME)
+    }
+    if (a == TYPE_NUMBER && b == TYPE_TIME) {
         return lull_parser_fail(
             p, at, "a time is compared with a time, written on its right: time >= +1s");
+    }
     return lull_parser_fail(p, at, "%s is compared with %s", names[a], names[b]);
 }
 
@@ -151,9 +163,10 @@ static bool parse_match(struct lull_parser *p, struct lull_node *node)
 {
     node->kind = LULL_NODE_MATCH;
     node->relation = p->token.kind == LULL_TOKEN_NO_MATCH ? LULL_RELATION_NE : LULL_RELATION_EQ;
-    if (type_of(&node->left) != TYPE_ANY && type_of(&node->left) != TYPE_TEXT)
-        return lull_parser_fail(p, p->token.begin,
+    if (type_of(&node->left) != TYPE_ANY && type_of(&node->left) != TYPE_TEXT) {
+        return lull_parser_fail(p, p->token.start,
                                 "a pattern is for texts, not for numbers or times");
+    }
     return lull_parser_pattern(p, node);
 }
 
@@ -162,68 +175,82 @@ static bool parse_in(struct lull_parser *p, struct lull_node *node)
     g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(struct lull_operand));
     node->kind = LULL_NODE_IN;
     if (!lull_parser_advance(p) ||
-        !lull_parser_expect(p, LULL_TOKEN_OPEN, "( and a list, as in (1, 2)"))
+        !lull_parser_expect(p, LULL_TOKEN_OPEN, "( and a list, as in (1, 2)")) {
         return false;
+    }
     for (;;) {
         struct lull_operand operand = {0};
-        size_t at = p->token.begin;
+        size_t at = p->token.start;
         bool parsed = node->left.kind == LULL_OPERAND_TIME ? parse_point(p, &operand)
                                                            : lull_parser_literal(p, &operand);
-        if (!parsed || !check_types(p, at, &node->left, &operand))
+        if (!parsed || !check_types(p, at, &node->left, &operand)) {
             return false;
+        }
         g_array_append_val(list, operand);
-        if (p->token.kind != LULL_TOKEN_COMMA)
+        if (p->token.kind != LULL_TOKEN_COMMA) {
             break;
-        if (!lull_parser_advance(p))
+        }
+        if (!lull_parser_advance(p)) {
             return false;
+        }
     }
     node->list = lull_arena_copy(p->terms->arena, list->data, list->len * sizeof node->left);
     node->n = list->len;
     return lull_parser_expect(p, LULL_TOKEN_CLOSE, ", or )");
 }
 
-static bool parse_relation(struct lull_parser *p, struct lull_node *node, size_t begin)
+static bool parse_relation(struct lull_parser *p, struct lull_node *node, size_t start)
 {
-    const size_t at = p->token.begin;
+    const size_t at = p->token.start;
     node->kind = LULL_NODE_COMPARE;
     node->relation = (enum lull_relation)(p->token.kind - LULL_TOKEN_EQ);
-    if (!lull_parser_advance(p) || !parse_right(p, &node->left, &node->right))
+    if (!lull_parser_advance(p) || !parse_right(p, &node->left, &node->right)) {
         return false;
-    if (node->left.kind == LULL_OPERAND_VALUE && node->right.kind == LULL_OPERAND_VALUE)
-        return lull_parser_fail(p, begin,
+    }
+    if (node->left.kind == LULL_OPERAND_VALUE && node->right.kind == LULL_OPERAND_VALUE) {
+        return lull_parser_fail(p, start,
                                 "two constants are compared; a field must be on one side");
-    if (lull_parser_is_relation(p))
-        return lull_parser_fail(p, p->token.begin, "comparisons are joined with &&, not chained");
+    }
+    if (lull_parser_is_relation(p)) {
+        return lull_parser_fail(p, p->token.start, "comparisons are joined with &&, not chained");
+    }
     return check_types(p, at, &node->left, &node->right);
 }
 
 static bool parse_comparison(struct lull_parser *p, struct lull_node *node)
 {
-    const size_t begin = p->token.begin;
-    if (p->token.kind == LULL_TOKEN_END)
-        return lull_parser_fail(p, begin, "here should stand a condition");
-    if (!parse_operand(p, &node->left))
+    const size_t start = p->token.start;
+    if (p->token.kind == LULL_TOKEN_END) {
+        return lull_parser_fail(p, start, "here should stand a condition");
+    }
+    if (!parse_operand(p, &node->left)) {
         return false;
+    }
     bool is_value = node->left.kind == LULL_OPERAND_VALUE;
-    if (lull_parser_is_relation(p))
-        return parse_relation(p, node, begin);
-    if (!is_value && (p->token.kind == LULL_TOKEN_MATCH || p->token.kind == LULL_TOKEN_NO_MATCH))
+    if (lull_parser_is_relation(p)) {
+        return parse_relation(p, node, start);
+    }
+    if (!is_value && (p->token.kind == LULL_TOKEN_MATCH || p->token.kind == LULL_TOKEN_NO_MATCH)) {
         return parse_match(p, node);
-    if (!is_value && lull_parser_sees(p, "in"))
+    }
+    if (!is_value && lull_parser_sees(p, "in")) {
         return parse_in(p, node);
-    return lull_parser_fail(p, p->token.begin, "here should stand a comparison (== != < <= > >=%s)",
+    }
+    return lull_parser_fail(p, p->token.start, "here should stand a comparison (== != < <= > >=%s)",
                             is_value ? "" : " =~ !~ in");
 }
 
 static bool parse_exists(struct lull_parser *p, struct lull_node *node)
 {
     node->kind = LULL_NODE_EXISTS;
-    if (!lull_parser_expect(p, LULL_TOKEN_OPEN, "( and a field, as in exists(tid)"))
+    if (!lull_parser_expect(p, LULL_TOKEN_OPEN, "( and a field, as in exists(tid)")) {
         return false;
-    const size_t begin = p->token.begin;
+    }
+    const size_t start = p->token.start;
     if (p->token.kind != LULL_TOKEN_NAME || !parse_name(p, &node->left) ||
-        node->left.kind != LULL_OPERAND_FIELD)
-        return *p->error == NULL && lull_parser_fail(p, begin, "exists() asks for a field");
+        node->left.kind != LULL_OPERAND_FIELD) {
+        return *p->error == NULL && lull_parser_fail(p, start, "exists() asks for a field");
+    }
     return lull_parser_expect(p, LULL_TOKEN_CLOSE, ")");
 }
 
@@ -235,24 +262,29 @@ static const struct lull_node *parse_test(struct lull_parser *p)
         node->constant = lull_parser_sees(p, "true");
         return lull_parser_advance(p) ? node : NULL;
     }
-    if (lull_parser_sees(p, "exists"))
+    if (lull_parser_sees(p, "exists")) {
         return lull_parser_advance(p) && parse_exists(p, node) ? node : NULL;
+    }
     return parse_comparison(p, node) ? node : NULL;
 }
 
 static bool parse_filter(struct lull_parser *p)
 {
     struct lull_filter *filter = p->user;
-    if (p->lexer.length > LULL_PARSER_MOST_BYTES)
+    if (p->lexer.length > LULL_PARSER_MOST_BYTES) {
         return lull_parser_fail(p, LULL_PARSER_MOST_BYTES, "the filter is longer than %d bytes",
                                 LULL_PARSER_MOST_BYTES);
-    if (!lull_parser_advance(p))
+    }
+    if (!lull_parser_advance(p)) {
         return false;
+    }
     filter->root = lull_parser_condition(p);
-    if (filter->root == NULL)
+    if (filter->root == NULL) {
         return false;
-    if (p->token.kind != LULL_TOKEN_END)
-        return lull_parser_fail(p, p->token.begin, "here should stand && or || or the end");
+    }
+    if (p->token.kind != LULL_TOKEN_END) {
+        return lull_parser_fail(p, p->token.start, "here should stand && or || or the end");
+    }
     return true;
 }
 
@@ -261,7 +293,7 @@ struct lull_filter *lull_filter_parse(const char *text, bool local, GError **err
     struct lull_filter *filter = g_new0(struct lull_filter, 1);
     GError *why = NULL;
     filter->base.ops = &lull_filter_ops;
-    filter->base.begin_ns = INT64_MIN;
+    filter->base.start_ns = INT64_MIN;
     filter->base.end_ns = INT64_MAX;
     filter->terms.arena = lull_arena_new();
     filter->programs = lull_arena_new();
@@ -276,8 +308,9 @@ struct lull_filter *lull_filter_parse(const char *text, bool local, GError **err
                                  .has_strict_not = true,
                                  .user = filter,
                                  .error = &why};
-    if (parse_filter(&parser))
+    if (parse_filter(&parser)) {
         return filter;
+    }
     g_propagate_error(error, why);
     lull_filter_free(filter);
     return NULL;
@@ -285,8 +318,9 @@ struct lull_filter *lull_filter_parse(const char *text, bool local, GError **err
 
 void lull_filter_free(struct lull_filter *filter)
 {
-    if (filter == NULL)
+    if (filter == NULL) {
         return;
+    }
     lull_arena_free(filter->terms.arena);
     lull_arena_free(filter->programs);
     g_array_unref(filter->terms.points);
@@ -302,13 +336,16 @@ bool lull_session_filter(struct lull_session *session, const char *expression, b
                          GError **error)
 {
     struct lull_filter *filter = NULL;
-    if (expression != NULL)
+    if (expression != NULL) {
         filter = lull_filter_parse(expression, is_local, error);
-    if (expression != NULL && filter == NULL)
+    }
+    if (expression != NULL && filter == NULL) {
         return false;
-    if (filter != NULL)
+    }
+    if (filter != NULL) {
         lull_filter_attach(filter, session);
-    else
+    } else {
         lull_session_set_filter(session, NULL);
+    }
     return true;
 }

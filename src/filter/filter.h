@@ -3,8 +3,8 @@
  * docs/FILTER.md describes it. A filter is compiled for each event class: classes that cannot match
  * are not even subscribed to, times it asks for limit what is read, and only the fields it
  * mentions are decoded. */
-#ifndef LULL_FILTER_FILTER_H
-#define LULL_FILTER_FILTER_H
+#ifndef LULL_FILTER_H
+#define LULL_FILTER_H
 
 #include <lull/session.h>
 

@@ -64,8 +64,9 @@ static bool read_set(struct lull_arena *arena, struct reader *r, struct piece *p
     r->at += piece->is_inverted;
     struct range *ranges = lull_arena_alloc_n(arena, (size_t)(r->end - r->at) + 1, sizeof *ranges);
     do {
-        if (r->at >= r->end)
+        if (r->at >= r->end) {
             return false;
+        }
         struct range *range = &ranges[piece->n_ranges++];
         range->first = range->last = take(&r->at, r->end);
         if (is_special(r, '-') && r->at + 1 < r->end &&
@@ -84,8 +85,9 @@ const struct lull_glob *lull_glob_new(struct lull_arena *arena, const char *text
 {
     struct reader r = {text, text, text + length, is_escaped};
     struct lull_glob *glob = lull_arena_alloc(arena, sizeof *glob);
-    while (r.at < r.end && !is_special(&r, '*') && !is_special(&r, '?') && !is_special(&r, '['))
+    while (r.at < r.end && !is_special(&r, '*') && !is_special(&r, '?') && !is_special(&r, '[')) {
         r.at++;
+    }
     glob->head = text;
     glob->head_length = (size_t)(r.at - text);
     struct piece *pieces = lull_arena_alloc_n(arena, length + 1, sizeof *pieces);
@@ -94,8 +96,9 @@ const struct lull_glob *lull_glob_new(struct lull_arena *arena, const char *text
         if (is_special(&r, '*')) {
             r.at++;
             /* Several stars are one. */
-            if (glob->n_pieces > 0 && piece[-1].kind == PIECE_STAR)
+            if (glob->n_pieces > 0 && piece[-1].kind == PIECE_STAR) {
                 continue;
+            }
             piece->kind = PIECE_STAR;
         } else if (is_special(&r, '?')) {
             r.at++;
@@ -119,23 +122,28 @@ const struct lull_glob *lull_glob_new(struct lull_arena *arena, const char *text
 
 static bool piece_matches(const struct piece *piece, uint32_t c)
 {
-    if (piece->kind == PIECE_CHARACTER)
+    if (piece->kind == PIECE_CHARACTER) {
         return piece->character == c;
-    if (piece->kind == PIECE_ANY)
+    }
+    if (piece->kind == PIECE_ANY) {
         return true;
+    }
     bool found = false;
-    for (uint32_t i = 0; i < piece->n_ranges && !found; i++)
+    for (uint32_t i = 0; i < piece->n_ranges && !found; i++) {
         found = piece->ranges[i].first <= c && c <= piece->ranges[i].last;
+    }
     return found != piece->is_inverted;
 }
 
 bool lull_glob_matches(const struct lull_glob *glob, struct lull_text text)
 {
     if (text.length < glob->head_length ||
-        (glob->head_length > 0 && memcmp(text.data, glob->head, glob->head_length) != 0))
+        (glob->head_length > 0 && memcmp(text.data, glob->head, glob->head_length) != 0)) {
         return false;
-    if (text.length == glob->head_length)
+    }
+    if (text.length == glob->head_length) {
         return glob->n_pieces == 0 || (glob->n_pieces == 1 && glob->pieces[0].kind == PIECE_STAR);
+    }
     const char *at = text.data + glob->head_length, *end = text.data + text.length;
     const char *star_at = NULL;
     uint32_t i = 0, star = 0;
@@ -143,20 +151,23 @@ bool lull_glob_matches(const struct lull_glob *glob, struct lull_text text)
         if (i < glob->n_pieces && glob->pieces[i].kind == PIECE_STAR) {
             star = ++i;
             star_at = at;
-            if (i == glob->n_pieces)
+            if (i == glob->n_pieces) {
                 return true;
+            }
             continue;
         }
-        if (at == end && i == glob->n_pieces)
+        if (at == end && i == glob->n_pieces) {
             return true;
+        }
         const char *next = at;
         if (at < end && i < glob->n_pieces && piece_matches(&glob->pieces[i], take(&next, end))) {
             at = next;
             i++;
             continue;
         }
-        if (star_at == NULL || at == end)
+        if (star_at == NULL || at == end) {
             return false;
+        }
         take(&star_at, end);
         at = star_at;
         i = star;

@@ -15,11 +15,12 @@ static bool is_continuation(char c)
 }
 
 /* Characters in text[begin, end). */
-static size_t count_characters(const char *text, size_t begin, size_t end)
+static size_t count_characters(const char *text, size_t start, size_t end)
 {
     size_t n = 0;
-    for (size_t i = begin; i < end; i++)
+    for (size_t i = start; i < end; i++) {
         n += !is_continuation(text[i]);
+    }
     return n;
 }
 
@@ -31,22 +32,26 @@ bool lull_lexer_complain(const struct lull_lexer *lexer, size_t at, GError **err
     g_autofree char *reason = g_strdup_vprintf(format, args);
     va_end(args);
     at = MIN(at, lexer->length);
-    size_t begin = at, end = at;
-    for (size_t n = 0; begin > 0 && n < CONTEXT_CHARS; n++)
-        do
-            begin--;
-        while (begin > 0 && is_continuation(lexer->text[begin]));
-    for (size_t n = 0; end < lexer->length && n < CONTEXT_CHARS; n++)
-        do
+    size_t start = at, end = at;
+    for (size_t n = 0; start > 0 && n < CONTEXT_CHARS; n++) {
+        do {
+            start--;
+        } while (start > 0 && is_continuation(lexer->text[start]));
+    }
+    for (size_t n = 0; end < lexer->length && n < CONTEXT_CHARS; n++) {
+        do {
             end++;
-        while (end < lexer->length && is_continuation(lexer->text[end]));
-    g_autofree char *raw = g_strndup(lexer->text + begin, end - begin);
+        } while (end < lexer->length && is_continuation(lexer->text[end]));
+    }
+    g_autofree char *raw = g_strndup(lexer->text + start, end - start);
     g_autofree char *shown = g_utf8_make_valid(raw, -1);
-    for (char *c = shown; *c != '\0'; c++)
-        if (g_ascii_iscntrl(*c))
+    for (char *c = shown; *c != '\0'; c++) {
+        if (g_ascii_iscntrl(*c)) {
             *c = ' ';
-    const char *before = begin > 0 ? "…" : "";
-    int indent = (int)count_characters(lexer->text, begin, at) + (begin > 0 ? 1 : 0);
+        }
+    }
+    const char *before = start > 0 ? "…" : "";
+    int indent = (int)count_characters(lexer->text, start, at) + (start > 0 ? 1 : 0);
     g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
                 "%s, column %" G_GSIZE_FORMAT ": %s\n  %s%s%s\n  %*s^", lexer->what,
                 count_characters(lexer->text, 0, at) + 1, reason, before, shown,
@@ -82,9 +87,11 @@ static const struct unit units[] = {
 
 static const struct unit *find_unit(const char *text, size_t length)
 {
-    for (size_t i = 0; i < G_N_ELEMENTS(units); i++)
-        if (strlen(units[i].name) == length && memcmp(units[i].name, text, length) == 0)
+    for (size_t i = 0; i < G_N_ELEMENTS(units); i++) {
+        if (strlen(units[i].name) == length && memcmp(units[i].name, text, length) == 0) {
             return &units[i];
+        }
+    }
     return NULL;
 }
 
@@ -108,8 +115,9 @@ static bool read_digits(const char *text, size_t length, unsigned base, uint64_t
             return false;
         }
     }
-    if (length == 0)
+    if (length == 0) {
         *reason = "there are no digits in the number";
+    }
     return length > 0;
 }
 
@@ -126,8 +134,9 @@ static bool read_measure(const char *text, size_t whole, size_t fraction, uint64
                          uint64_t *value, const char **reason)
 {
     unsigned __int128 part = 0, scale = 1;
-    if (!read_digits(text, whole, 10, value, reason))
+    if (!read_digits(text, whole, 10, value, reason)) {
         return false;
+    }
     if (fraction > 18) {
         *reason = "the number has more than 18 digits behind the point";
         return false;
@@ -152,16 +161,18 @@ static bool read_measure(const char *text, size_t whole, size_t fraction, uint64
 static size_t digits_at(const char *text, size_t at, size_t length)
 {
     size_t n = 0;
-    while (at + n < length && g_ascii_isdigit(text[at + n]))
+    while (at + n < length && g_ascii_isdigit(text[at + n])) {
         n++;
+    }
     return n;
 }
 
 bool lull_number_read(const char *text, size_t length, struct lull_token *token,
                       const char **reason)
 {
-    if (length > 1 && text[0] == '0' && strchr("xXob", text[1]) != NULL)
+    if (length > 1 && text[0] == '0' && strchr("xXob", text[1]) != NULL) {
         return read_prefixed(text, length, token, reason);
+    }
     size_t whole = digits_at(text, 0, length), fraction = 0, at = whole;
     if (at < length && text[at] == '.') {
         fraction = digits_at(text, at + 1, length);
@@ -177,11 +188,13 @@ bool lull_number_read(const char *text, size_t length, struct lull_token *token,
     }
     const struct unit *unit = find_unit(text + at, length - at);
     token->is_real = false;
-    if (unit != NULL)
+    if (unit != NULL) {
         return read_measure(text, whole, fraction, unit->factor, &token->integer, reason);
+    }
     bool has_exponent = at < length && (text[at] == 'e' || text[at] == 'E');
-    if (!has_exponent && fraction == 0)
+    if (!has_exponent && fraction == 0) {
         return read_digits(text, length, 10, &token->integer, reason);
+    }
     g_autofree char *copy = g_strndup(text, length);
     char *end;
     token->is_real = true;
@@ -196,7 +209,7 @@ bool lull_number_read(const char *text, size_t length, struct lull_token *token,
 
 /* ---- words ---- */
 
-static bool is_name_begin(char c)
+static bool is_name_start(char c)
 {
     return g_ascii_isalpha(c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
@@ -209,31 +222,34 @@ static bool is_name_part(char c)
 static bool lex_number(struct lull_lexer *lexer, struct lull_token *token, GError **error)
 {
     const char *text = lexer->text;
-    size_t end = token->begin;
+    size_t end = token->start;
     bool has_point = false;
     while (end < lexer->length) {
         char c = text[end];
         bool is_point = c == '.' && !has_point;
         bool is_sign = (c == '+' || c == '-') && (text[end - 1] == 'e' || text[end - 1] == 'E') &&
-                       end > token->begin && g_ascii_isdigit(text[token->begin]) &&
-                       !(text[token->begin] == '0' && (text[token->begin + 1] | 32) == 'x');
-        if (!is_point && !is_sign && !is_name_part(c))
+                       end > token->start && g_ascii_isdigit(text[token->start]) &&
+                       !(text[token->start] == '0' && (text[token->start + 1] | 32) == 'x');
+        if (!is_point && !is_sign && !is_name_part(c)) {
             break;
+        }
         has_point |= is_point;
         end++;
     }
     const char *reason = NULL;
     token->kind = LULL_TOKEN_NUMBER;
     token->end = lexer->pos = end;
-    size_t begin = token->begin;
+    size_t start = token->start;
     if (lexer->is_period) {
-        while (begin + 1 < end && text[begin] == '0' && g_ascii_isdigit(text[begin + 1]))
-            begin++;
-        end -= end > begin + 1 && text[end - 1] == '.';
+        while (start + 1 < end && text[start] == '0' && g_ascii_isdigit(text[start + 1])) {
+            start++;
+        }
+        end -= end > start + 1 && text[end - 1] == '.';
     }
-    if (lull_number_read(text + begin, end - begin, token, &reason))
+    if (lull_number_read(text + start, end - start, token, &reason)) {
         return true;
-    return lull_lexer_complain(lexer, token->begin, error, "%s", reason);
+    }
+    return lull_lexer_complain(lexer, token->start, error, "%s", reason);
 }
 
 /* One escape, behind the backslash: \n \t \r \xHH, or a punctuation character for itself; in a
@@ -273,12 +289,14 @@ static bool lex_string(struct lull_lexer *lexer, struct lull_token *token, GErro
     while (lexer->pos < lexer->length && lexer->text[lexer->pos] != quote) {
         char c = lexer->text[lexer->pos++];
         token->is_escaped[token->length] = c == '\\';
-        if (c == '\\' && !lex_escape(lexer, &c, error))
+        if (c == '\\' && !lex_escape(lexer, &c, error)) {
             return false;
+        }
         token->text[token->length++] = c;
     }
-    if (lexer->pos >= lexer->length)
-        return lull_lexer_complain(lexer, token->begin, error, "the text has no closing quote");
+    if (lexer->pos >= lexer->length) {
+        return lull_lexer_complain(lexer, token->start, error, "the text has no closing quote");
+    }
     token->end = ++lexer->pos;
     return true;
 }
@@ -320,22 +338,28 @@ static bool lex_sign(struct lull_lexer *lexer, struct lull_token *token, GError 
 
 bool lull_lexer_next(struct lull_lexer *lexer, struct lull_token *token, GError **error)
 {
-    while (lexer->pos < lexer->length && g_ascii_isspace(lexer->text[lexer->pos]))
+    while (lexer->pos < lexer->length && g_ascii_isspace(lexer->text[lexer->pos])) {
         lexer->pos++;
-    *token = (struct lull_token){.begin = lexer->pos, .end = lexer->pos};
-    if (lexer->pos >= lexer->length)
+    }
+    *token = (struct lull_token){.start = lexer->pos, .end = lexer->pos};
+    if (lexer->pos >= lexer->length) {
         return true;
+    }
     char c = lexer->text[lexer->pos];
-    if (c == '"' || c == '\'')
+    if (c == '"' || c == '\'') {
         return lex_string(lexer, token, error);
-    if (g_ascii_isdigit(c))
+    }
+    if (g_ascii_isdigit(c)) {
         return lex_number(lexer, token, error);
-    if (!is_name_begin(c))
+    }
+    if (!is_name_start(c)) {
         return lex_sign(lexer, token, error);
+    }
     token->kind = LULL_TOKEN_NAME;
     lexer->pos++;
-    while (lexer->pos < lexer->length && is_name_part(lexer->text[lexer->pos]))
+    while (lexer->pos < lexer->length && is_name_part(lexer->text[lexer->pos])) {
         lexer->pos++;
+    }
     token->end = lexer->pos;
     return true;
 }

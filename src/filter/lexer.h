@@ -42,7 +42,7 @@ enum lull_token_kind {
 
 struct lull_token {
     enum lull_token_kind kind;
-    size_t begin, end; /* bytes of the expression */
+    size_t start, end; /* bytes of the expression */
     bool is_real;      /* NUMBER */
     uint64_t integer;
     double real;

@@ -20,22 +20,23 @@ bool lull_parser_advance(struct lull_parser *p)
 
 bool lull_parser_expect(struct lull_parser *p, enum lull_token_kind kind, const char *what)
 {
-    if (p->token.kind != kind)
-        return FAIL(p, p->token.begin, "here should stand %s", what);
+    if (p->token.kind != kind) {
+        return FAIL(p, p->token.start, "here should stand %s", what);
+    }
     return lull_parser_advance(p);
 }
 
 bool lull_parser_sees(const struct lull_parser *p, const char *name)
 {
-    size_t length = p->token.end - p->token.begin;
+    size_t length = p->token.end - p->token.start;
     return p->token.kind == LULL_TOKEN_NAME && strlen(name) == length &&
-           memcmp(p->lexer.text + p->token.begin, name, length) == 0;
+           memcmp(p->lexer.text + p->token.start, name, length) == 0;
 }
 
 char *lull_parser_text(const struct lull_parser *p, const struct lull_token *token)
 {
-    return lull_arena_strndup(p->terms->arena, p->lexer.text + token->begin,
-                              token->end - token->begin);
+    return lull_arena_strndup(p->terms->arena, p->lexer.text + token->start,
+                              token->end - token->start);
 }
 
 struct lull_node *lull_parser_node(struct lull_parser *p, enum lull_node_kind kind)
@@ -49,12 +50,15 @@ struct lull_node *lull_parser_node(struct lull_parser *p, enum lull_node_kind ki
 
 static bool same_path(const struct lull_field_path *a, const struct lull_field_path *b)
 {
-    if (a->scope != b->scope || a->n_steps != b->n_steps)
+    if (a->scope != b->scope || a->n_steps != b->n_steps) {
         return false;
-    for (uint32_t i = 0; i < a->n_steps; i++)
+    }
+    for (uint32_t i = 0; i < a->n_steps; i++) {
         if (g_strcmp0(a->steps[i].name, b->steps[i].name) != 0 ||
-            a->steps[i].index != b->steps[i].index)
+            a->steps[i].index != b->steps[i].index) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -66,8 +70,9 @@ bool lull_terms_add(struct lull_terms *terms, const struct lull_field_path *path
             return true;
         }
     }
-    if (terms->n_fields == LULL_FILTER_FIELDS)
+    if (terms->n_fields == LULL_FILTER_FIELDS) {
         return false;
+    }
     struct lull_field_path *copy = &terms->fields[terms->n_fields];
     *copy = *path;
     copy->steps = lull_arena_copy(terms->arena, path->steps, path->n_steps * sizeof path->steps[0]);
@@ -79,8 +84,9 @@ bool lull_parser_field(struct lull_parser *p, size_t at, const struct lull_field
                        struct lull_operand *operand)
 {
     operand->kind = LULL_OPERAND_FIELD;
-    if (lull_terms_add(p->terms, path, &operand->index))
+    if (lull_terms_add(p->terms, path, &operand->index)) {
         return true;
+    }
     return lull_parser_fail(p, at, "%s at most %u different fields",
                             p->lexer.is_period ? "all periods together mention"
                                                : "a filter mentions",
@@ -90,10 +96,12 @@ bool lull_parser_field(struct lull_parser *p, size_t at, const struct lull_field
 /* [ number ] */
 static bool parse_index(struct lull_parser *p, struct lull_filter_step *step)
 {
-    if (!lull_parser_advance(p))
+    if (!lull_parser_advance(p)) {
         return false;
-    if (p->token.kind != LULL_TOKEN_NUMBER || p->token.is_real)
-        return FAIL(p, p->token.begin, "between [ and ] stands a number from 0");
+    }
+    if (p->token.kind != LULL_TOKEN_NUMBER || p->token.is_real) {
+        return FAIL(p, p->token.start, "between [ and ] stands a number from 0");
+    }
     step->name = NULL;
     step->index = p->token.integer;
     return lull_parser_advance(p) && lull_parser_expect(p, LULL_TOKEN_CLOSE_INDEX, "]");
@@ -102,21 +110,26 @@ static bool parse_index(struct lull_parser *p, struct lull_filter_step *step)
 bool lull_parser_steps(struct lull_parser *p, struct lull_filter_step *steps, uint32_t *n)
 {
     while (p->token.kind == LULL_TOKEN_DOT || p->token.kind == LULL_TOKEN_OPEN_INDEX) {
-        if (*n == LULL_FILTER_STEPS)
-            return FAIL(p, p->token.begin, "the path has more than %d steps", LULL_FILTER_STEPS);
+        if (*n == LULL_FILTER_STEPS) {
+            return FAIL(p, p->token.start, "the path has more than %d steps", LULL_FILTER_STEPS);
+        }
         struct lull_filter_step *step = &steps[(*n)++];
         if (p->token.kind == LULL_TOKEN_OPEN_INDEX) {
-            if (!parse_index(p, step))
+            if (!parse_index(p, step)) {
                 return false;
+            }
             continue;
         }
-        if (!lull_parser_advance(p))
+        if (!lull_parser_advance(p)) {
             return false;
-        if (p->token.kind != LULL_TOKEN_NAME)
-            return FAIL(p, p->token.begin, "behind the point stands the name of a field");
+        }
+        if (p->token.kind != LULL_TOKEN_NAME) {
+            return FAIL(p, p->token.start, "behind the point stands the name of a field");
+        }
         *step = (struct lull_filter_step){.name = lull_parser_text(p, &p->token)};
-        if (!lull_parser_advance(p))
+        if (!lull_parser_advance(p)) {
             return false;
+        }
     }
     return true;
 }
@@ -125,16 +138,17 @@ bool lull_parser_steps(struct lull_parser *p, struct lull_filter_step *steps, ui
 
 bool lull_parser_literal(struct lull_parser *p, struct lull_operand *operand)
 {
-    const size_t begin = p->token.begin;
+    const size_t start = p->token.start;
     bool is_negative = p->token.kind == LULL_TOKEN_MINUS;
-    if (is_negative && !lull_parser_advance(p))
+    if (is_negative && !lull_parser_advance(p)) {
         return false;
+    }
     const struct lull_token token = p->token;
     operand->kind = LULL_OPERAND_VALUE;
     if (token.kind == LULL_TOKEN_STRING && !is_negative) {
         operand->value = lull_value_text(token.text, token.length);
     } else if (token.kind != LULL_TOKEN_NUMBER) {
-        return FAIL(p, token.begin, "here should stand a number%s",
+        return FAIL(p, token.start, "here should stand a number%s",
                     is_negative ? "" : " or a text in quotes");
     } else if (token.is_real) {
         operand->value = (struct lull_value){.kind = LULL_VALUE_REAL,
@@ -143,24 +157,28 @@ bool lull_parser_literal(struct lull_parser *p, struct lull_operand *operand)
         operand->value = (struct lull_value){.kind = LULL_VALUE_INT,
                                              .is_signed = is_negative,
                                              .bits = is_negative ? -token.integer : token.integer};
-        if (is_negative && token.integer > UINT64_C(1) << 63)
-            return FAIL(p, begin, "the number does not fit into 64 bits");
+        if (is_negative && token.integer > UINT64_C(1) << 63) {
+            return FAIL(p, start, "the number does not fit into 64 bits");
+        }
     }
     return lull_parser_advance(p);
 }
 
 bool lull_parser_pattern(struct lull_parser *p, struct lull_node *node)
 {
-    if (!lull_parser_advance(p))
+    if (!lull_parser_advance(p)) {
         return false;
-    if (p->token.kind != LULL_TOKEN_STRING)
-        return FAIL(p, p->token.begin, "here should stand a pattern in quotes");
+    }
+    if (p->token.kind != LULL_TOKEN_STRING) {
+        return FAIL(p, p->token.start, "here should stand a pattern in quotes");
+    }
     size_t at = 0;
     const char *reason = NULL;
     node->glob = lull_glob_new(p->terms->arena, p->token.text, p->token.length, p->token.is_escaped,
                                &at, &reason);
-    if (node->glob == NULL)
-        return FAIL(p, p->token.begin, "%s", reason);
+    if (node->glob == NULL) {
+        return FAIL(p, p->token.start, "%s", reason);
+    }
     return lull_parser_advance(p);
 }
 
@@ -176,12 +194,13 @@ static const struct lull_node *parse_not(struct lull_parser *p);
 
 static const struct lull_node *parse_inverted(struct lull_parser *p)
 {
-    if (!lull_parser_advance(p))
+    if (!lull_parser_advance(p)) {
         return NULL;
+    }
     if (p->has_strict_not && p->token.kind != LULL_TOKEN_OPEN && p->token.kind != LULL_TOKEN_NOT &&
         !lull_parser_sees(p, "exists") && !lull_parser_sees(p, "true") &&
         !lull_parser_sees(p, "false")) {
-        FAIL(p, p->token.begin, "behind ! the condition stands in parentheses: !(a == 1)");
+        FAIL(p, p->token.start, "behind ! the condition stands in parentheses: !(a == 1)");
         return NULL;
     }
     struct lull_node *node = lull_parser_node(p, LULL_NODE_NOT);
@@ -195,8 +214,9 @@ static const struct lull_node *parse_inverted(struct lull_parser *p)
 static const struct lull_node *parse_plain(struct lull_parser *p)
 {
     if (p->token.kind == LULL_TOKEN_OPEN) {
-        if (!lull_parser_advance(p))
+        if (!lull_parser_advance(p)) {
             return NULL;
+        }
         const struct lull_node *inner = parse_or(p);
         return inner != NULL && lull_parser_expect(p, LULL_TOKEN_CLOSE, "&&, || or )") ? inner
                                                                                        : NULL;
@@ -207,7 +227,7 @@ static const struct lull_node *parse_plain(struct lull_parser *p)
 static const struct lull_node *parse_not(struct lull_parser *p)
 {
     if (p->nesting >= MOST_NESTED) {
-        FAIL(p, p->token.begin, "conditions are nested too deep");
+        FAIL(p, p->token.start, "conditions are nested too deep");
         return NULL;
     }
     p->nesting++;
@@ -224,16 +244,20 @@ static const struct lull_node *parse_terms(struct lull_parser *p, enum lull_toke
     g_autoptr(GPtrArray) terms = g_ptr_array_new();
     for (;;) {
         const struct lull_node *node = term(p);
-        if (node == NULL)
+        if (node == NULL) {
             return NULL;
+        }
         g_ptr_array_add(terms, (void *)node);
-        if (p->token.kind != sign)
+        if (p->token.kind != sign) {
             break;
-        if (!lull_parser_advance(p))
+        }
+        if (!lull_parser_advance(p)) {
             return NULL;
+        }
     }
-    if (terms->len == 1)
+    if (terms->len == 1) {
         return terms->pdata[0];
+    }
     struct lull_node *node = lull_parser_node(p, kind);
     node->n = terms->len;
     node->children = (const struct lull_node *const *)lull_arena_copy(p->terms->arena, terms->pdata,

@@ -9,7 +9,7 @@ static void filter_compile(struct lull_event_filter *base, const struct lull_sou
 {
     struct lull_filter *filter = (struct lull_filter *)base;
     struct lull_compiler c;
-    lull_compiler_begin(&c, &filter->terms, source, class_index, host, -1, filter->programs);
+    lull_compiler_start(&c, &filter->terms, source, class_index, host, -1, filter->programs);
     int32_t entry = lull_compiler_add(&c, filter->root);
     *out = (struct lull_class_filter){.verdict = entry == LULL_ACCEPT   ? LULL_VERDICT_PASS
                                                  : entry == LULL_REJECT ? LULL_VERDICT_REJECT
@@ -18,7 +18,7 @@ static void filter_compile(struct lull_event_filter *base, const struct lull_sou
         lull_compiler_free(&c);
         return;
     }
-    lull_compiler_place(&c, entry);
+    lull_compiler_position(&c, entry);
     out->program = lull_compiler_end(&c, entry, &out->extra);
 }
 
@@ -28,7 +28,7 @@ static bool filter_may_pass(const struct lull_event_filter *base, const struct l
     const struct lull_filter *filter = (const struct lull_filter *)base;
     struct lull_compiler c;
     struct lull_arena *arena = lull_arena_new();
-    lull_compiler_begin(&c, &filter->terms, source, class_index, host, cpu, arena);
+    lull_compiler_start(&c, &filter->terms, source, class_index, host, cpu, arena);
     int32_t entry = lull_compiler_add(&c, filter->root);
     lull_compiler_free(&c);
     lull_arena_free(arena);
@@ -50,10 +50,11 @@ static void filter_start(struct lull_event_filter *base, int64_t base_ns)
             &g_array_index(filter->terms.points, struct lull_time_point, i);
         /* It could be parsed with another base; with this one it may be out of range, and then it
          * is as far away as can be. */
-        if (!lull_time_parse(point->text, base_ns, filter->is_local, &point->time_ns, NULL))
+        if (!lull_time_parse(point->text, base_ns, filter->is_local, &point->time_ns, NULL)) {
             point->time_ns = INT64_MAX;
+        }
     }
-    lull_filter_range(filter, &base->begin_ns, &base->end_ns);
+    lull_filter_range(filter, &base->start_ns, &base->end_ns);
 }
 
 static void filter_free(struct lull_event_filter *base)

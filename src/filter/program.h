@@ -55,7 +55,7 @@ struct lull_program {
     uint32_t n_visited;
 };
 
-/* A program at work on one event. Begin with lull_run_begin(); `given` may change between tests. */
+/* A program at work on one event. Begin with lull_run_start(); `given` may change between tests. */
 struct lull_run {
     const struct lull_program *program;
     const struct lull_event *event;
@@ -66,7 +66,7 @@ struct lull_run {
     struct lull_value visited[LULL_FILTER_FIELDS];
 };
 
-void lull_run_begin(struct lull_run *run, const struct lull_program *program,
+void lull_run_start(struct lull_run *run, const struct lull_program *program,
                     const struct lull_event *event, const uint8_t *fields,
                     const struct lull_value *const *given);
 /* Whether the event passes the tests from `entry` on. */

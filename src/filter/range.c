@@ -3,7 +3,7 @@
 #include "filter/ast.h"
 
 struct range {
-    int64_t begin_ns, end_ns; /* begin <= t < end; begin >= end: never */
+    int64_t start_ns, end_ns; /* begin <= t < end; begin >= end: never */
 };
 
 static const struct range always = {INT64_MIN, INT64_MAX};
@@ -16,16 +16,18 @@ static int64_t after(int64_t t)
 
 static struct range both(struct range a, struct range b)
 {
-    return (struct range){MAX(a.begin_ns, b.begin_ns), MIN(a.end_ns, b.end_ns)};
+    return (struct range){MAX(a.start_ns, b.start_ns), MIN(a.end_ns, b.end_ns)};
 }
 
 static struct range either(struct range a, struct range b)
 {
-    if (a.begin_ns >= a.end_ns)
+    if (a.start_ns >= a.end_ns) {
         return b;
-    if (b.begin_ns >= b.end_ns)
+    }
+    if (b.start_ns >= b.end_ns) {
         return a;
-    return (struct range){MIN(a.begin_ns, b.begin_ns), MAX(a.end_ns, b.end_ns)};
+    }
+    return (struct range){MIN(a.start_ns, b.start_ns), MAX(a.end_ns, b.end_ns)};
 }
 
 static int64_t point(const struct lull_filter *filter, const struct lull_operand *operand)
@@ -41,8 +43,9 @@ static struct range of_compare(const struct lull_filter *filter, const struct lu
         [LULL_RELATION_LT] = LULL_RELATION_GE, [LULL_RELATION_LE] = LULL_RELATION_GT,
         [LULL_RELATION_GT] = LULL_RELATION_LE, [LULL_RELATION_GE] = LULL_RELATION_LT,
     };
-    if (node->left.kind != LULL_OPERAND_TIME || node->right.kind != LULL_OPERAND_POINT)
+    if (node->left.kind != LULL_OPERAND_TIME || node->right.kind != LULL_OPERAND_POINT) {
         return always;
+    }
     int64_t t = point(filter, &node->right);
     switch (is_inverted ? inverse[node->relation] : node->relation) {
     case LULL_RELATION_EQ:
@@ -102,9 +105,9 @@ static struct range of_node(const struct lull_filter *filter, const struct lull_
     return always;
 }
 
-void lull_filter_range(const struct lull_filter *filter, int64_t *begin_ns, int64_t *end_ns)
+void lull_filter_range(const struct lull_filter *filter, int64_t *start_ns, int64_t *end_ns)
 {
     struct range range = of_node(filter, filter->root, false);
-    *begin_ns = range.begin_ns;
+    *start_ns = range.start_ns;
     *end_ns = range.end_ns;
 }

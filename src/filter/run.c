@@ -23,12 +23,15 @@ static enum order order_of(__int128 a, __int128 b)
 /* Exact: no integer is rounded to a double. */
 static enum order order_with_real(__int128 a, double b)
 {
-    if (isnan(b))
+    if (isnan(b)) {
         return UNORDERED;
-    if (b >= 0x1p65)
+    }
+    if (b >= 0x1p65) {
         return BEFORE;
-    if (b <= -0x1p65)
+    }
+    if (b <= -0x1p65) {
         return AFTER;
+    }
     double whole = floor(b);
     enum order order = order_of(a, (__int128)whole);
     return order == EQUAL && whole < b ? BEFORE : order;
@@ -43,8 +46,9 @@ static enum order order_of_texts(struct lull_text a, struct lull_text b)
 {
     uint32_t common = MIN(a.length, b.length);
     int order = common > 0 ? memcmp(a.data, b.data, common) : 0;
-    if (order == 0)
+    if (order == 0) {
         return order_of(a.length, b.length);
+    }
     return order < 0 ? BEFORE : AFTER;
 }
 
@@ -55,16 +59,21 @@ static enum order reversed(enum order order)
 
 static enum order order_of_values(const struct lull_value *a, const struct lull_value *b)
 {
-    if (a->kind == LULL_VALUE_INT && b->kind == LULL_VALUE_INT)
+    if (a->kind == LULL_VALUE_INT && b->kind == LULL_VALUE_INT) {
         return order_of(wide(a), wide(b));
-    if (a->kind == LULL_VALUE_INT && b->kind == LULL_VALUE_REAL)
+    }
+    if (a->kind == LULL_VALUE_INT && b->kind == LULL_VALUE_REAL) {
         return order_with_real(wide(a), b->real);
-    if (a->kind == LULL_VALUE_REAL && b->kind == LULL_VALUE_INT)
+    }
+    if (a->kind == LULL_VALUE_REAL && b->kind == LULL_VALUE_INT) {
         return reversed(order_with_real(wide(b), a->real));
-    if (a->kind == LULL_VALUE_REAL && b->kind == LULL_VALUE_REAL)
+    }
+    if (a->kind == LULL_VALUE_REAL && b->kind == LULL_VALUE_REAL) {
         return order_of_reals(a->real, b->real);
-    if (a->text.data != NULL && b->text.data != NULL)
+    }
+    if (a->text.data != NULL && b->text.data != NULL) {
         return order_of_texts(a->text, b->text);
+    }
     return UNORDERED;
 }
 
@@ -89,8 +98,9 @@ static struct lull_value integer(const struct lull_run *run, const struct lull_l
     struct lull_value value = {.kind = LULL_VALUE_INT, .is_signed = load->is_signed, .bits = bits};
     if (load->labels != NULL) {
         const char *label = run->program->label(load->labels, bits);
-        if (label != NULL)
+        if (label != NULL) {
             value.text = (struct lull_text){label, (uint32_t)strlen(label)};
+        }
     }
     return value;
 }
@@ -99,21 +109,25 @@ static struct lull_value element(const struct lull_run *run, const struct lull_l
 {
     struct lull_text array;
     memcpy(&array, run->fields + load->offset, sizeof array);
-    if (load->index >= array.length / load->bytes)
+    if (load->index >= array.length / load->bytes) {
         return nothing;
+    }
     const uint8_t *at = (const uint8_t *)array.data + load->index * load->bytes;
     uint64_t bits = 0;
-    for (uint8_t i = 0; i < load->bytes; i++)
+    for (uint8_t i = 0; i < load->bytes; i++) {
         bits = bits << 8 | at[load->is_big_endian ? i : load->bytes - 1 - i];
-    if (load->is_signed)
+    }
+    if (load->is_signed) {
         bits = lull_sign_extend(bits, load->bytes * 8u);
+    }
     return integer(run, load, bits);
 }
 
 static void visit(struct lull_run *run)
 {
-    if (run->is_visited)
+    if (run->is_visited) {
         return;
+    }
     run->is_visited = true;
     lull_filter_visit(run->event, run->program->visited, run->program->n_visited, run->visited,
                       run->is_there);
@@ -164,8 +178,9 @@ static bool is_in(struct lull_run *run, const struct lull_test *test)
     struct lull_value left = lull_run_value(run, &test->left);
     for (uint32_t i = 0; i < test->n; i++) {
         struct lull_value right = lull_run_value(run, &test->list[i]);
-        if (lull_value_compare(&left, LULL_RELATION_EQ, &right))
+        if (lull_value_compare(&left, LULL_RELATION_EQ, &right)) {
             return true;
+        }
     }
     return false;
 }
@@ -179,8 +194,9 @@ static bool matches(struct lull_run *run, const struct lull_test *test)
 
 static bool exists(struct lull_run *run, const struct lull_test *test)
 {
-    if (test->left.kind != LULL_LOAD_VISITED)
+    if (test->left.kind != LULL_LOAD_VISITED) {
         return lull_run_value(run, &test->left).kind != LULL_VALUE_NONE;
+    }
     visit(run);
     return run->is_there[test->left.visited];
 }
@@ -192,12 +208,13 @@ static bool passes(struct lull_run *run, const struct lull_test *test)
         struct lull_value right = lull_run_value(run, &test->right);
         return lull_value_compare(&left, test->relation, &right);
     }
-    if (test->kind == LULL_NODE_MATCH)
+    if (test->kind == LULL_NODE_MATCH) {
         return matches(run, test);
+    }
     return test->kind == LULL_NODE_IN ? is_in(run, test) : exists(run, test);
 }
 
-void lull_run_begin(struct lull_run *run, const struct lull_program *program,
+void lull_run_start(struct lull_run *run, const struct lull_program *program,
                     const struct lull_event *event, const uint8_t *fields,
                     const struct lull_value *const *given)
 {
@@ -228,6 +245,6 @@ bool lull_program_test(const void *data, const struct lull_event *event, const u
 {
     const struct lull_program *program = data;
     struct lull_run run;
-    lull_run_begin(&run, program, event, fields, NULL);
+    lull_run_start(&run, program, event, fields, NULL);
     return lull_run_test(&run, program->entry);
 }

@@ -20,8 +20,9 @@ struct walk {
 
 static bool step_matches(const struct lull_filter_step *step, const char *name, uint64_t index)
 {
-    if (name == NULL || step->name == NULL)
+    if (name == NULL || step->name == NULL) {
         return name == NULL && step->name == NULL && step->index == index;
+    }
     return strcmp(step->name, name) == 0;
 }
 
@@ -29,26 +30,30 @@ static bool step_matches(const struct lull_filter_step *step, const char *name, 
 static void enter(struct walk *w, const char *name, const struct lull_value *value)
 {
     uint64_t index = 0;
-    if (w->depth >= MOST_DEEP)
+    if (w->depth >= MOST_DEEP) {
         return;
-    if (name == NULL)
+    }
+    if (name == NULL) {
         index = w->elements[w->depth]++;
+    }
     for (uint32_t i = 0; i < w->n; i++) {
         const struct lull_field_path *path = w->paths[i];
         if (path->scope != w->scope || w->matched[i] != w->depth || w->is_there[i] ||
-            w->depth >= path->n_steps || !step_matches(&path->steps[w->depth], name, index))
+            w->depth >= path->n_steps || !step_matches(&path->steps[w->depth], name, index)) {
             continue;
+        }
         if (w->depth + 1 == path->n_steps) {
             w->is_there[i] = true;
-            if (value != NULL)
+            if (value != NULL) {
                 w->values[i] = *value;
+            }
         } else if (value == NULL) {
             w->matched[i]++;
         }
     }
 }
 
-static void on_begin(void *user, const char *name, enum lull_visit_kind kind)
+static void on_start(void *user, const char *name, enum lull_visit_kind kind)
 {
     struct walk *w = user;
     if (kind == LULL_VISIT_SCOPE) {
@@ -59,26 +64,30 @@ static void on_begin(void *user, const char *name, enum lull_visit_kind kind)
     }
     enter(w, name, NULL);
     w->depth++;
-    if (w->depth < MOST_DEEP)
+    if (w->depth < MOST_DEEP) {
         w->elements[w->depth] = 0;
+    }
 }
 
 static void on_end(void *user, enum lull_visit_kind kind)
 {
     struct walk *w = user;
-    if (kind == LULL_VISIT_SCOPE)
+    if (kind == LULL_VISIT_SCOPE) {
         return;
+    }
     w->depth--;
-    for (uint32_t i = 0; i < w->n; i++)
+    for (uint32_t i = 0; i < w->n; i++) {
         w->matched[i] = MIN(w->matched[i], w->depth);
+    }
 }
 
 static void on_integer(void *user, const char *name, const struct lull_visit_int *integer)
 {
     struct lull_value value = {
         .kind = LULL_VALUE_INT, .is_signed = integer->is_signed, .bits = integer->bits};
-    if (integer->label != NULL)
+    if (integer->label != NULL) {
         value.text = (struct lull_text){integer->label, (uint32_t)strlen(integer->label)};
+    }
     enter(user, name, &value);
 }
 
@@ -98,7 +107,7 @@ void lull_filter_visit(const struct lull_event *event, const struct lull_field_p
                        uint32_t n, struct lull_value *values, bool *is_there)
 {
     static const struct lull_visitor visitor = {
-        .begin = on_begin,
+        .start = on_start,
         .end = on_end,
         .integer = on_integer,
         .real = on_real,

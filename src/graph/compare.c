@@ -50,10 +50,11 @@ static void add_means(struct comparing *c, const struct group *group, bool is_sl
             const struct lull_part *part = lull_part_at(c->portions, sample->first_part + k);
             struct unit *unit = &c->units[unit_of(c, part)];
             const double share = (double)part->duration_ns / group->count;
-            if (is_slow)
+            if (is_slow) {
                 unit->slow_ns += share;
-            else
+            } else {
                 unit->typical_ns += share;
+            }
         }
     }
 }
@@ -63,7 +64,7 @@ static double mean_duration(const struct comparing *c, const struct group *group
     double sum = 0;
     for (uint32_t i = 0; i < group->count; i++) {
         const struct lull_sample *sample = lull_sample_at(c->portions, group->samples[i]);
-        sum += (double)(sample->end_ns - sample->begin_ns);
+        sum += (double)(sample->end_ns - sample->start_ns);
     }
     return sum / group->count;
 }
@@ -95,13 +96,15 @@ static void collect_portions(struct comparing *c)
     for (uint32_t i = 0; i < n; i++) {
         const struct lull_portion *portion = lull_portions_at(c->portions, i);
         c->first[i] = i;
-        if (!is_collected(portion))
+        if (!is_collected(portion)) {
             continue;
+        }
         gpointer found = g_hash_table_lookup(firsts, portion);
-        if (found)
+        if (found) {
             c->first[i] = GPOINTER_TO_UINT(found) - 1;
-        else
+        } else {
             g_hash_table_insert(firsts, (gpointer)portion, GUINT_TO_POINTER(i + 1));
+        }
     }
 }
 
@@ -111,8 +114,9 @@ static void make_units(struct comparing *c)
     collect_portions(c);
     c->n_units = n_portions + lull_portions_lock_count(c->portions);
     c->units = g_new0(struct unit, MAX(c->n_units, 1));
-    for (uint32_t i = 0; i < c->n_units; i++)
+    for (uint32_t i = 0; i < c->n_units; i++) {
         c->units[i].lock = i < n_portions ? LULL_NONE : i - n_portions;
+    }
     add_means(c, &c->slow, true);
     add_means(c, &c->typical, false);
 }
@@ -127,8 +131,9 @@ static int compare_units(const void *a, const void *b)
 {
     const struct unit *x = *(const struct unit *const *)a, *y = *(const struct unit *const *)b;
     const double dx = difference_of(x), dy = difference_of(y);
-    if (dx != dy)
+    if (dx != dy) {
         return dx < dy ? 1 : -1;
+    }
     return x < y ? -1 : x > y;
 }
 
@@ -157,8 +162,9 @@ static double *values_of(const struct comparing *c, const struct group *group, u
         const struct lull_sample *sample = lull_sample_at(c->portions, group->samples[i]);
         for (uint32_t k = 0; k < sample->n_parts; k++) {
             const struct lull_part *part = lull_part_at(c->portions, sample->first_part + k);
-            if (unit_of(c, part) == unit)
+            if (unit_of(c, part) == unit) {
                 values[i] += (double)part->duration_ns;
+            }
         }
     }
     return values;
@@ -167,8 +173,9 @@ static double *values_of(const struct comparing *c, const struct group *group, u
 static double standard_error(const double *values, uint32_t count, double mean)
 {
     double squares = 0;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         squares += (values[i] - mean) * (values[i] - mean);
+    }
     return sqrt(squares / (count - 1) / count);
 }
 
@@ -181,8 +188,9 @@ static double draw_mean(struct comparing *c, const double *values, uint32_t coun
         return mean + error * radius * cos(2 * G_PI * draw_real(c));
     }
     double sum = 0;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         sum += values[draw(c) % count];
+    }
     return sum / count;
 }
 
@@ -201,9 +209,10 @@ static void find_interval(struct comparing *c, const struct unit *unit, const do
         n_slow > MOST_REDRAWN ? standard_error(slow, n_slow, unit->slow_ns) : 0;
     const double typical_error =
         n_typical > MOST_REDRAWN ? standard_error(typical, n_typical, unit->typical_ns) : 0;
-    for (uint32_t i = 0; i < DRAWS; i++)
+    for (uint32_t i = 0; i < DRAWS; i++) {
         differences[i] = draw_mean(c, slow, n_slow, unit->slow_ns, slow_error) -
                          draw_mean(c, typical, n_typical, unit->typical_ns, typical_error);
+    }
     qsort(differences, DRAWS, sizeof *differences, compare_reals);
     contribution->low_ns = differences[DRAWS / 40];
     contribution->high_ns = differences[DRAWS - 1 - DRAWS / 40];
@@ -224,13 +233,15 @@ static void find_tasks(const struct comparing *c, uint32_t unit, const double *v
     int64_t longest_ns = -1;
     for (uint32_t i = 0; i < c->slow.count; i++) {
         const struct lull_sample *sample = lull_sample_at(c->portions, c->slow.samples[i]);
-        if (values[i] <= above)
+        if (values[i] <= above) {
             continue;
+        }
         for (uint32_t k = 0; k < sample->n_parts; k++) {
             const struct lull_part *part = lull_part_at(c->portions, sample->first_part + k);
             if (unit_of(c, part) != unit ||
-                (contribution->lock == LULL_NONE && part->portion != contribution->portion))
+                (contribution->lock == LULL_NONE && part->portion != contribution->portion)) {
                 continue;
+            }
             contribution->tid = join_tids(contribution->tid, part->tid, is_first);
             contribution->other_tid = join_tids(contribution->other_tid, part->other_tid, is_first);
             is_first = false;
@@ -265,8 +276,9 @@ static bool find_outstanding(const struct comparing *c, uint32_t unit, const dou
 static int compare_details(const void *a, const void *b)
 {
     const struct lull_detail *x = a, *y = b;
-    if (x->difference_ns != y->difference_ns)
+    if (x->difference_ns != y->difference_ns) {
         return x->difference_ns < y->difference_ns ? 1 : -1;
+    }
     return x->portion < y->portion ? -1 : x->portion > y->portion;
 }
 
@@ -277,8 +289,9 @@ static void add_details(const struct comparing *c, const struct group *group, ui
         const struct lull_sample *sample = lull_sample_at(c->portions, group->samples[i]);
         for (uint32_t k = 0; k < sample->n_parts; k++) {
             const struct lull_part *part = lull_part_at(c->portions, sample->first_part + k);
-            if (unit_of(c, part) == unit)
+            if (unit_of(c, part) == unit) {
                 sums[part->portion] += weight * (double)part->duration_ns / group->count;
+            }
         }
     }
 }
@@ -292,9 +305,11 @@ static void find_details(const struct comparing *c, uint32_t unit,
     add_details(c, &c->slow, unit, 1, sums);
     add_details(c, &c->typical, unit, -1, sums);
     contribution->details = g_new(struct lull_detail, n);
-    for (uint32_t i = 0; i < n; i++)
-        if (sums[i] > 0)
+    for (uint32_t i = 0; i < n; i++) {
+        if (sums[i] > 0) {
             contribution->details[contribution->n_details++] = (struct lull_detail){i, sums[i]};
+        }
+    }
     qsort(contribution->details, contribution->n_details, sizeof *contribution->details,
           compare_details);
     contribution->portion = contribution->details[0].portion;
@@ -340,17 +355,21 @@ static void rank(struct comparing *c, struct lull_comparison *result, uint32_t m
         order[i] = &c->units[i];
         result->less_ns += MAX(0, -difference_of(&c->units[i]));
     }
-    if (c->n_units > 0)
+    if (c->n_units > 0) {
         qsort(order, c->n_units, sizeof(struct unit *), compare_units);
+    }
     result->contributions = g_new0(struct lull_contribution, MAX(most, 1));
     for (uint32_t i = 0; i < c->n_units && result->n_contributions < most; i++) {
-        if (difference_of(order[i]) <= 0 || difference_of(order[i]) < least * result->difference_ns)
+        if (difference_of(order[i]) <= 0 ||
+            difference_of(order[i]) < least * result->difference_ns) {
             break;
+        }
         struct lull_contribution contribution;
-        if (examine(c, order[i], &contribution))
+        if (examine(c, order[i], &contribution)) {
             result->contributions[result->n_contributions++] = contribution;
-        else
+        } else {
             g_free(contribution.details);
+        }
     }
 }
 
@@ -364,8 +383,9 @@ static void find_doubts(const struct comparing *c, struct lull_comparison *resul
         for (uint32_t k = 0; k < sample->n_parts; k++) {
             const struct lull_part *part = lull_part_at(c->portions, sample->first_part + k);
             const struct lull_portion *portion = lull_portions_at(c->portions, part->portion);
-            if (portion->state == LULL_STATE_BLOCKED && portion->cause == LULL_CAUSE_UNKNOWN)
+            if (portion->state == LULL_STATE_BLOCKED && portion->cause == LULL_CAUSE_UNKNOWN) {
                 result->unknown_ns += (double)part->duration_ns / c->slow.count;
+            }
         }
     }
 }
@@ -392,10 +412,12 @@ struct lull_comparison *lull_compare(const struct lull_portions *portions, const
 
 void lull_comparison_free(struct lull_comparison *comparison)
 {
-    if (!comparison)
+    if (!comparison) {
         return;
-    for (uint32_t i = 0; i < comparison->n_contributions; i++)
+    }
+    for (uint32_t i = 0; i < comparison->n_contributions; i++) {
         g_free(comparison->contributions[i].details);
+    }
     g_free(comparison->contributions);
     g_free(comparison);
 }

@@ -32,7 +32,7 @@ struct walk {
     GArray *hops;  /* latest first */
     GArray *waits; /* or NULL */
     uint32_t wait; /* under explanation; LULL_NONE on the line asked about */
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
 
     uint32_t line, index;
     int64_t time_ns;
@@ -49,9 +49,9 @@ static void go_back(struct walk *walk, int64_t from_ns, struct lull_hop hop)
 {
     hop.line = walk->line;
     hop.wait = walk->wait;
-    hop.begin_ns = MAX(from_ns, walk->begin_ns);
+    hop.start_ns = MAX(from_ns, walk->start_ns);
     hop.end_ns = MIN(walk->time_ns, walk->end_ns);
-    if (hop.begin_ns < hop.end_ns) {
+    if (hop.start_ns < hop.end_ns) {
         g_array_append_val(walk->hops, hop);
     }
     walk->time_ns = from_ns;
@@ -182,9 +182,9 @@ static void enter_wait(struct walk *walk, const struct lull_graph_point *edge, i
                                                 .wait = walk->wait,
                                                 .bound_ns = walk->bound_ns});
     if (walk->waits != NULL) {
-        const int64_t begin_ns = MAX(wait_ns, walk->begin_ns);
-        const struct lull_path_wait wait = {walk->wait, walk->line, edge->detail, begin_ns,
-                                            begin_ns > MAX(walk->bound_ns, walk->begin_ns)};
+        const int64_t start_ns = MAX(wait_ns, walk->start_ns);
+        const struct lull_path_wait wait = {walk->wait, walk->line, edge->detail, start_ns,
+                                            start_ns > MAX(walk->bound_ns, walk->start_ns)};
         g_array_append_val(walk->waits, wait);
         walk->wait = walk->waits->len - 1;
     }
@@ -202,7 +202,7 @@ static bool resolve(struct walk *walk, const struct lull_graph_point *points)
     }
     int64_t wait_ns = MAX(points[walk->index - 1].time_ns, walk->bound_ns);
     if (walk->is_unbounded) {
-        wait_ns = walk->begin_ns; /* the waiting line is never come back to */
+        wait_ns = walk->start_ns; /* the waiting line is never come back to */
     }
     if (link->from_ns <= wait_ns) {
         go_back_in_transit(walk, wait_ns, edge->link);
@@ -259,26 +259,26 @@ static void reverse(GArray *hops)
     }
 }
 
-GArray *lull_critpath_find(const struct lull_graph *graph, uint32_t line, int64_t begin_ns,
+GArray *lull_critpath_find(const struct lull_graph *graph, uint32_t line, int64_t start_ns,
                            int64_t end_ns, enum lull_critpath_kind kind)
 {
-    return lull_critpath_find_waits(graph, line, begin_ns, end_ns, kind, NULL);
+    return lull_critpath_find_waits(graph, line, start_ns, end_ns, kind, NULL);
 }
 
-GArray *lull_critpath_find_waits(const struct lull_graph *graph, uint32_t line, int64_t begin_ns,
+GArray *lull_critpath_find_waits(const struct lull_graph *graph, uint32_t line, int64_t start_ns,
                                  int64_t end_ns, enum lull_critpath_kind kind, GArray *waits)
 {
     struct walk walk = {.graph = graph,
                         .hops = g_array_new(FALSE, FALSE, sizeof(struct lull_hop)),
                         .waits = waits,
                         .wait = LULL_NONE,
-                        .begin_ns = begin_ns,
+                        .start_ns = start_ns,
                         .end_ns = end_ns,
                         .line = line,
                         .time_ns = end_ns,
                         .bound_ns = INT64_MIN,
                         .is_unbounded = kind == LULL_CRITPATH_UNBOUNDED};
-    if (begin_ns >= end_ns) {
+    if (start_ns >= end_ns) {
         return walk.hops;
     }
     /* From the end of the edge that the question's end is in: so a wait is explained in the same
@@ -289,7 +289,7 @@ GArray *lull_critpath_find_waits(const struct lull_graph *graph, uint32_t line, 
     if (walk.index < count) {
         walk.time_ns = points[walk.index].time_ns;
     }
-    while (walk.time_ns > begin_ns) {
+    while (walk.time_ns > start_ns) {
         if (walk.time_ns > walk.bound_ns) {
             step(&walk);
         } else {

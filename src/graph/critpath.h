@@ -14,13 +14,13 @@ struct lull_path_wait {
     uint32_t within; /* the wait in whose explanation this one lies, or LULL_NONE */
     uint32_t line;
     uint32_t detail;  /* of the edge */
-    int64_t begin_ns; /* from here on it is explained */
+    int64_t start_ns; /* from here on it is explained */
     bool is_whole;    /* it also began there; else before what it is to explain: it was idle */
 };
 
 /* A piece of the path. */
 struct lull_hop {
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     uint32_t line;
     uint32_t detail; /* of the edge or link it comes from */
     uint32_t link;   /* the link whose transit this is, or LULL_NONE for an edge */
@@ -39,15 +39,15 @@ enum lull_critpath_kind {
     LULL_CRITPATH_UNBOUNDED,
 };
 
-/* The path of `line` over begin_ns <= t < end_ns as a GArray of struct lull_hop in time order: the
- * first begins at begin_ns, each begins where the one before ends, the last ends at end_ns. No
+/* The path of `line` over start_ns <= t < end_ns as a GArray of struct lull_hop in time order: the
+ * first begins at start_ns, each begins where the one before ends, the last ends at end_ns. No
  * empty hops. Times before the line's first and after its last point are unknown. Free with
  * g_array_unref(). */
-GArray *lull_critpath_find(const struct lull_graph *graph, uint32_t line, int64_t begin_ns,
+GArray *lull_critpath_find(const struct lull_graph *graph, uint32_t line, int64_t start_ns,
                            int64_t end_ns, enum lull_critpath_kind kind);
 /* The same; what hop.wait counts is appended to `waits`, of struct lull_path_wait. Without it
  * (NULL) hop.wait is always LULL_NONE. */
-GArray *lull_critpath_find_waits(const struct lull_graph *graph, uint32_t line, int64_t begin_ns,
+GArray *lull_critpath_find_waits(const struct lull_graph *graph, uint32_t line, int64_t start_ns,
                                  int64_t end_ns, enum lull_critpath_kind kind, GArray *waits);
 
 #endif

@@ -12,8 +12,9 @@ static const char *device_name(const struct lull_execgraph *eg, uint32_t index, 
 {
     const struct lull_block_request *request = lull_model_request(eg->model, index);
     const char *name = lull_model_device(eg->model, index);
-    if (name)
+    if (name) {
         return name;
+    }
     g_snprintf(out, size, "device %u:%u", request->dev >> 20, request->dev & 0xfffff);
     return out;
 }
@@ -26,15 +27,16 @@ static const char *operation_name(uint32_t rwbs)
                                     : "flush";
 }
 
-static void tell_request(const struct lull_execgraph *eg, uint32_t index, GString *out)
+static void report_request(const struct lull_execgraph *eg, uint32_t index, GString *out)
 {
     const struct lull_block_request *request = lull_model_request(eg->model, index);
     char device[40], took[LULL_TIME_TEXT_SIZE];
     g_string_append_printf(out, "%s %s", device_name(eg, index, device, sizeof device),
                            operation_name(request->rwbs));
-    if (request->sectors)
+    if (request->sectors) {
         g_string_append_printf(out, " of %u sectors at %" G_GUINT64_FORMAT, request->sectors,
                                request->sector);
+    }
     if (request->complete_ns == INT64_MIN) {
         g_string_append(out, ", whose end was not recorded");
     } else if (request->issue_ns != INT64_MIN) {
@@ -52,11 +54,12 @@ static void tell_request(const struct lull_execgraph *eg, uint32_t index, GStrin
                                                MAX(request->complete_ns, request->issue_ns)),
                                task->tid);
     }
-    if (request->label != LULL_NONE)
+    if (request->label != LULL_NONE) {
         g_string_append_printf(out, ", %s", lull_model_label(eg->model, request->label));
+    }
 }
 
-static void tell_packet(const struct lull_execgraph *eg, uint32_t index, GString *out)
+static void report_packet(const struct lull_execgraph *eg, uint32_t index, GString *out)
 {
     const struct packet_note *packet = &eg->packets.items[index];
     if (packet->flow == LULL_NONE) {
@@ -69,19 +72,20 @@ static void tell_packet(const struct lull_execgraph *eg, uint32_t index, GString
     lull_flow_format_end(flow, false, destination, sizeof destination);
     g_string_append_printf(out, "packet %s → %s, %u byte%s", source, destination, packet->payload,
                            packet->payload == 1 ? "" : "s");
-    if (packet->peer == LULL_NONE)
+    if (packet->peer == LULL_NONE) {
         g_string_append(out, ", its sender is not known");
+    }
 }
 
 /* hop->cause tells what evidence->index is; a DISK wait's request is known by index even when the
  * completion came in an interrupt of another kind. */
-static void tell_cause(const struct lull_execgraph *eg, const struct lull_hop *hop,
-                       const struct evidence *evidence, GString *out)
+static void report_cause(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                         const struct evidence *evidence, GString *out)
 {
     if (hop->cause == LULL_CAUSE_DISK && evidence->index != LULL_NONE) {
-        tell_request(eg, evidence->index, out);
+        report_request(eg, evidence->index, out);
     } else if (hop->cause == LULL_CAUSE_NETWORK && evidence->index < eg->packets.count) {
-        tell_packet(eg, evidence->index, out);
+        report_packet(eg, evidence->index, out);
     } else if (evidence->waker != LULL_NONE) {
         const struct lull_task *task = lull_model_task(eg->model, evidence->waker);
         g_string_append_printf(out, "woken by %s/%d",
@@ -94,16 +98,19 @@ static void tell_cause(const struct lull_execgraph *eg, const struct lull_hop *h
 const char *lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,
                                GStringChunk *strings)
 {
-    if (hop->detail == LULL_NONE)
+    if (hop->detail == LULL_NONE) {
         return NULL;
+    }
     const struct evidence *evidence = &eg->evidence.items[hop->detail];
     g_autoptr(GString) out = g_string_new(NULL);
-    tell_cause(eg, hop, evidence, out);
-    if (evidence->is_open)
+    report_cause(eg, hop, evidence, out);
+    if (evidence->is_open) {
         g_string_append(out, "not woken before the end of the trace");
-    if (evidence->syscall != LULL_NONE)
+    }
+    if (evidence->syscall != LULL_NONE) {
         g_string_append_printf(out, "%sin %s", out->len ? "; " : "",
                                lull_model_label(eg->model, evidence->syscall));
+    }
     return out->len ? g_string_chunk_insert_const(strings, out->str) : NULL;
 }
 
@@ -115,8 +122,9 @@ uint32_t lull_evidence_chain(const struct lull_execgraph *eg, const struct lull_
 static gint longest_first(gconstpointer a, gconstpointer b)
 {
     const struct cpu_share *left = a, *right = b;
-    if (left->ns != right->ns)
+    if (left->ns != right->ns) {
         return left->ns < right->ns ? 1 : -1;
+    }
     return left->task < right->task ? -1 : left->task > right->task;
 }
 
@@ -138,10 +146,11 @@ static size_t switch_after(const struct cpu_notes *notes, int64_t time_ns)
     size_t low = 0, high = notes->switches.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (notes->switches.items[middle].time_ns <= time_ns)
+        if (notes->switches.items[middle].time_ns <= time_ns) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     return low;
 }
@@ -151,19 +160,22 @@ GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_
     const uint32_t host = lull_model_task(eg->model, hop->line)->host;
     GArray *shares = g_array_new(FALSE, FALSE, sizeof(struct cpu_share));
     if (hop->cpu < 0 || host >= eg->hosts.count ||
-        (size_t)hop->cpu >= eg->hosts.items[host].cpus.count)
+        (size_t)hop->cpu >= eg->hosts.items[host].cpus.count) {
         return shares;
+    }
     const struct cpu_notes *notes = &eg->hosts.items[host].cpus.items[hop->cpu];
-    size_t i = switch_after(notes, hop->begin_ns);
+    size_t i = switch_after(notes, hop->start_ns);
     for (i = i ? i - 1 : 0; i < notes->switches.count; i++) {
         const struct switch_note *note = &notes->switches.items[i];
-        if (note->time_ns >= hop->end_ns)
+        if (note->time_ns >= hop->end_ns) {
             break;
+        }
         int64_t until =
             i + 1 < notes->switches.count ? notes->switches.items[i + 1].time_ns : hop->end_ns;
-        int64_t ns = MIN(until, hop->end_ns) - MAX(note->time_ns, hop->begin_ns);
-        if (ns > 0 && note->task != hop->line && !note->is_unknown)
+        int64_t ns = MIN(until, hop->end_ns) - MAX(note->time_ns, hop->start_ns);
+        if (ns > 0 && note->task != hop->line && !note->is_unknown) {
             add_share(shares, note->task, ns);
+        }
     }
     g_array_sort(shares, longest_first);
     return shares;
@@ -175,8 +187,9 @@ const char *lull_evidence_preempted(const struct lull_execgraph *eg, const struc
 {
     enum { NAMED = 3 };
     g_autoptr(GArray) shares = lull_evidence_shares(eg, hop);
-    if (shares->len == 0)
+    if (shares->len == 0) {
         return NULL;
+    }
     g_autoptr(GString) out = g_string_new(NULL);
     bool is_idle = g_array_index(shares, struct cpu_share, 0).task == LULL_NONE;
     g_string_append_printf(out, is_idle ? "on CPU %d, which came out of idle" : "by ", hop->cpu);
@@ -184,14 +197,16 @@ const char *lull_evidence_preempted(const struct lull_execgraph *eg, const struc
         const struct cpu_share *share = &g_array_index(shares, struct cpu_share, k);
         char ns[LULL_TIME_TEXT_SIZE];
         lull_duration_format(share->ns, ns);
-        if (share->task == LULL_NONE)
+        if (share->task == LULL_NONE) {
             continue;
+        }
         g_string_append_printf(out, "%s%s/%d %s", is_idle || named++ ? ", " : "",
                                lull_model_comm(eg->model, share->task, hop->end_ns),
                                lull_model_task(eg->model, share->task)->tid, ns);
     }
-    if (!is_idle)
+    if (!is_idle) {
         g_string_append_printf(out, " on CPU %d", hop->cpu);
+    }
     return g_string_chunk_insert_const(strings, out->str);
 }
 
@@ -223,9 +238,11 @@ static const char *service_of(unsigned port)
         {445, "SMB"},         {636, "LDAPS"}, {2049, "NFS"},   {3306, "MySQL"},
         {5432, "PostgreSQL"}, {5672, "AMQP"}, {6379, "Redis"}, {11211, "memcached"},
     };
-    for (size_t i = 0; i < G_N_ELEMENTS(services); i++)
-        if (services[i].port == port)
+    for (size_t i = 0; i < G_N_ELEMENTS(services); i++) {
+        if (services[i].port == port) {
             return services[i].name;
+        }
+    }
     return NULL;
 }
 
@@ -238,18 +255,21 @@ static void append_peer(const struct lull_flow *flow, GString *out)
         flow->source_port >= FIRST_EPHEMERAL_PORT && flow->destination_port < FIRST_EPHEMERAL_PORT;
     struct lull_flow shown = *flow;
     char peer[64];
-    if (is_client)
+    if (is_client) {
         shown.protocol = 0; /* no port */
+    }
     lull_flow_format_end(&shown, true, peer, sizeof peer);
     const char *protocol = flow->protocol == 6 ? "TCP " : flow->protocol == 17 ? "UDP " : "";
     const char *service = service_of(is_client ? flow->destination_port : flow->source_port);
-    if (is_client)
+    if (is_client) {
         g_string_append_printf(out, "%sfrom client %s to port %u", protocol, peer,
                                flow->destination_port);
-    else
+    } else {
         g_string_append_printf(out, "%sfrom %s", protocol, peer);
-    if (service)
+    }
+    if (service) {
         g_string_append_printf(out, " (%s)", service);
+    }
 }
 
 static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_hop *hop,
@@ -271,11 +291,13 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
     } else if (evidence->label != LULL_NONE) {
         g_string_append(out, lull_model_label(eg->model, evidence->label));
     }
-    if (evidence->is_open)
+    if (evidence->is_open) {
         g_string_append(out, "not woken before the end of the trace");
-    if (evidence->syscall != LULL_NONE)
+    }
+    if (evidence->syscall != LULL_NONE) {
         g_string_append_printf(out, "%sin %s", out->len ? ", " : "",
                                lull_model_label(eg->model, evidence->syscall));
+    }
 }
 
 void lull_evidence_append_preemptor(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
@@ -292,10 +314,12 @@ void lull_evidence_append_preemptor(const struct lull_execgraph *eg, uint32_t ta
 uint32_t lull_evidence_subject(const struct lull_execgraph *eg, const struct path_piece *piece,
                                GString *out)
 {
-    if (piece->state == LULL_STATE_INTERRUPTED)
+    if (piece->state == LULL_STATE_INTERRUPTED) {
         g_string_append(out, lull_model_label(eg->model, piece->label));
-    if (piece->state != LULL_STATE_BLOCKED || piece->hop->detail == LULL_NONE)
+    }
+    if (piece->state != LULL_STATE_BLOCKED || piece->hop->detail == LULL_NONE) {
         return LULL_NONE;
+    }
     const struct evidence *evidence = &eg->evidence.items[piece->hop->detail];
     append_wait_kind(eg, piece->hop, evidence, out);
     return evidence->waker;

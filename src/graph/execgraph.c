@@ -19,16 +19,19 @@ static uint32_t choose_packet(const struct lull_execgraph *eg, const struct lull
     enum { IS_LATEST = 1, IS_MATCHED = 2, IS_ANSWER = 4, LOOK_BACK = 256 };
     uint32_t chosen = wakeup->packet;
     int best = 0;
-    if (chosen >= eg->packets.count)
+    if (chosen >= eg->packets.count) {
         return LULL_NONE;
+    }
     uint32_t first = MAX(wakeup->first_packet, chosen - MIN(chosen, LOOK_BACK));
     for (uint32_t i = chosen + 1; i-- > first;) {
         const struct packet_note *note = &eg->packets.items[i];
-        if (note->line != eg->packets.items[wakeup->packet].line || !note->is_received)
+        if (note->line != eg->packets.items[wakeup->packet].line || !note->is_received) {
             continue;
+        }
         uint32_t reverse = LULL_NONE;
-        if (note->flow != LULL_NONE)
+        if (note->flow != LULL_NONE) {
             reverse = lull_flows_at(lull_model_flows(eg->model), note->flow)->reverse;
+        }
         int rank = (i == wakeup->packet ? IS_LATEST : 0) |
                    (note->peer != LULL_NONE ? IS_MATCHED : 0) |
                    (reverse != LULL_NONE && sender_on(eg, reverse) == task ? IS_ANSWER : 0);
@@ -48,13 +51,15 @@ static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state
     if (wakeup) {
         evidence.label = wakeup->label;
         evidence.waker = wakeup->task;
-        if (wakeup->cause != LULL_CAUSE_NETWORK)
+        if (wakeup->cause != LULL_CAUSE_NETWORK) {
             evidence.index = wakeup->request;
+        }
     }
     lull_vec_push(&eg->evidence, evidence);
     if (fact->chain != LULL_NONE) {
-        while (eg->chains.count + 1 < eg->evidence.count)
+        while (eg->chains.count + 1 < eg->evidence.count) {
             lull_vec_push(&eg->chains, LULL_NONE);
+        }
         lull_vec_push(&eg->chains, fact->chain);
     }
     return eg->evidence.count - 1;
@@ -65,37 +70,44 @@ static void on_state(void *user, const struct lull_state_fact *fact)
     struct lull_execgraph *eg = user;
     const struct lull_wakeup *wakeup = fact->wakeup;
     uint32_t evidence = LULL_NONE, packet = LULL_NONE;
-    if (wakeup && wakeup->cause == LULL_CAUSE_NETWORK)
+    if (wakeup && wakeup->cause == LULL_CAUSE_NETWORK) {
         packet = choose_packet(eg, wakeup, fact->task);
-    if (wakeup || fact->state == LULL_STATE_BLOCKED)
+    }
+    if (wakeup || fact->state == LULL_STATE_BLOCKED) {
         evidence = note_evidence(eg, fact, packet);
-    if (fact->state == LULL_STATE_NONE)
+    }
+    if (fact->state == LULL_STATE_NONE) {
         lull_graph_add(eg->graph, fact->task, fact->end_ns);
-    else if (fact->state != LULL_STATE_BLOCKED)
+    } else if (fact->state != LULL_STATE_BLOCKED) {
         lull_graph_append(eg->graph, fact->task, fact->end_ns, fact->state, LULL_CAUSE_NONE,
                           fact->cpu, LULL_NONE);
-    else
+    } else {
         lull_graph_append(eg->graph, fact->task, fact->end_ns, LULL_STATE_BLOCKED,
                           wakeup ? wakeup->cause : LULL_CAUSE_UNKNOWN, -1, evidence);
-    if (!wakeup)
+    }
+    if (!wakeup) {
         return;
+    }
     /* The cause lies in a moment of another line: of the waker, or of who sent the packet. */
     uint32_t sent = packet != LULL_NONE ? eg->packets.items[packet].peer : LULL_NONE;
-    if (sent != LULL_NONE && eg->packets.items[sent].line != LULL_NONE)
+    if (sent != LULL_NONE && eg->packets.items[sent].line != LULL_NONE) {
         lull_graph_link(eg->graph, eg->packets.items[sent].line, eg->packets.items[sent].time_ns,
                         fact->task, fact->end_ns, LULL_CAUSE_NETWORK, evidence);
-    else if (wakeup->cause == LULL_CAUSE_TASK && wakeup->task != LULL_NONE)
+    } else if (wakeup->cause == LULL_CAUSE_TASK && wakeup->task != LULL_NONE) {
         lull_graph_link(eg->graph, wakeup->task, wakeup->time_ns, fact->task, fact->end_ns,
                         LULL_CAUSE_TASK, evidence);
+    }
 }
 
 static struct cpu_notes *notes_of(struct lull_execgraph *eg, uint32_t host, int32_t cpu)
 {
-    while (eg->hosts.count <= host)
+    while (eg->hosts.count <= host) {
         memset(lull_vec_add(&eg->hosts), 0, sizeof *eg->hosts.items);
+    }
     struct host_notes *notes = &eg->hosts.items[host];
-    while ((int32_t)notes->cpus.count <= cpu)
+    while ((int32_t)notes->cpus.count <= cpu) {
         memset(lull_vec_add(&notes->cpus), 0, sizeof *notes->cpus.items);
+    }
     return &notes->cpus.items[cpu];
 }
 
@@ -108,11 +120,12 @@ static void on_switched(void *user, const struct lull_switch_fact *fact)
 
 static void on_interrupt(void *user, const struct lull_interrupt_fact *fact)
 {
-    if (fact->task == LULL_NONE)
+    if (fact->task == LULL_NONE) {
         return;
+    }
     struct cpu_notes *notes = notes_of(user, fact->host, fact->cpu);
     lull_vec_push(&notes->interrupts,
-                  (struct interrupt_note){fact->begin_ns, fact->end_ns, fact->label});
+                  (struct interrupt_note){fact->start_ns, fact->end_ns, fact->label});
 }
 
 /* The line of the interrupt context a packet was seen in. What made the context begin explains the
@@ -121,18 +134,20 @@ static void on_interrupt(void *user, const struct lull_interrupt_fact *fact)
 static uint32_t enter_context(struct lull_execgraph *eg, const struct lull_packet_fact *fact,
                               bool is_linked)
 {
-    const struct lull_packet *packet = fact->packet;
+    const struct lull_net_packet *packet = fact->packet;
     uint32_t line = lull_model_kernel_task(eg->model, packet->host, packet->cpu);
     uint32_t count = 0;
     const struct lull_graph_point *points = NULL;
-    if (line < lull_graph_line_count(eg->graph))
+    if (line < lull_graph_line_count(eg->graph)) {
         points = lull_graph_points(eg->graph, line, &count);
-    if (count == 0 || points[count - 1].time_ns < fact->context_begin_ns) {
-        if (is_linked || count == 0)
-            lull_graph_add(eg->graph, line, fact->context_begin_ns);
-        else
-            lull_graph_append(eg->graph, line, fact->context_begin_ns, LULL_STATE_BLOCKED,
+    }
+    if (count == 0 || points[count - 1].time_ns < fact->context_start_ns) {
+        if (is_linked || count == 0) {
+            lull_graph_add(eg->graph, line, fact->context_start_ns);
+        } else {
+            lull_graph_append(eg->graph, line, fact->context_start_ns, LULL_STATE_BLOCKED,
                               fact->context_cause, -1, LULL_NONE);
+        }
     }
     lull_graph_append(eg->graph, line, packet->time_ns, LULL_STATE_RUNNING, LULL_CAUSE_NONE,
                       packet->cpu, LULL_NONE);
@@ -142,7 +157,7 @@ static uint32_t enter_context(struct lull_execgraph *eg, const struct lull_packe
 static void on_packet(void *user, const struct lull_packet_fact *fact)
 {
     struct lull_execgraph *eg = user;
-    const struct lull_packet *packet = fact->packet;
+    const struct lull_net_packet *packet = fact->packet;
     struct lull_match match;
     bool is_matched =
         lull_matcher_feed(eg->matcher, packet, fact->number, &match) &&
@@ -152,11 +167,12 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
     bool is_linked = sent && sent->line != LULL_NONE;
 
     uint32_t line = packet->task;
-    if (fact->in_interrupt)
+    if (fact->in_interrupt) {
         line = enter_context(eg, fact, is_linked);
-    else if (!packet->is_send && line != LULL_NONE)
+    } else if (!packet->is_send && line != LULL_NONE) {
         lull_graph_append(eg->graph, line, packet->time_ns, LULL_STATE_RUNNING, LULL_CAUSE_NONE,
                           packet->cpu, LULL_NONE);
+    }
     if (is_linked && line != LULL_NONE) {
         lull_vec_push(&eg->evidence,
                       (struct evidence){LULL_NONE, LULL_NONE, fact->number, LULL_NONE, false});
@@ -164,8 +180,9 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
                         LULL_CAUSE_NETWORK, eg->evidence.count - 1);
     }
     if (packet->is_send && packet->task != LULL_NONE && packet->flow != LULL_NONE) {
-        while (eg->senders.count <= packet->flow)
+        while (eg->senders.count <= packet->flow) {
             lull_vec_push(&eg->senders, LULL_NONE);
+        }
         eg->senders.items[packet->flow] = packet->task;
     }
     lull_vec_push(&eg->packets,
@@ -188,8 +205,9 @@ struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct
 
 void lull_execgraph_free(struct lull_execgraph *eg)
 {
-    if (!eg)
+    if (!eg) {
         return;
+    }
     for (size_t h = 0; h < eg->hosts.count; h++) {
         for (size_t c = 0; c < eg->hosts.items[h].cpus.count; c++) {
             lull_vec_free(&eg->hosts.items[h].cpus.items[c].switches);

@@ -6,7 +6,7 @@
 #include "graph/critpath.h"
 #include "graph/graph.h"
 #include "graph/path.h"
-#include "graph/sync.h"
+#include "clock/sync.h"
 #include "kernel/model.h"
 
 struct lull_execgraph;
@@ -20,11 +20,11 @@ void lull_execgraph_free(struct lull_execgraph *eg);
 /* Lines are the model's task numbers. */
 const struct lull_graph *lull_execgraph_graph(const struct lull_execgraph *eg);
 
-/* The critical path of a task over begin_ns <= t < end_ns. `session` gives host names and losses,
+/* The critical path of a task over start_ns <= t < end_ns. `session` gives host names and losses,
  * `sync` (or NULL) how clocks were joined. Free with lull_path_free(). */
 struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
                                       const struct lull_session *session,
-                                      const struct lull_sync *sync, uint32_t task, int64_t begin_ns,
+                                      const struct lull_sync *sync, uint32_t task, int64_t start_ns,
                                       int64_t end_ns, enum lull_critpath_kind kind);
 
 #endif

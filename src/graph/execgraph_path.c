@@ -21,10 +21,11 @@ static size_t interrupt_after(const struct cpu_notes *notes, int64_t time_ns)
     size_t low = 0, high = notes->interrupts.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (notes->interrupts.items[middle].end_ns <= time_ns)
+        if (notes->interrupts.items[middle].end_ns <= time_ns) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     return low;
 }
@@ -34,38 +35,43 @@ static void each_running(const struct lull_execgraph *eg, const struct lull_hop 
                          take_path_piece *take, void *user)
 {
     const struct lull_task *task = lull_model_task(eg->model, hop->line);
-    int64_t t = hop->begin_ns;
+    int64_t t = hop->start_ns;
     if (task->tid >= 0 && hop->cpu >= 0 && task->host < eg->hosts.count &&
         (size_t)hop->cpu < eg->hosts.items[task->host].cpus.count) {
         const struct cpu_notes *notes = &eg->hosts.items[task->host].cpus.items[hop->cpu];
         for (size_t i = interrupt_after(notes, t); i < notes->interrupts.count; i++) {
             const struct interrupt_note *note = &notes->interrupts.items[i];
-            if (note->begin_ns >= hop->end_ns)
+            if (note->start_ns >= hop->end_ns) {
                 break;
-            const int64_t begin_ns = MAX(note->begin_ns, t);
+            }
+            const int64_t start_ns = MAX(note->start_ns, t);
             const int64_t end_ns = MIN(note->end_ns, hop->end_ns);
-            if (t < begin_ns)
-                take(user, &(struct path_piece){hop, t, begin_ns, LULL_STATE_RUNNING, LULL_NONE});
-            if (begin_ns < end_ns)
-                take(user, &(struct path_piece){hop, begin_ns, end_ns, LULL_STATE_INTERRUPTED,
+            if (t < start_ns) {
+                take(user, &(struct path_piece){hop, t, start_ns, LULL_STATE_RUNNING, LULL_NONE});
+            }
+            if (start_ns < end_ns) {
+                take(user, &(struct path_piece){hop, start_ns, end_ns, LULL_STATE_INTERRUPTED,
                                                 note->label});
+            }
             t = end_ns;
         }
     }
-    if (t < hop->end_ns)
+    if (t < hop->end_ns) {
         take(user, &(struct path_piece){hop, t, hop->end_ns, LULL_STATE_RUNNING, LULL_NONE});
+    }
 }
 
 void lull_path_each_piece(const struct lull_execgraph *eg, const struct lull_hop *hop,
                           take_path_piece *take, void *user)
 {
-    if (hop->state == LULL_STATE_RUNNING)
+    if (hop->state == LULL_STATE_RUNNING) {
         each_running(eg, hop, take, user);
-    else
-        take(user, &(struct path_piece){hop, hop->begin_ns, hop->end_ns,
+    } else {
+        take(user, &(struct path_piece){hop, hop->start_ns, hop->end_ns,
                                         hop->state == LULL_STATE_PREEMPTED ? LULL_STATE_PREEMPTED
                                                                            : LULL_STATE_BLOCKED,
                                         LULL_NONE});
+    }
 }
 
 /* The evidence in one line, or NULL. */
@@ -85,7 +91,7 @@ static const char *detail_of(const struct telling *telling, const struct path_pi
 }
 
 /* Appends a segment; one that only continues the one before makes that one longer. */
-static void tell(void *user, const struct path_piece *piece)
+static void report(void *user, const struct path_piece *piece)
 {
     struct telling *telling = user;
     const struct lull_hop *hop = piece->hop;
@@ -98,16 +104,17 @@ static void tell(void *user, const struct path_piece *piece)
         .pid = task->pid,
         .comm = g_string_chunk_insert_const(telling->path->strings,
                                             lull_model_comm(model, hop->line, piece->end_ns)),
-        .begin_ns = piece->begin_ns,
+        .start_ns = piece->start_ns,
         .end_ns = piece->end_ns,
         .state = piece->state,
         .cause = piece->state == LULL_STATE_BLOCKED ? hop->cause : LULL_CAUSE_NONE,
         .cpu = hop->cpu,
         .detail = detail_of(telling, piece),
     };
-    if (piece->state == LULL_STATE_BLOCKED)
+    if (piece->state == LULL_STATE_BLOCKED) {
         segment.frames =
             lull_model_frames(model, lull_evidence_chain(telling->eg, hop), &segment.n_frames);
+    }
     if (telling->segments.count) {
         struct lull_segment *last = &telling->segments.items[telling->segments.count - 1];
         if (last->task == segment.task && last->state == segment.state &&
@@ -127,9 +134,10 @@ static void count_losses(struct lull_path *path, const struct lull_session *sess
     for (uint32_t i = 0; i < lull_session_loss_count(session); i++) {
         const struct lull_loss *loss = lull_session_loss(session, i);
         bool is_touched = false;
-        for (uint32_t k = 0; k < path->n_by_host; k++)
+        for (uint32_t k = 0; k < path->n_by_host; k++) {
             is_touched |= path->by_host[k].host == loss->host;
-        if (is_touched && loss->begin_ns <= path->end_ns && loss->end_ns >= path->begin_ns) {
+        }
+        if (is_touched && loss->start_ns <= path->end_ns && loss->end_ns >= path->start_ns) {
             path->lost_events += loss->events;
             path->lost_packets += loss->packets;
         }
@@ -152,7 +160,7 @@ static void take_hosts(struct lull_path *path, const struct lull_session *sessio
 
 struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
                                       const struct lull_session *session,
-                                      const struct lull_sync *sync, uint32_t task, int64_t begin_ns,
+                                      const struct lull_sync *sync, uint32_t task, int64_t start_ns,
                                       int64_t end_ns, enum lull_critpath_kind kind)
 {
     struct lull_path *path = g_new0(struct lull_path, 1);
@@ -161,14 +169,15 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     path->tid = lull_model_task(eg->model, task)->tid;
     path->comm =
         g_string_chunk_insert_const(path->strings, lull_model_comm(eg->model, task, end_ns));
-    path->begin_ns = begin_ns;
+    path->start_ns = start_ns;
     path->end_ns = end_ns;
     take_hosts(path, session, sync);
 
     struct telling telling = {.eg = eg, .path = path};
-    g_autoptr(GArray) hops = lull_critpath_find(eg->graph, task, begin_ns, end_ns, kind);
-    for (guint i = 0; i < hops->len; i++)
-        lull_path_each_piece(eg, &g_array_index(hops, struct lull_hop, i), tell, &telling);
+    g_autoptr(GArray) hops = lull_critpath_find(eg->graph, task, start_ns, end_ns, kind);
+    for (guint i = 0; i < hops->len; i++) {
+        lull_path_each_piece(eg, &g_array_index(hops, struct lull_hop, i), report, &telling);
+    }
     path->segments = telling.segments.items;
     path->n_segments = telling.segments.count;
     lull_path_summarise(path);

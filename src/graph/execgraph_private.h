@@ -4,7 +4,7 @@
 
 #include "base/vec.h"
 #include "graph/execgraph.h"
-#include "graph/match.h"
+#include "clock/match.h"
 
 /* What is known about a wait or a transit; the `detail` of points and links. */
 struct evidence {
@@ -31,7 +31,7 @@ struct switch_note {
 };
 
 struct interrupt_note {
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     uint32_t label;
 };
 
@@ -61,7 +61,7 @@ struct lull_execgraph {
  * interrupt handler runs there. */
 struct path_piece {
     const struct lull_hop *hop;
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     enum lull_state state;
     uint32_t label; /* INTERRUPTED: of the interrupt; else LULL_NONE */
 };

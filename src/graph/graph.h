@@ -3,8 +3,8 @@
  * (who woke it, who forked it, whose packet it received). Knows nothing of kernels: only lines,
  * times, states. Source: F. Giraldeau, M. Dagenais: Wait Analysis of Distributed Systems Using
  * Kernel Tracing, 2016. */
-#ifndef LULL_GRAPH_GRAPH_H
-#define LULL_GRAPH_GRAPH_H
+#ifndef LULL_GRAPH_H
+#define LULL_GRAPH_H
 
 #include <stddef.h>
 

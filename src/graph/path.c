@@ -48,7 +48,7 @@ static int compare_hosts(const void *a, const void *b)
 
 static int64_t duration_of(const struct lull_segment *segment)
 {
-    return segment->end_ns - segment->begin_ns;
+    return segment->end_ns - segment->start_ns;
 }
 
 static void sum_states(struct lull_path *path)

@@ -15,7 +15,7 @@ struct lull_segment {
     int32_t tid;   /* 0: idle task; negative: kernel context (softirq) of CPU -1-tid */
     int32_t pid;   /* -1: unknown */
     const char *comm;
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     enum lull_state state;
     enum lull_cause cause;
     int32_t cpu;        /* -1: none */
@@ -63,7 +63,7 @@ struct lull_path {
     uint32_t host;
     int32_t tid;
     const char *comm;
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
 
     struct lull_segment *segments;
     uint32_t n_segments;

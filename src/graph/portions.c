@@ -11,7 +11,7 @@
 struct adding {
     struct lull_portions *portions;
     GArray *waits; /* struct lull_path_wait */
-    int64_t begin_ns;
+    int64_t start_ns;
     struct lull_map parts; /* portion and lock to the part */
 };
 
@@ -79,8 +79,9 @@ struct lull_portions *lull_portions_new(const struct lull_execgraph *eg,
 
 void lull_portions_free(struct lull_portions *portions)
 {
-    if (!portions)
+    if (!portions) {
         return;
+    }
     g_string_chunk_free(portions->names);
     g_hash_table_unref(portions->portion_numbers);
     g_hash_table_unref(portions->lock_numbers);
@@ -99,8 +100,9 @@ void lull_portions_free(struct lull_portions *portions)
 static uint32_t number_of(GHashTable *numbers, GPtrArray *list, const void *key, size_t size)
 {
     gpointer found = g_hash_table_lookup(numbers, key);
-    if (found)
+    if (found) {
         return GPOINTER_TO_UINT(found) - 1;
+    }
     void *copy = g_memdup2(key, size);
     g_ptr_array_add(list, copy);
     g_hash_table_insert(numbers, copy, GUINT_TO_POINTER(list->len));
@@ -142,12 +144,14 @@ static uint32_t lock_of(struct lull_portions *portions, uint32_t line, uint32_t 
                         int64_t time_ns, uint32_t *holder)
 {
     const struct lull_execgraph *eg = portions->eg;
-    if (detail == LULL_NONE || eg->evidence.items[detail].syscall == LULL_NONE)
+    if (detail == LULL_NONE || eg->evidence.items[detail].syscall == LULL_NONE) {
         return LULL_NONE;
+    }
     const struct evidence *evidence = &eg->evidence.items[detail];
     const char *call = lull_model_label(eg->model, evidence->syscall);
-    if (!is_lock_call(call))
+    if (!is_lock_call(call)) {
         return LULL_NONE;
+    }
     *holder = evidence->waker;
     struct lull_lock lock = {
         .host = lull_model_task(eg->model, line)->host,
@@ -165,9 +169,9 @@ static bool may_be_lock(const struct adding *adding, const struct path_piece *pi
     const struct lull_hop *hop = piece->hop;
     const int64_t since_ns =
         hop->wait == LULL_NONE
-            ? adding->begin_ns
-            : g_array_index(adding->waits, struct lull_path_wait, hop->wait).begin_ns;
-    return piece->state == LULL_STATE_BLOCKED && hop->begin_ns > since_ns &&
+            ? adding->start_ns
+            : g_array_index(adding->waits, struct lull_path_wait, hop->wait).start_ns;
+    return piece->state == LULL_STATE_BLOCKED && hop->start_ns > since_ns &&
            (hop->cause == LULL_CAUSE_TASK || hop->cause == LULL_CAUSE_UNKNOWN);
 }
 
@@ -178,13 +182,15 @@ static uint32_t find_lock(struct adding *adding, const struct path_piece *piece,
     uint32_t found = LULL_NONE;
     const struct lull_hop *hop = piece->hop;
     *within = hop->wait;
-    if (may_be_lock(adding, piece))
+    if (may_be_lock(adding, piece)) {
         found = lock_of(adding->portions, hop->line, hop->detail, piece->end_ns, holder);
+    }
     for (uint32_t w = hop->wait; w != LULL_NONE;) {
         const struct lull_path_wait *wait = &g_array_index(adding->waits, struct lull_path_wait, w);
         uint32_t task = LULL_NONE, lock = LULL_NONE;
-        if (wait->is_whole)
+        if (wait->is_whole) {
             lock = lock_of(adding->portions, wait->line, wait->detail, piece->end_ns, &task);
+        }
         if (lock != LULL_NONE && task != LULL_NONE) {
             found = lock;
             *holder = task;
@@ -198,7 +204,7 @@ static uint32_t find_lock(struct adding *adding, const struct path_piece *piece,
 /* ---- parts ---- */
 
 /* Who waited for this, from the innermost wait to the line asked about. */
-static const char *tell_through(struct adding *adding, uint32_t within, int64_t time_ns)
+static const char *report_through(struct adding *adding, uint32_t within, int64_t time_ns)
 {
     struct lull_portions *portions = adding->portions;
     const struct lull_model *model = portions->eg->model;
@@ -210,13 +216,15 @@ static const char *tell_through(struct adding *adding, uint32_t within, int64_t 
         const uint32_t host = lull_model_task(model, wait->line)->host;
         const char *comm = kind_of(portions, wait->line, time_ns);
         w = wait->within;
-        if (comm == last_comm && host == last_host)
+        if (comm == last_comm && host == last_host) {
             continue; /* threads of one program that waited for each other */
+        }
         last_comm = comm;
         last_host = host;
         g_string_append_printf(out, "%s%s", out->len ? ", waited for by " : "", comm);
-        if (lull_session_host_count(portions->session) > 1)
+        if (lull_session_host_count(portions->session) > 1) {
             g_string_append_printf(out, " on %s", lull_session_host(portions->session, host)->name);
+        }
     }
     return out->len ? intern(portions, out->str) : NULL;
 }
@@ -261,7 +269,7 @@ static void add_part(struct adding *adding, const struct path_piece *piece, cons
                                          .duration_ns = duration_ns,
                                          .tid = tid,
                                          .other_tid = other_tid,
-                                         .through = tell_through(adding, within, piece->end_ns)});
+                                         .through = report_through(adding, within, piece->end_ns)});
         return;
     }
     struct lull_part *part = &portions->parts.items[found];
@@ -276,7 +284,7 @@ static void take_preemption(struct adding *adding, const struct path_piece *piec
     const struct lull_execgraph *eg = adding->portions->eg;
     g_autoptr(GArray) shares = lull_evidence_shares(eg, piece->hop);
     g_autoptr(GString) detail = g_string_new(NULL);
-    int64_t left_ns = piece->end_ns - piece->begin_ns;
+    int64_t left_ns = piece->end_ns - piece->start_ns;
     for (guint i = 0; i < shares->len && left_ns > 0; i++) {
         const struct cpu_share *share = &g_array_index(shares, struct cpu_share, i);
         const int64_t ns = MIN(share->ns, left_ns);
@@ -286,8 +294,9 @@ static void take_preemption(struct adding *adding, const struct path_piece *piec
         left_ns -= ns;
     }
     g_string_truncate(detail, 0);
-    if (left_ns > 0)
+    if (left_ns > 0) {
         add_part(adding, piece, detail, LULL_NONE, left_ns);
+    }
 }
 
 static void take_piece(void *user, const struct path_piece *piece)
@@ -299,15 +308,16 @@ static void take_piece(void *user, const struct path_piece *piece)
     }
     g_autoptr(GString) detail = g_string_new(NULL);
     const uint32_t other = lull_evidence_subject(adding->portions->eg, piece, detail);
-    add_part(adding, piece, detail, other, piece->end_ns - piece->begin_ns);
+    add_part(adding, piece, detail, other, piece->end_ns - piece->start_ns);
 }
 
 /* What was lost on the hosts the sample touches while it lasted. */
 static void count_losses(const struct lull_portions *portions, struct lull_sample *sample)
 {
     const uint32_t count = lull_session_loss_count(portions->session);
-    if (count == 0)
+    if (count == 0) {
         return;
+    }
     g_autofree bool *is_touched = g_new0(bool, lull_session_host_count(portions->session));
     for (uint32_t i = 0; i < sample->n_parts; i++) {
         const struct lull_part *part = &portions->parts.items[sample->first_part + i];
@@ -315,8 +325,8 @@ static void count_losses(const struct lull_portions *portions, struct lull_sampl
     }
     for (uint32_t i = 0; i < count; i++) {
         const struct lull_loss *loss = lull_session_loss(portions->session, i);
-        if (is_touched[loss->host] && loss->begin_ns <= sample->end_ns &&
-            loss->end_ns >= sample->begin_ns) {
+        if (is_touched[loss->host] && loss->start_ns <= sample->end_ns &&
+            loss->end_ns >= sample->start_ns) {
             sample->lost_events += loss->events;
             sample->lost_packets += loss->packets;
         }
@@ -327,10 +337,12 @@ static void count_losses(const struct lull_portions *portions, struct lull_sampl
 static void find_most(struct lull_portions *portions, struct lull_sample *sample)
 {
     const struct lull_part *parts = &portions->parts.items[sample->first_part];
-    while (portions->own_ns.count < portions->portions->len)
+    while (portions->own_ns.count < portions->portions->len) {
         lull_vec_push(&portions->own_ns, 0);
-    for (uint32_t i = 0; i < sample->n_parts; i++)
+    }
+    for (uint32_t i = 0; i < sample->n_parts; i++) {
         portions->own_ns.items[parts[i].portion] += parts[i].duration_ns;
+    }
     for (uint32_t i = 0; i < sample->n_parts; i++) {
         int64_t *ns = &portions->own_ns.items[parts[i].portion];
         if (*ns > sample->most_ns) {
@@ -341,22 +353,23 @@ static void find_most(struct lull_portions *portions, struct lull_sample *sample
     }
 }
 
-uint32_t lull_portions_add(struct lull_portions *portions, uint32_t task, int64_t begin_ns,
+uint32_t lull_portions_add(struct lull_portions *portions, uint32_t task, int64_t start_ns,
                            int64_t end_ns)
 {
     struct adding *adding = &portions->adding;
     struct lull_sample sample = {.task = task,
-                                 .begin_ns = begin_ns,
+                                 .start_ns = start_ns,
                                  .end_ns = end_ns,
                                  .first_part = (uint32_t)portions->parts.count};
-    adding->begin_ns = begin_ns;
+    adding->start_ns = start_ns;
     g_array_set_size(adding->waits, 0);
     lull_map_clear(&adding->parts);
-    g_autoptr(GArray) hops = lull_critpath_find_waits(portions->eg->graph, task, begin_ns, end_ns,
+    g_autoptr(GArray) hops = lull_critpath_find_waits(portions->eg->graph, task, start_ns, end_ns,
                                                       LULL_CRITPATH_BOUNDED, adding->waits);
-    for (guint i = 0; i < hops->len; i++)
+    for (guint i = 0; i < hops->len; i++) {
         lull_path_each_piece(portions->eg, &g_array_index(hops, struct lull_hop, i), take_piece,
                              adding);
+    }
     sample.n_parts = (uint32_t)portions->parts.count - sample.first_part;
     find_most(portions, &sample);
     count_losses(portions, &sample);
@@ -406,8 +419,9 @@ const struct lull_part *lull_part_at(const struct lull_portions *portions, uint3
 static gint longest_first(gconstpointer a, gconstpointer b)
 {
     const struct lull_portion_sum *x = a, *y = b;
-    if (x->total_ns != y->total_ns)
+    if (x->total_ns != y->total_ns) {
         return x->total_ns < y->total_ns ? 1 : -1;
+    }
     return x->portion < y->portion ? -1 : x->portion > y->portion;
 }
 
@@ -416,13 +430,15 @@ static void add_sample(const struct lull_portions *portions, const struct lull_s
                        struct lull_portion_sum *sums, int64_t *own_ns)
 {
     const struct lull_part *parts = &portions->parts.items[sample->first_part];
-    for (uint32_t i = 0; i < sample->n_parts; i++)
+    for (uint32_t i = 0; i < sample->n_parts; i++) {
         own_ns[parts[i].portion] += parts[i].duration_ns;
+    }
     for (uint32_t i = 0; i < sample->n_parts; i++) {
         const int64_t ns = own_ns[parts[i].portion];
         struct lull_portion_sum *sum = &sums[parts[i].portion];
-        if (ns == 0)
+        if (ns == 0) {
             continue; /* taken already */
+        }
         own_ns[parts[i].portion] = 0;
         sum->min_ns = sum->n_samples ? MIN(sum->min_ns, ns) : ns;
         sum->max_ns = MAX(sum->max_ns, ns);
@@ -437,13 +453,15 @@ GArray *lull_portions_sum(const struct lull_portions *portions, const uint32_t *
     const uint32_t n = lull_portions_count(portions);
     g_autofree int64_t *own_ns = g_new0(int64_t, n);
     g_autofree struct lull_portion_sum *sums = g_new0(struct lull_portion_sum, n);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         add_sample(portions, lull_sample_at(portions, samples[i]), sums, own_ns);
+    }
     GArray *found = g_array_new(FALSE, FALSE, sizeof(struct lull_portion_sum));
     for (uint32_t i = 0; i < n; i++) {
         sums[i].portion = i;
-        if (sums[i].n_samples > 0)
+        if (sums[i].n_samples > 0) {
             g_array_append_val(found, sums[i]);
+        }
     }
     g_array_sort(found, longest_first);
     return found;

@@ -39,8 +39,8 @@ struct lull_part {
 
 struct lull_sample {
     uint32_t task;
-    int64_t begin_ns, end_ns;
-    uint32_t first_part, n_parts; /* none twice; they sum to end_ns - begin_ns */
+    int64_t start_ns, end_ns;
+    uint32_t first_part, n_parts; /* none twice; they sum to end_ns - start_ns */
     uint32_t most;                /* the portion that takes most of it */
     int64_t most_ns;
     uint64_t lost_events, lost_packets; /* on the hosts of the path within its time */
@@ -53,9 +53,9 @@ struct lull_portions *lull_portions_new(const struct lull_execgraph *eg,
                                         const struct lull_session *session);
 void lull_portions_free(struct lull_portions *portions);
 
-/* Finds the bounded critical path of a task over begin_ns <= t < end_ns, which is not empty, and
+/* Finds the bounded critical path of a task over start_ns <= t < end_ns, which is not empty, and
  * keeps what it is about. Linear in the path. Returns the number of the sample: 0, 1, 2, … */
-uint32_t lull_portions_add(struct lull_portions *portions, uint32_t task, int64_t begin_ns,
+uint32_t lull_portions_add(struct lull_portions *portions, uint32_t task, int64_t start_ns,
                            int64_t end_ns);
 
 uint32_t lull_portions_count(const struct lull_portions *portions);

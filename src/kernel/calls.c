@@ -21,9 +21,11 @@ static const struct call_kind other = {"", LULL_IO_OTHER, CALL_USE, LULL_FILE_UN
 
 const struct call_kind *call_kind_find(const char *name)
 {
-    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
-        if (strcmp(kinds[i].name, name) == 0)
+    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        if (strcmp(kinds[i].name, name) == 0) {
             return &kinds[i];
+        }
+    }
     return &other;
 }
 
@@ -37,11 +39,14 @@ static const struct {
 
 const char *call_name_of_number(enum call_numbers numbers, int64_t number)
 {
-    if (numbers >= CALL_NUMBERS || number < 0)
+    if (numbers >= CALL_NUMBERS || number < 0) {
         return NULL;
-    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
-        if (names[i].numbers[numbers] == number)
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        if (names[i].numbers[numbers] == number) {
             return names[i].name;
+        }
+    }
     return NULL;
 }
 
@@ -71,10 +76,13 @@ const struct call_arch *call_arch_find(const char *machine, const char *release)
                                             115};
     static const struct call_arch unknown = {"", CALL_NUMBERS, CALL_NUMBERS, 02000000, 115};
     const char *text = *machine ? machine : release;
-    if (strstr(text, "amd64") || strstr(text, "x86_64"))
+    if (strstr(text, "amd64") || strstr(text, "x86_64")) {
         return &x86_64;
-    for (size_t i = 0; i < G_N_ELEMENTS(archs); i++)
-        if (strstr(text, archs[i].part))
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(archs); i++) {
+        if (strstr(text, archs[i].part)) {
             return &archs[i];
+        }
+    }
     return *machine ? &unknown : &x86_64;
 }

@@ -160,10 +160,12 @@ static const char *const kernel[] = {[512 - KERNEL_FIRST] = "ERESTARTSYS",
 
 const char *lull_errno_name(int64_t number)
 {
-    if (number < 0)
+    if (number < 0) {
         return NULL;
-    if (number < (int64_t)(sizeof user / sizeof *user))
+    }
+    if (number < (int64_t)(sizeof user / sizeof *user)) {
         return user[number];
+    }
     number -= KERNEL_FIRST;
     return number >= 0 && number < (int64_t)(sizeof kernel / sizeof *kernel) ? kernel[number]
                                                                              : NULL;

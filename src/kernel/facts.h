@@ -4,7 +4,7 @@
 #ifndef LULL_KERNEL_FACTS_H
 #define LULL_KERNEL_FACTS_H
 
-#include "kernel/packet.h"
+#include "kernel/net_packet.h"
 #include "kernel/states.h"
 
 /* Why a wait ended. */
@@ -24,7 +24,7 @@ struct lull_wakeup {
  * state NONE later means that what it did until end_ns is not known (lost events). */
 struct lull_state_fact {
     uint32_t task;
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     enum lull_state state; /* the one that ended: NONE, RUNNING, PREEMPTED, BLOCKED */
     enum lull_state next;  /* the one that begins; NONE: the task is dead or lost */
     int32_t cpu;           /* where it ran or waited to run; where it ran last if BLOCKED */
@@ -90,7 +90,7 @@ enum lull_handler_kind {
 
 /* A handler ended; unlike lull_interrupt_fact each one by itself, also nested and shared ones. */
 struct lull_handler_fact {
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     int64_t nested_ns; /* of that spent in handlers that interrupted this one */
     /* SOFTIRQ: when it was raised, the first time since it last began; INT64_MIN: not seen */
     int64_t raise_ns;
@@ -142,7 +142,7 @@ struct lull_power_fact {
 /* Events of a host (of one CPU, or of all if cpu < 0) were lost in this time: told before the first
  * event behind it. */
 struct lull_lost_fact {
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     uint32_t host;
     int32_t cpu;
     uint64_t events, packets; /* as in struct lull_loss */
@@ -150,7 +150,7 @@ struct lull_lost_fact {
 
 /* The outermost interrupt handler on a CPU ended; handlers nested in it are within. */
 struct lull_interrupt_fact {
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     uint32_t host;
     int32_t cpu;
     uint32_t task;  /* whom it interrupted, or LULL_NONE: idle or not known */
@@ -159,10 +159,10 @@ struct lull_interrupt_fact {
 
 /* A packet left or arrived. */
 struct lull_packet_fact {
-    const struct lull_packet *packet;
+    const struct lull_net_packet *packet;
     uint32_t number;          /* 0, 1, 2, … over all hosts */
     bool in_interrupt;        /* seen in interrupt context, which began at: */
-    int64_t context_begin_ns; /* the innermost handler */
+    int64_t context_start_ns; /* the innermost handler */
     uint8_t context_cause;    /* what that handler stands for: TIMER, NETWORK, IRQ, … */
 };
 
@@ -254,7 +254,7 @@ struct lull_syscall_fact {
     uint32_t name; /* label: "openat"; without prefix, compat calls likewise; "syscall 451" if only
                       its number is known */
     int32_t cpu;   /* of its end */
-    int64_t begin_ns; /* INT64_MIN: its begin was not seen (before the trace, or lost) */
+    int64_t start_ns; /* INT64_MIN: its begin was not seen (before the trace, or lost) */
     int64_t end_ns;   /* is_open: the last moment it is known to last */
     int64_t ret;      /* valid if has_ret; negative: -errno */
     bool has_ret;

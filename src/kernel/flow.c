@@ -21,8 +21,9 @@ struct lull_flows *lull_flows_new(void)
 
 void lull_flows_free(struct lull_flows *flows)
 {
-    if (!flows)
+    if (!flows) {
         return;
+    }
     lull_vec_free(&flows->flows);
     lull_vec_free(&flows->next);
     lull_map_free(&flows->by_hash);
@@ -46,15 +47,17 @@ static uint32_t find(const struct lull_flows *flows, const struct lull_flow *wan
 {
     uint32_t number = lull_map_find(&flows->by_hash, hash);
     while (number != LULL_NONE &&
-           memcmp(&flows->flows.items[number], wanted, offsetof(struct lull_flow, reverse)) != 0)
+           memcmp(&flows->flows.items[number], wanted, offsetof(struct lull_flow, reverse)) != 0) {
         number = flows->next.items[number];
+    }
     return number;
 }
 
-uint32_t lull_flows_number(struct lull_flows *flows, const struct lull_packet *packet)
+uint32_t lull_flows_number(struct lull_flows *flows, const struct lull_net_packet *packet)
 {
-    if (!packet->ip_version)
+    if (!packet->ip_version) {
         return LULL_NONE;
+    }
     struct lull_flow flow, back;
     memset(&flow, 0, sizeof flow);
     memcpy(flow.source, packet->source, sizeof flow.source);
@@ -65,8 +68,9 @@ uint32_t lull_flows_number(struct lull_flows *flows, const struct lull_packet *p
     flow.protocol = packet->protocol;
     uint64_t hash = hash_flow(&flow);
     uint32_t number = find(flows, &flow, hash);
-    if (number != LULL_NONE)
+    if (number != LULL_NONE) {
         return number;
+    }
 
     memset(&back, 0, sizeof back);
     memcpy(back.source, flow.destination, sizeof back.source);
@@ -77,8 +81,9 @@ uint32_t lull_flows_number(struct lull_flows *flows, const struct lull_packet *p
     back.protocol = flow.protocol;
     number = flows->flows.count;
     flow.reverse = find(flows, &back, hash_flow(&back));
-    if (flow.reverse != LULL_NONE)
+    if (flow.reverse != LULL_NONE) {
         flows->flows.items[flow.reverse].reverse = number;
+    }
     lull_vec_push(&flows->flows, flow);
     lull_vec_push(&flows->next, lull_map_insert(&flows->by_hash, hash, number));
     return number;
@@ -102,7 +107,8 @@ void lull_flow_format_end(const struct lull_flow *flow, bool is_source, char *ou
     inet_ntop(flow->ip_version == 6 ? AF_INET6 : AF_INET,
               is_source ? flow->source : flow->destination, address, sizeof address);
     int used = g_snprintf(out, size, "%s%s%s", brackets ? "[" : "", address, brackets ? "]" : "");
-    if (has_port && used > 0 && (size_t)used < size)
+    if (has_port && used > 0 && (size_t)used < size) {
         g_snprintf(out + used, size - used, ":%u",
                    is_source ? flow->source_port : flow->destination_port);
+    }
 }

@@ -5,7 +5,7 @@
 
 #include <glib.h>
 
-#include "kernel/packet.h"
+#include "kernel/net_packet.h"
 
 struct lull_flow {
     uint8_t source[16], destination[16];
@@ -19,7 +19,7 @@ struct lull_flows;
 struct lull_flows *lull_flows_new(void);
 void lull_flows_free(struct lull_flows *flows);
 /* The number of the packet's flow; LULL_NONE if the packet has no headers. */
-uint32_t lull_flows_number(struct lull_flows *flows, const struct lull_packet *packet);
+uint32_t lull_flows_number(struct lull_flows *flows, const struct lull_net_packet *packet);
 const struct lull_flow *lull_flows_at(const struct lull_flows *flows, uint32_t number);
 uint32_t lull_flows_count(const struct lull_flows *flows);
 

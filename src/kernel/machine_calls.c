@@ -15,10 +15,10 @@
     SAME(event, number);                                                                           \
     SAME(event, context_tid);                                                                      \
     SAME(event, ret)
-SAME(told_entry, number);
-SAME(told_entry, context_tid);
-SAME(told_exit, number);
-SAME(told_exit, context_tid);
+SAME(bare_entry, number);
+SAME(bare_entry, context_tid);
+SAME(bare_exit, number);
+SAME(bare_exit, context_tid);
 SAME_COMMON(syscall_entry);
 SAME_COMMON(syscall_exit);
 SAME_COMMON(raw_entry);
@@ -42,11 +42,13 @@ const struct call_arch *calls_arch(const struct lull_model *model, uint32_t host
     const char *release = "", *machine = "";
     for (uint32_t i = 0; session && i < lull_session_trace_count(session); i++) {
         const struct lull_trace *trace = lull_session_trace(session, i);
-        const char *told = lull_session_environment(session, i, "architecture");
-        if (trace->host == host && *release == '\0')
+        const char *reported = lull_session_environment(session, i, "architecture");
+        if (trace->host == host && *release == '\0') {
             release = trace->kernel;
-        if (trace->host == host && told && *machine == '\0')
-            machine = told;
+        }
+        if (trace->host == host && reported && *machine == '\0') {
+            machine = reported;
+        }
     }
     return call_arch_find(machine, release);
 }
@@ -60,8 +62,9 @@ static void look_at_field(void *user, const struct lull_field_info *field)
 {
     struct array_search *search = user;
     search->has_error_code |= strcmp(field->path, "error_code") == 0;
-    if (field->kind != LULL_INFO_BYTES)
+    if (field->kind != LULL_INFO_BYTES) {
         return;
+    }
     if (strcmp(field->path, "args") == 0 || strcmp(field->path, "fildes") == 0 ||
         strcmp(field->path, "socket") == 0 || strcmp(field->path, "usockvec") == 0) {
         search->call_class->is_big_endian = field->is_big_endian;
@@ -74,8 +77,9 @@ static struct call_class look_at_class(struct lull_model *model,
 {
     struct call_class result = {LULL_NONE, NULL, .is_known = true, .word_bytes = 8};
     struct array_search search = {&result, false};
-    if (!event_class)
+    if (!event_class) {
         return result;
+    }
     const char *event_name = lull_event_class_name(event_class);
     const char *name = lull_vocabulary_syscall_name(event_name);
     lull_event_class_each_field(event_class, look_at_field, &search);
@@ -98,11 +102,13 @@ static struct call_class *class_of(struct lull_model *model,
 {
     /* Without a class: events that a test feeds, which tell numbers. */
     uint32_t number = event_class ? lull_event_class_number(event_class) + 1 : 0;
-    while (model->call_classes.count <= number)
+    while (model->call_classes.count <= number) {
         lull_vec_push(&model->call_classes, (struct call_class){.is_known = false});
+    }
     struct call_class *found = &model->call_classes.items[number];
-    if (!found->is_known)
+    if (!found->is_known) {
         *found = look_at_class(model, event_class);
+    }
     return found;
 }
 
@@ -111,11 +117,13 @@ static struct call_name name_of_number(struct lull_model *model, const struct ma
 {
     enum call_numbers numbers = is_compat ? machine->arch->compat : machine->arch->numbers;
     uint64_t key = (uint64_t)numbers << 32 | (uint32_t)number;
-    if (number < 0 || number > MAX_NUMBER)
+    if (number < 0 || number > MAX_NUMBER) {
         return (struct call_name){LULL_NONE, NULL};
+    }
     uint32_t known = lull_map_find(&model->call_numbers, key);
-    if (known != LULL_MAP_NONE)
+    if (known != LULL_MAP_NONE) {
         return model->numbered_calls.items[known];
+    }
     char text[32];
     const char *name = call_name_of_number(numbers, number);
     g_snprintf(text, sizeof text, "syscall %d", (int)number);
@@ -130,12 +138,14 @@ static struct call_name name_of(struct lull_model *model, const struct machine *
                                 uint32_t task, const struct call_class *call_class,
                                 const struct lull_ev_syscall_exit *ev)
 {
-    if (call_class->name != LULL_NONE)
+    if (call_class->name != LULL_NONE) {
         return (struct call_name){call_class->name, call_class->kind};
-    if (HAS(number))
+    }
+    if (HAS(number)) {
         return name_of_number(model, machine,
                               call_class->is_compat || model->tasks.items[task].is_compat,
                               ev->number);
+    }
     return (struct call_name){LULL_NONE, NULL};
 }
 
@@ -165,18 +175,20 @@ static bool learn_bits(struct lull_model *model, const struct machine *machine, 
     struct task *known = &model->tasks.items[task];
     if (machine->arch->numbers != CALL_NUMBERS_X86_64 || !HAS(number) || !HAS(ret) ||
         ev->ret != 0 || (ev->number != EXECVE_64 && ev->number != EXECVE_32) ||
-        known->syscall == LULL_NONE)
+        known->syscall == LULL_NONE) {
         return false;
+    }
     const char *name = model->labels.items[known->syscall];
-    if (strcmp(name, "execve") != 0 && strcmp(name, "execveat") != 0)
+    if (strcmp(name, "execve") != 0 && strcmp(name, "execveat") != 0) {
         return false;
+    }
     known->is_compat = ev->number == EXECVE_32;
     return true;
 }
 
 /* ---- calls in progress ---- */
 
-static struct call *begin_call(struct lull_model *model, uint32_t task)
+static struct call *start_call(struct lull_model *model, uint32_t task)
 {
     uint32_t number = model->free_call;
     if (number == LULL_NONE) {
@@ -210,8 +222,8 @@ static struct lull_syscall_fact open_fact(const struct lull_model *model, const 
         .task = call->task,
         .name = call->name.label,
         .cpu = model->tasks.items[call->task].cpu,
-        .begin_ns = call->begin_ns,
-        .end_ns = MAX(end_ns, call->begin_ns),
+        .start_ns = call->start_ns,
+        .end_ns = MAX(end_ns, call->start_ns),
         .is_open = true,
         .is_compat = call->is_compat,
         .io = has_io ? io : NULL,
@@ -223,15 +235,16 @@ static struct lull_syscall_fact open_fact(const struct lull_model *model, const 
 static void give_up(struct lull_model *model, uint32_t task, int64_t end_ns)
 {
     uint32_t number = model->tasks.items[task].call;
-    if (number == LULL_NONE)
+    if (number == LULL_NONE) {
         return;
+    }
     struct lull_io io;
     struct lull_syscall_fact fact = open_fact(model, &model->calls.items[number], end_ns, &io);
     REPORT(model, syscall, &fact);
     free_call(model, task);
 }
 
-static struct call_name name_of_begin(struct lull_model *model, const struct machine *machine,
+static struct call_name name_of_start(struct lull_model *model, const struct machine *machine,
                                       uint32_t task, const struct call_class *call_class,
                                       const void *event)
 {
@@ -243,16 +256,19 @@ static struct call_name name_of_begin(struct lull_model *model, const struct mac
 
 /* The begin of an open call, told in another way too: by its name, which then tells its arguments
  * better, or by its number. */
-static bool begin_again(struct lull_model *model, struct call *call, struct call_name name,
+static bool start_again(struct lull_model *model, struct call *call, struct call_name name,
                         const struct call_class *call_class, enum lull_event_id id,
                         const void *event)
 {
-    enum call_telling told = telling_of(call_class);
-    if (call->told & told || !is_same(call->name.label, call->number, name, number_of(event)))
+    enum call_telling reported = telling_of(call_class);
+    if (call->reported & reported ||
+        !is_same(call->name.label, call->number, name, number_of(event))) {
         return false;
-    call->told |= told;
-    if (told == CALL_TOLD_NUMBER)
+    }
+    call->reported |= reported;
+    if (reported == CALL_TOLD_NUMBER) {
         return true;
+    }
     call->name = name;
     model->tasks.items[call->task].syscall = name.label;
     if (id == LULL_EVENT_io_entry || id == LULL_EVENT_futex_entry) {
@@ -262,26 +278,28 @@ static bool begin_again(struct lull_model *model, struct call *call, struct call
     return true;
 }
 
-static void begin(struct lull_model *model, struct machine *machine, uint32_t task, int64_t t,
+static void start(struct lull_model *model, struct machine *machine, uint32_t task, int64_t t,
                   const struct call_class *call_class, enum lull_event_id id, const void *event)
 {
-    struct call_name name = name_of_begin(model, machine, task, call_class, event);
+    struct call_name name = name_of_start(model, machine, task, call_class, event);
     uint32_t open = model->tasks.items[task].call;
     if (open != LULL_NONE &&
-        begin_again(model, &model->calls.items[open], name, call_class, id, event))
+        start_again(model, &model->calls.items[open], name, call_class, id, event)) {
         return;
+    }
     model->tasks.items[task].syscall = name.label;
-    model->tasks.items[task].ended.told = 0;
+    model->tasks.items[task].ended.reported = 0;
     give_up(model, task, INT64_MIN);
-    struct call *call = begin_call(model, task);
+    struct call *call = start_call(model, task);
     call->name = name;
     call->number = number_of(event);
-    call->told = telling_of(call_class);
+    call->reported = telling_of(call_class);
     call->is_compat = call_class->is_compat || model->tasks.items[task].is_compat;
-    call->begin_ns = t;
+    call->start_ns = t;
     call_take(model, call_class, call, id, event);
-    if (name.kind->effect == CALL_NO_RETURN)
+    if (name.kind->effect == CALL_NO_RETURN) {
         give_up(model, task, t);
+    }
 }
 
 static void end(struct lull_model *model, struct machine *machine, uint32_t task, int32_t c,
@@ -290,15 +308,16 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
 {
     const struct lull_ev_syscall_exit *ev = event;
     struct task *known = &model->tasks.items[task];
-    enum call_telling told = telling_of(call_class);
-    bool is_exec = told == CALL_TOLD_NUMBER && learn_bits(model, machine, task, ev);
+    enum call_telling reported = telling_of(call_class);
+    bool is_exec = reported == CALL_TOLD_NUMBER && learn_bits(model, machine, task, ev);
     struct call_name name = name_of(model, machine, task, call_class, event);
     uint32_t number = known->call;
     known->syscall = LULL_NONE;
-    if (number == LULL_NONE && known->ended.told && known->ended.told != told &&
-        is_same(known->ended.label, known->ended.number, name, number_of(ev)))
+    if (number == LULL_NONE && known->ended.reported && known->ended.reported != reported &&
+        is_same(known->ended.label, known->ended.number, name, number_of(ev))) {
         return; /* the end of the same call, told in another way */
-    known->ended.told = told;
+    }
+    known->ended.reported = reported;
     known->ended.label = name.label;
     known->ended.number = number_of(ev);
     if (number != LULL_NONE && !is_exec &&
@@ -311,19 +330,21 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
                           .name = name,
                           .number = -1,
                           .is_compat = call_class->is_compat || known->is_compat,
-                          .begin_ns = INT64_MIN,
+                          .start_ns = INT64_MIN,
                           .file = LULL_NONE};
     const struct call *call = number == LULL_NONE ? &unseen : &model->calls.items[number];
-    if (call->name.label == LULL_NONE)
+    if (call->name.label == LULL_NONE) {
         return; /* began before the trace, and nothing says what it was */
-    if (number == LULL_NONE && call->name.kind->effect == CALL_FORK && HAS(ret) && ev->ret == 0)
+    }
+    if (number == LULL_NONE && call->name.kind->effect == CALL_FORK && HAS(ret) && ev->ret == 0) {
         return; /* a child comes back from a call that it did not make */
+    }
     struct lull_io io;
     struct lull_syscall_fact fact = {
         .task = task,
         .name = call->name.label,
         .cpu = c,
-        .begin_ns = call->begin_ns,
+        .start_ns = call->start_ns,
         .end_ns = t,
         .ret = HAS(ret) ? ev->ret : 0,
         .has_ret = HAS(ret),
@@ -331,11 +352,13 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
         .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,
     };
     if (model->follows_files && call_end_io(model, call_class, call, t, HAS(ret) ? &ev->ret : NULL,
-                                            id == LULL_EVENT_io_exit ? event : NULL, &io))
+                                            id == LULL_EVENT_io_exit ? event : NULL, &io)) {
         fact.io = &io;
+    }
     REPORT(model, syscall, &fact);
-    if (number != LULL_NONE)
+    if (number != LULL_NONE) {
         free_call(model, task);
+    }
 }
 
 /* ---- events ---- */
@@ -344,18 +367,20 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
 static uint32_t task_of(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                         const struct lull_ev_syscall_exit *ev)
 {
-    if (machine->tells_current && HAS(context_tid))
+    if (machine->reports_current && HAS(context_tid)) {
         sched_current(model, machine, c, t, (int32_t)ev->context_tid);
+    }
     uint32_t task = machine->cpus.items[c].task;
     if (task == LULL_NONE && HAS(context_tid) && ev->context_tid > 0 &&
-        ev->context_tid <= INT32_MAX)
+        ev->context_tid <= INT32_MAX) {
         return model_task(model, machine, ev->context_tid, c);
+    }
     return task;
 }
 
 static bool is_exit(enum lull_event_id id)
 {
-    return id == LULL_EVENT_named_exit || id == LULL_EVENT_told_exit ||
+    return id == LULL_EVENT_named_exit || id == LULL_EVENT_bare_exit ||
            id == LULL_EVENT_syscall_exit || id == LULL_EVENT_io_exit || id == LULL_EVENT_raw_exit;
 }
 
@@ -365,27 +390,33 @@ static void name_only(struct lull_model *model, struct machine *machine, int32_t
                       const struct lull_event_class *event_class)
 {
     const struct lull_ev_syscall_exit *ev = event;
-    if (machine->tells_current && HAS(context_tid))
+    if (machine->reports_current && HAS(context_tid)) {
         sched_current(model, machine, c, t, (int32_t)ev->context_tid);
+    }
     uint32_t task = machine->cpus.items[c].task;
-    if (task == LULL_NONE)
+    if (task == LULL_NONE) {
         return;
+    }
     uint32_t name = LULL_NONE;
     bool is_end = is_exit(id);
-    if (id == LULL_EVENT_raw_exit || id == LULL_EVENT_told_exit)
+    if (id == LULL_EVENT_raw_exit || id == LULL_EVENT_bare_exit) {
         is_end = !class_of(model, event_class)->is_entry;
-    if (id == LULL_EVENT_raw_exit && is_end)
+    }
+    if (id == LULL_EVENT_raw_exit && is_end) {
         learn_bits(model, machine, task, ev);
-    if (!is_end)
-        name = name_of_begin(model, machine, task, class_of(model, event_class), event).label;
+    }
+    if (!is_end) {
+        name = name_of_start(model, machine, task, class_of(model, event_class), event).label;
+    }
     model->tasks.items[task].syscall = name;
 }
 
 static void learn_pid(struct task *task, const struct lull_ev_io_exit *ev)
 {
     if (LULL_HAS(ev, io_exit, context_pid) && task->public.pid < 0 && ev->context_pid > 0 &&
-        ev->context_pid <= INT32_MAX)
+        ev->context_pid <= INT32_MAX) {
         task->public.pid = ev->context_pid;
+    }
 }
 
 void calls_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -397,28 +428,34 @@ void calls_event(struct lull_model *model, struct machine *machine, int32_t c, i
         return;
     }
     uint32_t task = task_of(model, machine, c, t, event);
-    if (task == LULL_NONE || model->tasks.items[task].is_idle)
+    if (task == LULL_NONE || model->tasks.items[task].is_idle) {
         return;
+    }
     const struct call_class *call_class = class_of(model, event_class);
     if (id == LULL_EVENT_io_entry || id == LULL_EVENT_io_exit || id == LULL_EVENT_raw_entry ||
-        id == LULL_EVENT_raw_exit)
+        id == LULL_EVENT_raw_exit) {
         learn_pid(&model->tasks.items[task], event);
-    if (is_exit(id) && !call_class->is_entry)
+    }
+    if (is_exit(id) && !call_class->is_entry) {
         end(model, machine, task, c, t, call_class, id, event);
-    else
-        begin(model, machine, task, t, call_class, id, event);
+    } else {
+        start(model, machine, task, t, call_class, id, event);
+    }
 }
 
 uint32_t calls_clone_flags(const struct lull_model *model, uint32_t parent)
 {
     const struct task *from = &model->tasks.items[parent];
-    if (from->call == LULL_NONE)
+    if (from->call == LULL_NONE) {
         return UINT32_MAX;
+    }
     const struct call *call = &model->calls.items[from->call];
-    if (call->name.kind->effect != CALL_FORK)
+    if (call->name.kind->effect != CALL_FORK) {
         return UINT32_MAX;
-    if (call->args.have & CALL_ARG_FLAGS)
+    }
+    if (call->args.have & CALL_ARG_FLAGS) {
         return call->args.flags;
+    }
     const char *name = call->name.kind->name;
     return strcmp(name, "fork") == 0 || strcmp(name, "vfork") == 0 ? 0 : UINT32_MAX;
 }
@@ -427,8 +464,9 @@ void calls_forked(struct lull_model *model, uint32_t parent, uint32_t child, int
                   uint32_t flags)
 {
     enum { FLAG_FILES = 0x400 }; /* CLONE_FILES */
-    if (!model->follows_files)
+    if (!model->follows_files) {
         return;
+    }
     const struct task *from = &model->tasks.items[parent], *to = &model->tasks.items[child];
     /* Without the flags: threads share, processes copy. */
     int32_t pid = from->public.pid > 0 ? from->public.pid : from->public.tid;
@@ -436,23 +474,26 @@ void calls_forked(struct lull_model *model, uint32_t parent, uint32_t child, int
     files_forked(model, parent, child, t, is_shared);
 }
 
-void calls_lost(struct lull_model *model, uint32_t task, int64_t begin_ns)
+void calls_lost(struct lull_model *model, uint32_t task, int64_t start_ns)
 {
-    give_up(model, task, begin_ns);
+    give_up(model, task, start_ns);
 }
 
 void calls_died(struct lull_model *model, struct machine *machine, uint32_t task)
 {
-    if (model->wanted.syscall)
+    if (model->wanted.syscall) {
         give_up(model, task, machine->last_ns);
-    if (model->follows_files)
+    }
+    if (model->follows_files) {
         files_died(model, task, machine->last_ns);
+    }
 }
 
 void calls_finish(struct lull_model *model)
 {
-    for (uint32_t i = 0; i < model->tasks.count; i++)
+    for (uint32_t i = 0; i < model->tasks.count; i++) {
         give_up(model, i, model->machines.items[model->tasks.items[i].public.host].last_ns);
+    }
 }
 
 void lull_model_each_syscall(const struct lull_model *model, int64_t now_ns,
@@ -462,8 +503,9 @@ void lull_model_each_syscall(const struct lull_model *model, int64_t now_ns,
     for (size_t i = 0; i < model->calls.count; i++) {
         const struct call *call = &model->calls.items[i];
         struct lull_io io;
-        if (call->task == LULL_NONE)
+        if (call->task == LULL_NONE) {
             continue;
+        }
         struct lull_syscall_fact fact = open_fact(model, call, now_ns, &io);
         visit(user, &fact);
     }
@@ -471,8 +513,9 @@ void lull_model_each_syscall(const struct lull_model *model, int64_t now_ns,
 
 void calls_free(struct lull_model *model)
 {
-    for (size_t i = 0; i < model->calls.count; i++)
+    for (size_t i = 0; i < model->calls.count; i++) {
         g_string_free(model->calls.items[i].path, TRUE);
+    }
     lull_vec_free(&model->calls);
     lull_vec_free(&model->call_classes);
     lull_vec_free(&model->numbered_calls);

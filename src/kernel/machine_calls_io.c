@@ -14,12 +14,13 @@ enum { FAMILY_INET = 2, FAMILY_INET6 = 10 };
 /* An address of either family, in network order. */
 static bool take_ip(uint8_t ip[static 16], struct lull_text ip4, struct lull_text ip6)
 {
-    if (ip4.length == 4)
+    if (ip4.length == 4) {
         memcpy(ip, ip4.data, 4);
-    else if (ip6.length == 16)
+    } else if (ip6.length == 16) {
         memcpy(ip, ip6.data, 16);
-    else
+    } else {
         return false;
+    }
     return true;
 }
 
@@ -29,7 +30,7 @@ static void take_fields(struct call *call, const struct lull_ev_io_entry *ev)
     static const struct {
         int field;
         enum call_arg arg;
-    } told[] = {
+    } reported[] = {
         {LULL_FIELD_io_entry_fd, CALL_ARG_FD},
         {LULL_FIELD_io_entry_to_fd, CALL_ARG_TO_FD},
         {LULL_FIELD_io_entry_new_fd, CALL_ARG_NEW_FD},
@@ -40,9 +41,11 @@ static void take_fields(struct call *call, const struct lull_ev_io_entry *ev)
         {LULL_FIELD_io_entry_family, CALL_ARG_FAMILY},
         {LULL_FIELD_io_entry_path, CALL_ARG_PATH},
     };
-    for (size_t i = 0; i < G_N_ELEMENTS(told); i++)
-        if (ev->have >> told[i].field & 1)
-            args->have |= told[i].arg;
+    for (size_t i = 0; i < G_N_ELEMENTS(reported); i++) {
+        if (ev->have >> reported[i].field & 1) {
+            args->have |= reported[i].arg;
+        }
+    }
     args->fd = (int32_t)ev->fd;
     args->to_fd = (int32_t)ev->to_fd;
     args->new_fd = (int32_t)ev->new_fd;
@@ -53,8 +56,9 @@ static void take_fields(struct call *call, const struct lull_ev_io_entry *ev)
     args->family = (int32_t)ev->family;
     args->port = (uint16_t)ev->port;
     args->has_ip = take_ip(args->ip, ev->ip4, ev->ip6);
-    if (HAS(path))
+    if (HAS(path)) {
         g_string_append_len(call->path, ev->path.data, ev->path.length);
+    }
 }
 
 /* Number `index` of an array in the byte order of the trace. */
@@ -62,11 +66,13 @@ static uint64_t number_at(struct lull_text array, uint32_t index, uint32_t width
                           bool is_big_endian)
 {
     uint64_t value = 0;
-    if (((uint64_t)index + 1) * width > array.length)
+    if (((uint64_t)index + 1) * width > array.length) {
         return 0;
+    }
     const uint8_t *bytes = (const uint8_t *)array.data + (size_t)index * width;
-    for (uint32_t i = 0; i < width; i++)
+    for (uint32_t i = 0; i < width; i++) {
         value = value << 8 | bytes[is_big_endian ? i : width - 1 - i];
+    }
     return value;
 }
 
@@ -96,13 +102,15 @@ static void take_raw(const struct call_class *call_class, struct call *call, str
     for (uint32_t i = 0; letters[i] && (i + 1) * width <= array.length; i++) {
         uint64_t value = number_at(array, i, width, call_class->is_big_endian);
         for (size_t k = 0; k < G_N_ELEMENTS(meanings); k++) {
-            void *place = (char *)&call->args + meanings[k].offset;
-            if (meanings[k].letter != letters[i])
+            void *position = (char *)&call->args + meanings[k].offset;
+            if (meanings[k].letter != letters[i]) {
                 continue;
-            if (meanings[k].is_wide)
-                *(uint64_t *)place = value;
-            else
-                *(uint32_t *)place = (uint32_t)value;
+            }
+            if (meanings[k].is_wide) {
+                *(uint64_t *)position = value;
+            } else {
+                *(uint32_t *)position = (uint32_t)value;
+            }
             call->args.have |= meanings[k].arg;
         }
     }
@@ -125,15 +133,17 @@ void call_take(struct lull_model *model, const struct call_class *call_class, st
         take_futex_operation(&call->args.futex, (uint32_t)call->args.futex.operation);
     } else if (id == LULL_EVENT_futex_entry) {
         const struct lull_ev_futex_entry *ev = event;
-        if (!LULL_HAS(ev, futex_entry, address) || !LULL_HAS(ev, futex_entry, operation))
+        if (!LULL_HAS(ev, futex_entry, address) || !LULL_HAS(ev, futex_entry, operation)) {
             return;
+        }
         call->args.have |= CALL_ARG_FUTEX;
         call->args.futex.address = (uint64_t)ev->address;
         call->args.futex.value = (uint32_t)ev->value;
         take_futex_operation(&call->args.futex, (uint32_t)ev->operation);
     }
-    if (model->follows_files && (call->args.have & CALL_ARG_FD))
+    if (model->follows_files && (call->args.have & CALL_ARG_FD)) {
         call->file = files_find(model, call->task, call->args.fd);
+    }
 }
 #undef HAS
 
@@ -173,10 +183,12 @@ static int32_t returned_fd(const struct ended *e)
 static bool wants_cloexec(const struct ended *e)
 {
     uint32_t bits = e->kind->cloexec;
-    if (bits == CALL_CLOEXEC_ALWAYS)
+    if (bits == CALL_CLOEXEC_ALWAYS) {
         return true;
-    if (bits == CALL_CLOEXEC_O_CLOEXEC)
+    }
+    if (bits == CALL_CLOEXEC_O_CLOEXEC) {
         bits = e->arch->o_cloexec;
+    }
     return has(e, CALL_ARG_FLAGS) && (e->call->args.flags & bits);
 }
 
@@ -186,18 +198,22 @@ static bool wants_cloexec(const struct ended *e)
 static void use(struct ended *e)
 {
     enum { EBADF_ = 9 };
-    if (!has(e, CALL_ARG_FD))
+    if (!has(e, CALL_ARG_FD)) {
         return;
+    }
     e->io->fd = e->call->args.fd;
-    if (e->has_ret && e->ret == -EBADF_)
+    if (e->has_ret && e->ret == -EBADF_) {
         return;
+    }
     e->io->file =
         e->call->file != LULL_NONE ? e->call->file : files_use(e->model, e->task, e->io->fd);
-    if (e->io->file == LULL_NONE)
+    if (e->io->file == LULL_NONE) {
         return;
+    }
     struct lull_file *file = &e->model->files.items[e->io->file];
-    if (file->type == LULL_FILE_UNKNOWN && succeeded(e))
+    if (file->type == LULL_FILE_UNKNOWN && succeeded(e)) {
         file->type = e->kind->file_type;
+    }
 }
 
 /* "10.9.0.2:80", "[fe80::1]:80"; what IPv6 carries for IPv4 is shown as that. */
@@ -218,8 +234,9 @@ static uint32_t label_of_address(struct lull_model *model, int32_t family, const
 static void name_by_address(struct ended *e, uint32_t file, int32_t family, const uint8_t ip[16],
                             uint32_t port)
 {
-    if (file == LULL_NONE || (family != FAMILY_INET && family != FAMILY_INET6))
+    if (file == LULL_NONE || (family != FAMILY_INET && family != FAMILY_INET6)) {
         return;
+    }
     uint32_t label = label_of_address(e->model, family, ip, port);
     e->model->files.items[file].path = label;
     e->model->files.items[file].type = LULL_FILE_NET;
@@ -229,13 +246,16 @@ static void make(struct ended *e)
 {
     int32_t fd = returned_fd(e);
     uint32_t path = LULL_NONE;
-    if (fd < 0)
+    if (fd < 0) {
         return;
-    if (e->kind->file_name && *e->kind->file_name)
+    }
+    if (e->kind->file_name && *e->kind->file_name) {
         path = model_label(e->model, e->kind->file_name);
+    }
     /* Nothing can be opened by the path "" (path_resolution(7)): the tracer could not read it. */
-    else if (e->kind->file_name && has(e, CALL_ARG_PATH) && e->call->path->len)
+    else if (e->kind->file_name && has(e, CALL_ARG_PATH) && e->call->path->len) {
         path = model_label(e->model, e->call->path->str);
+    }
     e->io->fd = fd;
     e->io->file =
         files_open(e->model, e->task, e->t, fd, path, e->kind->file_type, wants_cloexec(e));
@@ -253,10 +273,11 @@ static void make_or_change(struct ended *e)
 
 static void make_unless_flags(struct ended *e)
 {
-    if (has(e, CALL_ARG_FLAGS) && e->call->args.flags != 0)
+    if (has(e, CALL_ARG_FLAGS) && e->call->args.flags != 0) {
         e->io->kind = LULL_IO_OTHER;
-    else
+    } else {
         make(e);
+    }
 }
 
 /* Commands of bpf() that return a descriptor (linux/bpf.h). */
@@ -267,8 +288,9 @@ static void bpf(struct ended *e)
                             UINT64_C(1) << 18 | UINT64_C(1) << 19 | UINT64_C(1) << 28 |
                             UINT64_C(1) << 30 | UINT64_C(1) << 32 | UINT64_C(1) << 33;
     uint32_t command = e->call->args.command;
-    if (!has(e, CALL_ARG_COMMAND) || command > 63 || !(makers >> command & 1))
+    if (!has(e, CALL_ARG_COMMAND) || command > 63 || !(makers >> command & 1)) {
         return;
+    }
     e->io->kind = LULL_IO_OPEN;
     make(e);
 }
@@ -281,14 +303,16 @@ static enum lull_file_type type_of_family(int32_t family)
 static void make_socket(struct ended *e)
 {
     make(e);
-    if (e->io->file != LULL_NONE && has(e, CALL_ARG_FAMILY))
+    if (e->io->file != LULL_NONE && has(e, CALL_ARG_FAMILY)) {
         e->model->files.items[e->io->file].type = type_of_family(e->call->args.family);
+    }
 }
 
 static void make_pair(struct ended *e)
 {
-    if (!succeeded(e) || !e->event || e->event->pair.length != 2 * sizeof(int32_t))
+    if (!succeeded(e) || !e->event || e->event->pair.length != 2 * sizeof(int32_t)) {
         return;
+    }
     uint32_t path = model_label(e->model, e->kind->file_name);
     int32_t fds[2];
     uint32_t files[2];
@@ -309,19 +333,22 @@ static void accept_peer(struct ended *e)
     enum lull_file_type type = LULL_FILE_SOCKET;
     if (has(e, CALL_ARG_FD)) {
         use(e);
-        if (e->io->file != LULL_NONE && e->model->files.items[e->io->file].type == LULL_FILE_NET)
+        if (e->io->file != LULL_NONE && e->model->files.items[e->io->file].type == LULL_FILE_NET) {
             type = LULL_FILE_NET;
+        }
         e->io->fd = -1;
         e->io->file = LULL_NONE;
     }
     make(e);
-    if (e->io->file == LULL_NONE)
+    if (e->io->file == LULL_NONE) {
         return;
+    }
     e->model->files.items[e->io->file].type = type;
     uint8_t ip[16] = {0};
     if (ev && LULL_HAS(ev, io_exit, family) && LULL_HAS(ev, io_exit, port) &&
-        take_ip(ip, ev->ip4, ev->ip6))
+        take_ip(ip, ev->ip4, ev->ip6)) {
         name_by_address(e, e->io->file, (int32_t)ev->family, ip, (uint16_t)ev->port);
+    }
 }
 
 /* A socket is named by its peer; until there is one, by the address it is bound to. */
@@ -329,12 +356,15 @@ static void name_socket(struct ended *e, bool is_done)
 {
     const struct call_args *args = &e->call->args;
     use(e);
-    if (e->io->file == LULL_NONE)
+    if (e->io->file == LULL_NONE) {
         return;
-    if (e->model->files.items[e->io->file].path == LULL_NONE && has(e, CALL_ARG_FAMILY))
+    }
+    if (e->model->files.items[e->io->file].path == LULL_NONE && has(e, CALL_ARG_FAMILY)) {
         e->model->files.items[e->io->file].type = type_of_family(args->family);
-    if (is_done && args->has_ip && has(e, CALL_ARG_FAMILY))
+    }
+    if (is_done && args->has_ip && has(e, CALL_ARG_FAMILY)) {
         name_by_address(e, e->io->file, args->family, args->ip, args->port);
+    }
 }
 
 static void connect_peer(struct ended *e)
@@ -351,8 +381,10 @@ static void duplicate(struct ended *e)
 {
     int32_t fd = returned_fd(e);
     use(e);
-    if (fd < 0 || (fd == e->io->fd && e->io->file != LULL_NONE)) /* dup2() of a number to itself */
+    if (fd < 0 ||
+        (fd == e->io->fd && e->io->file != LULL_NONE)) { /* dup2() of a number to itself */
         return;
+    }
     uint32_t path = LULL_NONE;
     enum lull_file_type type = LULL_FILE_UNKNOWN;
     if (e->io->file != LULL_NONE) {
@@ -370,39 +402,46 @@ static void control(struct ended *e)
     if (has(e, CALL_ARG_COMMAND) && (command == DUPFD || command == DUPFD_CLOEXEC)) {
         e->io->kind = LULL_IO_DUP;
         duplicate(e);
-        if (command == DUPFD_CLOEXEC)
+        if (command == DUPFD_CLOEXEC) {
             files_set_cloexec(e->model, e->task, e->io->to_fd, true);
+        }
         return;
     }
     use(e);
-    if (has(e, CALL_ARG_COMMAND) && command == SETFD && succeeded(e))
+    if (has(e, CALL_ARG_COMMAND) && command == SETFD && succeeded(e)) {
         files_set_cloexec(e->model, e->task, e->io->fd, e->call->args.argument & FLAG_CLOEXEC);
+    }
 }
 
 /* Linux frees the number early in close(), whatever it returns: another thread may have got it
  * again before this call ended. */
 static void close_one(struct ended *e)
 {
-    if (!has(e, CALL_ARG_FD))
+    if (!has(e, CALL_ARG_FD)) {
         return;
+    }
     use(e);
-    if (e->call->file == LULL_NONE || e->call->file == files_find(e->model, e->task, e->io->fd))
+    if (e->call->file == LULL_NONE || e->call->file == files_find(e->model, e->task, e->io->fd)) {
         files_close(e->model, e->task, e->t, e->io->fd);
+    }
 }
 
 static void close_many(struct ended *e)
 {
     enum { RANGE_UNSHARE = 2, RANGE_CLOEXEC = 4 };
     const struct call_args *args = &e->call->args;
-    if (!succeeded(e) || !has(e, CALL_ARG_FD) || !has(e, CALL_ARG_NEW_FD))
+    if (!succeeded(e) || !has(e, CALL_ARG_FD) || !has(e, CALL_ARG_NEW_FD)) {
         return;
+    }
     uint32_t flags = has(e, CALL_ARG_FLAGS) ? args->flags : 0;
-    if (flags & RANGE_UNSHARE)
+    if (flags & RANGE_UNSHARE) {
         files_unshare(e->model, e->task, e->t);
+    }
     /* They are unsigned: ~0 is the usual end, and there are no descriptors above INT32_MAX. */
-    if (args->fd >= 0)
+    if (args->fd >= 0) {
         files_close_range(e->model, e->task, e->t, args->fd,
                           args->new_fd < 0 ? INT32_MAX : args->new_fd, flags & RANGE_CLOEXEC);
+    }
 }
 
 /* Reads, writes, and copies from one file to another. */
@@ -413,25 +452,29 @@ static void move(struct ended *e)
         e->io->to_fd = e->call->args.to_fd;
         e->io->to_file = files_use(e->model, e->task, e->io->to_fd);
     }
-    if (has(e, CALL_ARG_BYTES) && e->call->args.bytes >= 0)
+    if (has(e, CALL_ARG_BYTES) && e->call->args.bytes >= 0) {
         e->io->requested_bytes = e->call->args.bytes;
-    if (e->has_ret)
+    }
+    if (e->has_ret) {
         e->io->bytes = MAX(e->ret, 0);
+    }
 }
 
 /* They return how many messages there were. */
 static void move_messages(struct ended *e)
 {
     use(e);
-    if (e->has_ret && e->ret <= 0)
+    if (e->has_ret && e->ret <= 0) {
         e->io->bytes = 0;
+    }
 }
 
 static void unshare_files(struct ended *e)
 {
     enum { FLAG_FILES = 0x400 }; /* CLONE_FILES */
-    if (succeeded(e) && has(e, CALL_ARG_FLAGS) && (e->call->args.flags & FLAG_FILES))
+    if (succeeded(e) && has(e, CALL_ARG_FLAGS) && (e->call->args.flags & FLAG_FILES)) {
         files_unshare(e->model, e->task, e->t);
+    }
 }
 
 static void (*const effects[CALL_EFFECT_COUNT])(struct ended *) = {
@@ -491,15 +534,17 @@ bool call_end_io(struct lull_model *model, const struct call_class *call_class,
         .ret = ret ? *ret : 0,
         .io = io,
     };
-    if (effects[kind->effect])
+    if (effects[kind->effect]) {
         effects[kind->effect](&e);
+    }
     return is_io(call);
 }
 
 bool call_open_io(const struct lull_model *model, const struct call *call, struct lull_io *io)
 {
-    if (!model->follows_files || !is_io(call))
+    if (!model->follows_files || !is_io(call)) {
         return false;
+    }
     *io = empty_io(call->name.kind);
     if (call->args.have & CALL_ARG_FD && call->name.kind->io != LULL_IO_OPEN) {
         io->fd = call->args.fd;

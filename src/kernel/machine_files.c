@@ -38,13 +38,17 @@ static void table_free(struct lull_model *model, uint32_t number, int64_t t)
 {
     struct fd_table *table = &model->tables.items[number];
     struct machine *machine = &model->machines.items[table->host];
-    for (size_t i = 0; i < table->slots.count; i++)
-        if (table->slots.items[i].file != LULL_NONE && !table->slots.items[i].is_inherited)
+    for (size_t i = 0; i < table->slots.count; i++) {
+        if (table->slots.items[i].file != LULL_NONE && !table->slots.items[i].is_inherited) {
             model->files.items[table->slots.items[i].file].close_ns = t;
-    if (lull_map_find(&machine->tables, (uint32_t)table->pid) == number)
+        }
+    }
+    if (lull_map_find(&machine->tables, (uint32_t)table->pid) == number) {
         lull_map_remove(&machine->tables, (uint32_t)table->pid);
-    if (table->address && lull_map_find(&machine->addresses, table->address) == number)
+    }
+    if (table->address && lull_map_find(&machine->addresses, table->address) == number) {
         lull_map_remove(&machine->addresses, table->address);
+    }
     lull_vec_free(&table->slots);
     table->next_free = model->free_table;
     model->free_table = number;
@@ -53,12 +57,14 @@ static void table_free(struct lull_model *model, uint32_t number, int64_t t)
 static void leave(struct lull_model *model, uint32_t task, int64_t t)
 {
     uint32_t number = model->tasks.items[task].table;
-    if (number == LULL_NONE)
+    if (number == LULL_NONE) {
         return;
+    }
     model->tasks.items[task].table = LULL_NONE;
     struct fd_table *table = &model->tables.items[number];
-    if (--table->users == 0 && table->is_orphan)
+    if (--table->users == 0 && table->is_orphan) {
         table_free(model, number, t);
+    }
 }
 
 static void enter(struct lull_model *model, uint32_t task, uint32_t number)
@@ -80,15 +86,17 @@ static uint32_t enter_new(struct lull_model *model, uint32_t task)
 static struct fd_slot *find_slot(const struct fd_table *table, int32_t fd)
 {
     struct fd_slot *slots = table->slots.items;
-    if ((size_t)fd < table->slots.count && slots[fd].fd == fd)
+    if ((size_t)fd < table->slots.count && slots[fd].fd == fd) {
         return &slots[fd];
+    }
     size_t low = 0, high = table->slots.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (slots[middle].fd < fd)
+        if (slots[middle].fd < fd) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     return low < table->slots.count && slots[low].fd == fd ? &slots[low] : NULL;
 }
@@ -97,13 +105,15 @@ static struct fd_slot *find_slot(const struct fd_table *table, int32_t fd)
 static struct fd_slot *add_slot(struct fd_table *table, int32_t fd)
 {
     struct fd_slot *found = find_slot(table, fd);
-    if (found)
+    if (found) {
         return found;
+    }
     lull_vec_push(&table->slots, (struct fd_slot){fd, LULL_NONE, false, false});
     size_t at = table->slots.count - 1;
     struct fd_slot *slots = table->slots.items;
-    while (at > 0 && slots[at - 1].fd > fd)
+    while (at > 0 && slots[at - 1].fd > fd) {
         at--;
+    }
     memmove(&slots[at + 1], &slots[at], (table->slots.count - 1 - at) * sizeof *slots);
     slots[at] = (struct fd_slot){fd, LULL_NONE, false, false};
     return &slots[at];
@@ -115,14 +125,17 @@ static void merge(struct lull_model *model, uint32_t from, uint32_t into)
     struct fd_table *table = &model->tables.items[into];
     for (size_t i = 0; i < model->tables.items[from].slots.count; i++) {
         const struct fd_slot *slot = &model->tables.items[from].slots.items[i];
-        if (slot->file == LULL_NONE)
+        if (slot->file == LULL_NONE) {
             continue;
+        }
         struct fd_slot *mine = add_slot(table, slot->fd);
-        if (mine->file != LULL_NONE)
+        if (mine->file != LULL_NONE) {
             continue;
+        }
         *mine = *slot;
-        if (!slot->is_inherited)
+        if (!slot->is_inherited) {
             model->files.items[slot->file].owner = table->owner;
+        }
     }
     model->tables.items[from].slots.count = 0;
 }
@@ -133,8 +146,9 @@ uint32_t files_table(struct lull_model *model, uint32_t task)
     uint32_t mine = item->table;
     int32_t pid = pid_of(item);
     if (mine != LULL_NONE &&
-        (model->tables.items[mine].pid == pid || model->tables.items[mine].is_shared))
+        (model->tables.items[mine].pid == pid || model->tables.items[mine].is_shared)) {
         return mine;
+    }
     /* None yet, or it was taken for a process of its own until its pid became known. */
     uint32_t number = lull_map_find(&machine_of(model, task)->tables, (uint32_t)pid);
     if (number == LULL_NONE) {
@@ -175,8 +189,9 @@ static uint32_t file_new(struct lull_model *model, const struct fd_table *table,
 /* Makes an inherited descriptor the process's own. */
 static void own(struct lull_model *model, const struct fd_table *table, struct fd_slot *slot)
 {
-    if (slot->file == LULL_NONE || !slot->is_inherited)
+    if (slot->file == LULL_NONE || !slot->is_inherited) {
         return;
+    }
     uint32_t file = file_new(model, table, slot->fd, table->since_ns);
     model->files.items[file].path = model->files.items[slot->file].path;
     model->files.items[file].type = model->files.items[slot->file].type;
@@ -189,34 +204,39 @@ static void close_slot(struct lull_model *model, const struct fd_table *table, s
                        int64_t t)
 {
     own(model, table, slot);
-    if (slot->file != LULL_NONE)
+    if (slot->file != LULL_NONE) {
         model->files.items[slot->file].close_ns = t;
+    }
     slot->file = LULL_NONE;
 }
 
 static void set_cloexec(struct lull_model *model, struct fd_slot *slot, bool is_cloexec)
 {
     slot->is_cloexec = is_cloexec;
-    if (slot->file != LULL_NONE && !slot->is_inherited)
+    if (slot->file != LULL_NONE && !slot->is_inherited) {
         model->files.items[slot->file].is_cloexec = is_cloexec;
+    }
 }
 
 uint32_t files_find(struct lull_model *model, uint32_t task, int32_t fd)
 {
-    if (fd < 0)
+    if (fd < 0) {
         return LULL_NONE;
+    }
     struct fd_table *table = table_of(model, task);
     struct fd_slot *slot = find_slot(table, fd);
-    if (!slot)
+    if (!slot) {
         return LULL_NONE;
+    }
     own(model, table, slot);
     return slot->file;
 }
 
 uint32_t files_use(struct lull_model *model, uint32_t task, int32_t fd)
 {
-    if (fd < 0)
+    if (fd < 0) {
         return LULL_NONE;
+    }
     struct fd_table *table = table_of(model, task);
     struct fd_slot *slot = add_slot(table, fd);
     if (slot->file == LULL_NONE) {
@@ -230,8 +250,9 @@ uint32_t files_use(struct lull_model *model, uint32_t task, int32_t fd)
 uint32_t files_open(struct lull_model *model, uint32_t task, int64_t t, int32_t fd, uint32_t path,
                     enum lull_file_type type, bool is_cloexec)
 {
-    if (fd < 0)
+    if (fd < 0) {
         return LULL_NONE;
+    }
     struct fd_table *table = table_of(model, task);
     struct fd_slot *slot = add_slot(table, fd);
     close_slot(model, table, slot, t);
@@ -245,12 +266,14 @@ uint32_t files_open(struct lull_model *model, uint32_t task, int64_t t, int32_t 
 
 void files_close(struct lull_model *model, uint32_t task, int64_t t, int32_t fd)
 {
-    if (fd < 0)
+    if (fd < 0) {
         return;
+    }
     struct fd_table *table = table_of(model, task);
     struct fd_slot *slot = find_slot(table, fd);
-    if (slot)
+    if (slot) {
         close_slot(model, table, slot, t);
+    }
 }
 
 void files_close_range(struct lull_model *model, uint32_t task, int64_t t, int32_t first,
@@ -259,22 +282,26 @@ void files_close_range(struct lull_model *model, uint32_t task, int64_t t, int32
     struct fd_table *table = table_of(model, task);
     for (size_t i = 0; i < table->slots.count; i++) {
         struct fd_slot *slot = &table->slots.items[i];
-        if (slot->fd < first || slot->fd > last)
+        if (slot->fd < first || slot->fd > last) {
             continue;
-        if (only_cloexec)
+        }
+        if (only_cloexec) {
             set_cloexec(model, slot, true);
-        else
+        } else {
             close_slot(model, table, slot, t);
+        }
     }
 }
 
 void files_set_cloexec(struct lull_model *model, uint32_t task, int32_t fd, bool is_cloexec)
 {
-    if (fd < 0)
+    if (fd < 0) {
         return;
+    }
     struct fd_slot *slot = find_slot(table_of(model, task), fd);
-    if (slot)
+    if (slot) {
         set_cloexec(model, slot, is_cloexec);
+    }
 }
 
 /* ---- tasks come, change and go ---- */
@@ -298,8 +325,9 @@ static void enter_copy(struct lull_model *model, uint32_t task, uint32_t from, i
     lull_vec_reserve(&copy->slots, original->slots.count);
     for (size_t i = 0; i < original->slots.count; i++) {
         struct fd_slot slot = original->slots.items[i];
-        if (slot.file == LULL_NONE)
+        if (slot.file == LULL_NONE) {
             continue;
+        }
         slot.is_inherited = true;
         copy->slots.items[copy->slots.count++] = slot;
     }
@@ -315,16 +343,18 @@ void files_forked(struct lull_model *model, uint32_t parent, uint32_t child, int
         return;
     }
     struct fd_table *table = &model->tables.items[number];
-    if (pid_of(&model->tasks.items[child]) != table->pid)
+    if (pid_of(&model->tasks.items[child]) != table->pid) {
         table->is_shared = true;
+    }
     enter(model, child, number);
 }
 
 void files_unshare(struct lull_model *model, uint32_t task, int64_t t)
 {
     uint32_t number = files_table(model, task);
-    if (model->tables.items[number].users < 2)
+    if (model->tables.items[number].users < 2) {
         return;
+    }
     enter_copy(model, task, number, t);
     model->tables.items[number].users--;
 }
@@ -348,10 +378,12 @@ void files_executed(struct lull_model *model, uint32_t task, int64_t t)
     table = &model->tables.items[model->tasks.items[task].table];
     for (size_t i = 0; i < table->slots.count; i++) {
         struct fd_slot *slot = &table->slots.items[i];
-        if (!slot->is_cloexec || slot->file == LULL_NONE)
+        if (!slot->is_cloexec || slot->file == LULL_NONE) {
             continue;
-        if (!slot->is_inherited)
+        }
+        if (!slot->is_inherited) {
             model->files.items[slot->file].close_ns = t;
+        }
         slot->file = LULL_NONE;
     }
 }
@@ -362,14 +394,17 @@ void files_died(struct lull_model *model, uint32_t task, int64_t t)
     uint32_t number = item->table != LULL_NONE
                           ? item->table
                           : lull_map_find(&machine_of(model, task)->tables, (uint32_t)pid_of(item));
-    if (number == LULL_NONE)
+    if (number == LULL_NONE) {
         return;
-    if (pid_of(item) == item->public.tid && model->tables.items[number].pid == item->public.tid)
+    }
+    if (pid_of(item) == item->public.tid && model->tables.items[number].pid == item->public.tid) {
         model->tables.items[number].is_orphan = true;
-    if (item->table != LULL_NONE)
+    }
+    if (item->table != LULL_NONE) {
         leave(model, task, t);
-    else if (model->tables.items[number].is_orphan && model->tables.items[number].users == 0)
+    } else if (model->tables.items[number].is_orphan && model->tables.items[number].users == 0) {
         table_free(model, number, t);
+    }
 }
 
 /* ---- state dump ---- */
@@ -385,8 +420,9 @@ void files_dumped_process(struct lull_model *model, uint32_t task, uint64_t addr
         return;
     }
     /* Processes that share their descriptors; or the address was used again. */
-    if (model->tables.items[mine].slots.count > 0)
+    if (model->tables.items[mine].slots.count > 0) {
         return;
+    }
     model->tables.items[mine].is_orphan = true;
     leave(model, task, INT64_MAX);
     model->tables.items[number].is_shared = true;
@@ -405,20 +441,23 @@ static enum lull_file_type type_of_path(struct lull_text path)
         {"socket:", LULL_FILE_SOCKET},   {"pipe:", LULL_FILE_PIPE},
         {"anon_inode", LULL_FILE_OTHER},
     };
-    for (size_t i = 0; i < G_N_ELEMENTS(types); i++)
+    for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
         if (path.length >= strlen(types[i].prefix) &&
-            memcmp(path.data, types[i].prefix, strlen(types[i].prefix)) == 0)
+            memcmp(path.data, types[i].prefix, strlen(types[i].prefix)) == 0) {
             return types[i].type;
+        }
+    }
     return path.length ? LULL_FILE_OTHER : LULL_FILE_UNKNOWN;
 }
 
 static uint32_t dumped_table(struct lull_model *model, struct machine *machine,
                              const struct lull_ev_statedump_file *ev)
 {
-    if (!LULL_HAS(ev, statedump_file, table))
+    if (!LULL_HAS(ev, statedump_file, table)) {
         return LULL_HAS(ev, statedump_file, pid) && ev->pid > 0
                    ? files_table(model, model_task(model, machine, ev->pid, 0))
                    : LULL_NONE;
+    }
     uint32_t number = lull_map_find(&machine->addresses, (uint64_t)ev->table);
     return number;
 }
@@ -427,22 +466,27 @@ static uint32_t dumped_table(struct lull_model *model, struct machine *machine,
 void files_dumped(struct lull_model *model, struct machine *machine,
                   const struct lull_ev_statedump_file *ev)
 {
-    if (!model->follows_files || ev->fd < 0 || ev->fd > INT32_MAX)
+    if (!model->follows_files || ev->fd < 0 || ev->fd > INT32_MAX) {
         return;
+    }
     uint32_t number = dumped_table(model, machine, ev);
-    if (number == LULL_NONE)
+    if (number == LULL_NONE) {
         return;
+    }
     struct fd_table *table = &model->tables.items[number];
     struct fd_slot *slot = add_slot(table, ev->fd);
     own(model, table, slot);
-    if (slot->file == LULL_NONE)
+    if (slot->file == LULL_NONE) {
         slot->file = file_new(model, table, ev->fd, INT64_MIN);
+    }
     struct lull_file *file = &model->files.items[slot->file];
-    if (file->path != LULL_NONE || ev->path.length == 0)
+    if (file->path != LULL_NONE || ev->path.length == 0) {
         return;
+    }
     file->path = model_label_of(model, ev->path);
-    if (file->type == LULL_FILE_UNKNOWN)
+    if (file->type == LULL_FILE_UNKNOWN) {
         file->type = type_of_path(ev->path);
+    }
     set_cloexec(model, slot, ev->flags & machine->arch->o_cloexec);
 }
 
@@ -453,8 +497,9 @@ const struct lull_file *lull_model_file(const struct lull_model *model, uint32_t
 
 void files_free(struct lull_model *model)
 {
-    for (size_t i = 0; i < model->tables.count; i++)
+    for (size_t i = 0; i < model->tables.count; i++) {
         lull_vec_free(&model->tables.items[i].slots);
+    }
     lull_vec_free(&model->tables);
     lull_vec_free(&model->files);
 }

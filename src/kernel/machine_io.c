@@ -14,11 +14,12 @@ _Static_assert(sizeof(struct lull_ev_packet_sent) == sizeof(struct lull_ev_packe
 /* A field that the event leaves out is empty, without data. */
 static void take_address(uint8_t address[static 16], struct lull_text text)
 {
-    if (text.length)
+    if (text.length) {
         memcpy(address, text.data, MIN(text.length, 16));
+    }
 }
 
-static void take_addresses(struct lull_packet *packet, struct lull_text source,
+static void take_addresses(struct lull_net_packet *packet, struct lull_text source,
                            struct lull_text destination)
 {
     take_address(packet->source, source);
@@ -49,7 +50,7 @@ static void take_addresses(struct lull_packet *packet, struct lull_text source,
         }                                                                                          \
     } while (0)
 
-static void take_ipv4(struct lull_packet *packet, const struct lull_ev_packet_sent *ev)
+static void take_ipv4(struct lull_net_packet *packet, const struct lull_ev_packet_sent *ev)
 {
     uint32_t header = HAS(ip4_ihl) ? ev->ip4_ihl * 4 : 20;
     /* tot_len is 0 for packets over 64 KiB that the network card will cut (GSO). */
@@ -62,7 +63,7 @@ static void take_ipv4(struct lull_packet *packet, const struct lull_ev_packet_se
     TAKE_TRANSPORT(ipv4);
 }
 
-static void take_ipv6(struct lull_packet *packet, const struct lull_ev_packet_sent *ev)
+static void take_ipv6(struct lull_net_packet *packet, const struct lull_ev_packet_sent *ev)
 {
     enum { IPV6_HEADER = 40 };
     uint32_t rest = ev->ip6_len > 0         ? ev->ip6_len
@@ -76,8 +77,9 @@ static void take_ipv6(struct lull_packet *packet, const struct lull_ev_packet_se
 
 static void note_received(struct frame *frame, uint32_t number)
 {
-    if (frame->packet == LULL_NONE)
+    if (frame->packet == LULL_NONE) {
         frame->first_packet = number;
+    }
     frame->packet = number;
 }
 
@@ -85,14 +87,17 @@ void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int
                bool is_send, const void *event)
 {
     const struct lull_ev_packet_sent *ev = event;
-    if (HAS(context_tid))
+    if (HAS(context_tid)) {
         sched_current(model, machine, c, t, ev->context_tid);
-    if (!is_send)
+    }
+    if (!is_send) {
         use_received(model, machine, c, t, ev->len, ev->device);
-    if (!model->wanted.packet && !model->wanted.state)
+    }
+    if (!model->wanted.packet && !model->wanted.state) {
         return;
+    }
     struct cpu *cpu = &machine->cpus.items[c];
-    struct lull_packet packet = {
+    struct lull_net_packet packet = {
         .time_ns = t,
         .host = machine->host,
         .task = LULL_NONE,
@@ -102,31 +107,35 @@ void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int
         .length = ev->len,
         .skb = ev->skb,
     };
-    if (HAS(ip4_protocol) && ev->ip4_source.length == 4)
+    if (HAS(ip4_protocol) && ev->ip4_source.length == 4) {
         take_ipv4(&packet, ev);
-    else if (HAS(ip6_next) && ev->ip6_source.length == 16)
+    } else if (HAS(ip6_next) && ev->ip6_source.length == 16) {
         take_ipv6(&packet, ev);
+    }
     packet.flow = lull_flows_number(model->flows, &packet);
 
     struct lull_packet_fact fact = {.packet = &packet, .number = model->n_packets++};
     if (cpu->n_frames > 0) {
         struct frame *frame = &cpu->frames[cpu->n_frames - 1];
-        if (!is_send)
+        if (!is_send) {
             note_received(frame, fact.number);
+        }
         /* The reception of a packet is part of the context around it, be it a softirq or a task. */
         if (frame->kind == FRAME_RECEIVE && cpu->n_frames > 1) {
             frame--;
-            if (!is_send)
+            if (!is_send) {
                 note_received(frame, fact.number);
+            }
         }
         fact.in_interrupt = frame->kind != FRAME_RECEIVE;
-        fact.context_begin_ns = frame->begin_ns;
+        fact.context_start_ns = frame->start_ns;
         fact.context_cause = irq_frame_cause(model, frame);
     } else if (!is_send) {
         cpu->last_packet = fact.number;
     }
-    if (!fact.in_interrupt && cpu->task != LULL_NONE && !model->tasks.items[cpu->task].is_idle)
+    if (!fact.in_interrupt && cpu->task != LULL_NONE && !model->tasks.items[cpu->task].is_idle) {
         packet.task = cpu->task;
+    }
     REPORT(model, packet, &fact);
 }
 
@@ -141,11 +150,14 @@ static uint32_t rwbs_of_text(struct lull_text text)
     uint32_t rwbs = 0;
     bool data_seen = false;
     for (uint32_t i = 0; i < text.length; i++) {
-        if (text.data[i] == 'F') /* a flush in front of the data, forced unit access behind */
+        if (text.data[i] == 'F') { /* a flush in front of the data, forced unit access behind */
             rwbs |= data_seen ? LULL_RWBS_FUA : LULL_RWBS_FLUSH;
-        for (size_t k = 0; k < G_N_ELEMENTS(flags); k++)
-            if (flags[k].letter == text.data[i])
+        }
+        for (size_t k = 0; k < G_N_ELEMENTS(flags); k++) {
+            if (flags[k].letter == text.data[i]) {
                 rwbs |= flags[k].flag, data_seen = true;
+            }
+        }
     }
     return rwbs;
 }
@@ -158,8 +170,8 @@ static uint32_t rwbs_of(const struct lull_ev_block_rq_issue *ev)
 /* A request is known by device and first sector; a flush has no sectors and no place. */
 static uint64_t request_key(uint32_t dev, uint64_t sector, bool is_flush)
 {
-    uint64_t place = is_flush ? UINT64_MAX : sector;
-    return (place * UINT64_C(0x9e3779b97f4a7c15)) ^ ((uint64_t)dev << 32 | dev);
+    uint64_t position = is_flush ? UINT64_MAX : sector;
+    return (position * UINT64_C(0x9e3779b97f4a7c15)) ^ ((uint64_t)dev << 32 | dev);
 }
 
 /* What was remapped keeps the device it was made for through any number of layers. It is noted by
@@ -167,18 +179,22 @@ static uint64_t request_key(uint32_t dev, uint64_t sector, bool is_flush)
 void io_remapped(struct machine *machine, const struct lull_ev_block_bio_remap *ev)
 {
     enum { MANY = 1 << 16 }; /* that were never issued: their requests were not seen */
-    if (!LULL_HAS(ev, block_bio_remap, dev) || !LULL_HAS(ev, block_bio_remap, old_dev))
+    if (!LULL_HAS(ev, block_bio_remap, dev) || !LULL_HAS(ev, block_bio_remap, old_dev)) {
         return;
-    if (machine->remaps.count > MANY)
+    }
+    if (machine->remaps.count > MANY) {
         lull_map_clear(&machine->remaps);
+    }
     uint32_t first = lull_map_remove(
         &machine->remaps, request_key((uint32_t)ev->old_dev, (uint64_t)ev->old_sector, false));
-    if (first == LULL_MAP_NONE)
+    if (first == LULL_MAP_NONE) {
         first = (uint32_t)ev->old_dev;
-    else
+    } else {
         lull_map_remove(&machine->remaps, request_key(0, (uint64_t)ev->old_sector, false));
-    if (first == LULL_MAP_NONE)
+    }
+    if (first == LULL_MAP_NONE) {
         return;
+    }
     lull_map_insert(&machine->remaps, request_key((uint32_t)ev->dev, (uint64_t)ev->sector, false),
                     first);
     lull_map_insert(&machine->remaps, request_key(0, (uint64_t)ev->sector, false), first);
@@ -188,16 +204,18 @@ void io_remapped(struct machine *machine, const struct lull_ev_block_bio_remap *
 static uint32_t take_remap(struct machine *machine, uint32_t dev, uint64_t sector)
 {
     uint32_t first = lull_map_remove(&machine->remaps, request_key(dev, sector, false));
-    if (first == LULL_MAP_NONE && lull_map_find(&machine->devices, dev) != LULL_MAP_NONE)
+    if (first == LULL_MAP_NONE && lull_map_find(&machine->devices, dev) != LULL_MAP_NONE) {
         return LULL_MAP_NONE;
-    uint32_t by_place = lull_map_remove(&machine->remaps, request_key(0, sector, false));
-    return first == LULL_MAP_NONE ? by_place : first;
+    }
+    uint32_t by_position = lull_map_remove(&machine->remaps, request_key(0, sector, false));
+    return first == LULL_MAP_NONE ? by_position : first;
 }
 
 void io_merged(struct machine *machine, struct cpu *cpu, const struct lull_ev_block_bio_merge *ev)
 {
-    if (machine->remaps.count)
+    if (machine->remaps.count) {
         take_remap(machine, (uint32_t)ev->dev, (uint64_t)ev->sector);
+    }
     cpu->merged[cpu->n_merged++ % G_N_ELEMENTS(cpu->merged)] =
         (struct merged_bio){(uint64_t)ev->sector, (uint32_t)ev->dev};
 }
@@ -207,11 +225,14 @@ void io_merged(struct machine *machine, struct cpu *cpu, const struct lull_ev_bl
 static uint32_t true_device(const struct machine *machine, const struct cpu *cpu,
                             const struct lull_ev_block_rq_issue *ev)
 {
-    if (lull_map_find(&machine->devices, (uint32_t)ev->dev) != LULL_MAP_NONE)
+    if (lull_map_find(&machine->devices, (uint32_t)ev->dev) != LULL_MAP_NONE) {
         return (uint32_t)ev->dev;
-    for (uint32_t i = 0; i < MIN(cpu->n_merged, G_N_ELEMENTS(cpu->merged)); i++)
-        if (cpu->merged[i].sector - (uint64_t)ev->sector < (uint64_t)ev->sectors)
+    }
+    for (uint32_t i = 0; i < MIN(cpu->n_merged, G_N_ELEMENTS(cpu->merged)); i++) {
+        if (cpu->merged[i].sector - (uint64_t)ev->sector < (uint64_t)ev->sectors) {
             return cpu->merged[i].dev;
+        }
+    }
     return (uint32_t)ev->dev;
 }
 
@@ -234,7 +255,7 @@ static uint32_t add_request(struct lull_model *model, const struct machine *mach
     return model->requests.count - 1;
 }
 
-static uint32_t begin_request(struct lull_model *model, struct machine *machine,
+static uint32_t start_request(struct lull_model *model, struct machine *machine,
                               const struct cpu *cpu, int64_t t, bool is_issue,
                               const struct lull_ev_block_rq_issue *ev)
 {
@@ -248,19 +269,22 @@ static uint32_t begin_request(struct lull_model *model, struct machine *machine,
     /* It may grow by merges until it is issued. */
     request->sectors = request->left = MAX(request->sectors, (uint32_t)ev->sectors);
     if (request->submitter == LULL_NONE && cpu->n_frames == 0 && cpu->task != LULL_NONE &&
-        !model->tasks.items[cpu->task].is_idle)
+        !model->tasks.items[cpu->task].is_idle) {
         model->tasks.items[request->submitter = cpu->task].request = number;
+    }
     request->rwbs = rwbs_of(ev);
     bool is_remapped = request->mapped_dev != request->dev;
-    if (lull_map_find(&machine->devices, request->dev) == LULL_MAP_NONE)
+    if (lull_map_find(&machine->devices, request->dev) == LULL_MAP_NONE) {
         request->dev = true_device(machine, cpu, ev);
+    }
     uint32_t first = machine->remaps.count
                          ? take_remap(machine, (uint32_t)ev->dev, (uint64_t)ev->sector)
                          : LULL_MAP_NONE;
-    if (first != LULL_MAP_NONE)
+    if (first != LULL_MAP_NONE) {
         request->mapped_dev = first;
-    else if (!is_remapped)
+    } else if (!is_remapped) {
         request->mapped_dev = request->dev;
+    }
     *(is_issue ? &request->issue_ns : &request->insert_ns) = t;
     return number;
 }
@@ -271,8 +295,9 @@ void io_requeued(struct lull_model *model, struct machine *machine,
 {
     uint32_t number = lull_map_find(
         &machine->requests, request_key((uint32_t)ev->dev, (uint64_t)ev->sector, ev->sectors == 0));
-    if (number != LULL_MAP_NONE)
+    if (number != LULL_MAP_NONE) {
         model->requests.items[number].issue_ns = INT64_MIN;
+    }
 }
 
 void io_dumped(struct lull_model *model, struct machine *machine,
@@ -290,8 +315,9 @@ static uint32_t complete_again(struct lull_model *model, struct machine *machine
                                const struct lull_ev_block_rq_issue *ev)
 {
     uint32_t number = lull_map_remove(&machine->completed, request_key(ev->dev, ev->sector, false));
-    if (number == LULL_MAP_NONE)
+    if (number == LULL_MAP_NONE) {
         return lull_map_find(&machine->completed, request_key(ev->dev, 0, true));
+    }
     model->requests.items[number].complete_ns = t;
     return number;
 }
@@ -303,15 +329,18 @@ static uint32_t complete_request(struct lull_model *model, struct machine *machi
     bool is_flush = ev->sectors == 0;
     *is_done = false;
     uint64_t key = request_key(ev->dev, ev->sector, is_flush);
-    bool has_place = ev->sector != -1;
+    bool has_position = ev->sector != -1;
     uint32_t number = LULL_MAP_NONE;
-    if (is_flush && has_place)
+    if (is_flush && has_position) {
         number = complete_again(model, machine, t, ev);
-    if (number != LULL_MAP_NONE)
+    }
+    if (number != LULL_MAP_NONE) {
         return number;
+    }
     number = lull_map_remove(&machine->requests, key);
-    if (number == LULL_MAP_NONE)
+    if (number == LULL_MAP_NONE) {
         number = add_request(model, machine, ev);
+    }
     lull_map_insert(&machine->completed, key, number);
     struct lull_block_request *request = &model->requests.items[number];
     request->complete_ns = t;
@@ -332,8 +361,9 @@ static uint32_t complete_request(struct lull_model *model, struct machine *machi
 static uint32_t irq_family(struct lull_model *model, struct machine *machine, uint32_t label)
 {
     uint32_t family = lull_map_find(&machine->families, label);
-    if (family != LULL_MAP_NONE)
+    if (family != LULL_MAP_NONE) {
         return family;
+    }
     const char *text = model->labels.items[label] + strlen("irq ");
     text += strspn(text, "0123456789 ");
     g_autofree char *name = g_strndup(text, strcspn(text, "."));
@@ -359,32 +389,38 @@ void io_request(struct lull_model *model, struct machine *machine, int32_t c, in
                 enum lull_event_id id, const void *event)
 {
     const struct lull_ev_block_rq_issue *ev = event; /* the three have the same fields */
-    if (LULL_HAS(ev, block_rq_issue, context_tid))
+    if (LULL_HAS(ev, block_rq_issue, context_tid)) {
         sched_current(model, machine, c, t, ev->context_tid);
+    }
     struct cpu *cpu = &machine->cpus.items[c];
     if (id != LULL_EVENT_block_rq_complete) {
         bool is_issue = id == LULL_EVENT_block_rq_issue;
-        uint32_t begun = begin_request(model, machine, cpu, t, is_issue, ev);
+        uint32_t begun = start_request(model, machine, cpu, t, is_issue, ev);
         report_request(model, cpu, c, t, begun, is_issue ? LULL_BLOCK_ISSUE : LULL_BLOCK_INSERT);
         return;
     }
     bool is_done;
     uint32_t number = complete_request(model, machine, t, &is_done, ev);
     struct lull_block_request *request = &model->requests.items[number];
-    if (request->rwbs == 0)
+    if (request->rwbs == 0) {
         request->rwbs = rwbs_of(ev);
-    for (uint32_t i = 0; i < cpu->n_frames; i++)
-        if (cpu->frames[i].kind == FRAME_IRQ)
+    }
+    for (uint32_t i = 0; i < cpu->n_frames; i++) {
+        if (cpu->frames[i].kind == FRAME_IRQ) {
             request->label = cpu->frames[i].label;
+        }
+    }
     if (request->label != LULL_NONE) {
         uint32_t family = irq_family(model, machine, request->label);
         uint32_t known = lull_map_find(&machine->irq_devs, family);
         /* A controller of several disks tells nothing: number 0 is no device. */
         if (lull_map_find(&machine->devices, request->dev) != LULL_MAP_NONE &&
-            known != request->dev)
+            known != request->dev) {
             lull_map_insert(&machine->irq_devs, family, known == LULL_MAP_NONE ? request->dev : 0);
+        }
     }
     *(cpu->n_frames ? &cpu->frames[cpu->n_frames - 1].request : &cpu->last_request) = number;
-    if (is_done)
+    if (is_done) {
         report_request(model, cpu, c, t, number, LULL_BLOCK_COMPLETE);
+    }
 }

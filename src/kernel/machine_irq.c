@@ -91,11 +91,12 @@ bool irq_is_active(const struct cpu *cpu)
 static struct frame *push(struct cpu *cpu, int64_t t, enum frame_kind kind, uint32_t number,
                           struct irq_label label)
 {
-    if (cpu->n_frames == LULL_MAX_FRAMES) /* deeper than any kernel nests: ends were lost */
+    if (cpu->n_frames == LULL_MAX_FRAMES) { /* deeper than any kernel nests: ends were lost */
         cpu->n_frames = 0;
+    }
     struct frame *frame = &cpu->frames[cpu->n_frames++];
     *frame = (struct frame){
-        .begin_ns = t,
+        .start_ns = t,
         .raise_ns = INT64_MIN,
         .number = number,
         .label = label.label,
@@ -118,14 +119,16 @@ static void report_handler(struct lull_model *model, const struct machine *machi
         [FRAME_IPI] = LULL_HANDLER_VECTOR,      [FRAME_WHOLE_IRQ] = LULL_HANDLER_VECTOR,
     };
     if (frame->kind == FRAME_RECEIVE) { /* no handler by itself */
-        if (around)
+        if (around) {
             around->nested_ns += frame->nested_ns;
+        }
         return;
     }
-    if (around)
-        around->nested_ns += t - frame->begin_ns;
+    if (around) {
+        around->nested_ns += t - frame->start_ns;
+    }
     struct lull_handler_fact fact = {
-        .begin_ns = frame->begin_ns,
+        .start_ns = frame->start_ns,
         .end_ns = t,
         .nested_ns = frame->nested_ns,
         .raise_ns = frame->raise_ns,
@@ -148,18 +151,22 @@ static void pop(struct lull_model *model, struct machine *machine, int32_t c, in
     struct cpu *cpu = &machine->cpus.items[c];
     uint32_t depth = cpu->n_frames;
     while (depth > 0 &&
-           (cpu->frames[depth - 1].kind != kind || cpu->frames[depth - 1].number != number))
+           (cpu->frames[depth - 1].kind != kind || cpu->frames[depth - 1].number != number)) {
         depth--;
-    if (depth == 0)
+    }
+    if (depth == 0) {
         return;
+    }
     cpu->n_frames = depth - 1;
-    if (model->wanted.handler)
+    if (model->wanted.handler) {
         report_handler(model, machine, c, t, &cpu->frames[depth - 1],
                        depth > 1 ? &cpu->frames[depth - 2] : NULL);
-    if (depth > 1)
+    }
+    if (depth > 1) {
         return;
+    }
     struct lull_interrupt_fact fact = {
-        cpu->frames[0].begin_ns, t, machine->host, c, model_on_cpu(model, cpu),
+        cpu->frames[0].start_ns, t, machine->host, c, model_on_cpu(model, cpu),
         cpu->frames[0].label};
     REPORT(model, interrupt, &fact);
 }
@@ -167,8 +174,9 @@ static void pop(struct lull_model *model, struct machine *machine, int32_t c, in
 void irq_raised(struct cpu *cpu, int64_t t, int64_t vec)
 {
     /* Raised again before it runs is raised once; raised while it runs, it will run again. */
-    if (vec >= 0 && vec < LULL_SOFTIRQS && cpu->raised_ns[vec] == INT64_MIN)
+    if (vec >= 0 && vec < LULL_SOFTIRQS && cpu->raised_ns[vec] == INT64_MIN) {
         cpu->raised_ns[vec] = t;
+    }
 }
 
 static struct irq_label irq_label(struct lull_model *model, struct machine *machine, uint32_t irq,
@@ -176,21 +184,25 @@ static struct irq_label irq_label(struct lull_model *model, struct machine *mach
 {
     uint32_t known = lull_map_find(&machine->irqs, irq);
     struct irq_label both = {known, LULL_NONE};
-    if (known != LULL_MAP_NONE)
+    if (known != LULL_MAP_NONE) {
         both.name = lull_map_find(&machine->irq_names, known);
-    if (known != LULL_MAP_NONE && name.length == 0)
+    }
+    if (known != LULL_MAP_NONE && name.length == 0) {
         return both;
+    }
     char text[96];
     g_snprintf(text, sizeof text, "irq %u%s%.*s", irq, name.length ? " " : "",
                (int)MIN(name.length, 64), name.length ? name.data : "");
-    if (known != LULL_MAP_NONE && strcmp(model->labels.items[known], text) == 0)
+    if (known != LULL_MAP_NONE && strcmp(model->labels.items[known], text) == 0) {
         return both;
+    }
     both.label = model_label(model, text);
     lull_map_insert(&machine->irqs, irq, both.label);
     name.length = MIN(name.length, 64);
     both.name = name.length ? model_label_of(model, name) : LULL_NONE;
-    if (both.name != LULL_NONE)
+    if (both.name != LULL_NONE) {
         lull_map_insert(&machine->irq_names, both.label, both.name);
+    }
     return both;
 }
 
@@ -200,8 +212,9 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
     struct cpu *cpu = &machine->cpus.items[c];
     if (id == LULL_EVENT_irq_handler_entry) {
         const struct lull_ev_irq_handler_entry *ev = event;
-        if (LULL_HAS(ev, irq_handler_entry, context_tid))
+        if (LULL_HAS(ev, irq_handler_entry, context_tid)) {
             sched_current(model, machine, c, t, ev->context_tid);
+        }
         push(cpu, t, FRAME_IRQ, ev->irq, irq_label(model, machine, ev->irq, ev->name));
         return true;
     }
@@ -211,8 +224,9 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
     }
     if (id == LULL_EVENT_softirq_entry) {
         const struct lull_ev_softirq_entry *ev = event;
-        if (LULL_HAS(ev, softirq_entry, context_tid))
+        if (LULL_HAS(ev, softirq_entry, context_tid)) {
             sched_current(model, machine, c, t, ev->context_tid);
+        }
         if (ev->vec >= 0 && ev->vec < LULL_SOFTIRQS) {
             cpu = &machine->cpus.items[c];
             push(cpu, t, FRAME_SOFTIRQ, ev->vec, model->fixed_labels[ev->vec])->raise_ns =
@@ -226,12 +240,13 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
         return true;
     }
     for (uint32_t i = 0; i < G_N_ELEMENTS(pairs); i++) {
-        if (id == pairs[i].entry)
+        if (id == pairs[i].entry) {
             push(cpu, t, pairs[i].kind, pairs[i].entry, model->fixed_labels[LULL_SOFTIRQS + i]);
-        else if (id == pairs[i].exit)
+        } else if (id == pairs[i].exit) {
             pop(model, machine, c, t, pairs[i].kind, pairs[i].entry);
-        else
+        } else {
             continue;
+        }
         return true;
     }
     return false;
@@ -241,16 +256,20 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
 static enum lull_cause cause_of_irq(const char *label)
 {
     const char *name = strchr(label + strlen("irq "), ' ');
-    if (!name)
+    if (!name) {
         return LULL_CAUSE_IRQ;
+    }
     name++;
-    for (size_t i = 0; i < G_N_ELEMENTS(irq_causes); i++)
-        if (g_str_has_prefix(name, irq_causes[i].prefix))
+    for (size_t i = 0; i < G_N_ELEMENTS(irq_causes); i++) {
+        if (g_str_has_prefix(name, irq_causes[i].prefix)) {
             return irq_causes[i].cause;
-    if (g_str_has_prefix(name, "virtio"))
+        }
+    }
+    if (g_str_has_prefix(name, "virtio")) {
         return strstr(name, "-req.")                                 ? LULL_CAUSE_DISK
                : strstr(name, "-input.") || strstr(name, "-output.") ? LULL_CAUSE_NETWORK
                                                                      : LULL_CAUSE_IRQ;
+    }
     return LULL_CAUSE_IRQ;
 }
 
@@ -294,16 +313,18 @@ static void classify_interrupt(const struct lull_model *model, const struct cpu 
     const struct frame *frame = &cpu->frames[cpu->n_frames - 1];
     wakeup->label = frame->label;
     wakeup->cause = irq_frame_cause(model, frame);
-    if (wakeup->cause == LULL_CAUSE_TIMER)
+    if (wakeup->cause == LULL_CAUSE_TIMER) {
         return;
+    }
     if (frame->request != LULL_NONE) {
         wakeup->cause = LULL_CAUSE_DISK;
         wakeup->request = frame->request;
     } else if (frame->packet != LULL_NONE) {
         wakeup->cause = LULL_CAUSE_NETWORK;
     }
-    if (wakeup->cause == LULL_CAUSE_NETWORK)
+    if (wakeup->cause == LULL_CAUSE_NETWORK) {
         wakeup->first_packet = frame->first_packet, wakeup->packet = frame->packet;
+    }
 }
 
 /* Where softirqs are not recorded, a packet that arrived since the last switch is what they were
@@ -311,19 +332,21 @@ static void classify_interrupt(const struct lull_model *model, const struct cpu 
 static bool classify_unseen_softirq(const struct lull_model *model, const struct machine *machine,
                                     struct cpu *cpu, struct lull_wakeup *wakeup)
 {
-    if (machine->has_softirqs || cpu->last_packet == LULL_NONE)
+    if (machine->has_softirqs || cpu->last_packet == LULL_NONE) {
         return false;
+    }
     wakeup->cause = LULL_CAUSE_NETWORK;
     wakeup->first_packet = wakeup->packet = cpu->last_packet;
-    if (cpu->task == LULL_NONE || !model->tasks.items[cpu->task].is_idle)
+    if (cpu->task == LULL_NONE || !model->tasks.items[cpu->task].is_idle) {
         cpu->last_packet = LULL_NONE;
+    }
     return true;
 }
 
-enum irq_context irq_context_of(bool is_told, int64_t flags)
+enum irq_context irq_context_of(bool is_reported, int64_t flags)
 {
     enum { FLAG_HARDIRQ = 8, FLAG_SOFTIRQ = 16, FLAG_NMI = 64 }; /* linux/trace_events.h */
-    return !is_told                            ? IRQ_NOT_TOLD
+    return !is_reported                        ? IRQ_NOT_TOLD
            : flags & (FLAG_HARDIRQ | FLAG_NMI) ? IRQ_HARD
            : flags & FLAG_SOFTIRQ              ? IRQ_SOFT
                                                : IRQ_NONE;

@@ -9,13 +9,13 @@
 
 #include <stdlib.h>
 
-#include "source/session_streams.h"
+#include "source/session/streams.h"
 
 struct lost {
     struct lull_lost_fact fact;
     uint32_t stream;
-    int64_t tell_ns; /* it is told before the first event behind this time */
-    bool is_told;
+    int64_t report_ns; /* it is told before the first event behind this time */
+    bool is_reported;
 };
 
 /* The next one is the last; those that are over are gone. */
@@ -37,7 +37,7 @@ void lost_free(struct losses *losses)
 
 static int64_t next_time(const struct losses *losses)
 {
-    return losses->open.count ? losses->open.items[losses->open.count - 1].tell_ns : INT64_MAX;
+    return losses->open.count ? losses->open.items[losses->open.count - 1].report_ns : INT64_MAX;
 }
 
 /* Behind all that are told later: few as a rule. */
@@ -45,23 +45,25 @@ static void keep(struct losses *losses, struct lost lost)
 {
     size_t i = losses->open.count;
     lull_vec_push(&losses->open, lost);
-    for (; i > 0 && losses->open.items[i - 1].tell_ns <= lost.tell_ns; i--)
+    for (; i > 0 && losses->open.items[i - 1].report_ns <= lost.report_ns; i--) {
         losses->open.items[i] = losses->open.items[i - 1];
+    }
     losses->open.items[i] = lost;
 }
 
 static int compare(const void *a, const void *b)
 {
     const struct lost *x = a, *y = b;
-    if (x->tell_ns != y->tell_ns)
-        return x->tell_ns > y->tell_ns ? -1 : 1;
+    if (x->report_ns != y->report_ns) {
+        return x->report_ns > y->report_ns ? -1 : 1;
+    }
     return (x->stream < y->stream) - (x->stream > y->stream);
 }
 
 static struct lost lost_of(const struct lull_model *model, const struct lull_loss *loss)
 {
     return (struct lost){
-        .fact = {.begin_ns = loss->begin_ns,
+        .fact = {.start_ns = loss->start_ns,
                  .end_ns = loss->end_ns,
                  .host = loss->host,
                  .cpu = lull_session_stream(model->session, loss->stream).cpu,
@@ -69,7 +71,7 @@ static struct lost lost_of(const struct lull_model *model, const struct lull_los
                  .packets = loss->packets},
         .stream = loss->stream,
         /* A missing packet leaves a hole, at whose begin it can be told. */
-        .tell_ns = loss->events ? loss->end_ns : loss->begin_ns,
+        .report_ns = loss->events ? loss->end_ns : loss->start_ns,
     };
 }
 
@@ -80,60 +82,68 @@ void lost_find(struct lull_model *model)
     bool is_first = losses->n_found == 0;
     for (; losses->n_found < n; losses->n_found++) {
         struct lull_loss loss = lull_session_found_loss(model->session, losses->n_found);
-        if (model->is_user[loss.trace])
+        if (model->is_user[loss.trace]) {
             continue;
-        if (is_first)
+        }
+        if (is_first) {
             lull_vec_push(&losses->open, lost_of(model, &loss));
-        else
+        } else {
             keep(losses, lost_of(model, &loss));
+        }
     }
-    if (is_first && losses->open.count > 1)
+    if (is_first && losses->open.count > 1) {
         qsort(losses->open.items, losses->open.count, sizeof *losses->open.items, compare);
+    }
     model->loss_ns = next_time(losses);
 }
 
 /* Only the stream that tells of a CPU's switches matters for who is on it. */
 static void lose_cpu(struct lull_model *model, struct machine *machine, int32_t c,
-                     const struct lost *lost, int64_t begin_ns, int64_t since_ns)
+                     const struct lost *lost, int64_t start_ns, int64_t since_ns)
 {
     struct cpu *cpu = &machine->cpus.items[c];
-    if (cpu->switch_stream != LULL_NONE && cpu->switch_stream != lost->stream)
+    if (cpu->switch_stream != LULL_NONE && cpu->switch_stream != lost->stream) {
         return;
+    }
     irq_reset(cpu);
-    for (uint32_t i = 0; i < LULL_SOFTIRQS; i++)
+    for (uint32_t i = 0; i < LULL_SOFTIRQS; i++) {
         cpu->raised_ns[i] = INT64_MIN;
+    }
     cpu->lost_stream = lost->stream;
-    sched_lost(model, machine, c, begin_ns, since_ns);
+    sched_lost(model, machine, c, start_ns, since_ns);
 }
 
 /* True if it is over and done with. */
-static bool tell(struct lull_model *model, struct lost *lost)
+static bool report(struct lull_model *model, struct lost *lost)
 {
     const struct lull_lost_fact *fact = &lost->fact;
     struct machine *machine = model_machine(model, fact->host);
-    bool is_end = lost->tell_ns == fact->end_ns;
-    if (!lost->is_told)
+    bool is_end = lost->report_ns == fact->end_ns;
+    if (!lost->is_reported) {
         REPORT(model, lost, fact);
+    }
     int32_t n = (int32_t)machine->cpus.count;
     for (int32_t c = MAX(fact->cpu, 0); c < (fact->cpu < 0 ? n : MIN(n, fact->cpu + 1)); c++) {
         const struct cpu *cpu = &machine->cpus.items[c];
-        if (!lost->is_told && fact->events == 0)
-            lose_cpu(model, machine, c, lost, fact->begin_ns, fact->end_ns);
-        else if (fact->events || (cpu->last_ns > fact->begin_ns && cpu->last_ns < fact->end_ns))
+        if (!lost->is_reported && fact->events == 0) {
+            lose_cpu(model, machine, c, lost, fact->start_ns, fact->end_ns);
+        } else if (fact->events || (cpu->last_ns > fact->start_ns && cpu->last_ns < fact->end_ns)) {
             lose_cpu(model, machine, c, lost, cpu->last_ns, INT64_MAX);
+        }
     }
-    lost->is_told = true;
-    lost->tell_ns = fact->end_ns;
+    lost->is_reported = true;
+    lost->report_ns = fact->end_ns;
     return is_end;
 }
 
-void lost_tell(struct lull_model *model)
+void lost_report(struct lull_model *model)
 {
     struct losses *losses = model->losses;
     if (losses->open.count) {
         struct lost lost = lull_vec_pop(&losses->open);
-        if (!tell(model, &lost))
+        if (!report(model, &lost)) {
             keep(losses, lost);
+        }
     }
     model->loss_ns = next_time(losses);
 }
@@ -145,13 +155,15 @@ void lost_find_recorded(const struct lull_model *model, struct machine *machine,
     cpu->since_ns = INT64_MIN;
     for (uint32_t i = 0; i < n; i++) {
         struct lull_stream_info stream = lull_session_stream(model->session, i);
-        if (stream.host != machine->host || stream.begin_ns == INT64_MAX ||
-            model->is_user[stream.trace])
+        if (stream.host != machine->host || stream.start_ns == INT64_MAX ||
+            model->is_user[stream.trace]) {
             continue;
-        machine->first_ns = MIN(machine->first_ns, stream.begin_ns);
-        if (stream.cpu == c)
-            cpu->since_ns = MAX(cpu->since_ns, stream.begin_ns);
+        }
+        machine->first_ns = MIN(machine->first_ns, stream.start_ns);
+        if (stream.cpu == c) {
+            cpu->since_ns = MAX(cpu->since_ns, stream.start_ns);
+        }
     }
-    cpu->told_ns = machine->first_ns;
-    cpu->since_ns = MAX(cpu->since_ns, cpu->told_ns);
+    cpu->reported_ns = machine->first_ns;
+    cpu->since_ns = MAX(cpu->since_ns, cpu->reported_ns);
 }

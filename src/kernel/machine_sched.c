@@ -40,7 +40,7 @@ void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lul
     struct task *task = &model->tasks.items[number];
     struct lull_state_fact fact = {
         .task = number,
-        .begin_ns = task->since_ns,
+        .start_ns = task->since_ns,
         .end_ns = t,
         .state = task->state,
         .next = next,
@@ -50,23 +50,25 @@ void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lul
         .wakeup = wakeup,
     };
     if (task->public.first_ns > task->public.last_ns) {
-        fact.begin_ns = t;
+        fact.start_ns = t;
         task->public.first_ns = t;
     }
     task->public.last_ns = t;
     task->since_ns = t;
     task->state = next;
     task->cpu = cpu;
-    if (!task->is_idle)
+    if (!task->is_idle) {
         REPORT(model, state, &fact);
+    }
 }
 
 /* The task was found in a state that contradicts what was seen: events are missing in between. */
 void sched_lose(struct lull_model *model, uint32_t number)
 {
     struct task *task = &model->tasks.items[number];
-    if (task->state == LULL_STATE_NONE)
+    if (task->state == LULL_STATE_NONE) {
         return;
+    }
     task->state = LULL_STATE_NONE;
     task->early.time_ns = INT64_MIN;
 }
@@ -78,7 +80,7 @@ static void report_switch(struct lull_model *model, struct machine *machine, int
 {
     struct cpu *cpu = &machine->cpus.items[c];
     const struct task *from = &model->tasks.items[previous], *to = &model->tasks.items[next];
-    int64_t since = CLAMP(cpu->since_ns, cpu->told_ns, t);
+    int64_t since = CLAMP(cpu->since_ns, cpu->reported_ns, t);
     struct lull_switch_fact fact = {
         .time_ns = t,
         .host = machine->host,
@@ -86,81 +88,88 @@ static void report_switch(struct lull_model *model, struct machine *machine, int
         .task = to->is_idle ? LULL_NONE : next,
         .previous = from->is_idle ? LULL_NONE : previous,
         .since_ns = since,
-        .unknown_ns = since - cpu->told_ns,
+        .unknown_ns = since - cpu->reported_ns,
         .prio = to->prio,
         .previous_prio = from->prio,
         .wakeup_ns = to->waking.time_ns,
         .waker = to->waking.task,
         .waker_is_interrupt = to->waking.is_interrupt,
     };
-    cpu->told_ns = cpu->since_ns = t;
+    cpu->reported_ns = cpu->since_ns = t;
     REPORT(model, switched, &fact);
 }
 
-/* From begin_ns to since_ns it is not known who is on the CPU, on which `left` was. */
-static void leave(struct lull_model *model, struct machine *machine, int32_t c, int64_t begin_ns,
+/* From start_ns to since_ns it is not known who is on the CPU, on which `left` was. */
+static void leave(struct lull_model *model, struct machine *machine, int32_t c, int64_t start_ns,
                   int64_t since_ns)
 {
     struct cpu *cpu = &machine->cpus.items[c];
     uint32_t left = cpu->task;
     struct task *task = &model->tasks.items[left];
-    int64_t since = CLAMP(cpu->since_ns, cpu->told_ns, begin_ns);
+    int64_t since = CLAMP(cpu->since_ns, cpu->reported_ns, start_ns);
     struct lull_switch_fact fact = {
-        .time_ns = begin_ns,
+        .time_ns = start_ns,
         .host = machine->host,
         .cpu = c,
         .task = LULL_NONE,
         .is_unknown = true,
         .previous = task->is_idle ? LULL_NONE : left,
         .since_ns = since,
-        .unknown_ns = since - cpu->told_ns,
+        .unknown_ns = since - cpu->reported_ns,
         .prio = LULL_NO_PRIO,
         .previous_prio = task->prio,
         .wakeup_ns = INT64_MIN,
         .waker = LULL_NONE,
     };
     cpu->task = LULL_NONE;
-    cpu->told_ns = begin_ns;
-    cpu->since_ns = MAX(since_ns, begin_ns);
+    cpu->reported_ns = start_ns;
+    cpu->since_ns = MAX(since_ns, start_ns);
     REPORT(model, switched, &fact);
-    if (task->state == LULL_STATE_RUNNING)
-        sched_change(model, left, MAX(begin_ns, task->since_ns), LULL_STATE_NONE, c, NULL);
+    if (task->state == LULL_STATE_RUNNING) {
+        sched_change(model, left, MAX(start_ns, task->since_ns), LULL_STATE_NONE, c, NULL);
+    }
     sched_lose(model, left);
 }
 
-void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, int64_t begin_ns,
+void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, int64_t start_ns,
                 int64_t since_ns)
 {
     struct cpu *cpu = &machine->cpus.items[c];
-    begin_ns = CLAMP(begin_ns, cpu->told_ns, MAX(machine->last_ns, cpu->told_ns));
+    start_ns = CLAMP(start_ns, cpu->reported_ns, MAX(machine->last_ns, cpu->reported_ns));
     if (cpu->task == LULL_NONE) { /* as before */
         cpu->since_ns = MAX(cpu->since_ns, since_ns);
         return;
     }
-    if (model->wanted.syscall)
-        calls_lost(model, cpu->task, begin_ns);
-    leave(model, machine, c, begin_ns, since_ns);
+    if (model->wanted.syscall) {
+        calls_lost(model, cpu->task, start_ns);
+    }
+    leave(model, machine, c, start_ns, since_ns);
 }
 
 void sched_prio(struct lull_model *model, const struct machine *machine, int64_t t, uint32_t task,
-                int64_t told, int32_t offset)
+                int64_t reported, int32_t offset)
 {
     struct task *known = &model->tasks.items[task];
-    if (known->is_idle || told < -MAX_PRIO || told > MAX_PRIO || known->prio == told + offset)
+    if (known->is_idle || reported < -MAX_PRIO || reported > MAX_PRIO ||
+        known->prio == reported + offset) {
         return;
-    known->prio = (int32_t)told + offset;
+    }
+    known->prio = (int32_t)reported + offset;
     struct lull_prio_fact fact = {t, machine->host, task, known->prio};
     REPORT(model, prio, &fact);
 }
 
 static enum lull_state state_after_switch(const struct task *task, int64_t prev_state)
 {
-    if ((prev_state & PREV_STATE_MASK) == 0)
+    if ((prev_state & PREV_STATE_MASK) == 0) {
         return LULL_STATE_PREEMPTED;
-    if (prev_state & PREV_STATE_DEAD)
+    }
+    if (prev_state & PREV_STATE_DEAD) {
         return LULL_STATE_NONE;
-    if ((prev_state & PREV_STATE_DEAD_OR_PARKED) && task->is_exiting)
+    }
+    if ((prev_state & PREV_STATE_DEAD_OR_PARKED) && task->is_exiting) {
         return LULL_STATE_NONE;
+    }
     return LULL_STATE_BLOCKED;
 }
 
@@ -169,8 +178,9 @@ void sched_bury(struct lull_model *model, struct machine *machine, uint32_t numb
     struct task *task = &model->tasks.items[number];
     calls_died(model, machine, number);
     task->public.is_dead = true;
-    if (lull_map_find(&machine->by_tid, (uint32_t)task->public.tid) == number)
+    if (lull_map_find(&machine->by_tid, (uint32_t)task->public.tid) == number) {
         lull_map_remove(&machine->by_tid, (uint32_t)task->public.tid);
+    }
 }
 
 /* Returns who left. */
@@ -183,23 +193,28 @@ static uint32_t switch_out(struct lull_model *model, struct machine *machine, in
         task->state = LULL_STATE_PREEMPTED;
         return number;
     }
-    if (LULL_HAS(ev, sched_switch, context_pid) && task->public.pid < 0)
+    if (LULL_HAS(ev, sched_switch, context_pid) && task->public.pid < 0) {
         task->public.pid = ev->context_pid;
+    }
     model_rename(model, number, ev->prev_comm, t);
-    if (task->state != LULL_STATE_RUNNING && task->state != LULL_STATE_NONE)
+    if (task->state != LULL_STATE_RUNNING && task->state != LULL_STATE_NONE) {
         sched_lose(model, number);
-    if (task->early.time_ns < task->since_ns)
+    }
+    if (task->early.time_ns < task->since_ns) {
         task->early.time_ns = INT64_MIN;
+    }
     enum lull_state next = state_after_switch(task, ev->prev_state);
     sched_change(model, number, t, next, c, NULL);
     task->chain = next == LULL_STATE_BLOCKED ? stacks_left(model, machine, number, ev) : LULL_NONE;
     task->is_uninterruptible = (ev->prev_state & PREV_STATE_MASK) == PREV_STATE_UNINTERRUPTIBLE;
-    if (task->waking.is_early && next == LULL_STATE_BLOCKED)
+    if (task->waking.is_early && next == LULL_STATE_BLOCKED) {
         task->waking.time_ns = t; /* what it waits from now on is the way back to a CPU */
-    else
+    } else {
         task->waking = no_waking;
-    if (next == LULL_STATE_NONE)
+    }
+    if (next == LULL_STATE_NONE) {
         sched_bury(model, machine, number);
+    }
     return number;
 }
 
@@ -228,10 +243,11 @@ static void enter(struct lull_model *model, uint32_t number, int32_t c, int64_t 
         sched_lose(model, number);
     } else if (task->state == LULL_STATE_BLOCKED) {
         /* Its wake-up was not seen, or was seen before it had left the CPU. */
-        if (task->early.time_ns != INT64_MIN)
+        if (task->early.time_ns != INT64_MIN) {
             wakeup = task->early;
-        else
+        } else {
             guess_wakeup(model, task, &wakeup);
+        }
         wakeup.time_ns = MIN(wakeup.time_ns, t);
         why = &wakeup;
     } else if (task->is_new && task->parent != LULL_NONE) {
@@ -282,12 +298,13 @@ static bool left_unseen(struct lull_model *model, struct machine *machine, int32
     struct cpu *cpu = &machine->cpus.items[c];
     const struct task *to = &model->tasks.items[next];
     struct task *left = &model->tasks.items[cpu->task];
-    int64_t last = CLAMP(cpu->seen_ns, cpu->told_ns, t);
+    int64_t last = CLAMP(cpu->seen_ns, cpu->reported_ns, t);
     bool is_taken_up = left->is_idle && to->state == LULL_STATE_PREEMPTED && to->cpu == c;
-    if (is_taken_up)
+    if (is_taken_up) {
         last = CLAMP(to->since_ns, last, t);
-    else
+    } else {
         left->is_partial = true;
+    }
     leave(model, machine, c, last, is_taken_up ? last : t);
     return is_taken_up;
 }
@@ -297,11 +314,12 @@ static void moved_unseen(struct lull_model *model, struct machine *machine, uint
 {
     int32_t c = model->tasks.items[number].cpu;
     if (model->tasks.items[number].state != LULL_STATE_RUNNING || c < 0 ||
-        c >= (int32_t)machine->cpus.count || machine->cpus.items[c].task != number)
+        c >= (int32_t)machine->cpus.count || machine->cpus.items[c].task != number) {
         return;
+    }
     struct cpu *cpu = &machine->cpus.items[c];
     cpu->lost_stream = cpu->switch_stream;
-    leave(model, machine, c, MAX(cpu->seen_ns, cpu->told_ns), INT64_MAX);
+    leave(model, machine, c, MAX(cpu->seen_ns, cpu->reported_ns), INT64_MAX);
 }
 
 /* If no switch was seen, the task has been there all the time. */
@@ -309,20 +327,23 @@ void sched_found(struct lull_model *model, struct machine *machine, int32_t c, i
                  int32_t tid)
 {
     struct cpu *cpu = &machine->cpus.items[c];
-    if (tid < 0 || (cpu->task != LULL_NONE && !machine->tells_current))
+    if (tid < 0 || (cpu->task != LULL_NONE && !machine->reports_current)) {
         return;
+    }
     uint32_t number = model_task(model, machine, tid, c);
     bool is_taken_up = cpu->task != LULL_NONE && left_unseen(model, machine, c, t, number);
-    if (machine->tells_current)
+    if (machine->reports_current) {
         moved_unseen(model, machine, number);
+    }
     cpu->task = number;
     cpu->seen_ns = t;
     const struct task *task = &model->tasks.items[number];
-    if (machine->tells_current && !task->is_idle) {
+    if (machine->reports_current && !task->is_idle) {
         /* It was somewhere else before, unless this is the first that is heard of it. */
-        if (task->public.first_ns <= task->public.last_ns && !is_taken_up)
+        if (task->public.first_ns <= task->public.last_ns && !is_taken_up) {
             cpu->since_ns = t;
-        enter(model, number, c, CLAMP(cpu->since_ns, cpu->told_ns, t));
+        }
+        enter(model, number, c, CLAMP(cpu->since_ns, cpu->reported_ns, t));
     } else if (task->state != LULL_STATE_RUNNING) {
         sched_change(model, number, t, LULL_STATE_RUNNING, c, NULL);
     }
@@ -334,14 +355,16 @@ void sched_switched(struct lull_model *model, struct machine *machine, int32_t c
                     const struct lull_ev_sched_switch *ev)
 {
     if (!LULL_HAS(ev, sched_switch, prev_tid) || !LULL_HAS(ev, sched_switch, next_tid) ||
-        ev->prev_tid < 0 || ev->next_tid < 0)
+        ev->prev_tid < 0 || ev->next_tid < 0) {
         return;
+    }
     struct cpu *cpu = &machine->cpus.items[c];
     irq_reset(cpu);
     cpu->switch_stream = model->stream;
-    if (machine->tells_current) {
-        if (cpu->task == LULL_NONE || model->tasks.items[cpu->task].public.tid != ev->prev_tid)
+    if (machine->reports_current) {
+        if (cpu->task == LULL_NONE || model->tasks.items[cpu->task].public.tid != ev->prev_tid) {
             sched_found(model, machine, c, t, ev->prev_tid);
+        }
     } else if (cpu->task != LULL_NONE && model->tasks.items[cpu->task].public.tid != ev->prev_tid) {
         /* Another task should have been here: switches of this CPU were lost, and since when this
          * one was is not known. */
@@ -349,21 +372,24 @@ void sched_switched(struct lull_model *model, struct machine *machine, int32_t c
         cpu->since_ns = t;
     }
     uint32_t previous = switch_out(model, machine, c, t, ev);
-    if (LULL_HAS(ev, sched_switch, prev_prio))
+    if (LULL_HAS(ev, sched_switch, prev_prio)) {
         sched_prio(model, machine, t, previous, ev->prev_prio, machine->prio_offset);
-    if (LULL_HAS(ev, sched_switch, next_prio))
+    }
+    if (LULL_HAS(ev, sched_switch, next_prio)) {
         sched_prio(model, machine, t, model_task(model, machine, ev->next_tid, c), ev->next_prio,
                    machine->prio_offset);
+    }
     switch_in(model, machine, c, t, previous, ev);
 }
 
 /* The waking of a task that still runs: it is on its way out, or will not block at all. */
 static void wake_running(struct task *task, const struct lull_wakeup *wakeup, enum lull_event_id id)
 {
-    if (id == LULL_EVENT_sched_waking)
+    if (id == LULL_EVENT_sched_waking) {
         task->early = *wakeup;
-    else
+    } else {
         task->early.time_ns = INT64_MIN;
+    }
 }
 
 /* Keeps the first waking since the task stopped running. One that comes while it still runs counts
@@ -372,39 +398,44 @@ static void note_waking(const struct lull_model *model, const struct cpu *cpu, i
                         struct task *task, enum lull_event_id id, enum irq_context context)
 {
     bool runs = task->state == LULL_STATE_RUNNING;
-    if (runs && id != LULL_EVENT_sched_waking)
+    if (runs && id != LULL_EVENT_sched_waking) {
         task->waking = no_waking; /* it did not stop */
-    else if (runs || task->waking.time_ns == INT64_MIN || task->waking.is_early)
+    } else if (runs || task->waking.time_ns == INT64_MIN || task->waking.is_early) {
         task->waking =
             (struct waking){t, model_on_cpu(model, cpu),
                             irq_is_active(cpu) || context == IRQ_HARD || context == IRQ_SOFT, runs};
+    }
 }
 
 static void sched_wake(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                        int32_t tid, struct lull_text comm, int32_t target_cpu,
                        enum lull_event_id id, enum irq_context context)
 {
-    if (tid <= 0)
+    if (tid <= 0) {
         return;
+    }
     uint32_t number = model_task(model, machine, tid, c);
     model_rename(model, number, comm, t);
     struct task *task = &model->tasks.items[number];
     note_waking(model, &machine->cpus.items[c], t, task, id, context);
     if (id == LULL_EVENT_sched_wakeup_new) {
         task->is_new = false;
-        if (task->state != LULL_STATE_NONE)
+        if (task->state != LULL_STATE_NONE) {
             return;
+        }
     } else if (task->state == LULL_STATE_PREEMPTED) {
         /* Already woken by sched_waking; the wake-up tells where it was put. */
-        if (id == LULL_EVENT_sched_wakeup && target_cpu >= 0)
+        if (id == LULL_EVENT_sched_wakeup && target_cpu >= 0) {
             task->cpu = target_cpu;
+        }
         return;
     }
 
     struct lull_wakeup wakeup = unknown_wakeup(t);
     irq_classify(model, machine, &machine->cpus.items[c], task, context, &wakeup);
-    if (wakeup.task == number) /* a task does not wake itself; it was someone we do not know */
+    if (wakeup.task == number) { /* a task does not wake itself; it was someone we do not know */
         wakeup = unknown_wakeup(t);
+    }
     if (task->state == LULL_STATE_RUNNING) {
         wake_running(task, &wakeup, id);
         return;
@@ -430,36 +461,41 @@ void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t
 {
     /* The three have the same fields in the same order. */
     const struct lull_ev_sched_waking *ev = event;
-    if (!LULL_HAS(ev, sched_waking, tid))
+    if (!LULL_HAS(ev, sched_waking, tid)) {
         return;
+    }
     /* Of a task that is not recorded, its wakings of others may still be. */
     if (LULL_HAS(ev, sched_waking, context_tid)) {
-        if (ev->context_tid != tid_on(model, machine, c))
+        if (ev->context_tid != tid_on(model, machine, c)) {
             sched_found(model, machine, c, t, ev->context_tid);
+        }
         machine->cpus.items[c].seen_ns = t;
     }
-    if (LULL_HAS(ev, sched_waking, prio) && ev->tid > 0)
+    if (LULL_HAS(ev, sched_waking, prio) && ev->tid > 0) {
         sched_prio(model, machine, t, model_task(model, machine, ev->tid, c), ev->prio,
                    machine->wakeup_prio_offset);
+    }
     sched_wake(model, machine, c, t, ev->tid, ev->comm,
                LULL_HAS(ev, sched_waking, target_cpu) ? ev->target_cpu : -1, id,
                irq_context_of(LULL_HAS(ev, sched_waking, flags), ev->flags));
 }
 
-static int32_t cpu_or_none(bool is_told, int64_t cpu)
+static int32_t cpu_or_none(bool is_reported, int64_t cpu)
 {
-    return is_told && cpu >= 0 && cpu < LULL_MAX_CPUS ? (int32_t)cpu : -1;
+    return is_reported && cpu >= 0 && cpu < LULL_MAX_CPUS ? (int32_t)cpu : -1;
 }
 
 void sched_migrated(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                     const struct lull_ev_sched_migrate_task *ev)
 {
-    if (!LULL_HAS(ev, sched_migrate_task, tid) || ev->tid <= 0)
+    if (!LULL_HAS(ev, sched_migrate_task, tid) || ev->tid <= 0) {
         return;
+    }
     uint32_t number = model_task(model, machine, ev->tid, c);
     model_rename(model, number, ev->comm, t);
-    if (LULL_HAS(ev, sched_migrate_task, prio))
+    if (LULL_HAS(ev, sched_migrate_task, prio)) {
         sched_prio(model, machine, t, number, ev->prio, machine->prio_offset);
+    }
     struct lull_migration_fact fact = {
         .time_ns = t,
         .host = machine->host,
@@ -469,10 +505,12 @@ void sched_migrated(struct lull_model *model, struct machine *machine, int32_t c
         .to_cpu = cpu_or_none(LULL_HAS(ev, sched_migrate_task, dest_cpu), ev->dest_cpu),
     };
     REPORT(model, migration, &fact);
-    if (fact.to_cpu < 0)
+    if (fact.to_cpu < 0) {
         return;
+    }
     /* A task that waits for a CPU now waits for another one. */
     struct task *task = &model->tasks.items[number];
-    if (task->state == LULL_STATE_PREEMPTED && task->cpu != ev->dest_cpu)
+    if (task->state == LULL_STATE_PREEMPTED && task->cpu != ev->dest_cpu) {
         sched_change(model, number, t, LULL_STATE_PREEMPTED, fact.to_cpu, NULL);
+    }
 }

@@ -9,12 +9,14 @@ void stacks_mapped(struct lull_model *model, const struct machine *machine,
 {
     struct lull_text path = ev->path;
     uint64_t offset = (uint64_t)ev->offset;
-    if (model->stacks == NULL || ev->pid == 0 || ev->pid < -1)
+    if (model->stacks == NULL || ev->pid == 0 || ev->pid < -1) {
         return;
+    }
     if (ev->pid < 0) { /* the kernel, whose offset is an address too: "[kernel.kallsyms]_text" */
         const char *end = memchr(path.data, ']', path.length);
-        if (end != NULL)
+        if (end != NULL) {
             path.length = (uint32_t)(end + 1 - path.data);
+        }
         offset = 0;
     }
     lull_stacks_map(model->stacks, machine->host, (int32_t)ev->pid, (uint64_t)ev->address,
@@ -25,8 +27,9 @@ void stacks_forked(struct lull_model *model, uint32_t parent, uint32_t child)
 {
     const struct lull_task *from = &model->tasks.items[parent].public;
     const struct lull_task *to = &model->tasks.items[child].public;
-    if (model->stacks != NULL && from->pid > 0 && to->pid > 0)
+    if (model->stacks != NULL && from->pid > 0 && to->pid > 0) {
         lull_stacks_fork(model->stacks, from->host, from->pid, to->pid);
+    }
 }
 
 void stacks_renamed(struct lull_model *model, const struct machine *machine,
@@ -34,8 +37,9 @@ void stacks_renamed(struct lull_model *model, const struct machine *machine,
 {
     /* The event sched_process_exec comes when the new program is mapped already. */
     if (model->stacks != NULL && LULL_HAS(ev, task_rename, exec) && ev->exec != 0 &&
-        ev->context_pid > 0)
+        ev->context_pid > 0) {
         lull_stacks_exec(model->stacks, machine->host, (int32_t)ev->context_pid);
+    }
 }
 
 uint32_t stacks_left(struct lull_model *model, const struct machine *machine, uint32_t task,
@@ -43,9 +47,11 @@ uint32_t stacks_left(struct lull_model *model, const struct machine *machine, ui
 {
     int32_t pid = model->tasks.items[task].public.pid;
     if (model->stacks == NULL || !LULL_HAS(ev, sched_switch, callchain) ||
-        ev->callchain.length == 0)
+        ev->callchain.length == 0) {
         return LULL_NONE;
-    if (LULL_HAS(ev, sched_switch, context_pid) && ev->context_pid > 0)
+    }
+    if (LULL_HAS(ev, sched_switch, context_pid) && ev->context_pid > 0) {
         pid = (int32_t)ev->context_pid;
+    }
     return lull_stacks_chain(model->stacks, machine->host, pid, ev->callchain);
 }

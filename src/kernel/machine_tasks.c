@@ -17,10 +17,12 @@ enum {
 void sched_born(struct machine *machine, const struct lull_ev_task_newtask *ev)
 {
     enum { MANY = 1 << 16 }; /* whose forks were not recorded */
-    if (machine->newborn.count > MANY)
+    if (machine->newborn.count > MANY) {
         lull_map_clear(&machine->newborn);
-    if (LULL_HAS(ev, task_newtask, flags) && ev->tid > 0)
+    }
+    if (LULL_HAS(ev, task_newtask, flags) && ev->tid > 0) {
         lull_map_insert(&machine->newborn, (uint32_t)ev->tid, (uint32_t)ev->flags & INT32_MAX);
+    }
 }
 
 /* The process of a child that is told by its tid alone, or -1: threads belong to the parent's. */
@@ -28,8 +30,9 @@ static int32_t pid_of_child(const struct lull_model *model, uint32_t parent, int
                             uint32_t flags)
 {
     enum { FLAG_THREAD = 0x10000 }; /* CLONE_THREAD */
-    if (flags == UINT32_MAX)
+    if (flags == UINT32_MAX) {
         return -1;
+    }
     return !(flags & FLAG_THREAD) ? tid
            : parent == LULL_NONE  ? -1
                                   : model->tasks.items[parent].public.pid;
@@ -41,8 +44,9 @@ static uint32_t bear(struct lull_model *model, struct machine *machine, int64_t 
 {
     uint32_t old = lull_map_find(&machine->by_tid, (uint32_t)tid);
     if (old != LULL_NONE && model->tasks.items[old].is_new &&
-        model->tasks.items[old].parent == parent)
+        model->tasks.items[old].parent == parent) {
         return old; /* perf tells of a fork by itself and by the tracepoint */
+    }
     if (old != LULL_NONE) {
         sched_lose(model, old);
         sched_bury(model, machine, old);
@@ -58,8 +62,9 @@ static struct lull_text child_name(const struct lull_model *model, uint32_t pare
                                    const struct lull_ev_sched_process_fork *ev)
 {
     uint32_t name = parent != LULL_NONE ? model->tasks.items[parent].name : LULL_NONE;
-    if (LULL_HAS(ev, sched_process_fork, child_comm) || name == LULL_NONE)
+    if (LULL_HAS(ev, sched_process_fork, child_comm) || name == LULL_NONE) {
         return ev->child_comm;
+    }
     const char *comm = model->names.items[name].comm;
     return (struct lull_text){comm, (uint32_t)strlen(comm)};
 }
@@ -69,30 +74,35 @@ void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
 {
     bool has_tid = LULL_HAS(ev, sched_process_fork, child_tid);
     int32_t tid = has_tid ? ev->child_tid : ev->child_pid;
-    if (tid <= 0)
+    if (tid <= 0) {
         return;
+    }
     uint32_t parent =
         ev->parent_tid > 0 ? model_task(model, machine, ev->parent_tid, 0) : LULL_NONE;
     uint32_t number = bear(model, machine, t, tid, parent);
     uint32_t flags = lull_map_remove(&machine->newborn, (uint32_t)tid);
-    if (flags == LULL_MAP_NONE)
+    if (flags == LULL_MAP_NONE) {
         flags = parent == LULL_NONE ? UINT32_MAX : calls_clone_flags(model, parent);
+    }
     if (has_tid && parent != LULL_NONE && LULL_HAS(ev, sched_process_fork, parent_pid) &&
-        model->tasks.items[parent].public.pid < 0)
+        model->tasks.items[parent].public.pid < 0) {
         model->tasks.items[parent].public.pid = ev->parent_pid;
+    }
     struct task *task = &model->tasks.items[number];
-    if (has_tid && LULL_HAS(ev, sched_process_fork, child_pid))
+    if (has_tid && LULL_HAS(ev, sched_process_fork, child_pid)) {
         task->public.pid = ev->child_pid;
-    else if (task->public.pid < 0)
+    } else if (task->public.pid < 0) {
         task->public.pid = pid_of_child(model, parent, tid, flags);
+    }
     task->public.ppid = LULL_HAS(ev, sched_process_fork, parent_tid) ? ev->parent_tid : -1;
     if (parent != LULL_NONE && task->parent == LULL_NONE) {
         task->parent = parent;
         task->is_compat = model->tasks.items[parent].is_compat;
         calls_forked(model, parent, number, t, flags);
     }
-    if (parent != LULL_NONE)
+    if (parent != LULL_NONE) {
         stacks_forked(model, parent, number);
+    }
     model_rename(model, number, child_name(model, parent, ev), t);
 }
 
@@ -107,23 +117,28 @@ void sched_executed(struct lull_model *model, struct machine *machine, int32_t c
             ev->old_tid != ev->tid) {
             uint32_t leader = lull_map_find(&machine->by_tid, (uint32_t)ev->tid);
             uint32_t thread = lull_map_remove(&machine->by_tid, (uint32_t)ev->old_tid);
-            if (leader != LULL_NONE)
+            if (leader != LULL_NONE) {
                 model->tasks.items[leader].public.is_dead = true;
+            }
             if (thread != LULL_NONE) {
                 model->tasks.items[thread].public.tid = ev->tid;
                 lull_map_insert(&machine->by_tid, (uint32_t)ev->tid, thread);
             }
         }
         number = model_task(model, machine, ev->tid, c);
-        if (model->tasks.items[number].public.pid < 0)
+        if (model->tasks.items[number].public.pid < 0) {
             model->tasks.items[number].public.pid = ev->tid; /* it leads its process now */
+        }
     }
-    if (number != LULL_NONE && model->tasks.items[number].public.exec_ns == INT64_MIN)
+    if (number != LULL_NONE && model->tasks.items[number].public.exec_ns == INT64_MIN) {
         model->tasks.items[number].public.exec_ns = t;
-    if (number != LULL_NONE && model->follows_files)
+    }
+    if (number != LULL_NONE && model->follows_files) {
         files_executed(model, number, t);
-    if (number == LULL_NONE || !LULL_HAS(ev, sched_process_exec, filename))
+    }
+    if (number == LULL_NONE || !LULL_HAS(ev, sched_process_exec, filename)) {
         return;
+    }
     struct lull_text name = ev->filename;
     const char *slash = memrchr(name.data, '/', name.length);
     if (slash) {
@@ -138,14 +153,17 @@ void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, 
                   bool is_free)
 {
     uint32_t number = tid > 0 ? lull_map_find(&machine->by_tid, (uint32_t)tid) : LULL_NONE;
-    if (number == LULL_NONE)
+    if (number == LULL_NONE) {
         return;
+    }
     struct task *task = &model->tasks.items[number];
     task->is_exiting = true;
-    if (!is_free)
+    if (!is_free) {
         task->public.exit_ns = MIN(task->public.exit_ns, t);
-    if (task->public.first_ns <= task->public.last_ns)
+    }
+    if (task->public.first_ns <= task->public.last_ns) {
         task->public.last_ns = t;
+    }
     if (is_free) { /* it is gone, whether or not its last switch was seen */
         sched_lose(model, number);
         sched_bury(model, machine, number);
@@ -156,27 +174,35 @@ void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, 
 void sched_dumped(struct lull_model *model, struct machine *machine, int64_t t,
                   const struct lull_ev_statedump_process *ev)
 {
-    if (!LULL_HAS(ev, statedump_process, tid) || ev->tid <= 0)
+    if (!LULL_HAS(ev, statedump_process, tid) || ev->tid <= 0) {
         return;
+    }
     uint32_t number = model_task(model, machine, ev->tid, 0);
     struct task *task = &model->tasks.items[number];
-    if (task->public.pid < 0 && LULL_HAS(ev, statedump_process, pid))
+    if (task->public.pid < 0 && LULL_HAS(ev, statedump_process, pid)) {
         task->public.pid = ev->pid;
-    if (task->public.ppid < 0 && LULL_HAS(ev, statedump_process, ppid))
+    }
+    if (task->public.ppid < 0 && LULL_HAS(ev, statedump_process, ppid)) {
         task->public.ppid = ev->ppid;
-    if (model->follows_files && LULL_HAS(ev, statedump_process, table))
+    }
+    if (model->follows_files && LULL_HAS(ev, statedump_process, table)) {
         files_dumped_process(model, number, (uint64_t)ev->table);
-    if (task->name == LULL_NONE)
+    }
+    if (task->name == LULL_NONE) {
         model_rename(model, number, ev->name, t);
-    if (task->prio == LULL_NO_PRIO && LULL_HAS(ev, statedump_process, prio))
+    }
+    if (task->prio == LULL_NO_PRIO && LULL_HAS(ev, statedump_process, prio)) {
         sched_prio(model, machine, t, number, ev->prio, machine->prio_offset);
-    if (task->state != LULL_STATE_NONE || task->is_new)
+    }
+    if (task->state != LULL_STATE_NONE || task->is_new) {
         return;
+    }
     int32_t cpu = LULL_HAS(ev, statedump_process, cpu) && ev->cpu < LULL_MAX_CPUS ? ev->cpu : -1;
-    if (ev->status == DUMP_WAIT)
+    if (ev->status == DUMP_WAIT) {
         sched_change(model, number, t, LULL_STATE_BLOCKED, cpu, NULL);
-    else if (ev->status == DUMP_WAIT_CPU || ev->status == DUMP_WAIT_FORK)
+    } else if (ev->status == DUMP_WAIT_CPU || ev->status == DUMP_WAIT_FORK) {
         sched_change(model, number, t, LULL_STATE_PREEMPTED, cpu, NULL);
-    else if (ev->status == DUMP_EXIT || ev->status == DUMP_ZOMBIE || ev->status == DUMP_DEAD)
+    } else if (ev->status == DUMP_EXIT || ev->status == DUMP_ZOMBIE || ev->status == DUMP_DEAD) {
         task->is_exiting = true;
+    }
 }

@@ -33,10 +33,12 @@ static bool is_failed(const struct lull_ev_page_alloc *ev)
 static uint32_t device_label(struct lull_model *model, struct cpu *cpu, struct lull_text name)
 {
     const char *last = cpu->device == LULL_NONE ? "" : model->labels.items[cpu->device];
-    if (name.length == 0)
+    if (name.length == 0) {
         return LULL_NONE;
-    if (strncmp(last, name.data, name.length) != 0 || last[name.length] != '\0')
+    }
+    if (strncmp(last, name.data, name.length) != 0 || last[name.length] != '\0') {
         cpu->device = model_label_of(model, name);
+    }
     return cpu->device;
 }
 
@@ -60,15 +62,17 @@ static void use_device(struct lull_model *model, struct machine *machine, int32_
 void use_received(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                   int64_t length, struct lull_text device)
 {
-    if (model->wanted.netif)
+    if (model->wanted.netif) {
         use_device(model, machine, c, t, false, length, device);
+    }
 }
 
 static void use_power(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                       enum lull_power_kind kind, int64_t value)
 {
-    if (c < 0 || c >= LULL_MAX_CPUS)
+    if (c < 0 || c >= LULL_MAX_CPUS) {
         return;
+    }
     struct cpu *cpu = model_cpu(model, machine, c);
     *(kind == LULL_POWER_IDLE ? &cpu->idle_state : &cpu->frequency_khz) = value;
     struct lull_power_fact fact = {t, machine->host, c, kind, value};
@@ -82,31 +86,37 @@ bool use_event(struct lull_model *model, struct machine *machine, int32_t c, int
     switch (id) {
     case LULL_EVENT_page_alloc: {
         const struct lull_ev_page_alloc *ev = event;
-        if (LULL_HAS(ev, page_alloc, context_tid))
+        if (LULL_HAS(ev, page_alloc, context_tid)) {
             sched_current(model, machine, c, t, ev->context_tid);
-        if (!is_failed(ev))
+        }
+        if (!is_failed(ev)) {
             use_pages(model, machine, c, t, false, LULL_HAS(ev, page_alloc, order), ev->order);
+        }
         return true;
     }
     case LULL_EVENT_page_free: {
         const struct lull_ev_page_free *ev = event;
-        if (LULL_HAS(ev, page_free, context_tid))
+        if (LULL_HAS(ev, page_free, context_tid)) {
             sched_current(model, machine, c, t, ev->context_tid);
+        }
         use_pages(model, machine, c, t, true, LULL_HAS(ev, page_free, order), ev->order);
         return true;
     }
     case LULL_EVENT_netif_sent: {
         const struct lull_ev_netif_sent *ev = event;
-        if (LULL_HAS(ev, netif_sent, context_tid))
+        if (LULL_HAS(ev, netif_sent, context_tid)) {
             sched_current(model, machine, c, t, ev->context_tid);
-        if (!LULL_HAS(ev, netif_sent, rc) || ev->rc != BUSY)
+        }
+        if (!LULL_HAS(ev, netif_sent, rc) || ev->rc != BUSY) {
             use_device(model, machine, c, t, true, ev->len, ev->device);
+        }
         return true;
     }
     case LULL_EVENT_netif_received: {
         const struct lull_ev_netif_received *ev = event;
-        if (LULL_HAS(ev, netif_received, context_tid))
+        if (LULL_HAS(ev, netif_received, context_tid)) {
             sched_current(model, machine, c, t, ev->context_tid);
+        }
         use_device(model, machine, c, t, false, ev->len, ev->device);
         return true;
     }

@@ -1,7 +1,7 @@
 /* Hosts, tasks and their names, and the loop that reads a session and hands each event to the part
  * of the machine that understands it. */
 #include "kernel/model_private.h"
-#include "source/session_streams.h"
+#include "source/session/streams.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,8 +11,9 @@ static bool *find_user_traces(const struct lull_session *session)
 {
     uint32_t n = lull_session_trace_count(session);
     bool *is_user = g_new0(bool, MAX(n, 1));
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         is_user[i] = strcmp(lull_session_trace(session, i)->domain, "ust") == 0;
+    }
     return is_user;
 }
 
@@ -26,27 +27,30 @@ struct lull_model *lull_model_new(struct lull_session *session, unsigned groups)
     model->strings = g_string_chunk_new(4096);
     model->label_numbers = g_hash_table_new(g_str_hash, g_str_equal);
     model->flows = lull_flows_new();
-    model->begin_ns = model->alarm_ns = model->loss_ns = INT64_MAX;
+    model->start_ns = model->alarm_ns = model->loss_ns = INT64_MAX;
     model->end_ns = INT64_MIN;
     irq_init_labels(model);
     model->losses = lost_new();
-    if (groups & LULL_GROUP_STACKS)
+    if (groups & LULL_GROUP_STACKS) {
         model->stacks = lull_stacks_new();
+    }
     model->stream = LULL_NONE;
     if (session) {
         model->is_user = find_user_traces(session);
         lull_session_unsubscribe_all(session);
         lull_vocabulary_subscribe(session, groups, model->ids);
-        for (uint32_t host = 0; host < lull_session_host_count(session); host++)
+        for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
             model_machine(model, host);
+        }
     }
     return model;
 }
 
 void lull_model_free(struct lull_model *model)
 {
-    if (!model)
+    if (!model) {
         return;
+    }
     for (size_t i = 0; i < model->machines.count; i++) {
         struct machine *machine = &model->machines.items[i];
         lull_vec_free(&machine->cpus);
@@ -111,26 +115,29 @@ static void find_prio_offsets(const struct lull_session *session, struct machine
     static const char prefix[] = "lttng-modules ";
     for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
         const struct lull_trace *trace = lull_session_trace(session, i);
-        if (trace->host != machine->host || !g_str_has_prefix(trace->tracer, prefix))
+        if (trace->host != machine->host || !g_str_has_prefix(trace->tracer, prefix)) {
             continue;
+        }
         unsigned version[3] = {0};
         sscanf(trace->tracer + strlen(prefix), "%3u.%3u.%3u", &version[0], &version[1],
                &version[2]);
         machine->prio_offset = machine->wakeup_prio_offset = MAX_RT_PRIO;
-        if (version[0] * 1000000 + version[1] * 1000 + version[2] < 2007001)
+        if (version[0] * 1000000 + version[1] * 1000 + version[2] < 2007001) {
             machine->wakeup_prio_offset = 0;
+        }
         return;
     }
 }
 
 /* LTTng has no context by itself, and in a container a task's number may be another. */
-static bool tells_current(const struct lull_session *session, uint32_t host)
+static bool reports_current(const struct lull_session *session, uint32_t host)
 {
     for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
         const struct lull_trace *trace = lull_session_trace(session, i);
         if (trace->host == host && (g_str_has_prefix(trace->tracer, "trace-cmd") ||
-                                    g_str_has_prefix(trace->tracer, "perf")))
+                                    g_str_has_prefix(trace->tracer, "perf"))) {
             return true;
+        }
     }
     return false;
 }
@@ -151,9 +158,10 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
         machine->first_ns = INT64_MAX;
         machine->last_ns = INT64_MIN;
         machine->arch = calls_arch(model, machine->host);
-        if (model->session)
+        if (model->session) {
             find_prio_offsets(model->session, machine);
-        machine->tells_current = model->session && tells_current(model->session, machine->host);
+        }
+        machine->reports_current = model->session && reports_current(model->session, machine->host);
         machine->has_softirqs =
             !model->session ||
             lull_session_declares(model->session, machine->host,
@@ -172,8 +180,9 @@ struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int
         lost_find_recorded(model, machine, (int32_t)machine->cpus.count - 1);
         added->last_ns = added->seen_ns = added->idle_state = INT64_MIN;
         added->frequency_khz = -1;
-        for (uint32_t i = 0; i < LULL_SOFTIRQS; i++)
+        for (uint32_t i = 0; i < LULL_SOFTIRQS; i++) {
             added->raised_ns[i] = INT64_MIN;
+        }
     }
     return &machine->cpus.items[cpu];
 }
@@ -228,8 +237,9 @@ static uint32_t idle_task(struct lull_model *model, struct machine *machine, int
 
 uint32_t model_task(struct lull_model *model, struct machine *machine, int32_t tid, int32_t cpu)
 {
-    if (tid == 0)
+    if (tid == 0) {
         return idle_task(model, machine, cpu);
+    }
     uint32_t number = lull_map_find(&machine->by_tid, (uint32_t)tid);
     if (number == LULL_NONE) {
         number = model_task_new(model, machine, tid);
@@ -252,12 +262,14 @@ uint32_t lull_model_kernel_task(struct lull_model *model, uint32_t host, int32_t
 void model_rename(struct lull_model *model, uint32_t number, struct lull_text comm, int64_t time_ns)
 {
     struct task *task = &model->tasks.items[number];
-    if (comm.length == 0)
+    if (comm.length == 0) {
         return;
+    }
     if (task->name != LULL_NONE) {
         const char *now = model->names.items[task->name].comm;
-        if (strncmp(now, comm.data, comm.length) == 0 && now[comm.length] == '\0')
+        if (strncmp(now, comm.data, comm.length) == 0 && now[comm.length] == '\0') {
             return;
+        }
     }
     char text[64];
     g_strlcpy(text, "", sizeof text);
@@ -272,18 +284,19 @@ void model_rename(struct lull_model *model, uint32_t number, struct lull_text co
 uint32_t model_label(struct lull_model *model, const char *text)
 {
     uint32_t number = GPOINTER_TO_UINT(g_hash_table_lookup(model->label_numbers, text));
-    if (number)
+    if (number) {
         return number - 1;
+    }
     const char *kept = g_string_chunk_insert_const(model->strings, text);
     lull_vec_push(&model->labels, kept);
     g_hash_table_insert(model->label_numbers, (void *)kept, GUINT_TO_POINTER(model->labels.count));
     return model->labels.count - 1;
 }
 
-void lull_model_set_begin(struct lull_model *model, uint32_t host, int64_t begin_ns)
+void lull_model_set_start(struct lull_model *model, uint32_t host, int64_t start_ns)
 {
     struct machine *machine = model_machine(model, host);
-    machine->first_ns = MIN(machine->first_ns, begin_ns);
+    machine->first_ns = MIN(machine->first_ns, start_ns);
 }
 
 void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
@@ -296,11 +309,11 @@ void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
 
 /* What comes before an event at t: alarms, which may set the next one, and losses, in the order of
  * their times. */
-static void attend(struct lull_model *model, int64_t t)
+static void check_loss_edges(struct lull_model *model, int64_t t)
 {
     while (model->loss_ns < t || model->alarm_ns <= t) {
         if (model->loss_ns < model->alarm_ns) {
-            lost_tell(model);
+            lost_report(model);
         } else {
             model->alarm_ns = INT64_MAX;
             model->alarm(model->alarm_user, t);
@@ -334,12 +347,13 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
                      const struct lull_event_class *event_class, uint32_t host, int32_t c,
                      int64_t t)
 {
-    if (G_UNLIKELY(t >= model->alarm_ns || t > model->loss_ns))
-        attend(model, t);
+    if (G_UNLIKELY(t >= model->alarm_ns || t > model->loss_ns)) {
+        check_loss_edges(model, t);
+    }
     struct machine *machine = model_machine(model, host);
     machine->first_ns = MIN(machine->first_ns, t);
     machine->last_ns = t;
-    model->begin_ns = MIN(model->begin_ns, t);
+    model->start_ns = MIN(model->start_ns, t);
     model->end_ns = MAX(model->end_ns, t);
     if (G_UNLIKELY(c < 0 || c >= LULL_MAX_CPUS)) {
         /* Nothing that happens in a kernel happens on no CPU, but state dumps and perf itself tell
@@ -349,14 +363,15 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
     }
     struct cpu *cpu = model_cpu(model, machine, c);
     cpu->last_ns = t;
-    if (G_UNLIKELY(cpu->since_ns == INT64_MAX) && model->stream == cpu->lost_stream)
+    if (G_UNLIKELY(cpu->since_ns == INT64_MAX) && model->stream == cpu->lost_stream) {
         cpu->since_ns = t;
+    }
 
     switch (id) {
     case LULL_EVENT_syscall_entry:
     case LULL_EVENT_syscall_exit:
-    case LULL_EVENT_told_entry:
-    case LULL_EVENT_told_exit:
+    case LULL_EVENT_bare_entry:
+    case LULL_EVENT_bare_exit:
     case LULL_EVENT_named_entry:
     case LULL_EVENT_named_exit:
     case LULL_EVENT_raw_exit:
@@ -379,9 +394,10 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
         break;
     case LULL_EVENT_sched_pi_setprio: {
         const struct lull_ev_sched_pi_setprio *ev = event;
-        if (ev->tid > 0 && LULL_HAS(ev, sched_pi_setprio, newprio))
+        if (ev->tid > 0 && LULL_HAS(ev, sched_pi_setprio, newprio)) {
             sched_prio(model, machine, t, model_task(model, machine, ev->tid, c), ev->newprio,
                        machine->prio_offset);
+        }
         break;
     }
     case LULL_EVENT_task_newtask:
@@ -435,8 +451,9 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
         io_request(model, machine, c, t, id, event);
         break;
     default:
-        if (!irq_event(model, machine, c, t, id, event))
+        if (!irq_event(model, machine, c, t, id, event)) {
             use_event(model, machine, c, t, id, event);
+        }
     }
 }
 
@@ -453,8 +470,9 @@ void lull_model_run(struct lull_model *model, void (*progress)(void *user), void
     uint32_t n = 0, n_losses = *found_losses;
     lost_find(model);
     while ((event = lull_session_read(model->session))) {
-        if (G_UNLIKELY(model->is_user[event->trace]))
+        if (G_UNLIKELY(model->is_user[event->trace])) {
             continue;
+        }
         model->stream = event->stream;
         if (G_UNLIKELY(*found_losses != n_losses)) {
             lost_find(model);
@@ -462,8 +480,9 @@ void lull_model_run(struct lull_model *model, void (*progress)(void *user), void
         }
         dispatch(model, model->ids[event->subscription], event->fields, event->event_class,
                  event->host, event->cpu, event->time_ns);
-        if (G_UNLIKELY((++n & 0xffff) == 0) && progress)
+        if (G_UNLIKELY((++n & 0xffff) == 0) && progress) {
             progress(user);
+        }
     }
     lull_model_finish(model);
 }
@@ -474,12 +493,13 @@ static void finish_states(struct lull_model *model)
     for (uint32_t i = 0; i < model->tasks.count; i++) {
         struct task *task = &model->tasks.items[i];
         int64_t end = model->machines.items[task->public.host].last_ns;
-        if (task->is_idle || task->state == LULL_STATE_NONE || end <= task->since_ns)
+        if (task->is_idle || task->state == LULL_STATE_NONE || end <= task->since_ns) {
             continue;
+        }
         bool is_blocked = task->state == LULL_STATE_BLOCKED;
         struct lull_state_fact fact = {
             .task = i,
-            .begin_ns = task->since_ns,
+            .start_ns = task->since_ns,
             .end_ns = end,
             .state = task->state,
             .next = LULL_STATE_NONE,
@@ -495,8 +515,9 @@ static void finish_states(struct lull_model *model)
 
 void lull_model_finish(struct lull_model *model)
 {
-    while (model->loss_ns != INT64_MAX)
-        lost_tell(model);
+    while (model->loss_ns != INT64_MAX) {
+        lost_report(model);
+    }
     calls_finish(model);
     finish_states(model);
     if (model->alarm_ns != INT64_MAX) {

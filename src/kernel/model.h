@@ -31,9 +31,9 @@ void lull_model_free(struct lull_model *model);
 /* At most 8 subscribers, before lull_model_run(). `facts` is copied. */
 void lull_model_subscribe(struct lull_model *model, const struct lull_facts *facts, void *user);
 
-/* Says that the recording of a host began at begin_ns, with an event that the model need not have
+/* Says that the recording of a host began at start_ns, with an event that the model need not have
  * asked for; INT64_MAX: not known. Before reading. */
-void lull_model_set_begin(struct lull_model *model, uint32_t host, int64_t begin_ns);
+void lull_model_set_start(struct lull_model *model, uint32_t host, int64_t start_ns);
 
 /* Reads the session from begin to end; calls `progress` (may be NULL) every some thousand events.
  */
@@ -104,6 +104,6 @@ const struct lull_block_request *lull_model_request(const struct lull_model *mod
 const char *lull_model_device(const struct lull_model *model, uint32_t request);
 const struct lull_flows *lull_model_flows(const struct lull_model *model);
 /* Begin and end of the events seen; begin > end if there were none. */
-void lull_model_range(const struct lull_model *model, int64_t *begin_ns, int64_t *end_ns);
+void lull_model_range(const struct lull_model *model, int64_t *start_ns, int64_t *end_ns);
 
 #endif

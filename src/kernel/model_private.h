@@ -34,7 +34,7 @@ struct irq_label {
 
 /* An interrupt context that is active on a CPU. */
 struct frame {
-    int64_t begin_ns;
+    int64_t start_ns;
     int64_t nested_ns; /* of it in handlers that interrupted it and have ended */
     int64_t raise_ns;  /* of a softirq; INT64_MIN: not seen */
     uint32_t number;   /* irq, softirq vector, 0 */
@@ -56,7 +56,7 @@ struct merged_bio {
 
 struct cpu {
     uint32_t task;          /* who is on the CPU, LULL_NONE: not known */
-    int64_t told_ns;        /* until then switch facts say who was on it */
+    int64_t reported_ns;    /* until then switch facts say who was on it */
     int64_t since_ns;       /* nothing was lost since; INT64_MAX: not before its next event */
     int64_t last_ns;        /* its last event; INT64_MIN: none */
     int64_t seen_ns;        /* its task was last known to be there, since it came */
@@ -148,10 +148,10 @@ enum call_telling {
 struct call {
     uint32_t task; /* LULL_NONE: the place is free */
     struct call_name name;
-    int32_t number; /* -1: not told */
-    uint8_t told;   /* enum call_telling, how its begin was */
+    int32_t number;   /* -1: not told */
+    uint8_t reported; /* enum call_telling, how its begin was */
     bool is_compat;
-    int64_t begin_ns;
+    int64_t start_ns;
     struct call_args args;
     uint32_t file; /* of args.fd when it began, or LULL_NONE */
     GString *path;
@@ -161,8 +161,8 @@ struct call {
 struct machine {
     uint32_t host;
     const struct call_arch *arch;
-    bool has_softirqs;  /* the host's traces tell when softirqs run */
-    bool tells_current; /* its events tell who is on the CPU, as the kernel knows it */
+    bool has_softirqs;    /* the host's traces tell when softirqs run */
+    bool reports_current; /* its events tell who is on the CPU, as the kernel knows it */
     /* From the priorities in events to the kernel's; those of wake-ups may differ. */
     int32_t prio_offset, wakeup_prio_offset;
     /* Begin of its recording, at its first event at the latest; INT64_MAX: not known yet. */
@@ -208,12 +208,12 @@ struct task {
     bool is_exiting;
     bool is_idle;
     bool is_uninterruptible; /* it is blocked so that no signal can end it */
-    bool is_partial;    /* it has left a CPU without being seen to: where it is now is not known */
-    bool is_compat;     /* its system calls are of 32 bits, though their events do not say so */
-    struct {            /* its last call, until it begins another */
-        uint8_t told;   /* enum call_telling, how its end was; 0: there is none */
-        uint32_t label; /* its name, or LULL_NONE */
-        int32_t number; /* -1: not told */
+    bool is_partial; /* it has left a CPU without being seen to: where it is now is not known */
+    bool is_compat;  /* its system calls are of 32 bits, though their events do not say so */
+    struct {         /* its last call, until it begins another */
+        uint8_t reported; /* enum call_telling, how its end was; 0: there is none */
+        uint32_t label;   /* its name, or LULL_NONE */
+        int32_t number;   /* -1: not told */
     } ended;
     uint32_t call;    /* the system call it is in, LULL_NONE: none */
     uint32_t table;   /* its descriptors, LULL_NONE: not looked for yet */
@@ -255,7 +255,7 @@ struct lull_model {
     struct lull_stacks *stacks; /* NULL: not wanted */
     uint32_t n_packets;
     struct irq_label fixed_labels[24]; /* see machine_irq.c */
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     int64_t alarm_ns; /* INT64_MAX: none */
     void (*alarm)(void *user, int64_t time_ns);
     void *alarm_user;
@@ -316,11 +316,13 @@ static inline void sched_current(struct lull_model *model, struct machine *machi
                                  int64_t t, int32_t tid)
 {
     uint32_t known = machine->cpus.items[c].task;
-    if (known == LULL_NONE || model->tasks.items[known].public.tid != tid)
+    if (known == LULL_NONE || model->tasks.items[known].public.tid != tid) {
         sched_found(model, machine, c, t, tid);
+    }
     known = machine->cpus.items[c].task;
-    if (known != LULL_NONE)
+    if (known != LULL_NONE) {
         model->tasks.items[known].is_partial = false;
+    }
     machine->cpus.items[c].seen_ns = t;
 }
 
@@ -332,7 +334,7 @@ void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t
                       enum lull_event_id id, const void *event);
 /* What an event tells of a task's priority. */
 void sched_prio(struct lull_model *model, const struct machine *machine, int64_t t, uint32_t task,
-                int64_t told, int32_t offset);
+                int64_t reported, int32_t offset);
 
 /* machine_tasks.c */
 void sched_born(struct machine *machine, const struct lull_ev_task_newtask *ev);
@@ -368,7 +370,7 @@ bool irq_is_active(const struct cpu *cpu);
 /* Where an event itself says that it happened. */
 enum irq_context { IRQ_NOT_TOLD, IRQ_NONE, IRQ_HARD, IRQ_SOFT };
 /* From the flags of ftrace and perf. */
-enum irq_context irq_context_of(bool is_told, int64_t flags);
+enum irq_context irq_context_of(bool is_reported, int64_t flags);
 /* Whether the task is in a call whose end is a timer's, or a signal's. */
 bool irq_is_sleep(const struct lull_model *model, const struct task *task);
 /* The cause that a wake-up of the task on this CPU has. */
@@ -389,9 +391,9 @@ void io_dumped(struct lull_model *model, struct machine *machine,
 void io_request(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                 enum lull_event_id id, const void *event);
 
-/* What was on the CPU from begin_ns on is not known; nothing was lost after since_ns (INT64_MAX:
+/* What was on the CPU from start_ns on is not known; nothing was lost after since_ns (INT64_MAX:
  * that is the next event of the stream). */
-void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, int64_t begin_ns,
+void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, int64_t start_ns,
                 int64_t since_ns);
 
 /* machine_lost.c */
@@ -400,7 +402,7 @@ void lost_free(struct losses *losses);
 /* Takes in what the session has found lost since the last call. */
 void lost_find(struct lull_model *model);
 /* Tells the next loss. */
-void lost_tell(struct lull_model *model);
+void lost_report(struct lull_model *model);
 /* Sets since when the host and a CPU of which nothing was heard yet are recorded. */
 void lost_find_recorded(const struct lull_model *model, struct machine *machine, int32_t c);
 
@@ -425,7 +427,7 @@ void calls_forked(struct lull_model *model, uint32_t parent, uint32_t child, int
                   uint32_t flags);
 /* Events of the CPU that the task is on were lost from then on: its call may have ended, and others
  * of the same name begun. */
-void calls_lost(struct lull_model *model, uint32_t task, int64_t begin_ns);
+void calls_lost(struct lull_model *model, uint32_t task, int64_t start_ns);
 /* The task is dead: ends its call and gives its descriptors up. */
 void calls_died(struct lull_model *model, struct machine *machine, uint32_t task);
 /* Reading is over. */

@@ -1,7 +1,7 @@
 /* What the model is asked for: who runs, what tasks are called, which requests there were. Nothing
  * here changes it. */
 #include "kernel/model_private.h"
-#include "source/session_streams.h"
+#include "source/session/streams.h"
 
 #include <string.h>
 
@@ -22,7 +22,7 @@ bool lull_model_running(const struct lull_model *model, uint32_t host, int32_t c
 {
     const struct cpu *cpu = find_cpu(model, host, c);
     *task = cpu ? model_on_cpu(model, cpu) : LULL_NONE;
-    *since_ns = cpu                            ? cpu->told_ns
+    *since_ns = cpu                            ? cpu->reported_ns
                 : host < model->machines.count ? model->machines.items[host].first_ns
                                                : INT64_MAX;
     return cpu && cpu->task != LULL_NONE;
@@ -58,8 +58,9 @@ static const char *saved_name(const struct lull_model *model, uint32_t number)
     const struct lull_task *task = &model->tasks.items[number].public;
     const struct machine *machine = &model->machines.items[task->host];
     if (task->tid < 0 || model->tasks.items[number].name != LULL_NONE ||
-        lull_map_find(&machine->by_tid, (uint32_t)task->tid) != number)
+        lull_map_find(&machine->by_tid, (uint32_t)task->tid) != number) {
         return NULL;
+    }
     return lull_session_task_name(model->session, task->host, task->tid);
 }
 
@@ -69,8 +70,9 @@ const char *lull_model_comm(const struct lull_model *model, uint32_t task, int64
     for (uint32_t i = model->tasks.items[task].name; i != LULL_NONE;
          i = model->names.items[i].before) {
         comm = model->names.items[i].comm;
-        if (model->names.items[i].since_ns <= time_ns)
+        if (model->names.items[i].since_ns <= time_ns) {
             break;
+        }
     }
     return comm;
 }
@@ -78,9 +80,11 @@ const char *lull_model_comm(const struct lull_model *model, uint32_t task, int64
 bool lull_model_had_comm(const struct lull_model *model, uint32_t task, const char *comm)
 {
     for (uint32_t i = model->tasks.items[task].name; i != LULL_NONE;
-         i = model->names.items[i].before)
-        if (strcmp(model->names.items[i].comm, comm) == 0)
+         i = model->names.items[i].before) {
+        if (strcmp(model->names.items[i].comm, comm) == 0) {
             return true;
+        }
+    }
     const char *saved = saved_name(model, task);
     return saved != NULL && strcmp(saved, comm) == 0;
 }
@@ -89,8 +93,9 @@ uint32_t lull_model_find_tid(const struct lull_model *model, uint32_t host, int3
 {
     for (uint32_t i = model->tasks.count; i-- > 0;) {
         const struct lull_task *task = &model->tasks.items[i].public;
-        if (task->host == host && task->tid == tid && task->first_ns <= task->last_ns)
+        if (task->host == host && task->tid == tid && task->first_ns <= task->last_ns) {
             return i;
+        }
     }
     return LULL_NONE;
 }
@@ -103,8 +108,9 @@ uint32_t lull_model_find_comm(const struct lull_model *model, int32_t host, cons
     for (uint32_t i = 0; i < model->tasks.count; i++) {
         const struct lull_task *task = &model->tasks.items[i].public;
         if ((host >= 0 && task->host != (uint32_t)host) || task->first_ns > task->last_ns ||
-            !lull_model_had_comm(model, i, comm))
+            !lull_model_had_comm(model, i, comm)) {
             continue;
+        }
         count++;
         if (task->last_ns - task->first_ns > longest) {
             longest = task->last_ns - task->first_ns;
@@ -143,13 +149,15 @@ const char *lull_model_device(const struct lull_model *model, uint32_t request)
     const struct lull_block_request *r = &model->requests.items[request];
     const struct machine *machine = &model->machines.items[r->host];
     uint32_t name = lull_map_find(&machine->devices, r->mapped_dev);
-    if (r->mapped_dev != r->dev)
+    if (r->mapped_dev != r->dev) {
         return name == LULL_MAP_NONE ? NULL : model->labels.items[name];
+    }
     if (name == LULL_MAP_NONE && r->label != LULL_NONE) {
         uint32_t family = lull_map_find(&machine->families, r->label);
         uint32_t dev = lull_map_find(&machine->irq_devs, family);
-        if (dev != LULL_MAP_NONE)
+        if (dev != LULL_MAP_NONE) {
             name = lull_map_find(&machine->devices, dev);
+        }
     }
     return name == LULL_MAP_NONE ? NULL : model->labels.items[name];
 }
@@ -159,8 +167,8 @@ const struct lull_flows *lull_model_flows(const struct lull_model *model)
     return model->flows;
 }
 
-void lull_model_range(const struct lull_model *model, int64_t *begin_ns, int64_t *end_ns)
+void lull_model_range(const struct lull_model *model, int64_t *start_ns, int64_t *end_ns)
 {
-    *begin_ns = model->begin_ns;
+    *start_ns = model->start_ns;
     *end_ns = model->end_ns;
 }

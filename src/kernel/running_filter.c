@@ -8,7 +8,7 @@
 
 #include "kernel/running.h"
 #include "kernel/vocabulary.h"
-#include "source/event_filter.h"
+#include "source/session/event_filter.h"
 
 /* Of all events; sched_switch has the rest too. */
 struct fields {
@@ -96,7 +96,7 @@ struct lull_running_filter *lull_running_filter_new(struct lull_session *session
     filter->by_task = query->tid >= 0 || query->comm;
     lull_running_table_init(&filter->running);
     lull_session_unsubscribe_all(session);
-    lull_session_limit(session, query->begin_ns, query->end_ns);
+    lull_session_limit(session, query->start_ns, query->end_ns);
     if (!filter->by_task) {
         lull_session_subscribe(session, query->names, NULL, 0, 0);
         return filter;
@@ -167,7 +167,7 @@ bool lull_running_filter_passes(struct lull_running_filter *filter, const struct
     }
     bool passes =
         (!is_switch || (filter->wants_switches && lull_session_passes(filter->session, event))) &&
-        event->time_ns >= filter->query.begin_ns && task_matches(filter, fields, running);
+        event->time_ns >= filter->query.start_ns && task_matches(filter, fields, running);
     if (is_switch && running && (fields->present & HAS_NEXT_TID)) {
         lull_running_set(running, fields->next_tid, fields->next_comm);
     }

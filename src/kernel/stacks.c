@@ -14,7 +14,7 @@
 #define MOST_FRAMES 1024u
 
 struct mapping {
-    uint64_t begin, end, offset; /* offset: in the file, of `begin` */
+    uint64_t start, end, offset; /* offset: in the file, of `begin` */
     const char *path;
 };
 
@@ -47,10 +47,12 @@ struct lull_stacks *lull_stacks_new(void)
 
 void lull_stacks_free(struct lull_stacks *stacks)
 {
-    if (stacks == NULL)
+    if (stacks == NULL) {
         return;
-    for (size_t i = 0; i < stacks->processes.count; i++)
+    }
+    for (size_t i = 0; i < stacks->processes.count; i++) {
         lull_vec_free(&stacks->processes.items[i].mappings);
+    }
     lull_vec_free(&stacks->processes);
     lull_vec_free(&stacks->frames);
     lull_vec_free(&stacks->chains);
@@ -70,8 +72,9 @@ static uint64_t key_of(uint32_t host, int32_t pid)
 static uint32_t process_of(struct lull_stacks *stacks, uint32_t host, int32_t pid)
 {
     uint32_t number = lull_map_find(&stacks->by_pid, key_of(host, pid));
-    if (number != LULL_MAP_NONE)
+    if (number != LULL_MAP_NONE) {
         return number;
+    }
     lull_vec_push(&stacks->processes, (struct process){.parent = LULL_MAP_NONE});
     number = (uint32_t)stacks->processes.count - 1;
     lull_map_insert(&stacks->by_pid, key_of(host, pid), number);
@@ -84,10 +87,11 @@ static size_t find(const struct process *process, uint64_t address)
     size_t low = 0, high = process->mappings.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (process->mappings.items[middle].end > address)
+        if (process->mappings.items[middle].end > address) {
             high = middle;
-        else
+        } else {
             low = middle + 1;
+        }
     }
     return low;
 }
@@ -99,8 +103,9 @@ static void replace(struct process *process, size_t at, size_t gone, const struc
     size_t behind = process->mappings.count - at - gone;
     lull_vec_reserve(&process->mappings, n);
     struct mapping *items = process->mappings.items + at;
-    if (behind > 0)
+    if (behind > 0) {
         memmove(items + n, items + gone, behind * sizeof *items);
+    }
     memcpy(items, with, n * sizeof *items);
     process->mappings.count = at + n + behind;
 }
@@ -112,12 +117,14 @@ void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uin
     struct process *process = &stacks->processes.items[number];
     struct mapping parts[3];
     size_t n = 0;
-    if (length == 0 || length > UINT64_MAX - address)
+    if (length == 0 || length > UINT64_MAX - address) {
         return;
+    }
     size_t at = find(process, address), end = at;
-    while (end < process->mappings.count && process->mappings.items[end].begin < address + length)
+    while (end < process->mappings.count && process->mappings.items[end].start < address + length) {
         end++;
-    if (end > at && process->mappings.items[at].begin < address) {
+    }
+    if (end > at && process->mappings.items[at].start < address) {
         parts[n] = process->mappings.items[at];
         parts[n++].end = address;
     }
@@ -126,16 +133,17 @@ void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uin
                                   g_string_chunk_insert_const(stacks->paths, name)};
     if (end > at && process->mappings.items[end - 1].end > address + length) {
         parts[n] = process->mappings.items[end - 1];
-        parts[n].offset += address + length - parts[n].begin;
-        parts[n++].begin = address + length;
+        parts[n].offset += address + length - parts[n].start;
+        parts[n++].start = address + length;
     }
     replace(process, at, end - at, parts, n);
 }
 
 void lull_stacks_fork(struct lull_stacks *stacks, uint32_t host, int32_t parent, int32_t child)
 {
-    if (parent == child)
+    if (parent == child) {
         return;
+    }
     uint32_t from = process_of(stacks, host, parent), to = process_of(stacks, host, child);
     stacks->processes.items[to].mappings.count = 0; /* of another that had its number */
     stacks->processes.items[to].parent = from;
@@ -157,9 +165,9 @@ static struct lull_frame frame_of(const struct lull_stacks *stacks, uint32_t pro
     for (unsigned i = 0; process != LULL_MAP_NONE && i < MOST_FORKS; i++) {
         const struct process *p = &stacks->processes.items[process];
         size_t at = find(p, address);
-        if (at < p->mappings.count && p->mappings.items[at].begin <= address) {
+        if (at < p->mappings.count && p->mappings.items[at].start <= address) {
             const struct mapping *mapping = &p->mappings.items[at];
-            return (struct lull_frame){mapping->path, address - mapping->begin + mapping->offset};
+            return (struct lull_frame){mapping->path, address - mapping->start + mapping->offset};
         }
         process = p->parent;
     }
@@ -178,9 +186,11 @@ static uint64_t hash_of(const struct lull_frame *frames, uint32_t n)
 
 static bool is_same(const struct lull_frame *a, const struct lull_frame *b, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (a[i].object != b[i].object || a[i].offset != b[i].offset)
+    for (uint32_t i = 0; i < n; i++) {
+        if (a[i].object != b[i].object || a[i].offset != b[i].offset) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -212,10 +222,12 @@ uint32_t lull_stacks_chain(struct lull_stacks *stacks, uint32_t host, int32_t pi
     for (uint32_t at = 0; at + 8 <= addresses.length; at += 8) {
         uint64_t address;
         memcpy(&address, addresses.data + at, sizeof address);
-        if (address >= FIRST_MARK || address == 0)
+        if (address >= FIRST_MARK || address == 0) {
             continue;
-        if (stacks->frames.count - first >= MOST_FRAMES)
+        }
+        if (stacks->frames.count - first >= MOST_FRAMES) {
             break;
+        }
         /* The upper half is the kernel's on all machines with 64 bits. */
         lull_vec_push(&stacks->frames, frame_of(stacks, address >> 63 ? kernel : user, address));
     }
@@ -226,8 +238,9 @@ const struct lull_frame *lull_stacks_frames(const struct lull_stacks *stacks, ui
                                             uint32_t *n)
 {
     *n = 0;
-    if (chain >= stacks->chains.count)
+    if (chain >= stacks->chains.count) {
         return NULL;
+    }
     *n = stacks->chains.items[chain].n;
     return stacks->frames.items + stacks->chains.items[chain].first;
 }

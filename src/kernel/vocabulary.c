@@ -40,8 +40,9 @@ void lull_vocabulary_subscribe(struct lull_session *session, unsigned groups,
                                enum lull_event_id ids[LULL_EVENT_COUNT])
 {
     for (unsigned id = 0; id < LULL_EVENT_COUNT; id++) {
-        if (!(vocabulary[id].group & groups))
+        if (!(vocabulary[id].group & groups)) {
             continue;
+        }
         uint32_t number =
             lull_session_subscribe(session, vocabulary[id].names, vocabulary[id].bindings,
                                    vocabulary[id].n_bindings, vocabulary[id].size);
@@ -75,11 +76,15 @@ const char *lull_vocabulary_syscall_name(const char *event_name)
         "sys_unknown",
         "compat_sys_unknown",
     };
-    for (size_t i = 0; i < G_N_ELEMENTS(nameless); i++)
-        if (strcmp(event_name, nameless[i]) == 0)
+    for (size_t i = 0; i < G_N_ELEMENTS(nameless); i++) {
+        if (strcmp(event_name, nameless[i]) == 0) {
             return "";
-    for (size_t i = 0; i < G_N_ELEMENTS(prefixes); i++)
-        if (g_str_has_prefix(event_name, prefixes[i]))
+        }
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(prefixes); i++) {
+        if (g_str_has_prefix(event_name, prefixes[i])) {
             return event_name + strlen(prefixes[i]);
+        }
+    }
     return g_str_has_prefix(event_name, "sys_") ? event_name + strlen("sys_") : event_name;
 }

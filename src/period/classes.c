@@ -32,12 +32,15 @@ static bool is_reachable(const struct lull_compiler *c, int32_t entry, bool *rea
     reached[entry] = true;
     for (int32_t i = entry; i >= 0; i--) {
         const struct lull_test *test = &g_array_index(c->tests, struct lull_test, i);
-        if (!reached[i])
+        if (!reached[i]) {
             continue;
-        if (test->yes >= 0)
+        }
+        if (test->yes >= 0) {
             reached[test->yes] = true;
-        if (test->no >= 0)
+        }
+        if (test->no >= 0) {
             reached[test->no] = true;
+        }
         asks |= is_kept(&test->left) || is_kept(&test->right);
     }
     return asks;
@@ -70,12 +73,14 @@ static void add_to_key(struct key *key, uint32_t base, const struct lull_test *t
     const struct period_key_part part = {.up = kept->group - base, .index = (uint32_t)kept->index};
     uint32_t at = 0;
     while (at < key->n && (key->parts[at].up < part.up ||
-                           (key->parts[at].up == part.up && key->parts[at].index < part.index)))
+                           (key->parts[at].up == part.up && key->parts[at].index < part.index))) {
         at++;
+    }
     bool is_double =
         at < key->n && key->parts[at].up == part.up && key->parts[at].index == part.index;
-    if (is_double || key->n == MOST_KEY_PARTS)
+    if (is_double || key->n == MOST_KEY_PARTS) {
         return;
+    }
     for (uint32_t i = key->n; i > at; i--) {
         key->parts[i] = key->parts[i - 1];
         key->loads[i] = key->loads[i - 1];
@@ -95,8 +100,9 @@ static void find_musts(const struct lull_compiler *c, const bool *reached,
     for (int32_t i = search->entry; i >= 0; i--) {
         const struct lull_test *test = &g_array_index(c->tests, struct lull_test, i);
         if (reached[i] && !is_kept(&test->left) && !is_kept(&test->right) &&
-            !can_do_without(c, search->entry, i, can))
+            !can_do_without(c, search->entry, i, can)) {
             musts[search->n_musts++] = i;
+        }
     }
     search->musts = musts;
 }
@@ -110,10 +116,12 @@ static void find_key(const struct lull_compiler *c, int32_t entry, uint32_t base
     for (int32_t i = entry; i >= 0; i--) {
         const struct lull_test *test = &g_array_index(c->tests, struct lull_test, i);
         if (!reached[i] || test->kind != LULL_NODE_COMPARE || test->relation != LULL_RELATION_EQ ||
-            is_kept(&test->left) == is_kept(&test->right))
+            is_kept(&test->left) == is_kept(&test->right)) {
             continue;
-        if (!can_do_without(c, entry, i, can))
+        }
+        if (!can_do_without(c, entry, i, can)) {
             add_to_key(key, base, test);
+        }
     }
 }
 
@@ -125,17 +133,20 @@ static void make_search(struct maker *m, uint32_t period, uint32_t base,
     struct key key = {.n = 0};
     search->index = LULL_NO_PERIOD;
     search->is_alike = true;
-    if (search->entry < 0)
+    if (search->entry < 0) {
         return;
+    }
     g_autofree bool *reached = g_new(bool, c->tests->len);
-    lull_compiler_place(c, search->entry);
+    lull_compiler_position(c, search->entry);
     search->is_alike = !is_reachable(c, search->entry, reached);
-    if (search->is_alike || c->tests->len > MOST_KEY_TESTS || m->tracker->avoids_keys)
+    if (search->is_alike || c->tests->len > MOST_KEY_TESTS || m->tracker->avoids_keys) {
         return;
+    }
     find_musts(c, reached, search);
     find_key(c, search->entry, base, reached, &key);
-    if (key.n == 0)
+    if (key.n == 0) {
         return;
+    }
     search->index = period_index_of(m->tracker, period, key.parts, key.n);
     search->loads = lull_arena_copy(c->arena, key.loads, key.n * sizeof key.loads[0]);
 }
@@ -146,16 +157,18 @@ static void make_search(struct maker *m, uint32_t period, uint32_t base,
 static struct lull_load load_of(struct lull_compiler *c, const struct lull_operand *operand)
 {
     struct lull_load load;
-    if (lull_compiler_load(c, operand, &load))
+    if (lull_compiler_load(c, operand, &load)) {
         return load;
+    }
     return (struct lull_load){.kind = LULL_LOAD_VALUE};
 }
 
 static const struct lull_load *kept_loads(struct lull_compiler *c, const GArray *kept)
 {
     struct lull_load *loads = lull_arena_alloc_n(c->arena, kept->len, sizeof *loads);
-    for (uint32_t i = 0; i < kept->len; i++)
+    for (uint32_t i = 0; i < kept->len; i++) {
         loads[i] = load_of(c, &g_array_index(kept, struct lull_operand, i));
+    }
     return loads;
 }
 
@@ -163,8 +176,9 @@ static const struct lull_load *capture_loads(struct lull_compiler *c,
                                              const struct lull_period_capture *captures, uint32_t n)
 {
     struct lull_load *loads = lull_arena_alloc_n(c->arena, n, sizeof *loads);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         loads[i] = load_of(c, &captures[i].operand);
+    }
     return loads;
 }
 
@@ -175,21 +189,24 @@ static void add_part(struct maker *m, uint32_t period)
         lull_period_definition(m->tracker->periods, period);
     const struct lull_period *public = &definition->public;
     struct period_part part = {.period = period,
-                               .begin.entry = lull_compiler_add(c, definition->begin),
+                               .start.entry = lull_compiler_add(c, definition->start),
                                .end.entry = lull_compiler_add(c, definition->end)};
-    if (part.begin.entry == LULL_REJECT && part.end.entry == LULL_REJECT)
+    if (part.start.entry == LULL_REJECT && part.end.entry == LULL_REJECT) {
         return;
-    if (public->parent != LULL_NO_PERIOD)
-        make_search(m, public->parent, LULL_PERIOD_PARENT, &part.begin);
-    else
-        lull_compiler_place(c, part.begin.entry);
-    make_search(m, period, LULL_PERIOD_OWN, &part.end);
-    if (part.begin.entry != LULL_REJECT) {
-        part.kept = kept_loads(c, definition->kept);
-        part.captures[0] = capture_loads(c, definition->captures[0], public->n_begin_captures);
     }
-    if (part.end.entry != LULL_REJECT)
+    if (public->parent != LULL_NO_PERIOD) {
+        make_search(m, public->parent, LULL_PERIOD_PARENT, &part.start);
+    } else {
+        lull_compiler_position(c, part.start.entry);
+    }
+    make_search(m, period, LULL_PERIOD_OWN, &part.end);
+    if (part.start.entry != LULL_REJECT) {
+        part.kept = kept_loads(c, definition->kept);
+        part.captures[0] = capture_loads(c, definition->captures[0], public->n_start_captures);
+    }
+    if (part.end.entry != LULL_REJECT) {
         part.captures[1] = capture_loads(c, definition->captures[1], public->n_end_captures);
+    }
     g_array_append_val(m->parts, part);
 }
 
@@ -206,8 +223,9 @@ static struct lull_load first_of(struct lull_compiler *c, enum lull_period_field
     struct lull_load load;
     for (uint32_t i = 0; i < n; i++) {
         const struct lull_operand operand = {.kind = LULL_OPERAND_FIELD, .index = field + i};
-        if (lull_compiler_load(c, &operand, &load))
+        if (lull_compiler_load(c, &operand, &load)) {
             return load;
+        }
     }
     return (struct lull_load){.kind = LULL_LOAD_VALUE};
 }
@@ -228,19 +246,21 @@ const void *period_compile(struct lull_event_watch *watch, const struct lull_sou
     struct lull_compiler *c = &m.compiler;
     const struct lull_periods *periods = m.tracker->periods;
     bool switches = is_switch(source->classes[class_index]->name);
-    lull_compiler_begin(c, &periods->terms, source, class_index, host, -1, m.tracker->programs);
+    lull_compiler_start(c, &periods->terms, source, class_index, host, -1, m.tracker->programs);
     c->first_bit = fields->n_bindings;
     c->size = MAX(c->size, fields->size);
     m.parts = g_array_new(FALSE, FALSE, sizeof(struct period_part));
-    for (uint32_t i = 0; i < lull_periods_count(periods); i++)
+    for (uint32_t i = 0; i < lull_periods_count(periods); i++) {
         add_part(&m, i);
+    }
     struct period_class *class = NULL;
     if (m.parts->len > 0 || switches) {
         const struct lull_operand tid = lull_period_running(LULL_NOW_TID);
         const struct lull_operand comm = lull_period_running(LULL_NOW_COMM);
         class = lull_arena_alloc(c->arena, sizeof *class);
-        if (switches)
+        if (switches) {
             add_switch(c, class);
+        }
         class->tid = load_of(c, &tid);
         class->comm = load_of(c, &comm);
         class->n_parts = m.parts->len;

@@ -26,7 +26,7 @@ struct lull_period_capture {
 
 struct lull_period_definition {
     struct lull_period public;
-    const struct lull_node *begin, *end; /* end is never NULL */
+    const struct lull_node *start, *end; /* end is never NULL */
     GArray *kept; /* struct lull_operand: what of the opening event is needed later */
     struct lull_period_capture *captures[2]; /* at begin and at end */
 };

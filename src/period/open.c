@@ -24,16 +24,18 @@ static uint64_t hash_text(struct lull_text text)
         memcpy(&word, text.data + i, sizeof word);
         hash = mix(hash, word);
     }
-    for (; i < text.length; i++)
+    for (; i < text.length; i++) {
         hash = mix(hash, (uint8_t)text.data[i]);
+    }
     return hash;
 }
 
 static uint64_t hash_real(double real)
 {
     uint64_t bits;
-    if (real >= -9223372036854775808.0 && real < 18446744073709551616.0 && floor(real) == real)
+    if (real >= -9223372036854775808.0 && real < 18446744073709551616.0 && floor(real) == real) {
         return mix(1, real < 0 ? (uint64_t)(int64_t)real : (uint64_t)real);
+    }
     memcpy(&bits, &real, sizeof bits);
     return mix(2, bits);
 }
@@ -47,8 +49,9 @@ static enum hashed hash_value(const struct lull_value *value, uint64_t *hash)
     case LULL_VALUE_NONE:
         return HASHED_NEVER;
     case LULL_VALUE_INT:
-        if (value->text.data != NULL)
+        if (value->text.data != NULL) {
             return HASHED_ODD;
+        }
         *hash = mix(*hash, mix(1, value->bits));
         return HASHED;
     case LULL_VALUE_REAL:
@@ -68,13 +71,16 @@ static enum hashed hash_open(const struct period_index *index, const struct peri
     *hash = 0;
     for (uint32_t i = 0; i < index->n_parts; i++) {
         const struct period_open *of = open;
-        for (uint32_t up = index->parts[i].up; up > 0; up--)
+        for (uint32_t up = index->parts[i].up; up > 0; up--) {
             of = of->parent;
+        }
         enum hashed how = hash_value(&of->kept[index->parts[i].index], hash);
-        if (how == HASHED_NEVER)
+        if (how == HASHED_NEVER) {
             return HASHED_NEVER;
-        if (how == HASHED_ODD)
+        }
+        if (how == HASHED_ODD) {
             all = HASHED_ODD;
+        }
     }
     return all;
 }
@@ -84,11 +90,14 @@ static enum hashed hash_open(const struct period_index *index, const struct peri
 static bool same_key(const struct period_index *index, uint32_t period,
                      const struct period_key_part *parts, uint32_t n_parts)
 {
-    if (index->period != period || index->n_parts != n_parts)
+    if (index->period != period || index->n_parts != n_parts) {
         return false;
-    for (uint32_t i = 0; i < n_parts; i++)
-        if (index->parts[i].up != parts[i].up || index->parts[i].index != parts[i].index)
+    }
+    for (uint32_t i = 0; i < n_parts; i++) {
+        if (index->parts[i].up != parts[i].up || index->parts[i].index != parts[i].index) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -96,11 +105,14 @@ uint32_t period_index_of(struct lull_period_tracker *tracker, uint32_t period,
                          const struct period_key_part *parts, uint32_t n_parts)
 {
     struct period_state *state = &tracker->states[period];
-    for (size_t i = 0; i < tracker->indexes.count; i++)
-        if (same_key(&tracker->indexes.items[i], period, parts, n_parts))
+    for (size_t i = 0; i < tracker->indexes.count; i++) {
+        if (same_key(&tracker->indexes.items[i], period, parts, n_parts)) {
             return (uint32_t)i;
-    if (state->n_open > 0)
+        }
+    }
+    if (state->n_open > 0) {
         return LULL_NO_PERIOD;
+    }
     const struct period_index index = {
         .period = period,
         .parts = lull_arena_copy(tracker->records, parts, n_parts * sizeof *parts),
@@ -113,8 +125,9 @@ uint32_t period_index_of(struct lull_period_tracker *tracker, uint32_t period,
 
 void period_indexes_free(struct lull_period_tracker *tracker)
 {
-    for (size_t i = 0; i < tracker->indexes.count; i++)
+    for (size_t i = 0; i < tracker->indexes.count; i++) {
         g_free(tracker->indexes.items[i].buckets);
+    }
     lull_vec_free(&tracker->indexes);
 }
 
@@ -128,8 +141,9 @@ static void insert(struct period_index *index, struct period_link *link)
     struct period_link **head = head_of(index, link);
     link->prev = NULL;
     link->next = *head;
-    if (*head != NULL)
+    if (*head != NULL) {
         (*head)->prev = link;
+    }
     *head = link;
 }
 
@@ -155,23 +169,28 @@ static void enter(struct period_index *index, struct period_link *link, struct p
     link->open = open;
     link->is_in = how != HASHED_NEVER;
     link->is_odd = how == HASHED_ODD;
-    if (!link->is_in)
+    if (!link->is_in) {
         return;
-    if (index->n_links++ >= index->n_buckets)
+    }
+    if (index->n_links++ >= index->n_buckets) {
         grow(index);
+    }
     insert(index, link);
 }
 
 static void leave(struct period_index *index, struct period_link *link)
 {
-    if (!link->is_in)
+    if (!link->is_in) {
         return;
-    if (link->prev != NULL)
+    }
+    if (link->prev != NULL) {
         link->prev->next = link->next;
-    else
+    } else {
         *head_of(index, link) = link->next;
-    if (link->next != NULL)
+    }
+    if (link->next != NULL) {
         link->next->prev = link->prev;
+    }
     index->n_links--;
 }
 
@@ -212,8 +231,9 @@ void period_open_enter(struct lull_period_tracker *tracker, struct period_open *
             open;
         parent->last_child = open;
     }
-    for (size_t i = 0; i < state->indexes.count; i++)
+    for (size_t i = 0; i < state->indexes.count; i++) {
         enter(&tracker->indexes.items[state->indexes.items[i]], &open->links[i], open);
+    }
 }
 
 void period_open_leave(struct lull_period_tracker *tracker, struct period_open *open)
@@ -228,8 +248,9 @@ void period_open_leave(struct lull_period_tracker *tracker, struct period_open *
         *(open->next_sibling != NULL ? &open->next_sibling->prev_sibling : &parent->last_child) =
             open->prev_sibling;
     }
-    for (size_t i = 0; i < state->indexes.count; i++)
+    for (size_t i = 0; i < state->indexes.count; i++) {
         leave(&tracker->indexes.items[state->indexes.items[i]], &open->links[i]);
+    }
     state->n_open--;
     tracker->n_open--;
     open->next = state->unused;
@@ -257,22 +278,28 @@ void period_open_find(struct lull_period_tracker *tracker, uint32_t period,
         const struct lull_value value = lull_run_value(run, &search->loads[i]);
         how = hash_value(&value, &hash);
     }
-    if (how == HASHED_NEVER)
+    if (how == HASHED_NEVER) {
         return;
+    }
     if (index == NULL || how == HASHED_ODD) {
         for (struct period_open *open = tracker->states[period].first; open != NULL;
-             open = open->next)
+             open = open->next) {
             lull_vec_push(found, open);
+        }
         return;
     }
     const size_t before = found->count;
     const struct period_link *link =
         index->n_buckets > 0 ? index->buckets[hash & (index->n_buckets - 1)] : NULL;
-    for (; link != NULL; link = link->next)
-        if (link->hash == hash)
+    for (; link != NULL; link = link->next) {
+        if (link->hash == hash) {
             lull_vec_push(found, link->open);
-    for (link = index->odd; link != NULL; link = link->next)
+        }
+    }
+    for (link = index->odd; link != NULL; link = link->next) {
         lull_vec_push(found, link->open);
-    if (found->count - before > 1)
+    }
+    if (found->count - before > 1) {
         qsort(found->items + before, found->count - before, sizeof *found->items, by_opening);
+    }
 }

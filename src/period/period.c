@@ -58,21 +58,25 @@ struct lull_periods *lull_periods_parse(const char *const *definitions, const ch
     periods->definitions = g_ptr_array_new_with_free_func(free_definition);
     reserve_fields(&periods->terms);
     bool is_right = true;
-    for (const char *const *text = definitions; *text != NULL && is_right; text++)
+    for (const char *const *text = definitions; *text != NULL && is_right; text++) {
         is_right = lull_period_parse(periods, *text, error);
+    }
     for (const char *const *text = captures != NULL ? captures : none; *text != NULL && is_right;
-         text++)
+         text++) {
         is_right = lull_period_parse_captures(periods, *text, error);
-    if (is_right)
+    }
+    if (is_right) {
         return periods;
+    }
     lull_periods_free(periods);
     return NULL;
 }
 
 void lull_periods_free(struct lull_periods *periods)
 {
-    if (periods == NULL)
+    if (periods == NULL) {
         return;
+    }
     g_ptr_array_unref(periods->definitions);
     lull_arena_free(periods->terms.arena);
     g_free(periods);
@@ -95,8 +99,9 @@ uint32_t lull_periods_find(const struct lull_periods *periods, const char *name,
         const char *path = lull_periods_at(periods, i)->path;
         size_t whole = strlen(path);
         if (length > 0 && length <= whole && memcmp(path + whole - length, name, length) == 0 &&
-            (length == whole || path[whole - length - 1] == '/'))
+            (length == whole || path[whole - length - 1] == '/')) {
             return i;
+        }
     }
     return LULL_NO_PERIOD;
 }
@@ -107,8 +112,9 @@ static void append_quoted(GString *out, const char *text)
 {
     g_string_append_c(out, '"');
     for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\')
+        if (*text == '"' || *text == '\\') {
             g_string_append_c(out, '\\');
+        }
         g_string_append_c(out, *text);
     }
     g_string_append_c(out, '"');
@@ -128,41 +134,47 @@ static bool complain(GError **error, const char *what)
     return false;
 }
 
-static bool check_options(const char *begin, const char *const *begin_keys,
+static bool check_options(const char *start, const char *const *start_keys,
                           const char *const *end_keys, const char *const *values, GError **error)
 {
-    uint32_t n = g_strv_length((char **)begin_keys);
-    if (begin == NULL)
+    uint32_t n = g_strv_length((char **)start_keys);
+    if (start == NULL) {
         return complain(error, "--period-end and the keys need --period-begin");
-    if (g_strv_length((char **)end_keys) != n)
+    }
+    if (g_strv_length((char **)end_keys) != n) {
         return complain(error, "--period-begin-key and --period-end-key need as many fields");
-    if (values != NULL && g_strv_length((char **)values) != n)
+    }
+    if (values != NULL && g_strv_length((char **)values) != n) {
         return complain(error, "--period-key-value needs as many values as there are keys");
+    }
     return true;
 }
 
-char *lull_periods_translate(const char *begin, const char *end, const char *begin_keys,
+char *lull_periods_translate(const char *start, const char *end, const char *start_keys,
                              const char *end_keys, const char *key_values, GError **error)
 {
-    const char *begin_list = begin_keys != NULL ? begin_keys : "cpu_id";
-    g_auto(GStrv) begins = g_strsplit(begin_list, ",", -1);
-    g_auto(GStrv) ends = g_strsplit(end_keys != NULL ? end_keys : begin_list, ",", -1);
+    const char *start_list = start_keys != NULL ? start_keys : "cpu_id";
+    g_auto(GStrv) starts = g_strsplit(start_list, ",", -1);
+    g_auto(GStrv) ends = g_strsplit(end_keys != NULL ? end_keys : start_list, ",", -1);
     g_auto(GStrv) values = key_values != NULL ? g_strsplit(key_values, ",", -1) : NULL;
-    if (!check_options(begin, (const char *const *)begins, (const char *const *)ends,
-                       (const char *const *)values, error))
+    if (!check_options(start, (const char *const *)starts, (const char *const *)ends,
+                       (const char *const *)values, error)) {
         return NULL;
+    }
     GString *out = g_string_new(": $evt.$name == ");
-    append_quoted(out, begin);
+    append_quoted(out, start);
     for (uint32_t i = 0; values != NULL && values[i] != NULL; i++) {
-        g_string_append_printf(out, " && $evt.%s == ", begins[i]);
-        if (is_number(values[i]))
+        g_string_append_printf(out, " && $evt.%s == ", starts[i]);
+        if (is_number(values[i])) {
             g_string_append(out, values[i]);
-        else
+        } else {
             append_quoted(out, values[i]);
+        }
     }
     g_string_append(out, " : $evt.$name == ");
-    append_quoted(out, end != NULL ? end : begin);
-    for (uint32_t i = 0; begins[i] != NULL; i++)
-        g_string_append_printf(out, " && $evt.%s == $begin.$evt.%s", ends[i], begins[i]);
+    append_quoted(out, end != NULL ? end : start);
+    for (uint32_t i = 0; starts[i] != NULL; i++) {
+        g_string_append_printf(out, " && $evt.%s == $begin.$evt.%s", ends[i], starts[i]);
+    }
     return g_string_free(out, FALSE);
 }

@@ -1,9 +1,9 @@
 /* Periods: intervals that an event opens and another closes, as in
- *   req : $evt.$name == "req_begin" : $evt.$name == "req_end" && $evt.id == $begin.$evt.id
+ *   req : $evt.$name == "req_start" : $evt.$name == "req_end" && $evt.id == $begin.$evt.id
  * The language is that of lttng-analyses with its faults mended; docs/PERIODS.md describes it. A
  * tracker follows the periods of a session while somebody, or nobody, reads its events. */
-#ifndef LULL_PERIOD_PERIOD_H
-#define LULL_PERIOD_PERIOD_H
+#ifndef LULL_PERIOD_H
+#define LULL_PERIOD_H
 
 #include <lull/session.h>
 
@@ -21,8 +21,8 @@ struct lull_period {
     uint32_t parent;  /* number of a definition before this one; LULL_NO_PERIOD: a root */
     uint32_t depth;   /* 0: a root */
     /* Names of the captures, in the order they were written. */
-    const char *const *begin_captures, *const *end_captures;
-    uint32_t n_begin_captures, n_end_captures;
+    const char *const *start_captures, *const *end_captures;
+    uint32_t n_start_captures, n_end_captures;
 };
 
 struct lull_periods;
@@ -43,7 +43,7 @@ uint32_t lull_periods_find(const struct lull_periods *periods, const char *name,
 /* The deprecated options --period-begin, --period-end, --period-begin-key, --period-end-key and
  * --period-key-value as a definition; all but `begin` may be NULL, lists are separated by commas.
  * NULL and LULL_ERROR_USAGE if they do not fit together. Free with g_free(). */
-char *lull_periods_translate(const char *begin, const char *end, const char *begin_keys,
+char *lull_periods_translate(const char *start, const char *end, const char *start_keys,
                              const char *end_keys, const char *key_values, GError **error);
 
 /* ---- instances ---- */
@@ -52,12 +52,12 @@ char *lull_periods_translate(const char *begin, const char *end, const char *beg
 struct lull_period_instance {
     uint32_t period;                   /* the definition */
     uint32_t parent;                   /* instance that it lies in; LULL_NO_PERIOD for a root */
-    int64_t begin_ns, end_ns;          /* joined clock; the event at the end is not in it */
+    int64_t start_ns, end_ns;          /* joined clock; the event at the end is not in it */
     uint32_t host, end_host;           /* where the opening and the closing event happened */
-    int32_t begin_cpu, end_cpu;        /* -1: not on a CPU, or closed by no event of its own */
-    int64_t begin_tid, end_tid;        /* who ran on that CPU then; -1: not known */
-    const char *begin_comm, *end_comm; /* its name; NULL: not known */
-    uint32_t begin_values, end_values; /* see lull_period_value() */
+    int32_t start_cpu, end_cpu;        /* -1: not on a CPU, or closed by no event of its own */
+    int64_t start_tid, end_tid;        /* who ran on that CPU then; -1: not known */
+    const char *start_comm, *end_comm; /* its name; NULL: not known */
+    uint32_t start_values, end_values; /* see lull_period_value() */
     bool is_open;                      /* not closed yet */
     bool is_complete;                  /* closed by its own end condition */
 };
@@ -80,8 +80,8 @@ struct lull_period_tracker *lull_period_tracker_new(const struct lull_periods *p
                                                     const struct lull_period_callbacks *callbacks,
                                                     void *user);
 void lull_period_tracker_free(struct lull_period_tracker *tracker);
-/* Events outside begin_ns <= time < end_ns neither open nor close. */
-void lull_period_tracker_limit(struct lull_period_tracker *tracker, int64_t begin_ns,
+/* Events outside start_ns <= time < end_ns neither open nor close. */
+void lull_period_tracker_limit(struct lull_period_tracker *tracker, int64_t start_ns,
                                int64_t end_ns);
 /* At most this many may be open at once (1000000 unless said) and be opened in all (10000000).
  * More are not opened. */

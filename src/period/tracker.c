@@ -17,8 +17,9 @@
 /* Borrowed from the event, until it is kept. */
 static struct lull_value keep_value(struct lull_period_tracker *tracker, struct lull_value value)
 {
-    if (value.text.data == NULL)
+    if (value.text.data == NULL) {
         return value;
+    }
     g_string_truncate(tracker->text, 0);
     g_string_append_len(tracker->text, value.text.data, value.text.length);
     value.text.data = g_string_chunk_insert_const(tracker->texts, tracker->text->str);
@@ -30,8 +31,9 @@ static uint32_t keep_captures(struct lull_period_tracker *tracker, struct lull_r
                               const struct lull_load *loads, uint32_t n)
 {
     const size_t first = tracker->values.count;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         lull_vec_push(&tracker->values, keep_value(tracker, lull_run_value(run, &loads[i])));
+    }
     return (uint32_t)first;
 }
 
@@ -52,8 +54,9 @@ static void give(struct lull_period_tracker *tracker, const struct period_open *
 {
     uint32_t group = LULL_PERIOD_PARENT;
     tracker->given[LULL_PERIOD_OWN] = own != NULL ? own->kept : NULL;
-    for (const struct period_open *open = parent; open != NULL; open = open->parent)
+    for (const struct period_open *open = parent; open != NULL; open = open->parent) {
         tracker->given[group++] = open->kept;
+    }
 }
 
 /* ---- closing ---- */
@@ -67,8 +70,9 @@ static void end_instance(struct lull_period_tracker *tracker, struct period_open
     instance->is_open = false;
     instance->is_complete = is_complete;
     period_open_leave(tracker, open);
-    if (tracker->callbacks.closed != NULL)
+    if (tracker->callbacks.closed != NULL) {
         tracker->callbacks.closed(tracker->user, number);
+    }
 }
 
 /* What is open inside ends, the deepest first, siblings in order of opening. */
@@ -77,10 +81,12 @@ static void end_inside(struct lull_period_tracker *tracker, struct period_open *
 {
     struct period_open *child = open;
     for (;;) {
-        while (child->first_child != NULL)
+        while (child->first_child != NULL) {
             child = child->first_child;
-        if (child == open)
+        }
+        if (child == open) {
             return;
+        }
         struct period_open *parent = child->parent;
         end_instance(tracker, child, end_ns, false);
         child = parent;
@@ -117,8 +123,9 @@ static void test_found(struct lull_period_tracker *tracker, const struct period_
         struct period_open *open = found->items[i];
         if (!search->is_alike) {
             give(tracker, is_end ? open : NULL, is_end ? open->parent : open);
-            if (!lull_run_test(run, search->entry))
+            if (!lull_run_test(run, search->entry)) {
                 continue;
+            }
         }
         lull_vec_push(passed, open);
     }
@@ -130,13 +137,17 @@ static void search_open(struct lull_period_tracker *tracker, uint32_t period,
                         struct period_list *passed)
 {
     tracker->found.count = 0;
-    if (search->entry == LULL_REJECT || tracker->states[period].n_open == 0)
+    if (search->entry == LULL_REJECT || tracker->states[period].n_open == 0) {
         return;
-    if (search->is_alike && !lull_run_test(run, search->entry))
+    }
+    if (search->is_alike && !lull_run_test(run, search->entry)) {
         return;
-    for (uint32_t i = 0; i < search->n_musts; i++)
-        if (!lull_run_passes(run, search->musts[i]))
+    }
+    for (uint32_t i = 0; i < search->n_musts; i++) {
+        if (!lull_run_passes(run, search->musts[i])) {
             return;
+        }
+    }
     period_open_find(tracker, period, search, run, &tracker->found);
     test_found(tracker, search, run, is_end, passed);
 }
@@ -149,16 +160,18 @@ static int by_depth(const void *left, const void *right, void *user)
     const struct period_open *b = *(struct period_open *const *)right;
     uint32_t deep_a = lull_periods_at(periods, a->period)->depth;
     uint32_t deep_b = lull_periods_at(periods, b->period)->depth;
-    if (deep_a != deep_b)
+    if (deep_a != deep_b) {
         return deep_a > deep_b ? -1 : 1;
+    }
     return a->instance < b->instance ? -1 : a->instance > b->instance;
 }
 
 static const struct period_part *part_of(const struct period_class *class, uint32_t period)
 {
     const struct period_part *part = class->parts;
-    while (part->period != period)
+    while (part->period != period) {
         part++;
+    }
     return part;
 }
 
@@ -167,11 +180,13 @@ static void close_periods(struct lull_period_tracker *tracker, const struct peri
 {
     struct period_list *closing = &tracker->closing;
     closing->count = 0;
-    for (uint32_t i = 0; i < class->n_parts; i++)
+    for (uint32_t i = 0; i < class->n_parts; i++) {
         search_open(tracker, class->parts[i].period, &class->parts[i].end, run, true, closing);
-    if (closing->count > 1)
+    }
+    if (closing->count > 1) {
         g_qsort_with_data(closing->items, (gint)closing->count, sizeof *closing->items, by_depth,
                           (gpointer)tracker->periods);
+    }
     for (size_t i = 0; i < closing->count; i++) {
         struct period_open *open = closing->items[i];
         close_instance(tracker, class, part_of(class, open->period), run, open);
@@ -183,8 +198,9 @@ static void close_periods(struct lull_period_tracker *tracker, const struct peri
 static bool has_room(struct lull_period_tracker *tracker)
 {
     if (tracker->n_open < tracker->most_open && tracker->instances.count < tracker->most_kept &&
-        tracker->values.count < MOST_VALUES)
+        tracker->values.count < MOST_VALUES) {
         return true;
+    }
     tracker->n_refused++;
     return false;
 }
@@ -196,31 +212,34 @@ static void open_instance(struct lull_period_tracker *tracker, const struct peri
     const struct lull_period_definition *definition =
         lull_period_definition(tracker->periods, part->period);
     const struct lull_event *event = run->event;
-    if (!has_room(tracker))
+    if (!has_room(tracker)) {
         return;
+    }
     struct period_open *open = period_open_new(tracker, part->period, parent);
     struct lull_period_instance instance = {
         .period = part->period,
         .parent = parent != NULL ? parent->instance : LULL_NO_PERIOD,
-        .begin_ns = event->time_ns,
+        .start_ns = event->time_ns,
         .host = event->host,
         .end_host = event->host,
-        .begin_cpu = event->cpu,
+        .start_cpu = event->cpu,
         .end_cpu = -1,
         .end_tid = -1,
         .is_open = true,
     };
     give(tracker, NULL, parent);
-    for (uint32_t i = 0; i < definition->kept->len; i++)
+    for (uint32_t i = 0; i < definition->kept->len; i++) {
         open->kept[i] = keep_value(tracker, lull_run_value(run, &part->kept[i]));
-    instance.begin_values =
-        keep_captures(tracker, run, part->captures[0], definition->public.n_begin_captures);
-    find_task(tracker, run, class, &instance.begin_tid, &instance.begin_comm);
+    }
+    instance.start_values =
+        keep_captures(tracker, run, part->captures[0], definition->public.n_start_captures);
+    find_task(tracker, run, class, &instance.start_tid, &instance.start_comm);
     open->instance = (uint32_t)tracker->instances.count;
     lull_vec_push(&tracker->instances, instance);
     period_open_enter(tracker, open);
-    if (tracker->callbacks.opened != NULL)
+    if (tracker->callbacks.opened != NULL) {
         tracker->callbacks.opened(tracker->user, open->instance);
+    }
 }
 
 static void open_periods(struct lull_period_tracker *tracker, const struct period_class *class,
@@ -231,14 +250,16 @@ static void open_periods(struct lull_period_tracker *tracker, const struct perio
         const struct period_part *part = &class->parts[i];
         const uint32_t parent = lull_periods_at(tracker->periods, part->period)->parent;
         if (parent == LULL_NO_PERIOD) {
-            if (lull_run_test(run, part->begin.entry))
+            if (lull_run_test(run, part->start.entry)) {
                 open_instance(tracker, class, part, run, NULL);
+            }
             continue;
         }
         parents->count = 0;
-        search_open(tracker, parent, &part->begin, run, false, parents);
-        for (size_t k = 0; k < parents->count; k++)
+        search_open(tracker, parent, &part->start, run, false, parents);
+        for (size_t k = 0; k < parents->count; k++) {
             open_instance(tracker, class, part, run, parents->items[k]);
+        }
     }
 }
 
@@ -262,29 +283,32 @@ static void see(struct lull_event_watch *watch, const void *program, const struc
     const struct period_class *class = program;
     struct lull_running *running = lull_running_on(&tracker->running, event);
     struct lull_run run;
-    lull_run_begin(&run, class->program, event, fields, tracker->given);
+    lull_run_start(&run, class->program, event, fields, tracker->given);
     tracker->last_ns = event->time_ns;
     /* A sched_switch happens while the task that leaves still runs. */
     if (class->is_switch && running != NULL) {
         const struct lull_value tid = lull_run_value(&run, &class->prev_tid);
-        if (tid.kind == LULL_VALUE_INT)
+        if (tid.kind == LULL_VALUE_INT) {
             lull_running_set(running, (int64_t)tid.bits, text_of(&run, &class->prev_comm));
+        }
     }
-    if (class->n_parts > 0 && event->time_ns >= tracker->begin_ns &&
+    if (class->n_parts > 0 && event->time_ns >= tracker->start_ns &&
         event->time_ns < tracker->end_ns) {
         bool is_known = running != NULL && running->is_known;
         const struct lull_value none = {.kind = LULL_VALUE_NONE};
         tracker->now[LULL_NOW_TID] = is_known ? lull_value_int(running->tid) : none;
         tracker->now[LULL_NOW_COMM] = is_known ? comm_value(running) : none;
         tracker->now[LULL_NOW_CPU] = event->cpu >= 0 ? lull_value_int(event->cpu) : none;
-        if (tracker->n_open > 0)
+        if (tracker->n_open > 0) {
             close_periods(tracker, class, &run);
+        }
         open_periods(tracker, class, &run);
     }
     if (class->is_switch && running != NULL) {
         const struct lull_value tid = lull_run_value(&run, &class->next_tid);
-        if (tid.kind == LULL_VALUE_INT)
+        if (tid.kind == LULL_VALUE_INT) {
             lull_running_set(running, (int64_t)tid.bits, text_of(&run, &class->next_comm));
+        }
     }
 }
 
@@ -307,10 +331,11 @@ struct lull_period_tracker *lull_period_tracker_new(const struct lull_periods *p
     tracker->base.ops = &ops;
     tracker->periods = periods;
     tracker->session = session;
-    if (callbacks != NULL)
+    if (callbacks != NULL) {
         tracker->callbacks = *callbacks;
+    }
     tracker->user = user;
-    tracker->begin_ns = tracker->last_ns = INT64_MIN;
+    tracker->start_ns = tracker->last_ns = INT64_MIN;
     tracker->end_ns = INT64_MAX;
     tracker->most_open = MOST_OPEN;
     tracker->most_kept = MOST_KEPT;
@@ -319,8 +344,9 @@ struct lull_period_tracker *lull_period_tracker_new(const struct lull_periods *p
     tracker->texts = g_string_chunk_new(4096);
     tracker->text = g_string_new(NULL);
     tracker->states = g_new0(struct period_state, MAX(lull_periods_count(periods), 1));
-    for (uint32_t i = 0; i < lull_periods_count(periods); i++)
+    for (uint32_t i = 0; i < lull_periods_count(periods); i++) {
         tracker->states[i].definition = lull_period_definition(periods, i);
+    }
     tracker->given[LULL_PERIOD_NOW] = tracker->now;
     lull_running_table_init(&tracker->running);
     lull_session_set_watch(session, &tracker->base);
@@ -329,11 +355,13 @@ struct lull_period_tracker *lull_period_tracker_new(const struct lull_periods *p
 
 void lull_period_tracker_free(struct lull_period_tracker *tracker)
 {
-    if (tracker == NULL)
+    if (tracker == NULL) {
         return;
+    }
     lull_session_set_watch(tracker->session, NULL);
-    for (uint32_t i = 0; i < lull_periods_count(tracker->periods); i++)
+    for (uint32_t i = 0; i < lull_periods_count(tracker->periods); i++) {
         lull_vec_free(&tracker->states[i].indexes);
+    }
     period_indexes_free(tracker);
     lull_running_table_clear(&tracker->running);
     lull_vec_free(&tracker->instances);
@@ -348,10 +376,10 @@ void lull_period_tracker_free(struct lull_period_tracker *tracker)
     g_free(tracker);
 }
 
-void lull_period_tracker_limit(struct lull_period_tracker *tracker, int64_t begin_ns,
+void lull_period_tracker_limit(struct lull_period_tracker *tracker, int64_t start_ns,
                                int64_t end_ns)
 {
-    tracker->begin_ns = begin_ns;
+    tracker->start_ns = start_ns;
     tracker->end_ns = end_ns;
 }
 
@@ -389,9 +417,10 @@ const struct lull_value *lull_period_value(const struct lull_period_tracker *tra
 {
     static const struct lull_value none = {.kind = LULL_VALUE_NONE};
     const struct lull_period_instance *of = lull_period_at(tracker, instance);
-    if (at_end && !of->is_complete)
+    if (at_end && !of->is_complete) {
         return &none;
-    return &tracker->values.items[(at_end ? of->end_values : of->begin_values) + capture];
+    }
+    return &tracker->values.items[(at_end ? of->end_values : of->start_values) + capture];
 }
 
 uint64_t lull_period_refused(const struct lull_period_tracker *tracker)

@@ -7,7 +7,7 @@
 #include "filter/program.h"
 #include "kernel/running.h"
 #include "period/definition.h"
-#include "source/event_watch.h"
+#include "source/session/event_watch.h"
 
 /* ---- keys ---- */
 
@@ -51,7 +51,7 @@ struct period_search {
 /* What a class of events means for one definition. */
 struct period_part {
     uint32_t period;
-    struct period_search begin, end; /* begin looks for instances of the parent */
+    struct period_search start, end; /* begin looks for instances of the parent */
     const struct lull_load *kept;
     const struct lull_load *captures[2];
 };
@@ -98,7 +98,7 @@ struct lull_period_tracker {
     struct lull_session *session;
     struct lull_period_callbacks callbacks;
     void *user;
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     uint32_t most_open, most_kept;
     struct lull_arena *programs, *records;
     GStringChunk *texts;

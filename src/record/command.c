@@ -34,7 +34,7 @@ static void become(const char *const *argv, const struct lull_invoker *invoker, 
     _exit(127);
 }
 
-bool lull_command_begin(struct lull_command *command, const char *const *argv,
+bool lull_command_start(struct lull_command *command, const char *const *argv,
                         const struct lull_invoker *invoker, GError **error)
 {
     int go[2] = {-1, -1}, fate[2] = {-1, -1};

@@ -16,7 +16,7 @@ struct lull_command {
 };
 
 /* Forks it, so it has to come before threads. `argv` ends with NULL. */
-bool lull_command_begin(struct lull_command *command, const char *const *argv,
+bool lull_command_start(struct lull_command *command, const char *const *argv,
                         const struct lull_invoker *invoker, GError **error);
 /* Lets it go; false if it cannot be executed, then exec_errno says why. */
 bool lull_command_release(struct lull_command *command, const char *name, GError **error);

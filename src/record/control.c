@@ -30,12 +30,15 @@ char *lull_control_root(uid_t uid)
 {
     const char *given = g_getenv("XDG_RUNTIME_DIR");
     g_autofree char *usual = g_strdup_printf("/run/user/%u", (unsigned)uid);
-    if (uid == 0)
+    if (uid == 0) {
         return g_strdup("/run/lull");
-    if (uid == geteuid() && given != NULL && g_path_is_absolute(given))
+    }
+    if (uid == geteuid() && given != NULL && g_path_is_absolute(given)) {
         return g_build_filename(given, "lull", NULL);
-    if (g_file_test(usual, G_FILE_TEST_IS_DIR))
+    }
+    if (g_file_test(usual, G_FILE_TEST_IS_DIR)) {
         return g_build_filename(usual, "lull", NULL);
+    }
     return g_strdup_printf("/tmp/lull-%u", (unsigned)uid);
 }
 
@@ -76,14 +79,16 @@ static void remove_left(const char *root)
         guint64 pid;
         g_autofree char *path = g_build_filename(root, name, NULL);
         g_autofree char *process = g_strdup_printf("/proc/%s", name);
-        if (!g_ascii_string_to_unsigned(name, 10, 1, INT32_MAX, &pid, NULL))
+        if (!g_ascii_string_to_unsigned(name, 10, 1, INT32_MAX, &pid, NULL)) {
             continue;
+        }
         int fd = lull_control_connect(path);
-        if (fd >= 0)
+        if (fd >= 0) {
             close(fd);
-        else if (errno == ECONNREFUSED ||
-                 (errno == ENOENT && !g_file_test(process, G_FILE_TEST_EXISTS)))
+        } else if (errno == ECONNREFUSED ||
+                   (errno == ENOENT && !g_file_test(process, G_FILE_TEST_EXISTS))) {
             lull_tree_remove(path, DEPTH);
+        }
     }
 }
 
@@ -91,12 +96,14 @@ static bool make_directory(struct lull_control *control, GError **error)
 {
     g_autofree char *root = lull_control_root(geteuid());
     g_autofree char *name = g_strdup_printf("%d", (int)getpid());
-    if ((mkdir(root, 0755) != 0 && errno != EEXIST) || !lull_control_is_safe(root, geteuid()))
+    if ((mkdir(root, 0755) != 0 && errno != EEXIST) || !lull_control_is_safe(root, geteuid())) {
         return fail(root, errno == EEXIST || errno == 0 ? EPERM : errno, error);
+    }
     remove_left(root);
     g_autofree char *dir = g_build_filename(root, name, NULL);
-    if (mkdir(dir, 0755) != 0)
+    if (mkdir(dir, 0755) != 0) {
         return fail(dir, errno, error);
+    }
     control->dir = g_steal_pointer(&dir);
     return chmod(control->dir, 0755) == 0 || fail(control->dir, errno, error);
 }
@@ -106,20 +113,23 @@ static bool listen_at(struct lull_control *control, const char *path, GError **e
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     g_autofree char *early = g_strconcat(path, ".new", NULL);
-    if (g_strlcpy(address.sun_path, early, sizeof address.sun_path) >= sizeof address.sun_path)
+    if (g_strlcpy(address.sun_path, early, sizeof address.sun_path) >= sizeof address.sun_path) {
         return fail(path, ENAMETOOLONG, error);
+    }
     control->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     mode_t before = umask(0177);
     bool is_ok = control->socket >= 0 &&
                  bind(control->socket, (const struct sockaddr *)&address, sizeof address) == 0;
     int why = errno;
     umask(before);
-    if (!is_ok)
+    if (!is_ok) {
         return fail(path, why, error);
+    }
     if ((control->invoker->is_other &&
          lchown(early, control->invoker->uid, control->invoker->gid) != 0) ||
-        listen(control->socket, 8) != 0 || rename(early, path) != 0)
+        listen(control->socket, 8) != 0 || rename(early, path) != 0) {
         return fail(path, errno, error);
+    }
     return true;
 }
 
@@ -127,8 +137,9 @@ bool lull_control_open(struct lull_control *control, const struct lull_invoker *
                        GError **error)
 {
     *control = (struct lull_control){.socket = -1, .invoker = invoker};
-    if (!make_directory(control, error))
+    if (!make_directory(control, error)) {
         return false;
+    }
     g_autofree char *path = g_build_filename(control->dir, LULL_CONTROL_SOCKET, NULL);
     return listen_at(control, path, error);
 }
@@ -140,8 +151,9 @@ void lull_control_clear(struct lull_control *control)
         lull_tree_remove(control->dir, DEPTH);
         rmdir(root); /* the last one */
     }
-    if (control->socket >= 0)
+    if (control->socket >= 0) {
         close(control->socket);
+    }
     g_clear_pointer(&control->dir, g_free);
     control->socket = -1;
 }
@@ -162,8 +174,9 @@ static bool is_allowed(const struct lull_control *control, struct lull_control_r
 {
     struct ucred peer;
     socklen_t size = sizeof peer;
-    if (getsockopt(request->socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+    if (getsockopt(request->socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
         return false;
+    }
     request->is_invoker = peer.uid != geteuid() && peer.uid == control->invoker->uid;
     return peer.uid == 0 || peer.uid == geteuid() || request->is_invoker;
 }
@@ -179,8 +192,9 @@ static bool receive(struct lull_control_request *request)
     while ((n = recv(request->socket, text, sizeof text, 0)) < 0 && errno == EINTR) {
     }
     if (n < 1 || (size_t)n == sizeof text || text[0] != LULL_CONTROL_ASKS ||
-        memchr(text, '\0', (size_t)n) != NULL)
+        memchr(text, '\0', (size_t)n) != NULL) {
         return false;
+    }
     text[n] = '\0';
     request->output = n > 1 ? g_strdup(text + 1) : NULL;
     return request->output == NULL || g_path_is_absolute(request->output);
@@ -190,12 +204,14 @@ bool lull_control_take(const struct lull_control *control, struct lull_control_r
 {
     *request =
         (struct lull_control_request){.socket = accept4(control->socket, NULL, NULL, SOCK_CLOEXEC)};
-    if (request->socket < 0)
+    if (request->socket < 0) {
         return false;
-    if (!is_allowed(control, request))
+    }
+    if (!is_allowed(control, request)) {
         send_all(request->socket, LULL_CONTROL_FAILS, "this recorder belongs to another user");
-    else if (receive(request))
+    } else if (receive(request)) {
         return true;
+    }
     g_clear_pointer(&request->output, g_free);
     close(request->socket);
     return false;
@@ -204,10 +220,11 @@ bool lull_control_take(const struct lull_control *control, struct lull_control_r
 void lull_control_answer(struct lull_control_request *request, const char *path,
                          const GError *error)
 {
-    if (path != NULL)
+    if (path != NULL) {
         send_all(request->socket, LULL_CONTROL_IS_DONE, path);
-    else
+    } else {
         send_all(request->socket, LULL_CONTROL_FAILS, error->message);
+    }
     close(request->socket);
     g_clear_pointer(&request->output, g_free);
 }

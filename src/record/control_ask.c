@@ -24,15 +24,17 @@ static void consider(struct found *found, const char *dir)
 {
     struct stat st;
     g_autofree char *path = g_build_filename(dir, LULL_CONTROL_SOCKET, NULL);
-    if (lstat(path, &st) != 0 || (found->socket >= 0 && !is_later(&st.st_ctim, &found->since)))
+    if (lstat(path, &st) != 0 || (found->socket >= 0 && !is_later(&st.st_ctim, &found->since))) {
         return;
+    }
     int fd = lull_control_connect(dir);
     if (fd < 0) {
         found->is_denied |= errno == EACCES || errno == EPERM;
         return;
     }
-    if (found->socket >= 0)
+    if (found->socket >= 0) {
         close(found->socket);
+    }
     found->socket = fd;
     found->since = st.st_ctim;
 }
@@ -45,8 +47,9 @@ static void search(struct found *found, uid_t uid, pid_t pid)
     while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
         guint64 number;
         if (!g_ascii_string_to_unsigned(name, 10, 1, INT32_MAX, &number, NULL) ||
-            (pid != 0 && (pid_t)number != pid))
+            (pid != 0 && (pid_t)number != pid)) {
             continue;
+        }
         g_autofree char *path = g_build_filename(root, name, NULL);
         consider(found, path);
     }
@@ -57,27 +60,32 @@ static int find(pid_t pid, GError **error)
 {
     struct found found = {.socket = -1};
     struct lull_invoker invoker;
-    if (!lull_invoker_init(&invoker, error))
+    if (!lull_invoker_init(&invoker, error)) {
         return -1;
+    }
     search(&found, 0, pid);
-    if (geteuid() != 0)
+    if (geteuid() != 0) {
         search(&found, geteuid(), pid);
-    if (invoker.is_other)
+    }
+    if (invoker.is_other) {
         search(&found, invoker.uid, pid);
+    }
     lull_invoker_clear(&invoker);
-    if (found.socket >= 0)
+    if (found.socket >= 0) {
         return found.socket;
-    if (found.is_denied)
+    }
+    if (found.is_denied) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION,
                             "the recorder that runs belongs to another user; with sudo it can be "
                             "asked");
-    else if (pid != 0)
+    } else if (pid != 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                     "no recorder with process id %d keeps events in memory", (int)pid);
-    else
+    } else {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION,
                             "no recorder runs that keeps events in memory; “lull record "
                             "--snapshot” starts one");
+    }
     return -1;
 }
 
@@ -104,8 +112,9 @@ static char *receive(int fd, GError **error)
     while ((n = recv(fd, text, LULL_CONTROL_MOST_BYTES, 0)) < 0 && errno == EINTR) {
     }
     text[MAX(n, 0)] = '\0';
-    if (n > 0 && text[0] == LULL_CONTROL_IS_DONE)
+    if (n > 0 && text[0] == LULL_CONTROL_IS_DONE) {
         return g_strdup(text + 1);
+    }
     g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "no snapshot: %s",
                 n > 0    ? text + 1
                 : n == 0 ? "the recorder ended"
@@ -117,13 +126,15 @@ char *lull_control_ask(pid_t pid, const char *output, GError **error)
 {
     char *path = NULL;
     int fd = find(pid, error);
-    if (fd < 0)
+    if (fd < 0) {
         return NULL;
-    if (ask(fd, output))
+    }
+    if (ask(fd, output)) {
         path = receive(fd, error);
-    else
+    } else {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "the recorder cannot be asked: %s",
                     g_strerror(errno));
+    }
     close(fd);
     return path;
 }

@@ -28,22 +28,22 @@ enum message {
 
 /* ---- in the guard ---- */
 
-struct told {
+struct reported {
     char *path, *directory, *tracer;
     bool has_ended;
 };
 
-static void take(struct told *told, const char *message)
+static void take(struct reported *reported, const char *message)
 {
-    char **text = message[0] == MESSAGE_PATH        ? &told->path
-                  : message[0] == MESSAGE_DIRECTORY ? &told->directory
-                  : message[0] == MESSAGE_TRACER    ? &told->tracer
+    char **text = message[0] == MESSAGE_PATH        ? &reported->path
+                  : message[0] == MESSAGE_DIRECTORY ? &reported->directory
+                  : message[0] == MESSAGE_TRACER    ? &reported->tracer
                                                     : NULL;
     if (text) {
         g_free(*text);
         *text = g_strdup(message + 1);
     }
-    told->has_ended |= message[0] == MESSAGE_END;
+    reported->has_ended |= message[0] == MESSAGE_END;
 }
 
 /* A process that was killed closes its files one after the other, ours among the first. Only then
@@ -66,28 +66,28 @@ static void clean_up_all(void)
 
 /* Without a name the tracer was killed while it was set up: what it had made by then belongs to
  * nobody, but the kernel may hold it for some moments more. */
-static void clean(const struct told *told)
+static void clean(const struct reported *reported)
 {
-    if (told->tracer) {
+    if (reported->tracer) {
         char *name;
-        const guint64 kind = g_ascii_strtoull(told->tracer, &name, 10);
+        const guint64 kind = g_ascii_strtoull(reported->tracer, &name, 10);
         lull_tracers[kind]->remove(name + 1);
     }
     clean_up_all();
-    for (unsigned i = 0; !told->tracer && i < CLEAN_UPS; i++) {
+    for (unsigned i = 0; !reported->tracer && i < CLEAN_UPS; i++) {
         g_usleep(CLEAN_UP_PAUSE_US);
         clean_up_all();
     }
-    if (told->directory) {
-        lull_tree_remove_busy(told->directory, DEPTH);
-    } else if (told->path) {
-        rmdir(told->path);
+    if (reported->directory) {
+        lull_tree_remove_busy(reported->directory, DEPTH);
+    } else if (reported->path) {
+        rmdir(reported->path);
     }
 }
 
 static void serve(int fd, pid_t recorder)
 {
-    struct told told = {NULL};
+    struct reported reported = {NULL};
     g_autoptr(GString) message = g_string_new(NULL);
     char c;
     ssize_t n;
@@ -95,13 +95,13 @@ static void serve(int fd, pid_t recorder)
         if (n == 1 && c != '\0') {
             g_string_append_c(message, c);
         } else if (n == 1) {
-            take(&told, message->str);
+            take(&reported, message->str);
             g_string_truncate(message, 0);
         }
     }
-    if (!told.has_ended) {
+    if (!reported.has_ended) {
         wait_for_death(recorder);
-        clean(&told);
+        clean(&reported);
     }
 }
 
@@ -123,7 +123,7 @@ static void leave(int fd)
 
 /* ---- in the recorder ---- */
 
-bool lull_guard_begin(struct lull_guard *guard, GError **error)
+bool lull_guard_start(struct lull_guard *guard, GError **error)
 {
     const pid_t recorder = getpid();
     int ends[2];
@@ -144,7 +144,7 @@ bool lull_guard_begin(struct lull_guard *guard, GError **error)
 }
 
 /* A guard that somebody has killed is no reason to stop. */
-static void tell(const struct lull_guard *guard, enum message letter, const char *text)
+static void report(const struct lull_guard *guard, enum message letter, const char *text)
 {
     g_autofree char *message = g_strdup_printf("%c%s", letter, text);
     const size_t size = strlen(message) + 1;
@@ -158,22 +158,22 @@ static void tell(const struct lull_guard *guard, enum message letter, const char
     }
 }
 
-void lull_guard_tell_path(const struct lull_guard *guard, const char *path)
+void lull_guard_report_path(const struct lull_guard *guard, const char *path)
 {
-    tell(guard, MESSAGE_PATH, path);
+    report(guard, MESSAGE_PATH, path);
 }
 
-void lull_guard_tell_directory(const struct lull_guard *guard, const char *path)
+void lull_guard_report_directory(const struct lull_guard *guard, const char *path)
 {
-    tell(guard, MESSAGE_DIRECTORY, path);
+    report(guard, MESSAGE_DIRECTORY, path);
 }
 
-void lull_guard_tell_tracer(const struct lull_guard *guard, const struct lull_tracer *tracer)
+void lull_guard_report_tracer(const struct lull_guard *guard, const struct lull_tracer *tracer)
 {
     for (uint32_t i = 0; lull_tracers[i] && tracer->kind->name_of; i++) {
         if (lull_tracers[i] == tracer->kind) {
             g_autofree char *text = g_strdup_printf("%u %s", i, tracer->kind->name_of(tracer));
-            tell(guard, MESSAGE_TRACER, text);
+            report(guard, MESSAGE_TRACER, text);
         }
     }
 }
@@ -183,7 +183,7 @@ void lull_guard_end(struct lull_guard *guard)
     if (guard->pipe < 0) {
         return;
     }
-    tell(guard, MESSAGE_END, "");
+    report(guard, MESSAGE_END, "");
     close(guard->pipe);
     guard->pipe = -1;
     while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR) {

@@ -11,13 +11,13 @@ struct lull_guard {
 };
 
 /* Forks it, so it has to come before threads. */
-bool lull_guard_begin(struct lull_guard *guard, GError **error);
+bool lull_guard_start(struct lull_guard *guard, GError **error);
 /* The directory is about to be made: it is to be removed if it is empty. */
-void lull_guard_tell_path(const struct lull_guard *guard, const char *path);
+void lull_guard_report_path(const struct lull_guard *guard, const char *path);
 /* From now on the directory is to be removed, and what the tracer has set up; each replaces what
  * was told before. */
-void lull_guard_tell_directory(const struct lull_guard *guard, const char *path);
-void lull_guard_tell_tracer(const struct lull_guard *guard, const struct lull_tracer *tracer);
+void lull_guard_report_directory(const struct lull_guard *guard, const char *path);
+void lull_guard_report_tracer(const struct lull_guard *guard, const struct lull_tracer *tracer);
 /* Nothing is to be removed any more; waits for its end. */
 void lull_guard_end(struct lull_guard *guard);
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "record/last.h"
-#include "record/state.h"
+#include "record/state/state.h"
 #include "record/watch.h"
 
 /* ---- which tracer ---- */
@@ -144,11 +144,11 @@ static bool make_folder(struct lull_recorder *recorder, GError **error)
     const struct lull_record_question *question = &recorder->question;
     struct lull_folder *folder = &recorder->folder;
     lull_folder_init(folder, question->output, question->command ? question->command[0] : NULL);
-    lull_guard_tell_path(&recorder->guard, folder->part);
+    lull_guard_report_path(&recorder->guard, folder->part);
     if (!lull_folder_make(folder, error)) {
         return false;
     }
-    lull_guard_tell_directory(&recorder->guard, folder->part);
+    lull_guard_report_directory(&recorder->guard, folder->part);
     recorder->request.dir = folder->part;
     return lull_folder_mark(folder, error);
 }
@@ -172,7 +172,7 @@ static bool set_up_tracer(struct lull_recorder *recorder, GError **error)
     if (recorder->question.chose) {
         recorder->question.chose(recorder->question.user, recorder);
     }
-    lull_guard_tell_tracer(&recorder->guard, recorder->tracer);
+    lull_guard_report_tracer(&recorder->guard, recorder->tracer);
     return !recorder->request.is_filtered || recorder->command.pid < 0 ||
            recorder->kind->follow(recorder->tracer, recorder->command.pid, error);
 }
@@ -180,14 +180,14 @@ static bool set_up_tracer(struct lull_recorder *recorder, GError **error)
 static bool set_up(struct lull_recorder *recorder, GError **error)
 {
     const struct lull_record_question *question = &recorder->question;
-    if (!lull_guard_begin(&recorder->guard, error)) {
+    if (!lull_guard_start(&recorder->guard, error)) {
         return false;
     }
     clean_up_others(recorder);
     return (question->is_snapshot ? lull_recorder_listen(recorder, error)
                                   : make_folder(recorder, error)) &&
            (!question->command ||
-            lull_command_begin(&recorder->command, question->command, &recorder->invoker, error)) &&
+            lull_command_start(&recorder->command, question->command, &recorder->invoker, error)) &&
            set_up_tracer(recorder, error);
 }
 
@@ -218,17 +218,17 @@ static bool write_state(const struct lull_recorder *recorder, GError **error)
            lull_state_write(path, recorder->request.epoch_offset_ns, error);
 }
 
-static bool begin_recording(struct lull_recorder *recorder, GError **error)
+static bool start_recording(struct lull_recorder *recorder, GError **error)
 {
-    recorder->recording.begin_ns = lull_recorder_now_ns(recorder);
+    recorder->recording.start_ns = lull_recorder_now_ns(recorder);
     return recorder->kind->start(recorder->tracer, error) && write_state(recorder, error) &&
            (recorder->command.pid < 0 ||
             lull_command_release(&recorder->command, recorder->question.command[0], error));
 }
 
-static void asked(void *user, bool is_signal)
+static void requested(void *user, bool is_signal)
 {
-    lull_recorder_asked(user, is_signal);
+    lull_recorder_requested(user, is_signal);
 }
 
 static bool record(struct lull_recorder *recorder, GError **error)
@@ -238,18 +238,18 @@ static bool record(struct lull_recorder *recorder, GError **error)
     const bool is_snapshot = recorder->question.is_snapshot;
     struct lull_watch watch = {.has_ended = has_ended,
                                .check = check,
-                               .asked = asked,
+                               .requested = requested,
                                .user = recorder,
                                .request = recorder->control.socket,
                                .duration_ns = recorder->question.duration_ns,
                                .command = recorder->command.pid};
-    lull_watch_begin(&watch);
-    bool done = begin_recording(recorder, error);
-    const int64_t begin_ns = lull_recorder_now_ns(recorder);
+    lull_watch_start(&watch);
+    bool done = start_recording(recorder, error);
+    const int64_t start_ns = lull_recorder_now_ns(recorder);
     done = done && lull_watch_wait(&watch, &recording->ended_by, error);
     recording->end_ns = lull_recorder_now_ns(recorder);
     done = done &&
-           (!is_snapshot || lull_recorder_judge(recorder, recording->end_ns - begin_ns, error));
+           (!is_snapshot || lull_recorder_judge(recorder, recording->end_ns - start_ns, error));
     lull_watch_end(&watch);
     return done &&
            recorder->kind->stop(recorder->tracer, is_snapshot ? &none : &recording->result, error);

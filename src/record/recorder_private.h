@@ -36,7 +36,7 @@ bool lull_recorder_complete(struct lull_recorder *recorder, GError **error);
 /* Opens the socket by which snapshots are asked for. */
 bool lull_recorder_listen(struct lull_recorder *recorder, GError **error);
 /* Somebody asks, at the socket or with a signal. */
-void lull_recorder_asked(struct lull_recorder *recorder, bool is_signal);
+void lull_recorder_requested(struct lull_recorder *recorder, bool is_signal);
 /* Writes what the buffers hold if the time is longer than the question's limit. False and an error
  * if that fails. */
 bool lull_recorder_judge(struct lull_recorder *recorder, int64_t took_ns, GError **error);

@@ -5,14 +5,14 @@
 #include <unistd.h>
 
 #include "record/last.h"
-#include "record/state.h"
+#include "record/state/state.h"
 
 bool lull_recorder_listen(struct lull_recorder *recorder, GError **error)
 {
     if (!lull_control_open(&recorder->control, &recorder->invoker, error)) {
         return false;
     }
-    lull_guard_tell_directory(&recorder->guard, recorder->control.dir);
+    lull_guard_report_directory(&recorder->guard, recorder->control.dir);
     recorder->request.dir = recorder->control.dir;
     return true;
 }
@@ -36,14 +36,14 @@ static bool make_folder(struct lull_recorder *recorder, const char *output, bool
     g_free(folder->path);
     g_free(folder->part);
     lull_folder_init(folder, output, command ? command[0] : NULL);
-    lull_guard_tell_path(&recorder->guard, folder->part);
+    lull_guard_report_path(&recorder->guard, folder->part);
     const bool is_made = lull_folder_make(folder, error);
     (void)!seteuid(uid);
     (void)!setegid(gid);
     if (!is_made) {
         return false;
     }
-    lull_guard_tell_directory(&recorder->guard, folder->part);
+    lull_guard_report_directory(&recorder->guard, folder->part);
     return lull_folder_mark(folder, error);
 }
 
@@ -66,7 +66,7 @@ static bool write_snapshot(struct lull_recorder *recorder, const char *output, b
     const bool done =
         make_folder(recorder, output, for_invoker, error) && fill_folder(recorder, now_ns, error);
     lull_folder_clear(&recorder->folder, !done);
-    lull_guard_tell_directory(&recorder->guard, recorder->control.dir);
+    lull_guard_report_directory(&recorder->guard, recorder->control.dir);
     if (!done) {
         return false;
     }
@@ -79,14 +79,14 @@ static bool write_snapshot(struct lull_recorder *recorder, const char *output, b
 }
 
 /* One that cannot be written is no reason to stop. */
-static void tell_failure(const struct lull_recorder *recorder, const GError *error)
+static void report_failure(const struct lull_recorder *recorder, const GError *error)
 {
     if (recorder->question.failed) {
         recorder->question.failed(recorder->question.user, error);
     }
 }
 
-void lull_recorder_asked(struct lull_recorder *recorder, bool is_signal)
+void lull_recorder_requested(struct lull_recorder *recorder, bool is_signal)
 {
     struct lull_control_request request = {.socket = -1};
     g_autoptr(GError) error = NULL;
@@ -97,7 +97,7 @@ void lull_recorder_asked(struct lull_recorder *recorder, bool is_signal)
     const bool done =
         write_snapshot(recorder, request.output, request.is_invoker && request.output, &error);
     if (!done) {
-        tell_failure(recorder, error);
+        report_failure(recorder, error);
     }
     if (!is_signal) {
         lull_control_answer(&request, done ? recorder->folder.path : NULL, error);

@@ -90,7 +90,7 @@ static void add_recorded(struct json_object *object, const struct lull_recording
                                        [LULL_RECORDING_ENDED_BY_INTERRUPT] = "interrupt",
                                        [LULL_RECORDING_ENDED_BY_SNAPSHOT] = "snapshot"};
     const struct lull_tracer_result *result = &recording->result;
-    add_number(object, "begin_ns", recording->begin_ns);
+    add_number(object, "begin_ns", recording->start_ns);
     add_number(object, "end_ns", recording->end_ns);
     add_text(object, "ended_by", ends[recording->ended_by]);
     if (recording->tracer->events) {

@@ -22,7 +22,7 @@ struct lull_recording {
     pid_t pid;                  /* of the command */
     int wait_status;            /* of the command, as waitpid() has it */
     bool has_ended;             /* the command has, so wait_status is known */
-    int64_t begin_ns, end_ns;   /* since the Unix epoch */
+    int64_t start_ns, end_ns;   /* since the Unix epoch */
     enum lull_recording_end ended_by;
     struct lull_tracer_result result;
 };

@@ -8,7 +8,7 @@
 
 #define CHECK_MS 200
 
-void lull_watch_begin(struct lull_watch *watch)
+void lull_watch_start(struct lull_watch *watch)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1};
     const size_t n = G_N_ELEMENTS(signals) - (watch->request < 0 ? 1 : 0);
@@ -40,7 +40,7 @@ static bool take_signals(struct lull_watch *watch)
     struct signalfd_siginfo info;
     while (read(watch->signals, &info, sizeof info) == sizeof info) {
         if (info.ssi_signo == SIGUSR1) {
-            watch->asked(watch->user, true);
+            watch->requested(watch->user, true);
         } else if (info.ssi_signo != SIGCHLD) {
             pass_on(watch, &info);
             return true;
@@ -70,13 +70,13 @@ bool lull_watch_wait(struct lull_watch *watch, enum lull_recording_end *how, GEr
             *how = LULL_RECORDING_ENDED_BY_DURATION;
             return true;
         }
-        const bool is_asked = poll(ready, 2, left_ms) > 0 && ready[1].revents != 0;
+        const bool is_requested = poll(ready, 2, left_ms) > 0 && ready[1].revents != 0;
         if (take_signals(watch)) {
             *how = LULL_RECORDING_ENDED_BY_INTERRUPT;
             return true;
         }
-        if (is_asked) {
-            watch->asked(watch->user, false);
+        if (is_requested) {
+            watch->requested(watch->user, false);
         }
         if (!watch->check(watch->user, error)) {
             return false;

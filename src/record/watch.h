@@ -13,7 +13,7 @@ struct lull_watch {
     bool (*check)(void *user, GError **error);
     /* Somebody asks for a snapshot: at the descriptor `request`, or (is_signal) with SIGUSR1. May
      * be NULL. */
-    void (*asked)(void *user, bool is_signal);
+    void (*requested)(void *user, bool is_signal);
     void *user;
     int request;         /* readable when somebody asks; < 0: none, also no SIGUSR1 */
     int64_t duration_ns; /* 0: no limit */
@@ -26,7 +26,7 @@ struct lull_watch {
 
 /* From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT wait for lull_watch_wait(), also in threads that
  * are made meanwhile. */
-void lull_watch_begin(struct lull_watch *watch);
+void lull_watch_start(struct lull_watch *watch);
 /* The time of duration_ns begins now. False and an error if recording cannot go on. */
 bool lull_watch_wait(struct lull_watch *watch, enum lull_recording_end *how, GError **error);
 /* Signals act as before. */

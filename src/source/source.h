@@ -1,7 +1,7 @@
 /* The interface behind which every kind of input lies. A source is one trace; it has streams, each
  * in order of time, which the session merges. A new input is one file that implements this. */
-#ifndef LULL_SOURCE_SOURCE_H
-#define LULL_SOURCE_SOURCE_H
+#ifndef LULL_SOURCE_H
+#define LULL_SOURCE_H
 
 #include <lull/session.h>
 
@@ -41,7 +41,7 @@ struct lull_fields {
 
 /* What of a trace is wanted; the same for all its streams. */
 struct lull_source_window {
-    int64_t begin_ns, end_ns; /* joined clock */
+    int64_t start_ns, end_ns; /* joined clock */
     int64_t delta_ns;         /* from the trace's clock to that of the host's first trace */
     int32_t only_cpu;         /* or -1; for streams that cannot say theirs before they are read */
     struct lull_clock_transform transform;
@@ -79,16 +79,16 @@ struct lull_source_stream_ops {
     /* For counting and summing one stream by several threads; all NULL if it cannot be. See
      * lull_ctf_stream_part_end() and what follows it. */
     uint32_t (*part_end)(const struct lull_source_stream *stream, uint32_t first, uint64_t bytes);
-    struct lull_source_stream *(*twin)(const struct lull_source_stream *stream);
-    void (*limit)(struct lull_source_stream *twin, uint32_t first, uint32_t end);
-    void (*free_twin)(struct lull_source_stream *twin);
+    struct lull_source_stream *(*clone)(const struct lull_source_stream *stream);
+    void (*limit)(struct lull_source_stream *clone, uint32_t first, uint32_t end);
+    void (*free_clone)(struct lull_source_stream *clone);
     uint64_t (*progress)(const struct lull_source_stream *stream); /* bytes */
     bool (*visit)(const struct lull_source_stream *stream, const struct lull_visitor *visitor,
                   void *user, GError **error);
     bool (*visit_packet)(const struct lull_source_stream *stream,
                          const struct lull_visitor *visitor, void *user, GError **error);
     bool (*cycles)(const struct lull_source_stream *stream, uint64_t *cycles);
-    /* For lull_event_layout() and lull_event_bytes(). */
+    /* For event_layout.h. */
     struct lull_layout *(*layout)(const struct lull_source_stream *stream, uint32_t flags);
     void (*bytes)(const struct lull_source_stream *stream, struct lull_event_bytes *bytes);
     /* Of the event that was handed out last, if the source has formats; else NULL. */
@@ -106,7 +106,7 @@ struct lull_source_stream {
     uint64_t class_id, instance; /* as the trace numbers them; files without a number are numbered
                                     in the order of their names */
     uint64_t size_bytes;
-    int64_t begin_ns, end_ns; /* of its packets, on the trace's own clock; begin > end: none */
+    int64_t start_ns, end_ns; /* of its packets, on the trace's own clock; begin > end: none */
 };
 
 /* A subscription as the session keeps it. */
@@ -146,7 +146,7 @@ struct lull_source_ops {
  * get more classes and streams (see lull_live_hooks.news). */
 struct lull_source {
     const struct lull_source_ops *ops;
-    struct lull_trace info; /* host, begin_ns and end_ns are completed by the session */
+    struct lull_trace info; /* host, start_ns and end_ns are completed by the session */
     const char *hostname;   /* or NULL */
     bool has_clock_uuid;
     uint8_t clock_uuid[16];
@@ -164,13 +164,14 @@ struct lull_source {
     bool wants_subscription; /* its metadata has grown: subscribe() is to be called again */
 };
 
-struct lull_place;
+struct lull_location;
 
 /* Opens a trace that lies in one or more places, whose metadata have been read and belong to the
  * same trace: one text begins with the other. `report` is borrowed for the life of the source, the
  * places only for the call. NULL and an error if nothing can be read. */
-struct lull_source *lull_ctf_source_open(struct lull_place *const *places, uint32_t n_places,
-                                         const struct lull_report *report, GError **error);
+struct lull_source *lull_ctf_source_open(struct lull_location *const *locations,
+                                         uint32_t n_locations, const struct lull_report *report,
+                                         GError **error);
 
 /* For writing what was read as CTF again: the plans of a trace, and the cursor of a stream. NULL if
  * the source is of another kind. */

@@ -7,7 +7,7 @@
 
 #include <lull/error.h>
 
-void lull_out_begin(struct lull_out *out, FILE *file)
+void lull_out_start(struct lull_out *out, FILE *file)
 {
     out->file = file;
     out->error = 0;
@@ -21,32 +21,38 @@ static void note_failure(struct lull_out *out)
 
 void lull_out_text(struct lull_out *out, const char *text)
 {
-    if (out->error)
+    if (out->error) {
         return;
+    }
     errno = 0;
-    if (fputs(text, out->file) == EOF)
+    if (fputs(text, out->file) == EOF) {
         note_failure(out);
+    }
 }
 
 void lull_out_bytes(struct lull_out *out, const char *bytes, size_t length)
 {
-    if (out->error || length == 0)
+    if (out->error || length == 0) {
         return;
+    }
     errno = 0;
-    if (fwrite(bytes, 1, length, out->file) != length)
+    if (fwrite(bytes, 1, length, out->file) != length) {
         note_failure(out);
+    }
 }
 
 void lull_out_printf(struct lull_out *out, const char *format, ...)
 {
     va_list arguments;
 
-    if (out->error)
+    if (out->error) {
         return;
+    }
     errno = 0;
     va_start(arguments, format);
-    if (vfprintf(out->file, format, arguments) < 0)
+    if (vfprintf(out->file, format, arguments) < 0) {
         note_failure(out);
+    }
     va_end(arguments);
 }
 
@@ -54,11 +60,13 @@ bool lull_out_end(struct lull_out *out, const char *what, GError **error)
 {
     if (!out->error) {
         errno = 0;
-        if (fflush(out->file) == EOF)
+        if (fflush(out->file) == EOF) {
             note_failure(out);
+        }
     }
-    if (!out->error || out->error == EPIPE)
+    if (!out->error || out->error == EPIPE) {
         return true;
+    }
     g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write %s: %s", what,
                 g_strerror(out->error));
     return false;
@@ -71,18 +79,21 @@ const char *lull_decimal_format(double value, int digits, char out[static LULL_D
     /* %e for what no clock or share ever is, so that the text has a known length. */
     g_snprintf(format, sizeof format, "%%.%d%c", digits, value > -1e30 && value < 1e30 ? 'f' : 'e');
     g_ascii_formatd(out, LULL_DECIMAL_SIZE, format, value);
-    if (out[0] == '-' && strspn(out + 1, "0.") == strlen(out + 1))
+    if (out[0] == '-' && strspn(out + 1, "0.") == strlen(out + 1)) {
         memmove(out, out + 1, strlen(out));
+    }
     return out;
 }
 
 const char *lull_decimal_format_short(double value, int digits, char out[static LULL_DECIMAL_SIZE])
 {
     lull_decimal_format(value, digits, out);
-    if (!strchr(out, '.') || strchr(out, 'e'))
+    if (!strchr(out, '.') || strchr(out, 'e')) {
         return out;
+    }
     size_t length = strlen(out);
-    while (out[length - 1] == '0' && out[length - 2] != '.')
+    while (out[length - 1] == '0' && out[length - 2] != '.') {
         out[--length] = '\0';
+    }
     return out;
 }

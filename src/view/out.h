@@ -16,7 +16,7 @@ struct lull_out {
 /* Enough for every text of lull_decimal_format(). */
 #define LULL_DECIMAL_SIZE 64
 
-void lull_out_begin(struct lull_out *out, FILE *file);
+void lull_out_start(struct lull_out *out, FILE *file);
 void lull_out_text(struct lull_out *out, const char *text);
 void lull_out_bytes(struct lull_out *out, const char *bytes, size_t length);
 /* No %f, %e, %g: they follow the locale; see lull_decimal_format(). */

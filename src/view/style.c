@@ -15,10 +15,12 @@ static int terminal_width(int descriptor)
     const char *columns = g_getenv("COLUMNS");
     int width = columns ? (int)g_ascii_strtoll(columns, NULL, 10) : 0;
 
-    if (width <= 0 && ioctl(descriptor, TIOCGWINSZ, &size) == 0)
+    if (width <= 0 && ioctl(descriptor, TIOCGWINSZ, &size) == 0) {
         width = size.ws_col;
-    if (width <= 0)
+    }
+    if (width <= 0) {
         width = DEFAULT_WIDTH;
+    }
     return CLAMP(width, MIN_WIDTH, 10000);
 }
 
@@ -27,10 +29,12 @@ static bool wants_color(const char *color, bool is_terminal)
     const char *term = g_getenv("TERM");
     const char *no_color = g_getenv("NO_COLOR");
 
-    if (color && strcmp(color, "always") == 0)
+    if (color && strcmp(color, "always") == 0) {
         return true;
-    if (color && strcmp(color, "never") == 0)
+    }
+    if (color && strcmp(color, "never") == 0) {
         return false;
+    }
     return is_terminal && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
 }
 

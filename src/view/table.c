@@ -39,8 +39,9 @@ struct lull_table *lull_table_new(const struct lull_column *columns)
     struct lull_table *table = g_new0(struct lull_table, 1);
 
     table->columns = columns;
-    while (columns[table->n_columns].title)
+    while (columns[table->n_columns].title) {
         table->n_columns++;
+    }
     g_assert(table->n_columns > 0 && table->n_columns <= MAX_COLUMNS);
     table->cells = g_array_new(FALSE, TRUE, sizeof(struct cell));
     table->strings = g_string_chunk_new(4096);
@@ -49,8 +50,9 @@ struct lull_table *lull_table_new(const struct lull_column *columns)
 
 void lull_table_free(struct lull_table *table)
 {
-    if (!table)
+    if (!table) {
         return;
+    }
     g_array_unref(table->cells);
     g_string_chunk_free(table->strings);
     g_free(table);
@@ -125,8 +127,9 @@ static char *format_cell(const struct lull_column *column, const struct cell *ce
 {
     char text[MAX(LULL_DECIMAL_SIZE, LULL_TIME_TEXT_SIZE)];
 
-    if (!cell->is_set)
+    if (!cell->is_set) {
         return g_strdup("");
+    }
     switch (column->type) {
     case LULL_COLUMN_TEXT:
         return lull_clean_text(cell->text, !style->unicode);
@@ -185,18 +188,21 @@ static char *fold(const char *text, int width)
         }
         g_string_append(folded, one);
         used += lull_text_width(one);
-        if (*one == ' ')
+        if (*one == ' ') {
             blank = folded->len;
+        }
     }
     return g_string_free(folded, FALSE);
 }
 
 static int smartcols_flags(const struct lull_column *column)
 {
-    if (!is_text(column))
+    if (!is_text(column)) {
         return SCOLS_FL_RIGHT;
-    if (column->flags & LULL_COLUMN_WRAP)
+    }
+    if (column->flags & LULL_COLUMN_WRAP) {
         return SCOLS_FL_WRAP;
+    }
     return column->flags & LULL_COLUMN_KEEP ? SCOLS_FL_STRICTWIDTH : SCOLS_FL_TRUNC;
 }
 
@@ -212,11 +218,13 @@ static int width_left(const struct lull_table *table, uint32_t wrapped,
 {
     int left = style->width;
 
-    if (style->width <= 0)
+    if (style->width <= 0) {
         return G_MAXINT;
+    }
     for (uint32_t i = 0; i < table->n_columns; i++) {
-        if (i == wrapped || (table->columns[i].flags & LULL_COLUMN_JSON_ONLY))
+        if (i == wrapped || (table->columns[i].flags & LULL_COLUMN_JSON_ONLY)) {
             continue;
+        }
         g_autofree char *title = heading(&table->columns[i]);
         int width = table->no_headings ? 0 : lull_text_width(title);
         for (uint32_t row = 0; row < lull_table_row_count(table); row++) {
@@ -230,50 +238,54 @@ static int width_left(const struct lull_table *table, uint32_t wrapped,
 }
 
 /* A column as it is laid out. */
-struct place {
+struct position {
     int index; /* in the library's table, or -1: not shown */
     int fold;  /* text is folded at this width, 0: never */
 };
 
 static void add_columns(const struct lull_table *table, struct libscols_table *to,
-                        struct place places[static MAX_COLUMNS],
+                        struct position positions[static MAX_COLUMNS],
                         const struct lull_view_style *style)
 {
     int n = 0;
 
     for (uint32_t i = 0; i < table->n_columns; i++) {
         const struct lull_column *column = &table->columns[i];
-        places[i] = (struct place){.index = -1};
-        if (column->flags & LULL_COLUMN_JSON_ONLY)
+        positions[i] = (struct position){.index = -1};
+        if (column->flags & LULL_COLUMN_JSON_ONLY) {
             continue;
-        places[i].index = n++;
+        }
+        positions[i].index = n++;
         /* A heading that is not printed would still take its width. */
         g_autofree char *title = table->no_headings ? NULL : heading(column);
         struct libscols_column *added =
             scols_table_new_column(to, title ? title : "", 0, smartcols_flags(column));
-        if (style->width <= 0 || !(column->flags & LULL_COLUMN_WRAP))
+        if (style->width <= 0 || !(column->flags & LULL_COLUMN_WRAP)) {
             continue;
-        places[i].fold = width_left(table, i, style);
+        }
+        positions[i].fold = width_left(table, i, style);
         scols_column_set_wrapfunc(added, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL);
         scols_column_set_safechars(added, "\n");
     }
 }
 
 static void add_line(const struct lull_table *table, uint32_t row, struct libscols_table *to,
-                     const struct place places[static MAX_COLUMNS],
+                     const struct position positions[static MAX_COLUMNS],
                      const struct lull_view_style *style)
 {
     struct libscols_line *line = scols_table_new_line(to, NULL);
     const struct cell *cells = row_cells(table, row);
 
     for (uint32_t i = 0; i < table->n_columns; i++) {
-        if (places[i].index < 0 || !cells[i].is_set)
+        if (positions[i].index < 0 || !cells[i].is_set) {
             continue;
+        }
         g_autofree char *text = format_cell(&table->columns[i], &cells[i], style);
-        g_autofree char *folded = places[i].fold ? fold(text, places[i].fold) : NULL;
-        scols_line_set_data(line, places[i].index, folded ? folded : text);
-        if (style->color && cells[i].color)
-            scols_cell_set_color(scols_line_get_cell(line, places[i].index), cells[i].color);
+        g_autofree char *folded = positions[i].fold ? fold(text, positions[i].fold) : NULL;
+        scols_line_set_data(line, positions[i].index, folded ? folded : text);
+        if (style->color && cells[i].color) {
+            scols_cell_set_color(scols_line_get_cell(line, positions[i].index), cells[i].color);
+        }
     }
 }
 
@@ -305,11 +317,13 @@ static void strip_line_ends(char *text)
     char *to = text, *end = text;
 
     for (const char *from = text; *from; from++) {
-        if (*from == '\n')
+        if (*from == '\n') {
             to = end;
+        }
         *to++ = *from;
-        if (*from != ' ')
+        if (*from != ' ') {
             end = to;
+        }
     }
     *end = '\0';
 }
@@ -317,16 +331,18 @@ static void strip_line_ends(char *text)
 bool lull_table_print(const struct lull_table *table, FILE *file,
                       const struct lull_view_style *style, GError **error)
 {
-    struct place places[MAX_COLUMNS];
+    struct position positions[MAX_COLUMNS];
     char *text = NULL;
     struct lull_out out;
 
-    if (lull_table_row_count(table) == 0)
+    if (lull_table_row_count(table) == 0) {
         return true;
+    }
     struct libscols_table *to = new_smartcols(table, style);
-    add_columns(table, to, places, style);
-    for (uint32_t row = 0; row < lull_table_row_count(table); row++)
-        add_line(table, row, to, places, style);
+    add_columns(table, to, positions, style);
+    for (uint32_t row = 0; row < lull_table_row_count(table); row++) {
+        add_line(table, row, to, positions, style);
+    }
     int status = scols_print_table_to_string(to, &text);
     scols_unref_table(to);
     if (status != 0 || !text) {
@@ -335,7 +351,7 @@ bool lull_table_print(const struct lull_table *table, FILE *file,
         return false;
     }
     strip_line_ends(text);
-    lull_out_begin(&out, file);
+    lull_out_start(&out, file);
     lull_out_text(&out, text);
     lull_out_text(&out, "\n");
     free(text);
@@ -344,8 +360,9 @@ bool lull_table_print(const struct lull_table *table, FILE *file,
 
 static struct json_object *cell_to_json(const struct lull_column *column, const struct cell *cell)
 {
-    if (!cell->is_set)
+    if (!cell->is_set) {
         return NULL;
+    }
     if (is_text(column)) {
         g_autofree char *text = lull_clean_text(cell->text, false);
         return json_object_new_string(text);
@@ -362,15 +379,17 @@ bool lull_table_print_json(const struct lull_table *table, FILE *file, GError **
 {
     struct lull_out out;
 
-    lull_out_begin(&out, file);
+    lull_out_start(&out, file);
     lull_out_text(&out, "[");
     for (uint32_t row = 0; row < lull_table_row_count(table); row++) {
         const struct cell *cells = row_cells(table, row);
         struct json_object *object = json_object_new_object();
-        for (uint32_t i = 0; i < table->n_columns; i++)
-            if (!(table->columns[i].flags & LULL_COLUMN_TEXT_ONLY))
+        for (uint32_t i = 0; i < table->n_columns; i++) {
+            if (!(table->columns[i].flags & LULL_COLUMN_TEXT_ONLY)) {
                 json_object_object_add(object, table->columns[i].key,
                                        cell_to_json(&table->columns[i], &cells[i]));
+            }
+        }
         lull_out_text(&out, row ? ",\n" : "\n");
         lull_out_text(&out, json_object_to_json_string_ext(
                                 object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));

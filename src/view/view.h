@@ -3,8 +3,8 @@
  * LULL_ERROR_IO if something could not be written; a closed pipe is not an error: the reader has
  * seen enough. The output depends on path and style alone, never on the locale, so the same path
  * gives the same bytes. */
-#ifndef LULL_VIEW_VIEW_H
-#define LULL_VIEW_VIEW_H
+#ifndef LULL_VIEW_H
+#define LULL_VIEW_H
 
 #include <glib.h>
 #include <stdbool.h>

@@ -33,8 +33,9 @@ uint32_t lull_look_index(enum lull_state state, enum lull_cause cause)
     default:
         break;
     }
-    if (state != LULL_STATE_BLOCKED || cause <= LULL_CAUSE_NONE || cause >= LULL_CAUSE_COUNT)
+    if (state != LULL_STATE_BLOCKED || cause <= LULL_CAUSE_NONE || cause >= LULL_CAUSE_COUNT) {
         cause = LULL_CAUSE_UNKNOWN;
+    }
     return 3 + (uint32_t)(cause - LULL_CAUSE_TASK);
 }
 
@@ -50,13 +51,16 @@ const struct lull_look *lull_look_of(enum lull_state state, enum lull_cause caus
 
 static bool is_harmless(gunichar c)
 {
-    if (c < 0x20 || (c >= 0x7f && c <= 0x9f))
+    if (c < 0x20 || (c >= 0x7f && c <= 0x9f)) {
         return false; /* control characters */
+    }
     if (c == 0x200e || c == 0x200f || c == 0x061c || (c >= 0x202a && c <= 0x202e) ||
-        (c >= 0x2066 && c <= 0x2069))
+        (c >= 0x2066 && c <= 0x2069)) {
         return false; /* would reorder what stands beside them */
-    if (c == 0x2028 || c == 0x2029)
+    }
+    if (c == 0x2028 || c == 0x2029) {
         return false; /* line ends to some readers */
+    }
     return (c & 0xfffe) != 0xfffe && !(c >= 0xfdd0 && c <= 0xfdef);
 }
 
@@ -75,10 +79,11 @@ void lull_clean_append(GString *out, const char *text, bool ascii)
             text++;
             continue;
         }
-        if (!is_harmless(c) || (ascii && c > 0x7e))
+        if (!is_harmless(c) || (ascii && c > 0x7e)) {
             g_string_append(out, replacement);
-        else
+        } else {
             g_string_append_unichar(out, c);
+        }
         text = g_utf8_next_char(text);
     }
 }
@@ -119,16 +124,18 @@ char *lull_clean_text(const char *text, bool ascii)
 void lull_task_append(GString *out, const char *comm, int32_t tid, bool ascii)
 {
     lull_clean_append(out, comm && *comm ? comm : tid < 0 ? "interrupt" : "?", ascii);
-    if (tid > 0)
+    if (tid > 0) {
         g_string_append_printf(out, "/%d", tid);
-    else if (tid < 0)
+    } else if (tid < 0) {
         g_string_append_printf(out, "/cpu%d", -(tid + 1));
+    }
 }
 
 const char *lull_path_host_name(const struct lull_path *path, uint32_t host)
 {
-    if (host >= path->n_hosts || !path->host_names || !path->host_names[host])
+    if (host >= path->n_hosts || !path->host_names || !path->host_names[host]) {
         return "?";
+    }
     return path->host_names[host];
 }
 
@@ -138,17 +145,20 @@ static bool continues_sentence(const char *detail)
     static const char *const words[] = {"by ", "on ", "in ",  "from ",
                                         "to ", "at ", "for ", "after "};
 
-    for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
-        if (g_str_has_prefix(detail, words[i]))
+    for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
+        if (g_str_has_prefix(detail, words[i])) {
             return true;
+        }
+    }
     return false;
 }
 
 void lull_segment_append(GString *out, const struct lull_segment *segment, bool ascii)
 {
     g_string_append(out, lull_look_of(segment->state, segment->cause)->phrase);
-    if (!segment->detail || !*segment->detail)
+    if (!segment->detail || !*segment->detail) {
         return;
+    }
     g_string_append(out, continues_sentence(segment->detail) ? " " : ": ");
     lull_clean_append(out, segment->detail, ascii);
 }
@@ -166,13 +176,15 @@ void lull_frame_append(GString *out, const struct lull_frame *frame, bool ascii)
 
 void lull_losses_append(GString *out, const struct lull_path *path)
 {
-    if (path->lost_events)
+    if (path->lost_events) {
         g_string_append_printf(out, "%" G_GUINT64_FORMAT " event%s", path->lost_events,
                                path->lost_events == 1 ? "" : "s");
-    if (path->lost_packets)
+    }
+    if (path->lost_packets) {
         g_string_append_printf(out, "%s%" G_GUINT64_FORMAT " packet%s",
                                path->lost_events ? " and " : "", path->lost_packets,
                                path->lost_packets == 1 ? "" : "s");
+    }
 }
 
 bool lull_segment_same_task(const struct lull_segment *a, const struct lull_segment *b)

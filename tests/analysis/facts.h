@@ -28,8 +28,8 @@ static inline struct lull_question_params facts_params(void)
                                          .freq_resolution = 4};
 }
 
-/* A window that begins at begin_ns. */
-static inline struct facts facts_begin(const struct lull_analysis_class *class,
+/* A window that begins at start_ns. */
+static inline struct facts facts_start(const struct lull_analysis_class *class,
                                        struct lull_question_params params)
 {
     struct facts facts = {lull_model_new(NULL, class->groups), params, class,
@@ -39,19 +39,19 @@ static inline struct facts facts_begin(const struct lull_analysis_class *class,
 
 /* To be called when the struct has come to rest, as the analysis points into it. Events may be fed
  * to the model as well. */
-static inline void facts_open(struct facts *facts, int64_t begin_ns)
+static inline void facts_open(struct facts *facts, int64_t start_ns)
 {
     *facts->analysis = (struct lull_analysis){.class = facts->class,
                                               .model = facts->model,
                                               .params = &facts->params,
-                                              .begin_ns = begin_ns};
+                                              .start_ns = start_ns};
     facts->class->open(facts->analysis);
     lull_model_subscribe(facts->model, &facts->class->facts, facts->analysis);
 }
 
 static inline void facts_close(struct facts *facts, int64_t end_ns)
 {
-    const struct lull_window window = {.begin_ns = facts->analysis->begin_ns, .end_ns = end_ns};
+    const struct lull_window window = {.start_ns = facts->analysis->start_ns, .end_ns = end_ns};
     facts->class->close(facts->analysis, end_ns);
     facts->class->emit(facts->analysis, &window, &facts->sink.sink);
 }
@@ -95,24 +95,24 @@ static inline uint32_t facts_file(struct facts *facts, uint32_t owner, int32_t f
 }
 
 static inline void facts_call(struct facts *facts, uint32_t task, const char *name,
-                              int64_t begin_ns, int64_t end_ns, int64_t ret)
+                              int64_t start_ns, int64_t end_ns, int64_t ret)
 {
     facts->class->facts.syscall(facts->analysis,
                                 &(struct lull_syscall_fact){.task = task,
                                                             .name = facts_label(facts, name),
-                                                            .begin_ns = begin_ns,
+                                                            .start_ns = start_ns,
                                                             .end_ns = end_ns,
                                                             .ret = ret,
                                                             .has_ret = true});
 }
 
-static inline void facts_io(struct facts *facts, uint32_t task, const char *name, int64_t begin_ns,
+static inline void facts_io(struct facts *facts, uint32_t task, const char *name, int64_t start_ns,
                             int64_t end_ns, int64_t ret, struct lull_io io)
 {
     facts->class->facts.syscall(facts->analysis,
                                 &(struct lull_syscall_fact){.task = task,
                                                             .name = facts_label(facts, name),
-                                                            .begin_ns = begin_ns,
+                                                            .start_ns = start_ns,
                                                             .end_ns = end_ns,
                                                             .ret = ret,
                                                             .has_ret = true,
@@ -124,8 +124,9 @@ static inline void facts_expect(const struct facts *facts, const char *head, con
 {
     g_autofree char *found = table_sink_get(&facts->sink, head);
     size_t length = strlen(rows);
-    if (!found || strncmp(found, rows, length) != 0)
+    if (!found || strncmp(found, rows, length) != 0) {
         g_test_message("tables:\n%s", facts->sink.text->str);
+    }
     g_assert_nonnull(found);
     found[MIN(strlen(found), length)] = '\0';
     g_assert_cmpstr(found, ==, rows);

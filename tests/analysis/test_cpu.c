@@ -14,7 +14,7 @@ struct run {
     struct lull_model *model;
 };
 
-static void run_begin(struct run *run, const struct lull_analysis_class *analysis,
+static void run_start(struct run *run, const struct lull_analysis_class *analysis,
                       const struct lull_question_params *params)
 {
     run->sink = table_sink_new();
@@ -77,7 +77,7 @@ static void test_percents(void)
 {
     const struct lull_question_params params = all();
     struct run run;
-    run_begin(&run, &lull_analysis_cputop, &params);
+    run_start(&run, &lull_analysis_cputop, &params);
     lull_runner_range(run.runner, INT64_MIN, INT64_MAX, 0);
     feed_percents(run.model);
     EXPECT(&run, "per-process", "t42/-1/42 ? 0 * 10000000 1.000", "t65/-1/65 ? 0 * 2500000 0.250",
@@ -95,7 +95,7 @@ static void test_edges(void)
 {
     const struct lull_question_params params = all();
     struct run run;
-    run_begin(&run, &lull_analysis_cputop, &params);
+    run_start(&run, &lull_analysis_cputop, &params);
     lull_runner_range(run.runner, 1150 * MS, 1250 * MS, 0);
     feed_percents(run.model);
     EXPECT(&run, "per-process", "t42/-1/42 ? 0 * 100000 1.000", "t64/-1/64 ? 0 * 50000 0.500",
@@ -109,7 +109,7 @@ static void test_slices(void)
 {
     const struct lull_question_params params = all();
     struct run run;
-    run_begin(&run, &lull_analysis_cputop, &params);
+    run_start(&run, &lull_analysis_cputop, &params);
     lull_runner_range(run.runner, INT64_MIN, INT64_MAX, 5000 * MS);
     feed_percents(run.model);
     const char *second = strstr(run.sink.text->str + 1, "per-process");
@@ -129,7 +129,7 @@ static void test_one_task(void)
     struct lull_question_params params = all();
     struct run run;
     params.tids = (struct lull_numbers){tids, 1};
-    run_begin(&run, &lull_analysis_cputop, &params);
+    run_start(&run, &lull_analysis_cputop, &params);
     lull_runner_range(run.runner, INT64_MIN, INT64_MAX, 0);
     feed_percents(run.model);
     EXPECT(&run, "per-process", "t64/-1/64 ? 0 * 2000000 0.200", "per-cpu");
@@ -144,7 +144,7 @@ static void test_one_cpu(void)
     struct lull_question_params params = all();
     struct run run;
     params.cpus = (struct lull_numbers){cpus, 1};
-    run_begin(&run, &lull_analysis_cputop, &params);
+    run_start(&run, &lull_analysis_cputop, &params);
     lull_runner_range(run.runner, INT64_MIN, INT64_MAX, 0);
     feed_percents(run.model);
     EXPECT(&run, "per-process", "t65/-1/65 ? 0 * 2500000 0.250", "per-cpu");
@@ -180,7 +180,7 @@ static void test_waits(void)
     struct run run;
     params.limit = 2;
     params.groupings = LULL_GROUPING_TOTAL | LULL_GROUPING_TID;
-    run_begin(&run, &lull_analysis_sched, &params);
+    run_start(&run, &lull_analysis_sched, &params);
     lull_runner_range(run.runner, INT64_MIN, INT64_MAX, 0);
     feed_waits(run.model);
     /* wakeup, switch, latency, priority, CPU, wakee, waker, in an interrupt */
@@ -209,7 +209,7 @@ static void test_chosen_waits(void)
     params.sections = LULL_SECTION_LOG;
     params.min_ns = 8 * MS;
     params.max_ns = 10 * MS;
-    run_begin(&run, &lull_analysis_sched, &params);
+    run_start(&run, &lull_analysis_sched, &params);
     lull_runner_range(run.runner, 35 * MS, INT64_MAX, 0);
     feed_waits(run.model);
     EXPECT(&run, "log", "32000 40000 8000 *", "60000 70000 10000 *", "");

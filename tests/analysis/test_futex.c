@@ -6,13 +6,13 @@
 enum { WAIT = 0, WAKE = 1, WAIT_BITSET = 9 };
 
 static void say_call(struct facts *facts, uint32_t task, int32_t operation, uint64_t address,
-                     bool is_private, int64_t begin_ns, int64_t end_ns, int64_t ret)
+                     bool is_private, int64_t start_ns, int64_t end_ns, int64_t ret)
 {
     const struct lull_futex futex = {address, operation, is_private, 0};
     facts->class->facts.syscall(facts->analysis,
                                 &(struct lull_syscall_fact){.task = task,
                                                             .name = facts_label(facts, "futex"),
-                                                            .begin_ns = begin_ns,
+                                                            .start_ns = start_ns,
                                                             .end_ns = end_ns,
                                                             .ret = ret,
                                                             .has_ret = true,
@@ -20,7 +20,7 @@ static void say_call(struct facts *facts, uint32_t task, int32_t operation, uint
 }
 
 /* `task` was blocked in a call until a task woke it, or (LULL_NONE) a timer. */
-static void say_wait(struct facts *facts, uint32_t task, const char *call, int64_t begin_ns,
+static void say_wait(struct facts *facts, uint32_t task, const char *call, int64_t start_ns,
                      int64_t end_ns, uint32_t waker)
 {
     const struct lull_wakeup wakeup = {.time_ns = end_ns,
@@ -29,7 +29,7 @@ static void say_wait(struct facts *facts, uint32_t task, const char *call, int64
                                            waker == LULL_NONE ? LULL_CAUSE_TIMER : LULL_CAUSE_TASK};
     facts->class->facts.state(facts->analysis,
                               &(struct lull_state_fact){.task = task,
-                                                        .begin_ns = begin_ns,
+                                                        .start_ns = start_ns,
                                                         .end_ns = end_ns,
                                                         .state = LULL_STATE_BLOCKED,
                                                         .next = LULL_STATE_PREEMPTED,
@@ -41,7 +41,7 @@ static void say_wait(struct facts *facts, uint32_t task, const char *call, int64
  * another call before; a wait that finds the value changed is none. */
 static void test_one_lock(void)
 {
-    struct facts facts = facts_begin(&lull_analysis_futex, facts_params());
+    struct facts facts = facts_start(&lull_analysis_futex, facts_params());
     uint32_t owner = facts_task(&facts, 10, 10), second = facts_task(&facts, 11, 10),
              third = facts_task(&facts, 12, 10);
     facts_open(&facts, 0);
@@ -67,7 +67,7 @@ static void test_one_lock(void)
 
 static void test_pairs(void)
 {
-    struct facts facts = facts_begin(&lull_analysis_futex, facts_params());
+    struct facts facts = facts_start(&lull_analysis_futex, facts_params());
     uint32_t a = facts_task(&facts, 10, 10), b = facts_task(&facts, 11, 10),
              c = facts_task(&facts, 12, 10);
     facts_open(&facts, 0);
@@ -88,7 +88,7 @@ static void test_pairs(void)
  * futex contended. */
 static void test_processes(void)
 {
-    struct facts facts = facts_begin(&lull_analysis_futex, facts_params());
+    struct facts facts = facts_start(&lull_analysis_futex, facts_params());
     uint32_t a = facts_task(&facts, 10, 10), b = facts_task(&facts, 20, 20);
     facts_open(&facts, 0);
     say_call(&facts, a, WAIT, 0x10, true, 0, 50, 0);
@@ -108,7 +108,7 @@ static void test_processes(void)
 static void test_still_waiting(void)
 {
     enum { NR_FUTEX = 202 }; /* x86-64 */
-    struct facts facts = facts_begin(&lull_analysis_futex, facts_params());
+    struct facts facts = facts_start(&lull_analysis_futex, facts_params());
     struct lull_model *model = facts.model;
     uint32_t a = facts_task(&facts, 10, 10);
     facts_open(&facts, 0);

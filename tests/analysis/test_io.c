@@ -64,7 +64,7 @@ static void test_usage(void)
 {
     struct lull_question_params params = facts_params();
     params.sections = LULL_SECTION_USAGE;
-    struct facts facts = facts_begin(&lull_analysis_io, params);
+    struct facts facts = facts_start(&lull_analysis_io, params);
     struct scene s = make_scene(&facts);
     facts_open(&facts, 0);
     say_calls(&facts, &s);
@@ -94,7 +94,7 @@ static void test_usage_lami(void)
     struct lull_question_params params = facts_params();
     params.sections = LULL_SECTION_USAGE;
     params.is_lami = true;
-    struct facts facts = facts_begin(&lull_analysis_io, params);
+    struct facts facts = facts_start(&lull_analysis_io, params);
     struct scene s = make_scene(&facts);
     facts_open(&facts, 0);
     say_calls(&facts, &s);
@@ -112,10 +112,11 @@ static void test_sums(void)
 {
     struct lull_question_params params = facts_params();
     params.sections = LULL_SECTION_USAGE;
-    struct facts facts = facts_begin(&lull_analysis_io, params);
+    struct facts facts = facts_start(&lull_analysis_io, params);
     uint32_t tasks[20], files[40];
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 20; i++) {
         tasks[i] = facts_task(&facts, 100 + i, 100 + i / 3 * 3);
+    }
     for (int i = 0; i < 40; i++) {
         g_autofree char *path = i % 5 ? g_strdup_printf("/f%d", i % 13) : NULL;
         files[i] = facts_file(&facts, tasks[i % 20], i, path, i % (LULL_FILE_OTHER + 1));
@@ -148,8 +149,9 @@ static void test_sums(void)
                 const char *at =
                     lines[i]; /* "t1/1/1 SIZE …", "/f3 SIZE …", "unknown (t1) SIZE …" */
                 at = strchr(at, ' ');
-                if (at[1] == '(')
+                if (at[1] == '(') {
                     at = strchr(at + 1, ' ');
+                }
                 sum += g_ascii_strtoull(at + 1, NULL, 10);
             }
             g_assert_cmpuint(sum, ==, expected[direction]);
@@ -164,7 +166,7 @@ static void test_stats(void)
 {
     struct lull_question_params params = facts_params();
     params.sections = LULL_SECTION_STATS;
-    struct facts facts = facts_begin(&lull_analysis_io, params);
+    struct facts facts = facts_start(&lull_analysis_io, params);
     struct scene s = make_scene(&facts);
     facts_open(&facts, 0);
     say_calls(&facts, &s);
@@ -191,7 +193,7 @@ static void test_log(void)
     struct lull_question_params params = facts_params();
     params.sections = LULL_SECTION_LOG | LULL_SECTION_TOP;
     params.limit = 2;
-    struct facts facts = facts_begin(&lull_analysis_io, params);
+    struct facts facts = facts_start(&lull_analysis_io, params);
     struct scene s = make_scene(&facts);
     facts_open(&facts, 32);
     say_calls(&facts, &s);
@@ -225,12 +227,13 @@ static void test_top_of_many(void)
     struct lull_question_params params = facts_params();
     params.sections = LULL_SECTION_TOP;
     params.limit = 3;
-    struct facts facts = facts_begin(&lull_analysis_io, params);
+    struct facts facts = facts_start(&lull_analysis_io, params);
     struct scene s = make_scene(&facts);
     facts_open(&facts, 0);
-    for (int i = 0; i < 10000; i++) /* 7919 is prime to 10000: durations 0 … 9999, once each */
+    for (int i = 0; i < 10000; i++) { /* 7919 is prime to 10000: durations 0 … 9999, once each */
         facts_io(&facts, s.app, "read", 20000 + i - (int64_t)i * 7919 % 10000, 20000 + i, 1,
                  io_of(LULL_IO_READ, 3, s.disk, 1));
+    }
     facts_close(&facts, 40000);
     g_autofree char *rows = table_sink_get(&facts.sink, "top-syscall [read]");
     g_auto(GStrv) lines = g_strsplit(rows, "\n", -1);
@@ -254,7 +257,7 @@ static void test_filters(void)
     params.min_bytes = 100;
     params.max_bytes = 100;
     params.sections = LULL_SECTION_LOG | LULL_SECTION_USAGE;
-    struct facts facts = facts_begin(&lull_analysis_io, params);
+    struct facts facts = facts_start(&lull_analysis_io, params);
     struct scene s = make_scene(&facts);
     facts_open(&facts, 0);
     say_calls(&facts, &s);
@@ -274,7 +277,7 @@ static void test_histograms(void)
 {
     struct lull_question_params params = facts_params();
     params.sections = LULL_SECTION_FREQ;
-    struct facts facts = facts_begin(&lull_analysis_io, params);
+    struct facts facts = facts_start(&lull_analysis_io, params);
     struct scene s = make_scene(&facts);
     facts_open(&facts, 0);
     say_calls(&facts, &s);
@@ -285,7 +288,7 @@ static void test_histograms(void)
     facts_end(&facts);
 
     params.freq_logarithmic = true;
-    facts = facts_begin(&lull_analysis_io, params);
+    facts = facts_start(&lull_analysis_io, params);
     s = make_scene(&facts);
     facts_open(&facts, 0);
     say_calls(&facts, &s);
@@ -296,7 +299,7 @@ static void test_histograms(void)
 
     params.freq_logarithmic = false;
     params.freq_uniform = true; /* from 1 to 40 */
-    facts = facts_begin(&lull_analysis_io, params);
+    facts = facts_start(&lull_analysis_io, params);
     s = make_scene(&facts);
     facts_open(&facts, 0);
     say_calls(&facts, &s);
@@ -321,12 +324,14 @@ static uint32_t add_request(struct facts *facts, uint32_t submitter, uint32_t rw
                                                                        .issue_ns = times[1],
                                                                        .complete_ns = times[2]});
     uint32_t number = (uint32_t)facts->model->requests.count - 1;
-    for (int step = LULL_BLOCK_INSERT; step <= LULL_BLOCK_COMPLETE; step++)
-        if (times[step] != INT64_MIN)
+    for (int step = LULL_BLOCK_INSERT; step <= LULL_BLOCK_COMPLETE; step++) {
+        if (times[step] != INT64_MIN) {
             facts->class->facts.block(
                 facts->analysis,
                 &(struct lull_block_fact){
                     .time_ns = times[step], .request = number, .task = NONE, .step = step});
+        }
+    }
     return number;
 }
 
@@ -334,7 +339,7 @@ static void test_disks(void)
 {
     struct lull_question_params params = facts_params();
     params.sections = LULL_SECTION_USAGE | LULL_SECTION_STATS | LULL_SECTION_FREQ;
-    struct facts facts = facts_begin(&lull_analysis_io, params);
+    struct facts facts = facts_start(&lull_analysis_io, params);
     struct scene s = make_scene(&facts);
     facts_open(&facts, 0);
     add_request(&facts, s.app, LULL_RWBS_READ, 8, (int64_t[]){10, 15, 35});
@@ -371,7 +376,7 @@ static void test_netifs(void)
 {
     struct lull_question_params params = facts_params();
     params.sections = LULL_SECTION_USAGE;
-    struct facts facts = facts_begin(&lull_analysis_io, params);
+    struct facts facts = facts_start(&lull_analysis_io, params);
     make_scene(&facts);
     facts_open(&facts, 0);
     struct lull_netif_fact fact = {

@@ -12,7 +12,7 @@ struct fixture {
 };
 
 /* The window begins at 0, with an event that says nothing. */
-static void begin(struct fixture *f, const struct lull_analysis_class *class)
+static void start(struct fixture *f, const struct lull_analysis_class *class)
 {
     struct lull_model *model = lull_model_new(NULL, class->groups);
     f->class = class;
@@ -20,8 +20,9 @@ static void begin(struct fixture *f, const struct lull_analysis_class *class)
     f->sink = table_sink_new();
     f->analysis = g_malloc0(class->size);
     *f->analysis = (struct lull_analysis){.class = class, .model = f->model, .params = &f->params};
-    if (class->open)
+    if (class->open) {
         class->open(f->analysis);
+    }
     lull_model_subscribe(f->model, &class->facts, f->analysis);
     FEED(irq_work_exit, 0, 0, 0, 0);
 }
@@ -83,7 +84,7 @@ static void feed_interrupts(struct lull_model *model)
 static void test_irq_stats(struct fixture *f, gconstpointer data)
 {
     f->params.sections = LULL_SECTION_STATS;
-    begin(f, &lull_analysis_irq);
+    start(f, &lull_analysis_irq);
     feed_interrupts(f->model);
     end(f, 100);
     expect(f, "hard-stats\nahci, usb 2 1 2.000 3 1.414 1 3 3 3 4 4\n"
@@ -97,7 +98,7 @@ static void test_irq_log(struct fixture *f, gconstpointer data)
 {
     f->params.sections = LULL_SECTION_LOG;
     f->params.min_ns = 2;
-    begin(f, &lull_analysis_irq);
+    start(f, &lull_analysis_irq);
     feed_interrupts(f->model);
     end(f, 100);
     expect(f, "log\n20..23 3 3 - 0 usb t7/-1/7\n52..54 2 2 - 0 eth0 t7/-1/7\n"
@@ -108,7 +109,7 @@ static void test_irq_freq(struct fixture *f, gconstpointer data)
 {
     f->params.sections = LULL_SECTION_FREQ;
     f->params.irqs = (struct lull_numbers){(const int64_t[]){41}, 1};
-    begin(f, &lull_analysis_irq);
+    start(f, &lull_analysis_irq);
     feed_interrupts(f->model);
     end(f, 100);
     expect(f, "freq [ahci, usb (41)]\n1.000 2.000 1\n2.000 3.000 1\n");
@@ -119,7 +120,7 @@ static void test_irq_choice(struct fixture *f, gconstpointer data)
     f->params.sections = LULL_SECTION_STATS;
     f->params.softirqs = (struct lull_numbers){(const int64_t[]){3, 9}, 2};
     f->params.is_lami = true;
-    begin(f, &lull_analysis_irq);
+    start(f, &lull_analysis_irq);
     feed_interrupts(f->model);
     end(f, 100);
     expect(f, "soft-stats\n"
@@ -130,7 +131,7 @@ static void test_irq_of_task(struct fixture *f, gconstpointer data)
 {
     f->params.sections = LULL_SECTION_STATS;
     f->params.tids = (struct lull_numbers){(const int64_t[]){8}, 1};
-    begin(f, &lull_analysis_irq);
+    start(f, &lull_analysis_irq);
     feed_interrupts(f->model);
     end(f, 100);
     expect(f, "");
@@ -161,7 +162,7 @@ static void feed_pages(struct lull_model *model)
 static void test_memory(struct fixture *f, gconstpointer data)
 {
     f->params.by_order = true;
-    begin(f, &lull_analysis_memtop);
+    start(f, &lull_analysis_memtop);
     feed_pages(f->model);
     end(f, 100);
     expect(f, "note: 1 events do not tell of how many pages they are: each counts as one\n"
@@ -176,7 +177,7 @@ static void test_memory(struct fixture *f, gconstpointer data)
 static void test_memory_of_task(struct fixture *f, gconstpointer data)
 {
     f->params.tids = (struct lull_numbers){(const int64_t[]){7}, 1};
-    begin(f, &lull_analysis_memtop);
+    start(f, &lull_analysis_memtop);
     feed_pages(f->model);
     end(f, 100);
     expect(f, "allocd\nt7/-1/7 2 9\nfreed\nt7/-1/7 1 2\ntotal\n9 2 7\n");
@@ -200,7 +201,7 @@ static void feed_segment(struct lull_model *model, int64_t t, bool is_send, uint
  * comes after a gap is new. */
 static void test_connections(struct fixture *f, gconstpointer data)
 {
-    begin(f, &lull_analysis_nettop);
+    start(f, &lull_analysis_nettop);
     struct lull_model *model = f->model;
     feed_switch(model, 0, 0, 5, 0, 7, 0);
     feed_segment(model, 10, true, UINT32_MAX - 9, 20);
@@ -223,7 +224,7 @@ static void test_connections(struct fixture *f, gconstpointer data)
 /* On the loopback device each packet is seen twice. */
 static void test_loopback(struct fixture *f, gconstpointer data)
 {
-    begin(f, &lull_analysis_nettop);
+    start(f, &lull_analysis_nettop);
     struct lull_model *model = f->model;
     for (int i = 0; i < 2; i++) {
         feed_segment(model, 10 + i, i == 0, 1, 30);
@@ -245,7 +246,7 @@ static void test_loopback(struct fixture *f, gconstpointer data)
 static void test_cycles(struct fixture *f, gconstpointer data)
 {
     f->params.sections = 0;
-    begin(f, &lull_analysis_freq);
+    start(f, &lull_analysis_freq);
     struct lull_model *model = f->model;
     feed_switch(model, 0, 0, 5, 0, 7, 0);
     POWER(frequency, 10, 0, 2000000);
@@ -267,7 +268,7 @@ static void test_cycles(struct fixture *f, gconstpointer data)
 static void test_idle_states(struct fixture *f, gconstpointer data)
 {
     f->params.sections = LULL_SECTION_LOG;
-    begin(f, &lull_analysis_freq);
+    start(f, &lull_analysis_freq);
     struct lull_model *model = f->model;
     POWER(idle, 20, 0, 2);
     POWER(idle, 50, 0, 0xffffffff);

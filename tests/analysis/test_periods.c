@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analysis/period_windows.h"
-#include "analysis/periods.h"
+#include "analysis/periods/periods.h"
 #include "kernel/vocabulary.h"
 #include "lib/scratch.h"
 #include "period/streams.h"
@@ -42,11 +42,11 @@ static void append_cell(GString *out, const struct lull_cell *cell)
     }
 }
 
-static void on_begin(struct lull_sink *sink, const char *analysis, const struct lull_window *window)
+static void on_start(struct lull_sink *sink, const char *analysis, const struct lull_window *window)
 {
     g_ptr_array_add(((struct lines *)sink)->lines,
                     g_strdup_printf("window: %s%s %g %g %s", window->period ? window->period : "-",
-                                    window->is_complete ? "" : "!", (double)window->begin_ns / 1e6,
+                                    window->is_complete ? "" : "!", (double)window->start_ns / 1e6,
                                     (double)window->end_ns / 1e6,
                                     window->captures ? window->captures : "-"));
 }
@@ -66,8 +66,9 @@ static void on_table(struct lull_sink *sink, const struct lull_result_table *tab
         g_string_append_printf(line, "/%s:", table->subtitle ? table->subtitle : "");
         table->row(table->user, row, cells);
         for (uint32_t i = 0; columns[i].title != NULL; i++) {
-            if (columns[i].use & (LULL_USE_OWN | LULL_USE_HOST))
+            if (columns[i].use & (LULL_USE_OWN | LULL_USE_HOST)) {
                 continue;
+            }
             g_string_append(line, line->str[line->len - 1] == ':' ? " " : " | ");
             append_cell(line, &cells[i]);
         }
@@ -81,13 +82,13 @@ static void on_end(struct lull_sink *sink)
 
 static struct lines lines_new(void)
 {
-    return (struct lines){{on_begin, on_note, on_table, on_end},
+    return (struct lines){{on_start, on_note, on_table, on_end},
                           g_ptr_array_new_with_free_func(g_free)};
 }
 
 /* ---- asking ---- */
 
-struct asked {
+struct requested {
     unsigned sections;
     const char *select, *aggregate_by, *group_by, *order_by;
     int64_t min_duration_us, max_duration_us; /* 0: none */
@@ -106,7 +107,7 @@ static const char *const captures[] = {
 
 /* The lines that begin with one of the classes. */
 static char *ask(const struct stream_event *events, const char *const *texts,
-                 const char *const *capture_texts, const struct asked *asked,
+                 const char *const *capture_texts, const struct requested *requested,
                  const char *const *classes)
 {
     GError *error = NULL;
@@ -115,20 +116,23 @@ static char *ask(const struct stream_event *events, const char *const *texts,
     struct lull_session *session = open_stream(dir);
     struct lull_periods *periods = lull_periods_parse(texts, capture_texts, &error);
     g_assert_no_error(error);
-    struct lull_periods_question *question = lull_periods_question_new(
-        periods, asked->select, asked->aggregate_by, asked->group_by, asked->order_by, &error);
+    struct lull_periods_question *question =
+        lull_periods_question_new(periods, requested->select, requested->aggregate_by,
+                                  requested->group_by, requested->order_by, &error);
     g_assert_no_error(error);
-    if (asked->min_duration_us > 0)
-        question->min_duration_ns = asked->min_duration_us * 1000;
-    if (asked->max_duration_us > 0)
-        question->max_duration_ns = asked->max_duration_us * 1000;
-    const struct lull_question_params params = {.sections = asked->sections,
+    if (requested->min_duration_us > 0) {
+        question->min_duration_ns = requested->min_duration_us * 1000;
+    }
+    if (requested->max_duration_us > 0) {
+        question->max_duration_ns = requested->max_duration_us * 1000;
+    }
+    const struct lull_question_params params = {.sections = requested->sections,
                                                 .host = -1,
                                                 .min_ns = INT64_MIN,
                                                 .max_ns = INT64_MAX,
-                                                .limit = asked->limit,
+                                                .limit = requested->limit,
                                                 .freq_resolution = 2,
-                                                .is_lami = asked->is_lami,
+                                                .is_lami = requested->is_lami,
                                                 .periods = question};
     struct lines lines = lines_new();
     const struct lull_analysis_class *const class = &lull_analysis_periods;
@@ -137,10 +141,13 @@ static char *ask(const struct stream_event *events, const char *const *texts,
     lull_runner_range(runner, INT64_MIN, INT64_MAX, 0);
     lull_runner_run(runner, NULL, NULL);
     GString *out = g_string_new(NULL);
-    for (uint32_t i = 0; i < lines.lines->len; i++)
-        for (const char *const *name = classes; *name != NULL; name++)
-            if (g_str_has_prefix(lines.lines->pdata[i], *name))
+    for (uint32_t i = 0; i < lines.lines->len; i++) {
+        for (const char *const *name = classes; *name != NULL; name++) {
+            if (g_str_has_prefix(lines.lines->pdata[i], *name)) {
                 g_string_append_printf(out, "%s\n", (const char *)lines.lines->pdata[i]);
+            }
+        }
+    }
     g_ptr_array_unref(lines.lines);
     lull_runner_free(runner);
     lull_period_tracker_free(question->tracker);
@@ -151,9 +158,10 @@ static char *ask(const struct stream_event *events, const char *const *texts,
     return g_string_free(out, FALSE);
 }
 
-static void check(const struct asked *asked, const char *const *classes, const char *expected)
+static void check(const struct requested *requested, const char *const *classes,
+                  const char *expected)
 {
-    g_autofree char *got = ask(stream_requests, definitions, captures, asked, classes);
+    g_autofree char *got = ask(stream_requests, definitions, captures, requested, classes);
     g_assert_cmpstr(got, ==, expected);
 }
 
@@ -161,7 +169,7 @@ static void check(const struct asked *asked, const char *const *classes, const c
 
 static void test_stats(void)
 {
-    check(&(struct asked){.sections = LULL_SECTION_STATS}, LIST("note", "per_period", "tree"),
+    check(&(struct requested){.sections = LULL_SECTION_STATS}, LIST("note", "per_period", "tree"),
           "note: 1 period was not seen to end; it is not counted\n"
           "tree/: req | req : $evt.$name == \"req_begin\" : $evt.$name == \"req_end\" && $evt.id "
           "== $begin.$evt.id\n"
@@ -178,7 +186,7 @@ static void test_stats(void)
  */
 static void test_pairs(void)
 {
-    check(&(struct asked){.sections = LULL_SECTION_STATS}, LIST("per_parent"),
+    check(&(struct requested){.sections = LULL_SECTION_STATS}, LIST("per_parent"),
           "per_parent_stats/With active children: req/a | req | 3000.000 | 3050.000 | 3250.000 | "
           "111.803\n"
           "per_parent_stats/With active children: req/a/b | req | 1000.000 | 1175.000 | 1400.000 | "
@@ -208,7 +216,9 @@ static void test_pairs(void)
 /* Q-P8: names are exact, and --aggregate-by leaves only that ancestor. */
 static void test_select(void)
 {
-    check(&(struct asked){.sections = LULL_SECTION_STATS, .select = "req/a", .aggregate_by = "req"},
+    check(&(struct requested){.sections = LULL_SECTION_STATS,
+                              .select = "req/a",
+                              .aggregate_by = "req"},
           LIST("per_"),
           "per_period_stats/: req/a | 7 | 250.000 | 2321.429 | 3000.000 | 1178.932 | 16250.000\n"
           "per_parent_stats/With active children: req/a | req | 3000.000 | 3050.000 | 3250.000 | "
@@ -225,9 +235,9 @@ static void test_select(void)
  * are 0, 2 and 4 with one b each: 1000, 1200 and 1400 us of 5000, 7000 and 9000. */
 static void test_groups(void)
 {
-    check(&(struct asked){.sections = LULL_SECTION_STATS,
-                          .group_by = "req.who",
-                          .aggregate_by = "req"},
+    check(&(struct requested){.sections = LULL_SECTION_STATS,
+                              .group_by = "req.who",
+                              .aggregate_by = "req"},
           LIST("per_period_stats/req.who = w0", "per_parent_stats/'req.who = w0",
                "per_parent_count/'req.who = w0' - G", "per_parent_percentage/'req.who = w0' - W",
                "per_period_stats/req.who = w1"),
@@ -261,9 +271,9 @@ static void test_groups(void)
 
 static void test_aggregated(void)
 {
-    const struct asked asked = {
+    const struct requested requested = {
         .sections = LULL_SECTION_LOG, .select = "a, b", .aggregate_by = "req"};
-    check(&asked, LIST("aggregated", "log"),
+    check(&requested, LIST("aggregated", "log"),
           "aggregated_stats/: req | 1000 | 6000 | req/a | 1 | 3000.000 | 3000.000 | 3000.000 | ? | "
           "3000.000 | req.who = w0, req.$evt.id = 0, req.st = 0, req.nope = ?\n"
           "aggregated_stats/: req | 1000 | 6000 | req/a/b | 1 | 1000.000 | 1000.000 | 1000.000 | ? "
@@ -287,10 +297,10 @@ static void test_aggregated(void)
 /* vectors/per/periodlog-agg-group.out: a table for each group, in order of its first instance. */
 static void test_aggregated_groups(void)
 {
-    check(&(struct asked){.sections = LULL_SECTION_LOG,
-                          .select = "a",
-                          .aggregate_by = "req",
-                          .group_by = "req.who, a.fd"},
+    check(&(struct requested){.sections = LULL_SECTION_LOG,
+                              .select = "a",
+                              .aggregate_by = "req",
+                              .group_by = "req.who, a.fd"},
           LIST("aggregated_stats/a.fd = 0, req.who = w0", "aggregated_stats/a.fd = 1, req.who = w1",
                "aggregated_stats/a.fd = 9, req.who = w1"),
           "aggregated_stats/a.fd = 0, req.who = w0: req | 1000 | 6000 | req/a | 1 | 3000.000 | "
@@ -307,17 +317,17 @@ static void test_aggregated_groups(void)
 /* vectors/per/periodlog.out and periodlog-hier.out, begins and names; what has no end apart. */
 static void test_log(void)
 {
-    check(&(struct asked){.sections = LULL_SECTION_LOG, .max_duration_us = 1100},
+    check(&(struct requested){.sections = LULL_SECTION_LOG, .max_duration_us = 1100},
           LIST("log", "incomplete"),
           "log/: 3000 | 4000 | 1000.000 | req/a/b |  | \n"
           "log/: 15000 | 16100 | 1100.000 | req/a/b |  | \n"
           "log/: 17500 | 17750 | 250.000 | req/a | fd = 9, pw = w1 | ret = 22, bfd = 9\n"
           "log/: 62000 | 63000 | 1000.000 | req/a | fd = 5, pw = x | ret = 1, bfd = 5\n"
           "incomplete/: 61000 | 64000 | 3000.000 | req | who = x, $evt.id = 77 | -\n");
-    check(&(struct asked){.sections = LULL_SECTION_LOG,
-                          .order_by = "hierarchy",
-                          .max_duration_us = 6000,
-                          .is_lami = true},
+    check(&(struct requested){.sections = LULL_SECTION_LOG,
+                              .order_by = "hierarchy",
+                              .max_duration_us = 6000,
+                              .is_lami = true},
           LIST("log"),
           "log/: 1000 | 6000 | 5000.000 | req | {\"who\": \"w0\", \"$evt.id\": 0} | {\"st\": 0, "
           "\"nope\": null}\n"
@@ -335,7 +345,8 @@ static void test_log(void)
 
 static void test_top(void)
 {
-    check(&(struct asked){.sections = LULL_SECTION_TOP, .limit = 3, .select = "a,req"}, LIST("top"),
+    check(&(struct requested){.sections = LULL_SECTION_TOP, .limit = 3, .select = "a,req"},
+          LIST("top"),
           "top/: 49000 | 58000 | 9000.000 | req | who = w0, $evt.id = 4 | st = 8, nope = ?\n"
           "top/: 37000 | 45000 | 8000.000 | req | who = w1, $evt.id = 3 | st = 6, nope = ?\n"
           "top/: 25000 | 32000 | 7000.000 | req | who = w0, $evt.id = 2 | st = 4, nope = ?\n");
@@ -345,7 +356,7 @@ static void test_top(void)
  * ratios are numbers. */
 static void test_freq(void)
 {
-    check(&(struct asked){.sections = LULL_SECTION_FREQ, .aggregate_by = "req", .select = "a"},
+    check(&(struct requested){.sections = LULL_SECTION_FREQ, .aggregate_by = "req", .select = "a"},
           LIST("freq"),
           "freq_duration/Duration of period: a: 250.000 | 1625.000 | 2\n"
           "freq_duration/Duration of period: a: 1625.000 | 3000.000 | 5\n"
@@ -374,7 +385,7 @@ static void test_edges(void)
         ask(events,
             LIST("p : $evt.$name == \"a\" : $evt.$name == \"d\"",
                  "q(p) : $evt.$name == \"b\" : $evt.$name == \"c\"", ": $evt.$name == \"e\""),
-            NULL, &(struct asked){.sections = LULL_SECTION_STATS}, LIST("per_"));
+            NULL, &(struct requested){.sections = LULL_SECTION_STATS}, LIST("per_"));
     g_assert_cmpstr(got, ==,
                     "per_period_stats/: p | 1 | 0.000 | 0.000 | 0.000 | ? | 0.000\n"
                     "per_period_stats/: p/q | 1 | 0.000 | 0.000 | 0.000 | ? | 0.000\n"
@@ -408,8 +419,9 @@ static void test_refused(void)
         g_assert_null(lull_periods_question_new(periods, cases[i].select, cases[i].aggregate_by,
                                                 cases[i].group_by, cases[i].order_by, &error));
         g_assert_error(error, LULL_ERROR, LULL_ERROR_USAGE);
-        if (strstr(error->message, cases[i].part) == NULL)
+        if (strstr(error->message, cases[i].part) == NULL) {
             g_error("%s", error->message);
+        }
     }
     lull_periods_free(periods);
 }

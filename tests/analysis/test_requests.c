@@ -68,7 +68,7 @@ static void test_one(struct fixture *f, gconstpointer data)
     run_again(f, 40);
     const struct lull_request *list = finish(f, 1);
     g_assert_cmpuint(list[0].id, ==, 1);
-    g_assert_cmpint(list[0].begin_ns, ==, 10);
+    g_assert_cmpint(list[0].start_ns, ==, 10);
     g_assert_cmpint(list[0].end_ns, ==, 40);
     g_assert_cmpint(list[0].blocked_ns, ==, 26); /* 12 to 38, when it was woken */
     g_assert_cmpuint(list[0].bytes_sent, ==, 50);
@@ -88,7 +88,7 @@ static void test_two(struct fixture *f, gconstpointer data)
     to_client(f, 60, 510, 7); /* the client runs meanwhile: it has the answer when it arrives */
     const struct lull_request *list = finish(f, 2);
     g_assert_cmpuint(list[0].bytes_sent, ==, 75);
-    g_assert_cmpint(list[1].begin_ns, ==, 50);
+    g_assert_cmpint(list[1].start_ns, ==, 50);
     g_assert_cmpint(list[1].end_ns, ==, 60);
     g_assert_cmpint(list[1].blocked_ns, ==, 0);
     g_assert_cmpuint(list[1].bytes_received, ==, 7);
@@ -145,7 +145,7 @@ static void test_server_clock_ahead(struct fixture *f, gconstpointer data)
     feed_tcp(f->model, 0, 0, 20, false, &answer);
     const struct lull_request *list = finish(f, 1);
     g_assert_cmpuint(list[0].host, ==, 0);
-    g_assert_cmpint(list[0].begin_ns, ==, 11);
+    g_assert_cmpint(list[0].start_ns, ==, 11);
     g_assert_cmpint(list[0].end_ns, ==, 20);
 }
 
@@ -187,7 +187,7 @@ static void test_loopback(struct fixture *f, gconstpointer data)
     feed_tcp(f->model, 0, 0, 20, true, &answer);
     feed_tcp(f->model, 0, 0, 21, false, &answer);
     const struct lull_request *list = finish(f, 1);
-    g_assert_cmpint(list[0].begin_ns, ==, 10);
+    g_assert_cmpint(list[0].start_ns, ==, 10);
     g_assert_cmpint(list[0].end_ns, ==, 21);
     g_assert_cmpuint(list[0].bytes_sent, ==, 40);
     g_assert_cmpuint(list[0].bytes_received, ==, 60);
@@ -210,7 +210,8 @@ int main(int argc, char **argv)
         {"/requests/loopback", test_loopback},
     };
     g_test_init(&argc, &argv, NULL);
-    for (size_t i = 0; i < G_N_ELEMENTS(tests); i++)
+    for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
         g_test_add(tests[i].name, struct fixture, NULL, set_up, tests[i].test, tear_down);
+    }
     return g_test_run();
 }

@@ -65,11 +65,11 @@ struct log_sink {
     GString *text;
 };
 
-static void sink_begin(struct lull_sink *sink, const char *analysis,
+static void sink_start(struct lull_sink *sink, const char *analysis,
                        const struct lull_window *window)
 {
     g_string_append_printf(((struct log_sink *)sink)->text, "%s%u[%d,%d]%s%s",
-                           window->number ? "; " : "", window->number, (int)window->begin_ns,
+                           window->number ? "; " : "", window->number, (int)window->start_ns,
                            (int)window->end_ns, window->is_complete ? "" : "?",
                            window->period ? window->period : "");
 }
@@ -98,11 +98,11 @@ struct run {
     struct lull_model *model;
 };
 
-static void run_begin(struct run *run)
+static void run_start(struct run *run)
 {
     static const struct lull_analysis_class *const classes[] = {&scribe_class};
     static const struct lull_question_params params = {.host = -1};
-    run->sink.sink = (struct lull_sink){sink_begin, sink_note, sink_table, sink_end};
+    run->sink.sink = (struct lull_sink){sink_start, sink_note, sink_table, sink_end};
     run->sink.text = g_string_new(NULL);
     run->runner = lull_runner_new(NULL, classes, &params, 1, &run->sink.sink);
     run->model = lull_runner_model(run->runner);
@@ -128,7 +128,7 @@ static void run_expect(struct run *run, const char *expected)
 static void test_whole(void)
 {
     struct run run;
-    run_begin(&run);
+    run_start(&run);
     lull_runner_range(run.runner, INT64_MIN, INT64_MAX, 0);
     run_switches(&run);
     run_expect(&run, "0[10,60] 10 20 30 45 60 |60");
@@ -138,7 +138,7 @@ static void test_whole(void)
 static void test_range(void)
 {
     struct run run;
-    run_begin(&run);
+    run_start(&run);
     lull_runner_range(run.runner, 20, 45, 0);
     run_switches(&run);
     run_expect(&run, "0[20,45] 20 30 |45");
@@ -147,7 +147,7 @@ static void test_range(void)
 static void test_range_between_events(void)
 {
     struct run run;
-    run_begin(&run);
+    run_start(&run);
     lull_runner_range(run.runner, 31, 44, 0);
     run_switches(&run);
     run_expect(&run, "0[31,44] |44");
@@ -156,7 +156,7 @@ static void test_range_between_events(void)
 static void test_range_behind(void)
 {
     struct run run;
-    run_begin(&run);
+    run_start(&run);
     lull_runner_range(run.runner, 61, INT64_MAX, 0);
     run_switches(&run);
     run_expect(&run, "");
@@ -166,7 +166,7 @@ static void test_range_behind(void)
 static void test_slices(void)
 {
     struct run run;
-    run_begin(&run);
+    run_start(&run);
     lull_runner_range(run.runner, INT64_MIN, INT64_MAX, 12);
     run_switches(&run);
     run_expect(&run, "0[10,22] 10 20 |22; 1[22,34] 30 |34; 2[34,46] 45 |46; 3[46,58] |58; "
@@ -176,7 +176,7 @@ static void test_slices(void)
 static void test_slices_in_gap(void)
 {
     struct run run;
-    run_begin(&run);
+    run_start(&run);
     lull_runner_range(run.runner, 12, 58, 14);
     run_switches(&run);
     run_expect(&run, "0[12,26] 20 |26; 1[26,40] 30 |40; 2[40,54] 45 |54; 3[54,58] |58");
@@ -185,7 +185,7 @@ static void test_slices_in_gap(void)
 static void test_no_events(void)
 {
     struct run run;
-    run_begin(&run);
+    run_start(&run);
     lull_runner_range(run.runner, INT64_MIN, INT64_MAX, 10);
     run_expect(&run, "");
 }
@@ -201,7 +201,7 @@ static void close_late(void *user)
 static void test_overlapping(void)
 {
     struct run run;
-    run_begin(&run);
+    run_start(&run);
     lull_runner_at_end(run.runner, close_late, &run);
     g_assert_cmpuint(lull_runner_open(run.runner, 5), ==, 0);
     feed_switch(run.model, 0, 0, 10, 0, 7, 0);

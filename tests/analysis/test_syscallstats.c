@@ -8,7 +8,7 @@
  * open twice (-2, 3). Return values are counted right (not Q-S1). */
 static void test_counts(void)
 {
-    struct facts facts = facts_begin(&lull_analysis_syscallstats, facts_params());
+    struct facts facts = facts_start(&lull_analysis_syscallstats, facts_params());
     uint32_t task = facts_task(&facts, 10, 10), other = facts_task(&facts, 11, 10);
     facts_open(&facts, 0);
     facts_call(&facts, task, "getpid", 10, 11, 10);
@@ -33,12 +33,12 @@ static void test_counts(void)
 /* 32-bit calls return addresses; what lies above the kernel's errors is none. */
 static void test_compat_address(void)
 {
-    struct facts facts = facts_begin(&lull_analysis_syscallstats, facts_params());
+    struct facts facts = facts_start(&lull_analysis_syscallstats, facts_params());
     uint32_t task = facts_task(&facts, 10, 10);
     facts_open(&facts, 0);
     struct lull_syscall_fact fact = {.task = task,
                                      .name = facts_label(&facts, "mmap2"),
-                                     .begin_ns = 1,
+                                     .start_ns = 1,
                                      .end_ns = 2,
                                      .ret = (int32_t)0xf7d00000,
                                      .has_ret = true,
@@ -59,11 +59,12 @@ static void test_compat_address(void)
 static void test_percentiles(void)
 {
     for (int n = 1000; n <= 100000; n *= 100) {
-        struct facts facts = facts_begin(&lull_analysis_syscallstats, facts_params());
+        struct facts facts = facts_start(&lull_analysis_syscallstats, facts_params());
         uint32_t task = facts_task(&facts, 10, 10);
         facts_open(&facts, 0);
-        for (int i = 1; i <= n; i++)
+        for (int i = 1; i <= n; i++) {
             facts_call(&facts, task, "read", 1000, 1000 + i, 0);
+        }
         facts_close(&facts, n + 1000);
         int count, min, max, p50, p90, p99, p999;
         double mean, deviation;
@@ -95,7 +96,7 @@ static void test_left_out(void)
     params.cpus = (struct lull_numbers){cpus, 1};
     params.min_ns = 5;
     params.max_ns = 8;
-    struct facts facts = facts_begin(&lull_analysis_syscallstats, params);
+    struct facts facts = facts_start(&lull_analysis_syscallstats, params);
     uint32_t task = facts_task(&facts, 10, 10), other = facts_task(&facts, 11, 11);
     facts_open(&facts, 0);
     facts_call(&facts, task, "read", 1, 7, 0);
@@ -105,7 +106,7 @@ static void test_left_out(void)
     facts_call(&facts, other, "write", 1, 10, 0); /* 9: too long */
     facts_call(&facts, other, "close", INT64_MIN, 10, 0);
     struct lull_syscall_fact elsewhere = {
-        .task = other, .name = facts_label(&facts, "dup"), .cpu = 1, .begin_ns = 1, .end_ns = 7};
+        .task = other, .name = facts_label(&facts, "dup"), .cpu = 1, .start_ns = 1, .end_ns = 7};
     facts.class->facts.syscall(facts.analysis, &elsewhere);
     facts_close(&facts, 40);
     facts_expect(&facts, "total", "t11/11/11 2 13 0\n");
@@ -122,7 +123,7 @@ static void test_left_out(void)
 static void test_open(void)
 {
     enum { NR_READ = 0, NR_PAUSE = 34 }; /* x86-64 */
-    struct facts facts = facts_begin(&lull_analysis_syscallstats, facts_params());
+    struct facts facts = facts_start(&lull_analysis_syscallstats, facts_params());
     struct lull_model *model = facts.model;
     facts_open(&facts, 0);
     const uint64_t have = UINT64_C(1) << LULL_FIELD_syscall_entry_number;

@@ -10,8 +10,8 @@ struct fixture {
     struct table_sink sink;
 };
 
-/* The window begins at begin_ns, the recording at 0, with an event that says nothing. */
-static void begin(struct fixture *f, int64_t begin_ns)
+/* The window begins at start_ns, the recording at 0, with an event that says nothing. */
+static void start(struct fixture *f, int64_t start_ns)
 {
     const struct lull_analysis_class *class = &lull_analysis_timeline;
     struct lull_model *model = lull_model_new(NULL, class->groups);
@@ -20,7 +20,7 @@ static void begin(struct fixture *f, int64_t begin_ns)
     f->sink = table_sink_new();
     f->analysis = g_malloc0(class->size);
     *f->analysis = (struct lull_analysis){
-        .class = class, .model = model, .params = &f->params, .begin_ns = begin_ns};
+        .class = class, .model = model, .params = &f->params, .start_ns = start_ns};
     class->open(f->analysis);
     lull_model_subscribe(model, &class->facts, f->analysis);
     FEED(irq_work_exit, 0, 0, 0, 0);
@@ -29,7 +29,7 @@ static void begin(struct fixture *f, int64_t begin_ns)
 /* The lines that it tells. */
 static char **end(struct fixture *f, int64_t end_ns)
 {
-    const struct lull_window window = {.begin_ns = f->analysis->begin_ns, .end_ns = end_ns};
+    const struct lull_window window = {.start_ns = f->analysis->start_ns, .end_ns = end_ns};
     f->analysis->class->close(f->analysis, end_ns);
     f->analysis->class->emit(f->analysis, &window, &f->sink.sink);
     char **lines = g_strsplit(f->sink.text->str, "\n", -1);
@@ -42,8 +42,9 @@ static char **end(struct fixture *f, int64_t end_ns)
 
 static void expect(char **lines, uint32_t first, const char *const *expected)
 {
-    for (uint32_t i = 0; expected[i]; i++)
+    for (uint32_t i = 0; expected[i]; i++) {
         g_assert_cmpstr(lines[first + i], ==, expected[i]);
+    }
 }
 
 /* 240 bins of 1000 ns end at 240000, so bins up to there are of 1000 ns, and one more is not. */
@@ -57,7 +58,7 @@ static void feed_run(struct lull_model *model)
 static void test_bins(void)
 {
     struct fixture f;
-    begin(&f, 0);
+    start(&f, 0);
     feed_run(f.model);
     char **lines = end(&f, 5000);
     const char *const expected[] = {"cpu-over-time",   "0 0.500", /* 500 … 1000 */
@@ -72,7 +73,7 @@ static void test_bins(void)
 static void test_widened(void)
 {
     struct fixture f;
-    begin(&f, 0);
+    start(&f, 0);
     feed_run(f.model);
     feed_switch(f.model, 0, 0, 240000, 0, 8, 0);
     char **lines = end(&f, 241500);
@@ -89,7 +90,7 @@ static void test_widened(void)
 static void test_folded(void)
 {
     struct fixture f;
-    begin(&f, 0);
+    start(&f, 0);
     feed_switch(f.model, 0, 0, 1700, 0, 7, 0);
     char **lines = end(&f, 2400);
     const char *const expected[] = {"cpu-over-time", "0 0.000", "1000 0.500", "", NULL};
@@ -103,7 +104,7 @@ static void test_cut(void)
 {
     const int64_t width_ns = INT64_C(1000) << 20;
     struct fixture f;
-    begin(&f, 1500);
+    start(&f, 1500);
     feed_switch(f.model, 0, 0, 500, 0, 7, 0);
     feed_switch(f.model, 0, 0, 1500 + width_ns / 2, 7, 0, 1);
     feed_switch(f.model, 0, 0, INT64_C(200000001500), 0, 8, 0);
@@ -117,7 +118,7 @@ static void test_cut(void)
 static void test_transfer(void)
 {
     struct fixture f;
-    begin(&f, 0);
+    start(&f, 0);
     struct lull_model *model = f.model;
     feed_switch(model, 0, 0, 100, 0, 7, 0);
     FEED(netif_sent, 0, 0, 1500, .have = ALL & WITHOUT(netif_sent, context_tid), .len = 60,

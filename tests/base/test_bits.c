@@ -19,16 +19,20 @@ static uint64_t slow_load(const uint8_t *bytes, uint64_t bit, unsigned size, boo
     return v;
 }
 
-static void test_all_places(void)
+static void test_all_positions(void)
 {
     uint8_t bytes[32];
-    for (unsigned i = 0; i < sizeof bytes; i++)
+    for (unsigned i = 0; i < sizeof bytes; i++) {
         bytes[i] = (uint8_t)(i * 151 + 89);
-    for (unsigned bit = 0; bit < 24; bit++)
-        for (unsigned size = 1; size <= 64; size++)
-            for (int be = 0; be < 2; be++)
+    }
+    for (unsigned bit = 0; bit < 24; bit++) {
+        for (unsigned size = 1; size <= 64; size++) {
+            for (int be = 0; be < 2; be++) {
                 g_assert_cmphex(lull_load_bits(bytes, bit, size, be), ==,
                                 slow_load(bytes, bit, size, be));
+            }
+        }
+    }
 }
 
 static void test_bytes(void)
@@ -53,7 +57,7 @@ static void test_signs(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/bits/all-places", test_all_places);
+    g_test_add_func("/bits/all-places", test_all_positions);
     g_test_add_func("/bits/bytes", test_bytes);
     g_test_add_func("/bits/signs", test_signs);
     return g_test_run();

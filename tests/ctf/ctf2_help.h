@@ -32,8 +32,9 @@
 static inline char *spell(const char *text)
 {
     char *copy = g_strdup(text);
-    for (char *c = copy; *c; c++)
+    for (char *c = copy; *c; c++) {
         *c = *c == '\'' ? '"' : *c == '^' ? '\x1e' : *c;
+    }
     return copy;
 }
 
@@ -50,8 +51,9 @@ static inline struct lull_schema *parse_ok(const char *text)
 {
     GError *error = NULL;
     struct lull_schema *schema = parse(text, &error);
-    if (error)
+    if (error) {
         g_test_message("%s", text);
+    }
     g_assert_no_error(error);
     g_assert_nonnull(schema);
     g_assert_cmpuint(schema->major, ==, 2);
@@ -74,8 +76,9 @@ static inline void expect_path(const struct lull_fc_ref *ref, enum lull_scope sc
                                const char *path)
 {
     GString *text = g_string_new(NULL);
-    for (uint32_t i = 0; i < ref->depth; i++)
+    for (uint32_t i = 0; i < ref->depth; i++) {
         g_string_append_printf(text, "%s%u", i ? " " : "", ref->path[i]);
+    }
     g_assert_cmpint(ref->scope, ==, scope);
     g_assert_cmpstr(text->str, ==, path);
     g_string_free(text, TRUE);
@@ -90,23 +93,28 @@ static inline void expect_failure(const struct failure *failure, enum lull_error
 {
     GError *error = NULL;
     struct lull_schema *schema = parse(failure->text, &error);
-    if (schema)
+    if (schema) {
         g_error("accepted: %s", failure->text);
-    if (!g_error_matches(error, LULL_ERROR, (gint)code))
+    }
+    if (!g_error_matches(error, LULL_ERROR, (gint)code)) {
         g_error("%s: '%s'", failure->text, error ? error->message : "no error");
+    }
     char **parts = g_strsplit(failure->message, "|", -1);
-    for (char **part = parts; *part; part++)
+    for (char **part = parts; *part; part++) {
         if (!strstr(error->message, *part) || !g_str_has_prefix(error->message, "m: fragment ") ||
-            !strstr(error->message, " at byte "))
+            !strstr(error->message, " at byte ")) {
             g_error("'%s' is not in '%s'", *part, error->message);
+        }
+    }
     g_strfreev(parts);
     g_error_free(error);
 }
 
 static inline void expect_failures(const struct failure *failures, size_t n, enum lull_error code)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         expect_failure(&failures[i], code);
+    }
 }
 
 #endif

@@ -15,20 +15,23 @@ struct dump {
 
 static inline void dump_name(struct dump *dump, const char *name)
 {
-    if (dump->needs_comma)
+    if (dump->needs_comma) {
         g_string_append_c(dump->text, ',');
-    if (name != NULL)
+    }
+    if (name != NULL) {
         g_string_append_printf(dump->text, "%s=", name);
+    }
     dump->needs_comma = true;
 }
 
-static inline void dump_begin(void *user, const char *name, enum lull_visit_kind kind)
+static inline void dump_start(void *user, const char *name, enum lull_visit_kind kind)
 {
     struct dump *dump = user;
-    if (kind == LULL_VISIT_SCOPE)
+    if (kind == LULL_VISIT_SCOPE) {
         g_string_append(dump->text, name[0] == 'c' ? " ctx" : " ");
-    else
+    } else {
         dump_name(dump, name);
+    }
     g_string_append_c(dump->text, kind == LULL_VISIT_ARRAY     ? '['
                                   : kind == LULL_VISIT_VARIANT ? '<'
                                                                : '{');
@@ -48,14 +51,16 @@ static inline void dump_integer(void *user, const char *name, const struct lull_
 {
     struct dump *dump = user;
     dump_name(dump, name);
-    if (value->is_boolean)
+    if (value->is_boolean) {
         g_string_append(dump->text, value->bits ? "true" : "false");
-    else if (value->is_signed)
+    } else if (value->is_signed) {
         g_string_append_printf(dump->text, "%" G_GINT64_FORMAT, (int64_t)value->bits);
-    else
+    } else {
         g_string_append_printf(dump->text, "%" G_GUINT64_FORMAT, value->bits);
-    for (uint32_t i = 0; i < value->n_labels; i++)
+    }
+    for (uint32_t i = 0; i < value->n_labels; i++) {
         g_string_append_printf(dump->text, "%c%s", i == 0 ? ':' : '|', value->labels[i]);
+    }
     dump->fields++;
     dump->checksum += value->bits;
 }
@@ -75,8 +80,9 @@ static inline void dump_sum(struct dump *dump, struct lull_text text)
 {
     dump->fields++;
     dump->checksum += text.length;
-    for (uint32_t i = 0; i < text.length; i++)
+    for (uint32_t i = 0; i < text.length; i++) {
         dump->checksum += (uint64_t)(uint8_t)text.data[i] << i % 8 * 8;
+    }
 }
 
 static inline void dump_text(void *user, const char *name, struct lull_text text)
@@ -93,13 +99,14 @@ static inline void dump_blob(void *user, const char *name, struct lull_text byte
     struct dump *dump = user;
     dump_name(dump, name);
     g_string_append_printf(dump->text, "(%s)", media_type != NULL ? media_type : "?");
-    for (uint32_t i = 0; i < bytes.length; i++)
+    for (uint32_t i = 0; i < bytes.length; i++) {
         g_string_append_printf(dump->text, "%02x", (uint8_t)bytes.data[i]);
+    }
     dump_sum(dump, bytes);
 }
 
 static const struct lull_visitor dump_visitor = {
-    .begin = dump_begin,
+    .start = dump_start,
     .end = dump_end,
     .integer = dump_integer,
     .real = dump_real,
@@ -135,8 +142,9 @@ static inline char *dump_trace(const char *dir)
     struct lull_decoded decoded;
     lull_session_set_threads(session, 2);
     uint32_t n_problems = lull_session_problem_count(session);
-    for (uint32_t i = 0; i < n_problems; i++)
+    for (uint32_t i = 0; i < n_problems; i++) {
         g_string_append_printf(dump.text, "! %s", lull_session_problem(session, i));
+    }
     lull_session_decode_all(session, &decoded);
     g_assert_cmpuint(decoded.events, ==, events);
     if (is_whole) {
@@ -178,8 +186,9 @@ struct bit_writer {
 
 static inline void put_bit(struct bit_writer *writer, unsigned bit)
 {
-    if (writer->n % 8 == 0)
+    if (writer->n % 8 == 0) {
         put(writer->bytes, false, 1, 0);
+    }
     unsigned at = writer->n % 8;
     writer->bytes->data[writer->n / 8] |= (uint8_t)(bit << (writer->from_top ? 7 - at : at));
     writer->n++;
@@ -188,8 +197,9 @@ static inline void put_bit(struct bit_writer *writer, unsigned bit)
 /* A little-endian value from its lowest bit on, a big-endian one from its highest. */
 static inline void put_bits(struct bit_writer *writer, bool big_endian, unsigned size, uint64_t v)
 {
-    for (unsigned i = 0; i < size; i++)
+    for (unsigned i = 0; i < size; i++) {
         put_bit(writer, v >> (big_endian ? size - 1 - i : i) & 1);
+    }
 }
 
 #endif

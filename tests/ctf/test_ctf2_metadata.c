@@ -213,50 +213,49 @@ static void test_texts(void)
 /* Sections 5.3.18 to 5.3.23, 5.5 and 6.4.1: parts, aliases, alignment. */
 static void test_compounds(void)
 {
-    struct lull_schema *s =
-        parse_ok(PREAMBLE "^{'type':'field-class-alias','name':'u8','field-class':" U(
-            "8") "}"
-                 "^{'type':'field-class-alias','name':'uint8','field-class':'u8'}" STREAM EVENT(
-                     MEMBER("n", "'uint8'") "," MEMBER("ok", BOOLEAN) "," MEMBER(
-                         "flags",
-                         "{'type':'static-length-array','length':32,'minimum-alignment':32,"
-                         "'element-field-class':'u8'}") "," MEMBER("o",
-                                                                   "{'type':'optional','"
-                                                                   "selector-field-location'"
-                                                                   ":" PATH(
-                                                                       "'ok'") ",'field-class':"
-                                                                               "{'type':'"
-                                                                               "structure','"
-                                                                               "minimum-"
-                                                                               "alignment':64}"
-                                                                               "}") "," MEMBER("r",
-                                                                                               "{'"
-                                                                                               "typ"
-                                                                                               "e':"
-                                                                                               "'op"
-                                                                                               "tio"
-                                                                                               "nal"
-                                                                                               "','"
-                                                                                               "sel"
-                                                                                               "ect"
-                                                                                               "or-"
-                                                                                               "fie"
-                                                                                               "ld-"
-                                                                                               "loc"
-                                                                                               "ati"
-                                                                                               "on'"
-                                                                                               ":" PATH(
-                                                                                                   "'n'") ","
-                                                                                                          "'selector-field-ranges':[[1,3],[255,255]],'field-class':" STRING
-                                                                                                          "}") "," MEMBER("v",
-                                                                                                                          "{'type':'variant','selector-field-location':" PATH(
-                                                                                                                              "'n'") ",'options':["
-                                                                                                                                     "{'selector-field-ranges':[[5,7],[1,2],[6,9]],'field-class':'u8'},"
-                                                                                                                                     "{'name':'juice','selector-field-ranges':[[3,4],[10,10]],'field-class':" STRING
-                                                                                                                                     "}]}") "," MEMBER("d",
-                                                                                                                                                       "{'type':'dynamic-length-array','minimum-alignment':16,'element-field-class':"
-                                                                                                                                                       "{'type':'structure'},'length-field-location':" PATH(
-                                                                                                                                                           "'n'") "}")));
+    struct lull_schema *s = parse_ok(PREAMBLE "^{'type':'field-class-alias','name':'u8','field-class':" U(
+        "8") "}"
+             "^{'type':'field-class-alias','name':'uint8','field-class':'u8'}" STREAM EVENT(
+                 MEMBER("n", "'uint8'") "," MEMBER("ok", BOOLEAN) "," MEMBER(
+                     "flags",
+                     "{'type':'static-length-array','length':32,'minimum-alignment':32,"
+                     "'element-field-class':'u8'}") "," MEMBER("o",
+                                                               "{'type':'optional','"
+                                                               "selector-field-location'"
+                                                               ":" PATH(
+                                                                   "'ok'") ",'field-class':"
+                                                                           "{'type':'"
+                                                                           "structure','"
+                                                                           "minimum-"
+                                                                           "alignment':64}"
+                                                                           "}") "," MEMBER("r",
+                                                                                           "{'"
+                                                                                           "typ"
+                                                                                           "e':"
+                                                                                           "'op"
+                                                                                           "tio"
+                                                                                           "nal"
+                                                                                           "','"
+                                                                                           "sel"
+                                                                                           "ect"
+                                                                                           "or-"
+                                                                                           "fie"
+                                                                                           "ld-"
+                                                                                           "loc"
+                                                                                           "ati"
+                                                                                           "on'"
+                                                                                           ":" PATH(
+                                                                                               "'n'") ","
+                                                                                                      "'selector-field-ranges':[[1,3],[255,255]],'field-class':" STRING
+                                                                                                      "}") "," MEMBER("v",
+                                                                                                                      "{'type':'variant','selector-field-location':" PATH(
+                                                                                                                          "'n'") ",'options':["
+                                                                                                                                 "{'selector-field-ranges':[[5,7],[1,2],[6,9]],'field-class':'u8'},"
+                                                                                                                                 "{'name':'juice','selector-field-ranges':[[3,4],[10,10]],'field-class':" STRING
+                                                                                                                                 "}]}") "," MEMBER("d",
+                                                                                                                                                   "{'type':'dynamic-length-array','minimum-alignment':16,'element-field-class':"
+                                                                                                                                                   "{'type':'structure'},'length-field-location':" PATH(
+                                                                                                                                                       "'n'") "}")));
     const struct lull_fc *p = payload(s), *fc = member(p, 2);
     /* An optional field has alignment 1, whatever is in it. */
     g_assert_cmpuint(p->alignment, ==, 32);
@@ -274,8 +273,9 @@ static void test_compounds(void)
     g_assert_false(lull_fc_optional_is_there(fc, 4) || lull_fc_optional_is_there(fc, 0));
     fc = member(p, 5);
     static const int options[] = {-1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1, -1};
-    for (uint64_t value = 0; value < G_N_ELEMENTS(options); value++)
+    for (uint64_t value = 0; value < G_N_ELEMENTS(options); value++) {
         g_assert_cmpint(lull_fc_variant_option(fc, value), ==, options[value]);
+    }
     g_assert_cmpstr(fc->variant.options[0].name, ==, "");
     g_assert_cmpstr(fc->variant.options[1].name, ==, "juice");
     fc = member(p, 6);
@@ -293,10 +293,12 @@ static void test_signed_selector(void)
                         "}")));
     const struct lull_fc *fc = member(payload(s), 1);
     static const int64_t inside[] = {-12, -5, -1, 0, 15, 35}, outside[] = {-13, -11, -6, 1, 14, 36};
-    for (size_t i = 0; i < G_N_ELEMENTS(inside); i++)
+    for (size_t i = 0; i < G_N_ELEMENTS(inside); i++) {
         g_assert_true(lull_fc_optional_is_there(fc, (uint64_t)inside[i]));
-    for (size_t i = 0; i < G_N_ELEMENTS(outside); i++)
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(outside); i++) {
         g_assert_false(lull_fc_optional_is_there(fc, (uint64_t)outside[i]));
+    }
     lull_schema_free(s);
 }
 

@@ -25,15 +25,15 @@ static void test_paths(void)
                                     "'"))) "," MEMBER("b",
                                                       DYNAMIC(PATH(
                                                           "null,'corn'"))) "," MEMBER("c",
-                                                                                      DYNAMIC(PATH("null,'nature','laser'"))) "," MEMBER("d",
-                                                                                                                                         DYNAMIC(
-                                                                                                                                             PAYLOAD("'nature','laser'"))) "," MEMBER("e", STRUCT(MEMBER("f",
-                                                                                                                                                                                                         DYNAMIC(PATH("null,null,'corn'"))) "," MEMBER("g", DYNAMIC(PAYLOAD("'nature','e',null,'"
-                                                                                                                                                                                                                                                                            "laser'")))))))) "," MEMBER("s", STRUCT(MEMBER("n",
-                                                                                                                                                                                                                                                                                                                           U("8")))) "," MEMBER("z",
-                                                                                                                                                                                                                                                                                                                                                DYNAMIC(
-                                                                                                                                                                                                                                                                                                                                                    PATH(
-                                                                                                                                                                                                                                                                                                                                                        "'s','n'")))));
+                                                                                      DYNAMIC(
+                                                                                          PATH(
+                                                                                              "null,'nature','laser'"))) "," MEMBER("d", DYNAMIC(PAYLOAD("'nature','laser'"))) "," MEMBER("e",
+                                                                                                                                                                                          STRUCT(
+                                                                                                                                                                                              MEMBER("f", DYNAMIC(PATH("null,null,'corn'"))) "," MEMBER("g", DYNAMIC(PAYLOAD("'nature','e',null,'"
+                                                                                                                                                                                                                                                                             "laser'")))))))) "," MEMBER("s",
+                                                                                                                                                                                                                                                                                                         STRUCT(MEMBER("n", U("8")))) "," MEMBER("z",
+                                                                                                                                                                                                                                                                                                                                                 DYNAMIC(PATH(
+                                                                                                                                                                                                                                                                                                                                                     "'s','n'")))));
     const struct lull_fc *p = payload(s), *in = member(p, 1)->array.element;
     expect_path(&member(in, 1)->sequence.length, LULL_SCOPE_EVENT_PAYLOAD, "1 0");
     g_assert_true(member(in, 1)->sequence.length.target == member(in, 0));
@@ -121,8 +121,9 @@ static void test_origins(void)
                                                                                       "'n'"))) "," MEMBER("f",
                                                                                                           "'own'")) "}");
     const struct lull_fc *p = payload(s);
-    for (uint32_t i = 0; i < 5; i++)
+    for (uint32_t i = 0; i < 5; i++) {
         expect_path(&member(p, i)->sequence.length, (enum lull_scope)i, "0");
+    }
     g_assert_true(member(p, 4)->sequence.length.target ==
                   member(s->streams[0].events[0].context, 0));
     expect_path(&member(member(p, 5), 1)->sequence.length, LULL_SCOPE_EVENT_PAYLOAD, "5 0");
@@ -450,28 +451,32 @@ static void test_explosions(void)
 {
     GString *text = g_string_new(PREAMBLE "^{'type':'field-class-alias','name':'a0',"
                                           "'field-class':" STRUCT("") "}");
-    for (int i = 1; i < 60; i++)
+    for (int i = 1; i < 60; i++) {
         g_string_append_printf(text,
                                "^{'type':'field-class-alias','name':'a%d','field-class':" STRUCT(
                                    MEMBER("x", "'a%d'") "," MEMBER("y", "'a%d'")) "}",
                                i, i - 1, i - 1);
+    }
     expect_failure(&(struct failure){text->str, "more than 1000000 field classes"},
                    LULL_ERROR_UNSUPPORTED);
     g_string_assign(text,
                     PREAMBLE STREAM "^{'type':'event-record-class','payload-field-class':" STRUCT(
                         MEMBER("n", U("8")) ",{'name':'f','field-class':"));
     g_string_truncate(text, text->len - 2);
-    for (int i = 0; i < 65; i++)
+    for (int i = 0; i < 65; i++) {
         g_string_append(text, "{'type':'structure','member-classes':[{'name':'s','field-class':");
+    }
     g_string_append(text, U("8"));
-    for (int i = 0; i < 65; i++)
+    for (int i = 0; i < 65; i++) {
         g_string_append(text, "}]}");
+    }
     g_string_append(text, "}]}}");
     expect_failure(&(struct failure){text->str, "nested more than 64 deep"},
                    LULL_ERROR_UNSUPPORTED);
     g_string_assign(text, PREAMBLE "^");
-    for (int i = 0; i < 100000; i++)
+    for (int i = 0; i < 100000; i++) {
         g_string_append_c(text, '[');
+    }
     expect_failure(&(struct failure){text->str, "bad JSON"}, LULL_ERROR_FORMAT);
     g_string_free(text, TRUE);
 }

@@ -25,25 +25,30 @@ static void test_all_integers(void)
             for (unsigned offset = 0; offset < 8; offset++) {
                 uint64_t v = some_value(size, offset);
                 bool is_signed = offset % 2;
-                if (offset > 0)
+                if (offset > 0) {
                     g_string_append_printf(metadata, "integer { size = %u; align = 8; } p%u;",
                                            offset, offset);
+                }
                 g_string_append_printf(metadata,
                                        "integer { size = %u; align = %u; signed = %d; } v%u;", size,
                                        offset > 0 ? 1 : 8, is_signed, offset);
-                while (writer.n % 8 != 0)
+                while (writer.n % 8 != 0) {
                     put_bit(&writer, 0);
+                }
                 put_bits(&writer, be, offset, 0);
                 put_bits(&writer, be, size, v);
                 int64_t extended = (int64_t)v;
-                if (is_signed && size < 64 && (v >> (size - 1) & 1))
+                if (is_signed && size < 64 && (v >> (size - 1) & 1)) {
                     extended = (int64_t)(v - (UINT64_C(1) << size));
-                if (offset > 0)
+                }
+                if (offset > 0) {
                     g_string_append_printf(expected, ",p%u=0,", offset);
-                if (is_signed)
+                }
+                if (is_signed) {
                     g_string_append_printf(expected, "v%u=%" G_GINT64_FORMAT, offset, extended);
-                else
+                } else {
                     g_string_append_printf(expected, "v%u=%" G_GUINT64_FORMAT, offset, v);
+                }
             }
             g_string_append(metadata, U8 " end; }; };");
             g_string_append(expected, ",end=90};");

@@ -20,8 +20,9 @@
 static char *spell(const char *text)
 {
     char *copy = g_strdup(text);
-    for (char *c = copy; *c != '\0'; c++)
+    for (char *c = copy; *c != '\0'; c++) {
         *c = *c == '\'' ? '"' : *c;
+    }
     return copy;
 }
 
@@ -389,8 +390,9 @@ static void test_random_bytes(void)
         uint8_t bytes[200];
         /* Small numbers make events that fit, large ones damage. */
         int32_t end = seed % 4 == 0 ? 256 : seed % 4 == 1 ? 130 : 4;
-        for (size_t i = 0; i < sizeof bytes; i++)
+        for (size_t i = 0; i < sizeof bytes; i++) {
             bytes[i] = (uint8_t)g_rand_int_range(random, 0, end);
+        }
         g_autofree char *spelled = spell(metadata[seed % G_N_ELEMENTS(metadata)]);
         g_autofree char *text = dump_bytes(spelled, bytes, 1 + seed % sizeof bytes);
         g_assert_nonnull(text);

@@ -95,8 +95,9 @@ static void put_packet(GByteArray *out, const char *text, uint32_t n, uint32_t p
     put32(out, (37 + n + padding) * 8, is_big_endian);
     g_byte_array_append(out, rest, 5);
     g_byte_array_append(out, (const guint8 *)text, n);
-    for (uint32_t i = 0; i < padding; i++)
+    for (uint32_t i = 0; i < padding; i++) {
         g_byte_array_append(out, (const guint8 *)"\xee", 1);
+    }
 }
 
 static GByteArray *packets(bool is_big_endian)
@@ -153,8 +154,9 @@ static void test_bad_packets(void)
         data->data[cases[i].offset] = cases[i].value;
         g_assert_null(lull_metadata_parse("m", data->data, data->len, &error));
         g_assert_error(error, LULL_ERROR, (gint)cases[i].code);
-        if (!strstr(error->message, cases[i].message))
+        if (!strstr(error->message, cases[i].message)) {
             g_error("'%s' is not in '%s'", cases[i].message, error->message);
+        }
         g_error_free(error);
         g_byte_array_free(data, TRUE);
     }
@@ -180,15 +182,18 @@ static void test_cut_text(void)
         GError *error = NULL;
         struct lull_schema *schema = lull_metadata_parse("m", (const uint8_t *)copy, n, &error);
         bool is_text = at_boundary && small + n >= trace_end;
-        if (is_text != (schema != NULL))
+        if (is_text != (schema != NULL)) {
             g_error("cut at %zu: %s", n, error ? error->message : "accepted");
+        }
         if (!schema) {
             g_assert_error(error, LULL_ERROR, LULL_ERROR_FORMAT);
             char *byte = g_strdup_printf("byte %zu", n);
             g_assert_true(n == 0 || g_str_has_prefix(error->message, "m: line "));
-            if (n > 0 && depth > 0 && small[n - 1] == ' ')
-                if (!strstr(error->message, byte))
+            if (n > 0 && depth > 0 && small[n - 1] == ' ') {
+                if (!strstr(error->message, byte)) {
                     g_error("'%s' is not in '%s'", byte, error->message);
+                }
+            }
             g_free(byte);
         }
         accepted += schema != NULL;
@@ -403,10 +408,12 @@ static void check_trace(const char *directory)
     g_assert_no_error(error);
     if (g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &text, NULL, NULL,
                      NULL)) {
-        for (const char *at_event = text; (at_event = strstr(at_event, "event {")); at_event++)
+        for (const char *at_event = text; (at_event = strstr(at_event, "event {")); at_event++) {
             n_expected++;
-        for (uint32_t i = 0; i < schema->n_streams; i++)
+        }
+        for (uint32_t i = 0; i < schema->n_streams; i++) {
             n_events += schema->streams[i].n_events;
+        }
         g_assert_cmpuint(n_events, >, 0);
         g_assert_cmpuint(n_events, ==, n_expected);
     }
@@ -432,16 +439,18 @@ static uint32_t check_traces(const char *directory, int depth)
         }
         g_free(path);
     }
-    if (dir)
+    if (dir) {
         g_dir_close(dir);
+    }
     return n;
 }
 
 static void test_traces(void)
 {
     const char *directory = g_getenv("LULL_TEST_TRACES");
-    if (check_traces(directory ? directory : "/tmp/tr", 3) == 0)
+    if (check_traces(directory ? directory : "/tmp/tr", 3) == 0) {
         g_test_skip("no traces unpacked in LULL_TEST_TRACES or /tmp/tr");
+    }
 }
 
 int main(int argc, char **argv)

@@ -328,8 +328,9 @@ static void test_bit_fields(void)
         const struct lull_fc *fc = e->structure.members[i].fc;
         offset = (offset + fc->alignment - 1) / fc->alignment * fc->alignment;
         g_assert_cmpuint(offset, ==, offsets[i]);
-        if (i != 5)
+        if (i != 5) {
             g_assert_cmpuint(fc->integer.size, ==, sizes[i]);
+        }
         offset += sizes[i];
     }
     g_assert_cmpint(e->structure.members[5].fc->kind, ==, LULL_FC_STRUCT);
@@ -410,7 +411,7 @@ static void test_bad_types(void)
     lull_schema_free(parse_ok(TRACE_LE "typealias integer { size = 128; } := __int128;"));
 }
 
-static void test_place_of_errors(void)
+static void test_position_of_errors(void)
 {
     GError *error = NULL;
     g_assert_null(parse(TRACE_LE "event {\n  fields := struct {\n\tnothing a;\n}; };", &error));
@@ -424,8 +425,9 @@ static void test_hostile(void)
     GString *text = g_string_new(FIELDS("u8 a;") "struct s0 { u8 a; };");
     GError *error = NULL;
 
-    for (int i = 1; i < 60; i++)
+    for (int i = 1; i < 60; i++) {
         g_string_append_printf(text, "struct s%d { struct s%d a, b; };", i, i - 1);
+    }
     g_assert_null(parse(text->str, &error));
     g_assert_nonnull(strstr(error->message, "type too large"));
     g_clear_error(&error);
@@ -434,32 +436,37 @@ static void test_hostile(void)
                                 "struct { u8 a[2]((((("};
     for (size_t i = 0; i < G_N_ELEMENTS(deep); i++) {
         g_string_assign(text, TRACE_LE UINTS);
-        for (int n = 0; n < 100000; n++)
+        for (int n = 0; n < 100000; n++) {
             g_string_append(text, deep[i]);
+        }
         g_assert_null(parse(text->str, &error));
         g_assert_error(error, LULL_ERROR, LULL_ERROR_FORMAT);
         g_clear_error(&error);
     }
     g_string_assign(text, TRACE_LE UINTS "event { a = ");
-    for (int n = 0; n < 100000; n++)
+    for (int n = 0; n < 100000; n++) {
         g_string_append_c(text, '(');
+    }
     g_assert_null(parse(text->str, &error));
     g_assert_nonnull(strstr(error->message, "nested too deeply"));
     g_clear_error(&error);
 
     g_string_assign(text, TRACE_LE UINTS "event { fields := struct { enum : u8 { ");
-    for (int i = 0; i < 30000; i++)
+    for (int i = 0; i < 30000; i++) {
         g_string_append_printf(text, "x%d = 1,", i);
+    }
     g_string_append(text, "} tag; variant <tag> { ");
-    for (int i = 0; i < 30000; i++)
+    for (int i = 0; i < 30000; i++) {
         g_string_append_printf(text, "u8 x%d;", i);
+    }
     g_string_append(text, "} v; u8 n;");
-    for (int i = 0; i < 30000; i++)
+    for (int i = 0; i < 30000; i++) {
         g_string_append_printf(text, "u8 y%d[n];", i);
+    }
     g_string_append(text, "}; };");
-    gint64 begin = g_get_monotonic_time();
+    gint64 start = g_get_monotonic_time();
     lull_schema_free(parse_ok(text->str));
-    g_assert_cmpint(g_get_monotonic_time() - begin, <, 2000000);
+    g_assert_cmpint(g_get_monotonic_time() - start, <, 2000000);
     g_string_free(text, TRUE);
 }
 
@@ -480,7 +487,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tsdl/underscores", test_underscores);
     g_test_add_func("/tsdl/bit-fields", test_bit_fields);
     g_test_add_func("/tsdl/bad-types", test_bad_types);
-    g_test_add_func("/tsdl/place-of-errors", test_place_of_errors);
+    g_test_add_func("/tsdl/place-of-errors", test_position_of_errors);
     g_test_add_func("/tsdl/hostile", test_hostile);
     return g_test_run();
 }

@@ -5,9 +5,9 @@
 #include <lull/session.h>
 
 #include "lib/ctf_writer.h"
-#include "source/export.h"
+#include "source/export/export.h"
 #include "source/trace_files.h"
-#include "view/event_json.h"
+#include "view/event/json.h"
 
 static struct lull_session *open_all(const char *path)
 {
@@ -34,8 +34,9 @@ static char *events_of(const char *path)
         g_assert_no_error(error);
         g_string_append_len(text, json.line.data, (gssize)json.line.length);
     }
-    for (uint32_t i = 0; i < lull_session_problem_count(session); i++)
+    for (uint32_t i = 0; i < lull_session_problem_count(session); i++) {
         g_error("%s", lull_session_problem(session, i));
+    }
     lull_event_json_clear(&json);
     lull_session_free(session);
     return g_string_free(text, FALSE);
@@ -50,8 +51,9 @@ static void export_to(const char *from, const char *to, unsigned leave_out)
     g_assert_no_error(error);
     const struct lull_event *event;
     for (unsigned n = 1; (event = lull_session_read(session)) != NULL; n++) {
-        if (leave_out != 0 && n % leave_out == 0)
+        if (leave_out != 0 && n % leave_out == 0) {
             continue;
+        }
         lull_export_event(e, event, &error);
         g_assert_no_error(error);
     }
@@ -65,9 +67,11 @@ static char *without_every(const char *lines, unsigned n)
 {
     g_auto(GStrv) all = g_strsplit(lines, "\n", -1);
     GString *text = g_string_new(NULL);
-    for (unsigned i = 0; all[i] != NULL && all[i][0] != '\0'; i++)
-        if ((i + 1) % n != 0)
+    for (unsigned i = 0; all[i] != NULL && all[i][0] != '\0'; i++) {
+        if ((i + 1) % n != 0) {
             g_string_append_printf(text, "%s\n", all[i]);
+        }
+    }
     return g_string_free(text, FALSE);
 }
 
@@ -83,8 +87,9 @@ static char *round_trip(char *dir)
         g_autofree char *again_name = g_strdup_printf("again%u", gap);
         g_autofree char *out = g_build_filename(dir, name, NULL);
         g_autofree char *again = g_build_filename(dir, again_name, NULL);
-        if (gap == 1)
+        if (gap == 1) {
             continue;
+        }
         export_to(in, out, gap);
         export_to(out, again, 0);
         g_autofree char *kept = gap == 0 ? g_strdup(wanted) : without_every(wanted, gap);
@@ -92,8 +97,9 @@ static char *round_trip(char *dir)
         g_assert_cmpstr(got, ==, kept);
         g_assert_cmpstr(got_again, ==, kept);
     }
-    if (g_getenv("LULL_KEEP") == NULL)
+    if (g_getenv("LULL_KEEP") == NULL) {
         remove_tree(dir);
+    }
     g_free(dir);
     return wanted;
 }
@@ -143,11 +149,12 @@ static void write_trace(const char *dir, const char *metadata, const GByteArray 
 static void put_bits(GByteArray *bytes, uint64_t *bit, bool big_endian, unsigned n, uint64_t value)
 {
     for (unsigned i = 0; i < n; i++, ++*bit) {
-        if (bytes->len * 8 <= *bit)
+        if (bytes->len * 8 <= *bit) {
             put(bytes, false, 1, 0);
+        }
         unsigned one = big_endian ? value >> (n - 1 - i) & 1 : value >> i & 1;
-        unsigned place = big_endian ? 7 - *bit % 8 : *bit % 8;
-        bytes->data[*bit / 8] |= (uint8_t)(one << place);
+        unsigned position = big_endian ? 7 - *bit % 8 : *bit % 8;
+        bytes->data[*bit / 8] |= (uint8_t)(one << position);
     }
 }
 
@@ -323,8 +330,9 @@ static void test_classes(void)
         put(file, false, 2, 0x0201);
         put(file, false, 1, 1);
         put(file, false, 8, i % 2 ? 300000 : 1);
-        for (unsigned k = 0; k < (i % 2 ? 300000u : 1u); k++)
+        for (unsigned k = 0; k < (i % 2 ? 300000u : 1u); k++) {
             put(file, false, 1, k % 251);
+        }
     }
     set_sizes(file, false, 0, (uint64_t)file->len * 8);
     write_trace(dir, metadata, file);
@@ -374,30 +382,29 @@ static const char ctf2_metadata[] =
                                                          "classes\":[" MEMBER(
                                                              "flag",
                                                              INT("boolean", "8",
-                                                                 "")) "," MEMBER("maybe",
-                                                                                 "{\"type\":"
-                                                                                 "\"optional\","
-                                                                                 "\"selector-field-"
-                                                                                 "location\""
-                                                                                 ":" PLACE(
-                                                                                     "flag") ",\"fi"
-                                                                                             "eld-"
-                                                                                             "class"
-                                                                                             "\""
-                                                                                             ":" INT("unsigned-integer", "16", "") "}") "," MEMBER("leb",
-                                                                                                                                                   "{\"type\":\"variable-length-unsigned-integer\"}") "," MEMBER("sleb",
-                                                                                                                                                                                                                 "{\"type\":\"variable-length-signed-integer\",\"mappings\":{\"minus\":[[-9,-1]]}}") "," MEMBER("some", "{\"type\":\"optional\",\"selector-field-location\":" PLACE("sleb") ",\"selector-field-ranges\":[[-3,-2],[5,6]],\"field-class\":{\"type\":"
-                                                                                                                                                                                                                                                                                                                                                                                            "\"null-terminated-string\"}}") "," MEMBER("bits", INT("bit-array",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                   "16", "")) "," MEMBER("map", INT("bit-map", "8", ",\"flags\":{\"low\":[[0,1]],\"high\":[[6,7]]}")) "," MEMBER("mirrored", INT("unsigned-integer",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                 "8", ",\"bit-order\":\"last-to-first\"")) "," MEMBER("wide",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      "{\"type\":\"static-length-string\",\"length\":6,\"encoding\":\"utf-16le\"}") "," MEMBER("text",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                               "{\"type\":\"dynamic-length-string\",\"length-field-location\":" PLACE(
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                   "leb") "}") "," MEMBER("blob", "{\"type\":\"static-length-blob\",\"length\":3,\"media-type\":\"image/png\"}") "," MEMBER("bytes", "{\"type\":\"dynamic-length-blob\",\"length-field-location\":" PLACE("leb") "}") "," MEMBER("half", INT("floating-point-number",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                             "16",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                             "")) "," MEMBER("pick",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                             "{\"type\":\"variant\",\"selector-field-location\":" PLACE("sleb") ",\"options\":[{\"selector-field-ranges\":[[-9,0]],\"field-class\":" INT("unsigned-integer", "8", "") "},{\"name\":\"up\",\"selector-field-ranges\":[[1,60]],"
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      "\"field-class\":" INT("signed-integer",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                             "8", "") "}]}") "]}}\n";
+                                                                 "")) "," MEMBER("maybe", "{\"type\":"
+                                                                                          "\"optional\","
+                                                                                          "\"selector-field-"
+                                                                                          "location\""
+                                                                                          ":" PLACE(
+                                                                                              "flag") ",\"fi"
+                                                                                                      "eld-"
+                                                                                                      "class"
+                                                                                                      "\""
+                                                                                                      ":" INT("unsigned-integer",
+                                                                                                              "16", "") "}") "," MEMBER("leb", "{\"type\":\"variable-length-unsigned-integer\"}") "," MEMBER("sleb", "{\"type\":\"variable-length-signed-integer\",\"mappings\":{\"minus\":[[-9,-1]]}}") "," MEMBER("some", "{\"type\":\"optional\",\"selector-field-location\":" PLACE("sleb") ",\"selector-field-ranges\":[[-3,-2],[5,6]],\"field-class\":{\"type\":"
+                                                                                                                                                                                                                                                                                                                                                                                                "\"null-terminated-string\"}}") "," MEMBER("bits", INT("bit-array",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                       "16",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                       "")) "," MEMBER("map", INT("bit-map", "8", ",\"flags\":{\"low\":[[0,1]],\"high\":[[6,7]]}")) "," MEMBER("mirrored", INT("unsigned-integer",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                               "8",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                               ",\"bit-order\":\"last-to-first\"")) "," MEMBER("wide", "{\"type\":\"static-length-string\",\"length\":6,\"encoding\":\"utf-16le\"}") "," MEMBER("text",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                "{\"type\":\"dynamic-length-string\",\"length-field-location\":" PLACE(
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                    "leb") "}") "," MEMBER("blob", "{\"type\":\"static-length-blob\",\"length\":3,\"media-type\":\"image/png\"}") "," MEMBER("bytes", "{\"type\":\"dynamic-length-blob\",\"length-field-location\":" PLACE("leb") "}") "," MEMBER("half", INT("floating-point-number",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                              "16",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                              "")) "," MEMBER("pick",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                              "{\"type\":\"variant\",\"selector-field-location\":" PLACE("sleb") ",\"options\":[{\"selector-field-ranges\":[[-9,0]],\"field-class\":" INT("unsigned-integer", "8", "") "},{\"name\":\"up\",\"selector-field-ranges\":[[1,60]],"
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                       "\"field-class\":" INT("signed-integer",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                              "8", "") "}]}") "]}}\n";
 
 static void test_ctf2(void)
 {
@@ -437,12 +444,16 @@ static void test_ctf2(void)
         "\"time_ns\":9",  "\"flag\":false", "\"leb\":1",   "\"value\":9", "\"mirrored\":1,",
         "\"wide\":\"a\"", "\"text\":\"z\"", "\"half\":-2", "{\"up\":-1}",
     };
-    for (unsigned i = 0; i < G_N_ELEMENTS(of_first); i++)
-        if (strstr(events[0], of_first[i]) == NULL)
+    for (unsigned i = 0; i < G_N_ELEMENTS(of_first); i++) {
+        if (strstr(events[0], of_first[i]) == NULL) {
             g_error("no %s in %s", of_first[i], events[0]);
-    for (unsigned i = 0; i < G_N_ELEMENTS(of_second); i++)
-        if (strstr(events[1], of_second[i]) == NULL)
+        }
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(of_second); i++) {
+        if (strstr(events[1], of_second[i]) == NULL) {
             g_error("no %s in %s", of_second[i], events[1]);
+        }
+    }
 }
 
 /* What was recorded before anything was enabled declares no stream, which CTF 2 does not allow. */

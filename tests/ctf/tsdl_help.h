@@ -24,8 +24,9 @@ static inline struct lull_schema *parse_ok(const char *text)
 {
     GError *error = NULL;
     struct lull_schema *schema = parse(text, &error);
-    if (error)
+    if (error) {
         g_test_message("%s", text);
+    }
     g_assert_no_error(error);
     g_assert_nonnull(schema);
     return schema;
@@ -50,11 +51,13 @@ static inline const struct lull_fc *at(const struct lull_fc *fc, const char *pat
             g_assert_true(is_struct || fc->kind == LULL_FC_VARIANT);
             uint32_t n = is_struct ? fc->structure.n_members : fc->variant.n_options;
             const struct lull_member *m = is_struct ? fc->structure.members : fc->variant.options;
-            for (uint32_t i = 0; i < n && !next; i++)
+            for (uint32_t i = 0; i < n && !next; i++) {
                 next = strcmp(m[i].name, *name) == 0 ? m[i].fc : NULL;
+            }
         }
-        if (!next)
+        if (!next) {
             g_error("no %s in %s", *name, path);
+        }
         fc = next;
     }
     g_strfreev(names);
@@ -65,8 +68,9 @@ static inline void expect_path(const struct lull_fc_ref *ref, enum lull_scope sc
                                const char *path)
 {
     GString *text = g_string_new(NULL);
-    for (uint32_t i = 0; i < ref->depth; i++)
+    for (uint32_t i = 0; i < ref->depth; i++) {
         g_string_append_printf(text, "%s%u", i ? " " : "", ref->path[i]);
+    }
     g_assert_cmpint(ref->scope, ==, scope);
     g_assert_cmpstr(text->str, ==, path);
     g_string_free(text, TRUE);
@@ -82,12 +86,14 @@ static inline void expect_failures(const struct failure *failures, size_t n, enu
     for (size_t i = 0; i < n; i++) {
         GError *error = NULL;
         struct lull_schema *schema = parse(failures[i].text, &error);
-        if (schema)
+        if (schema) {
             g_error("accepted: %s", failures[i].text);
+        }
         g_assert_error(error, LULL_ERROR, (gint)code);
         if (!strstr(error->message, failures[i].message) ||
-            !g_str_has_prefix(error->message, "m: line ") || !strstr(error->message, "column"))
+            !g_str_has_prefix(error->message, "m: line ") || !strstr(error->message, "column")) {
             g_error("'%s' is not in '%s'", failures[i].message, error->message);
+        }
         g_error_free(error);
     }
 }

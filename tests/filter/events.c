@@ -82,9 +82,11 @@ char **read_language(void)
     g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     GPtrArray *kept = g_ptr_array_new();
-    for (char **line = lines; *line != NULL; line++)
-        if (**line != '\0' && **line != '#')
+    for (char **line = lines; *line != NULL; line++) {
+        if (**line != '\0' && **line != '#') {
             g_ptr_array_add(kept, g_strdup(*line));
+        }
+    }
     g_ptr_array_add(kept, NULL);
     return (char **)g_ptr_array_free(kept, FALSE);
 }
@@ -94,11 +96,15 @@ char *read_letters(struct lull_session *session)
     static const int64_t steps[] = EVENTS_STEPS;
     GString *letters = g_string_new(NULL);
     struct lull_event event;
-    while (lull_session_next(session, &event) == 1)
-        for (unsigned i = 0; i < G_N_ELEMENTS(steps); i++)
-            if (event.time_ns == EVENTS_T0 + steps[i])
+    while (lull_session_next(session, &event) == 1) {
+        for (unsigned i = 0; i < G_N_ELEMENTS(steps); i++) {
+            if (event.time_ns == EVENTS_T0 + steps[i]) {
                 g_string_append_c(letters, (char)('a' + i));
-    if (letters->len == 0)
+            }
+        }
+    }
+    if (letters->len == 0) {
         g_string_append_c(letters, '-');
+    }
     return g_string_free(letters, FALSE);
 }

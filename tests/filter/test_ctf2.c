@@ -84,8 +84,9 @@ static int64_t read_ids(struct lull_session *session, const char *expression)
     struct lull_filter *filter = lull_filter_parse(expression, false, &error);
     g_assert_no_error(error);
     lull_filter_attach(filter, session);
-    for (const struct lull_event *event; (event = lull_session_read(session)) != NULL;)
+    for (const struct lull_event *event; (event = lull_session_read(session)) != NULL;) {
         ids += ((const struct fields *)event->fields)->id;
+    }
     return ids;
 }
 
@@ -134,8 +135,9 @@ static void test_fields(void)
     lull_session_subscribe(session, names, &id, 1, sizeof(struct fields));
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         int64_t ids = read_ids(session, cases[i].expression);
-        if (ids != cases[i].ids)
+        if (ids != cases[i].ids) {
             g_error("%s: %d", cases[i].expression, (int)ids);
+        }
     }
     g_assert_cmpuint(lull_session_problem_count(session), ==, 0);
     lull_session_free(session);

@@ -5,7 +5,7 @@
 
 #include "filter/events.h"
 #include "filter/filter.h"
-#include "source/event_filter.h"
+#include "source/session/event_filter.h"
 #include "lib/scratch.h"
 
 static const char *const everything[] = {"*", NULL};
@@ -23,8 +23,9 @@ static void attach(struct lull_session *session, const char *expression)
 {
     GError *error = NULL;
     struct lull_filter *filter = lull_filter_parse(expression, false, &error);
-    if (error != NULL)
+    if (error != NULL) {
         g_error("%s", error->message);
+    }
     lull_filter_attach(filter, session);
 }
 
@@ -88,8 +89,9 @@ static void check_passes(struct lull_session *session, const char *expected, con
     lull_session_subscribe(session, everything, NULL, 0, 0);
     for (int round = 0; round < 2; round++) { /* also after rewinding */
         g_autofree char *got = read_letters(session);
-        if (strcmp(got, expected) != 0)
+        if (strcmp(got, expected) != 0) {
             g_error("%s: %s instead of %s", expression, got, expected);
+        }
         lull_session_rewind(session);
     }
     lull_session_unsubscribe_all(session);
@@ -112,8 +114,9 @@ static void test_passes(gconstpointer data)
     struct lull_session *session = open_events(dir);
     for (char **line = lines; *line != NULL; line++) {
         char *tab = strchr(*line, '\t');
-        if (**line == '!')
+        if (**line == '!') {
             continue;
+        }
         g_assert_nonnull(tab);
         *tab = '\0';
         check_passes(session, *line, tab + 1);
@@ -134,13 +137,15 @@ static void check_refused(const char *column, const char *part, const char *expr
 {
     g_autoptr(GError) error = NULL;
     struct lull_filter *filter = lull_filter_parse(expression, false, &error);
-    if (filter != NULL)
+    if (filter != NULL) {
         g_error("accepted: %s", expression);
+    }
     g_assert_error(error, LULL_ERROR, LULL_ERROR_USAGE);
-    g_autofree char *begin = g_strdup_printf("the filter, column %s: ", column);
+    g_autofree char *start = g_strdup_printf("the filter, column %s: ", column);
     g_auto(GStrv) lines = g_strsplit(error->message, "\n", -1);
-    if (!g_str_has_prefix(lines[0], begin) || strstr(lines[0], part) == NULL)
+    if (!g_str_has_prefix(lines[0], start) || strstr(lines[0], part) == NULL) {
         g_error("%s: %s", expression, error->message);
+    }
     g_assert_cmpuint(g_strv_length(lines), ==, 3);
     /* The caret stands below the column; the expression begins behind two blanks. */
     g_assert_cmpint((int)g_utf8_strlen(lines[2], -1), ==, 2 + atoi(column));
@@ -153,8 +158,9 @@ static void test_refused(void)
     g_auto(GStrv) lines = read_language();
     unsigned checked = 0;
     for (char **line = lines; *line != NULL; line++) {
-        if (**line != '!')
+        if (**line != '!') {
             continue;
+        }
         g_auto(GStrv) parts = g_strsplit(*line + 1, "\t", 3);
         g_assert_cmpuint(g_strv_length(parts), ==, 3);
         check_refused(parts[0], parts[1], parts[2]);
@@ -167,8 +173,9 @@ static void test_refused(void)
 static char *repeat(const char *head, const char *text, unsigned n, const char *tail)
 {
     GString *all = g_string_new(head);
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
         g_string_append(all, text);
+    }
     g_string_append(all, tail);
     return g_string_free(all, FALSE);
 }
@@ -197,8 +204,9 @@ static void test_limits(void)
     check_error(repeat("cpu == 1", " && cpu != 2 || tid == 3", 2000, ""), NULL);
     check_error(repeat("tid == 1", " || tid == 1", 6000, ""), "longer than 65536 bytes");
     check_error(repeat("a", ".a", 80, " == 1"), "more than 64 steps");
-    for (unsigned i = 1; i < 64; i++)
+    for (unsigned i = 1; i < 64; i++) {
         g_string_append_printf(fields, " || f%u == 1", i);
+    }
     check_error(g_strdup(fields->str), NULL);
     g_string_append(fields, " || f64 == 1");
     check_error(g_string_free(fields, FALSE), "at most 64 different fields");

@@ -6,7 +6,7 @@
 #include "filter/events.h"
 #include "filter/filter.h"
 #include "lib/scratch.h"
-#include "source/event_filter.h"
+#include "source/session/event_filter.h"
 
 #define ROUNDS 6000
 
@@ -119,8 +119,9 @@ static void check_accepted(struct lull_session *session, const char *expression)
     g_assert_cmpstr(again, ==, got);
     g_autofree char *opposite = g_strdup_printf("!(%s)", expression);
     g_autofree char *others = letters_of(session, opposite);
-    for (const char *letter = "abcde"; *letter != '\0'; letter++)
+    for (const char *letter = "abcde"; *letter != '\0'; letter++) {
         g_assert_true((strchr(got, *letter) == NULL) != (strchr(others, *letter) == NULL));
+    }
 }
 
 /* True if it was accepted. */
@@ -155,8 +156,9 @@ static void test_soup(void)
         int n = g_rand_int_range(rand, 1, 12);
         for (int k = 0; k < n; k++) {
             g_string_append(text, words[g_rand_int_range(rand, 0, G_N_ELEMENTS(words))]);
-            if (g_rand_boolean(rand))
+            if (g_rand_boolean(rand)) {
                 g_string_append_c(text, ' ');
+            }
         }
         try(session, text->str);
     }
@@ -179,8 +181,9 @@ static void mutate(GString *text, GRand *rand)
         break;
     }
     case 2:
-        if (at < (gint)text->len)
+        if (at < (gint)text->len) {
             text->str[at] = (char)g_rand_int_range(rand, 1, 256);
+        }
         break;
     default:
         g_string_insert(text, at, words[g_rand_int_range(rand, 0, G_N_ELEMENTS(words))]);
@@ -205,8 +208,9 @@ static void test_mutations(void)
             g_string_append_printf(text, " %s %s", g_rand_boolean(rand) ? "&&" : "||",
                                    strrchr(other, '\t') + 1);
         }
-        for (int k = g_rand_int_range(rand, 0, 3); k > 0; k--)
+        for (int k = g_rand_int_range(rand, 0, 3); k > 0; k--) {
             mutate(text, rand);
+        }
         accepted += try(session, text->str);
     }
     /* Else the mutations say nothing about reading. */

@@ -7,8 +7,8 @@
 #include "filter/events.h"
 #include "filter/filter.h"
 #include "lib/scratch.h"
-#include "source/event_filter.h"
-#include "source/session_private.h"
+#include "source/session/event_filter.h"
+#include "source/session/private.h"
 
 static const char *const everything[] = {"*", NULL};
 static const char *const only_switches[] = {"switch", NULL};
@@ -36,18 +36,22 @@ static struct lull_session *open_all(const char *dir)
 static enum lull_verdict verdict_on(const struct lull_session *session, const char *name)
 {
     const struct lull_source *source = lull_session_trace_at(session, 0)->source;
-    for (uint32_t i = 0; i < source->n_classes; i++)
-        if (strcmp(source->classes[i]->name, name) == 0)
+    for (uint32_t i = 0; i < source->n_classes; i++) {
+        if (strcmp(source->classes[i]->name, name) == 0) {
             return source->classes[i]->filter->verdict;
+        }
+    }
     g_assert_not_reached();
 }
 
 static uint32_t fields_of(const struct lull_session *session, const char *name)
 {
     const struct lull_source *source = lull_session_trace_at(session, 0)->source;
-    for (uint32_t i = 0; i < source->n_classes; i++)
-        if (strcmp(source->classes[i]->name, name) == 0)
+    for (uint32_t i = 0; i < source->n_classes; i++) {
+        if (strcmp(source->classes[i]->name, name) == 0) {
             return source->classes[i]->filter->extra.n_bindings;
+        }
+    }
     g_assert_not_reached();
 }
 
@@ -101,14 +105,14 @@ static void test_classes(void)
 /* ---- what the source is told ---- */
 
 static const struct lull_source_ops *real_ops;
-static int32_t told[3]; /* of_class of the last subscribe() */
+static int32_t reported[3]; /* of_class of the last subscribe() */
 
 static void spy_subscribe(struct lull_source *source, const struct lull_subscription *subscriptions,
                           const int32_t *of_class, uint32_t max_fields_size,
                           const struct lull_fields *const *extra, uint32_t max_extra_size)
 {
-    g_assert_cmpuint(source->n_classes, ==, G_N_ELEMENTS(told));
-    memcpy(told, of_class, sizeof told);
+    g_assert_cmpuint(source->n_classes, ==, G_N_ELEMENTS(reported));
+    memcpy(reported, of_class, sizeof reported);
     real_ops->subscribe(source, subscriptions, of_class, max_fields_size, extra, max_extra_size);
 }
 
@@ -134,15 +138,16 @@ static void test_unsubscribed(void)
     spy.subscribe = spy_subscribe;
     source->ops = &spy;
     lull_session_read(session);
-    for (uint32_t k = 0; k < source->n_classes; k++)
-        g_assert_cmpint(told[k], ==, 0); /* without a filter, all */
+    for (uint32_t k = 0; k < source->n_classes; k++) {
+        g_assert_cmpint(reported[k], ==, 0); /* without a filter, all */
+    }
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         attach(session, cases[i].expression);
         lull_session_read(session);
         for (uint32_t k = 0; k < source->n_classes; k++) {
             bool is_wanted = strcmp(source->classes[k]->name, cases[i].class) == 0;
             g_test_message("%s: %s", cases[i].expression, source->classes[k]->name);
-            g_assert_cmpint(told[k], ==, is_wanted ? 0 : -1);
+            g_assert_cmpint(reported[k], ==, is_wanted ? 0 : -1);
         }
     }
     source->ops = real_ops;
@@ -158,7 +163,7 @@ static void test_range(void)
 #define S INT64_C(1000000000)
     static const struct {
         const char *expression;
-        int64_t begin_ns, end_ns; /* reading begins at B */
+        int64_t start_ns, end_ns; /* reading begins at B */
     } cases[] = {
         {"cpu == 1", INT64_MIN, INT64_MAX},
         {"time >= +1s", B + S, INT64_MAX},
@@ -189,7 +194,7 @@ static void test_range(void)
         attach(session, cases[i].expression);
         lull_session_read(session);
         g_test_message("%s", cases[i].expression);
-        g_assert_cmpint(session->filter->begin_ns, ==, cases[i].begin_ns);
+        g_assert_cmpint(session->filter->start_ns, ==, cases[i].start_ns);
         g_assert_cmpint(session->filter->end_ns, ==, cases[i].end_ns);
     }
     lull_session_free(session);
@@ -227,11 +232,13 @@ static void write_damaged(const char *dir)
         g_autofree char *path = g_build_filename(dir, name, NULL);
         g_autofree char *data = NULL;
         gsize size;
-        if (!g_file_get_contents(path, &data, &size, NULL))
+        if (!g_file_get_contents(path, &data, &size, NULL)) {
             continue;
+        }
         char *mark = memmem(data, size, "second", 7);
-        if (mark == NULL || strcmp(name, "metadata") == 0)
+        if (mark == NULL || strcmp(name, "metadata") == 0) {
             continue;
+        }
         g_assert_cmpint(mark[-5], ==, 2); /* the tag, before the 32-bit option */
         mark[-5] = 9;
         g_assert_true(g_file_set_contents(path, data, (gssize)size, NULL));
@@ -265,8 +272,9 @@ static void test_damage(void)
         struct lull_session *session = open_all(dir);
         uint32_t events = 0;
         attach(session, cases[i].expression);
-        while (lull_session_read(session) != NULL)
+        while (lull_session_read(session) != NULL) {
             events++;
+        }
         g_test_message("%s", cases[i].expression);
         g_assert_cmpuint(events, ==, cases[i].events);
         g_assert_cmpuint(lull_session_problem_count(session), ==, cases[i].problems);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "filter/filter.h"
-#include "source/event_filter.h"
+#include "source/session/event_filter.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -14,8 +14,9 @@ static uint64_t all_events;
 static uint64_t read_events(void)
 {
     uint64_t n = 0;
-    while (lull_session_read(session) != NULL)
+    while (lull_session_read(session) != NULL) {
         n++;
+    }
     return n;
 }
 
@@ -45,8 +46,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         FUZZ_DIRECTORY "/traces/i-numbers", FUZZ_DIRECTORY "/traces/n-variants"};
     g_autoptr(GError) error = NULL;
     session = lull_session_new();
-    if (!lull_session_add_all(session, traces, G_N_ELEMENTS(traces), &error))
+    if (!lull_session_add_all(session, traces, G_N_ELEMENTS(traces), &error)) {
         g_error("%s", error->message);
+    }
     lull_session_subscribe(session, all, NULL, 0, 0);
     all_events = read_events();
     return 0;
@@ -65,7 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     uint64_t n = passing(filter);
     filter = lull_filter_parse(opposite, false, NULL);
-    if (filter != NULL) /* it may be nested too deep now */
+    if (filter != NULL) { /* it may be nested too deep now */
         g_assert_cmpuint(n + passing(filter), ==, all_events);
+    }
     return 0;
 }

@@ -12,8 +12,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size == 0)
+    if (size == 0) {
         return 0;
+    }
     struct fuzz_trace *trace = fuzz_trace_find(data[0]);
     struct fuzz_file file = {.index = data + 1, .index_size = size - 1};
     file.data = fuzz_trace_stream(trace, &file.size);

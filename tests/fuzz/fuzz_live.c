@@ -1,5 +1,5 @@
 /* Fuzz target: all that a relay answers, from the first byte of the connection to its end. The
- * socket below the protocol (source/live_wire.h) is replaced by one that is fed from memory, and
+ * socket below the protocol (source/live/wire.h) is replaced by one that is fed from memory, and
  * time passes only in its pauses, so that no outcome depends on the machine. */
 #include <stdint.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include <lull/session.h>
 
 #include "filter/filter.h"
-#include "source/live_wire.h"
+#include "source/live/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -59,8 +59,9 @@ bool live_wire_receive(struct live_wire *wire, void *data, size_t size, GError *
 bool live_wire_pause(struct live_wire *wire, int ms)
 {
     now_us += 1000 * (gint64)ms;
-    if (!wire->is_stopped && wire->wait != NULL && !wire->wait(wire->user))
+    if (!wire->is_stopped && wire->wait != NULL && !wire->wait(wire->user)) {
         wire->is_stopped = true;
+    }
     return !wire->is_stopped;
 }
 
@@ -69,7 +70,7 @@ static bool wait_a_while(void *user)
     return ++*(unsigned *)user < WAITS;
 }
 
-static void ignore_begin(void *user, const char *name, enum lull_visit_kind kind)
+static void ignore_start(void *user, const char *name, enum lull_visit_kind kind)
 {
 }
 
@@ -88,13 +89,14 @@ static void ignore_real(void *user, const char *name, double value)
 
 static void touch_text(void *user, const char *name, struct lull_text value)
 {
-    for (uint32_t i = 0; i < value.length; i++)
+    for (uint32_t i = 0; i < value.length; i++) {
         *(uint64_t *)user += (uint8_t)value.data[i];
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct lull_visitor visitor = {.begin = ignore_begin,
+    static const struct lull_visitor visitor = {.start = ignore_start,
                                                 .end = ignore_end,
                                                 .integer = touch_integer,
                                                 .real = ignore_real,
@@ -111,8 +113,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         lull_filter_attach(lull_filter_parse("number < 8 || name == \"t*\"", false, NULL), session);
         lull_session_subscribe(session, all, NULL, 0, 0);
         const struct lull_event *event;
-        while ((event = lull_session_read(session)) != NULL)
+        while ((event = lull_session_read(session)) != NULL) {
             lull_event_visit(event, &visitor, &sum, NULL);
+        }
         g_autoptr(GError) error = NULL;
         lull_session_failed(session, &error);
     }

@@ -1,5 +1,5 @@
 /* Fuzz target: the text of a metadata stream of CTF 2. */
-#include "ctf/json_tree.h"
+#include "ctf/ctf2/tree.h"
 #include "fuzz/fuzz_schema.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

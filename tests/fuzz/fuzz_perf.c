@@ -43,11 +43,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const char magics[2][9] = {"PERFILE2", "2ELIFREP"};
     GError *error = NULL;
     /* Other files are not perf's. */
-    if (size < 8 || (memcmp(data, magics[0], 8) != 0 && memcmp(data, magics[1], 8) != 0))
+    if (size < 8 || (memcmp(data, magics[0], 8) != 0 && memcmp(data, magics[1], 8) != 0)) {
         return 0;
+    }
     int fd = memfd_create("perf.data", MFD_CLOEXEC);
-    if (fd < 0 || pwrite(fd, data, size, 0) != (ssize_t)size)
+    if (fd < 0 || pwrite(fd, data, size, 0) != (ssize_t)size) {
         abort();
+    }
     g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", fd);
     struct lull_session *session = lull_session_new();
     if (lull_session_add(session, path, &error)) {

@@ -21,8 +21,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         FUZZ_DIRECTORY "/traces/i-numbers", FUZZ_DIRECTORY "/traces/n-variants"};
     g_autoptr(GError) error = NULL;
     session = lull_session_new();
-    if (!lull_session_add_all(session, traces, G_N_ELEMENTS(traces), &error))
+    if (!lull_session_add_all(session, traces, G_N_ELEMENTS(traces), &error)) {
         g_error("%s", error->message);
+    }
     lull_session_subscribe(session, all, NULL, 0, 0);
     return 0;
 }
@@ -34,8 +35,9 @@ static struct lull_period_tracker *follow(const struct lull_periods *periods, bo
     struct lull_period_tracker *tracker = lull_period_tracker_new(periods, session, NULL, NULL);
     tracker->avoids_keys = avoids_keys;
     lull_period_tracker_bound(tracker, MOST_OPEN, MOST_KEPT);
-    while ((event = lull_session_read(session)) != NULL)
+    while ((event = lull_session_read(session)) != NULL) {
         last_ns = event->time_ns;
+    }
     lull_period_tracker_finish(tracker, last_ns);
     lull_session_set_watch(session, NULL);
     return tracker;
@@ -52,7 +54,7 @@ static void compare(const struct lull_periods *periods)
         const struct lull_period_instance *b = lull_period_at(tried, i);
         g_assert_cmpuint(a->period, ==, b->period);
         g_assert_cmpuint(a->parent, ==, b->parent);
-        g_assert_cmpint(a->begin_ns, ==, b->begin_ns);
+        g_assert_cmpint(a->start_ns, ==, b->start_ns);
         g_assert_cmpint(a->end_ns, ==, b->end_ns);
         g_assert_cmpint(a->end_tid, ==, b->end_tid);
         g_assert_true(a->is_complete == b->is_complete);

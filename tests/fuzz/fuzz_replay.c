@@ -23,8 +23,9 @@ static GPtrArray *list(const char *path)
 {
     g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
     GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
-    for (const char *name; dir != NULL && (name = g_dir_read_name(dir)) != NULL;)
+    for (const char *name; dir != NULL && (name = g_dir_read_name(dir)) != NULL;) {
         g_ptr_array_add(names, g_strdup(name));
+    }
     g_ptr_array_sort(names, by_name);
     return names;
 }
@@ -35,12 +36,13 @@ static bool try_file(const char *directory, const char *name)
     g_autofree char *says = g_strdup_printf("# while trying %s\n", path);
     g_autofree char *data = NULL;
     gsize size;
-    if (!g_file_get_contents(path, &data, &size, NULL))
+    if (!g_file_get_contents(path, &data, &size, NULL)) {
         return false;
+    }
     /* A copy without a byte behind it, so that reading too far is seen. */
     g_autofree uint8_t *copy = g_malloc(MAX(size, 1));
     memcpy(copy, data, size);
-    watch_begin(says, MOST_SECONDS);
+    watch_start(says, MOST_SECONDS);
     LLVMFuzzerTestOneInput(copy, size);
     watch_end();
     return true;
@@ -52,8 +54,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s DIRECTORY\n", argv[0]);
         return 2;
     }
-    if (LLVMFuzzerInitialize != NULL)
+    if (LLVMFuzzerInitialize != NULL) {
         LLVMFuzzerInitialize(&argc, &argv);
+    }
     g_autoptr(GPtrArray) names = list(argv[1]);
     bool good = names->len > 0;
     printf("1..%u\n", names->len);

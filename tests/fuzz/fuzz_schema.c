@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "ctf/fields.h"
+#include "ctf/plan/fields.h"
 #include "ctf/metadata.h"
-#include "ctf/writer.h"
+#include "ctf/writer/writer.h"
 
 static void see_field(void *user, const struct lull_field_info *field)
 {
@@ -15,10 +15,12 @@ static void see_field(void *user, const struct lull_field_info *field)
 static void list_fields(const struct lull_schema *schema)
 {
     size_t seen = 0;
-    for (uint32_t i = 0; i < schema->n_streams; i++)
-        for (uint32_t e = 0; e < schema->streams[i].n_events; e++)
+    for (uint32_t i = 0; i < schema->n_streams; i++) {
+        for (uint32_t e = 0; e < schema->streams[i].n_events; e++) {
             lull_ctf_each_field(&schema->streams[i], &schema->streams[i].events[e], see_field,
                                 &seen);
+        }
+    }
     __asm__ volatile("" : : "r"(seen));
 }
 
@@ -32,18 +34,22 @@ static void write_again(const struct lull_ctf_plan *plan)
         g_new0(struct lull_ctf_layout, MAX(schema->n_streams, 1));
     g_autoptr(GError) error = NULL;
     uint8_t uuid[16];
-    for (uint32_t i = 0; i < schema->n_streams; i++)
-        if (!lull_ctf_layout_init(&layouts[i], schema, &plan->streams[i], &error))
+    for (uint32_t i = 0; i < schema->n_streams; i++) {
+        if (!lull_ctf_layout_init(&layouts[i], schema, &plan->streams[i], &error)) {
             return;
+        }
+    }
     GString *text = lull_ctf_writer_metadata(plan, layouts, &clock, env, uuid, &error);
-    if (text == NULL)
+    if (text == NULL) {
         return;
+    }
     struct lull_schema *again =
         lull_metadata_parse("again", (const uint8_t *)text->str, text->len, &error);
     g_assert_no_error(error);
     g_assert_cmpuint(again->n_streams, ==, MAX(schema->n_streams, 1)); /* CTF 2 wants one */
-    for (uint32_t i = 0; i < schema->n_streams; i++)
+    for (uint32_t i = 0; i < schema->n_streams; i++) {
         g_assert_cmpuint(again->streams[i].n_events, ==, schema->streams[i].n_events);
+    }
     lull_schema_free(again);
     g_string_free(text, TRUE);
 }
@@ -57,10 +63,12 @@ static const struct lull_binding bindings[] = {
 
 static void compile(struct lull_ctf_plan *plan)
 {
-    for (uint32_t i = 0; i < plan->schema->n_streams; i++)
-        for (uint32_t e = 0; e < plan->schema->streams[i].n_events; e++)
+    for (uint32_t i = 0; i < plan->schema->n_streams; i++) {
+        for (uint32_t e = 0; e < plan->schema->streams[i].n_events; e++) {
             lull_ctf_plan_subscribe(plan, &plan->streams[i], e, 0, bindings, G_N_ELEMENTS(bindings),
                                     56, NULL);
+        }
+    }
     lull_ctf_plan_load_all(plan);
 }
 

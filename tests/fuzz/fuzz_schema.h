@@ -2,7 +2,7 @@
 #ifndef LULL_TESTS_FUZZ_SCHEMA_H
 #define LULL_TESTS_FUZZ_SCHEMA_H
 
-#include "ctf/schema.h"
+#include "ctf/schema/schema.h"
 
 /* Compiles and lists the classes of `schema` (taken; NULL: `error`, which is freed, says why),
  * writes it as CTF 2, and parses that again. */

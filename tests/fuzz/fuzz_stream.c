@@ -13,8 +13,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size < 3)
+    if (size < 3) {
         return 0;
+    }
     size_t first = data[1] == 0 ? size - 2 : (size - 2) * data[1] / 256;
     struct fuzz_file files[] = {{.data = data + 2, .size = first},
                                 {.data = data + 2 + first, .size = size - 2 - first}};

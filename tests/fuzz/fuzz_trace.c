@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctf/stream.h"
-#include "source/session_private.h"
-#include "source/stitch.h"
-#include "view/event_babeltrace.h"
+#include "ctf/stream/stream.h"
+#include "source/session/private.h"
+#include "source/files/stitch.h"
+#include "view/event/babeltrace.h"
 
 /* Printing is slow; what it does wrong shows in the first events, and without an index. */
 #define MOST_PRINTED 5
@@ -34,7 +34,7 @@ struct seen {
     bool is_whole;        /* no event's fields were damaged */
 };
 
-static void ignore_begin(void *user, const char *name, enum lull_visit_kind kind)
+static void ignore_start(void *user, const char *name, enum lull_visit_kind kind)
 {
 }
 
@@ -47,8 +47,9 @@ static void see_integer(void *user, const char *name, const struct lull_visit_in
     struct seen *seen = user;
     seen->fields++;
     seen->checksum += value->bits;
-    if (value->label != NULL && strlen(value->label) > G_MAXINT)
+    if (value->label != NULL && strlen(value->label) > G_MAXINT) {
         abort();
+    }
 }
 
 static void see_real(void *user, const char *name, double value)
@@ -65,8 +66,9 @@ static void see_text(void *user, const char *name, struct lull_text text)
     struct seen *seen = user;
     seen->fields++;
     seen->checksum += text.length;
-    for (uint32_t i = 0; i < text.length; i++)
+    for (uint32_t i = 0; i < text.length; i++) {
         seen->checksum += (uint64_t)(uint8_t)text.data[i] << i % 8 * 8;
+    }
 }
 
 static void see_blob(void *user, const char *name, struct lull_text bytes, const char *media_type)
@@ -120,7 +122,7 @@ static void print_both_ways(struct lull_event_babeltrace *fast, struct lull_even
 
 static struct seen read_events(struct lull_session *session, unsigned most_printed)
 {
-    static const struct lull_visitor visitor = {.begin = ignore_begin,
+    static const struct lull_visitor visitor = {.start = ignore_start,
                                                 .end = ignore_end,
                                                 .integer = see_integer,
                                                 .real = see_real,
@@ -136,13 +138,16 @@ static struct seen read_events(struct lull_session *session, unsigned most_print
     while ((event = lull_session_read(session)) != NULL) {
         g_assert_cmpint(event->time_ns, >=, seen.last);
         seen.last = event->time_ns;
-        if ((seen.events & (seen.events + 1)) == 0)
+        if ((seen.events & (seen.events + 1)) == 0) {
             seen.middle = event->time_ns;
+        }
         see_bound(event->fields);
-        if (!lull_event_visit(event, &visitor, &seen, NULL))
+        if (!lull_event_visit(event, &visitor, &seen, NULL)) {
             seen.is_whole = false;
-        if (seen.events++ < most_printed)
+        }
+        if (seen.events++ < most_printed) {
             print_both_ways(&fast, &slow, event);
+        }
     }
     lull_event_babeltrace_clear(&fast);
     lull_event_babeltrace_clear(&slow);
@@ -162,8 +167,9 @@ static void read_part(struct lull_session *session, const struct seen *seen)
     uint64_t n = 0;
     const struct lull_event *event;
     lull_session_limit(session, seen->middle, seen->last);
-    for (; (event = lull_session_read(session)) != NULL; n++)
+    for (; (event = lull_session_read(session)) != NULL; n++) {
         g_assert_true(event->time_ns >= seen->middle && event->time_ns < seen->last);
+    }
     g_assert_cmpuint(count_events(session), ==, n);
 }
 
@@ -179,18 +185,21 @@ static void read_stream(struct lull_session *session, unsigned most_printed)
         g_assert_cmpuint(decoded.fields, ==, seen.fields);
         g_assert_cmpuint(decoded.checksum, ==, seen.checksum);
     }
-    if (seen.middle < seen.last)
+    if (seen.middle < seen.last) {
         read_part(session, &seen);
+    }
 }
 
 /* What was said of damage; it is forgotten, so that notes do not pile up. */
 static void check_notes(struct lull_session *session)
 {
-    for (uint32_t i = 0; i < lull_session_problem_count(session); i++)
+    for (uint32_t i = 0; i < lull_session_problem_count(session); i++) {
         g_assert_cmpuint(strlen(lull_session_problem(session, i)), >, 0);
-    for (uint32_t i = 0; i < lull_session_loss_count(session); i++)
-        g_assert_cmpint(lull_session_loss(session, i)->begin_ns, <=,
+    }
+    for (uint32_t i = 0; i < lull_session_loss_count(session); i++) {
+        g_assert_cmpint(lull_session_loss(session, i)->start_ns, <=,
                         lull_session_loss(session, i)->end_ns);
+    }
     g_ptr_array_set_size(session->notes->problems, 0);
     g_array_set_size(session->notes->raw, 0);
     session->notes->is_stale = true;
@@ -214,8 +223,9 @@ static uint64_t memory_read(struct lull_bytes *base, uint64_t offset, uint8_t *b
 {
     const struct memory_bytes *bytes = (const struct memory_bytes *)base;
     *why = "the file has become shorter";
-    if (offset >= bytes->size)
+    if (offset >= bytes->size) {
         return 0;
+    }
     size = MIN(size, bytes->size - offset);
     memcpy(buf, bytes->data + offset, size);
     return size;
@@ -266,8 +276,9 @@ static void try_stream(void *user, struct lull_stitched *found)
     struct lull_ctf_stream *cursor =
         lull_ctf_stream_new_from(trace->plan, found->bytes, found->path, &found->list, 0, report);
     g_free(found->path);
-    if (!cursor->list.in_order)
+    if (!cursor->list.in_order) {
         measure(cursor);
+    }
     exchange(trace->cursor, cursor);
     read_stream(trace->session, trace->most_printed);
     check_notes(trace->session);
@@ -314,13 +325,15 @@ static struct fuzz_trace *open_trace(const char *path, bool with_index)
     static const char *const streams[] = {"c0_0", "stream_0"};
     g_autofree char *index = g_build_filename(path, "index", NULL);
     g_autoptr(GError) error = NULL;
-    if (with_index && !g_file_test(index, G_FILE_TEST_IS_DIR))
+    if (with_index && !g_file_test(index, G_FILE_TEST_IS_DIR)) {
         return NULL;
+    }
     struct fuzz_trace *trace = g_new0(struct fuzz_trace, 1);
     trace->session = lull_session_new();
     trace->most_printed = with_index ? 0 : MOST_PRINTED;
-    if (!lull_session_add(trace->session, path, &error))
+    if (!lull_session_add(trace->session, path, &error)) {
         g_error("%s", error->message);
+    }
     lull_session_subscribe(trace->session, all, bindings, G_N_ELEMENTS(bindings),
                            sizeof(struct bound));
     trace->plan = lull_ctf_source_plan(lull_session_trace_at(trace->session, 0)->source);
@@ -356,16 +369,19 @@ void fuzz_trace_init(bool with_index)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GDir) dir = g_dir_open(FUZZ_DIRECTORY "/traces", 0, NULL);
-    if (dir == NULL)
+    if (dir == NULL) {
         g_error("%s/traces cannot be read", FUZZ_DIRECTORY);
-    for (const char *name; (name = g_dir_read_name(dir)) != NULL;)
+    }
+    for (const char *name; (name = g_dir_read_name(dir)) != NULL;) {
         g_ptr_array_add(names, g_build_filename(FUZZ_DIRECTORY, "traces", name, NULL));
+    }
     g_ptr_array_sort(names, by_name);
     traces = g_ptr_array_new_with_free_func(free_trace);
     for (guint i = 0; i < names->len; i++) {
         struct fuzz_trace *trace = open_trace(names->pdata[i], with_index);
-        if (trace != NULL)
+        if (trace != NULL) {
             g_ptr_array_add(traces, trace);
+        }
     }
     atexit(clean);
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/tracedat_stream.h"
+#include "source/tracedat/stream.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,8 +30,9 @@ static uint64_t memory_read(struct lull_bytes *base, uint64_t offset, uint8_t *b
 {
     const struct memory_bytes *memory = (struct memory_bytes *)base;
     *why = "the end";
-    if (offset >= memory->size)
+    if (offset >= memory->size) {
         return 0;
+    }
     size = MIN(size, memory->size - offset);
     memcpy(buf, memory->data + offset, size);
     return size;
@@ -53,18 +54,20 @@ static struct lull_bytes *memory_share(const struct lull_bytes *base)
 
 static void on_problem(void *user, const char *text)
 {
-    if (*text == '\0')
+    if (*text == '\0') {
         abort();
+    }
 }
 
-static void on_lost(void *user, uint32_t stream, int64_t begin_ns, int64_t end_ns, uint64_t events,
+static void on_lost(void *user, uint32_t stream, int64_t start_ns, int64_t end_ns, uint64_t events,
                     uint64_t packets)
 {
-    if (begin_ns > end_ns)
+    if (start_ns > end_ns) {
         abort();
+    }
 }
 
-static void on_begin(void *user, const char *name, enum lull_visit_kind kind)
+static void on_start(void *user, const char *name, enum lull_visit_kind kind)
 {
 }
 
@@ -81,17 +84,18 @@ static void on_integer(void *user, const char *name, const struct lull_visit_int
 static void on_text(void *user, const char *name, struct lull_text value)
 {
     ((struct lull_source_tally *)user)->fields++;
-    if (value.length > 0 && memchr(value.data, 0, value.length) != NULL)
+    if (value.length > 0 && memchr(value.data, 0, value.length) != NULL) {
         abort();
+    }
 }
 
 /* Reads all of a stream; what it found in each way must be the same. */
 static void try_stream(struct lull_tracedat_stream *stream, uint64_t *counts)
 {
     static const struct lull_visitor visitor = {
-        .begin = on_begin, .end = on_end, .integer = on_integer, .text = on_text};
+        .start = on_start, .end = on_end, .integer = on_integer, .text = on_text};
     static const struct lull_source_window all = {
-        .begin_ns = INT64_MIN, .end_ns = INT64_MAX, .only_cpu = -1};
+        .start_ns = INT64_MIN, .end_ns = INT64_MAX, .only_cpu = -1};
     struct lull_source_stream *base = &stream->base.stream;
     struct lull_source_tally visited = {0, 0}, summed = {0, 0};
     uint64_t n_read = 0, n_counted = 0, n = stream->file->formats->all->len;
@@ -100,8 +104,9 @@ static void try_stream(struct lull_tracedat_stream *stream, uint64_t *counts)
     stream->base.fields = g_malloc0(64);
     base->ops->start(base, &all);
     while (base->ops->next(base)) {
-        if (base->event.time_ns < last)
+        if (base->event.time_ns < last) {
             abort();
+        }
         last = base->event.time_ns;
         n_read++;
         is_whole = base->ops->visit(base, &visitor, &visited, NULL) && is_whole;
@@ -111,18 +116,22 @@ static void try_stream(struct lull_tracedat_stream *stream, uint64_t *counts)
     memset(counts, 0, n * sizeof *counts);
     base->ops->start(base, &all);
     base->ops->count(base, counts);
-    for (uint64_t i = 0; i < n; i++)
+    for (uint64_t i = 0; i < n; i++) {
         n_counted += counts[i];
+    }
     base->ops->start(base, &all);
     base->ops->sum(base, counts, &summed);
-    if (n_read != n_counted || (is_whole && visited.fields != summed.fields))
+    if (n_read != n_counted || (is_whole && visited.fields != summed.fields)) {
         abort();
+    }
     struct lull_source_window later = all;
-    later.begin_ns = last;
+    later.start_ns = last;
     base->ops->start(base, &later);
-    while (base->ops->next(base))
-        if (base->event.time_ns < last)
+    while (base->ops->next(base)) {
+        if (base->event.time_ns < last) {
             abort();
+        }
+    }
 }
 
 static void try_file(struct lull_tracedat *file)
@@ -139,13 +148,14 @@ static void try_file(struct lull_tracedat *file)
     lull_formats_subscribe(file->formats, &wanted, of_class, 16, extra);
     for (guint i = 0; i < file->buffers->len; i++) {
         const struct lull_tracedat_buffer *buffer = file->buffers->pdata[i];
-        if (!lull_tracedat_is_readable(buffer))
+        if (!lull_tracedat_is_readable(buffer)) {
             continue;
+        }
         for (guint k = 0; k < MIN(buffer->cpus->len, 8); k++) {
             struct lull_tracedat_stream *stream = lull_tracedat_stream_new(
                 file, buffer, &g_array_index(buffer->cpus, struct lull_tracedat_cpu, k), k);
             lull_tracedat_survey(stream);
-            lull_tracedat_survey_tell(stream, buffer->name);
+            lull_tracedat_survey_report(stream, buffer->name);
             lull_tracedat_survey_count(stream);
             try_stream(stream, counts);
             lull_tracedat_stream_free(stream);
@@ -165,10 +175,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct memory_bytes *memory = g_new0(struct memory_bytes, 1);
     *memory = (struct memory_bytes){{&ops}, data, size};
     struct lull_tracedat *file = lull_tracedat_open("input", &memory->base, size, &report, &error);
-    if ((file == NULL) != (error != NULL) || (error != NULL && *error->message == '\0'))
+    if ((file == NULL) != (error != NULL) || (error != NULL && *error->message == '\0')) {
         abort();
-    if (file == NULL)
+    }
+    if (file == NULL) {
         return 0;
+    }
     try_file(file);
     lull_tracedat_free(file);
     return 0;

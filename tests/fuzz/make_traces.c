@@ -57,10 +57,13 @@ static void write_kernel(const char *dir, const struct ctf_options *how)
     options.no_kernel_classes = true;
     options.contexts = CTF_TID | CTF_PROCNAME;
     struct ctf_writer *w = ctf_writer_new(dir, &options);
-    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
-        for (const struct ctf_class *c = ctf_kernel_classes; c->name != NULL; c++)
-            if (strcmp(c->name, names[i]) == 0)
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        for (const struct ctf_class *c = ctf_kernel_classes; c->name != NULL; c++) {
+            if (strcmp(c->name, names[i]) == 0) {
                 ctf_writer_class(w, c);
+            }
+        }
+    }
     ctf_writer_current(w, 0, 10, 11, "worker");
     ctf_event(w, 0, 1000, "sched_switch",
               "prev_comm=worker prev_tid=11 prev_state=1 next_comm=\"a b\" next_tid=7");
@@ -95,8 +98,9 @@ int main(int argc, char **argv)
          {.packet_bytes = 256, .big_endian = true, .natural_align = true}},
         {"e-kernel", write_kernel, {.packet_bytes = 512}},
     };
-    if (argc != 2)
+    if (argc != 2) {
         return 2;
+    }
     for (size_t i = 0; i < G_N_ELEMENTS(traces); i++) {
         struct ctf_options how = traces[i].how;
         g_autofree char *dir = g_build_filename(argv[1], traces[i].name, NULL);

@@ -95,7 +95,7 @@ static char *path_text(const GArray *hops)
     for (guint i = 0; i < hops->len; i++) {
         const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, i);
         g_string_append_printf(text, "%s%u:%ld-%ld%c%s%s", i > 0 ? " " : "", hop->line,
-                               (long)hop->begin_ns, (long)hop->end_ns, letter_of(hop),
+                               (long)hop->start_ns, (long)hop->end_ns, letter_of(hop),
                                hop->detail == DETAIL_Q ? "q" : "",
                                hop->link != LULL_NONE ? "*" : "");
     }
@@ -104,14 +104,14 @@ static char *path_text(const GArray *hops)
 
 struct example {
     const char *name, *graph;
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     const char *path;
 };
 
 static void check_example(const struct example *example, enum lull_critpath_kind kind)
 {
     struct lull_graph *graph = parse_graph(example->graph);
-    GArray *hops = lull_critpath_find(graph, 0, example->begin_ns, example->end_ns, kind);
+    GArray *hops = lull_critpath_find(graph, 0, example->start_ns, example->end_ns, kind);
     g_autofree char *text = path_text(hops);
     g_assert_cmpstr(text, ==, example->path);
     g_array_unref(hops);
@@ -338,7 +338,7 @@ static void test_deep_nesting(void)
     g_assert_cmpuint(hops->len, ==, 2 * n + 1);
     for (uint32_t i = 0; i < hops->len; i++) {
         const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, i);
-        g_assert_cmpint(hop->begin_ns, ==, i);
+        g_assert_cmpint(hop->start_ns, ==, i);
         g_assert_cmpint(hop->end_ns, ==, i + 1);
         g_assert_cmpuint(hop->line, ==, i <= n ? i : 2 * n - i);
         g_assert_cmpint(hop->state, ==, LULL_STATE_RUNNING);
@@ -430,7 +430,7 @@ static void check_evidence(const struct lull_graph *graph, const struct lull_hop
         g_assert_cmpuint(i, <, count);
         g_assert_cmpint(hop->end_ns, <=, points[i].time_ns);
         const struct lull_graph_link *link = lull_graph_link_at(graph, hop->link);
-        g_assert_cmpint(hop->begin_ns, >=, link->from_ns);
+        g_assert_cmpint(hop->start_ns, >=, link->from_ns);
         g_assert_cmpint(hop->state, ==, LULL_STATE_BLOCKED);
         g_assert_cmpint(hop->cause, ==, link->cause);
     } else if (hop->state != LULL_STATE_BLOCKED || hop->cause != LULL_CAUSE_UNKNOWN) {
@@ -439,19 +439,19 @@ static void check_evidence(const struct lull_graph *graph, const struct lull_hop
         }
         g_assert_cmpuint(i, <, count);
         g_assert_cmpuint(i, >, 0);
-        g_assert_cmpint(points[i - 1].time_ns, <=, hop->begin_ns);
+        g_assert_cmpint(points[i - 1].time_ns, <=, hop->start_ns);
         g_assert_cmpint(points[i].state, ==, hop->state);
         g_assert_cmpint(points[i].cause, ==, hop->cause);
     }
 }
 
-static void check_cover(const struct lull_graph *graph, const GArray *hops, int64_t begin_ns,
+static void check_cover(const struct lull_graph *graph, const GArray *hops, int64_t start_ns,
                         int64_t end_ns)
 {
-    int64_t t = begin_ns;
+    int64_t t = start_ns;
     for (guint i = 0; i < hops->len; i++) {
         const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, i);
-        g_assert_cmpint(hop->begin_ns, ==, t);
+        g_assert_cmpint(hop->start_ns, ==, t);
         g_assert_cmpint(hop->end_ns, >, t);
         check_evidence(graph, hop);
         t = hop->end_ns;
@@ -460,14 +460,14 @@ static void check_cover(const struct lull_graph *graph, const GArray *hops, int6
 }
 
 /* The hops as far as they lie in a window. */
-static GArray *cut(const GArray *hops, int64_t begin_ns, int64_t end_ns)
+static GArray *cut(const GArray *hops, int64_t start_ns, int64_t end_ns)
 {
     GArray *result = g_array_new(FALSE, FALSE, sizeof(struct lull_hop));
     for (guint i = 0; i < hops->len; i++) {
         struct lull_hop hop = g_array_index(hops, struct lull_hop, i);
-        hop.begin_ns = MAX(hop.begin_ns, begin_ns);
+        hop.start_ns = MAX(hop.start_ns, start_ns);
         hop.end_ns = MIN(hop.end_ns, end_ns);
-        if (hop.begin_ns < hop.end_ns) {
+        if (hop.start_ns < hop.end_ns) {
             g_array_append_val(result, hop);
         }
     }
@@ -496,10 +496,10 @@ static void test_random_unbounded(void)
     g_autoptr(GRand) rand = g_rand_new_with_seed(20160615);
     for (int round = 0; round < 20000; round++) {
         struct lull_graph *graph = random_graph(rand);
-        int64_t begin_ns = g_rand_int_range(rand, -5, LAST_NS + 4);
-        int64_t end_ns = g_rand_int_range(rand, (gint32)begin_ns + 1, LAST_NS + 6);
-        GArray *hops = lull_critpath_find(graph, 0, begin_ns, end_ns, LULL_CRITPATH_UNBOUNDED);
-        check_cover(graph, hops, begin_ns, end_ns);
+        int64_t start_ns = g_rand_int_range(rand, -5, LAST_NS + 4);
+        int64_t end_ns = g_rand_int_range(rand, (gint32)start_ns + 1, LAST_NS + 6);
+        GArray *hops = lull_critpath_find(graph, 0, start_ns, end_ns, LULL_CRITPATH_UNBOUNDED);
+        check_cover(graph, hops, start_ns, end_ns);
         g_array_unref(hops);
         lull_graph_free(graph);
     }
@@ -517,11 +517,11 @@ static void test_random(void)
                         again->len * sizeof(struct lull_hop));
         g_array_unref(again);
         /* A part of the time must be explained as it is within the whole. */
-        int64_t begin_ns = g_rand_int_range(rand, -5, LAST_NS + 4);
-        int64_t end_ns = g_rand_int_range(rand, (gint32)begin_ns + 1, LAST_NS + 6);
-        GArray *part = lull_critpath_find(graph, 0, begin_ns, end_ns, LULL_CRITPATH_BOUNDED);
-        check_cover(graph, part, begin_ns, end_ns);
-        GArray *expected = cut(whole, begin_ns, end_ns);
+        int64_t start_ns = g_rand_int_range(rand, -5, LAST_NS + 4);
+        int64_t end_ns = g_rand_int_range(rand, (gint32)start_ns + 1, LAST_NS + 6);
+        GArray *part = lull_critpath_find(graph, 0, start_ns, end_ns, LULL_CRITPATH_BOUNDED);
+        check_cover(graph, part, start_ns, end_ns);
+        GArray *expected = cut(whole, start_ns, end_ns);
         g_autofree char *part_text = path_text(part), *expected_text = path_text(expected);
         g_assert_cmpstr(part_text, ==, expected_text);
         g_array_unref(expected);

@@ -33,8 +33,9 @@ static uint32_t line_of(const struct fixture *f, uint32_t host, int32_t tid)
 {
     for (uint32_t i = 0; i < lull_model_task_count(f->model); i++) {
         const struct lull_task *task = lull_model_task(f->model, i);
-        if (task->host == host && task->tid == tid)
+        if (task->host == host && task->tid == tid) {
             return i;
+        }
     }
     g_error("no task %d on host %u", tid, host);
 }
@@ -50,36 +51,39 @@ static char *line_text(const struct fixture *f, uint32_t host, int32_t tid)
         bool goes_on = i + 1 < count && i > 0 && points[i].state != LULL_STATE_NONE &&
                        points[i + 1].state == points[i].state &&
                        points[i + 1].cause == points[i].cause;
-        if (i > 0 && points[i].state == LULL_STATE_NONE)
+        if (i > 0 && points[i].state == LULL_STATE_NONE) {
             g_string_append(out, " | ");
+        }
         if (i > 0 && points[i].state != LULL_STATE_NONE && !goes_on) {
             g_string_append_c(out, ' ');
             append_state(out, points[i].state, points[i].cause);
             g_string_append_c(out, ' ');
         }
-        if (!goes_on)
+        if (!goes_on) {
             g_string_append_printf(out, "%d", (int)points[i].time_ns);
+        }
     }
     return g_string_free(out, FALSE);
 }
 
 /* "200 running 15, 100 blocked:network 35, …": who, what, until when. */
-static char *path_text(const struct fixture *f, uint32_t host, int32_t tid, int64_t begin,
+static char *path_text(const struct fixture *f, uint32_t host, int32_t tid, int64_t start,
                        int64_t end)
 {
     g_autoptr(GArray) hops = lull_critpath_find(lull_execgraph_graph(f->eg), line_of(f, host, tid),
-                                                begin, end, LULL_CRITPATH_BOUNDED);
+                                                start, end, LULL_CRITPATH_BOUNDED);
     GString *out = g_string_new(NULL);
-    int64_t t = begin;
+    int64_t t = start;
     for (guint i = 0; i < hops->len; i++) {
         const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, i);
         const struct lull_hop *next =
             i + 1 < hops->len ? &g_array_index(hops, struct lull_hop, i + 1) : NULL;
-        g_assert_cmpint(hop->begin_ns, ==, t);
+        g_assert_cmpint(hop->start_ns, ==, t);
         t = hop->end_ns;
         if (next && next->line == hop->line && next->state == hop->state &&
-            next->cause == hop->cause)
+            next->cause == hop->cause) {
             continue;
+        }
         g_string_append_printf(out, "%s%d ", out->len ? ", " : "",
                                lull_model_task(f->model, hop->line)->tid);
         append_state(out, hop->state, hop->cause);
@@ -94,9 +98,9 @@ static char *path_text(const struct fixture *f, uint32_t host, int32_t tid, int6
         g_autofree char *line_ = line_text(f, host, tid);                                          \
         g_assert_cmpstr(line_, ==, expected);                                                      \
     } while (0)
-#define ASSERT_PATH(host, tid, begin, end, expected)                                               \
+#define ASSERT_PATH(host, tid, start, end, expected)                                               \
     do {                                                                                           \
-        g_autofree char *path_ = path_text(f, host, tid, begin, end);                              \
+        g_autofree char *path_ = path_text(f, host, tid, start, end);                              \
         g_assert_cmpstr(path_, ==, expected);                                                      \
     } while (0)
 
@@ -124,8 +128,9 @@ static void server(struct lull_model *model, int64_t t, bool with_wrappers)
         feed_switch(model, SERVER, 1, t, 100, 101, 1);
         break;
     case 18:
-        if (with_wrappers)
+        if (with_wrappers) {
             FEED(do_irq_entry, SERVER, 1, t, .have = 0);
+        }
         break;
     case 20:
         feed_irq(model, SERVER, 1, t, 15, "nic", true);
@@ -137,8 +142,9 @@ static void server(struct lull_model *model, int64_t t, bool with_wrappers)
         feed_softirq(model, SERVER, 1, t, 3, true);
         break;
     case 31:
-        if (with_wrappers)
+        if (with_wrappers) {
             FEED(receive_entry, SERVER, 1, t, .have = 0);
+        }
         break;
     case 33:
         feed_packet(model, SERVER, 1, t, false, 1);
@@ -147,15 +153,17 @@ static void server(struct lull_model *model, int64_t t, bool with_wrappers)
         feed_wake(model, LULL_EVENT_sched_wakeup, SERVER, 1, t, 100, 0);
         break;
     case 36:
-        if (with_wrappers)
+        if (with_wrappers) {
             FEED(receive_exit, SERVER, 1, t, .have = 0);
+        }
         break;
     case 38:
         feed_softirq(model, SERVER, 1, t, 3, false);
         break;
     case 39:
-        if (with_wrappers)
+        if (with_wrappers) {
             FEED(do_irq_exit, SERVER, 1, t, .have = 0);
+        }
         break;
     case 40:
         feed_switch(model, SERVER, 1, t, 101, 100, 0);
@@ -275,8 +283,9 @@ static void test_threaded(struct fixture *f, gconstpointer data)
 
 static void test_threaded_alone(struct fixture *f, gconstpointer data)
 {
-    for (int64_t t = 1; t <= 100; t++)
+    for (int64_t t = 1; t <= 100; t++) {
         threaded_client(f->model, 0, t);
+    }
     ASSERT_PATH(0, 200, 10, 75, "200 running 15, 200 blocked:network 70, 200 preempted 75");
 }
 
@@ -300,8 +309,9 @@ static void test_softirq(struct fixture *f, gconstpointer data)
 
 static void test_softirq_alone(struct fixture *f, gconstpointer data)
 {
-    for (int64_t t = 1; t <= 100; t++)
+    for (int64_t t = 1; t <= 100; t++) {
         softirq_client(f->model, 0, t);
+    }
     ASSERT_PATH(0, 200, 10, 95,
                 "200 running 15, 200 blocked:network 70, 200 preempted 75, 200 running 95");
     ASSERT_PATH(0, 202, 7, 95,
@@ -355,11 +365,14 @@ static void test_prev_states(struct fixture *f, gconstpointer data)
         int cpu = (int)i;
         feed_switch(f->model, 0, cpu, 10, cases[i].tid, 0, cases[i].prev_state);
     }
-    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
-        if (cases[i].line[2])
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        if (cases[i].line[2]) {
             feed_switch(f->model, 0, (int)i, 20, 0, cases[i].tid, 0);
-    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
+        }
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         ASSERT_LINE(0, cases[i].tid, cases[i].line);
+    }
 }
 
 /* A tid that is used again after its task died is another task. */
@@ -387,8 +400,9 @@ static void test_tid_again(struct fixture *f, gconstpointer data)
 static void test_interrupt_causes(struct fixture *f, gconstpointer data)
 {
     struct lull_model *model = f->model;
-    for (int tid = 1; tid <= 6; tid++)
+    for (int tid = 1; tid <= 6; tid++) {
         feed_switch(model, 0, tid, 10, tid, 0, 1);
+    }
     SWITCH(11, 0, 50, 0);
 
     FEED(local_timer_entry, 0, 0, 20, .have = 0);
@@ -415,8 +429,9 @@ static void test_interrupt_causes(struct fixture *f, gconstpointer data)
     feed_softirq(model, 0, 0, 62, 9, false);
 
     WAKING(70, 6); /* and after all that, the task itself */
-    for (int tid = 1; tid <= 6; tid++)
+    for (int tid = 1; tid <= 6; tid++) {
         feed_switch(model, 0, tid, 80, 0, tid, 0);
+    }
     ASSERT_LINE(0, 1, "10 blocked:timer 22 preempted 80");
     ASSERT_LINE(0, 2, "10 blocked:disk 32 preempted 80");
     ASSERT_LINE(0, 3, "10 blocked:ipi 41 preempted 80");
@@ -540,7 +555,8 @@ int main(int argc, char **argv)
         {"/execgraph/lost-switch", test_lost_switch},
     };
     g_test_init(&argc, &argv, NULL);
-    for (size_t i = 0; i < G_N_ELEMENTS(tests); i++)
+    for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
         g_test_add(tests[i].name, struct fixture, NULL, set_up, tests[i].test, tear_down);
+    }
     return g_test_run();
 }

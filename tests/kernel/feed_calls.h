@@ -86,12 +86,15 @@ static inline void feed_enter(struct lull_model *model, int32_t cpu, int64_t t, 
         .family = args->family,
         .port = args->port,
     };
-    if (args->path)
+    if (args->path) {
         ev.path = feed_text(args->path);
-    if (args->ip4)
+    }
+    if (args->ip4) {
         ev.ip4 = (struct lull_text){(const char *)args->ip4, 4};
-    if (args->ip6)
+    }
+    if (args->ip6) {
         ev.ip6 = (struct lull_text){(const char *)args->ip6, 16};
+    }
     if (args->pid) {
         ev.have |= ARG(context_pid);
         ev.context_pid = args->pid;
@@ -146,18 +149,21 @@ static inline void append_file(GString *out, const struct lull_model *model, con
                                int32_t fd, uint32_t number)
 {
     static const char *const types[] = {"unknown", "disk", "net", "socket", "pipe", "other"};
-    if (fd >= 0)
+    if (fd >= 0) {
         g_string_append_printf(out, " %s %d", what, fd);
-    if (number == LULL_NONE)
+    }
+    if (number == LULL_NONE) {
         return;
+    }
     const struct lull_file *file = lull_model_file(model, number);
     g_string_append_printf(out, "=%s,%s%s,", types[file->type],
                            file->path == LULL_NONE ? "?" : lull_model_label(model, file->path),
                            file->is_cloexec ? ",cloexec" : "");
-    if (file->open_ns == INT64_MIN)
+    if (file->open_ns == INT64_MIN) {
         g_string_append(out, "before");
-    else
+    } else {
         g_string_append_printf(out, "%d", (int)file->open_ns);
+    }
 }
 
 /* "10: read 100..110 = 5 read 3=disk,/etc/passwd,before wants 10 moved 5" */
@@ -168,26 +174,32 @@ static inline void append_call(GString *out, const struct lull_model *model,
                                         "read",  "write", "copy", "sync"};
     g_string_append_printf(out, "%d: %s ", lull_model_task(model, fact->task)->tid,
                            lull_model_label(model, fact->name));
-    if (fact->begin_ns != INT64_MIN)
-        g_string_append_printf(out, "%d", (int)fact->begin_ns);
+    if (fact->start_ns != INT64_MIN) {
+        g_string_append_printf(out, "%d", (int)fact->start_ns);
+    }
     g_string_append_printf(out, "..%d", (int)fact->end_ns);
-    if (fact->is_open)
+    if (fact->is_open) {
         g_string_append(out, " open");
-    if (fact->has_ret)
+    }
+    if (fact->has_ret) {
         g_string_append_printf(out, " = %d", (int)fact->ret);
+    }
     if (fact->io) {
         g_string_append_printf(out, " %s", kinds[fact->io->kind]);
         append_file(out, model, "fd", fact->io->fd, fact->io->file);
         append_file(out, model, "to", fact->io->to_fd, fact->io->to_file);
-        if (fact->io->requested_bytes >= 0)
+        if (fact->io->requested_bytes >= 0) {
             g_string_append_printf(out, " wants %d", (int)fact->io->requested_bytes);
-        if (fact->io->bytes >= 0)
+        }
+        if (fact->io->bytes >= 0) {
             g_string_append_printf(out, " moved %d", (int)fact->io->bytes);
+        }
     }
-    if (fact->futex)
+    if (fact->futex) {
         g_string_append_printf(out, " futex %x op %d%s val %u", (unsigned)fact->futex->address,
                                fact->futex->operation, fact->futex->is_private ? " private" : "",
                                fact->futex->value);
+    }
     g_string_append_c(out, '\n');
 }
 

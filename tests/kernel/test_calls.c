@@ -20,7 +20,7 @@ static void note(void *user, const struct lull_syscall_fact *fact)
 #define GROUPS                                                                                     \
     (LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_SYSCALL | LULL_GROUP_IO | LULL_GROUP_FUTEX)
 
-static void begin(struct fixture *f, struct lull_session *session, unsigned groups)
+static void start(struct fixture *f, struct lull_session *session, unsigned groups)
 {
     const struct lull_facts facts = {.syscall = note};
     f->model = lull_model_new(session, groups);
@@ -30,7 +30,7 @@ static void begin(struct fixture *f, struct lull_session *session, unsigned grou
 
 static void set_up(struct fixture *f, gconstpointer data)
 {
-    begin(f, NULL, GROUPS);
+    start(f, NULL, GROUPS);
 }
 
 static void tear_down(struct fixture *f, gconstpointer data)
@@ -149,7 +149,10 @@ static void test_each(struct fixture *f, gconstpointer data)
 #define OPEN FIELDS(CTF_STR("filename"), CTF_I(32, "flags"))
 #define SIX(bits)                                                                                  \
     {                                                                                              \
-        .kind = CTF_ARRAY, .name = "args", .length = 6, .members = FIELDS(CTF_U(bits, "")),        \
+        .kind = CTF_ARRAY,                                                                         \
+        .name = "args",                                                                            \
+        .length = 6,                                                                               \
+        .members = FIELDS(CTF_U(bits, "")),                                                        \
     }
 
 static const struct ctf_class classes[] = {
@@ -205,11 +208,13 @@ static void test_recording(gconstpointer data)
     g_autofree char *dir = scratch_dir();
     const struct ctf_options options = {.big_endian = recording->big_endian};
     struct ctf_writer *writer = ctf_writer_new(dir, &options);
-    for (const struct ctf_class *c = recording->classes; c->name; c++)
+    for (const struct ctf_class *c = recording->classes; c->name; c++) {
         ctf_writer_class(writer, c);
+    }
     ctf_event(writer, 0, 100, "sched_switch", "prev_tid=0 next_tid=10 next_comm=\"a\"");
-    for (int i = 0; recording->events[i][0]; i++)
+    for (int i = 0; recording->events[i][0]; i++) {
         ctf_event(writer, 0, 110 + i * 10, recording->events[i][0], "%s", recording->events[i][1]);
+    }
     ctf_writer_close(writer);
 
     GError *error = NULL;
@@ -217,7 +222,7 @@ static void test_recording(gconstpointer data)
     lull_session_add(session, dir, &error);
     g_assert_no_error(error);
     struct fixture f;
-    begin(&f, session, recording->groups ? recording->groups : GROUPS);
+    start(&f, session, recording->groups ? recording->groups : GROUPS);
     lull_model_run(f.model, NULL, NULL);
     expect(&f, recording->expected);
     tear_down(&f, NULL);
@@ -332,7 +337,7 @@ static void test_loss(void)
     lull_session_add(session, dir, &error);
     g_assert_no_error(error);
     struct fixture f;
-    begin(&f, session, LULL_GROUP_SCHED | LULL_GROUP_SYSCALL);
+    start(&f, session, LULL_GROUP_SCHED | LULL_GROUP_SYSCALL);
     lull_model_run(f.model, NULL, NULL);
     expect(&f, "10: read 100..110 = 1\n"
                "10: read 120..130 open\n"

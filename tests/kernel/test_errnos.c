@@ -13,8 +13,9 @@ static void test_user(void)
     for (int i = 1; i < 200; i++) {
         const char *expected = strerrorname_np(i);
         /* The C library may call it ENOTSUP, which is the same number. */
-        if (expected && strcmp(expected, "ENOTSUP") == 0)
+        if (expected && strcmp(expected, "ENOTSUP") == 0) {
             expected = "EOPNOTSUPP";
+        }
         g_assert_cmpstr(lull_errno_name(i), ==, expected);
         n += expected != NULL;
     }
@@ -31,8 +32,9 @@ static void test_kernel(void)
     g_assert_cmpstr(lull_errno_name(516), ==, "ERESTART_RESTARTBLOCK");
     g_assert_cmpstr(lull_errno_name(529), ==, "EIOCBQUEUED");
     static const int64_t none[] = {0, -1, INT64_MIN, 41, 200, 511, 520, 600, INT64_MAX};
-    for (size_t i = 0; i < G_N_ELEMENTS(none); i++)
+    for (size_t i = 0; i < G_N_ELEMENTS(none); i++) {
         g_assert_null(lull_errno_name(none[i]));
+    }
 }
 
 int main(int argc, char **argv)

@@ -26,18 +26,22 @@ static void on_switched(void *user, const struct lull_switch_fact *fact)
     struct fixture *f = user;
     g_string_append_printf(f->log, "c%d %d: %d since %d", fact->cpu, (int)fact->time_ns,
                            tid_of(f->model, fact->previous), (int)fact->since_ns);
-    if (fact->unknown_ns)
+    if (fact->unknown_ns) {
         g_string_append_printf(f->log, " (unknown %d)", (int)fact->unknown_ns);
-    if (fact->is_unknown)
+    }
+    if (fact->is_unknown) {
         g_string_append(f->log, " then ?");
-    else
+    } else {
         g_string_append_printf(f->log, " then %d", tid_of(f->model, fact->task));
-    if (fact->wakeup_ns != INT64_MIN)
+    }
+    if (fact->wakeup_ns != INT64_MIN) {
         g_string_append_printf(f->log, " woken %d by %d%s", (int)fact->wakeup_ns,
                                tid_of(f->model, fact->waker),
                                fact->waker_is_interrupt ? " in an interrupt" : "");
-    if (fact->prio != LULL_NO_PRIO)
+    }
+    if (fact->prio != LULL_NO_PRIO) {
         g_string_append_printf(f->log, " prio %d", fact->prio);
+    }
     g_string_append_c(f->log, '\n');
 }
 
@@ -60,10 +64,11 @@ static void on_handler(void *user, const struct lull_handler_fact *fact)
     struct fixture *f = user;
     static const char *const kinds[] = {"irq", "softirq", "hrtimer", "vector"};
     g_string_append_printf(f->log, "%s %u %s %d..%d nested %d", kinds[fact->kind], fact->number,
-                           text_of(f->model, fact->name), (int)fact->begin_ns, (int)fact->end_ns,
+                           text_of(f->model, fact->name), (int)fact->start_ns, (int)fact->end_ns,
                            (int)fact->nested_ns);
-    if (fact->raise_ns != INT64_MIN)
+    if (fact->raise_ns != INT64_MIN) {
         g_string_append_printf(f->log, " raised %d", (int)fact->raise_ns);
+    }
     g_string_append_printf(f->log, " in %d\n", tid_of(f->model, fact->task));
 }
 
@@ -105,7 +110,7 @@ static void on_lost(void *user, const struct lull_lost_fact *fact)
 {
     struct fixture *f = user;
     g_string_append_printf(f->log, "lost c%d %d..%d: %d events, %d packets\n", fact->cpu,
-                           (int)fact->begin_ns, (int)fact->end_ns, (int)fact->events,
+                           (int)fact->start_ns, (int)fact->end_ns, (int)fact->events,
                            (int)fact->packets);
 }
 
@@ -159,7 +164,7 @@ static void test_first_switch(struct fixture *f, gconstpointer data)
     g_assert_cmpint(lull_model_cpu_count(model, 0), ==, 2);
 }
 
-static void test_context_tells(struct fixture *f, gconstpointer data)
+static void test_context_reports(struct fixture *f, gconstpointer data)
 {
     struct lull_model *model = f->model;
     feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 10, 9, 0);
@@ -376,8 +381,9 @@ static void on_alarm(void *user, int64_t time_ns)
 {
     struct fixture *f = user;
     g_string_append_printf(f->log, "alarm %" G_GINT64_FORMAT "\n", time_ns);
-    if (time_ns == 20)
+    if (time_ns == 20) {
         lull_model_set_alarm(f->model, 25, on_alarm, f);
+    }
 }
 
 static void test_alarm(struct fixture *f, gconstpointer data)
@@ -476,7 +482,7 @@ int main(int argc, char **argv)
 #define CASE(name, function)                                                                       \
     g_test_add("/kernel/facts/" name, struct fixture, NULL, set_up, function, tear_down)
     CASE("first-switch", test_first_switch);
-    CASE("context-tells", test_context_tells);
+    CASE("context-tells", test_context_reports);
     CASE("switches-missing", test_switches_missing);
     CASE("wakings", test_wakings);
     CASE("early-wakings", test_early_wakings);

@@ -131,10 +131,11 @@ static void accept_from(struct fixture *f, int64_t t, int fd, int family, const 
         .ret = fd,
         .family = family,
         .port = port};
-    if (ip && family == 2)
+    if (ip && family == 2) {
         ev.ip4 = (struct lull_text){(const char *)ip, 4};
-    else if (ip)
+    } else if (ip) {
         ev.ip6 = (struct lull_text){(const char *)ip, 16};
+    }
     lull_model_feed(f->model, LULL_EVENT_io_exit, &ev, 0, 0, t + 10);
 }
 
@@ -235,12 +236,14 @@ static void test_close(struct fixture *f, gconstpointer data)
 
 static void test_close_range(struct fixture *f, gconstpointer data)
 {
-    for (int fd = 3; fd < 8; fd++)
+    for (int fd = 3; fd < 8; fd++) {
         open_file(f, 100 + fd, fd, "/a", 0);
+    }
     CALL(200, close_range, 0, ARG(fd) | ARG(new_fd) | ARG(flags), .fd = 4, .new_fd = 5);
     g_string_truncate(f->seen, 0);
-    for (int fd = 3; fd < 8; fd++)
+    for (int fd = 3; fd < 8; fd++) {
         read_file(f, 300 + fd * 20, fd, fd == 4 || fd == 5 ? -9 : 1);
+    }
     /* CLOSE_RANGE_CLOEXEC to the end, which is ~0U */
     CALL(500, close_range, 0, ARG(fd) | ARG(new_fd) | ARG(flags), .fd = 6, .new_fd = UINT32_MAX,
          .flags = 4);
@@ -430,8 +433,9 @@ static void check_dump(struct fixture *f, uint64_t table)
     dump_file(f, 65, 10, table, 7, "anon_inode:[eventfd]", 0);
     dump_process(f, 66, 11, 10, table);
     feed_switch(f->model, 0, 0, 100, 10, 11, 0);
-    for (int fd = 3; fd < 9; fd++)
+    for (int fd = 3; fd < 9; fd++) {
         read_file(f, 40 + fd * 20, fd, 1);
+    }
     expect(f,
            "10: read 20..30 = 1 read fd 3=unknown,?,before wants 100 moved 1\n"
            "10: openat 40..50 = 5 open fd 5=disk,/new,50\n"

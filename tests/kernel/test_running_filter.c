@@ -60,23 +60,23 @@ static char *passing(const char *dir, const struct lull_running_query *query)
 static const char *const everything[] = {"*", NULL};
 static const char *const wakings[] = {"sched_wak*", NULL};
 
-struct wish {
+struct subscription {
     int64_t tid;
     const char *comm;
     const char *const *names;
-    int64_t begin, end; /* after T0; 0: no limit */
+    int64_t start, end; /* after T0; 0: no limit */
 };
 
-static void check(unsigned contexts, struct wish wish, const char *expected)
+static void check(unsigned contexts, struct subscription subscription, const char *expected)
 {
     g_autofree char *dir = scratch_dir();
     write_trace(dir, contexts);
     const struct lull_running_query query = {
-        .names = wish.names ? wish.names : everything,
-        .tid = wish.tid,
-        .comm = wish.comm,
-        .begin_ns = wish.begin ? T0 + wish.begin : INT64_MIN,
-        .end_ns = wish.end ? T0 + wish.end : INT64_MAX,
+        .names = subscription.names ? subscription.names : everything,
+        .tid = subscription.tid,
+        .comm = subscription.comm,
+        .start_ns = subscription.start ? T0 + subscription.start : INT64_MIN,
+        .end_ns = subscription.end ? T0 + subscription.end : INT64_MAX,
     };
     g_autofree char *got = passing(dir, &query);
     g_assert_cmpstr(got, ==, expected);
@@ -85,48 +85,49 @@ static void check(unsigned contexts, struct wish wish, const char *expected)
 
 static void test_anyone(void)
 {
-    check(0, (struct wish){.tid = -1}, "100 110 200 210 250 260 300 400");
-    check(0, (struct wish){.tid = -1, .names = wakings}, "100 110 210 260 400");
-    check(0, (struct wish){.tid = -1, .begin = 200, .end = 300}, "200 210 250 260");
+    check(0, (struct subscription){.tid = -1}, "100 110 200 210 250 260 300 400");
+    check(0, (struct subscription){.tid = -1, .names = wakings}, "100 110 210 260 400");
+    check(0, (struct subscription){.tid = -1, .start = 200, .end = 300}, "200 210 250 260");
 }
 
 /* A switch happens while the task that leaves still runs. */
 static void test_contexts(void)
 {
     const unsigned both = CTF_TID | CTF_PROCNAME;
-    check(both, (struct wish){.tid = 10}, "100 200 400");
-    check(both, (struct wish){.tid = 11}, "210 300");
-    check(both, (struct wish){.tid = 12}, "110 250 260");
-    check(both, (struct wish){.tid = -1, .comm = "eleven"}, "210 300");
-    check(both, (struct wish){.tid = -1, .comm = "eleve"}, "");
-    check(both, (struct wish){.tid = -1, .comm = "a-name-of-fifteen-and-more"}, "110 250 260");
-    check(both, (struct wish){.tid = 10, .comm = "eleven"}, "");
-    check(both, (struct wish){.tid = 10, .names = wakings}, "100 400");
-    check(both, (struct wish){.tid = 10, .begin = 150, .end = 400}, "200");
+    check(both, (struct subscription){.tid = 10}, "100 200 400");
+    check(both, (struct subscription){.tid = 11}, "210 300");
+    check(both, (struct subscription){.tid = 12}, "110 250 260");
+    check(both, (struct subscription){.tid = -1, .comm = "eleven"}, "210 300");
+    check(both, (struct subscription){.tid = -1, .comm = "eleve"}, "");
+    check(both, (struct subscription){.tid = -1, .comm = "a-name-of-fifteen-and-more"},
+          "110 250 260");
+    check(both, (struct subscription){.tid = 10, .comm = "eleven"}, "");
+    check(both, (struct subscription){.tid = 10, .names = wakings}, "100 400");
+    check(both, (struct subscription){.tid = 10, .start = 150, .end = 400}, "200");
 }
 
 /* Without contexts nothing is known of a CPU before its first switch; the begin of the asked time
  * makes no difference to what is known in it. */
 static void test_switches(void)
 {
-    check(0, (struct wish){.tid = 10}, "200 400");
-    check(0, (struct wish){.tid = 11}, "210 300");
-    check(0, (struct wish){.tid = 12}, "250 260");
-    check(0, (struct wish){.tid = -1, .comm = "eleven"}, "210 300");
-    check(0, (struct wish){.tid = -1, .comm = "a-name-of-fifteen-and-more"}, "250 260");
-    check(0, (struct wish){.tid = 10, .names = wakings}, "400");
-    check(0, (struct wish){.tid = 11, .begin = 205, .end = 300}, "210");
-    check(0, (struct wish){.tid = 10, .begin = 350}, "400");
+    check(0, (struct subscription){.tid = 10}, "200 400");
+    check(0, (struct subscription){.tid = 11}, "210 300");
+    check(0, (struct subscription){.tid = 12}, "250 260");
+    check(0, (struct subscription){.tid = -1, .comm = "eleven"}, "210 300");
+    check(0, (struct subscription){.tid = -1, .comm = "a-name-of-fifteen-and-more"}, "250 260");
+    check(0, (struct subscription){.tid = 10, .names = wakings}, "400");
+    check(0, (struct subscription){.tid = 11, .start = 205, .end = 300}, "210");
+    check(0, (struct subscription){.tid = 10, .start = 350}, "400");
 }
 
 /* The tid from the context, the name from the switches. */
 static void test_one_context(void)
 {
-    check(CTF_TID, (struct wish){.tid = 10}, "100 200 400");
-    check(CTF_TID, (struct wish){.tid = -1, .comm = "ten"}, "200 400");
-    check(CTF_TID, (struct wish){.tid = 10, .comm = "ten"}, "200 400");
-    check(CTF_PROCNAME, (struct wish){.tid = -1, .comm = "ten"}, "100 200 400");
-    check(CTF_PROCNAME, (struct wish){.tid = 12}, "250 260");
+    check(CTF_TID, (struct subscription){.tid = 10}, "100 200 400");
+    check(CTF_TID, (struct subscription){.tid = -1, .comm = "ten"}, "200 400");
+    check(CTF_TID, (struct subscription){.tid = 10, .comm = "ten"}, "200 400");
+    check(CTF_PROCNAME, (struct subscription){.tid = -1, .comm = "ten"}, "100 200 400");
+    check(CTF_PROCNAME, (struct subscription){.tid = 12}, "250 260");
 }
 
 int main(int argc, char **argv)

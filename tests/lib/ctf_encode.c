@@ -29,8 +29,9 @@ void ctf_bits_put(struct ctf_bits *bits, uint64_t value, unsigned size, bool big
 unsigned ctf_members_align(const struct ctf_field *members, bool natural_align)
 {
     unsigned align = 1;
-    for (const struct ctf_field *f = members; f && f->kind != CTF_END; f++)
+    for (const struct ctf_field *f = members; f && f->kind != CTF_END; f++) {
         align = MAX(align, ctf_field_align(f, natural_align));
+    }
     return align;
 }
 
@@ -39,10 +40,12 @@ unsigned ctf_field_align(const struct ctf_field *field, bool natural_align)
     switch (field->kind) {
     case CTF_INT:
     case CTF_FLOAT:
-        if (field->align)
+        if (field->align) {
             return field->align;
-        if (field->size % 8)
+        }
+        if (field->size % 8) {
             return 1;
+        }
         return natural_align && !(field->size & (field->size - 1)) ? field->size : 8;
     case CTF_STRING:
         return 8;
@@ -59,8 +62,9 @@ unsigned ctf_field_align(const struct ctf_field *field, bool natural_align)
 static uint64_t label_value(const struct ctf_field *field, const char *label)
 {
     for (const struct ctf_label *l = field->labels; l && l->label; l++) {
-        if (!strcmp(l->label, label))
+        if (!strcmp(l->label, label)) {
             return (uint64_t)l->lower;
+        }
     }
     g_error("ctf writer: no label %s in %s", label, field->name);
 }
@@ -74,8 +78,9 @@ static void encode_int(struct ctf_bits *bits, const struct ctf_field *field, con
     } else if (text) {
         value = text[0] == '-' ? (uint64_t)g_ascii_strtoll(text, &end, 0)
                                : g_ascii_strtoull(text, &end, 0);
-        if (!end || *end || end == text)
+        if (!end || *end || end == text) {
             g_error("ctf writer: %s is not an integer for %s", text, field->name);
+        }
     }
     bool big_endian = field->order == CTF_NATIVE ? bits->big_endian : field->order == CTF_BIG;
     ctf_bits_put(bits, value, field->size, big_endian);
@@ -99,8 +104,9 @@ static void encode_list(struct ctf_bits *bits, const struct ctf_field *field,
     const struct ctf_field *element = field->members;
     if (value && value->text && element->is_text) {
         size_t length = field->kind == CTF_ARRAY ? field->length : strlen(value->text);
-        if (strlen(value->text) > length)
+        if (strlen(value->text) > length) {
             g_error("ctf writer: %s is too long for %s", value->text, field->name);
+        }
         for (size_t i = 0; i < length; i++) {
             ctf_bits_align(bits, ctf_field_align(element, bits->natural_align));
             ctf_bits_put(bits, i < strlen(value->text) ? (uint8_t)value->text[i] : 0, 8, false);
@@ -109,10 +115,12 @@ static void encode_list(struct ctf_bits *bits, const struct ctf_field *field,
     }
     size_t given = value && value->items ? value->items->len : 0;
     size_t length = field->kind == CTF_ARRAY ? field->length : given;
-    if (given > length)
+    if (given > length) {
         g_error("ctf writer: too many elements for %s", field->name);
-    for (size_t i = 0; i < length; i++)
+    }
+    for (size_t i = 0; i < length; i++) {
         ctf_encode(bits, element, i < given ? g_ptr_array_index(value->items, i) : NULL);
+    }
 }
 
 void ctf_encode(struct ctf_bits *bits, const struct ctf_field *field, const struct ctf_value *value)
@@ -127,8 +135,9 @@ void ctf_encode(struct ctf_bits *bits, const struct ctf_field *field, const stru
         encode_float(bits, field, text);
         break;
     case CTF_STRING:
-        for (const char *c = text ? text : ""; *c; c++)
+        for (const char *c = text ? text : ""; *c; c++) {
             ctf_bits_put(bits, (uint8_t)*c, 8, false);
+        }
         ctf_bits_put(bits, 0, 8, false);
         break;
     case CTF_STRUCT:
@@ -142,13 +151,16 @@ void ctf_encode(struct ctf_bits *bits, const struct ctf_field *field, const stru
         const struct ctf_field *option = field->members;
         const struct ctf_value *inner = NULL;
         if (value) {
-            if (!value->items || value->items->len != 1)
+            if (!value->items || value->items->len != 1) {
                 g_error("ctf writer: the variant %s wants {option=…}", field->name);
+            }
             inner = g_ptr_array_index(value->items, 0);
-            while (option->kind != CTF_END && strcmp(option->name, inner->name))
+            while (option->kind != CTF_END && strcmp(option->name, inner->name)) {
                 option++;
-            if (option->kind == CTF_END)
+            }
+            if (option->kind == CTF_END) {
                 g_error("ctf writer: no option %s in %s", inner->name, field->name);
+            }
         }
         ctf_encode(bits, option, inner);
         break;
@@ -163,8 +175,9 @@ static struct ctf_value *implied_value(const struct ctf_field *field,
                                        const struct ctf_value *values)
 {
     for (const struct ctf_field *f = field + 1; f->kind != CTF_END; f++) {
-        if (!f->reference || strcmp(f->reference, field->name))
+        if (!f->reference || strcmp(f->reference, field->name)) {
             continue;
+        }
         const struct ctf_value *value = ctf_value_member(values, f->name);
         struct ctf_value *implied = g_new0(struct ctf_value, 1);
         if (f->kind == CTF_SEQUENCE) {
@@ -185,8 +198,9 @@ static struct ctf_value *implied_value(const struct ctf_field *field,
 static bool is_member(const struct ctf_field *members, const char *name)
 {
     for (const struct ctf_field *f = members; f->kind != CTF_END; f++) {
-        if (!strcmp(f->name, name))
+        if (!strcmp(f->name, name)) {
             return true;
+        }
     }
     return false;
 }
@@ -196,8 +210,9 @@ void ctf_encode_members(struct ctf_bits *bits, const struct ctf_field *members,
 {
     for (size_t i = 0; value && value->items && i < value->items->len; i++) {
         const struct ctf_value *item = g_ptr_array_index(value->items, i);
-        if (!item->name || (!is_member(members, item->name) && strcmp(item->name, "context")))
+        if (!item->name || (!is_member(members, item->name) && strcmp(item->name, "context"))) {
             g_error("ctf writer: no field %s", item->name);
+        }
     }
     ctf_bits_align(bits, ctf_members_align(members, bits->natural_align));
     for (const struct ctf_field *f = members; f->kind != CTF_END; f++) {

@@ -11,33 +11,20 @@ const struct ctf_field ctf_char[] = {
 #define LABELS(...) ((const struct ctf_label[]){__VA_ARGS__, {NULL, 0, 0}})
 
 /* Header fields are in network order whatever the trace's is. */
-#define NET(bits, n)                                                                               \
-    {                                                                                              \
-        .kind = CTF_INT, .name = n, .size = bits, .order = CTF_BIG                                 \
-    }
-#define NETX(bits, n)                                                                              \
-    {                                                                                              \
-        .kind = CTF_INT, .name = n, .size = bits, .order = CTF_BIG, .base = 16                     \
-    }
-#define NIBBLE(n)                                                                                  \
-    {                                                                                              \
-        .kind = CTF_INT, .name = n, .size = 4, .align = 4, .order = CTF_BIG                        \
-    }
-#define PADDING(n)                                                                                 \
-    {                                                                                              \
-        .kind = CTF_STRUCT, .name = n, .members = NO_FIELDS, .align = 8                            \
-    }
+#define NET(bits, n) {.kind = CTF_INT, .name = n, .size = bits, .order = CTF_BIG}
+#define NETX(bits, n) {.kind = CTF_INT, .name = n, .size = bits, .order = CTF_BIG, .base = 16}
+#define NIBBLE(n) {.kind = CTF_INT, .name = n, .size = 4, .align = 4, .order = CTF_BIG}
+#define PADDING(n) {.kind = CTF_STRUCT, .name = n, .members = NO_FIELDS, .align = 8}
 #define ARRAY(n, count, element)                                                                   \
-    {                                                                                              \
-        .kind = CTF_ARRAY, .name = n, .length = count, .members = FIELDS(element)                  \
-    }
+    {.kind = CTF_ARRAY, .name = n, .length = count, .members = FIELDS(element)}
 
 #define PROTOCOL(n)                                                                                \
-    {                                                                                              \
-        .kind = CTF_INT, .name = n, .size = 8, .order = CTF_BIG,                                   \
-        .labels = LABELS({"unknown", 0, 0}, {"icmp", 1, 1}, {"unknown", 2, 5}, {"tcp", 6, 6},      \
-                         {"unknown", 7, 16}, {"udp", 17, 17}, {"unknown", 18, 255})                \
-    }
+    {.kind = CTF_INT,                                                                              \
+     .name = n,                                                                                    \
+     .size = 8,                                                                                    \
+     .order = CTF_BIG,                                                                             \
+     .labels = LABELS({"unknown", 0, 0}, {"icmp", 1, 1}, {"unknown", 2, 5}, {"tcp", 6, 6},         \
+                      {"unknown", 7, 16}, {"udp", 17, 17}, {"unknown", 18, 255})}
 
 #define TRANSPORT                                                                                  \
     {.kind = CTF_INT,                                                                              \

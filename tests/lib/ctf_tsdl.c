@@ -3,14 +3,16 @@
 
 static void indent(GString *out, unsigned depth)
 {
-    for (unsigned i = 0; i < depth; i++)
+    for (unsigned i = 0; i < depth; i++) {
         g_string_append_c(out, '\t');
+    }
 }
 
 static void print_order(GString *out, const struct ctf_field *field)
 {
-    if (field->order != CTF_NATIVE)
+    if (field->order != CTF_NATIVE) {
         g_string_append_printf(out, " byte_order = %s;", field->order == CTF_BIG ? "be" : "le");
+    }
 }
 
 static void print_int(GString *out, const struct ctf_field *field, bool natural_align)
@@ -32,8 +34,9 @@ static void print_enum(GString *out, const struct ctf_field *field, unsigned dep
     for (const struct ctf_label *l = field->labels; l->label; l++) {
         indent(out, depth + 1);
         g_string_append_printf(out, "\"_%s\" = %" G_GINT64_FORMAT, l->label, l->lower);
-        if (l->upper != l->lower)
+        if (l->upper != l->lower) {
             g_string_append_printf(out, " ... %" G_GINT64_FORMAT, l->upper);
+        }
         g_string_append(out, ",\n");
     }
     indent(out, depth);
@@ -48,10 +51,11 @@ static void print_type(GString *out, const struct ctf_field *field, unsigned dep
 {
     switch (field->kind) {
     case CTF_INT:
-        if (field->labels)
+        if (field->labels) {
             print_enum(out, field, depth, natural_align);
-        else
+        } else {
             print_int(out, field, natural_align);
+        }
         break;
     case CTF_FLOAT:
         g_string_append_printf(out, "floating_point { exp_dig = %d; mant_dig = %d; align = %u;",
@@ -65,8 +69,9 @@ static void print_type(GString *out, const struct ctf_field *field, unsigned dep
         break;
     case CTF_STRUCT:
         ctf_print_struct(out, field->members, depth, natural_align);
-        if (field->align)
+        if (field->align) {
             g_string_append_printf(out, " align(%u)", field->align);
+        }
         break;
     case CTF_ARRAY:
     case CTF_SEQUENCE:
@@ -90,10 +95,11 @@ static void print_members(GString *out, const struct ctf_field *members, unsigne
         indent(out, depth);
         print_type(out, f, depth, natural_align);
         g_string_append_printf(out, " _%s", f->name);
-        if (f->kind == CTF_ARRAY)
+        if (f->kind == CTF_ARRAY) {
             g_string_append_printf(out, "[%u]", f->length);
-        else if (f->kind == CTF_SEQUENCE)
+        } else if (f->kind == CTF_SEQUENCE) {
             g_string_append_printf(out, "[ _%s ]", f->reference);
+        }
         g_string_append(out, ";\n");
     }
 }

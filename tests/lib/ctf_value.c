@@ -7,16 +7,18 @@
 
 static void skip_blank(const char **at)
 {
-    while (**at == ' ' || **at == ',' || **at == '\n' || **at == '\t')
+    while (**at == ' ' || **at == ',' || **at == '\n' || **at == '\t') {
         ++*at;
+    }
 }
 
 static char *read_quoted(const char **at)
 {
     GString *text = g_string_new(NULL);
     for (++*at; **at != '"'; ++*at) {
-        if (!**at)
+        if (!**at) {
             g_error("ctf writer: a quote is not closed");
+        }
         if (**at != '\\') {
             g_string_append_c(text, **at);
             continue;
@@ -48,8 +50,9 @@ static GPtrArray *read_items(const char **at, char close)
 {
     GPtrArray *items = g_ptr_array_new_with_free_func((GDestroyNotify)ctf_value_free);
     for (skip_blank(at); **at != close; skip_blank(at)) {
-        if (!**at)
+        if (!**at) {
             g_error("ctf writer: a bracket is not closed");
+        }
         size_t name =
             strspn(*at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
         char *label = NULL;
@@ -61,8 +64,9 @@ static GPtrArray *read_items(const char **at, char close)
         value->name = label;
         g_ptr_array_add(items, value);
     }
-    if (close)
+    if (close) {
         ++*at;
+    }
     return items;
 }
 
@@ -90,12 +94,14 @@ struct ctf_value *ctf_value_parse(const char *text)
 
 void ctf_value_free(struct ctf_value *value)
 {
-    if (!value)
+    if (!value) {
         return;
+    }
     g_free(value->name);
     g_free(value->text);
-    if (value->items)
+    if (value->items) {
         g_ptr_array_unref(value->items);
+    }
     g_free(value);
 }
 
@@ -103,8 +109,9 @@ const struct ctf_value *ctf_value_member(const struct ctf_value *value, const ch
 {
     for (size_t i = 0; value && value->items && i < value->items->len; i++) {
         const struct ctf_value *item = g_ptr_array_index(value->items, i);
-        if (item->name && !strcmp(item->name, name))
+        if (item->name && !strcmp(item->name, name)) {
             return item;
+        }
     }
     return NULL;
 }

@@ -9,7 +9,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 
 struct packet_mark { /* one entry of an index file */
-    uint64_t offset, packet_bits, content_bits, begin, end, discarded, seq;
+    uint64_t offset, packet_bits, content_bits, start, end, discarded, seq;
 };
 
 struct stream {
@@ -19,7 +19,7 @@ struct stream {
     bool is_open;
     struct ctf_bits bits; /* the open packet */
     uint64_t n_events;    /* in it */
-    uint64_t begin, last, discarded, seq;
+    uint64_t start, last, discarded, seq;
     int pid, tid;
     char comm[17];
 };
@@ -48,8 +48,9 @@ static uint64_t to_cycles(const struct ctf_writer *w, int64_t time_ns)
 {
     __int128 ns = (__int128)time_ns - (__int128)w->options.offset_s * NS_PER_S;
     __int128 cycles = ns * w->options.frequency / NS_PER_S - w->options.offset_cycles;
-    if (cycles < 0)
+    if (cycles < 0) {
         g_error("ctf writer: time %" G_GINT64_FORMAT " is before the clock's origin", time_ns);
+    }
     return (uint64_t)cycles;
 }
 
@@ -62,40 +63,43 @@ static void put_header(struct ctf_writer *w, unsigned channel, struct stream *s,
     bool be = bits->big_endian;
     bits->at = 0;
     ctf_bits_put(bits, 0xC1FC1FC1, 32, be);
-    for (unsigned i = 0; !w->options.no_trace_uuid && i < 16; i++)
+    for (unsigned i = 0; !w->options.no_trace_uuid && i < 16; i++) {
         ctf_bits_put(bits, (uint8_t)(w->options.seed + i * 13 + 1), 8, be);
+    }
     ctf_bits_put(bits, channel, 32, be);
     ctf_bits_align(bits, bits->natural_align ? 64 : 8);
     ctf_bits_put(bits, s->cpu, 64, be);
-    const uint64_t context[] = {mark->begin,       mark->end, mark->content_bits,
+    const uint64_t context[] = {mark->start,       mark->end, mark->content_bits,
                                 mark->packet_bits, mark->seq, mark->discarded};
-    for (unsigned i = 0; i < G_N_ELEMENTS(context); i++)
+    for (unsigned i = 0; i < G_N_ELEMENTS(context); i++) {
         ctf_bits_put(bits, context[i], 64, be);
+    }
     ctf_bits_put(bits, s->cpu, 32, be);
 }
 
-static void open_packet(struct ctf_writer *w, struct stream *s, uint64_t begin)
+static void open_packet(struct ctf_writer *w, struct stream *s, uint64_t start)
 {
     s->bits = (struct ctf_bits){.bytes = g_byte_array_new(),
                                 .big_endian = w->options.big_endian,
                                 .natural_align = w->options.natural_align};
     s->is_open = true;
     s->n_events = 0;
-    s->begin = s->last = begin;
+    s->start = s->last = start;
     put_header(w, 0, s, &(struct packet_mark){0});
 }
 
 static void close_packet(struct ctf_writer *w, unsigned channel, struct stream *s, uint64_t end)
 {
-    if (!s->is_open)
+    if (!s->is_open) {
         return;
+    }
     uint64_t content = s->bits.at;
     uint64_t bytes = MAX((content + 7) / 8, w->options.packet_bytes);
     bytes = (bytes + 7) / 8 * 8;
     struct packet_mark mark = {.offset = s->file->len,
                                .packet_bits = bytes * 8,
                                .content_bits = content,
-                               .begin = s->begin,
+                               .start = s->start,
                                .end = end,
                                .discarded = s->discarded,
                                .seq = s->seq};
@@ -113,8 +117,9 @@ static void close_packet(struct ctf_writer *w, unsigned channel, struct stream *
 static struct stream *stream_of(struct ctf_writer *w, unsigned cpu)
 {
     GPtrArray *streams = current_channel(w)->streams;
-    if (streams->len <= cpu)
+    if (streams->len <= cpu) {
         g_ptr_array_set_size(streams, (gint)cpu + 1);
+    }
     struct stream *s = g_ptr_array_index(streams, cpu);
     if (!s) {
         s = g_new0(struct stream, 1);
@@ -143,8 +148,9 @@ static void put_event_header(struct ctf_bits *bits, const struct channel *ch, ui
         ctf_bits_align(bits, natural ? 64 : 8);
         ctf_bits_put(bits, time, 64, be);
     } else {
-        if (ch->large_header)
+        if (ch->large_header) {
             ctf_bits_align(bits, natural ? 32 : 8);
+        }
         ctf_bits_put(bits, time, time_bits, be);
     }
 }
@@ -156,12 +162,15 @@ static const struct ctf_field context_procname = CTF_TEXT("procname", 16);
 static unsigned context_table(unsigned contexts, struct ctf_field table[4])
 {
     unsigned n = 0;
-    if (contexts & CTF_PID)
+    if (contexts & CTF_PID) {
         table[n++] = context_pid;
-    if (contexts & CTF_TID)
+    }
+    if (contexts & CTF_TID) {
         table[n++] = context_tid;
-    if (contexts & CTF_PROCNAME)
+    }
+    if (contexts & CTF_PROCNAME) {
         table[n++] = context_procname;
+    }
     table[n] = (struct ctf_field)CTF_DONE;
     return n;
 }
@@ -170,8 +179,9 @@ static void put_stream_context(struct ctf_bits *bits, const struct channel *ch,
                                const struct stream *s)
 {
     struct ctf_field table[4];
-    if (!context_table(ch->contexts, table))
+    if (!context_table(ch->contexts, table)) {
         return;
+    }
     char pid[16], tid[16];
     g_snprintf(pid, sizeof pid, "%d", s->pid);
     g_snprintf(tid, sizeof tid, "%d", s->tid);
@@ -190,10 +200,12 @@ static void put_event(struct ctf_bits *bits, const struct channel *ch, const str
     const struct ctf_class *class = g_ptr_array_index(ch->classes, id);
     put_event_header(bits, ch, id, time, s->last);
     put_stream_context(bits, ch, s);
-    if (class->context)
+    if (class->context) {
         ctf_encode_members(bits, class->context, ctf_value_member(values, "context"));
-    if (class->fields)
+    }
+    if (class->fields) {
         ctf_encode_members(bits, class->fields, values);
+    }
 }
 
 void ctf_event(struct ctf_writer *w, unsigned cpu, int64_t time_ns, const char *name,
@@ -201,8 +213,9 @@ void ctf_event(struct ctf_writer *w, unsigned cpu, int64_t time_ns, const char *
 {
     struct channel *ch = current_channel(w);
     uint64_t id = GPOINTER_TO_UINT(g_hash_table_lookup(ch->ids, name));
-    if (!id--)
+    if (!id--) {
         g_error("ctf writer: no event class %s", name);
+    }
     va_list args;
     va_start(args, format);
     char *text = g_strdup_vprintf(format, args);
@@ -210,11 +223,13 @@ void ctf_event(struct ctf_writer *w, unsigned cpu, int64_t time_ns, const char *
     struct ctf_value *values = ctf_value_parse(text);
     struct stream *s = stream_of(w, cpu);
     uint64_t time = to_cycles(w, time_ns);
-    if (s->is_open && time < s->last)
+    if (s->is_open && time < s->last) {
         g_error("ctf writer: %s at %" G_GINT64_FORMAT " is before the last event of CPU %u", name,
                 time_ns, cpu);
-    if (!s->is_open)
+    }
+    if (!s->is_open) {
         open_packet(w, s, time);
+    }
     uint64_t before = s->bits.at;
     guint length = s->bits.bytes->len;
     put_event(&s->bits, ch, s, id, time, values);
@@ -248,17 +263,18 @@ void ctf_writer_end_packet(struct ctf_writer *w, unsigned cpu)
 void ctf_writer_lose(struct ctf_writer *w, unsigned cpu, unsigned events, unsigned packets)
 {
     struct stream *s = stream_of(w, cpu);
-    if (packets)
+    if (packets) {
         ctf_writer_end_packet(w, cpu);
+    }
     s->discarded += events;
     s->seq += packets;
 }
 
-void ctf_writer_empty_packet(struct ctf_writer *w, unsigned cpu, int64_t begin_ns, int64_t end_ns)
+void ctf_writer_empty_packet(struct ctf_writer *w, unsigned cpu, int64_t start_ns, int64_t end_ns)
 {
     struct stream *s = stream_of(w, cpu);
     ctf_writer_end_packet(w, cpu);
-    open_packet(w, s, to_cycles(w, begin_ns));
+    open_packet(w, s, to_cycles(w, start_ns));
     close_packet(w, w->current, s, to_cycles(w, end_ns));
     s->last = to_cycles(w, end_ns);
 }
@@ -268,8 +284,10 @@ void ctf_writer_empty_packet(struct ctf_writer *w, unsigned cpu, int64_t begin_n
 static void write_file(const char *path, const void *data, size_t size)
 {
     GError *error = NULL;
-    if (!g_file_set_contents_full(path, data, (gssize)size, G_FILE_SET_CONTENTS_NONE, 0644, &error))
+    if (!g_file_set_contents_full(path, data, (gssize)size, G_FILE_SET_CONTENTS_NONE, 0644,
+                                  &error)) {
         g_error("ctf writer: %s", error->message);
+    }
 }
 
 /* Index files are big-endian whatever the trace is (LTTng's ctf-index.h, version 1.1). */
@@ -277,14 +295,16 @@ static void write_index(const struct ctf_writer *w, unsigned channel, const stru
 {
     struct ctf_bits bits = {.bytes = g_byte_array_new()};
     const uint32_t header[] = {0xC1F1DCC1, 1, 1, 72};
-    for (unsigned i = 0; i < G_N_ELEMENTS(header); i++)
+    for (unsigned i = 0; i < G_N_ELEMENTS(header); i++) {
         ctf_bits_put(&bits, header[i], 32, true);
+    }
     for (guint i = 0; i < s->marks->len; i++) {
         const struct packet_mark *m = &g_array_index(s->marks, struct packet_mark, i);
-        const uint64_t entry[] = {m->offset,    m->packet_bits, m->content_bits, m->begin, m->end,
+        const uint64_t entry[] = {m->offset,    m->packet_bits, m->content_bits, m->start, m->end,
                                   m->discarded, channel,        s->cpu,          m->seq};
-        for (unsigned k = 0; k < G_N_ELEMENTS(entry); k++)
+        for (unsigned k = 0; k < G_N_ELEMENTS(entry); k++) {
             ctf_bits_put(&bits, entry[k], 64, true);
+        }
     }
     g_autofree char *dir = g_build_filename(w->dir, "index", NULL);
     g_mkdir_with_parents(dir, 0755);
@@ -295,9 +315,10 @@ static void write_index(const struct ctf_writer *w, unsigned channel, const stru
 
 static void print_uuid(GString *out, uint8_t seed, unsigned step)
 {
-    for (unsigned i = 0; i < 16; i++)
+    for (unsigned i = 0; i < 16; i++) {
         g_string_append_printf(out, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
                                (uint8_t)(seed + i * step + 1));
+    }
 }
 
 static void print_aliases(GString *out, bool natural)
@@ -347,15 +368,16 @@ static void print_trace(GString *out, const struct ctf_writer *w)
                            "\tdescription = \"Monotonic Clock\";\n"
                            "\tfreq = %" G_GUINT64_FORMAT "; /* Frequency, in Hz */\n",
                            o->frequency);
-    if (o->offset_s)
+    if (o->offset_s) {
         g_string_append_printf(out, "\toffset_s = %" G_GINT64_FORMAT ";\n", o->offset_s);
+    }
     g_string_append_printf(out, "\toffset = %" G_GUINT64_FORMAT ";\n};\n\n", o->offset_cycles);
 }
 
 static void print_headers(GString *out, bool natural)
 {
     static const unsigned sizes[] = {27, 32, 64};
-    for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++)
+    for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++) {
         g_string_append_printf(out,
                                "typealias integer {\n\tsize = %u; align = %u; signed = false;\n"
                                "\tmap = clock.monotonic.value;\n} := uint%u_clock_monotonic_t;\n\n",
@@ -364,11 +386,12 @@ static void print_headers(GString *out, bool natural)
                                : natural      ? sizes[i]
                                               : 8,
                                sizes[i]);
+    }
     g_string_append(out, "struct packet_context {\n\tuint64_clock_monotonic_t timestamp_begin;\n"
                          "\tuint64_clock_monotonic_t timestamp_end;\n\tuint64_t content_size;\n"
                          "\tuint64_t packet_size;\n\tuint64_t packet_seq_num;\n"
                          "\tunsigned long events_discarded;\n\tuint32_t cpu_id;\n};\n\n");
-    for (unsigned large = 0; large < 2; large++)
+    for (unsigned large = 0; large < 2; large++) {
         g_string_append_printf(
             out,
             "struct event_header_%s {\n"
@@ -381,6 +404,7 @@ static void print_headers(GString *out, bool natural)
             !natural ? 8
             : large  ? 16
                      : 32);
+    }
 }
 
 static void print_stream(GString *out, const struct channel *ch, unsigned id, bool natural)
@@ -426,14 +450,16 @@ static GByteArray *pack_metadata(const struct ctf_writer *w, const GString *text
         struct ctf_bits bits = {.bytes = g_byte_array_new()};
         bool be = w->options.big_endian;
         ctf_bits_put(&bits, 0x75D11D57, 32, be);
-        for (unsigned i = 0; i < 16; i++)
+        for (unsigned i = 0; i < 16; i++) {
             ctf_bits_put(&bits, (uint8_t)(w->options.seed + i * 13 + 1), 8, be);
+        }
         ctf_bits_put(&bits, 0, 32, be); /* checksum */
         ctf_bits_put(&bits, (header + part) * 8, 32, be);
         ctf_bits_put(&bits, packet * 8, 32, be);
         static const uint8_t schemes_and_version[] = {0, 0, 0, 1, 8};
-        for (unsigned i = 0; i < sizeof schemes_and_version; i++)
+        for (unsigned i = 0; i < sizeof schemes_and_version; i++) {
             ctf_bits_put(&bits, schemes_and_version[i], 8, be);
+        }
         g_assert_cmpuint(bits.bytes->len, ==, header);
         g_byte_array_append(bits.bytes, (const guint8 *)text->str + at, (guint)part);
         g_byte_array_append(out, bits.bytes->data, bits.bytes->len);
@@ -455,8 +481,9 @@ static void write_metadata(const struct ctf_writer *w)
     for (unsigned c = 0; c < w->channels->len; c++) {
         const struct channel *ch = g_ptr_array_index(w->channels, c);
         print_stream(out, ch, c, natural);
-        for (unsigned id = 0; id < ch->classes->len; id++)
+        for (unsigned id = 0; id < ch->classes->len; id++) {
             print_class(out, g_ptr_array_index(ch->classes, id), id, c, natural);
+        }
     }
     g_autofree char *path = g_build_filename(w->dir, "metadata", NULL);
     if (w->options.plain_metadata) {
@@ -473,8 +500,9 @@ static void write_metadata(const struct ctf_writer *w)
 
 static void free_stream(struct stream *s)
 {
-    if (!s)
+    if (!s) {
         return;
+    }
     g_byte_array_unref(s->file);
     g_array_unref(s->marks);
     g_free(s);
@@ -524,8 +552,9 @@ static bool is_omitted(const char *const *omit, const char *name)
     for (; omit && *omit; omit++) {
         size_t length = strlen(*omit);
         bool is_prefix = length && (*omit)[length - 1] == '*';
-        if (is_prefix ? !strncmp(*omit, name, length - 1) : !strcmp(*omit, name))
+        if (is_prefix ? !strncmp(*omit, name, length - 1) : !strcmp(*omit, name)) {
             return true;
+        }
     }
     return false;
 }
@@ -539,13 +568,15 @@ struct ctf_writer *ctf_writer_new(const char *dir, const struct ctf_options *opt
     w->hostname = g_strdup(options->hostname ? options->hostname : "host");
     w->dir = g_strdup(dir);
     w->channels = g_ptr_array_new_with_free_func((GDestroyNotify)free_channel);
-    if (g_mkdir_with_parents(dir, 0755))
+    if (g_mkdir_with_parents(dir, 0755)) {
         g_error("ctf writer: cannot make %s: %s", dir, g_strerror(errno));
+    }
     ctf_writer_channel(w, options->large_header, options->contexts);
     for (const struct ctf_class *c = ctf_kernel_classes; c->name && !options->no_kernel_classes;
          c++) {
-        if (!is_omitted(options->omit, c->name))
+        if (!is_omitted(options->omit, c->name)) {
             ctf_writer_class(w, c);
+        }
     }
     return w;
 }
@@ -556,13 +587,15 @@ void ctf_writer_close(struct ctf_writer *w)
         const struct channel *ch = g_ptr_array_index(w->channels, c);
         for (unsigned cpu = 0; cpu < ch->streams->len; cpu++) {
             struct stream *s = g_ptr_array_index(ch->streams, cpu);
-            if (!s)
+            if (!s) {
                 continue;
+            }
             close_packet(w, c, s, s->last);
             g_autofree char *path = g_strdup_printf("%s/c%u_%u", w->dir, c, cpu);
             write_file(path, s->file->data, s->file->len);
-            if (!w->options.no_index)
+            if (!w->options.no_index) {
                 write_index(w, c, s);
+            }
         }
     }
     write_metadata(w);

@@ -45,30 +45,12 @@ struct ctf_field {
 };
 
 /* Shorthands for field tables. */
-#define CTF_I(bits, n)                                                                             \
-    {                                                                                              \
-        .kind = CTF_INT, .name = n, .size = bits, .is_signed = true                                \
-    }
-#define CTF_U(bits, n)                                                                             \
-    {                                                                                              \
-        .kind = CTF_INT, .name = n, .size = bits                                                   \
-    }
-#define CTF_X(bits, n)                                                                             \
-    {                                                                                              \
-        .kind = CTF_INT, .name = n, .size = bits, .base = 16                                       \
-    }
-#define CTF_TEXT(n, l)                                                                             \
-    {                                                                                              \
-        .kind = CTF_ARRAY, .name = n, .length = l, .members = ctf_char                             \
-    }
-#define CTF_STR(n)                                                                                 \
-    {                                                                                              \
-        .kind = CTF_STRING, .name = n                                                              \
-    }
-#define CTF_DONE                                                                                   \
-    {                                                                                              \
-        .kind = CTF_END                                                                            \
-    }
+#define CTF_I(bits, n) {.kind = CTF_INT, .name = n, .size = bits, .is_signed = true}
+#define CTF_U(bits, n) {.kind = CTF_INT, .name = n, .size = bits}
+#define CTF_X(bits, n) {.kind = CTF_INT, .name = n, .size = bits, .base = 16}
+#define CTF_TEXT(n, l) {.kind = CTF_ARRAY, .name = n, .length = l, .members = ctf_char}
+#define CTF_STR(n) {.kind = CTF_STRING, .name = n}
+#define CTF_DONE {.kind = CTF_END}
 extern const struct ctf_field ctf_char[];
 
 struct ctf_class {
@@ -129,7 +111,7 @@ void ctf_writer_end_packet(struct ctf_writer *writer, unsigned cpu);
 /* Says that events, or whole packets, were lost before the next event of the CPU. */
 void ctf_writer_lose(struct ctf_writer *writer, unsigned cpu, unsigned events, unsigned packets);
 /* Writes a packet without events over begin <= t <= end. */
-void ctf_writer_empty_packet(struct ctf_writer *writer, unsigned cpu, int64_t begin_ns,
+void ctf_writer_empty_packet(struct ctf_writer *writer, unsigned cpu, int64_t start_ns,
                              int64_t end_ns);
 
 #endif

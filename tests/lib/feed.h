@@ -49,20 +49,22 @@ static inline void feed_wake(struct lull_model *model, unsigned id, uint32_t hos
 static inline void feed_softirq(struct lull_model *model, uint32_t host, int32_t cpu, int64_t t,
                                 int vec, bool is_entry)
 {
-    if (is_entry)
+    if (is_entry) {
         FEED(softirq_entry, host, cpu, t, .have = WITHOUT(softirq_entry, context_tid), .vec = vec);
-    else
+    } else {
         FEED(softirq_exit, host, cpu, t, .have = ALL, .vec = vec);
+    }
 }
 
 static inline void feed_irq(struct lull_model *model, uint32_t host, int32_t cpu, int64_t t,
                             int irq, const char *name, bool is_entry)
 {
-    if (is_entry)
+    if (is_entry) {
         FEED(irq_handler_entry, host, cpu, t, .have = WITHOUT(irq_handler_entry, context_tid),
              .irq = irq, .name = feed_text(name));
-    else
+    } else {
         FEED(irq_handler_exit, host, cpu, t, .have = ALL, .irq = irq);
+    }
 }
 
 struct feed_segment {

@@ -43,8 +43,9 @@ static void read_dir(struct image *image, const char *dir, const char *prefix)
             g_free(data);
         }
     }
-    if (entries)
+    if (entries) {
         g_dir_close(entries);
+    }
 }
 
 static gint by_name(gconstpointer a, gconstpointer b)
@@ -79,8 +80,9 @@ void image_write(const struct image *image, const char *dir)
         GError *error = NULL;
         if (g_mkdir_with_parents(parent, 0755) ||
             !g_file_set_contents_full(path, (const char *)file->bytes->data, file->bytes->len,
-                                      G_FILE_SET_CONTENTS_NONE, 0644, &error))
+                                      G_FILE_SET_CONTENTS_NONE, 0644, &error)) {
             g_error("image: cannot write %s", path);
+        }
     }
 }
 
@@ -94,8 +96,9 @@ struct image_file *image_find(const struct image *image, const char *name)
 {
     for (guint i = 0; i < image->files->len; i++) {
         struct image_file *file = g_ptr_array_index(image->files, i);
-        if (!strcmp(file->name, name))
+        if (!strcmp(file->name, name)) {
             return file;
+        }
     }
     return NULL;
 }

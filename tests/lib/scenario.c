@@ -119,10 +119,11 @@ struct sc_host *sc_host(struct scenario *s, const char *name, const struct ctf_o
     host->name = g_strdup(name);
     host->number = s->hosts->len + 1;
     host->clock = clock;
-    if (options)
+    if (options) {
         host->options = *options;
-    else
+    } else {
         host->options.contexts = CTF_PID | CTF_TID | CTF_PROCNAME;
+    }
     host->options.hostname = host->name;
     host->options.seed = (uint8_t)(host->number * 3);
     host->options.offset_cycles =
@@ -221,13 +222,15 @@ void sc_vector(struct sc_host *host, unsigned cpu, int64_t t, int64_t length, co
 {
     for (const struct ctf_class *c = ctf_kernel_classes; c->name; c++) {
         if (!g_str_has_prefix(c->name, "x86_irq_vectors_") ||
-            strncmp(c->name + strlen("x86_irq_vectors_"), kind, strlen(kind)))
+            strncmp(c->name + strlen("x86_irq_vectors_"), kind, strlen(kind))) {
             continue;
+        }
         const char *end = c->name + strlen("x86_irq_vectors_") + strlen(kind);
-        if (!strcmp(end, "_entry"))
+        if (!strcmp(end, "_entry")) {
             put(host, cpu, t, c->name, "vector=236");
-        else if (!strcmp(end, "_exit"))
+        } else if (!strcmp(end, "_exit")) {
             put(host, cpu, t + length, c->name, "vector=236");
+        }
     }
 }
 
@@ -251,9 +254,10 @@ static char *transport_text(const struct sc_packet *p)
 {
     const struct sc_flow *f = p->flow;
     unsigned from = f->port[!p->from_client], to = f->port[p->from_client];
-    if (f->protocol == 17)
+    if (f->protocol == 17) {
         return g_strdup_printf("{udp={source_port=%u dest_port=%u len=%u check=0x1234}}", from, to,
                                p->bytes + 8);
+    }
     return g_strdup_printf("{tcp={source_port=%u dest_port=%u seq=%u ack_seq=%u data_offset=%u "
                            "flags=0x%x window_size=502 checksum=0x1234}}",
                            from, to, p->seq, p->ack, transport_words(p), p->flags);
@@ -300,8 +304,9 @@ struct sc_packet *sc_send(struct sc_flow *flow, bool from_client, unsigned cpu, 
                             .skb = UINT64_C(0xffff888000000000) + host->ip_id * UINT64_C(0x100)};
     g_ptr_array_add(flow->scenario->packets, p);
     flow->next_seq[!from_client] += bytes + (flags & 2 ? 1 : 0) + (flags & 1);
-    if (context != SC_PLAIN)
+    if (context != SC_PLAIN) {
         sc_softirq(host, cpu, t - 10 * US, 20 * US, 3);
+    }
     put_packet(p, host, cpu, t, true);
     return p;
 }
@@ -324,11 +329,13 @@ void sc_receive(struct sc_packet *p, unsigned cpu, int64_t t, const struct sc_ta
         sc_irq(host, cpu, t - 30 * US, 10 * US, 30, "eth0");
         put(host, cpu, t - 25 * US, "irq_softirq_raise", "vec=3");
     }
-    if (context != SC_PLAIN)
+    if (context != SC_PLAIN) {
         sc_softirq(host, cpu, t - 10 * US, 30 * US, 3);
+    }
     put_packet(p, host, cpu, t, false);
-    if (task)
+    if (task) {
         sc_wake(host, cpu, t + 5 * US, task);
+    }
 }
 
 /* ---- disk, state dump, anything ---- */
@@ -348,8 +355,9 @@ void sc_disk_complete(struct sc_host *host, unsigned cpu, int64_t t, uint64_t se
     sc_irq(host, cpu, t - 5 * US, 30 * US, 40, "virtio0-req.0");
     put(host, cpu, t, "block_rq_complete",
         "dev=%u sector=%" G_GUINT64_FORMAT " nr_sector=8 error=0 rwbs=0", DISK_DEV, sector);
-    if (task)
+    if (task) {
         sc_wake(host, cpu, t + 5 * US, task);
+    }
 }
 
 void sc_statedump(struct sc_host *host, unsigned cpu, int64_t t)
@@ -382,8 +390,9 @@ void sc_lose(struct sc_host *host, unsigned cpu, int64_t t, unsigned events, uns
 static gint by_time(gconstpointer a, gconstpointer b)
 {
     const struct entry *x = a, *y = b;
-    if (x->t != y->t)
+    if (x->t != y->t) {
         return x->t < y->t ? -1 : 1;
+    }
     return x->order < y->order ? -1 : 1;
 }
 
@@ -398,9 +407,10 @@ static void play_switch(struct ctf_writer *w, const struct entry *e, int64_t tim
 {
     g_autofree char *idle = g_strdup_printf("swapper/%u", e->cpu);
     const struct sc_task *prev = current[e->cpu], *next = e->next;
-    if (prev == next)
+    if (prev == next) {
         g_error("scenario: at %" G_GINT64_FORMAT " ns CPU %u switches from %s to itself", e->t,
                 e->cpu, prev ? prev->comm : "idle");
+    }
     ctf_event(w, e->cpu, time, "sched_switch",
               "prev_comm=\"%s\" prev_tid=%d prev_prio=20 prev_state=%d next_comm=\"%s\" "
               "next_tid=%d next_prio=20",
@@ -426,20 +436,22 @@ static void play(struct scenario *s, struct sc_host *host)
             ctf_writer_current(w, e->cpu, 0, 0, idle);
             seen[e->cpu] = true;
         }
-        if (e->action == ACTION_LOSE)
+        if (e->action == ACTION_LOSE) {
             ctf_writer_lose(w, e->cpu, e->events, e->packets);
-        else if (e->action == ACTION_SWITCH)
+        } else if (e->action == ACTION_SWITCH) {
             play_switch(w, e, time, current);
-        else if (ctf_writer_has(w, e->name))
+        } else if (ctf_writer_has(w, e->name)) {
             ctf_event(w, e->cpu, time, e->name, "%s", e->values);
+        }
     }
     ctf_writer_close(w);
 }
 
 void scenario_close(struct scenario *s)
 {
-    for (guint i = 0; i < s->hosts->len; i++)
+    for (guint i = 0; i < s->hosts->len; i++) {
         play(s, g_ptr_array_index(s->hosts, i));
+    }
     g_ptr_array_unref(s->packets);
     g_ptr_array_unref(s->flows);
     g_ptr_array_unref(s->hosts);

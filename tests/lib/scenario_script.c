@@ -55,8 +55,9 @@ static const char *word_at(const struct words *w, unsigned i)
 static const char *word_after(const struct words *w, const char *key)
 {
     for (unsigned i = 0; i + 1 < w->count; i++) {
-        if (!strcmp(w->at[i], key))
+        if (!strcmp(w->at[i], key)) {
             return w->at[i + 1];
+        }
     }
     return NULL;
 }
@@ -64,8 +65,9 @@ static const char *word_after(const struct words *w, const char *key)
 static bool has_word(const struct words *w, const char *key)
 {
     for (unsigned i = 0; i < w->count; i++) {
-        if (!strcmp(w->at[i], key))
+        if (!strcmp(w->at[i], key)) {
             return true;
+        }
     }
     return false;
 }
@@ -73,8 +75,9 @@ static bool has_word(const struct words *w, const char *key)
 static gpointer find(struct script *s, GHashTable *table, const char *what, const char *name)
 {
     gpointer found = g_hash_table_lookup(table, name);
-    if (!found)
+    if (!found) {
         fail(s, what, name);
+    }
     return found;
 }
 
@@ -99,16 +102,19 @@ static bool read_host(struct script *s, const struct words *w)
     struct sc_clock clock = {0};
     const char *offset = word_after(w, "offset"), *drift = word_after(w, "drift");
     const char *contexts = word_after(w, "contexts"), *omit = word_after(w, "omit");
-    if (offset && !read_time(s, offset, &clock.offset_ns))
+    if (offset && !read_time(s, offset, &clock.offset_ns)) {
         return false;
+    }
     clock.drift_ppm = drift ? g_ascii_strtod(drift, NULL) : 0;
     options.contexts = CTF_PID | CTF_TID | CTF_PROCNAME;
-    if (contexts)
+    if (contexts) {
         options.contexts = (strstr(contexts, "pid") ? CTF_PID : 0u) |
                            (strstr(contexts, "tid") ? CTF_TID : 0u) |
                            (strstr(contexts, "procname") ? CTF_PROCNAME : 0u);
-    if (omit)
+    }
+    if (omit) {
         options.omit = omit_list(s, omit);
+    }
     g_hash_table_insert(s->hosts, g_strdup(word_at(w, 1)),
                         sc_host(s->scenario, word_at(w, 1), &options, clock));
     return true;
@@ -120,12 +126,15 @@ static bool read_task(struct script *s, const struct words *w)
     struct sc_host *host = find(s, s->hosts, "no such host", word_at(w, 2));
     char *end = NULL;
     long tid = strtol(word_at(w, 3), &end, 10), pid = tid;
-    if (*end == '/')
+    if (*end == '/') {
         pid = strtol(end + 1, NULL, 10);
-    if (!host)
+    }
+    if (!host) {
         return false;
-    if (tid <= 0)
+    }
+    if (tid <= 0) {
         return fail(s, "not a task id", word_at(w, 3));
+    }
     g_hash_table_insert(s->tasks, g_strdup(word_at(w, 1)),
                         sc_task(host, (int)tid, (int)pid, word_at(w, 1)));
     return true;
@@ -138,12 +147,14 @@ static bool read_flow(struct script *s, const struct words *w)
     unsigned ports[2];
     for (unsigned i = 0; i < 2; i++) {
         g_auto(GStrv) end = g_strsplit(word_at(w, 3 + i), ":", 2);
-        if (!end[0] || !end[1])
+        if (!end[0] || !end[1]) {
             return fail(s, "not HOST:PORT", word_at(w, 3 + i));
+        }
         hosts[i] = find(s, s->hosts, "no such host", end[0]);
         ports[i] = (unsigned)strtoul(end[1], NULL, 10);
-        if (!hosts[i])
+        if (!hosts[i]) {
             return false;
+        }
     }
     unsigned protocol = !strcmp(word_at(w, 2), "udp") ? 17 : 6;
     g_hash_table_insert(s->flows, g_strdup(word_at(w, 1)),
@@ -181,8 +192,9 @@ static enum sc_context context_of(const struct words *w, enum sc_context fallbac
 static bool play_send(struct script *s, const struct words *w, const struct moment *m)
 {
     struct sc_flow *flow = find(s, s->flows, "no such flow", word_at(w, 4));
-    if (!flow)
+    if (!flow) {
         return false;
+    }
     const char *flags = word_after(w, "flags");
     struct sc_packet *packet =
         sc_send(flow, !strcmp(word_at(w, 5), "client"), m->cpu, m->t,
@@ -196,15 +208,18 @@ static bool play_network(struct script *s, const char *verb, const struct words 
                          const struct moment *m)
 {
     struct sc_task *task;
-    if (!strcmp(verb, "send"))
+    if (!strcmp(verb, "send")) {
         return play_send(s, w, m);
+    }
     struct sc_packet *packet = find(s, s->packets, "no such packet", word_at(w, 3));
-    if (!packet || !optional_task(s, w, "wake", &task))
+    if (!packet || !optional_task(s, w, "wake", &task)) {
         return false;
-    if (!strcmp(verb, "resend"))
+    }
+    if (!strcmp(verb, "resend")) {
         sc_resend(packet, m->cpu, m->t);
-    else
+    } else {
         sc_receive(packet, m->cpu, m->t, task, context_of(w, SC_IRQ));
+    }
     return true;
 }
 
@@ -216,16 +231,19 @@ static bool play_interrupt(struct script *s, const char *verb, const struct word
     struct sc_task *task;
     int64_t length;
     unsigned at = !strcmp(verb, "irq") ? 5 : 4;
-    if (!optional_task(s, w, "wake", &task) || !read_time(s, word_at(w, at), &length))
+    if (!optional_task(s, w, "wake", &task) || !read_time(s, word_at(w, at), &length)) {
         return false;
-    if (!strcmp(verb, "irq"))
+    }
+    if (!strcmp(verb, "irq")) {
         sc_irq(m->host, m->cpu, m->t, length, atoi(word_at(w, 3)), word_at(w, 4));
-    else if (!strcmp(verb, "softirq"))
+    } else if (!strcmp(verb, "softirq")) {
         sc_softirq(m->host, m->cpu, m->t, length, (unsigned)atoi(word_at(w, 3)));
-    else
+    } else {
         sc_vector(m->host, m->cpu, m->t, length, word_at(w, 3));
-    if (task)
+    }
+    if (task) {
         sc_wake(m->host, m->cpu, m->t + length / 2, task);
+    }
     return true;
 }
 
@@ -235,13 +253,15 @@ static bool play_disk(struct script *s, const struct words *w, const struct mome
     struct sc_task *task;
     if (!strcmp(word_at(w, 3), "issue")) {
         task = find(s, s->tasks, "no such task", word_at(w, 4));
-        if (!task)
+        if (!task) {
             return false;
+        }
         sc_disk_issue(m->host, m->cpu, m->t, task, strtoull(word_at(w, 5), NULL, 0));
         return true;
     }
-    if (!optional_task(s, w, "wake", &task))
+    if (!optional_task(s, w, "wake", &task)) {
         return false;
+    }
     sc_disk_complete(m->host, m->cpu, m->t, strtoull(word_at(w, 4), NULL, 0), task);
     return true;
 }
@@ -251,22 +271,25 @@ static bool play_task(struct script *s, const char *verb, const struct words *w,
                       const struct moment *m)
 {
     struct sc_task *task = find(s, s->tasks, "no such task", word_at(w, 3)), *then = NULL;
-    if (!task || !optional_task(s, w, "then", &then))
+    if (!task || !optional_task(s, w, "then", &then)) {
         return false;
-    if (sc_task_host(task) != m->host)
+    }
+    if (sc_task_host(task) != m->host) {
         return fail(s, "a task of another host", word_at(w, 3));
-    if (!strcmp(verb, "run"))
+    }
+    if (!strcmp(verb, "run")) {
         sc_run(task, m->cpu, m->t);
-    else if (!strcmp(verb, "wake"))
+    } else if (!strcmp(verb, "wake")) {
         sc_wake(m->host, m->cpu, m->t, task);
-    else if (!strcmp(verb, "hrtimer"))
+    } else if (!strcmp(verb, "hrtimer")) {
         sc_hrtimer(m->host, m->cpu, m->t, task);
-    else if (!strcmp(verb, "exit"))
+    } else if (!strcmp(verb, "exit")) {
         sc_exit(task, m->cpu, m->t, then);
-    else {
+    } else {
         struct sc_task *child = find(s, s->tasks, "no such task", word_at(w, 4));
-        if (!child)
+        if (!child) {
             return false;
+        }
         sc_fork(m->host, m->cpu, m->t, task, child);
     }
     return true;
@@ -278,8 +301,9 @@ static bool play_other(struct script *s, const char *verb, const struct words *w
 {
     struct sc_task *then;
     if (!strcmp(verb, "block")) {
-        if (!optional_task(s, w, "then", &then))
+        if (!optional_task(s, w, "then", &then)) {
             return false;
+        }
         sc_block(m->host, m->cpu, m->t,
                  w->count > 3 && strcmp(w->at[3], "then") ? atoi(w->at[3]) : 1, then);
     } else if (!strcmp(verb, "statedump")) {
@@ -299,14 +323,16 @@ static bool play_other(struct script *s, const char *verb, const struct words *w
 static bool play_line(struct script *s, const struct words *w)
 {
     struct moment m = {0};
-    g_auto(GStrv) place = g_strsplit(word_at(w, 1), "/", 2);
+    g_auto(GStrv) position = g_strsplit(word_at(w, 1), "/", 2);
     const char *verb = word_at(w, 2);
-    if (!read_time(s, w->at[0], &m.t))
+    if (!read_time(s, w->at[0], &m.t)) {
         return false;
-    m.host = find(s, s->hosts, "no such host", place[0] ? place[0] : "");
-    if (!m.host)
+    }
+    m.host = find(s, s->hosts, "no such host", position[0] ? position[0] : "");
+    if (!m.host) {
         return false;
-    m.cpu = place[1] ? (unsigned)atoi(place[1]) : 0;
+    }
+    m.cpu = position[1] ? (unsigned)atoi(position[1]) : 0;
     static const struct {
         const char *verbs;
         bool (*play)(struct script *, const char *, const struct words *, const struct moment *);
@@ -314,11 +340,13 @@ static bool play_line(struct script *s, const struct words *w)
                  {" irq softirq vector ", play_interrupt},
                  {" run wake hrtimer fork exit ", play_task}};
     g_autofree char *key = g_strdup_printf(" %s ", verb);
-    if (!strcmp(verb, "disk"))
+    if (!strcmp(verb, "disk")) {
         return play_disk(s, w, &m);
+    }
     for (unsigned i = 0; i < G_N_ELEMENTS(table); i++) {
-        if (strstr(table[i].verbs, key))
+        if (strstr(table[i].verbs, key)) {
             return table[i].play(s, verb, w, &m);
+        }
     }
     return play_other(s, verb, w, &m);
 }
@@ -329,30 +357,37 @@ static bool read_line(struct script *s, char *line)
     struct words w = {.at = words};
     line[strcspn(line, "#")] = '\0';
     for (char *word = strtok_r(line, " \t\r", &rest); word; word = strtok_r(NULL, " \t\r", &rest)) {
-        if (w.count + 1 == G_N_ELEMENTS(words))
+        if (w.count + 1 == G_N_ELEMENTS(words)) {
             return fail(s, "too many words", word);
+        }
         words[w.count++] = word;
     }
-    if (w.count == 0 || !strcmp(words[0], "expect") || !strcmp(words[0], "leg"))
+    if (w.count == 0 || !strcmp(words[0], "expect") || !strcmp(words[0], "leg")) {
         return true;
-    if (!strcmp(words[0], "host"))
+    }
+    if (!strcmp(words[0], "host")) {
         return read_host(s, &w);
-    if (!strcmp(words[0], "task"))
+    }
+    if (!strcmp(words[0], "task")) {
         return read_task(s, &w);
-    if (!strcmp(words[0], "flow"))
+    }
+    if (!strcmp(words[0], "flow")) {
         return read_flow(s, &w);
+    }
     return play_line(s, &w);
 }
 
 bool scenario_run_script(const char *file, const char *dir, GError **error)
 {
     g_autofree char *text = NULL;
-    if (!g_file_get_contents(file, &text, NULL, error))
+    if (!g_file_get_contents(file, &text, NULL, error)) {
         return false;
+    }
     struct script s = {.scenario = scenario_new(dir), .file = file, .error = error};
     GHashTable **tables[] = {&s.hosts, &s.tasks, &s.flows, &s.packets};
-    for (unsigned i = 0; i < G_N_ELEMENTS(tables); i++)
+    for (unsigned i = 0; i < G_N_ELEMENTS(tables); i++) {
         *tables[i] = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    }
     s.omits = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     bool ok = true;
@@ -361,8 +396,9 @@ bool scenario_run_script(const char *file, const char *dir, GError **error)
         ok = read_line(&s, lines[i]);
     }
     scenario_close(s.scenario);
-    for (unsigned i = 0; i < G_N_ELEMENTS(tables); i++)
+    for (unsigned i = 0; i < G_N_ELEMENTS(tables); i++) {
         g_hash_table_unref(*tables[i]);
+    }
     g_ptr_array_unref(s.omits);
     return ok;
 }

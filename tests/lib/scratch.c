@@ -8,8 +8,9 @@ char *scratch_dir(void)
 {
     GError *error = NULL;
     char *dir = g_dir_make_tmp("lull-test-XXXXXX", &error);
-    if (!dir)
+    if (!dir) {
         g_error("%s", error->message);
+    }
     return dir;
 }
 
@@ -18,12 +19,14 @@ void scratch_remove(const char *dir)
     GDir *entries = g_dir_open(dir, 0, NULL);
     for (const char *name; entries && (name = g_dir_read_name(entries));) {
         g_autofree char *path = g_build_filename(dir, name, NULL);
-        if (g_file_test(path, G_FILE_TEST_IS_DIR) && !g_file_test(path, G_FILE_TEST_IS_SYMLINK))
+        if (g_file_test(path, G_FILE_TEST_IS_DIR) && !g_file_test(path, G_FILE_TEST_IS_SYMLINK)) {
             scratch_remove(path);
-        else
+        } else {
             g_remove(path);
+        }
     }
-    if (entries)
+    if (entries) {
         g_dir_close(entries);
+    }
     g_rmdir(dir);
 }

@@ -9,16 +9,18 @@
 static char *babeltrace(const char *dir)
 {
     g_autofree char *program = g_find_program_in_path("babeltrace2");
-    if (!program)
+    if (!program) {
         return NULL;
+    }
     const char *argv[] = {program, "--names", "none", "--clock-cycles", "--no-delta", dir, NULL};
     char *out = NULL, *err = NULL;
     int status = -1;
     GError *error = NULL;
     g_spawn_sync(NULL, (char **)argv, NULL, 0, NULL, NULL, &out, &err, &status, &error);
     g_assert_no_error(error);
-    if (status || strstr(err, "ERROR"))
+    if (status || strstr(err, "ERROR")) {
         g_error("babeltrace2: %s", err);
+    }
     g_free(err);
     return out;
 }
@@ -26,10 +28,11 @@ static char *babeltrace(const char *dir)
 static void expect(const char *dir, const char *wanted)
 {
     g_autofree char *got = babeltrace(dir);
-    if (!got)
+    if (!got) {
         g_test_skip("babeltrace2 is not installed");
-    else
+    } else {
         g_assert_cmpstr(got, ==, wanted);
+    }
 }
 
 /* Bit 0: byte order, bit 1: header, bit 2: alignment, bit 3: metadata. */
@@ -145,8 +148,9 @@ static void test_packets(void)
     g_autofree char *dir = scratch_dir();
     struct ctf_options options = {.packet_bytes = 256, .contexts = CTF_PID};
     struct ctf_writer *w = ctf_writer_new(dir, &options);
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < 100; i++) {
         ctf_event(w, (unsigned)i % 2, 100 + i, "irq_softirq_raise", "vec=%d", i);
+    }
     unsigned second = ctf_writer_channel(w, true, 0);
     ctf_writer_class(w, &empty);
     ctf_event(w, 0, 150, "empty", "%s", "");
@@ -164,8 +168,9 @@ static void test_packets(void)
         g_assert_cmpuint(g_strv_length(lines), ==, 104);
         for (int i = 0, next = 0; i < 103; i++) {
             const char *vec = strrchr(lines[i], '{');
-            if (strstr(lines[i], "empty"))
+            if (strstr(lines[i], "empty")) {
                 continue;
+            }
             g_assert_cmpint(atoi(vec + 2), ==, next++);
         }
     }

@@ -79,12 +79,14 @@ void write_stream(const char *dir, const struct stream_event *events, unsigned c
 {
     const struct ctf_options options = {.no_kernel_classes = true, .contexts = contexts};
     struct ctf_writer *w = ctf_writer_new(dir, &options);
-    for (size_t i = 0; i < G_N_ELEMENTS(classes); i++)
+    for (size_t i = 0; i < G_N_ELEMENTS(classes); i++) {
         ctf_writer_class(w, &classes[i]);
+    }
     ctf_writer_current(w, 0, 70, 71, "zero");
     ctf_writer_current(w, 1, 80, 81, "one");
-    for (; events->name != NULL; events++)
+    for (; events->name != NULL; events++) {
         ctf_event(w, events->cpu, llround(events->ms * 1e6), events->name, "%s", events->values);
+    }
     ctf_writer_close(w);
 }
 
@@ -99,16 +101,17 @@ struct lull_session *open_stream(const char *dir)
 
 static void append_value(GString *out, const struct lull_value *value)
 {
-    if (value->kind == LULL_VALUE_NONE)
+    if (value->kind == LULL_VALUE_NONE) {
         g_string_append(out, "?");
-    else if (value->text.data != NULL)
+    } else if (value->text.data != NULL) {
         g_string_append_printf(out, "'%.*s'", (int)value->text.length, value->text.data);
-    else if (value->kind == LULL_VALUE_REAL)
+    } else if (value->kind == LULL_VALUE_REAL) {
         g_string_append_printf(out, "%g", value->real);
-    else if (value->is_signed)
+    } else if (value->is_signed) {
         g_string_append_printf(out, "%" G_GINT64_FORMAT, (int64_t)value->bits);
-    else
+    } else {
         g_string_append_printf(out, "%" G_GUINT64_FORMAT, value->bits);
+    }
 }
 
 static void append_captures(GString *out, const struct lull_period_tracker *tracker,
@@ -128,12 +131,13 @@ char *describe_periods(struct lull_session *session, const struct lull_periods *
         const struct lull_period_instance *at = lull_period_at(tracker, i);
         const struct lull_period *period = lull_periods_at(periods, at->period);
         g_string_append_printf(out, "%s%s[%g-%g%s]", i > 0 ? " " : "", period->path,
-                               (double)at->begin_ns / 1e6, (double)at->end_ns / 1e6,
+                               (double)at->start_ns / 1e6, (double)at->end_ns / 1e6,
                                at->is_complete ? "" : "!");
-        if (period->n_begin_captures + period->n_end_captures == 0)
+        if (period->n_start_captures + period->n_end_captures == 0) {
             continue;
+        }
         g_string_append(out, "{");
-        append_captures(out, tracker, i, false, period->begin_captures, period->n_begin_captures);
+        append_captures(out, tracker, i, false, period->start_captures, period->n_start_captures);
         g_string_append(out, "|");
         append_captures(out, tracker, i, true, period->end_captures, period->n_end_captures);
         g_string_append(out, "}");
@@ -144,13 +148,13 @@ char *describe_periods(struct lull_session *session, const struct lull_periods *
 char *find_periods(const char *dir, const char *const *definitions, const char *const *captures)
 {
     GError *error = NULL;
-    int64_t begin_ns, end_ns;
+    int64_t start_ns, end_ns;
     struct lull_session *session = open_stream(dir);
     struct lull_periods *periods = lull_periods_parse(definitions, captures, &error);
     g_assert_no_error(error);
     struct lull_period_tracker *tracker = lull_period_tracker_new(periods, session, NULL, NULL);
     g_assert_null(lull_session_read(session)); /* nobody subscribed to anything */
-    g_assert_true(lull_session_range(session, &begin_ns, &end_ns));
+    g_assert_true(lull_session_range(session, &start_ns, &end_ns));
     lull_period_tracker_finish(tracker, end_ns);
     char *text = describe_periods(session, periods, tracker);
     lull_period_tracker_free(tracker);

@@ -15,10 +15,11 @@ struct found {
 
 static void add(struct found *found, const struct lull_period_instance *instance)
 {
-    const int64_t duration = instance->end_ns - instance->begin_ns;
+    const int64_t duration = instance->end_ns - instance->start_ns;
     found->all++;
-    if (!instance->is_complete)
+    if (!instance->is_complete) {
         return;
+    }
     found->shortest_ns = found->complete == 0 ? duration : MIN(found->shortest_ns, duration);
     found->longest_ns = MAX(found->longest_ns, duration);
     found->total_ns += duration;
@@ -51,8 +52,9 @@ static void test_requests(void)
     struct lull_period_tracker *tracker = lull_period_tracker_new(periods, session, NULL, NULL);
     g_assert_null(lull_session_read(session));
     lull_period_tracker_finish(tracker, INT64_MAX);
-    for (uint32_t i = 0; i < lull_period_instance_count(tracker); i++)
+    for (uint32_t i = 0; i < lull_period_instance_count(tracker); i++) {
         add(&found[lull_period_at(tracker, i)->period], lull_period_at(tracker, i));
+    }
     g_assert_cmpuint(found[0].all, ==, 20);
     g_assert_cmpuint(found[0].complete, ==, 20);
     g_assert_cmpint(found[0].total_ns, ==, 7307836067);
@@ -63,10 +65,10 @@ static void test_requests(void)
     g_assert_cmpint(found[1].total_ns, ==, 60272172);
     /* The first, accepted by thread 493; and the port of the client. */
     const struct lull_period_instance *first = lull_period_at(tracker, 0);
-    g_assert_cmpint(first->begin_ns % 1000000000, ==, 305373987);
+    g_assert_cmpint(first->start_ns % 1000000000, ==, 305373987);
     g_assert_cmpint(first->end_ns % 1000000000, ==, 630271484);
-    g_assert_cmpint(first->begin_tid, ==, 493);
-    g_assert_cmpstr(first->begin_comm, ==, "apache2");
+    g_assert_cmpint(first->start_tid, ==, 493);
+    g_assert_cmpstr(first->start_comm, ==, "apache2");
     g_assert_cmpuint(lull_period_value(tracker, 0, false, 0)->bits, ==, 54844);
     lull_period_tracker_free(tracker);
     lull_periods_free(periods);

@@ -17,10 +17,11 @@ static void append_path(GString *out, const struct lull_field_path *path)
         [LULL_IN_ANY] = "", [LULL_IN_PAYLOAD] = "payload.", [LULL_IN_CONTEXT] = "context."};
     g_string_append(out, scopes[path->scope]);
     for (uint32_t i = 0; i < path->n_steps; i++) {
-        if (path->steps[i].name == NULL)
+        if (path->steps[i].name == NULL) {
             g_string_append_printf(out, "[%u]", (unsigned)path->steps[i].index);
-        else
+        } else {
             g_string_append_printf(out, "%s%s", i > 0 ? "." : "", path->steps[i].name);
+        }
     }
 }
 
@@ -29,10 +30,11 @@ static void append_literal(GString *out, const struct lull_value *value)
     if (value->kind == LULL_VALUE_TEXT) {
         g_string_append_c(out, '"');
         for (uint32_t i = 0; i < value->text.length; i++) {
-            if ((unsigned char)value->text.data[i] < ' ')
+            if ((unsigned char)value->text.data[i] < ' ') {
                 g_string_append_printf(out, "<%02x>", value->text.data[i]);
-            else
+            } else {
                 g_string_append_c(out, value->text.data[i]);
+            }
         }
         g_string_append_c(out, '"');
     } else if (value->kind == LULL_VALUE_REAL) {
@@ -64,11 +66,12 @@ static void append_operand(GString *out, const struct lull_terms *terms,
         g_string_append(out, now[operand->given]);
         break;
     case LULL_OPERAND_GIVEN:
-        if (operand->group == LULL_PERIOD_OWN)
+        if (operand->group == LULL_PERIOD_OWN) {
             g_string_append_printf(out, "own1.%u", operand->index);
-        else
+        } else {
             g_string_append_printf(out, "up%u.%u", operand->group - LULL_PERIOD_OWN,
                                    operand->index);
+        }
         break;
     default:
         g_string_append(out, operand->kind == LULL_OPERAND_NAME   ? "$name"
@@ -106,10 +109,11 @@ static char *canonical_definition(const struct lull_periods *periods, uint32_t n
     const struct lull_period_definition *definition = lull_period_definition(periods, number);
     const struct lull_period *public = &definition->public;
     GString *out = g_string_new(public->name != NULL ? public->name : "-");
-    if (public->parent != LULL_NO_PERIOD)
+    if (public->parent != LULL_NO_PERIOD) {
         g_string_append_printf(out, " < %s", lull_periods_at(periods, public->parent)->name);
+    }
     g_string_append(out, " : ");
-    append_node(out, &periods->terms, definition->begin);
+    append_node(out, &periods->terms, definition->start);
     g_string_append(out, " : ");
     append_node(out, &periods->terms, definition->end);
     return g_string_free(out, FALSE);
@@ -120,12 +124,13 @@ static char *canonical_captures(const struct lull_periods *periods)
     GString *out = g_string_new(NULL);
     for (uint32_t i = 0; i < lull_periods_count(periods); i++) {
         const struct lull_period_definition *definition = lull_period_definition(periods, i);
-        if (definition->captures[0] == NULL)
+        if (definition->captures[0] == NULL) {
             continue;
+        }
         g_string_append(out, definition->public.name);
         for (int side = 0; side < 2; side++) {
             const uint32_t n =
-                side ? definition->public.n_end_captures : definition->public.n_begin_captures;
+                side ? definition->public.n_end_captures : definition->public.n_start_captures;
             g_string_append(out, " :");
             for (uint32_t k = 0; k < n; k++) {
                 g_string_append_printf(out, " %s=", definition->captures[side][k].name);
@@ -158,8 +163,9 @@ static void check_accepted(const char *text, const char *expected)
     }
     g_autofree char *got = g_str_has_prefix(text, "captures ") ? canonical_captures(periods)
                                                                : canonical_definition(periods, 3);
-    if (strcmp(got, expected) != 0)
+    if (strcmp(got, expected) != 0) {
         g_test_fail_printf("%s: %s instead of %s", text, got, expected);
+    }
     lull_periods_free(periods);
 }
 
@@ -174,11 +180,12 @@ static void check_refused(int column, const char *part, const char *text)
     }
     g_assert_error(error, LULL_ERROR, LULL_ERROR_USAGE);
     bool is_captures = g_str_has_prefix(text, "captures ");
-    g_autofree char *begin =
+    g_autofree char *start =
         g_strdup_printf("the %s, column %d: ", is_captures ? "captures" : "period", column);
     g_auto(GStrv) lines = g_strsplit(error->message, "\n", -1);
-    if (!g_str_has_prefix(lines[0], begin) || strstr(lines[0], part) == NULL)
+    if (!g_str_has_prefix(lines[0], start) || strstr(lines[0], part) == NULL) {
         g_test_fail_printf("column %d: %s: %s", column, text, error->message);
+    }
     /* A caret stands below the column; the text begins behind two blanks. */
     g_assert_cmpuint(g_strv_length(lines), ==, 3);
     g_assert_cmpint((int)g_utf8_strlen(lines[2], -1), ==,
@@ -193,13 +200,15 @@ static void test_table(void)
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     unsigned checked = 0;
     for (char **line = lines; *line != NULL; line++) {
-        if (**line == '\0' || **line == '#')
+        if (**line == '\0' || **line == '#') {
             continue;
+        }
         g_auto(GStrv) parts = g_strsplit(*line, "\t", -1);
-        if (**line == '!')
+        if (**line == '!') {
             check_refused(atoi(parts[0] + 1), parts[1], parts[2]);
-        else
+        } else {
             check_accepted(parts[0], parts[1]);
+        }
         checked++;
     }
     g_assert_cmpuint(checked, >, 90);
@@ -213,16 +222,18 @@ static void check_error(char *text, const char *part)
     struct lull_periods *periods = lull_periods_parse(LIST(text), NULL, &error);
     g_assert_null(periods);
     g_assert_error(error, LULL_ERROR, LULL_ERROR_USAGE);
-    if (strstr(error->message, part) == NULL)
+    if (strstr(error->message, part) == NULL) {
         g_error("%s", error->message);
+    }
     g_free(text);
 }
 
 static char *repeat(const char *head, const char *text, unsigned n, const char *tail)
 {
     GString *all = g_string_new(head);
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
         g_string_append(all, text);
+    }
     g_string_append(all, tail);
     return g_string_free(all, FALSE);
 }
@@ -233,13 +244,15 @@ static void test_limits(void)
     check_error(repeat(": ", "!", 5000, "$evt.a == 1"), "nested too deep");
     check_error(repeat(": $evt.a == 1", " || $evt.a == 1", 6000, ""), "longer than 65536 bytes");
     GString *fields = g_string_new(": $evt.f0 == 1");
-    for (unsigned i = 1; i < 70; i++)
+    for (unsigned i = 1; i < 70; i++) {
         g_string_append_printf(fields, " || $evt.f%u == 1", i);
+    }
     check_error(g_string_free(fields, FALSE), "all periods together mention at most 55");
     g_autoptr(GPtrArray) deep = g_ptr_array_new_with_free_func(g_free);
     g_ptr_array_add(deep, g_strdup("p0 : $evt.a == 1"));
-    for (unsigned i = 1; i < 70; i++)
+    for (unsigned i = 1; i < 70; i++) {
         g_ptr_array_add(deep, g_strdup_printf("p%u(p%u) : $evt.a == 1", i, i - 1));
+    }
     g_ptr_array_add(deep, NULL);
     g_autoptr(GError) error = NULL;
     g_assert_null(lull_periods_parse((const char *const *)deep->pdata, NULL, &error));
@@ -253,7 +266,7 @@ static void test_limits(void)
 static void test_translation(void)
 {
     static const struct {
-        const char *begin, *end, *begin_keys, *end_keys, *values, *expected; /* or "!" and why */
+        const char *start, *end, *start_keys, *end_keys, *values, *expected; /* or "!" and why */
     } cases[] = {
         {"a", NULL, NULL, NULL, NULL,
          ": $evt.$name == \"a\" : $evt.$name == \"a\" && $evt.cpu_id == $begin.$evt.cpu_id"},
@@ -270,7 +283,7 @@ static void test_translation(void)
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(GError) error = NULL;
         g_autofree char *text =
-            lull_periods_translate(cases[i].begin, cases[i].end, cases[i].begin_keys,
+            lull_periods_translate(cases[i].start, cases[i].end, cases[i].start_keys,
                                    cases[i].end_keys, cases[i].values, &error);
         if (cases[i].expected[0] == '!') {
             g_assert_null(text);

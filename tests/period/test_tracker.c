@@ -124,11 +124,13 @@ static void test_conditions(void)
         g_autofree char *got = find_periods(dir, LIST(definition), NULL);
         g_auto(GStrv) times = g_strsplit(cases[i].expected, " ", -1);
         GString *expected = g_string_new(NULL);
-        for (char **time = times; *time != NULL; time++)
+        for (char **time = times; *time != NULL; time++) {
             g_string_append_printf(expected, "%s[%s-%s]", time != times ? " " : "", *time,
                                    time[1] != NULL ? time[1] : "9!");
-        if (strcmp(got, expected->str) != 0)
+        }
+        if (strcmp(got, expected->str) != 0) {
             g_error("%s: %s instead of %s", cases[i].condition, got, expected->str);
+        }
         g_string_free(expected, TRUE);
     }
     scratch_remove(dir);
@@ -292,9 +294,9 @@ static void test_bounds(void)
     lull_period_tracker_bound(tracker, 2, 100);
     lull_period_tracker_limit(tracker, 14 * 1000000, 62 * 1000000);
     g_assert_null(lull_session_read(session));
-    /* a_begin is at 14, 17.5, 26, 38, 50 within the limits. */
+    /* a_start is at 14, 17.5, 26, 38, 50 within the limits. */
     g_assert_cmpuint(lull_period_instance_count(tracker), ==, 2);
-    g_assert_cmpint(lull_period_at(tracker, 0)->begin_ns, ==, 14 * 1000000);
+    g_assert_cmpint(lull_period_at(tracker, 0)->start_ns, ==, 14 * 1000000);
     g_assert_cmpuint(lull_period_refused(tracker), ==, 3);
     lull_period_tracker_free(tracker);
     lull_periods_free(periods);
@@ -321,8 +323,9 @@ static char *read_wanted(struct lull_session *session)
     while (lull_session_next(session, &event) == 1) {
         const struct wanted *wanted = event.fields;
         g_string_append_printf(out, " %s", lull_event_class_name(event.event_class));
-        if (wanted->have == 3)
+        if (wanted->have == 3) {
             g_string_append_printf(out, ":%d:%d", (int)wanted->id, (int)wanted->fd);
+        }
     }
     return g_string_free(out, FALSE);
 }
@@ -337,8 +340,9 @@ static void check_watch(const char *filter, const char *expected)
     g_autofree char *dir = scratch_dir();
     write_stream(dir, stream_requests, 0);
     struct lull_session *session = open_stream(dir);
-    if (filter != NULL)
+    if (filter != NULL) {
         lull_filter_attach(lull_filter_parse(filter, false, NULL), session);
+    }
     lull_session_subscribe(session, LIST("a_begin", "bare"), bindings, 2, sizeof(struct wanted));
     struct lull_periods *periods = lull_periods_parse(
         LIST("p : $evt.fd >= 0 && $evt.$name == \"a_begin\" : $evt.$name == \"a_end\" && "

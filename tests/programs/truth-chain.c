@@ -25,8 +25,9 @@ static void writer(void *user)
     nap(40);
     burn(30);
     stamp("writes");
-    for (int i = 0; i < 64; i++)
+    for (int i = 0; i < 64; i++) {
         must(write(fd, block, sizeof block), "write");
+    }
     stamp("syncs");
     must(fsync(fd), "fsync");
     stamp("wakes");
@@ -56,8 +57,9 @@ int main(int argc, char **argv)
     gate_open(&go);
     stamp("waits");
     pthread_mutex_lock(&mutex);
-    while (!is_done)
+    while (!is_done) {
         pthread_cond_wait(&condition, &mutex);
+    }
     pthread_mutex_unlock(&mutex);
     burn(10);
     stamp("ends");

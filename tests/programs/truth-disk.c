@@ -28,8 +28,9 @@ static void direct(const char *name)
 {
     fd = (int)must(open(name, O_RDWR | O_CREAT | O_TRUNC | O_DIRECT, 0600), name);
     unlink(name);
-    for (int i = 0; i < BLOCKS; i++)
+    for (int i = 0; i < BLOCKS; i++) {
         must(write(fd, block, BLOCK_BYTES), "write");
+    }
     must(fsync(fd), "fsync");
     stamp("begins");
     pid_t child = truth_process("t-reads", reads, NULL);
@@ -58,13 +59,15 @@ int main(int argc, char **argv)
     char name[4096];
     truth_begin(argc, argv, "t-asks");
     block = aligned_alloc(ALIGNMENT, BLOCK_BYTES);
-    if (!block || argc < 3)
+    if (!block || argc < 3) {
         must(-1, "direct or sync?");
+    }
     memset(block, 'x', BLOCK_BYTES);
     snprintf(name, sizeof name, "%s.data", argv[1]);
-    if (strcmp(argv[2], "direct") == 0)
+    if (strcmp(argv[2], "direct") == 0) {
         direct(name);
-    else
+    } else {
         sync_often(name);
+    }
     truth_end();
 }

@@ -89,8 +89,9 @@ static void by_receive(void)
     char byte;
     must(setsockopt(nothing[0], SOL_SOCKET, SO_RCVTIMEO, &pause_val, sizeof pause_val),
          "setsockopt");
-    if (recv(nothing[0], &byte, 1, 0) >= 0 || errno != EAGAIN)
+    if (recv(nothing[0], &byte, 1, 0) >= 0 || errno != EAGAIN) {
         must(-1, "recv");
+    }
 }
 
 int main(int argc, char **argv)

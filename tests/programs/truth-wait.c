@@ -39,7 +39,7 @@ static const char *lock_name;
 static struct {
     _Atomic uint32_t word;
     sem_t semaphore;
-} * shared;
+} *shared;
 static struct gate ready, go;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
@@ -108,15 +108,17 @@ static void wake_write(void)
 static void make_shared(void)
 {
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
+    if (shared == MAP_FAILED) {
         must(-1, "mmap");
+    }
     must(sem_init(&shared->semaphore, 1, 0), "sem_init");
 }
 
 static void wait_futex(void)
 {
-    while (shared->word == 0)
+    while (shared->word == 0) {
         syscall(SYS_futex, &shared->word, FUTEX_WAIT, 0, NULL, NULL, 0);
+    }
 }
 
 static void wake_futex(void)
@@ -148,8 +150,9 @@ static void unlock_mutex(void)
 static void wait_condition(void)
 {
     lock_mutex();
-    while (!is_told)
+    while (!is_told) {
         pthread_cond_wait(&condition, &mutex);
+    }
     unlock_mutex();
 }
 
@@ -236,22 +239,26 @@ static const struct way ways[] = {
 static void waker(void *user)
 {
     const struct way *way = user;
-    if (way->hold)
+    if (way->hold) {
         way->hold();
+    }
     gate_open(&ready);
     gate_pass(&go);
     nap(20);
     burn(15);
     stamp("wakes");
-    if (way->wake)
+    if (way->wake) {
         way->wake();
+    }
 }
 
 static const struct way *find_way(const char *name)
 {
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        if (name && strcmp(ways[i].name, name) == 0)
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        if (name && strcmp(ways[i].name, name) == 0) {
             return &ways[i];
+        }
+    }
     must(-1, "there is no such way to wait");
     return NULL;
 }
@@ -263,27 +270,31 @@ int main(int argc, char **argv)
     lock_name = argv[1];
     gate_make(&ready);
     gate_make(&go);
-    if (way->prepare)
+    if (way->prepare) {
         way->prepare();
+    }
     pid_t process = 0;
     unsigned long thread = 0;
-    if (way->is_thread)
+    if (way->is_thread) {
         thread = truth_thread("t-waker", waker, (void *)way);
-    else
+    } else {
         process = truth_process("t-waker", waker, (void *)way);
+    }
     gate_pass(&ready);
     stamp("begins");
     gate_open(&go);
     stamp("waits");
-    if (way->wait)
+    if (way->wait) {
         way->wait();
-    else
+    } else {
         truth_join(thread);
+    }
     burn(10);
     stamp("ends");
-    if (way->is_thread && way->wait)
+    if (way->is_thread && way->wait) {
         truth_join(thread);
-    else if (process && way->wake)
+    } else if (process && way->wake) {
         truth_wait_for(process);
+    }
     truth_end();
 }

@@ -31,13 +31,14 @@ struct record {
 static struct {
     _Atomic int count;
     struct record records[MAX_STAMPS];
-} * stamps;
+} *stamps;
 static const char *stamps_file;
 
 long must(long result, const char *what)
 {
-    if (result >= 0)
+    if (result >= 0) {
         return result;
+    }
     fprintf(stderr, "%s: %s\n", what, strerror(errno));
     exit(2);
 }
@@ -56,8 +57,9 @@ static int64_t delay_ns(void)
     char text[96] = "";
     long long ran, waited = -1;
     int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (fd < 0) {
         return -1;
+    }
     ssize_t length = read(fd, text, sizeof text - 1);
     close(fd);
     return length > 0 && sscanf(text, "%lld %lld", &ran, &waited) == 2 ? waited : -1;
@@ -66,8 +68,9 @@ static int64_t delay_ns(void)
 void stamp(const char *label)
 {
     int number = atomic_fetch_add(&stamps->count, 1);
-    if (number >= MAX_STAMPS)
+    if (number >= MAX_STAMPS) {
         must(-1, "too many stamps");
+    }
     struct record *record = &stamps->records[number];
     snprintf(record->label, sizeof record->label, "%s", label);
     prctl(PR_GET_NAME, record->name);
@@ -77,8 +80,9 @@ void stamp(const char *label)
         record->delay_ns = delay_ns();
         record->cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
         record->time_ns = now_ns(CLOCK_MONOTONIC);
-        if (delay_ns() == record->delay_ns)
+        if (delay_ns() == record->delay_ns) {
             break;
+        }
     }
 }
 
@@ -96,8 +100,9 @@ void truth_begin(int argc, char **argv, const char *name)
     stamps_file = argv[1];
     stamps = mmap(NULL, sizeof *stamps, PROT_READ | PROT_WRITE,
                   MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (stamps == MAP_FAILED)
+    if (stamps == MAP_FAILED) {
         must(-1, "mmap");
+    }
     alarm(LIFE_S);
     truth_name(name);
 }
@@ -105,8 +110,9 @@ void truth_begin(int argc, char **argv, const char *name)
 void truth_end(void)
 {
     FILE *file = fopen(stamps_file, "w");
-    if (!file)
+    if (!file) {
         must(-1, stamps_file);
+    }
     for (int i = 0; i < stamps->count; i++) {
         const struct record *r = &stamps->records[i];
         fprintf(file, "%lld %lld %lld %d %s %s\n", (long long)r->time_ns, (long long)r->cpu_ns,
@@ -139,11 +145,13 @@ void nap(int ms)
 pid_t truth_process(const char *name, void (*run)(void *), void *argument)
 {
     pid_t parent = getpid(), pid = (pid_t)must(fork(), "fork");
-    if (pid > 0)
+    if (pid > 0) {
         return pid;
+    }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
+    if (getppid() != parent) {
         _exit(2);
+    }
     truth_name(name);
     run(argument);
     _exit(0);
@@ -178,8 +186,9 @@ unsigned long truth_thread(const char *name, void (*run)(void *), void *argument
 {
     pthread_t thread;
     struct thread_start *start = malloc(sizeof *start);
-    if (!start)
+    if (!start) {
         must(-1, "malloc");
+    }
     *start = (struct thread_start){name, run, argument};
     must(-pthread_create(&thread, NULL, run_thread, start), "pthread_create");
     return thread;
@@ -203,8 +212,9 @@ void gate_open(const struct gate *gate)
 void gate_pass(const struct gate *gate)
 {
     char byte;
-    if (must(read(gate->ends[0], &byte, 1), "read from a gate") != 1)
+    if (must(read(gate->ends[0], &byte, 1), "read from a gate") != 1) {
         must(-1, "a gate was given up");
+    }
 }
 
 void truth_pin(int cpu)
@@ -226,7 +236,8 @@ void truth_tcp_pair(int ends[2])
     ends[0] = (int)must(socket(AF_INET, SOCK_STREAM, 0), "socket");
     must(connect(ends[0], (struct sockaddr *)&address, length), "connect");
     ends[1] = (int)must(accept(listener, NULL, NULL), "accept");
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         must(setsockopt(ends[i], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one), "setsockopt");
+    }
     close(listener);
 }

@@ -30,8 +30,9 @@ int main(int argc, char **argv)
     burn(10);
     stamp("forks");
     pid_t child = truth_process("t-child1", is_nested ? nested : leaf, NULL);
-    if (!is_nested)
+    if (!is_nested) {
         burn(60);
+    }
     stamp("waits");
     truth_wait_for(child);
     burn(10);

@@ -59,7 +59,8 @@ int main(int argc, char **argv)
     unsigned long threads[] = {truth_thread("t-first", first, NULL),
                                truth_thread("t-second", second, NULL),
                                truth_thread("t-third", third, NULL)};
-    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++)
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
         truth_join(threads[i]);
+    }
     truth_end();
 }

@@ -38,20 +38,21 @@ static void parse(struct options *options, char **at)
 {
     struct lull_tracer_request *request = &options->request;
     for (; *at && strcmp(*at, "--") != 0; at++) {
-        if (strcmp(*at, "--filtered") == 0)
+        if (strcmp(*at, "--filtered") == 0) {
             request->is_filtered = true;
-        else if (strcmp(*at, "--stop-early") == 0)
+        } else if (strcmp(*at, "--stop-early") == 0) {
             options->stops_early = true;
-        else if (strcmp(*at, "--call-chains") == 0)
+        } else if (strcmp(*at, "--call-chains") == 0) {
             request->has_call_chains = true;
-        else if (strcmp(*at, "--snapshot") == 0)
+        } else if (strcmp(*at, "--snapshot") == 0) {
             request->is_snapshot = true;
-        else if (strcmp(*at, "--buffer") == 0)
+        } else if (strcmp(*at, "--buffer") == 0) {
             request->buffer_bytes = g_ascii_strtoull(*++at, NULL, 10);
-        else if (strcmp(*at, "--for") == 0)
+        } else if (strcmp(*at, "--for") == 0) {
             g_assert_true(lull_purpose_of(*++at, &request->purpose));
-        else
+        } else {
             request->dir = *at;
+        }
     }
     g_assert_nonnull(*at);
     options->command = at + 1;
@@ -59,7 +60,7 @@ static void parse(struct options *options, char **at)
 }
 
 /* The command waits for a byte from `gate` before it begins. */
-static pid_t begin(char **command, int *gate)
+static pid_t start(char **command, int *gate)
 {
     int ends[2];
     g_assert_cmpint(pipe(ends), ==, 0);
@@ -67,8 +68,9 @@ static pid_t begin(char **command, int *gate)
     if (pid == 0) {
         char byte;
         close(ends[1]);
-        if (read(ends[0], &byte, 1) == 1)
+        if (read(ends[0], &byte, 1) == 1) {
             execvp(command[0], command);
+        }
         _exit(127);
     }
     close(ends[0]);
@@ -78,8 +80,9 @@ static pid_t begin(char **command, int *gate)
 
 static void must(bool is_good, GError *error)
 {
-    if (!is_good)
+    if (!is_good) {
         g_error("%s", error->message);
+    }
 }
 
 /* Lets the command run, or some time pass. */
@@ -89,16 +92,18 @@ static void record(const struct options *options, struct lull_tracer *tracer, pi
     const char *dir = options->request.dir;
     GError *error = NULL;
     int status;
-    if (options->stops_early || options->request.is_snapshot)
+    if (options->stops_early || options->request.is_snapshot) {
         g_usleep(200000);
+    }
     if (options->request.is_snapshot) {
         char *early = g_build_filename(dir, "early", NULL);
         g_assert_cmpint(g_mkdir(early, 0755), ==, 0);
         must(tracer->kind->snapshot(tracer, early, result, &error), error);
         g_free(early);
     }
-    if (!options->stops_early)
+    if (!options->stops_early) {
         waitpid(pid, &status, 0);
+    }
     must(tracer->kind->check(tracer, &error), error);
     if (options->request.is_snapshot) {
         struct lull_tracer_result none;
@@ -126,11 +131,12 @@ int main(int argc, char **argv)
     }
     GError *error = NULL;
     int gate;
-    pid_t pid = begin(options.command, &gate);
+    pid_t pid = start(options.command, &gate);
     struct lull_tracer *tracer = kind->set_up(&options.request, &error);
     must(tracer, error);
-    if (options.request.is_filtered)
+    if (options.request.is_filtered) {
         must(kind->follow(tracer, pid, &error), error);
+    }
     must(kind->start(tracer, &error), error);
     g_assert_cmpint(write(gate, "", 1), ==, 1);
     struct lull_tracer_result result;

@@ -12,7 +12,7 @@ static void add_session(const char *name)
     g_ptr_array_add(fake.sessions, g_strdup(name));
 }
 
-void fake_lttng_begin(const char *const *known)
+void fake_lttng_start(const char *const *known)
 {
     fake = (struct fake_lttng){.is_alive = true, .known = known};
     fake.sessions = g_ptr_array_new_with_free_func(g_free);

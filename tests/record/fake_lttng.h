@@ -26,7 +26,7 @@ struct fake_lttng {
 extern struct fake_lttng fake;
 
 /* A daemon that knows these tracepoints and no session. */
-void fake_lttng_begin(const char *const *known);
+void fake_lttng_start(const char *const *known);
 void fake_lttng_end(void);
 bool fake_lttng_was_called(const char *call);
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "record/fake_lttng.h"
-#include "record/lttng.h"
+#include "record/lttng/lttng.h"
 
 #define KIND (&lull_tracer_lttng)
 
@@ -17,18 +17,18 @@ static const char *const known[] = {
     "sched_process_exec", "sched_process_exit", "irq_softirq_entry",
     "net_if_receive_skb", "some_other_event",   NULL};
 
-struct place {
+struct position {
     char *dir;
     struct lull_tracer_request request;
 };
 
-static void begin(struct place *place, gconstpointer unused)
+static void start(struct position *position, gconstpointer unused)
 {
-    place->dir = g_dir_make_tmp("lull-lttng-XXXXXX", NULL);
-    g_assert_nonnull(place->dir);
-    place->request =
-        (struct lull_tracer_request){.dir = place->dir, .purpose = LULL_PURPOSE_CRITPATH};
-    fake_lttng_begin(known);
+    position->dir = g_dir_make_tmp("lull-lttng-XXXXXX", NULL);
+    g_assert_nonnull(position->dir);
+    position->request =
+        (struct lull_tracer_request){.dir = position->dir, .purpose = LULL_PURPOSE_CRITPATH};
+    fake_lttng_start(known);
 }
 
 static void remove_tree(const char *path)
@@ -42,14 +42,14 @@ static void remove_tree(const char *path)
     g_remove(path);
 }
 
-static void end(struct place *place, gconstpointer unused)
+static void end(struct position *position, gconstpointer unused)
 {
-    remove_tree(place->dir);
-    g_free(place->dir);
+    remove_tree(position->dir);
+    g_free(position->dir);
     fake_lttng_end();
 }
 
-static void test_records(struct place *place, gconstpointer unused)
+static void test_records(struct position *position, gconstpointer unused)
 {
     static const char *const calls[] = {
         "lttng_create_session_ext local",        "lttng_enable_event lttng_statedump_*",
@@ -59,10 +59,10 @@ static void test_records(struct place *place, gconstpointer unused)
         LTTNG_EVENT_CONTEXT_PID, LTTNG_EVENT_CONTEXT_TID, LTTNG_EVENT_CONTEXT_PROCNAME};
     g_autoptr(GError) error = NULL;
     struct lull_tracer_result result;
-    g_assert_null(KIND->missing(&place->request));
-    struct lull_tracer *tracer = KIND->set_up(&place->request, &error);
+    g_assert_null(KIND->missing(&position->request));
+    struct lull_tracer *tracer = KIND->set_up(&position->request, &error);
     g_assert_no_error(error);
-    g_assert_cmpstr(fake.path, ==, place->dir);
+    g_assert_cmpstr(fake.path, ==, position->dir);
     for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
         g_assert_true(fake_lttng_was_called(calls[i]));
     }
@@ -88,7 +88,7 @@ static void test_records(struct place *place, gconstpointer unused)
 }
 
 /* One after the other, each call of the daemon fails. */
-static void test_failures(struct place *place, gconstpointer unused)
+static void test_failures(struct position *position, gconstpointer unused)
 {
     static const char *const functions[] = {
         "lttng_create_session_ext", "lttng_enable_channel",       "lttng_add_context",
@@ -99,7 +99,7 @@ static void test_failures(struct place *place, gconstpointer unused)
         g_autoptr(GError) error = NULL;
         struct lull_tracer_result result;
         fake.failing = functions[i];
-        struct lull_tracer *tracer = KIND->set_up(&place->request, &error);
+        struct lull_tracer *tracer = KIND->set_up(&position->request, &error);
         const bool done = tracer && KIND->start(tracer, &error) && KIND->check(tracer, &error) &&
                           KIND->stop(tracer, &result, &error);
         g_assert_false(done);
@@ -110,23 +110,23 @@ static void test_failures(struct place *place, gconstpointer unused)
     }
 }
 
-static void test_needed_events(struct place *place, gconstpointer unused)
+static void test_needed_events(struct position *position, gconstpointer unused)
 {
     g_autoptr(GError) error = NULL;
     static const char *const few[] = {"sched_switch", "sched_waking", NULL};
     fake.known = few;
-    g_autofree char *missing = KIND->missing(&place->request);
+    g_autofree char *missing = KIND->missing(&position->request);
     g_assert_nonnull(strstr(missing, "sched_process_fork"));
-    g_assert_null(KIND->set_up(&place->request, &error));
+    g_assert_null(KIND->set_up(&position->request, &error));
     g_assert_nonnull(strstr(error->message, "sched_process_fork"));
     g_assert_cmpuint(fake.sessions->len, ==, 0);
 }
 
 /* Sizes are powers of two, no part is below a page, and all parts hold what was asked for. */
-static void test_buffers(struct place *place, gconstpointer unused)
+static void test_buffers(struct position *position, gconstpointer unused)
 {
     static const struct {
-        uint64_t asked, parts, part;
+        uint64_t requested, parts, part;
     } cases[] = {
         {UINT64_C(64) << 20, 8, UINT64_C(8) << 20}, /* as asked */
         {UINT64_C(48) << 20, 8, UINT64_C(8) << 20}, /* 6 MiB are no power of two */
@@ -135,18 +135,18 @@ static void test_buffers(struct place *place, gconstpointer unused)
     };
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-        place->request.buffer_bytes = cases[i].asked;
-        struct lull_tracer *tracer = KIND->set_up(&place->request, NULL);
+        position->request.buffer_bytes = cases[i].requested;
+        struct lull_tracer *tracer = KIND->set_up(&position->request, NULL);
         g_assert_cmpuint(fake.num_subbuf, ==, cases[i].parts);
         g_assert_cmpuint(fake.subbuf_size, ==, cases[i].part ? cases[i].part : page);
         KIND->free(tracer);
     }
 }
 
-static void test_ended_by_others(struct place *place, gconstpointer unused)
+static void test_ended_by_others(struct position *position, gconstpointer unused)
 {
     g_autoptr(GError) error = NULL;
-    struct lull_tracer *tracer = KIND->set_up(&place->request, NULL);
+    struct lull_tracer *tracer = KIND->set_up(&position->request, NULL);
     g_assert_true(KIND->start(tracer, NULL));
     fake.is_stopped_by_others = true;
     g_assert_false(KIND->check(tracer, &error));
@@ -160,15 +160,15 @@ static void test_ended_by_others(struct place *place, gconstpointer unused)
     KIND->free(tracer);
 }
 
-static void test_snapshot(struct place *place, gconstpointer unused)
+static void test_snapshot(struct position *position, gconstpointer unused)
 {
     g_autoptr(GError) error = NULL;
     struct lull_tracer_result result;
-    g_autofree char *dir = g_build_filename(place->dir, "snapshot", NULL);
+    g_autofree char *dir = g_build_filename(position->dir, "snapshot", NULL);
     g_autofree char *metadata = g_build_filename(dir, "kernel", "metadata", NULL);
     g_assert_cmpint(g_mkdir(dir, 0700), ==, 0);
-    place->request.is_snapshot = true;
-    struct lull_tracer *tracer = KIND->set_up(&place->request, &error);
+    position->request.is_snapshot = true;
+    struct lull_tracer *tracer = KIND->set_up(&position->request, &error);
     g_assert_true(fake_lttng_was_called("lttng_create_session_ext snapshot"));
     g_assert_cmpint(fake.overwrite, ==, 1);
     g_assert_true(KIND->start(tracer, &error));
@@ -184,7 +184,7 @@ static void test_snapshot(struct place *place, gconstpointer unused)
     g_assert_cmpuint(fake.sessions->len, ==, 0);
 }
 
-static void test_clean_up(struct place *place, gconstpointer unused)
+static void test_clean_up(struct position *position, gconstpointer unused)
 {
     g_autofree char *own = lull_lttng_session_name();
     g_auto(GStrv) parts = g_strsplit(own, "-", -1);
@@ -204,14 +204,14 @@ static void test_clean_up(struct place *place, gconstpointer unused)
     g_assert_cmpuint(KIND->clean_up(), ==, 0);
 }
 
-static void test_missing(struct place *place, gconstpointer unused)
+static void test_missing(struct position *position, gconstpointer unused)
 {
     fake.failing = "lttng_list_tracepoints";
-    g_autofree char *no_kernel = KIND->missing(&place->request);
+    g_autofree char *no_kernel = KIND->missing(&position->request);
     g_assert_nonnull(no_kernel);
     fake.failing = NULL;
-    place->request.is_filtered = true;
-    g_autofree char *filtered = KIND->missing(&place->request);
+    position->request.is_filtered = true;
+    g_autofree char *filtered = KIND->missing(&position->request);
     g_assert_nonnull(strstr(filtered, "follow"));
 }
 
@@ -219,7 +219,7 @@ int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
-        void (*test)(struct place *place, gconstpointer unused);
+        void (*test)(struct position *position, gconstpointer unused);
     } tests[] = {
         {"/record/lttng/records", test_records},
         {"/record/lttng/failures", test_failures},
@@ -232,7 +232,7 @@ int main(int argc, char **argv)
     };
     g_test_init(&argc, &argv, NULL);
     for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
-        g_test_add(tests[i].name, struct place, NULL, begin, tests[i].test, end);
+        g_test_add(tests[i].name, struct position, NULL, start, tests[i].test, end);
     }
     return g_test_run();
 }

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "record/lttng.h"
+#include "record/lttng/lttng.h"
 
 /* A child that tells the name it would give a session, and waits to be killed. */
 static pid_t start_recorder(char name[static 256])
@@ -30,8 +30,8 @@ static pid_t start_recorder(char name[static 256])
 static void test_own(void)
 {
     g_autofree char *name = lull_lttng_session_name();
-    g_autofree char *begin = g_strdup_printf("lull-%d-", (int)getpid());
-    g_assert_true(g_str_has_prefix(name, begin));
+    g_autofree char *start = g_strdup_printf("lull-%d-", (int)getpid());
+    g_assert_true(g_str_has_prefix(name, start));
     g_assert_false(lull_lttng_is_left(name));
 }
 

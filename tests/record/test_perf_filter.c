@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "record/perf.h"
+#include "record/perf/perf.h"
 
 enum { IRQ_ID = 7, OTHER_ID = 8 };
 

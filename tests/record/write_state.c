@@ -3,15 +3,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "record/state.h"
+#include "record/state/state.h"
 
 int main(int argc, char **argv)
 {
     GError *error = NULL;
-    if (argc != 3)
+    if (argc != 3) {
         return 2;
-    if (lull_state_write(argv[1], strtoll(argv[2], NULL, 10), &error))
+    }
+    if (lull_state_write(argv[1], strtoll(argv[2], NULL, 10), &error)) {
         return 0;
+    }
     fprintf(stderr, "%s\n", error->message);
     g_error_free(error);
     return 1;

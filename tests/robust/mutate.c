@@ -23,8 +23,9 @@ static struct image_file *pick(struct random *random, const struct image *image,
     uint64_t seen = 0;
     for (guint i = 0; i < image->files->len; i++) {
         struct image_file *file = g_ptr_array_index(image->files, i);
-        if (g_str_has_prefix(file->name, prefix) && random_below(random, ++seen) == 0)
+        if (g_str_has_prefix(file->name, prefix) && random_below(random, ++seen) == 0) {
             found = file;
+        }
     }
     return found;
 }
@@ -69,8 +70,9 @@ static void flip(struct random *random, struct image_file *file, struct mutation
     for (unsigned i = 0; i < count && file->bytes->len; i++) {
         /* half of them in a packet's header and context */
         uint64_t at = random_below(random, file->bytes->len);
-        if (random_below(random, 2))
+        if (random_below(random, 2)) {
             at = at / 512 * 512 + random_below(random, MIN(100, file->bytes->len - at / 512 * 512));
+        }
         uint8_t by = (uint8_t)(1 + random_below(random, 255));
         file->bytes->data[at] ^= by;
         describe(m, "%s byte %" G_GUINT64_FORMAT " ^= 0x%x; ", file->name, at, by);
@@ -117,9 +119,10 @@ static void poke_stream(struct random *random, struct image *image, struct mutat
     uint64_t packet = random_below(random, file->bytes->len / 512) * 512;
     uint64_t at = packet + random_below(random, 21) * 4, value = nasty(random);
     size_t size = random_below(random, 2) ? 8 : 4;
-    for (size_t i = 0; i < size; i++)
+    for (size_t i = 0; i < size; i++) {
         file->bytes->data[at + i] =
             (uint8_t)(value >> 8 * (random_below(random, 2) ? i : size - 1 - i));
+    }
     describe(m, "%s bytes %" G_GUINT64_FORMAT "+%zu set to 0x%" G_GINT64_MODIFIER "x; ", file->name,
              at, size, value);
 }
@@ -130,8 +133,9 @@ static void noise_stream(struct random *random, struct image *image, struct muta
     uint64_t at = random_below(random, file->bytes->len);
     uint64_t wanted = random_below(random, 300) + 1;
     uint64_t length = MIN(wanted, file->bytes->len - at);
-    for (uint64_t i = 0; i < length; i++)
+    for (uint64_t i = 0; i < length; i++) {
         file->bytes->data[at + i] = (uint8_t)random_next(random);
+    }
     describe(m, "%s noise at %" G_GUINT64_FORMAT "+%" G_GUINT64_FORMAT "; ", file->name, at,
              length);
 }
@@ -171,11 +175,13 @@ static bool next_word(const GByteArray *bytes, uint64_t from, bool digits, uint6
                       uint64_t *length)
 {
     for (uint64_t i = from; i < bytes->len; i++) {
-        if (!(digits ? g_ascii_isdigit(bytes->data[i]) : g_ascii_isalpha(bytes->data[i])))
+        if (!(digits ? g_ascii_isdigit(bytes->data[i]) : g_ascii_isalpha(bytes->data[i]))) {
             continue;
+        }
         *at = i;
-        while (i < bytes->len && (g_ascii_isalnum(bytes->data[i]) || bytes->data[i] == '_'))
+        while (i < bytes->len && (g_ascii_isalnum(bytes->data[i]) || bytes->data[i] == '_')) {
             i++;
+        }
         *length = i - *at;
         return true;
     }
@@ -185,8 +191,9 @@ static bool next_word(const GByteArray *bytes, uint64_t from, bool digits, uint6
 static void number_metadata(struct random *random, struct image_file *file, struct mutation *m)
 {
     uint64_t at, length;
-    if (!next_word(file->bytes, random_below(random, file->bytes->len), true, &at, &length))
+    if (!next_word(file->bytes, random_below(random, file->bytes->len), true, &at, &length)) {
         return;
+    }
     g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT, nasty(random));
     describe(m, "metadata number at %" G_GUINT64_FORMAT " becomes %s; ", at, text);
     replace(file->bytes, at, length, text);
@@ -231,8 +238,9 @@ static void word_metadata(struct random *random, struct image_file *file, struct
                                         "event.header.id",
                                         "stream.packet.context.cpu_id"};
     uint64_t at, length;
-    if (!next_word(file->bytes, random_below(random, file->bytes->len), false, &at, &length))
+    if (!next_word(file->bytes, random_below(random, file->bytes->len), false, &at, &length)) {
         return;
+    }
     const char *word = words[random_below(random, G_N_ELEMENTS(words))];
     describe(m, "metadata word at %" G_GUINT64_FORMAT " becomes '%s'; ", at, word);
     replace(file->bytes, at, length, word);
@@ -256,8 +264,9 @@ static void deep_metadata(struct random *random, struct image_file *file, struct
     const char *opener = openers[random_below(random, G_N_ELEMENTS(openers))];
     unsigned depth = 1u << random_below(random, 18);
     GString *text = g_string_new(NULL);
-    for (unsigned i = 0; i < depth; i++)
+    for (unsigned i = 0; i < depth; i++) {
         g_string_append(text, opener);
+    }
     uint64_t at = random_below(random, file->bytes->len);
     describe(m, "metadata at %" G_GUINT64_FORMAT ": %u times '%s'; ", at, depth, opener);
     replace(file->bytes, at, 0, text->str);
@@ -321,16 +330,18 @@ static void hostile_index(struct random *random, struct image *image, struct mut
     case 2: {
         uint64_t words = (file->bytes->len - 16) / 8, at = 16 + random_below(random, words) * 8;
         uint64_t value = nasty(random);
-        for (unsigned i = 0; i < 8; i++)
+        for (unsigned i = 0; i < 8; i++) {
             file->bytes->data[at + i] = (uint8_t)(value >> 8 * (7 - i));
+        }
         describe(m, "%s number at %" G_GUINT64_FORMAT " = 0x%" G_GINT64_MODIFIER "x; ", file->name,
                  at, value);
         break;
     }
     default: {
         uint64_t at = random_below(random, 4) * 4, value = nasty(random);
-        for (unsigned i = 0; i < 4; i++)
+        for (unsigned i = 0; i < 4; i++) {
             file->bytes->data[at + i] = (uint8_t)(value >> 8 * (3 - i));
+        }
         describe(m, "%s header at %" G_GUINT64_FORMAT " = 0x%x; ", file->name, at, (guint32)value);
         break;
     }
@@ -341,10 +352,12 @@ bool metadata_ends_whole(const void *text, size_t length)
 {
     const char *at = text;
     int depth = 0; /* the written texts have no brackets in quotes and comments */
-    for (size_t i = 0; i < length; i++)
+    for (size_t i = 0; i < length; i++) {
         depth += at[i] == '{' ? 1 : at[i] == '}' ? -1 : 0;
-    while (length && g_ascii_isspace(at[length - 1]))
+    }
+    while (length && g_ascii_isspace(at[length - 1])) {
         length--;
+    }
     return depth == 0 && (length == 0 || at[length - 1] == ';' || at[length - 1] == '/');
 }
 
@@ -374,12 +387,13 @@ struct mutation mutate(struct random *random, struct image *image, const struct 
         noise_stream(random, image, &m);
         break;
     case 6:
-        if (random_below(random, 2))
+        if (random_below(random, 2)) {
             foreign_stream(random, image, other, &m);
-        else if (random_below(random, 2))
+        } else if (random_below(random, 2)) {
             double_stream(random, image, &m);
-        else
+        } else {
             empty_stream(random, image, &m);
+        }
         break;
     case 7:
     case 8:

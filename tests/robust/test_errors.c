@@ -19,8 +19,9 @@ static void write_trace(const char *dir, uint8_t seed, bool plain_metadata)
                                   .plain_metadata = plain_metadata,
                                   .omit = (const char *const[]){"net_*", "x86_*", NULL}};
     struct ctf_writer *w = ctf_writer_new(dir, &options);
-    for (int i = 0; i < N_EVENTS; i++)
+    for (int i = 0; i < N_EVENTS; i++) {
         ctf_event(w, (unsigned)i % 2, 1000 + i * 1000, "sched_switch", "prev_tid=%d", i);
+    }
     ctf_writer_close(w);
 }
 
@@ -39,8 +40,9 @@ static void expect_words(const char *message, const char *const *words)
 {
     g_assert_nonnull(message);
     for (; *words; words++) {
-        if (!strstr(message, *words))
+        if (!strstr(message, *words)) {
             g_error("'%s' is missing in: %s", *words, message);
+        }
     }
 }
 
@@ -164,8 +166,9 @@ static void test_metadata_cut(void)
     struct image *image = image_read(dir);
     size_t length = image_find(image, "metadata")->bytes->len;
     /* after line 1: what ends before the first declaration is complete and says nothing */
-    for (size_t at = 40; at < length; at += 101)
+    for (size_t at = 40; at < length; at += 101) {
         cut_metadata_at(image, at);
+    }
     image_free(image);
     scratch_remove(dir);
 }
@@ -237,8 +240,9 @@ static void test_cut_stream(gconstpointer with_index)
     struct image_file *file = image_find(image, "c0_0");
     g_assert_cmpuint(file->bytes->len, >=, 3 * 512);
     g_byte_array_set_size(file->bytes, 2 * 512 + 300);
-    if (!with_index)
+    if (!with_index) {
         g_ptr_array_remove(image->files, image_find(image, "index/c0_0.idx"));
+    }
     image_write(image, cut);
     g_autofree char *path = g_build_filename(cut, "c0_0", NULL);
     struct walk walk = walk_dir(cut);

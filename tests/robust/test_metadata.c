@@ -50,8 +50,9 @@ static bool parse(const GByteArray *bytes)
         g_assert_cmpuint(strlen(error->message), <, 1000);
         g_error_free(error);
     }
-    if (schema)
+    if (schema) {
         lull_schema_free(schema);
+    }
     return ok;
 }
 
@@ -71,19 +72,21 @@ static void test_damaged(void)
         struct mutation first = mutate_metadata(&random, image);
         g_autofree char *name =
             g_strdup_printf("# seed %" G_GUINT64_FORMAT " case %u: %s\n", seed, i, first.what);
-        watch_begin(name, CASE_SECONDS);
+        watch_start(name, CASE_SECONDS);
         bool ok = parse(image_find(image, "metadata")->bytes);
         watch_end();
         const GByteArray *bytes = image_find(image, "metadata")->bytes;
-        if (ok && first.must_report && !metadata_ends_whole(bytes->data, bytes->len))
+        if (ok && first.must_report && !metadata_ends_whole(bytes->data, bytes->len)) {
             g_error("%sthe cut was not noticed", name);
+        }
         refused += !ok;
         image_free(image);
     }
     g_test_message("%u of %u refused", refused, cases);
     g_assert_cmpuint(refused, >, cases / 4); /* else the damage does not arrive */
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < 4; i++) {
         image_free(base[i]);
+    }
 }
 
 /* One construct repeated until a recursive or quadratic reader breaks. */
@@ -126,12 +129,13 @@ static void test_hostile(void)
             g_byte_array_append(bytes, (const guint8 *)head, (guint)strlen(head));
             g_byte_array_append(bytes, (const guint8 *)texts[i].before,
                                 (guint)strlen(texts[i].before));
-            for (unsigned k = 0; k < many; k++)
+            for (unsigned k = 0; k < many; k++) {
                 g_byte_array_append(bytes, (const guint8 *)texts[i].part,
                                     (guint)strlen(texts[i].part));
+            }
             g_byte_array_append(bytes, (const guint8 *)texts[i].after,
                                 (guint)strlen(texts[i].after));
-            watch_begin(name, CASE_SECONDS);
+            watch_start(name, CASE_SECONDS);
             parse(bytes);
             watch_end();
             g_byte_array_unref(bytes);
@@ -143,15 +147,16 @@ static void test_hostile(void)
 static void test_doubling(void)
 {
     GString *text = g_string_new("/* CTF 1.8 */\nstruct s0 { integer { size = 8; } a; };\n");
-    for (unsigned i = 1; i < 64; i++)
+    for (unsigned i = 1; i < 64; i++) {
         g_string_append_printf(text, "struct s%u { struct s%u a; struct s%u b; };\n", i, i - 1,
                                i - 1);
+    }
     g_string_append(text, "struct big { struct s63 a[4000000000]; };\n");
     g_string_append(text,
                     "trace { major = 1; minor = 8; byte_order = le; };\n"
                     "stream { }; event { name = \"e\"; fields := struct { struct big x; }; };\n");
     GByteArray bytes = {.data = (guint8 *)text->str, .len = (guint)text->len};
-    watch_begin("# doubling structures\n", CASE_SECONDS);
+    watch_start("# doubling structures\n", CASE_SECONDS);
     parse(&bytes);
     watch_end();
     g_string_free(text, TRUE);

@@ -92,8 +92,9 @@ static void add_recorded(struct bases *bases)
     const char *root = g_getenv("LULL_TEST_TRACES");
     for (unsigned i = 0; root && i < G_N_ELEMENTS(names); i++) {
         g_autofree char *dir = g_build_filename(root, names[i], "kernel", NULL);
-        if (!g_file_test(dir, G_FILE_TEST_IS_DIR))
+        if (!g_file_test(dir, G_FILE_TEST_IS_DIR)) {
             continue;
+        }
         struct walk walk;
         walk_trace(&walk, dir, UINT64_MAX);
         bases->image[bases->count] = image_read(dir);
@@ -119,8 +120,9 @@ static void make_bases(struct bases *bases)
 static uint64_t bits_of(const struct image *image)
 {
     uint64_t bits = 0;
-    for (guint i = 0; i < image->files->len; i++)
+    for (guint i = 0; i < image->files->len; i++) {
         bits += 8 * ((struct image_file *)g_ptr_array_index(image->files, i))->bytes->len;
+    }
     return bits;
 }
 
@@ -157,13 +159,16 @@ static void check_case(const struct walk *walk, const struct mutation *mutation,
 {
     bool said = walk->error || walk->problems || walk->visit_error || walk->lost_events ||
                 walk->lost_packets;
-    if (walk->endless)
+    if (walk->endless) {
         g_error("%smore events than bits in the trace", name);
-    if (walk->disorder)
+    }
+    if (walk->disorder) {
         g_error("%s%" G_GUINT64_FORMAT " events out of order", name, walk->disorder);
-    if (mutation->must_report && !said)
+    }
+    if (mutation->must_report && !said) {
         g_error("%snothing was reported (%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " events)",
                 name, walk->events, whole);
+    }
 }
 
 static void run_case(const struct bases *bases, uint64_t seed, unsigned number, unsigned *reported)
@@ -171,8 +176,9 @@ static void run_case(const struct bases *bases, uint64_t seed, unsigned number, 
     struct random random = {seed + number * UINT64_C(0x9E3779B97F4A7C15)};
     /* the recorded traces are some hundred times larger: take them rarely */
     unsigned base = (unsigned)random_below(&random, N_SHAPES);
-    if (bases->count > N_SHAPES && random_below(&random, 50) == 0)
+    if (bases->count > N_SHAPES && random_below(&random, 50) == 0) {
         base = N_SHAPES + (unsigned)random_below(&random, bases->count - N_SHAPES);
+    }
     struct image *image = image_copy(bases->image[base]);
     struct mutation mutation = mutate(&random, image, bases->image[(base + 1) % N_SHAPES]);
     g_autofree char *name = g_strdup_printf("# seed %" G_GUINT64_FORMAT " case %u base %u: %s\n",
@@ -180,18 +186,20 @@ static void run_case(const struct bases *bases, uint64_t seed, unsigned number, 
     const char *keep = g_getenv("LULL_MUTATION_KEEP");
     g_autofree char *dir = keep ? g_strdup(keep) : scratch_dir();
     image_write(image, dir);
-    watch_begin(name, CASE_SECONDS);
+    watch_start(name, CASE_SECONDS);
     struct walk walk;
     walk_trace(&walk, dir, bits_of(image));
     watch_end();
-    if (keep)
+    if (keep) {
         g_printerr("%serror: %s\nproblem: %s\nvisit: %s\nevents: %" G_GUINT64_FORMAT "\n", name,
                    walk.error, walk.all_problems, walk.visit_error, walk.events);
+    }
     check_case(&walk, &mutation, name, bases->events[base]);
     *reported += walk.error || walk.problems || walk.visit_error;
     walk_clear(&walk);
-    if (!keep)
+    if (!keep) {
         scratch_remove(dir);
+    }
     image_free(image);
 }
 
@@ -211,13 +219,15 @@ static void test_damaged(void)
     if (g_getenv("LULL_MUTATION_CASE")) {
         run_case(&bases, seed, (unsigned)number_from("LULL_MUTATION_CASE", 0), &reported);
     } else {
-        for (unsigned i = 0; i < cases; i++)
+        for (unsigned i = 0; i < cases; i++) {
             run_case(&bases, seed, i, &reported);
+        }
         g_test_message("%u of %u cases reported damage", reported, cases);
         g_assert_cmpuint(reported, >, cases / 4); /* else the damage does not arrive */
     }
-    for (unsigned i = 0; i < bases.count; i++)
+    for (unsigned i = 0; i < bases.count; i++) {
         image_free(bases.image[i]);
+    }
 }
 
 int main(int argc, char **argv)

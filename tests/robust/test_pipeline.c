@@ -3,7 +3,7 @@
  * test_mutations.c. */
 #include "analysis/requests.h"
 #include "graph/execgraph.h"
-#include "graph/join.h"
+#include "clock/join.h"
 #include "kernel/vocabulary.h"
 #include "lib/image.h"
 #include "lib/scenario.h"
@@ -36,12 +36,14 @@ static void make_machines(struct machines *m, const char *script)
     g_autofree char *dir = scratch_dir();
     GError *error = NULL;
     *m = (struct machines){.count = 0};
-    if (!scenario_run_script(script, dir, &error))
+    if (!scenario_run_script(script, dir, &error)) {
         g_error("%s", error->message);
+    }
     g_autoptr(GDir) hosts = g_dir_open(dir, 0, NULL);
     g_autoptr(GPtrArray) names = g_ptr_array_new();
-    for (const char *name; (name = g_dir_read_name(hosts));)
+    for (const char *name; (name = g_dir_read_name(hosts));) {
         g_ptr_array_add(names, g_strdup(name));
+    }
     g_ptr_array_sort(names, by_text);
     for (guint i = 0; i < names->len; i++) {
         g_autofree char *trace = g_build_filename(dir, names->pdata[i], "kernel", NULL);
@@ -54,11 +56,11 @@ static void make_machines(struct machines *m, const char *script)
 
 static void check_path(const struct lull_path *path)
 {
-    int64_t at = path->begin_ns;
+    int64_t at = path->start_ns;
     for (uint32_t i = 0; i < path->n_segments; i++) {
         const struct lull_segment *s = &path->segments[i];
-        g_assert_cmpint(s->begin_ns, ==, at);
-        g_assert_cmpint(s->end_ns, >, s->begin_ns);
+        g_assert_cmpint(s->start_ns, ==, at);
+        g_assert_cmpint(s->end_ns, >, s->start_ns);
         g_assert_cmpuint(s->host, <, path->n_hosts);
         g_assert_cmpint(s->state, !=, LULL_STATE_NONE);
         at = s->end_ns;
@@ -92,8 +94,9 @@ static unsigned follow(struct lull_session *session, FILE *nowhere)
     unsigned paths = 0;
     for (uint32_t task = 0; task < lull_model_task_count(model) && paths < MAX_PATHS; task++) {
         const struct lull_task *t = lull_model_task(model, task);
-        if (t->first_ns >= t->last_ns)
+        if (t->first_ns >= t->last_ns) {
             continue;
+        }
         struct lull_path *path =
             lull_execgraph_path(eg, session, sync, task, t->first_ns, t->last_ns,
                                 task % 2 ? LULL_CRITPATH_UNBOUNDED : LULL_CRITPATH_BOUNDED);
@@ -106,7 +109,7 @@ static unsigned follow(struct lull_session *session, FILE *nowhere)
     const struct lull_request *list = lull_requests_list(requests, &count);
     for (uint32_t i = 0; i < count; i++) {
         g_assert_cmpuint(list[i].id, ==, i + 1);
-        g_assert_cmpint(list[i].begin_ns, <=, list[i].end_ns);
+        g_assert_cmpint(list[i].start_ns, <=, list[i].end_ns);
     }
     lull_requests_free(requests);
     lull_execgraph_free(eg);
@@ -120,10 +123,11 @@ static unsigned follow_directory(const char *dir, FILE *nowhere)
     struct lull_session *session = lull_session_new();
     GError *error = NULL;
     unsigned paths = 0;
-    if (lull_session_add(session, dir, &error))
+    if (lull_session_add(session, dir, &error)) {
         paths = follow(session, nowhere);
-    else
+    } else {
         g_assert_nonnull(error);
+    }
     g_clear_error(&error);
     lull_session_free(session);
     return paths;
@@ -158,12 +162,13 @@ static void run_case(const struct machines *m, uint64_t seed, unsigned number, c
     g_autofree char *dir = keep ? g_strdup(keep) : scratch_dir();
     FILE *nowhere = fopen("/dev/null", "w");
     write_machines(m, image, which, dir);
-    watch_begin(name, CASE_SECONDS);
+    watch_start(name, CASE_SECONDS);
     *paths += follow_directory(dir, nowhere);
     watch_end();
     fclose(nowhere);
-    if (!keep)
+    if (!keep) {
         scratch_remove(dir);
+    }
     image_free(image);
 }
 
@@ -179,8 +184,9 @@ static void test_script(gconstpointer data)
     if (g_getenv("LULL_MUTATION_CASE")) {
         run_case(&m, seed, (unsigned)number_from("LULL_MUTATION_CASE", 0), base, &paths);
     } else {
-        for (unsigned i = 0; i < cases; i++)
+        for (unsigned i = 0; i < cases; i++) {
             run_case(&m, seed, i, base, &paths);
+        }
         g_test_message("%u paths", paths);
         g_assert_cmpuint(paths, >, cases); /* else the damage leaves nothing to follow */
     }

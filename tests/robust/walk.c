@@ -20,10 +20,7 @@ struct packet_fields {
 };
 
 #define PATHS(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define BIND(type, member, how, ...)                                                               \
-    {                                                                                              \
-        PATHS(__VA_ARGS__), how, offsetof(struct type, member)                                     \
-    }
+#define BIND(type, member, how, ...) {PATHS(__VA_ARGS__), how, offsetof(struct type, member)}
 
 static const char *const switch_names[] = {"sched_switch", NULL};
 static const char *const packet_names[] = {"net_*", NULL};
@@ -54,15 +51,17 @@ static void mix(struct walk *walk, uint64_t value)
 
 static void mix_text(struct walk *walk, const char *data, size_t length)
 {
-    for (size_t i = 0; i < length; i++)
+    for (size_t i = 0; i < length; i++) {
         mix(walk, (uint8_t)data[i]);
+    }
 }
 
-static void on_begin(void *user, const char *name, enum lull_visit_kind kind)
+static void on_start(void *user, const char *name, enum lull_visit_kind kind)
 {
     mix(user, (uint64_t)kind);
-    if (name)
+    if (name) {
         mix_text(user, name, strlen(name));
+    }
 }
 
 static void on_end(void *user, enum lull_visit_kind kind)
@@ -75,10 +74,12 @@ static void on_integer(void *user, const char *name, const struct lull_visit_int
     struct walk *walk = user;
     walk->fields++;
     mix(walk, value->bits);
-    if (name)
+    if (name) {
         mix_text(walk, name, strlen(name));
-    if (value->label)
+    }
+    if (value->label) {
         mix_text(walk, value->label, strlen(value->label));
+    }
 }
 
 static void on_real(void *user, const char *name, double value)
@@ -88,8 +89,9 @@ static void on_real(void *user, const char *name, double value)
     memcpy(&bits, &value, 8);
     walk->fields++;
     mix(walk, bits);
-    if (name)
+    if (name) {
         mix_text(walk, name, strlen(name));
+    }
 }
 
 static void on_text(void *user, const char *name, struct lull_text value)
@@ -97,12 +99,13 @@ static void on_text(void *user, const char *name, struct lull_text value)
     struct walk *walk = user;
     walk->fields++;
     mix_text(walk, value.data, value.length);
-    if (name)
+    if (name) {
         mix_text(walk, name, strlen(name));
+    }
 }
 
 static const struct lull_visitor visitor = {
-    .begin = on_begin,
+    .start = on_start,
     .end = on_end,
     .integer = on_integer,
     .real = on_real,
@@ -154,8 +157,9 @@ static void read_all(struct walk *walk, struct lull_session *session, uint64_t l
         mix_bound(walk, &event, switches, packets);
         if (!lull_event_visit(&event, &visitor, walk, &error)) {
             g_assert_nonnull(error);
-            if (!walk->visit_error)
+            if (!walk->visit_error) {
                 walk->visit_error = g_strdup(error->message);
+            }
             g_error_free(error);
         }
     }
@@ -201,9 +205,10 @@ void walk_trace(struct walk *walk, const char *dir, uint64_t limit)
         g_error_free(error);
     } else {
         g_assert_no_error(error);
-        int64_t begin, end;
-        if (lull_session_range(session, &begin, &end))
-            g_assert_cmpint(begin, <=, end);
+        int64_t start, end;
+        if (lull_session_range(session, &start, &end)) {
+            g_assert_cmpint(start, <=, end);
+        }
         lull_session_count(session, add_count, walk);
         read_all(walk, session, limit);
         gather(walk, session);

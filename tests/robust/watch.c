@@ -9,7 +9,7 @@
 /* Handlers of signals reach nothing else. */
 static char current[512];
 
-static void tell(void)
+static void report(void)
 {
     ssize_t written = write(STDERR_FILENO, current, strlen(current));
     (void)written;
@@ -17,7 +17,7 @@ static void tell(void)
 
 static void on_signal(int number)
 {
-    tell();
+    report();
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -28,20 +28,22 @@ void __asan_set_death_callback(void (*callback)(void)) __attribute__((weak));
 static void install(void)
 {
     static const int signals[] = {SIGALRM, SIGABRT, SIGTRAP, SIGFPE, SIGILL};
-    for (unsigned i = 0; i < G_N_ELEMENTS(signals); i++)
+    for (unsigned i = 0; i < G_N_ELEMENTS(signals); i++) {
         signal(signals[i], on_signal);
+    }
     if (__asan_set_death_callback) {
-        __asan_set_death_callback(tell);
+        __asan_set_death_callback(report);
     } else {
         signal(SIGSEGV, on_signal);
         signal(SIGBUS, on_signal);
     }
 }
 
-void watch_begin(const char *name, unsigned seconds)
+void watch_start(const char *name, unsigned seconds)
 {
-    if (!current[0])
+    if (!current[0]) {
         install();
+    }
     g_strlcpy(current, name, sizeof current);
     alarm(seconds);
 }

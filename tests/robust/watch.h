@@ -4,7 +4,7 @@
 
 /* From now on a crash prints `name` (copied), and so does taking longer than `seconds`, which
  * kills. */
-void watch_begin(const char *name, unsigned seconds);
+void watch_start(const char *name, unsigned seconds);
 void watch_end(void);
 
 #endif

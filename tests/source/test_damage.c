@@ -24,7 +24,7 @@ static GByteArray *ticks(unsigned n)
             put(contents, false, 1, i);
         }
         struct test_packet packet = {
-            .begin = 1000 + p * 1000, .end = 1900 + p * 1000, .sequence = p, .size = PACKET_BYTES};
+            .start = 1000 + p * 1000, .end = 1900 + p * 1000, .sequence = p, .size = PACKET_BYTES};
         put_packet(file, false, &packet, contents);
     }
     return file;
@@ -36,7 +36,7 @@ static GByteArray *tick_index(unsigned n)
     put_index_head(index);
     for (unsigned p = 0; p < n; p++) {
         struct test_packet packet = {
-            .begin = 1000 + p * 1000, .end = 1900 + p * 1000, .sequence = p};
+            .start = 1000 + p * 1000, .end = 1900 + p * 1000, .sequence = p};
         put_index_entry(index, p * PACKET_BYTES, PACKET_BYTES,
                         TEST_HEADER_BYTES + PER_PACKET * EVENT_BYTES, &packet);
     }
@@ -70,26 +70,29 @@ static struct outcome read_trace(const char *dir)
     g_autoptr(GError) error = NULL;
     struct outcome outcome = {0};
     struct lull_session *session = lull_session_new();
-    if (!lull_session_add(session, dir, &error))
+    if (!lull_session_add(session, dir, &error)) {
         g_error("%s", error->message);
+    }
     lull_session_subscribe(session, (const char *const[]){"*", NULL}, NULL, 0, 0);
     struct lull_event event;
     uint64_t counted = 0;
-    while (lull_session_next(session, &event))
+    while (lull_session_next(session, &event)) {
         outcome.events++;
+    }
     lull_session_count(session, add_count, &counted);
     g_assert_cmpuint(counted, ==, outcome.events);
     outcome.problems = lull_session_problem_count(session);
     outcome.losses = lull_session_loss_count(session);
     GString *text = g_string_new(NULL);
-    for (uint32_t i = 0; i < outcome.problems; i++)
+    for (uint32_t i = 0; i < outcome.problems; i++) {
         g_string_append_printf(text, "%s\n", lull_session_problem(session, i));
+    }
     int64_t before = INT64_MIN;
     for (uint32_t i = 0; i < outcome.losses; i++) {
         const struct lull_loss *loss = lull_session_loss(session, i);
-        g_assert_cmpint(loss->begin_ns, >=, before);
-        g_assert_cmpint(loss->end_ns, >=, loss->begin_ns);
-        before = loss->begin_ns;
+        g_assert_cmpint(loss->start_ns, >=, before);
+        g_assert_cmpint(loss->end_ns, >=, loss->start_ns);
+        before = loss->start_ns;
         outcome.lost_events += loss->events;
         outcome.lost_packets += loss->packets;
     }
@@ -103,8 +106,9 @@ static struct outcome read_bytes(const GByteArray *stream, const GByteArray *ind
 {
     g_autofree char *dir = new_trace();
     write_file(dir, "s0", stream->data, stream->len);
-    if (index != NULL)
+    if (index != NULL) {
         write_file(dir, "index/s0.idx", index->data, index->len);
+    }
     struct outcome outcome = read_trace(dir);
     remove_tree(dir);
     return outcome;
@@ -133,15 +137,18 @@ static void test_cut(void)
         g_byte_array_append(file, whole->data, size);
         guint packets = size / PACKET_BYTES, rest = size % PACKET_BYTES;
         guint expected = packets * PER_PACKET;
-        if (rest > TEST_HEADER_BYTES)
+        if (rest > TEST_HEADER_BYTES) {
             expected += MIN((rest - TEST_HEADER_BYTES) / EVENT_BYTES, PER_PACKET);
+        }
         for (int with_index = 0; with_index < 2; with_index++) {
             struct outcome outcome = read_bytes(file, with_index ? index : NULL);
             g_assert_cmpuint(outcome.events, ==, expected);
-            if (with_index || rest != 0)
+            if (with_index || rest != 0) {
                 g_assert_cmpuint(outcome.problems, >=, 1);
-            if (with_index && rest > TEST_HEADER_BYTES)
+            }
+            if (with_index && rest > TEST_HEADER_BYTES) {
                 g_assert_cmpuint(outcome.lost_packets, ==, 3 - packets);
+            }
             g_free(outcome.text);
         }
     }
@@ -171,11 +178,11 @@ static void test_bad_event(void)
     guint at = PACKET_BYTES + TEST_HEADER_BYTES + 4 * EVENT_BYTES;
     file->data[at] = 99;
     struct outcome outcome = read_bytes(file, NULL);
-    g_autofree char *place = g_strdup_printf("s0: packet 1, byte %u: ", at);
+    g_autofree char *location = g_strdup_printf("s0: packet 1, byte %u: ", at);
     g_assert_cmpuint(outcome.events, ==, 24);
     g_assert_cmpuint(outcome.problems, ==, 1);
     g_assert_cmpuint(outcome.lost_packets, ==, 1);
-    ASSERT_SAYS(outcome, place);
+    ASSERT_SAYS(outcome, location);
     g_free(outcome.text);
 }
 
@@ -197,7 +204,7 @@ static void test_bad_fields(void)
         put(contents, false, 1, 0);
         put_large(contents, false, 2, 20);
         put_bytes(contents, cases[i].bytes, cases[i].size);
-        struct test_packet packet = {.begin = 0, .end = 100, .size = 512};
+        struct test_packet packet = {.start = 0, .end = 100, .size = 512};
         put_packet(file, false, &packet, contents);
         struct outcome outcome = read_bytes(file, NULL);
         g_assert_cmpuint(outcome.events, ==, 1);
@@ -214,14 +221,18 @@ static void test_bad_index(void)
     g_autoptr(GByteArray) file = ticks(4);
     for (unsigned i = 0; i < 5; i++) {
         g_autoptr(GByteArray) index = tick_index(i == 0 ? 3 : 4);
-        if (i == 1)
+        if (i == 1) {
             index->data[0] ^= 1;
-        if (i == 2)
+        }
+        if (i == 2) {
             g_byte_array_set_size(index, index->len - 5);
-        if (i == 3)
+        }
+        if (i == 3) {
             index->data[16 + 72 * 2 + 7] ^= 4; /* offset of the third */
-        if (i == 4)
+        }
+        if (i == 4) {
             index->data[16 + 72 * 3 + 31] ^= 1; /* begin of the last */
+        }
         struct outcome outcome = read_bytes(file, index);
         g_assert_cmpuint(outcome.events, ==, 40);
         g_assert_cmpuint(outcome.problems, ==, 1);
@@ -252,8 +263,9 @@ static void test_odd_files(void)
 {
     g_autofree char *dir = new_trace();
     g_autoptr(GByteArray) good = ticks(2), foreign = ticks(2);
-    for (unsigned p = 0; p < 2; p++)
+    for (unsigned p = 0; p < 2; p++) {
         foreign->data[p * PACKET_BYTES + 10] ^= 0xff;
+    }
     write_file(dir, "a_foreign", foreign->data, foreign->len);
     write_file(dir, "b_empty", "", 0);
     write_text(dir, "c_text",
@@ -288,7 +300,7 @@ static void test_counters(void)
     g_autoptr(GByteArray) file = g_byte_array_new();
     for (unsigned p = 0; p < 3; p++) {
         g_autoptr(GByteArray) contents = g_byte_array_new();
-        struct test_packet packet = {.begin = 1000 + p * 1000,
+        struct test_packet packet = {.start = 1000 + p * 1000,
                                      .end = 1900 + p * 1000,
                                      .sequence = sequence[p],
                                      .discarded = discarded[p]};
@@ -311,7 +323,7 @@ static void test_counter_wraps(void)
     g_autoptr(GByteArray) file = g_byte_array_new();
     for (unsigned p = 0; p < 2; p++) {
         g_autoptr(GByteArray) contents = g_byte_array_new();
-        struct test_packet packet = {.begin = 1000 + p * 1000,
+        struct test_packet packet = {.start = 1000 + p * 1000,
                                      .end = 1900 + p * 1000,
                                      .sequence = 7 + p,
                                      .discarded = discarded[p]};
@@ -336,7 +348,7 @@ static void test_time_goes_back(void)
         put(contents, false, 8, times[i]);
         put(contents, false, 1, 0);
     }
-    struct test_packet packet = {.begin = 5000, .end = 9000};
+    struct test_packet packet = {.start = 5000, .end = 9000};
     put_packet(file, false, &packet, contents);
     write_file(dir, "s0", file->data, file->len);
     struct lull_session *session = lull_session_new();

@@ -73,12 +73,13 @@ static struct lull_session *open_trace(const char *dir, bool be)
     write_text(dir, "metadata", text);
     put_event(contents, be, 1000, 1);
     put_event(contents, be, 1001, 2);
-    struct test_packet packet = {.begin = 1000, .end = 2000};
+    struct test_packet packet = {.start = 1000, .end = 2000};
     put_packet(file, be, &packet, contents);
     write_file(dir, "s0", file->data, file->len);
     struct lull_session *session = lull_session_new();
-    if (!lull_session_add(session, dir, &error))
+    if (!lull_session_add(session, dir, &error)) {
         g_error("%s", error->message);
+    }
     return session;
 }
 
@@ -87,14 +88,18 @@ static void add_line(void *user, const struct lull_field_info *field)
     static const char *const kinds[] = {"int", "enum", "real", "text", "bytes", "array"};
     GString *lines = user;
     g_string_append_printf(lines, "%s %s", field->path, kinds[field->kind]);
-    if (field->is_optional)
+    if (field->is_optional) {
         g_string_append(lines, " optional");
-    if (field->is_signed)
+    }
+    if (field->is_signed) {
         g_string_append(lines, " signed");
-    if (field->size_bits != 0)
+    }
+    if (field->size_bits != 0) {
         g_string_append_printf(lines, " %u", field->size_bits);
-    if (field->length != 0)
+    }
+    if (field->length != 0) {
         g_string_append_printf(lines, " length %" G_GUINT64_FORMAT, field->length);
+    }
     g_string_append_c(lines, '\n');
 }
 
@@ -138,16 +143,19 @@ static void check_fields(const struct lull_event *event, uint8_t tag)
     g_assert_cmpint(value.kind, ==, LULL_INFO_ENUM);
     g_assert_cmpstr(value.integer.label, ==, tag == 1 ? "one" : "two");
     g_assert_cmpint(field(event, "choice.two.value", &value), ==, tag == 2);
-    if (tag == 2)
+    if (tag == 2) {
         g_assert_cmpuint(value.integer.bits, ==, 54321);
+    }
     g_assert_cmpint(field(event, "choice.one.x", &value), ==, tag == 1);
-    if (tag == 1)
+    if (tag == 1) {
         g_assert_cmpfloat(value.real, ==, -2.25);
+    }
     /* No such field, no leaf, a part of an array's elements, a payload's name among contexts. */
     static const char *const absent[] = {"tid", "inner", "pairs.u8", "context.u8",
                                          "u",   "u8.u8", "",         "context."};
-    for (unsigned i = 0; i < G_N_ELEMENTS(absent); i++)
+    for (unsigned i = 0; i < G_N_ELEMENTS(absent); i++) {
         g_assert_cmpint(field(event, absent[i], &value), ==, 0);
+    }
 }
 
 struct reals {

@@ -1,6 +1,6 @@
 /* Classes from the kernel's `format` files: what the fields of records made by hand are. The texts
  * are in the form of Documentation/trace/events.rst, the records follow from their offsets. */
-#include "source/format.h"
+#include "source/format/format.h"
 
 #include <string.h>
 
@@ -50,8 +50,9 @@ static const struct lull_binding bindings[] = {
 
 static void put(uint8_t *at, uint64_t value, unsigned bytes, bool is_big_endian)
 {
-    for (unsigned i = 0; i < bytes; i++)
+    for (unsigned i = 0; i < bytes; i++) {
         at[is_big_endian ? bytes - 1 - i : i] = (uint8_t)(value >> 8 * i);
+    }
 }
 
 /* 64 bytes of fixed fields, then "eth0\0", the numbers 513 and 2, then "near\0". */
@@ -148,7 +149,7 @@ static void test_outside(void)
     lull_formats_free(formats);
 }
 
-static void show_begin(void *user, const char *name, enum lull_visit_kind kind)
+static void show_start(void *user, const char *name, enum lull_visit_kind kind)
 {
     g_string_append_printf(user, "%s{", name);
 }
@@ -173,7 +174,7 @@ static void show_text(void *user, const char *name, struct lull_text value)
 static void test_visit(void)
 {
     static const struct lull_visitor visitor = {
-        .begin = show_begin, .end = show_end, .integer = show_integer, .text = show_text};
+        .start = show_start, .end = show_end, .integer = show_integer, .text = show_text};
     g_autoptr(GError) error = NULL;
     g_autoptr(GString) shown = g_string_new("");
     struct lull_formats *formats = make_formats(true);
@@ -211,8 +212,9 @@ static void test_layout(void)
     g_assert_null(lull_format_layout(lull_formats_find(formats, 300)));
     struct lull_layout *layout = lull_format_layout(lull_formats_find(formats, 7));
     g_assert_nonnull(layout);
-    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
+    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
         g_assert_cmpint(layout->steps[i].kind, ==, kinds[i]);
+    }
     g_assert_true(layout->steps[1].is_hidden); /* common_type, two bytes */
     g_assert_true(layout->steps[2].is_hidden);
     g_assert_cmpstr(layout->steps[3].name, ==, "common_flags");
@@ -245,8 +247,9 @@ static void test_refused(void)
         memmove(text + size, text + size + 1, strlen(text + size));
         g_autoptr(GError) error = NULL;
         struct lull_formats *other = lull_formats_new(false, 8);
-        if (!lull_formats_add(other, "test", text, strlen(text), NULL, 0, &error))
+        if (!lull_formats_add(other, "test", text, strlen(text), NULL, 0, &error)) {
             g_assert_error(error, LULL_ERROR, LULL_ERROR_FORMAT);
+        }
         lull_formats_free(other);
         g_autofree char *cut = g_strndup(mixed, size);
         refuse(formats, cut);
@@ -274,7 +277,7 @@ static void test_aside(void)
                                                        .is_aside = true,
                                                        .offset = offsetof(struct aside, comm)}};
     static const struct lull_visitor visitor = {
-        .begin = show_begin, .end = show_end, .integer = show_integer, .text = show_text};
+        .start = show_start, .end = show_end, .integer = show_integer, .text = show_text};
     struct lull_formats *formats = lull_formats_new(true, 8);
     g_assert_true(lull_formats_add(formats, "a", fixed, strlen(fixed), fields, 1, NULL));
     lull_formats_declare(formats, "b", "fixed", fields, 2);

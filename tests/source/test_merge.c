@@ -1,6 +1,6 @@
 /* The tournament tree against sorting, and clock arithmetic against sums by hand. */
 #include "base/clock.h"
-#include "source/merge.h"
+#include "source/session/merge.h"
 
 #include <glib.h>
 #include <stdlib.h>
@@ -13,8 +13,9 @@ struct item {
 static int compare_items(const void *a, const void *b)
 {
     const struct item *x = a, *y = b;
-    if (x->time != y->time)
+    if (x->time != y->time) {
         return x->time < y->time ? -1 : 1;
+    }
     return (x->stream > y->stream) - (x->stream < y->stream);
 }
 
@@ -23,7 +24,7 @@ static int compare_items(const void *a, const void *b)
 /* n streams with few different times, so that there are many ties. */
 static void merge_once(GRand *random, uint32_t n)
 {
-    g_autofree int64_t *times = g_new(int64_t, (size_t)n * PER_STREAM);
+    g_autofree int64_t *times = g_new(int64_t, (size_t)n *PER_STREAM);
     g_autofree struct item *expected = g_new(struct item, (size_t)n * PER_STREAM);
     g_autofree uint32_t *next = g_new0(uint32_t, n);
     for (uint32_t s = 0; s < n; s++) {
@@ -37,8 +38,9 @@ static void merge_once(GRand *random, uint32_t n)
     qsort(expected, (size_t)n * PER_STREAM, sizeof expected[0], compare_items);
     struct lull_merge merge = {0};
     lull_merge_init(&merge, n);
-    for (uint32_t s = 0; s < n; s++)
+    for (uint32_t s = 0; s < n; s++) {
         merge.times[s] = times[s * PER_STREAM];
+    }
     lull_merge_play(&merge);
     for (uint32_t i = 0; i < n * PER_STREAM; i++) {
         uint32_t s = merge.winner;
@@ -55,8 +57,9 @@ static void merge_once(GRand *random, uint32_t n)
 static void test_merge(void)
 {
     GRand *random = g_rand_new_with_seed(7);
-    for (uint32_t n = 1; n <= 33; n++)
+    for (uint32_t n = 1; n <= 33; n++) {
         merge_once(random, n);
+    }
     g_rand_free(random);
 }
 

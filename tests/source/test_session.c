@@ -13,10 +13,12 @@ static struct lull_session *open_or_die(const char *path)
 {
     g_autoptr(GError) error = NULL;
     struct lull_session *session = lull_session_new();
-    if (!lull_session_add(session, path, &error))
+    if (!lull_session_add(session, path, &error)) {
         g_error("%s", error->message);
-    for (uint32_t i = 0; i < lull_session_problem_count(session); i++)
+    }
+    for (uint32_t i = 0; i < lull_session_problem_count(session); i++) {
         g_test_message("problem: %s", lull_session_problem(session, i));
+    }
     return session;
 }
 
@@ -106,8 +108,9 @@ static void check_all(const struct lull_event *event, uint8_t tag)
 {
     const struct all_fields *f = event->fields;
     uint64_t expected = HAVE_ALL & ~(uint64_t)HAVE_MISSING;
-    if (tag == 1)
+    if (tag == 1) {
         expected &= ~(uint64_t)HAVE_OPTION;
+    }
     g_assert_cmphex(f->have, ==, expected);
     g_assert_cmpint(f->u8, ==, 200);
     g_assert_cmpint(f->s16, ==, -1234);
@@ -130,9 +133,10 @@ static void test_fields(gconstpointer data)
     g_autofree char *dir = new_directory();
     g_autoptr(GByteArray) contents = g_byte_array_new(), file = g_byte_array_new();
     write_metadata(dir, be ? "be" : "le", CLOCK_1GHZ, all_metadata);
-    for (unsigned i = 0; i < G_N_ELEMENTS(tags); i++)
+    for (unsigned i = 0; i < G_N_ELEMENTS(tags); i++) {
         put_all(contents, be, 1000 + i, tags[i]);
-    struct test_packet packet = {.begin = 1000, .end = 2000, .cpu = 6};
+    }
+    struct test_packet packet = {.start = 1000, .end = 2000, .cpu = 6};
     put_packet(file, be, &packet, contents);
     write_file(dir, "s0", file->data, file->len);
 
@@ -197,7 +201,7 @@ static void test_bit_fields(gconstpointer data)
         pad(contents, 8);
         put(contents, be, 8, 42 + i);
     }
-    struct test_packet packet = {.begin = 0, .end = 100};
+    struct test_packet packet = {.start = 0, .end = 100};
     put_packet(file, be, &packet, contents);
     write_file(dir, "s0", file->data, file->len);
 
@@ -271,7 +275,7 @@ static void check_headers(bool be, bool compact, const char *stream)
         put(contents, be, 2, 0xffff);
         before = t;
     }
-    struct test_packet packet = {.begin = 100, .end = UINT64_C(1) << 60};
+    struct test_packet packet = {.start = 100, .end = UINT64_C(1) << 60};
     put_packet(file, be, &packet, contents);
     write_file(dir, "s0", file->data, file->len);
 
@@ -329,7 +333,7 @@ static void test_bare_stream(void)
     write_file(dir, "data", file->data, file->len);
     struct lull_session *session = open_or_die(dir);
     const struct lull_trace *trace = lull_session_trace(session, 0);
-    g_assert_cmpint(trace->begin_ns, ==, INT64_C(5250000000));
+    g_assert_cmpint(trace->start_ns, ==, INT64_C(5250000000));
     g_assert_cmpint(trace->end_ns, ==, INT64_C(6250000000));
     lull_session_subscribe(session, (const char *const[]){"only", NULL}, NULL, 0, 0);
     struct lull_event event;
@@ -348,19 +352,19 @@ static void test_bare_stream(void)
 #define TICK "event { id = 1; name = \"tick\"; stream_id = 0; fields := struct { uint8_t n; }; };\n"
 
 /* A file of `packets` packets with 10 ticks each, `step` ns apart, beginning at `begin`. */
-static void write_ticks(const char *dir, const char *name, uint32_t cpu, uint64_t begin,
+static void write_ticks(const char *dir, const char *name, uint32_t cpu, uint64_t start,
                         unsigned packets, uint64_t step)
 {
     g_autoptr(GByteArray) file = g_byte_array_new();
     for (unsigned p = 0; p < packets; p++) {
         g_autoptr(GByteArray) contents = g_byte_array_new();
-        uint64_t first = begin + p * 10 * step;
+        uint64_t first = start + p * 10 * step;
         for (unsigned i = 0; i < 10; i++) {
             put_large(contents, false, 1, (uint32_t)(first + i * step));
             put(contents, false, 1, i);
         }
         struct test_packet packet = {
-            .begin = first, .end = first + 9 * step, .sequence = p, .cpu = cpu, .size = 1024};
+            .start = first, .end = first + 9 * step, .sequence = p, .cpu = cpu, .size = 1024};
         put_packet(file, false, &packet, contents);
     }
     write_file(dir, name, file->data, file->len);
@@ -373,7 +377,7 @@ static void sum_counts(void *user, uint32_t trace, const struct lull_event_class
 }
 
 /* Reads all that is wanted: times must not decrease, ties must come by stream. */
-static unsigned read_all(struct lull_session *session, int64_t begin, int64_t end)
+static unsigned read_all(struct lull_session *session, int64_t start, int64_t end)
 {
     struct lull_event event;
     int64_t before = INT64_MIN;
@@ -381,11 +385,12 @@ static unsigned read_all(struct lull_session *session, int64_t begin, int64_t en
     unsigned n = 0;
     uint64_t counted = 0;
     while (lull_session_next(session, &event)) {
-        g_assert_cmpint(event.time_ns, >=, begin);
+        g_assert_cmpint(event.time_ns, >=, start);
         g_assert_cmpint(event.time_ns, <, end);
         g_assert_cmpint(event.time_ns, >=, before);
-        if (event.time_ns == before)
+        if (event.time_ns == before) {
             g_assert_cmpuint(event.stream, >, stream);
+        }
         before = event.time_ns;
         stream = event.stream;
         n++;
@@ -403,9 +408,9 @@ static void test_merge_and_limits(void)
     write_ticks(dir, "s1", 1, 1000, 5, 20); /* 1000, 1020, ... 1980 */
     write_ticks(dir, "s2", 2, 2000, 1, 1);  /* 2000 ... 2009 */
     struct lull_session *session = open_or_die(dir);
-    int64_t begin, end;
-    g_assert_true(lull_session_range(session, &begin, &end));
-    g_assert_cmpint(begin, ==, 1000);
+    int64_t start, end;
+    g_assert_true(lull_session_range(session, &start, &end));
+    g_assert_cmpint(start, ==, 1000);
     g_assert_cmpint(end, ==, 2009);
     g_assert_cmpuint(lull_session_trace(session, 0)->packet_count, ==, 11);
     lull_session_subscribe(session, (const char *const[]){"tick", NULL}, NULL, 0, 0);
@@ -481,8 +486,8 @@ static void test_hosts(void)
     g_assert_cmpstr(lull_session_host(session, 1)->name, ==, "db#2");
     g_assert_cmpstr(lull_session_host(session, 2)->name, ==, "d");
     g_assert_cmpuint(lull_session_trace(session, 1)->host, ==, 0);
-    g_assert_cmpint(lull_session_trace(session, 1)->begin_ns, ==, 6000);
-    g_assert_cmpint(lull_session_trace(session, 2)->begin_ns, ==, 8000);
+    g_assert_cmpint(lull_session_trace(session, 1)->start_ns, ==, 6000);
+    g_assert_cmpint(lull_session_trace(session, 2)->start_ns, ==, 8000);
     lull_session_subscribe(session, (const char *const[]){"tick", NULL}, NULL, 0, 0);
     lull_session_select(session, 0, -1);
     struct lull_event event;

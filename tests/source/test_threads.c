@@ -34,12 +34,13 @@ static char *new_trace(void)
             for (uint32_t e = 0; e < EVENTS; e++) {
                 bool is_bad = s % 3 == 1 && p == 2 && e == 10;
                 put_large(contents, false, is_bad ? 77 : 1 + e % 2, 1000 * p + e);
-                if (e % 2 == 0)
+                if (e % 2 == 0) {
                     put(contents, false, 4, s);
-                else
+                } else {
                     put_bytes(contents, "ab", 3);
+                }
             }
-            struct test_packet packet = {.begin = 1000 * p,
+            struct test_packet packet = {.start = 1000 * p,
                                          .end = 1000 * p + 500,
                                          .sequence = p,
                                          .discarded = s == 4 ? p : 0,
@@ -73,12 +74,13 @@ static char *outcome(const char *dir, uint32_t n_threads)
     g_string_append_printf(text,
                            "%" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT "\n",
                            decoded.events, decoded.fields, decoded.checksum);
-    for (uint32_t i = 0; i < lull_session_problem_count(session); i++)
+    for (uint32_t i = 0; i < lull_session_problem_count(session); i++) {
         g_string_append_printf(text, "%s\n", lull_session_problem(session, i));
+    }
     for (uint32_t i = 0; i < lull_session_loss_count(session); i++) {
         const struct lull_loss *loss = lull_session_loss(session, i);
         g_string_append_printf(text, "%u %" G_GINT64_FORMAT " %" G_GUINT64_FORMAT "\n",
-                               loss->stream, loss->begin_ns, loss->events);
+                               loss->stream, loss->start_ns, loss->events);
     }
     lull_session_free(session);
     return g_string_free(text, FALSE);
@@ -91,8 +93,9 @@ static void test_same(void)
     /* Streams 1 and 4 lose 10 events each; of those that are left half are ticks, of value s. */
     uint64_t events = STREAMS * PACKETS * EVENTS - 2 * 10;
     uint64_t ticks = 0, word = 'a' + 256 * 'b' + 2;
-    for (uint32_t s = 0; s < STREAMS; s++)
+    for (uint32_t s = 0; s < STREAMS; s++) {
         ticks += s * (s % 3 == 1 && s < 6 ? 45 : 50);
+    }
     g_autofree char *sums =
         g_strdup_printf("tick %" G_GUINT64_FORMAT "\ntock %" G_GUINT64_FORMAT "\n%" G_GUINT64_FORMAT
                         " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT "\n",
@@ -129,7 +132,7 @@ static char *new_large_trace(void)
             put_bytes(contents, filler, LARGE_TEXT + 1);
         }
         struct test_packet packet = {
-            .begin = 1000 * p, .end = 1000 * p + 500, .sequence = p, .discarded = p / 2};
+            .start = 1000 * p, .end = 1000 * p + 500, .sequence = p, .discarded = p / 2};
         put_packet(file, false, &packet, contents);
     }
     g_assert_cmpuint(file->len, >, 8 << 20); /* else it would not be shared */

@@ -25,8 +25,9 @@ static inline void put_bytes(GByteArray *bytes, const char *data, size_t size)
 /* Zero bytes up to a multiple of `alignment`. */
 static inline void pad(GByteArray *bytes, unsigned alignment)
 {
-    while (bytes->len % alignment != 0)
+    while (bytes->len % alignment != 0) {
         put(bytes, false, 1, 0);
+    }
 }
 
 static inline char *new_directory(void)
@@ -58,8 +59,9 @@ static inline void remove_tree(const char *path)
         g_autofree char *child = g_build_filename(path, name, NULL);
         remove_tree(child);
     }
-    if (dir != NULL)
+    if (dir != NULL) {
         g_dir_close(dir);
+    }
     g_remove(path);
 }
 
@@ -104,7 +106,7 @@ static inline char *metadata_head(const char *order, const char *env, const char
 
 /* What a packet's header and context say. */
 struct test_packet {
-    uint64_t begin, end, sequence;
+    uint64_t start, end, sequence;
     uint32_t discarded, cpu;
     uint32_t size; /* bytes, or 0: as many as the contents need */
 };
@@ -117,11 +119,11 @@ static inline void put_packet(GByteArray *file, bool be, const struct test_packe
 {
     uint32_t content = TEST_HEADER_BYTES + contents->len;
     uint32_t size = packet->size != 0 ? packet->size : content;
-    guint begin = file->len;
+    guint start = file->len;
     put(file, be, 4, 0xC1FC1FC1);
     g_byte_array_append(file, test_uuid, 16);
     put(file, be, 4, 0);
-    put(file, be, 8, packet->begin);
+    put(file, be, 8, packet->start);
     put(file, be, 8, packet->end);
     put(file, be, 8, (uint64_t)content * 8);
     put(file, be, 8, (uint64_t)size * 8);
@@ -129,8 +131,9 @@ static inline void put_packet(GByteArray *file, bool be, const struct test_packe
     put(file, be, 4, packet->discarded);
     put(file, be, 4, packet->cpu);
     g_byte_array_append(file, contents->data, contents->len);
-    while (file->len < begin + size)
+    while (file->len < start + size) {
         put(file, be, 1, 0);
+    }
 }
 
 /* Header of an event with a 16-bit id and the low 32 bits of its time. */
@@ -147,7 +150,7 @@ static inline void put_index_entry(GByteArray *index, uint64_t offset, uint64_t 
     put(index, true, 8, offset);
     put(index, true, 8, bytes * 8);
     put(index, true, 8, content_bytes * 8);
-    put(index, true, 8, packet->begin);
+    put(index, true, 8, packet->start);
     put(index, true, 8, packet->end);
     put(index, true, 8, packet->discarded);
     put(index, true, 8, 0);

@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "source/trace_files.h"
-#include "view/event_babeltrace.h"
-#include "view/event_text.h"
+#include "view/event/babeltrace.h"
+#include "view/event/text.h"
 
 #define T0 UINT64_C(1000000005) /* cycles of 1 ns; the clock's origin is 1795224179 s */
 
@@ -65,7 +65,7 @@ static const char metadata[] =
     "event { name = \"ticks\"; id = 6; stream_id = 0;\n"
     "  fields := struct { tick t; struct { tick a; tick b; } two; }; };\n";
 
-static void begin_event(GByteArray *b, uint16_t id, uint64_t clock)
+static void start_event(GByteArray *b, uint16_t id, uint64_t clock)
 {
     put(b, false, 2, id);
     put(b, false, 8, clock);
@@ -75,7 +75,7 @@ static void begin_event(GByteArray *b, uint16_t id, uint64_t clock)
 
 static void put_ints(GByteArray *b)
 {
-    begin_event(b, 0, T0);
+    start_event(b, 0, T0);
     pad(b, 8); /* the structure has the alignment of `least` */
     put(b, false, 1, 200);
     put(b, false, 1, 0xfb);
@@ -94,7 +94,7 @@ static void put_ints(GByteArray *b)
 
 static void put_enums(GByteArray *b)
 {
-    begin_event(b, 1, T0 + 1);
+    start_event(b, 1, T0 + 1);
     put(b, false, 1, 9);
     put_bytes(b, "\1\3\2\7\xff", 5);
 }
@@ -102,7 +102,7 @@ static void put_enums(GByteArray *b)
 static void put_texts(GByteArray *b)
 {
     static const char text[] = "plain, then: \"\\'? \a\b\x1b\f\n\r\t\v\x01\x7f caf\xc3\xa9";
-    begin_event(b, 2, T0 + 1000000000);
+    start_event(b, 2, T0 + 1000000000);
     put_bytes(b, text, sizeof text);
     put_bytes(b, "nineteen characters\0", 20);
     put(b, false, 1, 5);
@@ -114,15 +114,16 @@ static void put_nests(GByteArray *b, uint64_t clock, uint8_t tag)
 {
     const float f = 0.1f;
     const double d = -1e300;
-    begin_event(b, 3, clock);
+    start_event(b, 3, clock);
     put_bytes(b, "\5\6\1\2\3", 5);
     put(b, false, 2, 2);
     put_bytes(b, "\0\2\x0a\x0b", 4); /* deep: none, two */
     put(b, false, 1, tag);
-    if (tag == 1)
+    if (tag == 1) {
         put(b, false, 4, 70000);
-    else
+    } else {
         put_bytes(b, "\x15\x16", 2);
+    }
     put_bytes(b, (const char *)&f, sizeof f);
     put_bytes(b, (const char *)&d, sizeof d);
     put_bytes(b, tag == 1 ? "x\0yz" : "\1\2\3\4", tag == 1 ? 5 : 4);
@@ -159,12 +160,12 @@ static char *write_trace(void)
     put_enums(first);
     put_texts(first);
     put_nests(first, T0 + 2000000000, 3);
-    begin_event(first, 4, T0 + 2000000000);
-    begin_event(first, 5, T0 + 2000000001);
-    begin_event(first, 6, T0 + 2000000001);
+    start_event(first, 4, T0 + 2000000000);
+    start_event(first, 5, T0 + 2000000001);
+    start_event(first, 6, T0 + 2000000001);
     put_bytes(first, "xxxxxxxxyyyyyyyyzzzzzzzz", 24);
     write_stream(dir, "t/a", 10, 1, first);
-    begin_event(second, 4, T0 + 1);
+    start_event(second, 4, T0 + 1);
     put_nests(second, T0 + 2000000000, 1);
     write_stream(dir, "t/b", 9, 0, second);
     return dir;
@@ -234,12 +235,15 @@ static char *peer(const char *dir, const char *arguments)
     g_autoptr(GPtrArray) argv = g_ptr_array_new();
     char *out = NULL;
     int status = 0;
-    if (program == NULL)
+    if (program == NULL) {
         return NULL;
+    }
     g_ptr_array_add(argv, program);
-    for (char **word = words; *word != NULL; word++)
-        if (**word != '\0')
+    for (char **word = words; *word != NULL; word++) {
+        if (**word != '\0') {
             g_ptr_array_add(argv, *word);
+        }
+    }
     g_ptr_array_add(argv, (char *)dir);
     g_ptr_array_add(argv, NULL);
     g_assert_true(g_spawn_sync(NULL, (char **)argv->pdata, NULL, G_SPAWN_STDERR_TO_DEV_NULL, NULL,
@@ -281,8 +285,8 @@ static void test_usual(void)
                                               "fixed = \"nineteen characters\", n = 5, counted = "
                                               "\"a\" }\n" TIME(
                                                   "23:02.000000005",
-                                                  "1.000000000") "nests: " CPU0 TASK
-                                                  NESTS "tag = ( \"one\" : container = 1 ), choice "
+                                                  "1.000000000") "nests: " CPU0
+                                                  TASK NESTS "tag = ( \"one\" : container = 1 ), choice "
                                                                  "= { 70000 }, f = 0.1, d = "
                                                                  "-1e+300, "
                                                                  "more = [ [0] = { \"x\" }, [1] = "
@@ -305,33 +309,34 @@ static void test_usual(void)
                                                                                     "[0] = 3, [1] "
                                                                                     "= 4 ] } ], "
                                                                                     "last = 99 "
-                                                                                    "}\n" TIME("23:"
-                                                                                               "02."
-                                                                                               "000"
-                                                                                               "000"
-                                                                                               "00"
-                                                                                               "5",
-                                                                                               "0."
-                                                                                               "000"
-                                                                                               "000"
-                                                                                               "00"
-                                                                                               "0") "bare: " CPU1
-                                                                                        TASK "\n" TIME(
-                                                                                            "23:02."
-                                                                                            "000000"
-                                                                                            "006",
-                                                                                            "0."
-                                                                                            "000000"
-                                                                                            "001") "void: " CPU1
-                                                                                            TASK ","
-                                                                                                   " "
-                                                                                                   "{"
-                                                                                                   " "
-                                                                                                   "}"
-                                                                                                   "\n" TIME(
-                                                                                                       "23:02.000000006",
-                                                                                                       "0.000000000") "ticks: " CPU1
-                                                                                                       TASK "\n";
+                                                                                    "}\n" TIME(
+                                                                                        "23:"
+                                                                                        "02."
+                                                                                        "000"
+                                                                                        "000"
+                                                                                        "00"
+                                                                                        "5",
+                                                                                        "0."
+                                                                                        "000"
+                                                                                        "000"
+                                                                                        "00"
+                                                                                        "0") "bare: " CPU1 TASK
+                                                                                             "\n" TIME(
+                                                                                                 "23:02."
+                                                                                                 "000000"
+                                                                                                 "006",
+                                                                                                 "0."
+                                                                                                 "000000"
+                                                                                                 "001") "void: " CPU1 TASK
+                                                                                                        ","
+                                                                                                        " "
+                                                                                                        "{"
+                                                                                                        " "
+                                                                                                        "}"
+                                                                                                        "\n" TIME(
+                                                                                                            "23:02.000000006",
+                                                                                                            "0.000000000") "ticks: " CPU1 TASK
+                                                                                                                           "\n";
     g_setenv("TZ", "UTC", TRUE);
     tzset();
     g_autofree char *dir = write_trace();
@@ -345,11 +350,12 @@ static void test_usual(void)
 static void test_integers(void)
 {
     static const char expected[] = TIME(
-        "23:00.000000005", "?.?????????") "ints: " CPU0
-        TASK ", { small = 200, minus = -5, hex = 0xBEEF, nibbles = 0xFF, three = 6, mode = 0644, "
-                                          "octal = 0777, bits = 0b0101, least = "
-                                          "-9223372036854775808, most = 18446744073709551615, "
-                                          "other = 4660, address = 0xFFFF888000000001 }\n";
+        "23:00.000000005",
+        "?.?????????") "ints: " CPU0 TASK
+                       ", { small = 200, minus = -5, hex = 0xBEEF, nibbles = 0xFF, three = 6, mode = 0644, "
+                       "octal = 0777, bits = 0b0101, least = "
+                       "-9223372036854775808, most = 18446744073709551615, "
+                       "other = 4660, address = 0xFFFF888000000001 }\n";
     g_setenv("TZ", "UTC", TRUE);
     tzset();
     g_autofree char *dir = write_ints();
@@ -450,10 +456,11 @@ static void compare(char *(*write)(void))
         g_autofree char *slow = print(dir, &hows[i], true);
         g_autofree char *theirs = peer(dir, hows[i].arguments);
         g_assert_cmpstr(fast, ==, slow);
-        if (theirs != NULL)
+        if (theirs != NULL) {
             g_assert_cmpstr(fast, ==, theirs);
-        else
+        } else {
             g_test_skip("babeltrace2 is not installed");
+        }
     }
     remove_tree(dir);
 }
@@ -485,8 +492,9 @@ static void print_damaged(const char *dir, GString *lines, bool always_walks)
                                          .always_walks = always_walks};
     while ((event = lull_session_read(session)) != NULL) {
         GError *error = NULL;
-        if (!lull_event_babeltrace_format(&text, event, &error))
+        if (!lull_event_babeltrace_format(&text, event, &error)) {
             g_string_append(lines, error->message);
+        }
         g_clear_error(&error);
     }
     g_string_append_len(lines, text.line.data, (gssize)text.line.length);
@@ -506,8 +514,9 @@ static void test_damage(void)
     print_damaged(dir, whole, false);
     for (int i = 0; i < 500; i++) {
         g_autofree char *bad = g_memdup2(good, size);
-        for (int n = g_test_rand_int_range(1, 4); n > 0; n--)
+        for (int n = g_test_rand_int_range(1, 4); n > 0; n--) {
             bad[g_test_rand_int_range(87, (gint32)size)] = (char)g_test_rand_int_range(0, 256);
+        }
         write_file(dir, "t/a", bad, size);
         g_autoptr(GString) fast = g_string_new(NULL);
         g_autoptr(GString) slow = g_string_new(NULL);

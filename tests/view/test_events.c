@@ -3,8 +3,8 @@
  * traces puts an underscore before labels, as LTTng does; labels are shown as they are. */
 #include "lib/ctf_writer.h"
 #include "lib/scratch.h"
-#include "view/event_json.h"
-#include "view/event_text.h"
+#include "view/event/json.h"
+#include "view/event/text.h"
 
 #define T0 INT64_C(1795224179432835564) /* 2026-11-21T01:22:59.432835564Z */
 
@@ -67,7 +67,7 @@ static void check_lines(struct lull_session *session, bool is_json, const char *
                             : lull_event_text_format(&text, &event, &error);
         g_assert_no_error(error);
         g_assert_true(done);
-        struct lull_line *line = is_json ? &json.line : &text.line;
+        struct lull_linebuf *line = is_json ? &json.line : &text.line;
         g_autofree char *got = g_strndup(line->data, line->length);
         g_assert_cmpstr(got, ==, *expected);
         line->length = 0;

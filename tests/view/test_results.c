@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <json-c/json.h>
 
-#include "view/result_view.h"
+#include "view/result/view.h"
 
 static const struct lull_result_column columns[] = {
     {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST},
@@ -34,15 +34,15 @@ static void row(const void *user, uint64_t index, struct lull_cell *cells)
                      : lull_cell_real(LULL_CELL_DURATION, 1500.25);
 }
 
-static void tell(struct lull_sink *sink, uint32_t number)
+static void report(struct lull_sink *sink, uint32_t number)
 {
-    const struct lull_window window = {.begin_ns = number * 1000,
+    const struct lull_window window = {.start_ns = number * 1000,
                                        .end_ns = number * 1000 + 1000,
                                        .number = number,
                                        .is_complete = true,
                                        .lost_events = number};
     struct lull_result_table table = {.class = &things, .n_rows = 2, .row = row};
-    sink->begin(sink, "test", &window);
+    sink->start(sink, "test", &window);
     sink->note(sink, "something is not known");
     sink->table(sink, &table);
     table.class = &others;
@@ -69,7 +69,7 @@ static char *show(struct lull_result_view *(*view_new)(const struct lull_result_
     struct lull_result_view *view = view_new(&options);
     g_autoptr(GError) error = NULL;
     for (uint32_t i = 0; i < n; i++) {
-        tell(lull_result_sink(view), i);
+        report(lull_result_sink(view), i);
     }
     g_assert_true(lull_result_finish(view, &error));
     g_assert_no_error(error);
@@ -130,8 +130,8 @@ static void test_json(void)
     json_object_put(document);
 }
 
-#define RANGE(begin, end)                                                                          \
-    "\"time-range\":{\"class\":\"time-range\",\"begin\":{\"class\":\"timestamp\",\"value\":" begin \
+#define RANGE(start, end)                                                                          \
+    "\"time-range\":{\"class\":\"time-range\",\"begin\":{\"class\":\"timestamp\",\"value\":" start \
     "},\"end\":{\"class\":\"timestamp\",\"value\":" end "}},"
 #define ROW_A                                                                                      \
     "[{\"class\":\"process\",\"name\":\"a\",\"tid\":7},{\"class\":\"number\",\"value\":8},"        \
@@ -167,12 +167,12 @@ static void test_lami_hosts(void)
 }
 
 /* Tables of a class between which others stand, and a first table that is a summary. */
-static void tell_mixed(struct lull_sink *sink)
+static void report_mixed(struct lull_sink *sink)
 {
     static const struct lull_result_class *const order[] = {&summary, &things, &others, &things,
                                                             &summary};
     const struct lull_window window = {.end_ns = 1000, .is_complete = true};
-    sink->begin(sink, "test", &window);
+    sink->start(sink, "test", &window);
     for (uint32_t i = 0; i < G_N_ELEMENTS(order); i++) {
         sink->table(sink, &(struct lull_result_table){.class = order[i], .n_rows = 1, .row = row});
     }
@@ -186,7 +186,7 @@ static char *show_mixed(struct lull_result_view *(*view_new)(const struct lull_r
     FILE *file = open_memstream(&text, &size);
     const struct lull_result_options options = {.file = file};
     struct lull_result_view *view = view_new(&options);
-    tell_mixed(lull_result_sink(view));
+    report_mixed(lull_result_sink(view));
     g_assert_true(lull_result_finish(view, NULL));
     fclose(file);
     return text;

@@ -90,7 +90,7 @@ static struct lull_path make_path(void)
             .tid = steps[i].tid,
             .pid = i % 2 ? -1 : 10,
             .comm = steps[i].comm,
-            .begin_ns = now,
+            .start_ns = now,
             .end_ns = now + steps[i].length_ns,
             .state = steps[i].state,
             .cause = steps[i].cause,
@@ -106,7 +106,7 @@ static struct lull_path make_path(void)
         .host = 0,
         .tid = 10,
         .comm = EVIL_COMM,
-        .begin_ns = BASE,
+        .start_ns = BASE,
         .end_ns = now,
         .segments = segments,
         .n_segments = N_SEGMENTS,
@@ -146,16 +146,18 @@ static char *render(view_function *view, const struct lull_path *path,
 
 static void assert_contains(const char *text, const char *part)
 {
-    if (!strstr(text, part))
+    if (!strstr(text, part)) {
         g_error("not found: %s\nin:\n%s", part, text);
+    }
 }
 
 /* No byte that a terminal would obey, besides line ends; valid UTF-8. */
 static void assert_harmless(const char *text)
 {
     g_assert_true(g_utf8_validate(text, -1, NULL));
-    for (const char *c = text; *c; c = g_utf8_next_char(c))
+    for (const char *c = text; *c; c = g_utf8_next_char(c)) {
         g_assert_true(*c == '\n' || !g_unichar_iscntrl(g_utf8_get_char(c)));
+    }
 }
 
 /* The keys of an object in order: "a,b,c". */
@@ -176,8 +178,9 @@ static struct json_object *get(struct json_object *object, const char *key)
 {
     struct json_object *value = NULL;
 
-    if (!json_object_object_get_ex(object, key, &value))
+    if (!json_object_object_get_ex(object, key, &value)) {
         g_error("no key %s", key);
+    }
     return value;
 }
 
@@ -358,8 +361,9 @@ static guint path_rows(const char *text)
     guint rows = 0;
 
     g_assert_nonnull(table);
-    for (const char *c = table + 1; *c; c++)
+    for (const char *c = table + 1; *c; c++) {
         rows += *c == '\n';
+    }
     return rows - 1;
 }
 
@@ -389,8 +393,9 @@ static void test_text_limit(void)
     assert_contains(text, "… 8 shorter steps, 2.700 ms in total\n");
     style.unicode = false;
     g_autofree char *ascii = render(lull_view_path_text, &path, &style);
-    for (const char *c = ascii; *c; c++)
+    for (const char *c = ascii; *c; c++) {
         g_assert_true((*c >= ' ' && *c <= '~') || *c == '\n');
+    }
     assert_contains(ascii, "... 2 shorter steps");
 }
 
@@ -416,8 +421,9 @@ static void test_text_terminal(void)
             }
             width++;
         }
-        if (!strstr(lines[i], "Warning") && !strstr(lines[i], "Clocks"))
+        if (!strstr(lines[i], "Warning") && !strstr(lines[i], "Clocks")) {
             g_assert_cmpint(width, <=, 80);
+        }
     }
     g_assert_true(has_color);
     assert_contains(text, "█"); /* bars */
@@ -436,9 +442,11 @@ struct svg_facts {
 
 static const char *attribute(const char **names, const char **values, const char *name)
 {
-    for (; *names; names++, values++)
-        if (strcmp(*names, name) == 0)
+    for (; *names; names++, values++) {
+        if (strcmp(*names, name) == 0) {
             return *values;
+        }
+    }
     return NULL;
 }
 
@@ -462,8 +470,9 @@ static void svg_element(GMarkupParseContext *context, const char *element, const
     facts->titles += strcmp(element, "title") == 0;
     facts->lines_task += strcmp(element, "line") == 0 && g_strcmp0(class, "a") == 0;
     facts->lines_host += strcmp(element, "line") == 0 && g_strcmp0(class, "x") == 0;
-    if (strcmp(element, "rect") != 0 || !class || attribute(names, values, "rx"))
+    if (strcmp(element, "rect") != 0 || !class || attribute(names, values, "rx")) {
         return;
+    }
     double x = number_attribute(names, values, "x"), px = number_attribute(names, values, "width");
     double y = number_attribute(names, values, "y");
     facts->boxes++;
@@ -535,7 +544,7 @@ static void test_svg_large(void)
 
     for (uint32_t i = 0; i < count; i++) {
         many[i] = segments[0];
-        many[i].begin_ns = now;
+        many[i].start_ns = now;
         many[i].state = i % 2 ? LULL_STATE_INTERRUPTED : LULL_STATE_RUNNING;
         now += i % 2 ? 10 : 90;
         many[i].end_ns = now;
@@ -581,8 +590,9 @@ static void test_perfetto(void)
         if (strcmp(phase, "M") == 0) {
             bool is_thread = strcmp(get_text(event, "name"), "thread_name") == 0;
             threads += is_thread;
-            if (is_thread) /* two tasks have tid 10, and yet a thread each */
+            if (is_thread) { /* two tasks have tid 10, and yet a thread each */
                 g_assert_true(g_hash_table_add(tids, GINT_TO_POINTER(get_int(event, "tid"))));
+            }
             continue;
         }
         int64_t ts = exact_ns(get(event, "ts"));
@@ -598,7 +608,7 @@ static void test_perfetto(void)
         } else if (strcmp(phase, "f") == 0) {
             ends++;
             g_assert_cmpint(get_int(event, "id"), ==, started);
-            g_assert_cmpint(ts, ==, segments[slices - 1].begin_ns - BASE);
+            g_assert_cmpint(ts, ==, segments[slices - 1].start_ns - BASE);
         }
     }
     g_assert_cmpuint(slices, ==, N_SEGMENTS);
@@ -617,16 +627,19 @@ static view_function *const views[] = {lull_view_path_text, lull_view_path_json,
 /* No segment, no summary: each view still writes what its reader accepts. */
 static void test_empty(void)
 {
-    struct lull_path path = {.comm = NULL, .begin_ns = BASE, .end_ns = BASE};
+    struct lull_path path = {.comm = NULL, .start_ns = BASE, .end_ns = BASE};
 
     for (size_t i = 0; i < G_N_ELEMENTS(views); i++) {
         g_autofree char *text = render(views[i], &path, &plain);
-        if (views[i] == lull_view_path_json || views[i] == lull_view_path_perfetto)
+        if (views[i] == lull_view_path_json || views[i] == lull_view_path_perfetto) {
             json_object_put(parse_json(text));
-        if (views[i] == lull_view_path_svg)
+        }
+        if (views[i] == lull_view_path_svg) {
             g_string_free(read_svg(text).text, TRUE);
-        if (views[i] == lull_view_path_folded)
+        }
+        if (views[i] == lull_view_path_folded) {
             g_assert_cmpstr(text, ==, "");
+        }
     }
 }
 

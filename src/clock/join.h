@@ -1,0 +1,14 @@
+/* Joining the clocks of a session: a first reading of packets only. */
+#ifndef LULL_CLOCK_JOIN_H
+#define LULL_CLOCK_JOIN_H
+
+#include "clock/sync.h"
+
+/* Reads all packets of the session in the hosts' own times, estimates how the clocks relate, and
+ * sets the clocks of the session so that whatever is read from then on is in joined time.
+ * Subscriptions, limits and selection are undone. Free the result with lull_sync_free(). Works with
+ * a single host too (nothing to do, nothing is read). */
+struct lull_sync *lull_join_clocks(struct lull_session *session, void (*progress)(void *user),
+                                   void *user);
+
+#endif

@@ -1,0 +1,187 @@
+/* Flows by their 5-tuple. What was not used for longest is forgotten when there is too much of it,
+ * so that a long trace of many short connections needs no more memory than a short one. */
+#include "clock/match_flows.h"
+
+#include <glib.h>
+#include <string.h>
+
+enum {
+    FIRST_SLOTS = 64,
+    MAX_FLOWS = 65536,
+    MAX_ENTRIES = 1 << 20,
+};
+
+struct lull_match_flow_key lull_match_flow_key_of(const struct lull_net_packet *packet,
+                                                  uint64_t *hash, unsigned *direction)
+{
+    struct lull_match_flow_key key = {.ip_version = packet->ip_version,
+                                      .protocol = packet->protocol};
+    size_t size = packet->ip_version == 4 ? 4 : 16;
+    uint8_t ends[2][16] = {{0}};
+    bool has_ports = packet->protocol == 6 || packet->protocol == 17;
+    uint16_t ports[2] = {has_ports ? packet->source_port : 0,
+                         has_ports ? packet->destination_port : 0};
+
+    memcpy(ends[0], packet->source, size);
+    memcpy(ends[1], packet->destination, size);
+    int order = memcmp(ends[0], ends[1], sizeof ends[0]);
+    *direction = order > 0 || (order == 0 && ports[0] > ports[1]);
+    memcpy(key.words, ends[*direction], sizeof ends[0]);
+    memcpy(key.words + 2, ends[!*direction], sizeof ends[0]);
+    key.ports = (uint32_t)ports[*direction] << 16 | ports[!*direction];
+
+    uint64_t h = lull_match_flow_mix(key.ip_version, (uint64_t)key.protocol << 32 | key.ports);
+    for (unsigned i = 0; i < 4; i++) {
+        h = lull_match_flow_mix(h, key.words[i]);
+    }
+    *hash = h ^ (h >> 32);
+    return key;
+}
+
+static bool same_key(const struct lull_match_flow_key *a, const struct lull_match_flow_key *b)
+{
+    return memcmp(a->words, b->words, sizeof a->words) == 0 && a->ports == b->ports &&
+           a->ip_version == b->ip_version && a->protocol == b->protocol;
+}
+
+static void flow_free(struct lull_match_flow *flow)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        lull_pending_clear(&flow->directions[i].sends);
+        lull_pending_clear(&flow->directions[i].receives);
+        g_free(flow->directions[i].roles);
+    }
+    g_free(flow);
+}
+
+void lull_match_flows_clear(struct lull_match_flows *flows)
+{
+    for (uint32_t i = 0; i < flows->n_slots; i++) {
+        if (flows->slots[i]) {
+            flow_free(flows->slots[i]);
+        }
+    }
+    g_free(flows->slots);
+    memset(flows, 0, sizeof *flows);
+}
+
+static uint32_t find_slot(const struct lull_match_flows *flows,
+                          const struct lull_match_flow_key *key, uint64_t hash)
+{
+    uint32_t mask = flows->n_slots - 1, slot = (uint32_t)hash & mask;
+
+    while (flows->slots[slot] &&
+           (flows->slots[slot]->hash != hash || !same_key(&flows->slots[slot]->key, key))) {
+        slot = (slot + 1) & mask;
+    }
+    return slot;
+}
+
+static uint64_t flow_entries(const struct lull_match_flow *flow)
+{
+    uint64_t entries = 0;
+
+    for (unsigned i = 0; i < 2; i++) {
+        entries += flow->directions[i].sends.count + flow->directions[i].receives.count;
+    }
+    return entries;
+}
+
+static int compare_use(const void *a, const void *b)
+{
+    uint64_t left = (*(struct lull_match_flow *const *)a)->used;
+    uint64_t right = (*(struct lull_match_flow *const *)b)->used;
+
+    return left > right ? -1 : left < right;
+}
+
+/* Puts all flows into a new table, the most recently used first, as long as there is room: half of
+ * what is allowed, so that this happens seldom. Forgets the rest, and what was not used since
+ * horizon_ns. */
+static void sweep(struct lull_match_flows *flows, int64_t horizon_ns)
+{
+    struct lull_match_flow **all = g_new(struct lull_match_flow *, flows->count + 1),
+                           **old = flows->slots;
+    bool is_full = flows->count >= MAX_FLOWS || flows->entries >= MAX_ENTRIES;
+    uint32_t n = 0, n_slots = FIRST_SLOTS;
+
+    for (uint32_t i = 0; i < flows->n_slots; i++) {
+        if (old[i]) {
+            all[n++] = old[i];
+        }
+    }
+    qsort(all, n, sizeof *all, compare_use);
+    flows->count = 0;
+    flows->entries = 0;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t entries = flow_entries(all[i]);
+        bool fits =
+            !is_full || (kept < MAX_FLOWS / 2 && flows->entries + entries < MAX_ENTRIES / 2);
+
+        if (fits && all[i]->used_ns >= horizon_ns) {
+            flows->entries += entries;
+            all[kept++] = all[i];
+        } else {
+            flow_free(all[i]);
+        }
+    }
+    while (n_slots < kept * 4) {
+        n_slots *= 2;
+    }
+    flows->n_slots = n_slots;
+    flows->slots = g_new0(struct lull_match_flow *, n_slots);
+    for (uint32_t i = 0; i < kept; i++) {
+        flows->slots[find_slot(flows, &all[i]->key, all[i]->hash)] = all[i];
+    }
+    flows->count = kept;
+    g_free(all);
+    g_free(old);
+}
+
+struct lull_match_flow *lull_match_flows_get(struct lull_match_flows *flows,
+                                             const struct lull_match_flow_key *key, uint64_t hash,
+                                             bool create, int64_t horizon_ns)
+{
+    if (!flows->slots && !create) {
+        return NULL;
+    }
+    if (create && (flows->count * 2 >= flows->n_slots || flows->count >= MAX_FLOWS ||
+                   flows->entries >= MAX_ENTRIES)) {
+        sweep(flows, horizon_ns);
+    }
+    uint32_t slot = find_slot(flows, key, hash);
+    struct lull_match_flow *flow = flows->slots[slot];
+
+    if (!flow && create) {
+        flow = g_new0(struct lull_match_flow, 1);
+        flow->key = *key;
+        flow->hash = hash;
+        flows->slots[slot] = flow;
+        flows->count++;
+    }
+    if (flow) {
+        flow->used = ++flows->clock;
+    }
+    return flow;
+}
+
+struct lull_match_flow_role *lull_match_flow_role_of(struct lull_match_flow_direction *direction,
+                                                     uint32_t host, bool create)
+{
+    for (uint32_t i = 0; i < direction->n_roles; i++) {
+        if (direction->roles[i].host == host) {
+            return &direction->roles[i];
+        }
+    }
+    if (!create || direction->n_roles == LULL_FLOW_ROLES) {
+        return NULL;
+    }
+    if (!direction->roles) {
+        direction->roles = g_new0(struct lull_match_flow_role, LULL_FLOW_ROLES);
+    }
+    struct lull_match_flow_role *role = &direction->roles[direction->n_roles++];
+
+    role->host = host;
+    return role;
+}

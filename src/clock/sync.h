@@ -1,0 +1,72 @@
+/* Joining the clocks of hosts from the packets they exchanged: matching of packets (match.h), the
+ * exact set of straight lines that they allow per pair of hosts (corridor.h), and one consistent
+ * transform per host. Two clocks are taken to run within 1000 ppm of each other; within 50000 ppm
+ * if the packets say so. Sources: A. Duda et al. 1987; B. Poirier, R. Roy, M. Dagenais 2010; M.
+ * Jabbarifar, M. Dagenais 2013. */
+#ifndef LULL_CLOCK_SYNC_H
+#define LULL_CLOCK_SYNC_H
+
+#include <lull/session.h>
+
+#include "graph/path.h"
+#include "kernel/net_packet.h"
+
+enum lull_sync_quality {
+    LULL_SYNC_ABSENT,      /* no packet matched */
+    LULL_SYNC_INCOMPLETE,  /* packets in one direction only */
+    LULL_SYNC_APPROXIMATE, /* offset bounded on both sides, drift by the packets on one side at most
+                            */
+    LULL_SYNC_ACCURATE,    /* offset and drift bounded on both sides */
+    LULL_SYNC_FAIL, /* the packets contradict a linear relation of the clocks, or those of better
+                       pairs: a clock was set during the trace, or packets were lost to the tracer
+                     */
+};
+
+const char *lull_sync_quality_name(enum lull_sync_quality quality);
+
+/* One unordered pair of hosts, a < b. clock_b(t) = clock_a(t) + offset + drift. */
+struct lull_sync_pair {
+    uint32_t a, b;
+    uint64_t matched; /* packets matched, both directions */
+    uint64_t matched_ab, matched_ba;
+    uint32_t hull_points; /* on both hulls: what really bounds the estimate */
+    enum lull_sync_quality quality;
+    int64_t offset_ns; /* b - a at the middle of the exchange; 0 if ABSENT or INCOMPLETE; if FAIL,
+                          the last estimate before the contradiction, or 0 */
+    double drift_ppm;  /* of b against a */
+    int64_t bound_ns;  /* the largest possible error over the exchange; -1 unless APPROXIMATE or
+                          ACCURATE */
+};
+
+struct lull_sync;
+
+/* Collects packets, joins clocks. n_hosts as in the session. */
+struct lull_sync *lull_sync_new(uint32_t n_hosts);
+void lull_sync_free(struct lull_sync *sync);
+/* Feeds one packet, in the hosts' own times (identity transforms), in any order between hosts. */
+void lull_sync_add(struct lull_sync *sync, const struct lull_net_packet *packet);
+/* Computes pairs and transforms. begin/end_ns: by host, the range of its traces in its own time
+ * (for bounds). */
+void lull_sync_finish(struct lull_sync *sync, const int64_t *start_ns, const int64_t *end_ns);
+
+/* All pairs with at least one match, ordered by (a, b). */
+const struct lull_sync_pair *lull_sync_pairs(const struct lull_sync *sync, uint32_t *count);
+/* One per host.
+ * The hosts that are connected by pairs with bounds (or, failing that, by a FAIL pair with an
+ * estimate) form groups, each with one clock: that of the host with most matched packets. The
+ * largest group (by hosts, then by matched packets, then by the lowest host) is the session's: its
+ * hosts are is_synced, its clock the reference. Hosts of other groups are joined among themselves
+ * but not is_synced, because nothing says how their clock relates to the reference's; bound_ns is
+ * -1. drift_ppm and offset_ns: of the joined clock against the host's own. bound_ns adds up the
+ * bounds on the way to the reference over the host's whole trace; -1 if a FAIL pair is on it. No
+ * matched packet of any pair inside a group that is not FAIL is received before it is sent on the
+ * joined clock, be the pair used for joining or not. */
+const struct lull_host_sync *lull_sync_hosts(const struct lull_sync *sync);
+/* Whether the clocks of two hosts are joined to each other, be it in the session's group or in
+ * another; true for a == b. */
+bool lull_sync_are_joined(const struct lull_sync *sync, uint32_t a, uint32_t b);
+/* From own time to joined time. The identity for hosts without a group and for the host a group's
+ * clock is of. */
+const struct lull_clock_transform *lull_sync_transform(const struct lull_sync *sync, uint32_t host);
+
+#endif

@@ -1,0 +1,359 @@
+/* Field classes of CTF 2 that have parts (CTF2-SPEC-2.0, sections 5.3.18 to 5.3.23), aliases, and
+ * the choice among all classes. */
+#include "ctf/ctf2/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool ctf2_name(struct ctf2_tree *tree, const struct ctf2_at *at, const struct tsdl_atom **name)
+{
+    const char *text;
+    size_t length;
+
+    if (!ctf2_text(at, &text, &length)) {
+        return false;
+    }
+    *name = tsdl_atoms_add(&tree->atoms, text, length);
+    return true;
+}
+
+bool ctf2_get_copy(struct ctf2_tree *tree, const struct ctf2_at *at, const char *key,
+                   const char **copy)
+{
+    const struct tsdl_atom *name;
+    struct ctf2_at property;
+
+    if (!ctf2_property(at, key, &property)) {
+        return true;
+    }
+    if (!ctf2_name(tree, &property, &name)) {
+        return false;
+    }
+    *copy = name->text;
+    return true;
+}
+
+/* What a class takes over from a part of it. */
+static bool take_part(const struct ctf2_at *at, struct ctf2_type *type,
+                      const struct ctf2_type *part)
+{
+    type->is_placed = type->is_placed || part->is_placed;
+    type->depth = MAX(type->depth, part->depth + 1);
+    if (part->n_classes > CTF2_MAX_CLASSES - type->n_classes) {
+        return ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "more than %u field classes in one",
+                         CTF2_MAX_CLASSES);
+    }
+    type->n_classes += part->n_classes;
+    return type->depth <= CTF2_MAX_DEPTH ||
+           ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "field classes nested more than %d deep",
+                     CTF2_MAX_DEPTH);
+}
+
+/* The class of a part, which is the property `key` of `at`. */
+static bool get_part(struct ctf2_tree *tree, const struct ctf2_at *at, const char *key,
+                     struct ctf2_type *type, struct ctf2_part *part)
+{
+    struct ctf2_at property;
+
+    if (!ctf2_required(at, key, &property)) {
+        return false;
+    }
+    part->type = ctf2_parse_type(tree, &property);
+    return part->type && take_part(&property, type, part->type);
+}
+
+static bool parse_member(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type,
+                         size_t index)
+{
+    static const char *const keys[] = {"name", "field-class", NULL};
+    struct ctf2_part *part = &type->parts[index];
+    struct ctf2_at name;
+
+    if (!ctf2_check_object(at, keys) || !ctf2_required(at, "name", &name) ||
+        !ctf2_name(tree, &name, &part->name)) {
+        return false;
+    }
+    if (!tsdl_map_add(&tree->map, type, part->name, GSIZE_TO_POINTER(index + 1))) {
+        return ctf2_fail(&name, LULL_ERROR_FORMAT, "there is a member '%.60s' already",
+                         part->name->text);
+    }
+    return get_part(tree, at, "field-class", type, part);
+}
+
+/* Room for the parts that the array at `at` describes. */
+static bool new_parts(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type)
+{
+    size_t length;
+
+    if (!ctf2_is_array(at, &length)) {
+        return false;
+    }
+    if (length > CTF2_MAX_CLASSES) {
+        return ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "more than %u field classes in one",
+                         CTF2_MAX_CLASSES);
+    }
+    type->parts = lull_arena_alloc_n(tree->scratch, length, sizeof *type->parts);
+    type->n_parts = (uint32_t)length;
+    return true;
+}
+
+static bool parse_structure(struct ctf2_tree *tree, const struct ctf2_at *at,
+                            struct ctf2_type *type)
+{
+    static const char *const keys[] = {"type", "member-classes", "minimum-alignment", NULL};
+    struct ctf2_at members;
+
+    type->fc.kind = LULL_FC_STRUCT;
+    if (!ctf2_check_object(at, keys) ||
+        !ctf2_get_alignment(at, "minimum-alignment", &type->fc.alignment)) {
+        return false;
+    }
+    if (!ctf2_property(at, "member-classes", &members)) {
+        return true;
+    }
+    if (!new_parts(tree, &members, type)) {
+        return false;
+    }
+    for (size_t i = 0; i < type->n_parts; i++) {
+        struct ctf2_at member = ctf2_element(&members, i);
+        if (!parse_member(tree, &member, type, i)) {
+            return false;
+        }
+        type->fc.alignment = MAX(type->fc.alignment, type->parts[i].type->fc.alignment);
+    }
+    return true;
+}
+
+static bool parse_array(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type)
+{
+    type->n_parts = 1;
+    type->parts = lull_arena_alloc(tree->scratch, sizeof *type->parts);
+    if (!ctf2_get_alignment(at, "minimum-alignment", &type->fc.alignment) ||
+        !get_part(tree, at, "element-field-class", type, &type->parts[0])) {
+        return false;
+    }
+    type->fc.alignment = MAX(type->fc.alignment, type->parts[0].type->fc.alignment);
+    return true;
+}
+
+static bool parse_static_array(struct ctf2_tree *tree, const struct ctf2_at *at,
+                               struct ctf2_type *type)
+{
+    static const char *const keys[] = {"type", "element-field-class", "minimum-alignment", "length",
+                                       NULL};
+    struct ctf2_at length;
+
+    type->fc.kind = LULL_FC_ARRAY;
+    return ctf2_check_object(at, keys) && ctf2_required(at, "length", &length) &&
+           ctf2_unsigned(&length, &type->fc.array.length) && parse_array(tree, at, type);
+}
+
+static bool parse_dynamic_array(struct ctf2_tree *tree, const struct ctf2_at *at,
+                                struct ctf2_type *type)
+{
+    static const char *const keys[] = {"type", "element-field-class", "minimum-alignment",
+                                       "length-field-location", NULL};
+
+    type->fc.kind = LULL_FC_SEQUENCE;
+    return ctf2_check_object(at, keys) &&
+           ctf2_get_location(tree, at, "length-field-location", type) &&
+           parse_array(tree, at, type);
+}
+
+/* Moves ranges into the tree. */
+static void keep_ranges(struct ctf2_tree *tree, GArray *ranges, struct ctf2_type *type)
+{
+    type->n_ranges = ranges->len;
+    type->ranges = lull_arena_copy(tree->scratch, ranges->data, ranges->len * sizeof *type->ranges);
+}
+
+static bool parse_optional(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type)
+{
+    static const char *const keys[] = {"type", "field-class", "selector-field-location",
+                                       "selector-field-ranges", NULL};
+    struct ctf2_at position;
+
+    type->fc.kind = LULL_FC_OPTIONAL;
+    type->n_parts = 1;
+    type->parts = lull_arena_alloc(tree->scratch, sizeof *type->parts);
+    if (!ctf2_check_object(at, keys) ||
+        !ctf2_get_location(tree, at, "selector-field-location", type) ||
+        !get_part(tree, at, "field-class", type, &type->parts[0])) {
+        return false;
+    }
+    if (!ctf2_property(at, "selector-field-ranges", &position)) {
+        return true;
+    }
+    GArray *ranges = g_array_new(FALSE, FALSE, sizeof(struct ctf2_range));
+    bool ok = ctf2_parse_ranges(&position, 0, ranges);
+    if (ok) {
+        keep_ranges(tree, ranges, type);
+    }
+    g_array_free(ranges, TRUE);
+    return ok && take_part(&position, type, &(struct ctf2_type){.n_classes = type->n_ranges});
+}
+
+static int by_lower(const void *a, const void *b)
+{
+    const struct ctf2_range *x = a, *y = b;
+    return ctf2_compare(x->lower, y->lower);
+}
+
+/* Ranges of different options must have nothing in common; those of the same option may. Goes
+ * through them by lower bound and remembers the highest upper bound so far, and the highest one of
+ * any other option than that has. Leaves the ranges in that order. */
+static bool check_overlap(const struct ctf2_at *at, GArray *ranges)
+{
+    const struct ctf2_range *highest = NULL, *other = NULL;
+
+    if (ranges->len > 1) {
+        qsort(ranges->data, ranges->len, sizeof(struct ctf2_range), by_lower);
+    }
+    for (guint i = 0; i < ranges->len; i++) {
+        const struct ctf2_range *range = &g_array_index(ranges, struct ctf2_range, i);
+        const struct ctf2_range *rival =
+            highest && highest->option != range->option ? highest : other;
+        if (rival && ctf2_compare(range->lower, rival->upper) <= 0) {
+            return ctf2_fail(at, LULL_ERROR_FORMAT,
+                             "selector-field-ranges of options %u and %u intersect",
+                             MIN(rival->option, range->option), MAX(rival->option, range->option));
+        }
+        if (!highest || ctf2_compare(range->upper, highest->upper) > 0) {
+            if (highest && highest->option != range->option) {
+                other = highest;
+            }
+            highest = range;
+        } else if (highest->option != range->option &&
+                   (!other || ctf2_compare(range->upper, other->upper) > 0)) {
+            other = range;
+        }
+    }
+    return true;
+}
+
+static bool parse_option(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type,
+                         size_t index, GArray *ranges)
+{
+    static const char *const keys[] = {"name", "field-class", "selector-field-ranges", NULL};
+    struct ctf2_part *part = &type->parts[index];
+    struct ctf2_at position;
+
+    if (!ctf2_check_object(at, keys)) {
+        return false;
+    }
+    if (ctf2_property(at, "name", &position)) {
+        if (!ctf2_name(tree, &position, &part->name)) {
+            return false;
+        }
+        if (!tsdl_map_add(&tree->map, type, part->name, GSIZE_TO_POINTER(index + 1))) {
+            return ctf2_fail(&position, LULL_ERROR_FORMAT, "there is an option '%.60s' already",
+                             part->name->text);
+        }
+    }
+    return ctf2_required(at, "selector-field-ranges", &position) &&
+           ctf2_parse_ranges(&position, (uint32_t)index, ranges) &&
+           get_part(tree, at, "field-class", type, part);
+}
+
+static bool parse_variant(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type)
+{
+    static const char *const keys[] = {"type", "options", "selector-field-location", NULL};
+    struct ctf2_at options;
+
+    type->fc.kind = LULL_FC_VARIANT;
+    if (!ctf2_check_object(at, keys) ||
+        !ctf2_get_location(tree, at, "selector-field-location", type) ||
+        !ctf2_required(at, "options", &options) || !new_parts(tree, &options, type)) {
+        return false;
+    }
+    if (type->n_parts == 0) {
+        return ctf2_fail(&options, LULL_ERROR_FORMAT, "a variant without an option");
+    }
+    GArray *ranges = g_array_new(FALSE, FALSE, sizeof(struct ctf2_range));
+    bool ok = true;
+    for (size_t i = 0; ok && i < type->n_parts; i++) {
+        struct ctf2_at option = ctf2_element(&options, i);
+        ok = parse_option(tree, &option, type, i, ranges);
+    }
+    ok = ok && check_overlap(&options, ranges);
+    if (ok) {
+        keep_ranges(tree, ranges, type);
+    }
+    g_array_free(ranges, TRUE);
+    return ok && take_part(at, type, &(struct ctf2_type){.n_classes = type->n_ranges});
+}
+
+static const struct ctf2_kind compounds[] = {
+    {"structure", parse_structure},
+    {"static-length-array", parse_static_array},
+    {"dynamic-length-array", parse_dynamic_array},
+    {"optional", parse_optional},
+    {"variant", parse_variant},
+    {NULL, NULL},
+};
+
+static const struct ctf2_kind *find_kind(const struct ctf2_kind *kinds, const char *name)
+{
+    while (kinds->name && strcmp(kinds->name, name) != 0) {
+        kinds++;
+    }
+    return kinds->name ? kinds : NULL;
+}
+
+static struct ctf2_type *find_alias(struct ctf2_tree *tree, const struct ctf2_at *at)
+{
+    const struct tsdl_atom *name;
+    struct ctf2_type *type = NULL;
+
+    if (!ctf2_name(tree, at, &name)) {
+        return NULL;
+    }
+    type = tsdl_map_find(&tree->map, &tree->packet_header, name);
+    if (!type) {
+        ctf2_fail(at, LULL_ERROR_FORMAT, "there is no field class alias '%.60s' before this",
+                  name->text);
+    }
+    return type;
+}
+
+struct ctf2_type *ctf2_parse_type(struct ctf2_tree *tree, const struct ctf2_at *at)
+{
+    struct ctf2_at position;
+    const char *name;
+    size_t length;
+
+    if (json_object_is_type(at->value, json_type_string)) {
+        return find_alias(tree, at);
+    }
+    if (!ctf2_is_object(at) || !ctf2_required(at, "type", &position) ||
+        !ctf2_text(&position, &name, &length)) {
+        return NULL;
+    }
+    const struct ctf2_kind *kind = find_kind(compounds, name);
+    if (!kind) {
+        kind = find_kind(ctf2_scalars, name);
+    }
+    if (!kind) {
+        ctf2_fail(&position, LULL_ERROR_FORMAT, "there is no field class '%.60s' in CTF2-SPEC-2.0",
+                  name);
+        return NULL;
+    }
+    struct ctf2_type *type = lull_arena_alloc(tree->scratch, sizeof *type);
+    type->fc.alignment = 1;
+    type->depth = type->n_classes = 1;
+    return kind->parse(tree, at, type) ? type : NULL;
+}
+
+bool ctf2_get_scope(struct ctf2_tree *tree, const struct ctf2_at *at, const char *key,
+                    struct ctf2_type **type)
+{
+    struct ctf2_at property;
+
+    *type = NULL;
+    if (!ctf2_property(at, key, &property)) {
+        return true;
+    }
+    *type = ctf2_parse_type(tree, &property);
+    return *type && ((*type)->fc.kind == LULL_FC_STRUCT ||
+                     ctf2_fail(&property, LULL_ERROR_FORMAT, "it is no structure"));
+}

@@ -1,0 +1,332 @@
+/* The hot path. One loop, compiled once for each kind of event header and each purpose, steps from
+ * event to event; whatever is unusual (end of the window, of the packet, damage) leaves it. */
+#include "ctf/stream/private.h"
+
+#include <string.h>
+
+#include "base/bits.h"
+
+/* What to do when an event at s->pos cannot be decoded with what is readable: read more, or give
+ * the packet up. False at the end of the stream. */
+static bool recover(struct lull_ctf_stream *s, uint64_t code, const char *why)
+{
+    bool is_short = code < LULL_PLAN_FAILED || code == LULL_PLAN_SHORT;
+    if (is_short && lull_ctf_stream_refill(s)) {
+        return true;
+    }
+    if (why == NULL && !is_short) {
+        why = lull_plan_why(code);
+    }
+    if (why == NULL) {
+        why =
+            s->at_end ? "an event passes the end of the packet's content" : "an event is too large";
+    }
+    lull_ctf_stream_damaged(s, s->pos, why);
+    return lull_ctf_stream_next_packet(s);
+}
+
+enum found { FOUND_EVENT, FOUND_NOTHING, FOUND_END };
+
+/* Decodes the header at s->pos with the general plan; id and clock are in memory then. */
+static enum found general_header(struct lull_ctf_stream *s, uint64_t *body)
+{
+    if (s->pos >= s->limit) {
+        if (!s->at_end) {
+            return lull_ctf_stream_refill(s) ? FOUND_NOTHING : FOUND_END;
+        }
+        return lull_ctf_stream_next_packet(s) ? FOUND_NOTHING : FOUND_END;
+    }
+    const struct lull_stream_decl *decl = s->stream->decl;
+    /* Without an id there is one class, or in CTF 2 that of id 0 is meant. */
+    bool is_only = !s->stream->has_id && decl->n_events == 1;
+    lull_memory_set(s->memory, LULL_MEM_ID, is_only ? decl->events[0].id : 0);
+    s->event_start = s->pos;
+    *body = lull_plan_run(s->stream->event_header, s->buf, s->limit, s->pos, s->memory);
+    if (*body >= LULL_PLAN_FAILED) {
+        return recover(s, *body, NULL) ? FOUND_NOTHING : FOUND_END;
+    }
+    if (!s->stream->has_id && !is_only && s->plan->schema->major < 2) {
+        return recover(s, LULL_PLAN_BAD_TAG, "no event class can be told from the header")
+                   ? FOUND_NOTHING
+                   : FOUND_END;
+    }
+    return FOUND_EVENT;
+}
+
+/* The time of a clock value, never before that of the event before. */
+static inline int64_t event_time(struct lull_ctf_stream *s, uint64_t clock)
+{
+    int64_t t = lull_clock_map_joined(&s->map, clock);
+    if (G_UNLIKELY(t < s->last_ns)) {
+        uint64_t byte = lull_ctf_stream_packet_at(s, s->packet)->offset;
+        if (!s->has_warned_order) {
+            lull_report_problem(s->report,
+                                "%s: packet %" G_GINT64_FORMAT
+                                ": an event is earlier than the one before it; such events get "
+                                "the time of the one before",
+                                lull_ctf_stream_where(s, &byte), s->packet);
+        }
+        s->has_warned_order = true;
+        t = s->last_ns;
+    }
+    s->last_ns = t;
+    return t;
+}
+
+enum purpose { TO_NEXT, TO_COUNT, TO_COUNT_TIMED, TO_MEASURE, TO_SUM, TO_SUM_TIMED };
+
+/* Decodes an event header that straight code knows. Returns the position behind it. */
+static inline __attribute__((always_inline)) uint64_t
+straight_header(enum lull_header_kind kind, const struct lull_header_layout *layout,
+                const uint8_t *buf, uint64_t pos, bool with_clock, uint64_t *id, uint64_t *clock)
+{
+    const uint8_t *p = buf + (pos >> 3);
+    bool be = kind == LULL_HEADER_LARGE_BE || kind == LULL_HEADER_COMPACT_BE;
+    bool is_large = kind == LULL_HEADER_LARGE_LE || kind == LULL_HEADER_LARGE_BE;
+    uint32_t time = 0;
+    bool is_long;
+    if (is_large) {
+        *id = lull_load_u16(p, be);
+        is_long = *id == 0xffff;
+        if (with_clock) {
+            time = lull_load_u32(p + (layout->time >> 3), be);
+        }
+    } else {
+        uint32_t word = lull_load_u32(p, be);
+        *id = be ? word >> 27 : word & 31;
+        is_long = *id == 31;
+        time = be ? word & 0x7ffffff : word >> 5;
+    }
+    if (G_UNLIKELY(is_long)) {
+        *id = lull_load_u32(p + (layout->long_id >> 3), be);
+        *clock = lull_load_u64(p + (layout->long_time >> 3), be);
+        return pos + layout->long_end;
+    }
+    if (with_clock) {
+        *clock = lull_clock_advance(*clock, time, is_large ? 32 : 27);
+    }
+    return pos + layout->end;
+}
+
+/* Lays out the fields of an event before its plan fills them. */
+static inline void prepare_fields(const struct lull_ctf_stream *s,
+                                  const struct lull_event_plan *plan)
+{
+    uint8_t *fields = s->memory + s->plan->fields_offset;
+    if (plan->clear_size != 0) {
+        memset(fields, 0, plan->clear_size);
+    }
+    if (plan->has_fields) {
+        memcpy(fields, &plan->have, sizeof plan->have);
+    }
+}
+
+static void measure(struct lull_ctf_stream *s, uint64_t clock)
+{
+    struct lull_packet *packet = lull_ctf_stream_packet_at(s, s->packet);
+    if (!(packet->flags & LULL_PACKET_HAS_BEGIN)) {
+        packet->flags |= LULL_PACKET_HAS_BEGIN;
+        packet->start = clock;
+    }
+    if (!s->stream->end_bits || (packet->flags & LULL_PACKET_OPEN_END)) {
+        packet->flags |= LULL_PACKET_HAS_END;
+        packet->end = clock;
+    }
+}
+
+/* Steps over events until there is one to hand out: true; or to the end of the stream: false. */
+static inline __attribute__((always_inline)) bool
+walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose, uint64_t *counts)
+{
+    const struct lull_stream_plan *stream = s->stream;
+    struct lull_event_plan *const *by_id = stream->by_id;
+    const uint32_t n_by_id = stream->n_by_id;
+    const struct lull_header_layout layout = stream->layout;
+    const uint64_t event_align = stream->event_align;
+    uint8_t *memory = s->memory;
+    const uint8_t *buf = s->buf;
+    uint64_t pos = s->pos, limit = s->limit;
+    uint64_t clock = lull_memory_get(memory, LULL_MEM_CLOCK);
+    for (;;) {
+        uint64_t id, body;
+        if (kind != LULL_HEADER_GENERAL && G_LIKELY(pos + layout.long_end <= limit)) {
+            body = straight_header(kind, &layout, buf, pos, purpose != TO_COUNT, &id, &clock);
+        } else {
+            s->pos = pos;
+            lull_memory_set(memory, LULL_MEM_CLOCK, clock);
+            enum found found = general_header(s, &body);
+            if (found == FOUND_END) {
+                return false;
+            }
+            buf = s->buf;
+            pos = s->pos;
+            limit = s->limit;
+            clock = lull_memory_get(memory, LULL_MEM_CLOCK);
+            if (found == FOUND_NOTHING) {
+                continue;
+            }
+            id = lull_memory_get(memory, LULL_MEM_ID);
+        }
+        const struct lull_event_plan *plan =
+            G_LIKELY(id < n_by_id) ? by_id[id] : lull_stream_plan_find(stream, id);
+        const char *why = NULL;
+        bool wanted = purpose == TO_NEXT && plan != NULL && plan->subscription >= 0;
+        struct lull_tally tally = {0, 0};
+        uint64_t next;
+        /* A class without wanted fields and of fixed size takes one addition. */
+        if (G_UNLIKELY(plan == NULL || plan->skip == NULL)) {
+            next = LULL_PLAN_BAD_TAG;
+            why = "an event of a class that the metadata does not declare";
+        } else if (purpose == TO_SUM || purpose == TO_SUM_TIMED) {
+            next = lull_plan_sum(plan->all, buf, limit, body, memory, &tally);
+        } else if ((!wanted || plan->ops == plan->skip) && plan->fixed_bits < LULL_BITS_HUGE) {
+            if (wanted) {
+                prepare_fields(s, plan);
+            }
+            next = ((body + plan->align_mask) & ~plan->align_mask) + plan->fixed_bits;
+        } else {
+            if (wanted) {
+                prepare_fields(s, plan);
+            }
+            next = lull_plan_run(wanted ? plan->ops : plan->skip, buf, limit, body, memory);
+        }
+        if (kind == LULL_HEADER_GENERAL && next == pos) {
+            next = LULL_PLAN_BAD_TAG;
+            why = "an event of no size";
+        }
+        if (G_UNLIKELY(next > limit)) {
+            s->pos = pos;
+            lull_memory_set(memory, LULL_MEM_CLOCK, clock);
+            if (!recover(s, next, why)) {
+                return false;
+            }
+            buf = s->buf;
+            pos = s->pos;
+            limit = s->limit;
+            clock = lull_memory_get(memory, LULL_MEM_CLOCK);
+            continue;
+        }
+        pos = lull_align_up(next, event_align);
+        if (purpose == TO_COUNT) {
+            counts[plan->index]++;
+        } else if (purpose == TO_COUNT_TIMED) {
+            int64_t t = event_time(s, clock);
+            counts[plan->index] += t >= s->start_ns && t < s->end_ns;
+        } else if (purpose == TO_SUM || purpose == TO_SUM_TIMED) {
+            int64_t t = purpose == TO_SUM_TIMED ? event_time(s, clock) : 0;
+            if (purpose == TO_SUM_TIMED && (t < s->start_ns || t >= s->end_ns)) {
+                continue;
+            }
+            counts[plan->index]++;
+            s->tally.fields += tally.fields;
+            s->tally.checksum += tally.checksum;
+        } else if (purpose == TO_MEASURE) {
+            measure(s, clock);
+        } else if (wanted) {
+            int64_t t = event_time(s, clock);
+            if (t < s->start_ns) {
+                continue;
+            }
+            if (t >= s->end_ns) {
+                lull_ctf_stream_finish(s);
+                return false;
+            }
+            s->pos = pos;
+            lull_memory_set(memory, LULL_MEM_CLOCK, clock);
+            s->event_plan = plan;
+            s->event_body = body;
+            s->event_end = next;
+            return true;
+        }
+    }
+}
+
+/* One copy of the loop for each kind of header and each purpose. */
+#define WALKERS(name, purpose)                                                                     \
+    static bool name##_general(struct lull_ctf_stream *s, uint64_t *counts)                        \
+    {                                                                                              \
+        return walk(s, LULL_HEADER_GENERAL, purpose, counts);                                      \
+    }                                                                                              \
+    static bool name##_large_le(struct lull_ctf_stream *s, uint64_t *counts)                       \
+    {                                                                                              \
+        return walk(s, LULL_HEADER_LARGE_LE, purpose, counts);                                     \
+    }                                                                                              \
+    static bool name##_large_be(struct lull_ctf_stream *s, uint64_t *counts)                       \
+    {                                                                                              \
+        return walk(s, LULL_HEADER_LARGE_BE, purpose, counts);                                     \
+    }                                                                                              \
+    static bool name##_compact_le(struct lull_ctf_stream *s, uint64_t *counts)                     \
+    {                                                                                              \
+        return walk(s, LULL_HEADER_COMPACT_LE, purpose, counts);                                   \
+    }                                                                                              \
+    static bool name##_compact_be(struct lull_ctf_stream *s, uint64_t *counts)                     \
+    {                                                                                              \
+        return walk(s, LULL_HEADER_COMPACT_BE, purpose, counts);                                   \
+    }                                                                                              \
+    static bool name(struct lull_ctf_stream *s, uint64_t *counts)                                  \
+    {                                                                                              \
+        static bool (*const walkers[])(struct lull_ctf_stream *, uint64_t *) = {                   \
+            [LULL_HEADER_GENERAL] = name##_general,                                                \
+            [LULL_HEADER_LARGE_LE] = name##_large_le,                                              \
+            [LULL_HEADER_LARGE_BE] = name##_large_be,                                              \
+            [LULL_HEADER_COMPACT_LE] = name##_compact_le,                                          \
+            [LULL_HEADER_COMPACT_BE] = name##_compact_be,                                          \
+        };                                                                                         \
+        return walkers[s->stream->header_kind](s, counts);                                         \
+    }
+
+WALKERS(walk_next, TO_NEXT)
+WALKERS(walk_count, TO_COUNT)
+WALKERS(walk_count_timed, TO_COUNT_TIMED)
+WALKERS(walk_measure, TO_MEASURE)
+WALKERS(walk_sum, TO_SUM)
+WALKERS(walk_sum_timed, TO_SUM_TIMED)
+
+bool lull_ctf_stream_next(struct lull_ctf_stream *s, struct lull_event *event)
+{
+    if (G_UNLIKELY(s->is_done || (!s->is_open && !lull_ctf_stream_next_packet(s))) ||
+        !walk_next(s, NULL)) {
+        return false;
+    }
+    event->time_ns = s->last_ns;
+    event->cpu = s->cpu;
+    event->subscription = (uint32_t)s->event_plan->subscription;
+    event->event_class = s->event_plan->event_class;
+    event->fields = s->memory + s->plan->fields_offset;
+    return true;
+}
+
+void lull_ctf_stream_count(struct lull_ctf_stream *s, uint64_t *counts)
+{
+    if (s->is_done || (!s->is_open && !lull_ctf_stream_next_packet(s))) {
+        return;
+    }
+    if (s->start_ns == INT64_MIN && s->end_ns == INT64_MAX) {
+        walk_count(s, counts);
+    } else {
+        walk_count_timed(s, counts);
+    }
+}
+
+void lull_ctf_stream_sum(struct lull_ctf_stream *s, uint64_t *counts, struct lull_tally *tally)
+{
+    s->tally = (struct lull_tally){0, 0};
+    if (s->is_done || (!s->is_open && !lull_ctf_stream_next_packet(s))) {
+        return;
+    }
+    if (s->start_ns == INT64_MIN && s->end_ns == INT64_MAX) {
+        walk_sum(s, counts);
+    } else {
+        walk_sum_timed(s, counts);
+    }
+    tally->fields += s->tally.fields;
+    tally->checksum += s->tally.checksum;
+}
+
+void lull_ctf_stream_measure(struct lull_ctf_stream *s)
+{
+    if (!s->is_done && (s->is_open || lull_ctf_stream_next_packet(s))) {
+        walk_measure(s, NULL);
+    }
+    lull_packet_list_check_order(&s->list);
+}

@@ -1,0 +1,30 @@
+/* A network packet as one host saw it leave (net_dev_queue) or arrive (netif_receive_skb). */
+#ifndef LULL_KERNEL_NET_PACKET_H
+#define LULL_KERNEL_NET_PACKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct lull_net_packet {
+    int64_t time_ns; /* joined clock */
+    uint32_t host;
+    uint32_t task; /* task in whose context it was sent or received; LULL_NONE in an interrupt or
+                      unknown */
+    int32_t cpu;
+    bool is_send;
+    bool is_loopback;   /* device "lo" */
+    uint8_t ip_version; /* 4, 6, or 0: headers not in the trace */
+    uint8_t protocol;   /* IP protocol: 6 TCP, 17 UDP, 1 ICMP, …; valid if ip_version */
+    uint8_t source[16], destination[16];    /* addresses, network order; 4 bytes used for IPv4 */
+    uint16_t source_port, destination_port; /* TCP, UDP */
+    uint32_t seq, ack;                      /* TCP */
+    uint16_t tcp_flags; /* TCP, the low 9 bits of the header: FIN 1, SYN 2, RST 4, PSH 8, ACK 16 */
+    uint16_t ip_id;     /* IPv4 identification */
+    uint32_t icmp_rest; /* ICMP: type<<24|code<<16 xor'ed with the identifier and sequence word */
+    uint32_t payload;   /* bytes of transport payload; for GSO packets of the whole */
+    uint32_t length;    /* skb length */
+    uint64_t skb;       /* address of the sk_buff */
+    uint32_t flow;      /* number of its directed connection (flow.h), or LULL_NONE */
+};
+
+#endif

@@ -1,0 +1,412 @@
+/* Records with LTTng: its kernel modules make the events, its session daemon writes them as CTF; we
+ * only tell the daemon what to do. Everything happens in a recording session of our own. */
+#include "record/lttng/lttng.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define CHANNEL "channel0"
+/* Everything that LTTng tells of the machine when a recording begins. */
+#define STATE_DUMP "lttng_statedump_*"
+#define SYSTEM_CALLS "syscall"
+/* Of one CPU and of all. */
+#define BUFFER_BYTES (UINT64_C(16) << 20)
+#define ALL_BUFFERS_BYTES (UINT64_C(512) << 20)
+#define LEAST_BUFFER_BYTES (UINT64_C(1) << 20)
+/* Parts of a buffer, which are written one by one: a power of two. */
+#define PARTS 8
+#define FEWEST_PARTS 2
+/* How long the daemon may take to write what the buffers hold. */
+#define WRITE_SECONDS 120
+#define STEP_US (20 * 1000)
+#define DEPTH 3
+
+struct lttng {
+    struct lull_tracer base;
+    struct lull_tracer_request request;
+    struct lull_lttng_daemon daemon;
+    char *session;
+    bool has_session;
+    struct lttng_handle *handle;
+    GPtrArray *events; /* names, NULL at the end */
+};
+
+/* ---- setting up ---- */
+
+static bool create_session(struct lttng *l, GError **error)
+{
+    /* The flight recorder's session writes nothing by itself. */
+    g_autofree char *dir = g_canonicalize_filename(l->request.dir, NULL);
+    struct lttng_session_descriptor *descriptor =
+        l->request.is_snapshot ? lttng_session_descriptor_snapshot_create(l->session)
+                               : lttng_session_descriptor_local_create(l->session, dir);
+    const enum lttng_error_code code =
+        descriptor ? lttng_create_session_ext(descriptor) : LTTNG_ERR_INVALID;
+    lttng_session_descriptor_destroy(descriptor);
+    if (code != LTTNG_OK) {
+        g_autofree char *what =
+            g_strdup_printf("no session “%s” that writes to “%s” can be made", l->session, dir);
+        return lull_lttng_fail(what, -(int)code, error);
+    }
+    l->has_session = true;
+    struct lttng_domain domain = {.type = LTTNG_DOMAIN_KERNEL, .buf_type = LTTNG_BUFFER_GLOBAL};
+    l->handle = lttng_create_handle(l->session, &domain);
+    return l->handle || lull_lttng_fail("no handle of the session", -LTTNG_ERR_NOMEM, error);
+}
+
+static uint64_t power_of_two_from(uint64_t least)
+{
+    uint64_t power = 1;
+    while (power < least && power < UINT64_C(1) << 62) {
+        power <<= 1;
+    }
+    return power;
+}
+
+/* LTTng wants powers of two, and no part below a page: the buffer is as large as asked for, or the
+ * next size above. */
+static void set_buffers(const struct lttng *l, struct lttng_channel_attr *attr)
+{
+    const uint64_t page = (uint64_t)MAX(sysconf(_SC_PAGESIZE), 1);
+    const uint64_t cpus = (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+    uint64_t bytes = l->request.buffer_bytes;
+    if (bytes == 0) {
+        bytes = CLAMP(ALL_BUFFERS_BYTES / cpus, LEAST_BUFFER_BYTES, BUFFER_BYTES);
+    }
+    attr->num_subbuf = bytes < PARTS * page ? FEWEST_PARTS : PARTS;
+    attr->subbuf_size = power_of_two_from(MAX((bytes - 1) / attr->num_subbuf + 1, page));
+}
+
+static bool create_channel(struct lttng *l, GError **error)
+{
+    struct lttng_channel *channel = lttng_channel_create(&l->handle->domain);
+    int code = -LTTNG_ERR_NOMEM;
+    if (channel) {
+        g_strlcpy(channel->name, CHANNEL, sizeof channel->name);
+        set_buffers(l, &channel->attr);
+        channel->attr.overwrite = l->request.is_snapshot;
+        if (l->request.is_snapshot) {
+            channel->attr.output = LTTNG_EVENT_MMAP; /* LTTng cannot splice what is overwritten */
+        }
+        code = lttng_enable_channel(l->handle, channel);
+    }
+    lttng_channel_destroy(channel);
+    return code == 0 || lull_lttng_fail("no buffers for the kernel's events", code, error);
+}
+
+/* Who did it stands beside each event, so that it is known although an event was lost. */
+static bool add_contexts(const struct lttng *l, GError **error)
+{
+    static const enum lttng_event_context_type contexts[] = {
+        LTTNG_EVENT_CONTEXT_PID, LTTNG_EVENT_CONTEXT_TID, LTTNG_EVENT_CONTEXT_PROCNAME};
+    for (size_t i = 0; i < G_N_ELEMENTS(contexts); i++) {
+        struct lttng_event_context context = {.ctx = contexts[i]};
+        const int code = lttng_add_context(l->handle, &context, NULL, CHANNEL);
+        if (code != 0) {
+            return lull_lttng_fail("pid, tid and procname cannot be added to events", code, error);
+        }
+    }
+    return true;
+}
+
+static int enable(const struct lttng *l, enum lttng_event_type type, const char *name)
+{
+    struct lttng_event *event = lttng_event_create();
+    int code = -LTTNG_ERR_NOMEM;
+    if (event) {
+        event->type = type;
+        event->loglevel = -1;
+        g_strlcpy(event->name, name, sizeof event->name);
+        code = lttng_enable_event(l->handle, event, CHANNEL);
+    }
+    lttng_event_destroy(event);
+    return code;
+}
+
+static bool is_on(const struct lttng *l, const char *name)
+{
+    for (uint32_t i = 0; i < l->events->len; i++) {
+        if (strcmp(l->events->pdata[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Those events that the modules do not know are left out, unless the purpose needs them. */
+static bool switch_one_on(struct lttng *l, const char *name, bool is_needed, GHashTable *known,
+                          GError **error)
+{
+    const bool is_calls = strcmp(name, SYSTEM_CALLS) == 0;
+    const bool is_known = is_calls || strchr(name, '*') || g_hash_table_contains(known, name);
+    int code = -LTTNG_ERR_NO_EVENT;
+    if (is_known) {
+        code = enable(l, is_calls ? LTTNG_EVENT_SYSCALL : LTTNG_EVENT_TRACEPOINT,
+                      is_calls ? "*" : name);
+    }
+    if (code == 0) {
+        g_ptr_array_add(l->events, g_strdup(name));
+    }
+    /* The kernel may have been built without tracing of system calls. */
+    if (code == 0 || (!is_needed && (!is_known || is_calls))) {
+        return true;
+    }
+    g_autofree char *what = g_strdup_printf("event %s", name);
+    return lull_lttng_fail(what, code, error);
+}
+
+static bool switch_on(struct lttng *l, GError **error)
+{
+    g_autoptr(GHashTable) known = lull_lttng_tracepoints(error);
+    if (!known || !switch_one_on(l, STATE_DUMP, true, known, error)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < lull_purpose_n_events; i++) {
+        const struct lull_purpose_event *event = &lull_purpose_events[i];
+        if (event->lttng && (event->purposes & (1u << l->request.purpose)) != 0 &&
+            !is_on(l, event->lttng) &&
+            !switch_one_on(l, event->lttng, event->is_needed, known, error)) {
+            return false;
+        }
+    }
+    g_ptr_array_add(l->events, NULL);
+    l->base.events = (const char *const *)l->events->pdata;
+    return true;
+}
+
+/* Without it nothing of us is in the daemon any more, and all files are complete. */
+static bool destroy_session(struct lttng *l, GError **error)
+{
+    if (!l->has_session) {
+        return true;
+    }
+    l->has_session = false;
+    const int code = lttng_destroy_session(l->session);
+    return code == 0 || lull_lttng_fail("the session cannot be removed", code, error);
+}
+
+static void tracer_free(struct lull_tracer *tracer)
+{
+    struct lttng *l = (struct lttng *)tracer;
+    if (!l) {
+        return;
+    }
+    destroy_session(l, NULL);
+    lttng_destroy_handle(l->handle);
+    lull_lttng_daemon_end(&l->daemon);
+    g_ptr_array_unref(l->events);
+    g_free(l->session);
+    g_free(l);
+}
+
+static struct lull_tracer *tracer_set_up(const struct lull_tracer_request *request, GError **error)
+{
+    struct lttng *l = g_new0(struct lttng, 1);
+    l->base.kind = &lull_tracer_lttng;
+    l->request = *request;
+    l->session = lull_lttng_session_name();
+    l->events = g_ptr_array_new_with_free_func(g_free);
+    if (lull_lttng_daemon_start(&l->daemon, error) && create_session(l, error) &&
+        create_channel(l, error) && add_contexts(l, error) && switch_on(l, error)) {
+        return &l->base;
+    }
+    tracer_free(&l->base);
+    return NULL;
+}
+
+/* missing() says that there is no is_filtered with LTTng, so nobody has a reason to call this. */
+static bool tracer_follow(struct lull_tracer *tracer, pid_t pid, GError **error)
+{
+    g_set_error_literal(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED, "LTTng cannot follow tasks");
+    return false;
+}
+
+/* ---- recording ---- */
+
+static bool tracer_start(struct lull_tracer *tracer, GError **error)
+{
+    const struct lttng *l = (const struct lttng *)tracer;
+    const int code = lttng_start_tracing(l->session);
+    return code == 0 || lull_lttng_fail("recording cannot begin", code, error);
+}
+
+/* The daemon does not tell when it cannot write. */
+static bool has_space(const struct lttng *l, GError **error)
+{
+    struct statvfs st;
+    if (statvfs(l->request.dir, &st) != 0 || st.f_blocks == 0 || st.f_bfree > 0) {
+        return true;
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "LTTng: no space is left on the disk of “%s”",
+                l->request.dir);
+    return false;
+}
+
+static bool tracer_check(struct lull_tracer *tracer, GError **error)
+{
+    const struct lttng *l = (const struct lttng *)tracer;
+    struct lttng_session *sessions = NULL;
+    const int n = lttng_list_sessions(&sessions);
+    bool goes_on = false;
+    for (int i = 0; i < n; i++) {
+        goes_on = goes_on || (strcmp(sessions[i].name, l->session) == 0 && sessions[i].enabled);
+    }
+    free(sessions);
+    if (n < 0) {
+        return lull_lttng_fail("its session daemon is gone", n, error);
+    }
+    if (!goes_on) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
+                    "LTTng: somebody else has ended the session “%s”", l->session);
+    }
+    return goes_on && (l->request.is_snapshot || has_space(l, error));
+}
+
+static bool count_lost(const struct lttng *l, struct lull_tracer_result *result, GError **error)
+{
+    struct lttng_channel *channels = NULL;
+    const int n = lttng_list_channels(l->handle, &channels);
+    int code = MIN(n, 0);
+    for (int i = 0; i < n && code == 0; i++) {
+        uint64_t lost = 0;
+        code = lttng_channel_get_discarded_event_count(&channels[i], &lost);
+        result->lost_events += lost;
+    }
+    free(channels);
+    return code == 0 || lull_lttng_fail("lost events cannot be counted", code, error);
+}
+
+static uint64_t bytes_of(const char *path, unsigned depth)
+{
+    struct stat st;
+    if (lstat(path, &st) != 0) {
+        return 0;
+    }
+    g_autoptr(GDir) dir = S_ISDIR(st.st_mode) && depth > 0 ? g_dir_open(path, 0, NULL) : NULL;
+    uint64_t bytes = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+    const char *name;
+    while (dir && (name = g_dir_read_name(dir))) {
+        g_autofree char *child = g_build_filename(path, name, NULL);
+        bytes += bytes_of(child, depth - 1);
+    }
+    return bytes;
+}
+
+/* Measures DIR/kernel, and sees that it is there. */
+static bool measure(const char *dir, struct lull_tracer_result *result, GError **error)
+{
+    g_autofree char *kernel = g_build_filename(dir, lull_tracer_lttng.files, NULL);
+    g_autofree char *metadata = g_build_filename(kernel, "metadata", NULL);
+    struct stat st;
+    if (stat(metadata, &st) != 0 || st.st_size == 0) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
+                    "LTTng: its session daemon has written no trace to “%s”", kernel);
+        return false;
+    }
+    result->bytes = bytes_of(kernel, DEPTH);
+    return true;
+}
+
+/* LTTng writes below a directory "NAME-TIME-NUMBER" that it makes: its "kernel" is what we want. */
+static bool lift_kernel(const char *dir, const char *prefix, GError **error)
+{
+    g_autoptr(GDir) entries = g_dir_open(dir, 0, error);
+    const char *name;
+    while (entries && (name = g_dir_read_name(entries))) {
+        g_autofree char *made = g_build_filename(dir, name, NULL);
+        g_autofree char *from = g_build_filename(made, lull_tracer_lttng.files, NULL);
+        g_autofree char *to = g_build_filename(dir, lull_tracer_lttng.files, NULL);
+        if (g_str_has_prefix(name, prefix) && rename(from, to) == 0) {
+            rmdir(made);
+            return true;
+        }
+    }
+    if (entries) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "LTTng: its snapshot is not in “%s”", dir);
+    }
+    return false;
+}
+
+static bool tracer_snapshot(struct lull_tracer *tracer, const char *dir,
+                            struct lull_tracer_result *result, GError **error)
+{
+    const struct lttng *l = (const struct lttng *)tracer;
+    g_autofree char *path = g_canonicalize_filename(dir, NULL);
+    struct lttng_snapshot_output *output = lttng_snapshot_output_create();
+    int code = output ? lttng_snapshot_output_set_local_path(path, output) : -LTTNG_ERR_NOMEM;
+    if (code == 0) {
+        code = lttng_snapshot_output_set_name(l->session, output);
+    }
+    if (code == 0) {
+        code = lttng_snapshot_record(l->session, output, 1);
+    }
+    lttng_snapshot_output_destroy(output);
+    if (code != 0) {
+        return lull_lttng_fail("no snapshot of the buffers", code, error);
+    }
+    *result = (struct lull_tracer_result){0};
+    return count_lost(l, result, error) && lift_kernel(path, l->session, error) &&
+           measure(path, result, error);
+}
+
+static bool wait_until_written(const struct lttng *l, GError **error)
+{
+    int pending = 1;
+    for (unsigned i = 0; i < WRITE_SECONDS * (G_USEC_PER_SEC / STEP_US); i++) {
+        pending = lttng_data_pending(l->session);
+        if (pending <= 0) {
+            break;
+        }
+        g_usleep(STEP_US);
+    }
+    if (pending > 0) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
+                    "LTTng: its session daemon has not written the buffers within %d s",
+                    WRITE_SECONDS);
+        return false;
+    }
+    return pending == 0 ||
+           lull_lttng_fail("it is not known whether all was written", pending, error);
+}
+
+static bool tracer_stop(struct lull_tracer *tracer, struct lull_tracer_result *result,
+                        GError **error)
+{
+    struct lttng *l = (struct lttng *)tracer;
+    *result = (struct lull_tracer_result){0};
+    const int code = lttng_stop_tracing_no_wait(l->session);
+    if (code != 0) {
+        return lull_lttng_fail("recording cannot be ended", code, error);
+    }
+    if (l->request.is_snapshot) {
+        return destroy_session(l, error);
+    }
+    return wait_until_written(l, error) && count_lost(l, result, error) &&
+           destroy_session(l, error) && measure(l->request.dir, result, error);
+}
+
+static const char *tracer_name_of(const struct lull_tracer *tracer)
+{
+    return ((const struct lttng *)tracer)->session;
+}
+
+const struct lull_tracer_kind lull_tracer_lttng = {
+    .name = "lttng",
+    .files = "kernel",
+    .needs_state = false,
+    .missing = lull_lttng_missing,
+    .set_up = tracer_set_up,
+    .follow = tracer_follow,
+    .start = tracer_start,
+    .check = tracer_check,
+    .snapshot = tracer_snapshot,
+    .stop = tracer_stop,
+    .free = tracer_free,
+    .clean_up = lull_lttng_clean_up,
+    .name_of = tracer_name_of,
+    .remove = lull_lttng_remove,
+};

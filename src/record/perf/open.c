@@ -1,0 +1,198 @@
+/* Opens the events of the tracer perf: a group on each CPU, whose leader has the ring buffer that
+ * all of the group write to. */
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "record/perf/perf.h"
+
+/* Of one CPU and of all. */
+#define BUFFER_BYTES (UINT64_C(16) << 20)
+#define ALL_BUFFERS_BYTES (UINT64_C(512) << 20)
+#define LEAST_BUFFER_BYTES (UINT64_C(1) << 20)
+
+int perfrec_open_event(const struct perf_event_attr *attr, pid_t pid, int cpu, int group)
+{
+    return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group, PERF_FLAG_FD_CLOEXEC);
+}
+
+void perfrec_open_error(int why, const char *name, GError **error)
+{
+    const char *help = "";
+    if (why == EACCES || why == EPERM) {
+        help = "; run as root, or with the capability CAP_PERFMON";
+    } else if (why == EMFILE) {
+        help = "; raise the limit of open files (ulimit -Hn)";
+    } else if (why == ENOSYS) {
+        help = "; this kernel is built without perf events";
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
+                "the kernel does not open the perf event %s: %s%s", name, g_strerror(why), help);
+}
+
+/* CPUs as "0-3,5". */
+static bool online_cpus(GArray *cpus, GError **error)
+{
+    static const char path[] = "/sys/devices/system/cpu/online";
+    char *text;
+    if (!g_file_get_contents(path, &text, NULL, error)) {
+        return false;
+    }
+    for (char *at = text; g_ascii_isdigit(*at);) {
+        int first = (int)g_ascii_strtoull(at, &at, 10), last = first;
+        if (*at == '-') {
+            last = (int)g_ascii_strtoull(at + 1, &at, 10);
+        }
+        for (int cpu = first; cpu <= last; cpu++) {
+            g_array_append_val(cpus, cpu);
+        }
+        at += *at == ',';
+    }
+    g_free(text);
+    if (cpus->len == 0) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT, "%s: no list of CPUs", path);
+    }
+    return cpus->len > 0;
+}
+
+uint64_t perfrec_buffer_bytes(const struct lull_tracer_request *request)
+{
+    uint64_t requested = request->buffer_bytes;
+    if (requested == 0) {
+        uint64_t cpus = (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+        requested = CLAMP(ALL_BUFFERS_BYTES / cpus, LEAST_BUFFER_BYTES, BUFFER_BYTES);
+    }
+    uint64_t bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    while (bytes < requested && bytes <= UINT64_MAX / 4) {
+        bytes *= 2;
+    }
+    return bytes;
+}
+
+/* One event on a CPU. The first, with `leader` -1, leads the others, which write to its buffer. */
+static int open_one(struct perfrec_open *open, struct perfrec_class *class, int cpu, int leader,
+                    GError **error)
+{
+    int fd = perfrec_open_event(&class->attr, -1, cpu, leader);
+    if (fd < 0) {
+        perfrec_open_error(errno, class->name, error);
+        return -1;
+    }
+    g_array_append_val(open->fds, fd);
+    uint64_t id;
+    if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0 ||
+        (leader >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, leader) < 0)) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot set up the perf event %s: %s",
+                    class->name, g_strerror(errno));
+        return -1;
+    }
+    g_array_append_val(class->ids, id);
+    return fd;
+}
+
+static bool open_cpu(struct perfrec_open *open, const struct perfrec_classes *classes,
+                     uint32_t which, uint64_t bytes, GError **error)
+{
+    struct perfrec_ring *ring = &open->rings[which];
+    struct perfrec_class *first = &classes->all[0];
+    int leader = open_one(open, first, open->cpus[which], -1, error);
+    if (leader < 0 || !perfrec_ring_map(ring, leader, bytes, first->attr.write_backward, error)) {
+        return false;
+    }
+    for (uint32_t i = 1; i < classes->n; i++) {
+        if (open_one(open, &classes->all[i], open->cpus[which], leader, error) < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A descriptor for each event and CPU may be more than a process may have. What is open stays open
+ * when the limit is brought back, so nothing that this process starts has another limit. */
+static bool raise_limit(struct rlimit *before)
+{
+    if (getrlimit(RLIMIT_NOFILE, before) < 0) {
+        return false;
+    }
+    struct rlimit raised = {before->rlim_max, before->rlim_max};
+    return setrlimit(RLIMIT_NOFILE, &raised) == 0;
+}
+
+/* Kernels before 6.0 do not count what an event lost. */
+static bool can_count_lost(const struct perfrec_class *class)
+{
+    int fd = perfrec_open_event(&class->attr, -1, 0, -1);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return fd >= 0 || errno != EINVAL;
+}
+
+bool perfrec_open_all(struct perfrec_open *open, const struct perfrec_classes *classes,
+                      const struct lull_tracer_request *request, GError **error)
+{
+    open->fds = g_array_new(FALSE, FALSE, sizeof(int));
+    GArray *cpus = g_array_new(FALSE, FALSE, sizeof(int));
+    bool is_good = online_cpus(cpus, error);
+    open->n_rings = cpus->len;
+    open->cpus = (int *)(void *)g_array_free(cpus, FALSE);
+    open->rings = g_new0(struct perfrec_ring, open->n_rings);
+    bool counts_lost = can_count_lost(&classes->all[0]);
+    for (uint32_t i = 0; !counts_lost && i < classes->n; i++) {
+        classes->all[i].attr.read_format = 0;
+    }
+    struct rlimit limit;
+    bool is_raised = raise_limit(&limit);
+    for (uint32_t i = 0; is_good && i < open->n_rings; i++) {
+        is_good = open_cpu(open, classes, i, perfrec_buffer_bytes(request), error);
+    }
+    if (is_raised) {
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (!is_good) {
+        perfrec_open_clear(open);
+    }
+    return is_good;
+}
+
+bool perfrec_open_enable(const struct perfrec_open *open, bool is_on, GError **error)
+{
+    for (uint32_t i = 0; i < open->n_rings; i++) {
+        if (ioctl(open->rings[i].fd, is_on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) <
+            0) {
+            g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot %s perf events: %s",
+                        is_on ? "start" : "stop", g_strerror(errno));
+            return false;
+        }
+    }
+    return true;
+}
+
+uint64_t perfrec_open_lost(const struct perfrec_open *open)
+{
+    uint64_t lost = 0;
+    for (guint i = 0; i < open->fds->len; i++) {
+        uint64_t counts[2]; /* of the event, and what it lost */
+        if (read(g_array_index(open->fds, int, i), counts, sizeof counts) == sizeof counts) {
+            lost += counts[1];
+        }
+    }
+    return lost;
+}
+
+void perfrec_open_clear(struct perfrec_open *open)
+{
+    for (uint32_t i = 0; i < open->n_rings; i++) {
+        perfrec_ring_unmap(&open->rings[i]);
+    }
+    for (guint i = 0; i < open->fds->len; i++) {
+        close(g_array_index(open->fds, int, i));
+    }
+    g_array_free(open->fds, TRUE);
+    g_free(open->rings);
+    g_free(open->cpus);
+    memset(open, 0, sizeof *open);
+}

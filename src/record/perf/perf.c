@@ -1,0 +1,235 @@
+/* The tracer perf: tracepoints by perf_event_open(2), written as perf.data. All that it sets up on
+ * the machine are descriptors, so the kernel removes it when the recorder ends, however it ends. */
+#include "record/perf/perf.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "record/tasks.h"
+
+struct perfrec_tracer {
+    struct lull_tracer base;
+    const struct lull_tracer_request *request;
+    struct perfrec_classes classes;
+    struct perfrec_open open;
+    struct perfrec_filter *filter; /* NULL: all tasks */
+    struct perfrec_file file;
+    struct perfrec_pump *pump;
+};
+
+static struct perfrec_tracer *of(struct lull_tracer *tracer)
+{
+    return (struct perfrec_tracer *)tracer;
+}
+
+/* Opens one tracepoint for a moment: what the kernel says to that is what counts, whatever
+ * capabilities, perf_event_paranoid, lock-down or a container's filter stand behind it. */
+static bool can_open(const struct lull_tracer_request *request, GError **error)
+{
+    struct perfrec_classes classes;
+    if (!perfrec_classes_make(&classes, request, error)) {
+        return false;
+    }
+    struct perfrec_class *last = &classes.all[classes.n - 1];
+    int fd = perfrec_open_event(&last->attr, -1, 0, -1);
+    if (fd >= 0) {
+        close(fd);
+    } else {
+        perfrec_open_error(errno, last->name, error);
+    }
+    perfrec_classes_clear(&classes);
+    return fd >= 0;
+}
+
+static char *perf_missing(const struct lull_tracer_request *request)
+{
+    GError *error = NULL;
+    if (can_open(request, &error)) {
+        return NULL;
+    }
+    char *why = g_strdup(error->message);
+    g_error_free(error);
+    return why;
+}
+
+static void perf_free(struct lull_tracer *tracer)
+{
+    if (!tracer) {
+        return;
+    }
+    struct perfrec_tracer *perf = of(tracer);
+    if (perf->pump) {
+        perfrec_pump_stop(perf->pump, NULL, NULL);
+    }
+    if (perf->open.fds) {
+        perfrec_open_clear(&perf->open);
+    }
+    perfrec_filter_free(perf->filter);
+    perfrec_file_clear(&perf->file);
+    perfrec_classes_clear(&perf->classes);
+    g_free((gpointer)perf->base.events);
+    g_free(perf);
+}
+
+/* Borrows the names. */
+static const char *const *names_of(const struct perfrec_classes *classes)
+{
+    GPtrArray *names = g_ptr_array_new();
+    for (uint32_t i = 0; i < classes->n; i++) {
+        if (classes->all[i].attr.type == PERF_TYPE_TRACEPOINT) {
+            g_ptr_array_add(names, classes->all[i].name);
+        }
+    }
+    g_ptr_array_add(names, NULL);
+    return (const char *const *)g_ptr_array_free(names, FALSE);
+}
+
+/* All threads of the process. */
+static bool perf_follow(struct lull_tracer *tracer, pid_t pid, GError **error)
+{
+    struct perfrec_tracer *perf = of(tracer);
+    GArray *tids = lull_tasks_of(pid, error);
+    if (!tids) {
+        return false;
+    }
+    for (guint i = 0; i < tids->len; i++) {
+        if (perf->pump) {
+            perfrec_pump_follow(perf->pump, g_array_index(tids, pid_t, i));
+        } else {
+            perfrec_filter_follow(perf->filter, g_array_index(tids, pid_t, i));
+        }
+    }
+    g_array_free(tids, TRUE);
+    return true;
+}
+
+static bool set_up_filter(struct perfrec_tracer *perf, GError **error)
+{
+    if (!perf->request->is_filtered) {
+        return true;
+    }
+    perf->filter = perfrec_filter_new(&perf->classes, error);
+    bool is_good = perf->filter != NULL;
+    for (uint32_t i = 0; is_good && i < perf->request->n_pids; i++) {
+        is_good = perf_follow(&perf->base, perf->request->pids[i], error);
+    }
+    return is_good;
+}
+
+static struct lull_tracer *perf_set_up(const struct lull_tracer_request *request, GError **error)
+{
+    struct perfrec_tracer *perf = g_new0(struct perfrec_tracer, 1);
+    perf->base.kind = &lull_tracer_perf;
+    perf->request = request;
+    if (!perfrec_classes_make(&perf->classes, request, error) ||
+        !perfrec_open_all(&perf->open, &perf->classes, request, error) ||
+        !set_up_filter(perf, error) ||
+        (!request->is_snapshot && !perfrec_file_create(&perf->file, request->dir, error))) {
+        perf_free(&perf->base);
+        return NULL;
+    }
+    perf->base.events = names_of(&perf->classes);
+    return &perf->base;
+}
+
+/* What there is before recording begins. */
+static bool append_tasks(const struct perfrec_tracer *perf, struct perfrec_file *file,
+                         GError **error)
+{
+    return perfrec_tasks_append(file, perf->filter, error) &&
+           (!perf->request->has_call_chains || perfrec_maps_append(file, perf->filter, error));
+}
+
+static bool perf_start(struct lull_tracer *tracer, GError **error)
+{
+    struct perfrec_tracer *perf = of(tracer);
+    if (perf->request->is_snapshot) {
+        return perfrec_open_enable(&perf->open, true, error);
+    }
+    perf->pump = perfrec_pump_start(&perf->open, perf->filter, &perf->file, error);
+    /* The pump is a task too, and does not touch the file before there are events. */
+    return perf->pump && append_tasks(perf, &perf->file, error) &&
+           perfrec_open_enable(&perf->open, true, error);
+}
+
+static bool perf_check(struct lull_tracer *tracer, GError **error)
+{
+    struct perfrec_pump *pump = of(tracer)->pump;
+    return !pump || perfrec_pump_check(pump, error);
+}
+
+static struct lull_tracer_result result_of(const struct perfrec_tally *tally,
+                                           const struct perfrec_file *file)
+{
+    return (struct lull_tracer_result){.events = tally->samples,
+                                       .bytes = file->at,
+                                       .lost_events = tally->lost,
+                                       .has_events = true};
+}
+
+static bool perf_snapshot(struct lull_tracer *tracer, const char *dir,
+                          struct lull_tracer_result *result, GError **error)
+{
+    struct perfrec_tracer *perf = of(tracer);
+    struct perfrec_tally tally = {.samples = 0};
+    struct perfrec_file file;
+    if (!perfrec_file_create(&file, dir, error)) {
+        return false;
+    }
+    bool is_good =
+        (!perf->filter || perfrec_tasks_learn(perf->filter, error)) &&
+        append_tasks(perf, &file, error) &&
+        perfrec_snapshot(&perf->open, perf->filter, &file, &tally, error) &&
+        perfrec_file_finish(&file, &perf->classes, &tally, perf->request->epoch_offset_ns, error);
+    if (is_good) {
+        *result = result_of(&tally, &file);
+    }
+    perfrec_file_clear(&file);
+    return is_good;
+}
+
+/* Completes the file of what was carried. */
+static bool finish(struct perfrec_tracer *perf, struct perfrec_tally *tally, GError **error)
+{
+    uint64_t lost = perfrec_open_lost(&perf->open);
+    if (lost > tally->lost &&
+        !perfrec_file_append_lost(&perf->file, lost - tally->lost, tally->last_ns, error)) {
+        return false;
+    }
+    tally->lost = MAX(lost, tally->lost);
+    return perfrec_file_finish(&perf->file, &perf->classes, tally, perf->request->epoch_offset_ns,
+                               error);
+}
+
+static bool perf_stop(struct lull_tracer *tracer, struct lull_tracer_result *result, GError **error)
+{
+    struct perfrec_tracer *perf = of(tracer);
+    struct perfrec_tally tally;
+    bool is_stopped = perfrec_open_enable(&perf->open, false, error);
+    if (perf->request->is_snapshot) {
+        *result = (struct lull_tracer_result){.events = 0};
+        return is_stopped;
+    }
+    bool is_whole = perfrec_pump_stop(perf->pump, &tally, is_stopped ? error : NULL);
+    perf->pump = NULL;
+    if (!is_stopped || !is_whole || !finish(perf, &tally, error)) {
+        return false;
+    }
+    *result = result_of(&tally, &perf->file);
+    return true;
+}
+
+const struct lull_tracer_kind lull_tracer_perf = {
+    .name = "perf",
+    .files = "perf.data",
+    .can_call_chains = true,
+    .needs_state = true,
+    .missing = perf_missing,
+    .set_up = perf_set_up,
+    .follow = perf_follow,
+    .start = perf_start,
+    .check = perf_check,
+    .snapshot = perf_snapshot,
+    .stop = perf_stop,
+    .free = perf_free,
+};

@@ -1,0 +1,10 @@
+/* The part of a machine's state that is not about tasks. */
+#ifndef LULL_RECORD_STATE_MACHINE_H
+#define LULL_RECORD_STATE_MACHINE_H
+
+#include "record/state/trace.h"
+
+/* Adds disks, network interfaces, interrupts and CPUs. What is not there is left out. */
+void lull_state_dump_machine(struct lull_state_trace *trace);
+
+#endif

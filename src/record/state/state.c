@@ -1,0 +1,280 @@
+/* Takes the state of the machine: tasks and their open files from /proc. What ends while it is
+ * looked at, or may not be looked at, is left out. Each event is stamped after what it tells was
+ * read: if that has changed in between, an event of the tracer has told so before. */
+#include "record/state/state.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/state/machine.h"
+
+/* The number of the first pid namespace's file, include/uapi/linux/nsfs.h in the kernel. */
+#define FIRST_PID_NAMESPACE 0xeffffffcu
+
+/* Of the task's flags in its `stat`, include/linux/sched.h. */
+#define FLAG_WORKER 0x20u
+
+/* status of lttng_statedump_process_state. That a task runs or waits for a CPU is the same letter
+ * in /proc: then it is not known. */
+enum { STATUS_UNKNOWN = 0, STATUS_ZOMBIE = 4, STATUS_WAITS = 5, STATUS_DEAD = 7 };
+
+struct snapshot {
+    struct lull_state_trace *trace;
+    char text[4096]; /* what was read last; paths in /proc/PID/fd are no longer */
+};
+
+/* Numbers are ids of tasks or descriptors; -1 for other names. */
+static int number_of(const char *name)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(name, &end, 10);
+    return g_ascii_isdigit(*name) && *end == '\0' && errno == 0 && number <= INT_MAX ? (int)number
+                                                                                     : -1;
+}
+
+static DIR *open_directory(int at, const char *path)
+{
+    int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (dir == NULL && fd >= 0) {
+        close(fd);
+    }
+    return dir;
+}
+
+/* The begin of a file as text; false if it is gone. */
+static bool read_text(struct snapshot *snapshot, int at, const char *path)
+{
+    int fd = openat(at, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    ssize_t n = read(fd, snapshot->text, sizeof snapshot->text - 1);
+    close(fd);
+    snapshot->text[MAX(n, 0)] = '\0';
+    return n > 0;
+}
+
+/* ---- tasks ---- */
+
+/* A task's `stat`, proc_pid_stat(5). */
+struct task_stat {
+    const char *name;
+    char state;
+    int ppid, prio;
+    unsigned cpu, flags;
+};
+
+/* The text of field `n`, counted from 1, where `at` is that of field 3; NULL if there are less. */
+static const char *field(const char *at, unsigned n)
+{
+    for (unsigned i = 3; i < n && at != NULL; i++) {
+        at = strchr(at, ' ');
+        at = at != NULL ? at + 1 : NULL;
+    }
+    return at;
+}
+
+/* The name may hold whatever the task likes, also brackets; what follows it are numbers. Cuts the
+ * text at its end. */
+static bool parse_stat(char *text, struct task_stat *stat)
+{
+    char *open = strchr(text, '('), *close = strrchr(text, ')');
+    if (open == NULL || close == NULL || close < open || close[1] != ' ') {
+        return false;
+    }
+    const char *state = close + 2, *cpu = field(state, 39);
+    if (cpu == NULL) {
+        return false;
+    }
+    *close = '\0';
+    stat->name = open + 1;
+    stat->state = *state;
+    stat->ppid = (int)strtol(field(state, 4), NULL, 10);
+    stat->flags = (unsigned)strtoul(field(state, 9), NULL, 10);
+    /* Real-time priorities are below 0 here, what tracepoints show begins 100 below that. */
+    stat->prio = (int)strtol(field(state, 18), NULL, 10) + 100;
+    stat->cpu = (unsigned)strtoul(cpu, NULL, 10);
+    /* The kernel shows what a worker does behind its name, "kworker/0:1-events". */
+    if ((stat->flags & FLAG_WORKER) && g_str_has_prefix(stat->name, "kworker/") &&
+        !g_str_has_prefix(stat->name, "kworker/R")) {
+        close = open + 1 + strcspn(open + 1, "+-");
+    }
+    *MIN(close, open + 1 + 15) = '\0'; /* TASK_COMM_LEN - 1 */
+    return true;
+}
+
+static int status_of(char state)
+{
+    switch (state) {
+    case 'S': /* sleeps */
+    case 'D':
+    case 'I':
+    case 'T': /* is stopped */
+    case 't':
+    case 'P':
+        return STATUS_WAITS;
+    case 'Z':
+        return STATUS_ZOMBIE;
+    case 'X':
+    case 'x':
+        return STATUS_DEAD;
+    default:
+        return STATUS_UNKNOWN;
+    }
+}
+
+/* Threads share their descriptors, as a rule: the table is called after the process. */
+static bool dump_task(struct snapshot *snapshot, int tasks, int pid, int tid)
+{
+    char path[32];
+    struct task_stat stat;
+    g_snprintf(path, sizeof path, "%d/stat", tid);
+    if (!read_text(snapshot, tasks, path) || !parse_stat(snapshot->text, &stat)) {
+        return false;
+    }
+    lull_state_trace_put(snapshot->trace, LULL_STATE_PROCESS,
+                         (union lull_state_value[]){{tid},
+                                                    {pid},
+                                                    {stat.ppid},
+                                                    {.text = stat.name},
+                                                    {status_of(stat.state)},
+                                                    {stat.cpu},
+                                                    {pid},
+                                                    {stat.prio}});
+    return true;
+}
+
+/* ---- open files ---- */
+
+static int64_t flags_of(struct snapshot *snapshot, int infos, const char *name)
+{
+    if (!read_text(snapshot, infos, name)) {
+        return -1;
+    }
+    const char *line = strstr(snapshot->text, "flags:");
+    return line != NULL ? (int64_t)strtoul(line + strlen("flags:"), NULL, 8) : -1;
+}
+
+static void dump_file(struct snapshot *snapshot, int files, int infos, int pid, const char *name)
+{
+    int fd = number_of(name);
+    int64_t flags = fd >= 0 ? flags_of(snapshot, infos, name) : -1;
+    if (flags < 0) {
+        return;
+    }
+    ssize_t n = readlinkat(files, name, snapshot->text, sizeof snapshot->text - 1);
+    if (n <= 0) {
+        return;
+    }
+    snapshot->text[n] = '\0';
+    lull_state_trace_put(
+        snapshot->trace, LULL_STATE_FILE,
+        (union lull_state_value[]){{pid}, {fd}, {flags}, {.text = snapshot->text}});
+}
+
+static void dump_files(struct snapshot *snapshot, int proc, int pid)
+{
+    char path[32];
+    g_snprintf(path, sizeof path, "%d/fd", pid);
+    DIR *files = open_directory(proc, path);
+    g_snprintf(path, sizeof path, "%d/fdinfo", pid);
+    int infos = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (files != NULL && infos >= 0) {
+        for (const struct dirent *entry; (entry = readdir(files)) != NULL;) {
+            dump_file(snapshot, dirfd(files), infos, pid, entry->d_name);
+        }
+    }
+    if (infos >= 0) {
+        close(infos);
+    }
+    if (files != NULL) {
+        closedir(files);
+    }
+}
+
+/* ---- all ---- */
+
+static void dump_process(struct snapshot *snapshot, int proc, int pid)
+{
+    char path[32];
+    g_snprintf(path, sizeof path, "%d/task", pid);
+    DIR *tasks = open_directory(proc, path);
+    if (tasks == NULL) {
+        return;
+    }
+    bool is_there = false;
+    for (const struct dirent *entry; (entry = readdir(tasks)) != NULL;) {
+        int tid = number_of(entry->d_name);
+        if (tid > 0 && dump_task(snapshot, dirfd(tasks), pid, tid)) {
+            is_there = true;
+        }
+    }
+    closedir(tasks);
+    if (is_there) {
+        dump_files(snapshot, proc, pid);
+    }
+}
+
+/* Tracers number tasks as the first pid namespace does; in another one /proc has other numbers. */
+static bool has_same_numbers(int proc)
+{
+    struct stat st;
+    char self[16];
+    ssize_t n = readlinkat(proc, "self", self, sizeof self - 1);
+    if (n <= 0 || stat("/proc/self/ns/pid", &st) != 0 || st.st_ino != FIRST_PID_NAMESPACE) {
+        return false;
+    }
+    self[n] = '\0';
+    return number_of(self) == getpid();
+}
+
+static void dump_processes(struct snapshot *snapshot)
+{
+    DIR *proc = open_directory(AT_FDCWD, "/proc");
+    if (proc == NULL) {
+        return;
+    }
+    if (has_same_numbers(dirfd(proc))) {
+        for (const struct dirent *entry; (entry = readdir(proc)) != NULL;) {
+            int pid = number_of(entry->d_name);
+            if (pid > 0) {
+                dump_process(snapshot, dirfd(proc), pid);
+            }
+        }
+    }
+    closedir(proc);
+}
+
+static bool write_state(struct lull_state_trace *trace, GError **error)
+{
+    struct snapshot snapshot = {.trace = trace};
+    lull_state_trace_put(trace, LULL_STATE_START, NULL);
+    dump_processes(&snapshot);
+    lull_state_dump_machine(trace);
+    lull_state_trace_put(trace, LULL_STATE_END, NULL);
+    return lull_state_trace_close(trace, error);
+}
+
+bool lull_state_write(const char *path, int64_t epoch_offset_ns, GError **error)
+{
+    struct lull_state_trace *trace = lull_state_trace_new(path, epoch_offset_ns, error);
+    return trace != NULL && write_state(trace, error);
+}
+
+bool lull_state_write_at(const char *path, int64_t epoch_offset_ns, int64_t time_ns, GError **error)
+{
+    struct lull_state_trace *trace = lull_state_trace_new(path, epoch_offset_ns, error);
+    if (trace == NULL) {
+        return false;
+    }
+    lull_state_trace_stop_clock(trace, time_ns - epoch_offset_ns);
+    return write_state(trace, error);
+}

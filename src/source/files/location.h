@@ -1,0 +1,44 @@
+/* Where the files of a trace lie: a directory of the file system, or one inside an archive. */
+#ifndef LULL_SOURCE_FILES_LOCATION_H
+#define LULL_SOURCE_FILES_LOCATION_H
+
+#include <lull/error.h>
+
+#include "ctf/stream/bytes.h"
+#include "source/files/archive.h"
+
+struct lull_file_kind;
+struct lull_recording_file;
+
+struct lull_location {
+    char *path;                   /* for messages; within an archive behind the archive's own */
+    struct lull_archive *archive; /* or NULL */
+    char *prefix;                 /* of its members' names, "" or with a '/' at its end */
+    const struct lull_file_kind *kind; /* of `file`, which is the trace; NULL: the directory is */
+    char *file;                        /* or NULL */
+    char *metadata;                    /* contents of the file, once read */
+    gsize metadata_size;
+    struct lull_recording_file *recording; /* that it is part of, a reference; or NULL */
+    uint32_t root; /* which of the paths that were asked for it was found below */
+};
+
+/* The place of a directory, or with `archive` (a reference is taken) of a directory in it. */
+struct lull_location *lull_location_new(const char *path, struct lull_archive *archive,
+                                        const char *prefix);
+void lull_location_free(struct lull_location *location);
+
+/* Names of the files in it that may be streams, sorted: not `metadata`, not hidden ones. */
+GPtrArray *lull_location_list(const struct lull_location *location, GError **error);
+/* All of a file. False and an error if it cannot be read. */
+bool lull_location_read(const struct lull_location *location, const char *name, char **data,
+                        gsize *size, GError **error);
+
+enum lull_location_kind { LULL_PLACE_FILE, LULL_PLACE_OTHER, LULL_PLACE_FAILED };
+
+/* The bytes of a file, not yet opened, and how many there are. LULL_PLACE_OTHER if it is none (a
+ * directory, a pipe). */
+enum lull_location_kind lull_location_bytes(const struct lull_location *location, const char *name,
+                                            struct lull_bytes **bytes, uint64_t *size,
+                                            GError **error);
+
+#endif

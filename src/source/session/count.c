@@ -1,0 +1,321 @@
+/* Reading all streams of a session apart from each other, by several threads: counting events, and
+ * decoding every field. What comes out does not depend on the number of threads: sums have no
+ * order, and what the streams report is kept for each and passed on in the order of the streams.
+ * Large streams are shared out in parts, so that no thread waits long for the last one. */
+#include "source/session/private.h"
+
+/* Some milliseconds of work. */
+#define PART_BYTES (UINT64_C(4) << 20)
+
+struct note {
+    char *text; /* NULL: a loss */
+    uint32_t stream;
+    int64_t start_ns, end_ns;
+    uint64_t events, packets;
+};
+
+/* A stream, or the packets first … end - 1 of it. */
+struct job {
+    struct lull_source_stream *stream;
+    int32_t clone; /* of the worker that reads it; -1: the whole stream is the job */
+    uint32_t first, end;
+    struct lull_report report;
+    GArray *notes; /* struct note */
+};
+
+struct work {
+    const struct lull_session *session;
+    GArray *job_list; /* struct job */
+    struct job *jobs;
+    uint32_t n_jobs;
+    GPtrArray *shared; /* struct lull_source_stream: those in parts */
+    uint32_t *order;   /* of the jobs: those of the largest stream first */
+    int next;          /* index in order; atomic */
+    uint32_t *first_class;
+    uint32_t n_classes;
+    bool sums;
+};
+
+struct worker {
+    struct work *work;
+    struct lull_source_stream **clones; /* of those that are shared */
+    uint64_t *counts;                   /* by class of the session */
+    struct lull_source_tally tally;
+};
+
+static void keep_problem(void *user, const char *text)
+{
+    struct note note = {.text = g_strdup(text)};
+    g_array_append_val(((struct job *)user)->notes, note);
+}
+
+static void keep_loss(void *user, uint32_t stream, int64_t start_ns, int64_t end_ns,
+                      uint64_t events, uint64_t packets)
+{
+    struct note note = {.stream = stream,
+                        .start_ns = start_ns,
+                        .end_ns = end_ns,
+                        .events = events,
+                        .packets = packets};
+    g_array_append_val(((struct job *)user)->notes, note);
+}
+
+/* That a file cannot be read is found again for each part of it. */
+static bool is_reported(const struct job *job, const char *text)
+{
+    if (job->clone < 0 || job->first == 0) {
+        return false;
+    }
+    const GArray *before = (job - 1)->notes;
+    for (guint i = 0; i < before->len; i++) {
+        if (g_strcmp0(g_array_index(before, struct note, i).text, text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Tells the session what the job has found. */
+static void pass_on(const struct lull_session *session, const struct job *job)
+{
+    const struct lull_report *report =
+        &lull_session_trace_at(session, job->stream->event.trace)->report;
+    for (guint i = 0; i < job->notes->len; i++) {
+        const struct note *note = &g_array_index(job->notes, struct note, i);
+        if (note->text != NULL && !is_reported(job, note->text)) {
+            report->problem(report->user, note->text);
+        } else if (note->text != NULL) {
+            continue;
+        } else {
+            report->lost(report->user, note->stream, note->start_ns, note->end_ns, note->events,
+                         note->packets);
+        }
+    }
+}
+
+static void clear_note(gpointer note)
+{
+    g_free(((struct note *)note)->text);
+}
+
+static gpointer run_worker(gpointer data)
+{
+    struct worker *worker = data;
+    struct work *work = worker->work;
+    int at;
+    while ((at = g_atomic_int_add(&work->next, 1)) < (int)work->n_jobs) {
+        struct job *job = &work->jobs[work->order[at]];
+        struct lull_source_stream *stream =
+            job->clone >= 0 ? worker->clones[job->clone] : job->stream;
+        uint64_t *counts = worker->counts + work->first_class[stream->event.trace];
+        stream->ops->set_report(stream, &job->report);
+        lull_session_start_stream(work->session, stream);
+        if (job->clone >= 0) {
+            stream->ops->limit(stream, job->first, job->end);
+        }
+        if (work->sums) {
+            stream->ops->sum(stream, counts, &worker->tally);
+        } else {
+            lull_session_count_stream(work->session, stream, counts);
+        }
+        stream->ops->set_report(stream, NULL);
+    }
+    return NULL;
+}
+
+static int by_size(gconstpointer a, gconstpointer b, gpointer user)
+{
+    const struct work *work = user;
+    uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+    uint64_t x = work->jobs[i].stream->size_bytes, y = work->jobs[j].stream->size_bytes;
+    return x != y ? (x < y) - (x > y) : (i > j) - (i < j);
+}
+
+static void add_job(struct work *work, const struct job *job)
+{
+    g_array_append_val(work->job_list, *job);
+    GArray **notes = &g_array_index(work->job_list, struct job, work->job_list->len - 1).notes;
+    *notes = g_array_new(FALSE, FALSE, sizeof(struct note));
+    g_array_set_clear_func(*notes, clear_note);
+}
+
+/* In parts if it is worth it and can be: a filter's tests may depend on what was before. */
+static void add_stream(struct work *work, struct lull_source_stream *stream, uint32_t n_threads)
+{
+    struct job job = {.stream = stream, .clone = -1};
+    bool is_shared = n_threads > 1 && stream->size_bytes >= 2 * PART_BYTES &&
+                     work->session->filter == NULL && stream->ops->clone != NULL;
+    if (is_shared) {
+        lull_session_start_stream(work->session, stream);
+        job.end = stream->ops->part_end(stream, 0, PART_BYTES);
+    }
+    if (job.end == 0) {
+        add_job(work, &job);
+        return;
+    }
+    job.clone = (int32_t)work->shared->len;
+    g_ptr_array_add(work->shared, stream);
+    for (; job.end > job.first; job.end = stream->ops->part_end(stream, job.first, PART_BYTES)) {
+        add_job(work, &job);
+        job.first = job.end;
+    }
+}
+
+static void collect_jobs(struct lull_session *session, struct work *work, uint32_t n_threads)
+{
+    bool has_live = false;
+    work->job_list = g_array_new(FALSE, TRUE, sizeof(struct job));
+    work->shared = g_ptr_array_new();
+    for (uint32_t i = 0; i < session->streams->len; i++) {
+        struct lull_source_stream *stream = session->streams->pdata[i];
+        if (!lull_session_is_selected(session, stream)) {
+            continue;
+        }
+        if (stream->ops->count != NULL) {
+            add_stream(work, stream, n_threads);
+        } else {
+            has_live = true;
+        }
+    }
+    work->n_jobs = work->job_list->len;
+    work->jobs = (struct job *)(void *)work->job_list->data;
+    work->order = g_new0(uint32_t, MAX(work->n_jobs, 1));
+    for (uint32_t i = 0; i < work->n_jobs; i++) {
+        work->jobs[i].report = (struct lull_report){keep_problem, keep_loss, &work->jobs[i]};
+        work->order[i] = i;
+    }
+    g_qsort_with_data(work->order, (gint)work->n_jobs, sizeof *work->order, by_size, work);
+    work->first_class = g_new0(uint32_t, MAX(session->traces->len, 1));
+    for (uint32_t t = 0; t < session->traces->len; t++) {
+        struct lull_source *source = lull_session_trace_at(session, t)->source;
+        work->first_class[t] = work->n_classes;
+        work->n_classes += source->n_classes;
+        if (work->sums && source->ops->prepare_sums != NULL) {
+            source->ops->prepare_sums(source);
+        }
+    }
+    if (has_live) {
+        lull_session_note_problem(session,
+                                  "live sessions are read once only and cannot be counted");
+    }
+}
+
+static void start_worker(struct work *work, struct worker *worker)
+{
+    worker->work = work;
+    worker->counts = g_new0(uint64_t, MAX(work->n_classes, 1));
+    worker->clones = g_new0(struct lull_source_stream *, MAX(work->shared->len, 1));
+    for (uint32_t i = 0; i < work->shared->len; i++) {
+        const struct lull_source_stream *stream = work->shared->pdata[i];
+        worker->clones[i] = stream->ops->clone(stream);
+    }
+}
+
+static void end_worker(struct worker *worker)
+{
+    for (uint32_t i = 0; i < worker->work->shared->len; i++) {
+        worker->clones[i]->ops->free_clone(worker->clones[i]);
+    }
+    g_free(worker->clones);
+}
+
+/* Shares the jobs out among threads; the first worker holds all results afterwards. */
+static void run_workers(const struct lull_session *session, struct work *work,
+                        struct worker *workers, uint32_t n_workers)
+{
+    g_autofree GThread **threads = g_new0(GThread *, n_workers);
+    for (uint32_t i = 0; i < n_workers; i++) {
+        start_worker(work, &workers[i]);
+    }
+    for (uint32_t i = 1; i < n_workers; i++) { /* without it, the others do its work */
+        threads[i] = g_thread_try_new("lull-reader", run_worker, &workers[i], NULL);
+    }
+    run_worker(&workers[0]);
+    for (uint32_t i = 1; i < n_workers; i++) {
+        if (threads[i] != NULL) {
+            g_thread_join(threads[i]);
+        }
+        for (uint32_t c = 0; c < work->n_classes; c++) {
+            workers[0].counts[c] += workers[i].counts[c];
+        }
+        workers[0].tally.fields += workers[i].tally.fields;
+        workers[0].tally.checksum += workers[i].tally.checksum;
+        g_free(workers[i].counts);
+    }
+    for (uint32_t i = 0; i < n_workers; i++) {
+        end_worker(&workers[i]);
+    }
+    for (uint32_t i = 0; i < work->n_jobs; i++) {
+        pass_on(session, &work->jobs[i]);
+    }
+    for (uint32_t i = 0; i < work->n_jobs; i++) {
+        g_array_unref(work->jobs[i].notes);
+    }
+}
+
+static struct lull_source_tally read_apart(struct lull_session *session, bool sums,
+                                           void (*visit)(void *user, uint32_t trace,
+                                                         const struct lull_event_class *event_class,
+                                                         uint64_t count),
+                                           void *user)
+{
+    struct work work = {.session = session, .sums = sums};
+    session->is_started = false;
+    GArray *subscriptions = lull_session_start_count(session);
+    uint32_t n_workers =
+        session->n_threads != 0 ? session->n_threads : (uint32_t)g_get_num_processors();
+    collect_jobs(session, &work, n_workers);
+    n_workers = CLAMP(n_workers, 1, MAX(work.n_jobs, 1));
+    g_autofree struct worker *workers = g_new0(struct worker, n_workers);
+    run_workers(session, &work, workers, n_workers);
+    for (uint32_t t = 0; t < session->traces->len; t++) {
+        const struct lull_source *source = lull_session_trace_at(session, t)->source;
+        uint64_t *counts = workers[0].counts + work.first_class[t];
+        lull_session_drop_rejected(session, lull_session_trace_at(session, t), counts);
+        for (uint32_t i = 0; i < source->n_classes; i++) {
+            if (counts[i] > 0) {
+                visit(user, t, source->classes[i], counts[i]);
+            }
+        }
+    }
+    lull_session_end_count(session, subscriptions);
+    g_free(workers[0].counts);
+    g_array_unref(work.job_list);
+    g_ptr_array_unref(work.shared);
+    g_free(work.order);
+    g_free(work.first_class);
+    return workers[0].tally;
+}
+
+void lull_session_set_threads(struct lull_session *session, uint32_t n_threads)
+{
+    session->n_threads = n_threads;
+}
+
+void lull_session_count(struct lull_session *session,
+                        void (*visit)(void *user, uint32_t trace,
+                                      const struct lull_event_class *event_class, uint64_t count),
+                        void *user)
+{
+    read_apart(session, false, visit, user);
+}
+
+static void add_count(void *user, uint32_t trace, const struct lull_event_class *event_class,
+                      uint64_t count)
+{
+    *(uint64_t *)user += count;
+}
+
+void lull_session_decode_all(struct lull_session *session, struct lull_decoded *decoded)
+{
+    decoded->events = 0;
+    /* A filter would have to look at each event first. */
+    struct lull_event_filter *filter =
+        session->filter != NULL ? lull_session_take_filter(session) : NULL;
+    struct lull_source_tally tally = read_apart(session, true, add_count, &decoded->events);
+    if (filter != NULL) {
+        lull_session_set_filter(session, filter);
+    }
+    decoded->fields = tally.fields;
+    decoded->checksum = tally.checksum;
+}

@@ -1,0 +1,38 @@
+/* Which kinds of files are traces, and how to tell. */
+#include "source/session/file_kinds.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "source/perf/source.h"
+#include "source/tracedat/source.h"
+
+static const struct lull_file_kind kinds[] = {
+    {"perf.data", "PERFILE2", 8, lull_perf_source_open},
+    {"perf.data", "2ELIFREP", 8, lull_perf_source_open}, /* of the other byte order */
+    {"trace.dat", "\x17\x08\x44tracing", 10, lull_tracedat_source_open},
+};
+
+const struct lull_file_kind *lull_file_kind_of(const uint8_t *start, size_t size)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        if (size >= kinds[i].magic_size &&
+            memcmp(start, kinds[i].magic, kinds[i].magic_size) == 0) {
+            return &kinds[i];
+        }
+    }
+    return NULL;
+}
+
+const struct lull_file_kind *lull_file_kind_at(const char *path)
+{
+    uint8_t start[LULL_FILE_KIND_BYTES];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) {
+        return NULL;
+    }
+    ssize_t n = read(fd, start, sizeof start);
+    close(fd);
+    return n > 0 ? lull_file_kind_of(start, (size_t)n) : NULL;
+}

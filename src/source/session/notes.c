@@ -1,0 +1,144 @@
+/* What a session found damaged, what was lost, and in which streams that may be. */
+#include "source/session/streams.h"
+#include "source/session/private.h"
+
+struct session_notes *lull_session_notes_new(void)
+{
+    struct session_notes *notes = g_new0(struct session_notes, 1);
+    notes->problems = g_ptr_array_new_with_free_func(g_free);
+    notes->raw = g_array_new(FALSE, FALSE, sizeof(struct lull_loss));
+    notes->losses = g_array_new(FALSE, FALSE, sizeof(struct lull_loss));
+    return notes;
+}
+
+void lull_session_notes_free(struct session_notes *notes)
+{
+    g_ptr_array_unref(notes->problems);
+    g_array_unref(notes->raw);
+    g_array_unref(notes->losses);
+    g_free(notes);
+}
+
+void lull_session_note_problem(struct lull_session *session, const char *text)
+{
+    g_ptr_array_add(session->notes->problems, g_strdup(text));
+}
+
+static void note_problem(void *user, const char *text)
+{
+    struct session_trace *trace = user;
+    lull_session_note_problem(trace->session, text);
+}
+
+static void note_loss(void *user, uint32_t stream, int64_t start_ns, int64_t end_ns,
+                      uint64_t events, uint64_t packets)
+{
+    struct session_trace *trace = user;
+    struct session_notes *notes = trace->session->notes;
+    /* Streams of a live trace that came later do not follow its first ones. */
+    uint32_t number = stream < trace->n_streams ? trace->source->streams[stream]->event.stream
+                                                : trace->first_stream + stream;
+    struct lull_loss loss = {.trace = trace->index,
+                             .stream = number,
+                             .start_ns = start_ns,
+                             .end_ns = end_ns,
+                             .events = events,
+                             .packets = packets};
+    g_array_append_val(notes->raw, loss);
+    notes->is_stale = true;
+}
+
+void lull_session_trace_listen(struct session_trace *trace)
+{
+    trace->report.problem = note_problem;
+    trace->report.lost = note_loss;
+    trace->report.user = trace;
+}
+
+uint32_t lull_session_problem_count(const struct lull_session *session)
+{
+    return session->notes->problems->len;
+}
+
+const char *lull_session_problem(const struct lull_session *session, uint32_t index)
+{
+    g_return_val_if_fail(index < session->notes->problems->len, NULL);
+    return session->notes->problems->pdata[index];
+}
+
+static int compare_losses(gconstpointer a, gconstpointer b)
+{
+    const struct lull_loss *x = a, *y = b;
+    if (x->start_ns != y->start_ns) {
+        return x->start_ns < y->start_ns ? -1 : 1;
+    }
+    if (x->stream != y->stream) {
+        return x->stream < y->stream ? -1 : 1;
+    }
+    return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+}
+
+struct lull_loss lull_session_found_loss(const struct lull_session *session, uint32_t index)
+{
+    struct lull_loss loss = g_array_index(session->notes->raw, struct lull_loss, index);
+    const struct session_trace *trace = lull_session_trace_at(session, loss.trace);
+    loss.host = trace->source->info.host;
+    const struct lull_clock_transform *transform =
+        &lull_session_host_at(session, loss.host)->transform;
+    loss.start_ns = lull_clock_transform_apply(transform, loss.start_ns + trace->delta_ns);
+    loss.end_ns = lull_clock_transform_apply(transform, loss.end_ns + trace->delta_ns);
+    return loss;
+}
+
+/* Joins the times and sorts, if something has changed since. */
+static void refresh(const struct lull_session *session)
+{
+    struct session_notes *notes = session->notes;
+    if (!notes->is_stale) {
+        return;
+    }
+    notes->is_stale = false;
+    g_array_set_size(notes->losses, 0);
+    for (uint32_t i = 0; i < notes->raw->len; i++) {
+        struct lull_loss loss = lull_session_found_loss(session, i);
+        g_array_append_val(notes->losses, loss);
+    }
+    g_array_sort(notes->losses, compare_losses);
+}
+
+uint32_t lull_session_stream_count(const struct lull_session *session)
+{
+    return session->streams->len;
+}
+
+struct lull_stream_info lull_session_stream(const struct lull_session *session, uint32_t stream)
+{
+    const struct lull_source_stream *found = session->streams->pdata[stream];
+    const struct session_trace *trace = lull_session_trace_at(session, found->event.trace);
+    struct lull_stream_info info = {found->event.trace, trace->source->info.host, found->cpu,
+                                    INT64_MAX};
+    struct lull_source_window window = lull_session_window(session, found);
+    if (found->start_ns <= found->end_ns) {
+        info.start_ns =
+            MAX(lull_clock_transform_apply(&window.transform, found->start_ns + window.delta_ns),
+                window.start_ns);
+    }
+    return info;
+}
+
+const unsigned *lull_session_loss_counter(const struct lull_session *session)
+{
+    return &session->notes->raw->len;
+}
+
+uint32_t lull_session_loss_count(const struct lull_session *session)
+{
+    return session->notes->raw->len;
+}
+
+const struct lull_loss *lull_session_loss(const struct lull_session *session, uint32_t index)
+{
+    g_return_val_if_fail(index < session->notes->raw->len, NULL);
+    refresh(session);
+    return &g_array_index(session->notes->losses, struct lull_loss, index);
+}

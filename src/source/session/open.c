@@ -1,0 +1,497 @@
+/* Adding traces to a session: telling which directories belong to one trace, and which host each is
+ * of. */
+#include <string.h>
+
+#include "ctf/metadata.h"
+#include "source/session/file_kinds.h"
+#include "source/session/search.h"
+#include "source/session/private.h"
+
+void lull_session_host_free(gpointer data)
+{
+    struct session_host *host = data;
+    g_free((char *)host->info.name);
+    g_free((char *)host->hostname);
+    g_free(host);
+}
+
+void lull_session_trace_free(gpointer data)
+{
+    struct session_trace *trace = data;
+    if (trace->source != NULL) {
+        trace->source->ops->free(trace->source);
+    }
+    g_clear_pointer(&trace->class_names, g_hash_table_unref);
+    g_clear_pointer(&trace->task_names, g_hash_table_unref);
+    g_clear_pointer(&trace->class_filters, g_ptr_array_unref);
+    g_clear_pointer(&trace->class_watches, g_ptr_array_unref);
+    g_free(trace);
+}
+
+/* ---- hosts ---- */
+
+/* The clock's UUID is the boot id; whoever copied a machine's clock but gave it another name meant
+ * another machine. */
+static bool is_host_of(const struct session_host *host, const struct lull_source *source)
+{
+    if (host->has_clock_uuid != source->has_clock_uuid) {
+        return false;
+    }
+    if (host->hostname && source->hostname && strcmp(host->hostname, source->hostname) != 0) {
+        return false;
+    }
+    if (host->has_clock_uuid) {
+        return memcmp(host->clock_uuid, source->clock_uuid, sizeof host->clock_uuid) == 0;
+    }
+    return host->hostname != NULL && source->hostname != NULL &&
+           strcmp(host->hostname, source->hostname) == 0;
+}
+
+/* A name for people: of the host, or of the directory; LTTng's "kernel" says nothing. */
+static char *base_name(const struct lull_source *source)
+{
+    if (source->hostname != NULL && *source->hostname != '\0') {
+        return g_strdup(source->hostname);
+    }
+    g_autofree char *path = g_canonicalize_filename(source->info.path, NULL);
+    g_autofree char *name = g_path_get_basename(path);
+    if (strcmp(name, "kernel") != 0) {
+        return g_steal_pointer(&name);
+    }
+    g_autofree char *parent = g_path_get_dirname(path);
+    return g_path_get_basename(parent);
+}
+
+static bool name_is_taken(const struct lull_session *session, const char *name)
+{
+    for (uint32_t i = 0; i < session->hosts->len; i++) {
+        if (strcmp(lull_session_host_at(session, i)->info.name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint32_t find_host(struct lull_session *session, const struct lull_source *source)
+{
+    for (uint32_t i = 0; i < session->hosts->len; i++) {
+        if (is_host_of(lull_session_host_at(session, i), source)) {
+            return i;
+        }
+    }
+    struct session_host *host = g_new0(struct session_host, 1);
+    g_autofree char *base = base_name(source);
+    char *name = g_strdup(base);
+    for (unsigned n = 2; name_is_taken(session, name); n++) {
+        g_free(name);
+        name = g_strdup_printf("%s#%u", base, n);
+    }
+    host->info.name = name;
+    host->hostname = g_strdup(source->hostname);
+    host->has_clock_uuid = source->has_clock_uuid;
+    memcpy(host->clock_uuid, source->clock_uuid, sizeof host->clock_uuid);
+    host->clock_offset_ns = source->info.clock_offset_ns;
+    g_ptr_array_add(session->hosts, host);
+    return session->hosts->len - 1;
+}
+
+/* ---- traces ---- */
+
+/* One machine has one clock: LTTng samples its offset anew for each recording, so traces of the
+ * same boot would be apart by the error of that sample. The first trace's offset counts for all. */
+static void adopt_clock(struct session_trace *trace, const struct session_host *host)
+{
+    struct lull_trace *info = &trace->source->info;
+    if (!host->has_clock_uuid ||
+        __builtin_sub_overflow(host->clock_offset_ns, info->clock_offset_ns, &trace->delta_ns)) {
+        trace->delta_ns = 0;
+    }
+    if (trace->delta_ns == 0) {
+        return;
+    }
+    info->clock_offset_ns = host->clock_offset_ns;
+    if (info->start_ns <= info->end_ns) {
+        info->start_ns += trace->delta_ns;
+        info->end_ns += trace->delta_ns;
+    }
+}
+
+struct session_trace *lull_session_trace_new(struct lull_session *session)
+{
+    struct session_trace *trace = g_new0(struct session_trace, 1);
+    trace->session = session;
+    trace->index = session->traces->len;
+    trace->first_stream = session->streams->len;
+    lull_session_trace_listen(trace);
+    return trace;
+}
+
+void lull_session_trace_grow(struct session_trace *trace)
+{
+    struct lull_session *session = trace->session;
+    struct lull_source *source = trace->source;
+    for (; trace->n_classes < source->n_classes; trace->n_classes++) {
+        struct lull_event_class *event_class = source->classes[trace->n_classes];
+        event_class->number = session->n_classes++;
+        if (source->ops->find_used == NULL) {
+            g_hash_table_add(trace->class_names, (char *)event_class->name);
+        }
+    }
+    for (; trace->n_streams < source->n_streams; trace->n_streams++) {
+        struct lull_event *event = &source->streams[trace->n_streams]->event;
+        event->host = source->info.host;
+        event->trace = trace->index;
+        event->stream = session->streams->len;
+        g_ptr_array_add(session->streams, source->streams[trace->n_streams]);
+    }
+}
+
+void lull_session_trace_join(struct session_trace *trace)
+{
+    struct lull_session *session = trace->session;
+    struct lull_source *source = trace->source;
+    source->info.host = find_host(session, source);
+    adopt_clock(trace, lull_session_host_at(session, source->info.host));
+    g_ptr_array_add(session->traces, trace);
+    trace->class_names = g_hash_table_new(g_str_hash, g_str_equal);
+    lull_session_trace_grow(trace);
+}
+
+/* The end of a trace's path behind what was asked for. Nothing if the trace lies in several
+ * directories: none of them names it. */
+static const char *path_below(const char *path, const GPtrArray *locations, const char *root)
+{
+    size_t length = locations->len > 1 ? strlen(path) : strlen(root);
+    const char *below =
+        locations->len > 1 || strncmp(path, root, length) == 0 ? path + length : path;
+    while (*below == '/') {
+        below++;
+    }
+    return below;
+}
+
+/* The traces of a recording are of one machine, whether or not each says so. */
+static void adopt_recording(struct lull_source *source, const struct lull_recording_file *recording)
+{
+    if (recording->hostname != NULL) {
+        source->hostname = recording->hostname;
+    }
+    source->has_clock_uuid = recording->has_boot_id;
+    memcpy(source->clock_uuid, recording->boot_id, sizeof source->clock_uuid);
+}
+
+/* Which events were wanted, where the trace itself does not say it. */
+static void adopt_events(struct session_trace *trace, const struct lull_recording_file *recording)
+{
+    if (recording->events == NULL || trace->source->ops->find_used == NULL) {
+        return;
+    }
+    for (const char **name = recording->events; *name != NULL; name++) {
+        g_hash_table_add(trace->class_names, (char *)*name);
+    }
+    trace->knows_names = true;
+}
+
+static void note_recording(struct lull_session *session, struct lull_recording_file *recording,
+                           uint32_t host)
+{
+    if (g_ptr_array_find(session->recordings, recording, NULL)) {
+        return;
+    }
+    recording->info.host = host;
+    g_ptr_array_add(session->recordings, lull_recording_ref(recording));
+}
+
+static bool add_trace(struct lull_session *session, GPtrArray *locations, const char *root,
+                      GError **error)
+{
+    struct session_trace *trace = lull_session_trace_new(session);
+    struct lull_location *first = locations->pdata[0];
+    trace->source = first->kind != NULL
+                        ? first->kind->open(first, &trace->report, error)
+                        : lull_ctf_source_open((struct lull_location *const *)locations->pdata,
+                                               locations->len, &trace->report, error);
+    if (trace->source == NULL) {
+        lull_session_trace_free(trace);
+        return false;
+    }
+    struct lull_source *source = trace->source;
+    source->info.below = path_below(source->info.path, locations, root);
+    if (first->recording != NULL) {
+        adopt_recording(source, first->recording);
+    }
+    lull_session_trace_join(trace);
+    if (first->recording != NULL) {
+        adopt_events(trace, first->recording);
+        note_recording(session, first->recording, source->info.host);
+    }
+    session->is_subscribed = false;
+    session->is_started = false;
+    return true;
+}
+
+/* ---- directories of one trace ---- */
+
+/* Directories that hold parts of one trace: the metadata of each begin those of the newest. */
+struct trace_group {
+    GPtrArray *locations;
+    char *text; /* the longest metadata text */
+    size_t size;
+    bool is_known, has_uuid; /* whether the text was parsed, and says which trace it is */
+};
+
+static void free_group(gpointer data)
+{
+    struct trace_group *group = data;
+    g_ptr_array_unref(group->locations);
+    g_free(group->text);
+    g_free(group);
+}
+
+/* Directories with the same key may be of one trace: LTTng's metadata packets carry its UUID. */
+static char *group_key(const struct lull_location *location, const char *text, size_t size)
+{
+    static const uint8_t magics[2][4] = {{0x57, 0x1d, 0xd1, 0x75}, {0x75, 0xd1, 0x1d, 0x57}};
+    if (location->metadata_size >= 20 && (memcmp(location->metadata, magics[0], 4) == 0 ||
+                                          memcmp(location->metadata, magics[1], 4) == 0)) {
+        return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)location->metadata,
+                                           20);
+    }
+    return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)text, MIN(size, 512));
+}
+
+/* Without a UUID two traces may well have the same metadata. */
+static bool has_uuid(struct trace_group *group)
+{
+    if (!group->is_known) {
+        const struct lull_location *location = group->locations->pdata[0];
+        struct lull_schema *schema = lull_metadata_parse(
+            location->path, (const uint8_t *)location->metadata, location->metadata_size, NULL);
+        group->has_uuid = schema != NULL && schema->has_uuid;
+        if (schema != NULL) {
+            lull_schema_free(schema);
+        }
+    }
+    group->is_known = true;
+    return group->has_uuid;
+}
+
+/* Takes `text`. */
+static struct trace_group *group_new(char *text, size_t size)
+{
+    struct trace_group *group = g_new0(struct trace_group, 1);
+    group->locations = g_ptr_array_new();
+    group->text = text;
+    group->size = size;
+    return group;
+}
+
+/* Whether the metadata `text` are those of the group's trace, now, earlier or later. */
+static bool fits_group(struct trace_group *group, char **text, size_t size)
+{
+    if (memcmp(group->text, *text, MIN(size, group->size)) != 0 || !has_uuid(group)) {
+        return false;
+    }
+    if (size > group->size) {
+        g_free(group->text);
+        group->text = g_steal_pointer(text);
+        group->size = size;
+    }
+    return true;
+}
+
+/* Puts a place whose metadata were read into its group, perhaps a new one. */
+static void group_location(GPtrArray *groups, GHashTable *by_key, struct lull_location *location)
+{
+    size_t size;
+    struct trace_group *group = NULL;
+    if (location->kind != NULL) { /* is a trace by itself */
+        group = group_new(NULL, 0);
+        g_ptr_array_add(group->locations, location);
+        g_ptr_array_add(groups, group);
+        return;
+    }
+    g_autofree char *text = lull_metadata_text(location->path, (const uint8_t *)location->metadata,
+                                               location->metadata_size, &size, NULL);
+    if (text != NULL) {
+        char *key = group_key(location, text, size);
+        group = g_hash_table_lookup(by_key, key);
+        if (group != NULL && fits_group(group, &text, size)) {
+            g_ptr_array_add(group->locations, location);
+            g_free(key);
+            return;
+        }
+        group = group_new(g_steal_pointer(&text), size);
+        g_hash_table_replace(by_key, key, group);
+    } else { /* opening it will say what is wrong */
+        group = group_new(NULL, 0);
+    }
+    g_ptr_array_add(group->locations, location);
+    g_ptr_array_add(groups, group);
+}
+
+/* ---- adding what was found ---- */
+
+struct adding {
+    struct lull_session *session;
+    uint32_t n_roots;
+    uint32_t *found; /* by root: traces that can be read */
+    GError **errors; /* by root: the first */
+    GPtrArray *rest; /* char: all errors, by root in rest_roots */
+    GArray *rest_roots;
+};
+
+static void note_error(struct adding *adding, uint32_t root, GError *error)
+{
+    g_ptr_array_add(adding->rest, g_strdup(error->message));
+    g_array_append_val(adding->rest_roots, root);
+    if (adding->errors[root] == NULL) {
+        adding->errors[root] = error;
+    } else {
+        g_error_free(error);
+    }
+}
+
+/* True if the place is new and its metadata could be read. */
+static bool read_metadata(struct adding *adding, struct lull_location *location, const char *key)
+{
+    GError *cause = NULL;
+    if (g_hash_table_contains(adding->session->directories, key)) {
+        adding->found[location->root]++;
+        return false;
+    }
+    if (location->kind != NULL || lull_location_read(location, "metadata", &location->metadata,
+                                                     &location->metadata_size, &cause)) {
+        g_hash_table_add(adding->session->directories, g_strdup(key));
+        return true;
+    }
+    note_error(adding, location->root,
+               g_error_new(LULL_ERROR, LULL_ERROR_IO,
+                           "%s/metadata: the metadata cannot be read: %s", location->path,
+                           cause->message));
+    g_error_free(cause);
+    return false;
+}
+
+static void add_groups(struct adding *adding, const struct lull_search *search,
+                       const char *const *paths)
+{
+    g_autoptr(GPtrArray) groups = g_ptr_array_new_with_free_func(free_group);
+    g_autoptr(GHashTable) by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    g_autoptr(GHashTable) keys = g_hash_table_new(g_direct_hash, g_direct_equal);
+    for (uint32_t i = 0; i < search->locations->len; i++) {
+        g_hash_table_insert(keys, search->locations->pdata[i], search->keys->pdata[i]);
+        if (read_metadata(adding, search->locations->pdata[i], search->keys->pdata[i])) {
+            group_location(groups, by_key, search->locations->pdata[i]);
+        }
+    }
+    for (uint32_t i = 0; i < groups->len; i++) {
+        GError *error = NULL;
+        GPtrArray *locations = ((struct trace_group *)groups->pdata[i])->locations;
+        const struct lull_location *first = locations->pdata[0];
+        bool done = add_trace(adding->session, locations, paths[first->root], &error);
+        if (!done) {
+            note_error(adding, first->root, error);
+        }
+        for (uint32_t k = 0; k < locations->len; k++) {
+            struct lull_location *location = locations->pdata[k];
+            if (done) {
+                adding->found[location->root]++;
+            } else {
+                g_hash_table_remove(adding->session->directories,
+                                    g_hash_table_lookup(keys, location));
+            }
+        }
+    }
+}
+
+/* False, with the error of the first path below which nothing was found; what was wrong below the
+ * others is a problem of the session. */
+static bool conclude(struct adding *adding, const char *const *paths, GError **error)
+{
+    bool done = true;
+    for (uint32_t i = 0; i < adding->rest->len; i++) {
+        if (adding->found[g_array_index(adding->rest_roots, uint32_t, i)] > 0) {
+            g_ptr_array_add(adding->session->notes->problems, g_strdup(adding->rest->pdata[i]));
+        }
+    }
+    for (uint32_t i = 0; i < adding->n_roots; i++) {
+        GError *cause = adding->errors[i];
+        if (done && adding->found[i] == 0) {
+            done = false;
+            if (cause != NULL) {
+                g_propagate_error(error, g_error_copy(cause));
+            } else {
+                g_set_error(
+                    error, LULL_ERROR, LULL_ERROR_FORMAT,
+                    "%s: there is no trace in it (no file 'metadata' and no trace.dat here or "
+                    "below)",
+                    paths[i]);
+            }
+        }
+        g_clear_error(&adding->errors[i]);
+    }
+    return done;
+}
+
+static void add_live(struct adding *adding, const char *url, uint32_t root)
+{
+    GError *error = NULL;
+    if (lull_session_add_live(adding->session, url, &error)) {
+        adding->found[root]++;
+    } else {
+        note_error(adding, root, error);
+    }
+}
+
+bool lull_session_add_all(struct lull_session *session, const char *const *paths, uint32_t n_paths,
+                          GError **error)
+{
+    struct lull_search search;
+    struct adding adding = {.session = session,
+                            .n_roots = n_paths,
+                            .found = g_new0(uint32_t, MAX(n_paths, 1)),
+                            .errors = g_new0(GError *, MAX(n_paths, 1)),
+                            .rest = g_ptr_array_new_with_free_func(g_free),
+                            .rest_roots = g_array_new(FALSE, FALSE, sizeof(uint32_t))};
+    lull_search_init(&search);
+    for (uint32_t i = 0; i < n_paths; i++) {
+        if (lull_live_url_is(paths[i])) {
+            add_live(&adding, paths[i], i);
+            continue;
+        }
+        lull_search_path(&search, paths[i], i);
+        for (uint32_t k = 0; k < search.errors->len; k++) {
+            note_error(&adding, i, g_error_copy(search.errors->pdata[k]));
+        }
+        g_ptr_array_set_size(search.errors, 0);
+    }
+    add_groups(&adding, &search, paths);
+    bool done = conclude(&adding, paths, error);
+    for (uint32_t i = 0; i < search.notes->len; i++) {
+        g_ptr_array_add(session->notes->problems, g_strdup(search.notes->pdata[i]));
+    }
+    lull_search_clear(&search);
+    g_free(adding.found);
+    g_free(adding.errors);
+    g_ptr_array_unref(adding.rest);
+    g_array_unref(adding.rest_roots);
+    return done;
+}
+
+uint32_t lull_session_recording_count(const struct lull_session *session)
+{
+    return session->recordings->len;
+}
+
+const struct lull_recording_info *lull_session_recording(const struct lull_session *session,
+                                                         uint32_t index)
+{
+    const struct lull_recording_file *file = session->recordings->pdata[index];
+    return &file->info;
+}
+
+bool lull_session_add(struct lull_session *session, const char *path, GError **error)
+{
+    return lull_session_add_all(session, &path, 1, error);
+}

@@ -1,0 +1,166 @@
+/* What the files of the session share. */
+#ifndef LULL_SOURCE_SESSION_PRIVATE_H
+#define LULL_SOURCE_SESSION_PRIVATE_H
+
+#include "source/session/event_filter.h"
+#include "source/session/event_watch.h"
+#include "source/live/live.h"
+#include "source/session/merge.h"
+#include "source/session/recording.h"
+#include "source/source.h"
+
+struct session_host {
+    struct lull_host info;
+    const char *hostname; /* or NULL */
+    bool has_clock_uuid;
+    uint8_t clock_uuid[16];
+    int64_t clock_offset_ns; /* of the first trace */
+    struct lull_clock_transform transform;
+};
+
+struct session_trace {
+    struct lull_session *session;
+    struct lull_report report;
+    struct lull_source *source;
+    uint32_t index, first_stream;
+    uint32_t n_streams, n_classes;          /* that the session knows of */
+    int64_t delta_ns;                       /* from its clock to that of the host's first trace */
+    int64_t common_start_ns, common_end_ns; /* in which all streams have packets, own clock */
+    GHashTable *class_names; /* of classes that were wanted recorded; see lull_session_declares() */
+    bool knows_names;        /* the source has been asked which those are */
+    GHashTable *task_names;  /* tid → name as the source's text says; NULL: not needed yet */
+    GPtrArray
+        *class_filters; /* struct lull_class_filter, by class, while a filter is set; or NULL */
+    bool is_wanted;     /* some class is subscribed to that the filter does not reject */
+    bool is_exempt;     /* some class belongs to an exempt subscription */
+    GPtrArray *class_watches; /* struct lull_class_watch, by class, while a watch is set; or NULL */
+    bool is_watched;          /* the watch wants some class */
+};
+
+struct session_notes {
+    GPtrArray *problems;
+    GArray *raw;    /* struct lull_loss, times on the trace's clock */
+    GArray *losses; /* the same on the joined clock, in order */
+    bool is_stale;
+};
+
+struct lull_session {
+    GPtrArray *hosts;        /* struct session_host */
+    uint32_t n_classes;      /* of all traces */
+    GPtrArray *traces;       /* struct session_trace */
+    GPtrArray *streams;      /* struct lull_source_stream, owned by the sources */
+    GHashTable *directories; /* "device:inode" of each trace, URLs of live sessions */
+    GPtrArray *lives;        /* struct lull_live */
+    GPtrArray *recordings;   /* struct lull_recording_file, references */
+    int64_t live_since_ns;   /* when the first of them was added; or 0 */
+    GArray *subscriptions;   /* struct lull_subscription */
+    struct session_notes *notes;
+
+    int64_t start_ns, end_ns;
+    int32_t only_host, only_cpu;
+    bool is_intersected;
+    enum lull_order order;
+    uint32_t n_threads; /* for streams that are read apart; 0: as many as CPUs */
+
+    struct lull_event_filter *filter; /* or NULL */
+    uint32_t filter_offset;           /* of its fields behind lull_event.fields */
+    bool has_exempt;
+    struct lull_event_watch *watch; /* or NULL; borrowed */
+
+    bool is_subscribed; /* the sources know the subscriptions */
+    bool is_started;
+    bool has_news;      /* a live session has more than what we know of it */
+    bool is_from_start; /* live sessions: from what the relay still has */
+    bool (*wait)(void *user);
+    void *wait_user;
+    struct lull_merge merge;
+    struct lull_source_stream **merged; /* those that were selected */
+};
+
+void lull_session_note_problem(struct lull_session *session, const char *text);
+struct session_notes *lull_session_notes_new(void);
+void lull_session_notes_free(struct session_notes *notes);
+/* Makes the sources' reports end up in the notes. */
+void lull_session_trace_listen(struct session_trace *trace);
+
+static inline struct session_trace *lull_session_trace_at(const struct lull_session *session,
+                                                          uint32_t index)
+{
+    return session->traces->pdata[index];
+}
+
+static inline struct session_host *lull_session_host_at(const struct lull_session *session,
+                                                        uint32_t index)
+{
+    return session->hosts->pdata[index];
+}
+
+/* Puts streams into the session's order for events of equal time. */
+void lull_session_sort_streams(const struct lull_session *session,
+                               struct lull_source_stream **streams, uint32_t n);
+
+/* A trace without source, to open one with its report. */
+struct session_trace *lull_session_trace_new(struct lull_session *session);
+/* Makes the trace, which has a source now, part of the session. */
+void lull_session_trace_join(struct session_trace *trace);
+/* Takes in classes and streams that the source has got since. */
+void lull_session_trace_grow(struct session_trace *trace);
+
+/* Makes the sources know the subscriptions, less what the filter rejects. */
+void lull_session_subscribe_sources(struct lull_session *session);
+/* Makes those know them whose metadata has grown. What the filter has said of a class stands:
+ * events of it may be under way. */
+void lull_session_subscribe_grown(struct lull_session *session);
+/* Begins the stream, or leaves it if nothing of it is selected: then false. */
+bool lull_session_start_selected(const struct lull_session *session,
+                                 struct lull_source_stream *stream);
+/* Plays the merge of the first n of session->merged anew, each from its bound_ns on. */
+void lull_session_play(struct lull_session *session, uint32_t n);
+/* Whether --host, --cpu and the filter leave anything of the stream. */
+bool lull_session_is_selected(const struct lull_session *session,
+                              const struct lull_source_stream *stream);
+/* What of the stream is read, as limits, intersection and filter leave it. */
+struct lull_source_window lull_session_window(const struct lull_session *session,
+                                              const struct lull_source_stream *stream);
+void lull_session_start_stream(const struct lull_session *session,
+                               struct lull_source_stream *stream);
+/* The stream's next event that passes the filter; false at its end. */
+bool lull_session_next_passing(const struct lull_session *session,
+                               struct lull_source_stream *stream);
+/* Whether the filter passes the event, or its subscription is exempt. */
+bool lull_session_hands_out(const struct lull_session *session, const struct lull_event *event);
+/* Tells the filter, if there is one, that reading begins. */
+void lull_session_start_filter(struct lull_session *session);
+void lull_session_forget_filter(struct lull_session *session);
+
+/* Counting ignores subscriptions, which are put aside meanwhile if there is a filter. */
+GArray *lull_session_start_count(struct lull_session *session);
+void lull_session_end_count(struct lull_session *session, GArray *subscriptions);
+/* Counts the stream's events that pass: adds to counts[class index]; what whole classes are
+ * rejected may be in it until lull_session_drop_rejected(). */
+void lull_session_count_stream(const struct lull_session *session,
+                               struct lull_source_stream *stream, uint64_t *counts);
+void lull_session_drop_rejected(const struct lull_session *session,
+                                const struct session_trace *trace, uint64_t *counts);
+
+/* session_watch.c: before and after the sources are told the subscriptions. */
+void lull_session_start_watch(struct lull_session *session, bool forgets);
+void lull_session_end_watch(struct lull_session *session);
+/* Puts the watch's wishes for the classes of a trace with the subscriber's and the filter's. */
+void lull_session_watch_classes(struct lull_session *session, struct session_trace *trace,
+                                int32_t *of_class, const struct lull_fields **extra,
+                                uint32_t *extra_size);
+/* Lets the watch see the event; false if nobody else wants it. */
+bool lull_session_show_watch(struct lull_session *session, const struct lull_event *event);
+
+/* session_live.c */
+bool lull_session_add_live(struct lull_session *session, const char *url, GError **error);
+/* Takes in what live sessions have that is new. */
+void lull_session_take_news(struct lull_session *session);
+/* When nothing is left to read: waits for more. False if there will be none. */
+bool lull_session_follow(struct lull_session *session);
+
+void lull_session_trace_free(gpointer data);
+void lull_session_host_free(gpointer data);
+
+#endif

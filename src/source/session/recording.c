@@ -1,0 +1,357 @@
+/* Reads recording.json. It comes from anywhere: each key that is known has the type and range that
+ * docs/RECORDING.md gives it, or the recording is not opened. */
+#include "source/session/recording.h"
+
+#include <json-c/json.h>
+#include <limits.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Arguments of a command may have 2 MiB, and each byte may become an escape of six. */
+#define MOST_BYTES (16 << 20)
+
+struct lull_recording_file *lull_recording_ref(struct lull_recording_file *file)
+{
+    return file != NULL ? g_rc_box_acquire(file) : NULL;
+}
+
+static void clear(void *user)
+{
+    struct lull_recording_file *file = user;
+    g_ptr_array_unref(file->texts);
+    g_free((gpointer)file->info.command);
+    g_free(file->events);
+}
+
+void lull_recording_unref(struct lull_recording_file *file)
+{
+    if (file != NULL) {
+        g_rc_box_release_full(file, clear);
+    }
+}
+
+static const char *keep(struct lull_recording_file *file, const char *text)
+{
+    g_ptr_array_add(file->texts, g_strdup(text));
+    return file->texts->pdata[file->texts->len - 1];
+}
+
+/* ---- keys ---- */
+
+struct reader {
+    struct lull_recording_file *file;
+    const char *path; /* of recording.json */
+    GError **error;
+};
+
+static bool fail(const struct reader *reader, const char *key, const char *why)
+{
+    g_set_error(reader->error, LULL_ERROR, LULL_ERROR_FORMAT, "%s: “%s” %s", reader->path, key,
+                why);
+    return false;
+}
+
+/* NULL if the value is no text, or has a zero in it. */
+static const char *text_of(struct json_object *value)
+{
+    if (!json_object_is_type(value, json_type_string)) {
+        return NULL;
+    }
+    const char *text = json_object_get_string(value);
+    return strlen(text) == (size_t)json_object_get_string_len(value) ? text : NULL;
+}
+
+#define AT(member) offsetof(struct lull_recording_file, member)
+
+static bool read_texts(const struct reader *reader, struct json_object *object)
+{
+    static const struct {
+        const char *key;
+        size_t offset;
+    } texts[] = {
+        {"lull", AT(info.program)},      {"tracer", AT(info.tracer)}, {"reason", AT(info.reason)},
+        {"purpose", AT(info.purpose)},   {"kernel", AT(info.kernel)}, {"machine", AT(info.machine)},
+        {"ended_by", AT(info.ended_by)}, {"hostname", AT(hostname)},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        struct json_object *value;
+        if (!json_object_object_get_ex(object, texts[i].key, &value)) {
+            continue;
+        }
+        const char *text = text_of(value);
+        if (text == NULL) {
+            return fail(reader, texts[i].key, "is not a text");
+        }
+        const char **to = (const char **)(void *)((char *)reader->file + texts[i].offset);
+        *to = keep(reader->file, text);
+    }
+    return true;
+}
+
+/* json-c caps what does not fit into 64 bits, which then is out of any range here. */
+static bool read_number(const struct reader *reader, struct json_object *object, const char *key,
+                        int64_t least, int64_t most, int64_t *to)
+{
+    struct json_object *value;
+    if (!json_object_object_get_ex(object, key, &value)) {
+        return true;
+    }
+    if (!json_object_is_type(value, json_type_int)) {
+        return fail(reader, key, "is not a whole number");
+    }
+    int64_t number = json_object_get_int64(value);
+    if (number < least || number > most) {
+        return fail(reader, key, "is out of range");
+    }
+    *to = number;
+    return true;
+}
+
+static bool read_numbers(const struct reader *reader, struct json_object *object,
+                         struct json_object *recorded)
+{
+    static const struct {
+        const char *key;
+        size_t offset;
+        int64_t least, most;
+        bool is_recorded; /* a key of the object "recorded" */
+    } numbers[] = {
+        {"pid", AT(info.pid), 1, INT32_MAX, false},
+        {"exit_status", AT(info.exit_status), 0, 255, false},
+        {"signal", AT(info.signal), 1, 127, false},
+        {"begin_ns", AT(info.start_ns), -(INT64_MAX / 2), INT64_MAX / 2, false},
+        {"end_ns", AT(info.end_ns), -(INT64_MAX / 2), INT64_MAX / 2, false},
+        {"events", AT(info.events), 0, INT64_MAX - 1, true},
+        {"lost_events", AT(info.lost_events), 0, INT64_MAX - 1, true},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++) {
+        struct json_object *in = numbers[i].is_recorded ? recorded : object;
+        int64_t *to = (int64_t *)(void *)((char *)reader->file + numbers[i].offset);
+        if (in != NULL &&
+            !read_number(reader, in, numbers[i].key, numbers[i].least, numbers[i].most, to)) {
+            return false;
+        }
+    }
+    const struct lull_recording_info *info = &reader->file->info;
+    if (json_object_object_get_ex(object, "begin_ns", NULL) !=
+        json_object_object_get_ex(object, "end_ns", NULL)) {
+        return fail(reader, "begin_ns", "and “end_ns” must both be there or both be missing");
+    }
+    if (json_object_object_get_ex(object, "begin_ns", NULL) && info->start_ns > info->end_ns) {
+        return fail(reader, "end_ns", "is before “begin_ns”");
+    }
+    return true;
+}
+
+static bool read_command(const struct reader *reader, struct json_object *object)
+{
+    struct json_object *value;
+    if (!json_object_object_get_ex(object, "command", &value)) {
+        return true;
+    }
+    size_t n = json_object_is_type(value, json_type_array) ? json_object_array_length(value) : 0;
+    if (n == 0) {
+        return fail(reader, "command", "is not a list of texts");
+    }
+    const char **words = g_new0(const char *, n + 1);
+    reader->file->info.command = words;
+    for (size_t i = 0; i < n; i++) {
+        const char *text = text_of(json_object_array_get_idx(value, i));
+        if (text == NULL) {
+            return fail(reader, "command", "is not a list of texts");
+        }
+        words[i] = keep(reader->file, text);
+    }
+    return true;
+}
+
+/* "sched:sched_switch" is known by "sched_switch" too, as traces call it. */
+static bool read_events(const struct reader *reader, struct json_object *object)
+{
+    struct json_object *value;
+    if (!json_object_object_get_ex(object, "events", &value)) {
+        return true;
+    }
+    if (!json_object_is_type(value, json_type_array)) {
+        return fail(reader, "events", "is not a list of texts");
+    }
+    size_t n = json_object_array_length(value);
+    const char **names = g_new0(const char *, 2 * n + 1);
+    reader->file->events = names;
+    for (size_t i = 0; i < n; i++) {
+        const char *text = text_of(json_object_array_get_idx(value, i));
+        if (text == NULL) {
+            return fail(reader, "events", "is not a list of texts");
+        }
+        const char *colon = strchr(text, ':');
+        *names++ = keep(reader->file, text);
+        *names++ = keep(reader->file, colon != NULL ? colon + 1 : text);
+    }
+    return true;
+}
+
+static bool read_boot_id(const struct reader *reader, struct json_object *object)
+{
+    struct json_object *value;
+    if (!json_object_object_get_ex(object, "boot_id", &value)) {
+        return true;
+    }
+    const char *text = text_of(value);
+    if (text == NULL || !g_uuid_string_is_valid(text)) {
+        return fail(reader, "boot_id", "is not a UUID");
+    }
+    for (uint32_t n = 0; n < 16; text += *text == '-' ? 1 : 0) {
+        reader->file->boot_id[n++] =
+            (uint8_t)(g_ascii_xdigit_value(text[0]) << 4 | g_ascii_xdigit_value(text[1]));
+        text += 2;
+    }
+    reader->file->has_boot_id = true;
+    return true;
+}
+
+static bool read_flag(const struct reader *reader, struct json_object *object, const char *key,
+                      bool *to)
+{
+    struct json_object *value;
+    if (!json_object_object_get_ex(object, key, &value)) {
+        return true;
+    }
+    if (!json_object_is_type(value, json_type_boolean)) {
+        return fail(reader, key, "is neither true nor false");
+    }
+    *to = json_object_get_boolean(value);
+    return true;
+}
+
+static bool read_rest(const struct reader *reader, struct json_object *object)
+{
+    struct json_object *recorded = NULL;
+    if (json_object_object_get_ex(object, "recorded", &recorded) &&
+        !json_object_is_type(recorded, json_type_object)) {
+        return fail(reader, "recorded", "is not an object");
+    }
+    struct lull_recording_info *info = &reader->file->info;
+    return read_flag(reader, object, "filtered", &info->is_filtered) &&
+           read_flag(reader, object, "snapshot", &info->is_snapshot) &&
+           read_numbers(reader, object, recorded) && read_command(reader, object) &&
+           read_events(reader, object) && read_boot_id(reader, object);
+}
+
+/* ---- the file ---- */
+
+static struct lull_recording_file *file_new(const char *path)
+{
+    struct lull_recording_file *file = g_rc_box_new0(struct lull_recording_file);
+    file->texts = g_ptr_array_new_with_free_func(g_free);
+    file->info = (struct lull_recording_info){
+        .path = keep(file, path),
+        .program = "",
+        .tracer = "",
+        .reason = "",
+        .purpose = "",
+        .kernel = "",
+        .machine = "",
+        .ended_by = "",
+        .pid = -1,
+        .exit_status = -1,
+        .signal = -1,
+        .start_ns = INT64_MAX,
+        .end_ns = INT64_MIN,
+        .events = -1,
+        .lost_events = -1,
+    };
+    return file;
+}
+
+/* True with *file NULL: an object of somebody else. */
+static bool read_object(const char *dir, const char *path, struct json_object *object,
+                        struct lull_recording_file **file, GError **error)
+{
+    struct reader reader = {NULL, path, error};
+    int64_t version = 0;
+    if (!json_object_is_type(object, json_type_object) ||
+        !json_object_object_get_ex(object, "lull_recording", NULL)) {
+        return true;
+    }
+    if (!read_number(&reader, object, "lull_recording", 1, INT64_MAX - 1, &version)) {
+        return false;
+    }
+    if (version != 1) {
+        return fail(&reader, "lull_recording",
+                    "is a version that this Lull does not know; a newer one is needed");
+    }
+    reader.file = file_new(dir);
+    if (read_texts(&reader, object) && read_rest(&reader, object)) {
+        *file = reader.file;
+        return true;
+    }
+    lull_recording_unref(reader.file);
+    return false;
+}
+
+static struct json_object *parse(const char *path, const char *text, size_t size, GError **error)
+{
+    struct json_tokener *tokener = json_tokener_new();
+    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_ALLOW_TRAILING_CHARS |
+                                        JSON_TOKENER_VALIDATE_UTF8);
+    struct json_object *object = json_tokener_parse_ex(tokener, text, (int)size);
+    enum json_tokener_error status = json_tokener_get_error(tokener);
+    size_t at = json_tokener_get_parse_end(tokener);
+    const char *why = NULL;
+    if (status == json_tokener_continue) {
+        why = "the file ends within it";
+    } else if (status != json_tokener_success) {
+        why = json_tokener_error_desc(status);
+    } else if (strspn(text + at, " \t\r\n") != size - at) {
+        why = "something follows it";
+    }
+    json_tokener_free(tokener);
+    if (why == NULL && object != NULL) {
+        return object;
+    }
+    json_object_put(object);
+    g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
+                "%s: byte %zu: not one JSON object, as a recording's is: %s", path, at,
+                why != NULL ? why : "null");
+    return NULL;
+}
+
+bool lull_recording_read(const struct lull_location *location, struct lull_recording_file **file,
+                         GError **error)
+{
+    uint64_t size = 0;
+    g_autofree char *path = g_build_filename(location->path, LULL_RECORDING_FILE, NULL);
+    g_autofree char *text = NULL;
+    gsize length;
+    struct lull_bytes *bytes = NULL;
+    *file = NULL;
+    if (lull_location_bytes(location, LULL_RECORDING_FILE, &bytes, &size, NULL) !=
+        LULL_PLACE_FILE) {
+        return true;
+    }
+    bytes->ops->free(bytes);
+    if (size > MOST_BYTES) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
+                    "%s: %" G_GUINT64_FORMAT " bytes are too many for what describes a recording",
+                    path, size);
+        return false;
+    }
+    if (!lull_location_read(location, LULL_RECORDING_FILE, &text, &length, error)) {
+        return false;
+    }
+    struct json_object *object = parse(path, text, MIN(length, MOST_BYTES), error);
+    if (object == NULL) {
+        return false;
+    }
+    bool is_ok = read_object(location->path, path, object, file, error);
+    json_object_put(object);
+    return is_ok;
+}
+
+bool lull_recording_is_unfinished(const char *path)
+{
+    g_autofree char *full = g_canonicalize_filename(path, NULL);
+    g_autofree char *above = g_path_get_dirname(full);
+    return g_str_has_suffix(full, LULL_RECORDING_UNFINISHED) ||
+           g_str_has_suffix(above, LULL_RECORDING_UNFINISHED);
+}

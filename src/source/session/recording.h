@@ -1,0 +1,35 @@
+/* recording.json: by it a directory is told to be a recording, whose traces are of one host. */
+#ifndef LULL_SOURCE_SESSION_RECORDING_H
+#define LULL_SOURCE_SESSION_RECORDING_H
+
+#include <lull/recording.h>
+
+#include "source/files/location.h"
+
+#define LULL_RECORDING_FILE "recording.json"
+/* What the name of a directory ends with while it is being written. */
+#define LULL_RECORDING_UNFINISHED ".part"
+
+/* Counted references: the places that were found in it and the session hold one each. */
+struct lull_recording_file {
+    struct lull_recording_info info; /* host is filled by the session */
+    const char *hostname;            /* or NULL */
+    const char **events; /* that were switched on, without and with their system; ends with NULL; or
+                            NULL: not told */
+    bool has_boot_id;
+    uint8_t boot_id[16];
+    GPtrArray *texts;
+};
+
+struct lull_recording_file *lull_recording_ref(struct lull_recording_file *file);
+void lull_recording_unref(struct lull_recording_file *file);
+
+/* Reads the file recording.json of the place. True with *file NULL if there is none, or it is not
+ * one of Lull's. False and an error if it is damaged. */
+bool lull_recording_read(const struct lull_location *location, struct lull_recording_file **file,
+                         GError **error);
+
+/* Whether the last or last but one part of the path is called as what is not finished. */
+bool lull_recording_is_unfinished(const char *path);
+
+#endif

@@ -1,0 +1,407 @@
+/* The search for traces. A directory that has metadata is a trace, and nothing in or below it is
+ * one; elsewhere files of some kinds are. What lies in or below a directory with recording.json
+ * belongs to that recording. */
+#include "source/session/search.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "source/session/file_kinds.h"
+#include "source/session/recording.h"
+
+/* A trace lies at most this deep below the directory that was given. */
+#define MAX_DEPTH 8
+
+static void free_error(gpointer error)
+{
+    g_error_free(error);
+}
+
+static void free_location(gpointer location)
+{
+    lull_location_free(location);
+}
+
+void lull_search_init(struct lull_search *search)
+{
+    search->locations = g_ptr_array_new_with_free_func(free_location);
+    search->keys = g_ptr_array_new_with_free_func(g_free);
+    search->errors = g_ptr_array_new_with_free_func(free_error);
+    search->notes = g_ptr_array_new_with_free_func(g_free);
+}
+
+void lull_search_clear(struct lull_search *search)
+{
+    g_ptr_array_unref(search->locations);
+    g_ptr_array_unref(search->keys);
+    g_ptr_array_unref(search->errors);
+    g_ptr_array_unref(search->notes);
+}
+
+static void add_location(struct lull_search *search, struct lull_location *location,
+                         struct lull_recording_file *recording, char *key, uint32_t root)
+{
+    location->recording = lull_recording_ref(recording);
+    location->root = root;
+    g_ptr_array_add(search->locations, location);
+    g_ptr_array_add(search->keys, key);
+}
+
+static void add_file(struct lull_search *search, struct lull_location *location, const char *name,
+                     const struct lull_file_kind *kind, struct lull_recording_file *recording,
+                     char *key, uint32_t root)
+{
+    location->file = g_strdup(name);
+    location->kind = kind;
+    add_location(search, location, recording, key, root);
+}
+
+static void add_error(struct lull_search *search, const char *path, int reason)
+{
+    g_ptr_array_add(search->errors,
+                    g_error_new(LULL_ERROR, LULL_ERROR_IO, "%s: %s", path, g_strerror(reason)));
+}
+
+/* The recording that the place itself is, or that `above` is which it lies in: a reference, or
+ * NULL. False, with an error noted, if what describes it is damaged. */
+static bool find_recording(struct lull_search *search, const struct lull_location *location,
+                           struct lull_recording_file *above,
+                           struct lull_recording_file **recording)
+{
+    GError *error = NULL;
+    if (!lull_recording_read(location, recording, &error)) {
+        g_ptr_array_add(search->errors, error);
+        return false;
+    }
+    if (*recording == NULL) {
+        *recording = lull_recording_ref(above);
+    }
+    return true;
+}
+
+static void note_unfinished(struct lull_search *search, const char *path)
+{
+    g_ptr_array_add(search->notes,
+                    g_strdup_printf("%s: left out, because it is not finished", path));
+}
+
+static char *file_key(const struct stat *st, const char *prefix)
+{
+    return g_strdup_printf("%ju:%ju:%s", (uintmax_t)st->st_dev, (uintmax_t)st->st_ino, prefix);
+}
+
+/* ---- directories ---- */
+
+/* A walk below one of the paths that were asked for. */
+struct walk {
+    struct lull_search *search;
+    GHashTable *seen; /* keys of directories and files */
+    uint32_t root;
+};
+
+static int compare_names(gconstpointer a, gconstpointer b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The file `path`, if it is a trace. */
+static bool search_file(const struct walk *walk, const char *path, const struct stat *st,
+                        struct lull_recording_file *recording)
+{
+    const struct lull_file_kind *kind = lull_file_kind_at(path);
+    if (kind == NULL) {
+        return false;
+    }
+    g_autofree char *key = file_key(st, "");
+    if (!g_hash_table_add(walk->seen, g_strdup(key))) {
+        return true;
+    }
+    const char *slash = strrchr(path, '/');
+    g_autofree char *dir = g_strndup(path, slash != NULL ? (size_t)(slash + 1 - path) : 0);
+    add_file(walk->search, lull_location_new(dir, NULL, ""), slash != NULL ? slash + 1 : path, kind,
+             recording, g_steal_pointer(&key), walk->root);
+    return true;
+}
+
+/* Names in the directory, sorted; NULL with an error noted. LTTng keeps chunks that it is about to
+ * move in hidden directories. */
+static GPtrArray *list_directory(struct lull_search *search, const char *path)
+{
+    GError *cause = NULL;
+    g_autoptr(GDir) dir = g_dir_open(path, 0, &cause);
+    if (dir == NULL) {
+        g_ptr_array_add(search->errors,
+                        g_error_new(LULL_ERROR, LULL_ERROR_IO, "%s", cause->message));
+        g_error_free(cause);
+        return NULL;
+    }
+    GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
+    const char *name;
+    while ((name = g_dir_read_name(dir)) != NULL) {
+        if (name[0] != '.' || strcmp(name, ".tmp_old_chunk") == 0 ||
+            strcmp(name, ".tmp_new_chunk") == 0) {
+            g_ptr_array_add(names, g_strdup(name));
+        }
+    }
+    g_ptr_array_sort(names, compare_names);
+    return names;
+}
+
+static void search_directory(const struct walk *walk, const char *path,
+                             struct lull_recording_file *above, unsigned depth);
+
+static void search_children(const struct walk *walk, const char *path,
+                            struct lull_recording_file *recording, unsigned depth)
+{
+    g_autoptr(GPtrArray) names = list_directory(walk->search, path);
+    for (guint i = 0; names != NULL && i < names->len; i++) {
+        g_autofree char *child = g_build_filename(path, names->pdata[i], NULL);
+        struct stat st;
+        /* A name that cannot even be looked at is no directory that anybody meant. */
+        if (depth >= MAX_DEPTH || stat(child, &st) != 0) {
+            continue;
+        }
+        if (S_ISDIR(st.st_mode) && g_str_has_suffix(child, LULL_RECORDING_UNFINISHED)) {
+            note_unfinished(walk->search, child);
+        } else if (S_ISDIR(st.st_mode)) {
+            search_directory(walk, child, recording, depth + 1);
+        } else if (S_ISREG(st.st_mode)) {
+            search_file(walk, child, &st, recording);
+        }
+    }
+}
+
+static void search_directory(const struct walk *walk, const char *path,
+                             struct lull_recording_file *above, unsigned depth)
+{
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        add_error(walk->search, path, errno);
+        return;
+    }
+    g_autofree char *key = file_key(&st, "");
+    if (!g_hash_table_add(walk->seen, g_strdup(key))) {
+        return;
+    }
+    g_autofree char *metadata = g_build_filename(path, "metadata", NULL);
+    errno = 0;
+    bool is_trace = stat(metadata, &st) == 0 && S_ISREG(st.st_mode);
+    if (!is_trace && errno == EACCES) { /* it can be listed at best, but nothing in it looked at */
+        add_error(walk->search, path, EACCES);
+        return;
+    }
+    struct lull_recording_file *recording;
+    struct lull_location *location = lull_location_new(path, NULL, "");
+    bool is_sound = find_recording(walk->search, location, above, &recording);
+    if (is_sound && is_trace) {
+        add_location(walk->search, g_steal_pointer(&location), recording, g_steal_pointer(&key),
+                     walk->root);
+    } else if (is_sound) {
+        search_children(walk, path, recording, depth);
+    }
+    lull_recording_unref(recording);
+    lull_location_free(location);
+}
+
+/* ---- archives ---- */
+
+/* In the order of a walk through directories: '/' is before all other characters. */
+static int compare_prefixes(gconstpointer a, gconstpointer b)
+{
+    const unsigned char *x = *(const unsigned char *const *)a;
+    const unsigned char *y = *(const unsigned char *const *)b;
+    while (*x != '\0' && *x == *y) {
+        x++;
+        y++;
+    }
+    int i = *x == '/' ? 1 : *x == '\0' ? 0 : *x + 1;
+    int j = *y == '/' ? 1 : *y == '\0' ? 0 : *y + 1;
+    return i - j;
+}
+
+/* What may be a trace: prefixes of the directories with metadata, and names of files elsewhere. */
+static GPtrArray *archive_names(const struct lull_archive *archive)
+{
+    GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
+    for (uint32_t i = 0; i < lull_archive_count(archive); i++) {
+        const char *name = lull_archive_member(archive, i)->name;
+        const char *slash = strrchr(name, '/');
+        const char *last = slash != NULL ? slash + 1 : name;
+        if (strcmp(last, "metadata") == 0) {
+            g_ptr_array_add(names, g_strndup(name, (size_t)(last - name)));
+        } else if (*last != '.') {
+            g_ptr_array_add(names, g_strdup(name));
+        }
+    }
+    g_ptr_array_sort(names, compare_prefixes);
+    return names;
+}
+
+static void note(void *user, const char *text)
+{
+    g_ptr_array_add(((struct lull_search *)user)->notes, g_strdup(text));
+}
+
+/* The walk through an archive. */
+struct unpacked {
+    struct lull_search *search;
+    struct lull_archive *archive;
+    const char *path;
+    const struct stat *st;
+    GHashTable *recordings; /* of each prefix that was looked at, see find_in_archive() */
+    uint32_t root;
+};
+
+/* Stands for the recording of a directory whose description is damaged. */
+static const struct lull_recording_file damaged;
+
+static void free_recording(gpointer recording)
+{
+    if (recording != &damaged) {
+        lull_recording_unref(recording);
+    }
+}
+
+/* The place of a directory of the archive, whose prefix is `length` bytes of `name`. */
+static struct lull_location *archive_location(const struct unpacked *u, const char *name,
+                                              size_t length)
+{
+    g_autofree char *prefix = g_strndup(name, length);
+    g_autofree char *inner = g_strndup(name, length > 0 ? length - 1 : 0);
+    g_autofree char *full = length > 0 ? g_build_filename(u->path, inner, NULL) : g_strdup(u->path);
+    return lull_location_new(full, u->archive, prefix);
+}
+
+/* The recording that the directory of this prefix is part of, borrowed; NULL: none; or &damaged.
+ * Goes up as many levels as the name has, which is no longer than a path may be. */
+static const struct lull_recording_file *find_in_archive(const struct unpacked *u, const char *name,
+                                                         size_t length)
+{
+    g_autofree char *prefix = g_strndup(name, length);
+    gpointer known;
+    if (g_hash_table_lookup_extended(u->recordings, prefix, NULL, &known)) {
+        return known;
+    }
+    const char *slash = length > 1 ? memrchr(name, '/', length - 1) : NULL;
+    const struct lull_recording_file *above = NULL, *found = &damaged;
+    if (length > 0) {
+        above = find_in_archive(u, name, slash != NULL ? (size_t)(slash + 1 - name) : 0);
+    }
+    if (above != &damaged) {
+        struct lull_recording_file *recording;
+        struct lull_location *location = archive_location(u, name, length);
+        if (find_recording(u->search, location, (struct lull_recording_file *)above, &recording)) {
+            found = recording;
+        }
+        lull_location_free(location);
+    }
+    g_hash_table_insert(u->recordings, g_steal_pointer(&prefix), (gpointer)found);
+    return found;
+}
+
+static const struct lull_file_kind *archive_kind(const struct unpacked *u, const char *name)
+{
+    uint8_t start[LULL_FILE_KIND_BYTES];
+    const struct lull_archive_member *member = lull_archive_find(u->archive, name);
+    size_t size = member != NULL ? MIN(member->size, sizeof start) : 0;
+    struct lull_archive_member cut = {.size = size, .base = size > 0 ? member->base : 0};
+    return size > 0 && lull_archive_read(u->archive, &cut, start) ? lull_file_kind_of(start, size)
+                                                                  : NULL;
+}
+
+static void add_from_archive(const struct unpacked *u, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    const char *last = slash != NULL ? slash + 1 : name;
+    size_t length = (size_t)(last - name);
+    const struct lull_file_kind *kind = *last != '\0' ? archive_kind(u, name) : NULL;
+    if (*last != '\0' && kind == NULL) {
+        return;
+    }
+    const struct lull_recording_file *found = find_in_archive(u, name, length);
+    if (found == &damaged) {
+        return;
+    }
+    struct lull_recording_file *recording = (struct lull_recording_file *)found;
+    if (kind != NULL) {
+        add_file(u->search, archive_location(u, name, length), last, kind, recording,
+                 file_key(u->st, name), u->root);
+    } else {
+        add_location(u->search, archive_location(u, name, length), recording, file_key(u->st, name),
+                     u->root);
+    }
+}
+
+static void search_archive(struct lull_search *search, const char *path, const struct stat *st,
+                           uint32_t root)
+{
+    GError *error = NULL;
+    struct lull_archive *archive = lull_archive_open(path, note, search, &error);
+    if (archive == NULL) {
+        g_ptr_array_add(search->errors, error);
+        return;
+    }
+    g_autoptr(GPtrArray) names = archive_names(archive);
+    g_autoptr(GHashTable) recordings =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_recording);
+    const struct unpacked u = {search, archive, path, st, recordings, root};
+    const char *above = NULL, *unfinished = NULL;
+    for (guint i = 0; i < names->len; i++) {
+        const char *name = names->pdata[i];
+        const char *part = strstr(name, LULL_RECORDING_UNFINISHED "/");
+        /* Sorted, a directory comes right before what is below it. */
+        if (above != NULL && g_str_has_prefix(name, above)) {
+            continue;
+        }
+        if (part != NULL) {
+            size_t length = (size_t)(part - name) + strlen(LULL_RECORDING_UNFINISHED);
+            g_autofree char *full = g_strdup_printf("%s/%.*s", path, (int)length, name);
+            if (unfinished == NULL || strncmp(name, unfinished, length + 1) != 0) {
+                note_unfinished(search, full);
+            }
+            unfinished = name;
+            continue;
+        }
+        if (*name == '\0' || g_str_has_suffix(name, "/")) {
+            above = name;
+        }
+        add_from_archive(&u, name);
+    }
+    lull_archive_unref(archive);
+}
+
+static void add_unfinished(struct lull_search *search, const char *path)
+{
+    g_ptr_array_add(
+        search->errors,
+        g_error_new(LULL_ERROR, LULL_ERROR_FORMAT,
+                    "%s: a recording or export that is not finished is called so: it is still "
+                    "being written, or the program that wrote it was killed. Under another name "
+                    "what is there can be read",
+                    path));
+}
+
+void lull_search_path(struct lull_search *search, const char *path, uint32_t root)
+{
+    struct stat st;
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    const struct walk walk = {search, seen, root};
+    if (stat(path, &st) != 0) {
+        add_error(search, path, errno);
+    } else if (lull_recording_is_unfinished(path)) {
+        add_unfinished(search, path);
+    } else if (S_ISREG(st.st_mode)) {
+        if (!search_file(&walk, path, &st, NULL)) {
+            search_archive(search, path, &st, root);
+        }
+    } else if (!S_ISDIR(st.st_mode)) {
+        g_ptr_array_add(search->errors,
+                        g_error_new(LULL_ERROR, LULL_ERROR_FORMAT,
+                                    "%s: not a directory (a CTF trace is a directory with a file "
+                                    "'metadata')",
+                                    path));
+    } else {
+        search_directory(&walk, path, NULL, 0);
+    }
+}

@@ -1,0 +1,21 @@
+/* Finds the traces below a path: directories with a file `metadata`, in the file system or in an
+ * archive. */
+#ifndef LULL_SOURCE_SESSION_SEARCH_H
+#define LULL_SOURCE_SESSION_SEARCH_H
+
+#include "source/files/location.h"
+
+struct lull_search {
+    GPtrArray *locations; /* struct lull_location, owned, in order of their names */
+    GPtrArray *keys;      /* of each place: what tells it from others, owned */
+    GPtrArray *errors;    /* GError, owned: what could not be looked at */
+    GPtrArray *notes;     /* char, owned: what was left out */
+};
+
+void lull_search_init(struct lull_search *search);
+void lull_search_clear(struct lull_search *search);
+
+/* Adds what is found below `path`; what goes wrong is in search->errors. */
+void lull_search_path(struct lull_search *search, const char *path, uint32_t root);
+
+#endif

@@ -1,0 +1,428 @@
+/* A session as its users see it: subscriptions, limits, and reading in order of time. */
+#include "source/session/private.h"
+#include "source/session/streams.h"
+
+#include <string.h>
+
+/* PID_MAX_LIMIT of the kernel. */
+#define MAX_TID (4 << 20)
+
+struct lull_session *lull_session_new(void)
+{
+    struct lull_session *session = g_new0(struct lull_session, 1);
+    session->hosts = g_ptr_array_new_with_free_func(lull_session_host_free);
+    session->traces = g_ptr_array_new_with_free_func(lull_session_trace_free);
+    session->streams = g_ptr_array_new();
+    session->directories = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    session->lives = g_ptr_array_new_with_free_func((GDestroyNotify)lull_live_free);
+    session->recordings = g_ptr_array_new_with_free_func((GDestroyNotify)lull_recording_unref);
+    session->subscriptions = g_array_new(FALSE, FALSE, sizeof(struct lull_subscription));
+    session->notes = lull_session_notes_new();
+    session->start_ns = INT64_MIN;
+    session->end_ns = INT64_MAX;
+    session->only_host = session->only_cpu = -1;
+    session->n_threads = 1;
+    return session;
+}
+
+void lull_session_free(struct lull_session *session)
+{
+    if (session == NULL) {
+        return;
+    }
+    lull_session_set_filter(session, NULL);
+    lull_merge_clear(&session->merge);
+    g_free(session->merged);
+    g_ptr_array_unref(session->streams);
+    g_ptr_array_unref(session->traces);
+    g_ptr_array_unref(session->lives); /* the sources of live traces are theirs */
+    g_ptr_array_unref(session->hosts);
+    g_hash_table_unref(session->directories);
+    g_array_unref(session->subscriptions);
+    lull_session_notes_free(session->notes);
+    g_ptr_array_unref(session->recordings); /* sources have their names */
+    g_free(session);
+}
+
+/* ---- what there is ---- */
+
+const char *lull_event_class_name(const struct lull_event_class *event_class)
+{
+    return event_class->name;
+}
+
+int64_t lull_event_class_log_level(const struct lull_event_class *event_class)
+{
+    return event_class->log_level;
+}
+
+const char *lull_event_class_model_uri(const struct lull_event_class *event_class)
+{
+    return event_class->model_uri;
+}
+
+uint32_t lull_event_class_number(const struct lull_event_class *event_class)
+{
+    return event_class->number;
+}
+
+void lull_event_class_each_field(const struct lull_event_class *event_class,
+                                 void (*visit)(void *user, const struct lull_field_info *field),
+                                 void *user)
+{
+    const struct lull_source *source = event_class->source;
+    source->ops->each_field(source, event_class->index, visit, user);
+}
+
+uint32_t lull_session_host_count(const struct lull_session *session)
+{
+    return session->hosts->len;
+}
+
+const struct lull_host *lull_session_host(const struct lull_session *session, uint32_t index)
+{
+    g_return_val_if_fail(index < session->hosts->len, NULL);
+    return &lull_session_host_at(session, index)->info;
+}
+
+uint32_t lull_session_trace_count(const struct lull_session *session)
+{
+    return session->traces->len;
+}
+
+const struct lull_trace *lull_session_trace(const struct lull_session *session, uint32_t index)
+{
+    g_return_val_if_fail(index < session->traces->len, NULL);
+    return &lull_session_trace_at(session, index)->source->info;
+}
+
+const char *lull_session_environment(const struct lull_session *session, uint32_t trace,
+                                     const char *key)
+{
+    g_return_val_if_fail(trace < session->traces->len, NULL);
+    const char *const *entry = lull_session_trace_at(session, trace)->source->environment;
+    for (; entry != NULL && *entry != NULL; entry += 2) {
+        if (strcmp(entry[0], key) == 0) {
+            return entry[1];
+        }
+    }
+    return NULL;
+}
+
+void lull_session_each_class(const struct lull_session *session,
+                             void (*visit)(void *user, uint32_t trace,
+                                           const struct lull_event_class *event_class),
+                             void *user)
+{
+    for (uint32_t t = 0; t < session->traces->len; t++) {
+        const struct lull_source *source = lull_session_trace_at(session, t)->source;
+        for (uint32_t i = 0; i < source->n_classes; i++) {
+            visit(user, t, source->classes[i]);
+        }
+    }
+}
+
+/* Those of which there are events, if the source declares others too. It is asked when somebody
+ * wants to know, since it has to look at all of the trace. */
+static void find_names(struct session_trace *trace)
+{
+    const struct lull_source *source = trace->source;
+    if (trace->knows_names || source->ops->find_used == NULL) {
+        return;
+    }
+    g_autofree bool *used = g_new0(bool, MAX(source->n_classes, 1));
+    source->ops->find_used(source, used);
+    for (uint32_t i = 0; i < source->n_classes; i++) {
+        if (used[i]) {
+            g_hash_table_add(trace->class_names, (char *)source->classes[i]->name);
+        }
+    }
+    trace->knows_names = true;
+}
+
+bool lull_session_declares(const struct lull_session *session, uint32_t host,
+                           const char *const *names)
+{
+    for (uint32_t t = 0; t < session->traces->len; t++) {
+        struct session_trace *trace = lull_session_trace_at(session, t);
+        if (trace->source->info.host != host) {
+            continue;
+        }
+        find_names(trace);
+        for (const char *const *name = names; *name != NULL; name++) {
+            if (g_hash_table_contains(trace->class_names, *name)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* "<...>" stands for a name that the kernel had not kept. */
+static void read_task_names(struct session_trace *trace)
+{
+    const char *line = trace->source->task_names, *next;
+    trace->task_names = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    for (; line != NULL; line = next) {
+        const char *end = strchr(line, '\n');
+        size_t length = end != NULL ? (size_t)(end - line) : strlen(line);
+        g_autofree char *copy = g_strndup(line, length);
+        char *name;
+        gint64 tid = g_ascii_strtoll(copy, &name, 10);
+        next = end != NULL ? end + 1 : NULL;
+        if (name != copy && *name == ' ' && name[1] != '\0' && strcmp(name + 1, "<...>") != 0 &&
+            tid > 0 && tid <= MAX_TID) {
+            g_hash_table_insert(trace->task_names, GINT_TO_POINTER((gint)tid), g_strdup(name + 1));
+        }
+    }
+}
+
+const char *lull_session_task_name(const struct lull_session *session, uint32_t host, int32_t tid)
+{
+    const char *name = NULL;
+    for (uint32_t t = 0; t < session->traces->len && name == NULL; t++) {
+        struct session_trace *trace = lull_session_trace_at(session, t);
+        if (trace->source->info.host != host || trace->source->task_names == NULL) {
+            continue;
+        }
+        if (trace->task_names == NULL) {
+            read_task_names(trace);
+        }
+        name = g_hash_table_lookup(trace->task_names, GINT_TO_POINTER(tid));
+    }
+    return name;
+}
+
+bool lull_session_range(const struct lull_session *session, int64_t *start_ns, int64_t *end_ns)
+{
+    bool any = false;
+    for (uint32_t t = 0; t < session->traces->len; t++) {
+        const struct lull_trace *info = lull_session_trace(session, t);
+        if (info->start_ns > info->end_ns) {
+            continue;
+        }
+        const struct lull_clock_transform *transform =
+            &lull_session_host_at(session, info->host)->transform;
+        int64_t start = lull_clock_transform_apply(transform, info->start_ns);
+        int64_t end = lull_clock_transform_apply(transform, info->end_ns);
+        *start_ns = any ? MIN(*start_ns, start) : start;
+        *end_ns = any ? MAX(*end_ns, end) : end;
+        any = true;
+    }
+    return any;
+}
+
+int64_t lull_session_origin(const struct lull_session *session)
+{
+    int64_t start_ns, end_ns;
+    return lull_session_range(session, &start_ns, &end_ns) ? start_ns : session->live_since_ns;
+}
+
+/* ---- what is wanted ---- */
+
+uint32_t lull_session_subscribe(struct lull_session *session, const char *const *names,
+                                const struct lull_binding *bindings, uint32_t n_bindings,
+                                uint32_t fields_size)
+{
+    struct lull_subscription subscription = {names, bindings, n_bindings, fields_size, false};
+    g_return_val_if_fail(n_bindings <= 64, UINT32_MAX);
+    for (uint32_t i = 0; i < n_bindings; i++) {
+        uint32_t size = bindings[i].kind == LULL_BIND_INT || bindings[i].kind == LULL_BIND_REAL
+                            ? sizeof(int64_t)
+                            : sizeof(struct lull_text);
+        g_return_val_if_fail(bindings[i].offset >= 8 && bindings[i].offset % 8 == 0 &&
+                                 bindings[i].offset + size <= fields_size,
+                             UINT32_MAX);
+    }
+    g_array_append_val(session->subscriptions, subscription);
+    session->is_subscribed = false;
+    session->is_started = false;
+    return session->subscriptions->len - 1;
+}
+
+void lull_session_unsubscribe_all(struct lull_session *session)
+{
+    g_array_set_size(session->subscriptions, 0);
+    session->has_exempt = false;
+    session->is_subscribed = false;
+    session->is_started = false;
+}
+
+void lull_session_limit(struct lull_session *session, int64_t start_ns, int64_t end_ns)
+{
+    session->start_ns = start_ns;
+    session->end_ns = end_ns;
+    session->is_started = false;
+}
+
+void lull_session_select(struct lull_session *session, int32_t host, int32_t cpu)
+{
+    session->only_host = host;
+    session->only_cpu = cpu;
+    session->is_started = false;
+}
+
+/* False if its streams have no time in common. */
+static bool intersect_trace(struct session_trace *trace)
+{
+    const struct lull_source *source = trace->source;
+    trace->common_start_ns = INT64_MIN;
+    trace->common_end_ns = INT64_MAX;
+    for (uint32_t i = 0; i < source->n_streams; i++) {
+        trace->common_start_ns = MAX(trace->common_start_ns, source->streams[i]->start_ns);
+        trace->common_end_ns = MIN(trace->common_end_ns, source->streams[i]->end_ns);
+    }
+    return trace->common_start_ns <= trace->common_end_ns;
+}
+
+bool lull_session_intersect(struct lull_session *session, GError **error)
+{
+    for (uint32_t t = 0; t < session->traces->len; t++) {
+        if (!intersect_trace(lull_session_trace_at(session, t))) {
+            g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                        "%s: there is no time in which all streams of the trace have packets",
+                        lull_session_trace(session, t)->path);
+            return false;
+        }
+    }
+    session->is_intersected = true;
+    session->is_started = false;
+    return true;
+}
+
+void lull_session_set_order(struct lull_session *session, enum lull_order order)
+{
+    session->order = order;
+    session->is_started = false;
+}
+
+void lull_session_rewind(struct lull_session *session)
+{
+    session->is_started = false;
+}
+
+void lull_session_set_clock(struct lull_session *session, uint32_t host,
+                            const struct lull_clock_transform *transform)
+{
+    g_return_if_fail(host < session->hosts->len);
+    lull_session_host_at(session, host)->transform = *transform;
+    session->notes->is_stale = true;
+    session->is_started = false;
+}
+
+const struct lull_clock_transform *lull_session_clock(const struct lull_session *session,
+                                                      uint32_t host)
+{
+    g_return_val_if_fail(host < session->hosts->len, NULL);
+    return &lull_session_host_at(session, host)->transform;
+}
+
+/* ---- reading ---- */
+
+/* INT64_MAX means that a stream is exhausted. */
+static int64_t merge_time(int64_t time_ns)
+{
+    return MIN(time_ns, INT64_MAX - 1);
+}
+
+void lull_session_play(struct lull_session *session, uint32_t n)
+{
+    lull_session_sort_streams(session, session->merged, n);
+    lull_merge_init(&session->merge, n);
+    for (uint32_t i = 0; i < n; i++) {
+        session->merge.times[i] = session->merged[i]->bound_ns;
+    }
+    lull_merge_play(&session->merge);
+}
+
+static void start(struct lull_session *session)
+{
+    if (session->has_news) {
+        lull_session_take_news(session);
+    }
+    if (!session->is_subscribed) {
+        lull_session_subscribe_sources(session);
+    }
+    lull_session_start_filter(session);
+    g_free(session->merged);
+    session->merged = g_new(struct lull_source_stream *, MAX(session->streams->len, 1));
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < session->streams->len; i++) {
+        if (lull_session_start_selected(session, session->streams->pdata[i])) {
+            session->merged[n++] = session->streams->pdata[i];
+        }
+    }
+    lull_session_play(session, n);
+    session->is_started = true;
+}
+
+const struct lull_event *lull_session_read(struct lull_session *session)
+{
+    if (G_UNLIKELY(!session->is_started)) {
+        start(session);
+    }
+    struct lull_merge *merge = &session->merge;
+    do {
+        while (merge->n > 0 && merge->times[merge->winner] != INT64_MAX) {
+            struct lull_source_stream *stream = session->merged[merge->winner];
+            if (stream->has_event) {
+                stream->has_event = false;
+                if (G_UNLIKELY(session->watch != NULL) &&
+                    !lull_session_show_watch(session, &stream->event)) {
+                    continue;
+                }
+                return &stream->event;
+            }
+            /* The tree has held a lower bound, or the time of the event that was handed out. */
+            bool any = session->filter == NULL ? stream->ops->next(stream)
+                                               : lull_session_next_passing(session, stream);
+            lull_merge_update(merge, any ? merge_time(stream->event.time_ns) : INT64_MAX);
+            if (G_UNLIKELY(session->has_news)) {
+                lull_session_take_news(session);
+            }
+        }
+    } while (lull_session_follow(session));
+    return NULL;
+}
+
+int lull_session_next(struct lull_session *session, struct lull_event *event)
+{
+    const struct lull_event *next = lull_session_read(session);
+    if (next != NULL) {
+        *event = *next;
+    }
+    return next != NULL;
+}
+
+bool lull_event_visit(const struct lull_event *event, const struct lull_visitor *visitor,
+                      void *user, GError **error)
+{
+    const struct lull_source_stream *stream = event->impl;
+    return stream->ops->visit(stream, visitor, user, error);
+}
+
+bool lull_event_visit_packet(const struct lull_event *event, const struct lull_visitor *visitor,
+                             void *user, GError **error)
+{
+    const struct lull_source_stream *stream = event->impl;
+    return stream->ops->visit_packet(stream, visitor, user, error);
+}
+
+bool lull_event_cycles(const struct lull_event *event, uint64_t *cycles)
+{
+    const struct lull_source_stream *stream = event->impl;
+    return stream->ops->cycles(stream, cycles);
+}
+
+double lull_session_progress(const struct lull_session *session)
+{
+    uint64_t done = 0, all = 0;
+    if (!session->is_started) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < session->merge.n; i++) {
+        done += session->merged[i]->ops->progress(session->merged[i]);
+        all += session->merged[i]->size_bytes;
+    }
+    return all == 0 ? 1 : (double)done / (double)all;
+}

@@ -1,0 +1,31 @@
+/* The streams of a session, for those who must know what a loss touches and since when a CPU was
+ * recorded. */
+#ifndef LULL_SOURCE_SESSION_STREAMS_H
+#define LULL_SOURCE_SESSION_STREAMS_H
+
+#include <lull/session.h>
+
+struct lull_stream_info {
+    uint32_t trace, host;
+    int32_t cpu;      /* that all its events have, or -1 */
+    int64_t start_ns; /* of what is read of it, joined clock: of its first packet, or a limit;
+                         INT64_MAX: it has no packets */
+};
+
+uint32_t lull_session_stream_count(const struct lull_session *session);
+/* Streams are numbered as in lull_event.stream. */
+struct lull_stream_info lull_session_stream(const struct lull_session *session, uint32_t stream);
+
+/* What was lost in the order in which it was found, so that a reader sees what is new; index <
+ * lull_session_loss_count(). */
+struct lull_loss lull_session_found_loss(const struct lull_session *session, uint32_t index);
+
+/* Where lull_session_loss_count() is kept, to look at between events; lives as long as the session.
+ */
+const unsigned *lull_session_loss_counter(const struct lull_session *session);
+
+/* How a tracer on `host` knew a task by the end of its recording, beside the events; NULL: none
+ * did. Lives as long as the session. */
+const char *lull_session_task_name(const struct lull_session *session, uint32_t host, int32_t tid);
+
+#endif

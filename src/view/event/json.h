@@ -1,0 +1,29 @@
+/* One event as one line of JSON for programs. */
+#ifndef LULL_VIEW_EVENT_JSON_H
+#define LULL_VIEW_EVENT_JSON_H
+
+#include <lull/session.h>
+
+#include "view/linebuf.h"
+
+/* Set the session, leave the rest zero. */
+struct lull_event_json {
+    const struct lull_session *session;
+
+    struct lull_linebuf line; /* the result */
+    struct lull_linebuf open; /* the closing brackets still to be written, innermost last */
+    bool needs_comma;
+    bool has_context, has_fields;
+};
+
+void lull_event_json_clear(struct lull_event_json *json);
+/* Appends to json->line, which the caller empties,
+ * {"time_ns":…,"host":…,"cpu":…,"name":…,"context":{…},"fields":{…}} and a newline. Integers are
+ * numbers; an enumeration is {"value":…,"label":…} with null where no label is known; a variant is
+ * an object with the one chosen option. False with an error if the event's bytes are damaged; the
+ * line then holds what came before, is well formed and has "damaged":true.
+ */
+bool lull_event_json_format(struct lull_event_json *json, const struct lull_event *event,
+                            GError **error);
+
+#endif

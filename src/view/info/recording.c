@@ -1,0 +1,108 @@
+/* What lull info says of recordings: which command, how it ended, how it was recorded. */
+#include <inttypes.h>
+#include <string.h>
+
+#include <lull/recording.h>
+
+#include "base/time.h"
+#include "view/info/info.h"
+#include "view/words.h"
+
+static void add_field(GString *text, const char *label, const char *value)
+{
+    g_string_append_printf(text, "  %-10s%s\n", label, value);
+}
+
+/* A word of a command as a shell would need it. */
+static void add_word(GString *text, const char *word, bool ascii)
+{
+    g_autofree char *clean = lull_clean_text(word, ascii);
+    g_autofree char *quoted = g_shell_quote(clean);
+    const bool is_plain =
+        *clean && !clean[strspn(clean, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                       "0123456789_-+=./:,@%")];
+    g_string_append(text, is_plain ? clean : quoted);
+}
+
+static void add_command(GString *text, const struct lull_recording_info *recording, bool ascii)
+{
+    g_autoptr(GString) line = g_string_new(NULL);
+    for (uint32_t i = 0; recording->command[i]; i++) {
+        g_string_append(line, i ? " " : "");
+        add_word(line, recording->command[i], ascii);
+    }
+    add_field(text, "command", line->str);
+    g_string_truncate(line, 0);
+    if (recording->exit_status >= 0) {
+        g_string_append_printf(line, "with exit status %" PRId64, recording->exit_status);
+    } else if (recording->signal >= 0) {
+        g_string_append_printf(line, "by signal %" PRId64 " (%s)", recording->signal,
+                               g_strsignal((int)recording->signal));
+    } else {
+        g_string_append(line, "not within the recording");
+    }
+    if (recording->pid >= 0) {
+        g_string_append_printf(line, ", pid %" PRId64, recording->pid);
+    }
+    add_field(text, "ended", line->str);
+}
+
+static void add_how(GString *text, const struct lull_recording_info *recording, bool ascii)
+{
+    g_autoptr(GString) line = g_string_new(NULL);
+    lull_clean_append(line, recording->tracer, ascii);
+    if (recording->purpose[0]) {
+        g_string_append(line, ", for ");
+        lull_clean_append(line, recording->purpose, ascii);
+    }
+    g_string_append(line, recording->is_filtered ? ", some tasks only" : "");
+    g_string_append(line, recording->is_snapshot ? ", a snapshot" : "");
+    if (recording->reason[0]) {
+        g_string_append(line, ": ");
+        lull_clean_append(line, recording->reason, ascii);
+    }
+    add_field(text, "tracer", line->str);
+}
+
+static void add_result(GString *text, const struct lull_recording_info *recording)
+{
+    g_autoptr(GString) line = g_string_new(NULL);
+    int64_t duration_ns;
+    char duration[LULL_TIME_TEXT_SIZE];
+    if (!recording->is_snapshot && recording->start_ns <= recording->end_ns &&
+        !__builtin_sub_overflow(recording->end_ns, recording->start_ns, &duration_ns)) {
+        lull_duration_format(duration_ns, duration);
+        g_string_append(line, duration);
+    }
+    if (recording->events >= 0) {
+        g_string_append_printf(line, "%s%" PRId64 " events", line->len ? ", " : "",
+                               recording->events);
+    }
+    if (recording->lost_events >= 0) {
+        g_string_append_printf(line, "%s%" PRId64 " lost", line->len ? ", " : "",
+                               recording->lost_events);
+    }
+    if (line->len) {
+        add_field(text, "result", line->str);
+    }
+}
+
+char *lull_info_recordings_text(const struct lull_info *info, uint32_t host, bool ascii)
+{
+    GString *text = g_string_new(NULL);
+    for (uint32_t i = 0; i < lull_session_recording_count(info->session); i++) {
+        const struct lull_recording_info *recording = lull_session_recording(info->session, i);
+        if (recording->host != host) {
+            continue;
+        }
+        g_autofree char *path = lull_clean_text(recording->path, ascii);
+        add_field(text, "recording", path);
+        if (recording->command) {
+            add_command(text, recording, ascii);
+        }
+        add_how(text, recording, ascii);
+        add_result(text, recording);
+        g_string_append_c(text, '\n');
+    }
+    return g_string_free(text, FALSE);
+}

@@ -1,0 +1,343 @@
+/* lull info for people. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/event_counts.h"
+#include "base/time.h"
+#include "view/info/info.h"
+#include "view/table.h"
+#include "view/words.h"
+
+static void print_field(const char *label, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static void print_field(const char *label, const char *format, ...)
+{
+    printf("  %-10s", label);
+    va_list arguments;
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    putchar('\n');
+}
+
+static void print_heading(const struct lull_view_style *style, const char *heading)
+{
+    printf("%s%s%s\n", style->color ? "\033[1m" : "", heading, style->color ? "\033[0m" : "");
+}
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void format_bytes(uint64_t bytes, char out[static 32])
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes;
+    uint32_t unit = 0;
+    while (value >= 1023.95 && unit + 1 < G_N_ELEMENTS(units)) {
+        value /= 1024;
+        unit++;
+    }
+    g_snprintf(out, 32, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
+static void print_recorder(const struct lull_trace *trace, bool ascii)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    lull_clean_append(text, trace->tracer[0] ? trace->tracer : "unknown tracer", ascii);
+    if (trace->domain[0]) {
+        g_string_append(text, ", ");
+        lull_clean_append(text, trace->domain, ascii);
+    }
+    if (trace->name[0]) {
+        g_string_append(text, ", session ");
+        lull_clean_append(text, trace->name, ascii);
+    }
+    g_string_append(text, ", ");
+    lull_clean_append(text, trace->format, ascii);
+    print_field("recorded", "%s", text->str);
+    if (trace->kernel[0]) {
+        g_autofree char *kernel = lull_clean_text(trace->kernel, ascii);
+        print_field("kernel", "%s", kernel);
+    }
+}
+
+static void print_clock(const struct lull_trace *trace, const struct lull_view_style *style)
+{
+    if (!trace->clock_name[0] && trace->clock_frequency_hz == 0) {
+        return;
+    }
+    g_autofree char *name =
+        lull_clean_text(trace->clock_name[0] ? trace->clock_name : "unnamed", !style->unicode);
+    char zero[LULL_TIME_TEXT_SIZE];
+    lull_time_format_iso(trace->clock_offset_ns, style->local_time, zero);
+    print_field("clock", "%s, %" PRIu64 " Hz, zero at %s", name, trace->clock_frequency_hz, zero);
+}
+
+static void print_times(const struct lull_trace *trace, bool is_local)
+{
+    int64_t duration_ns;
+    char start[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE], duration[LULL_TIME_TEXT_SIZE];
+    if (trace->start_ns > trace->end_ns) {
+        print_field("begin", "never: no packet");
+        return;
+    }
+    lull_time_format_iso(trace->start_ns, is_local, start);
+    lull_time_format_iso(trace->end_ns, is_local, end);
+    print_field("begin", "%s", start);
+    print_field("end", "%s", end);
+    if (!__builtin_sub_overflow(trace->end_ns, trace->start_ns, &duration_ns)) {
+        lull_duration_format(duration_ns, duration);
+        print_field("duration", "%s", duration);
+    }
+}
+
+/* The virtual machines that were recorded at the same time. */
+static void print_guests(const struct lull_session *session, uint32_t index, bool ascii)
+{
+    struct lull_info_guest guest;
+    for (uint32_t i = 0; lull_info_guest(session, index, i, &guest); i++) {
+        g_autofree char *name = lull_clean_text(guest.name, ascii);
+        print_field("guest", "%s, which is trace %s; its CPUs are the threads %s", name,
+                    guest.trace_id, guest.vcpu_tids);
+    }
+}
+
+static void print_trace(const struct lull_info *info, uint32_t index,
+                        const struct lull_view_style *style)
+{
+    const struct lull_trace *trace = lull_session_trace(info->session, index);
+    const bool ascii = !style->unicode;
+    g_autofree char *path = lull_clean_text(trace->path, ascii);
+    char size[32];
+    format_bytes(trace->size_bytes, size);
+    if (trace->directory_count > 1) {
+        print_field("trace", "%s and %" PRIu32 " more director%s", path, trace->directory_count - 1,
+                    trace->directory_count > 2 ? "ies" : "y");
+    } else {
+        print_field("trace", "%s", path);
+    }
+    print_recorder(trace, ascii);
+    if (trace->process[0]) {
+        g_autofree char *process = lull_clean_text(trace->process, ascii);
+        print_field("process", "%s, pid %" PRId64, process, trace->process_id);
+    }
+    print_clock(trace, style);
+    print_times(trace, style->local_time);
+    const char *host = lull_session_environment(info->session, index, "host_trace_id");
+    if (host) {
+        print_field("guest of", "trace %s, whose clock its times are on", host);
+    }
+    print_guests(info->session, index, ascii);
+    print_field("size", "%s in %" PRIu32 " stream%s, %" PRIu64 " packet%s", size,
+                trace->stream_count, plural(trace->stream_count), trace->packet_count,
+                plural(trace->packet_count));
+}
+
+static void append_lost(GString *text, uint64_t events, uint64_t packets)
+{
+    if (events || !packets) {
+        g_string_append_printf(text, "%" PRIu64 " event%s", events, plural(events));
+    }
+    if (packets) {
+        g_string_append_printf(text, "%s%" PRIu64 " packet%s", events ? " and " : "", packets,
+                               plural(packets));
+    }
+}
+
+#define MOST_INTERVALS 12
+
+static void print_interval(const struct lull_loss *loss, bool is_local)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    char start[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE];
+    lull_time_format_clock(loss->start_ns, is_local, start);
+    lull_time_format_clock(loss->end_ns, is_local, end);
+    append_lost(text, loss->events, loss->packets);
+    printf("            %s between %s and %s in stream %" PRIu32 "\n", text->str, start, end,
+           loss->stream);
+}
+
+static void print_losses(const struct lull_info *info, uint32_t host, bool is_local)
+{
+    const uint32_t count = lull_session_loss_count(info->session);
+    uint64_t events = 0, packets = 0;
+    uint32_t intervals = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct lull_loss *loss = lull_session_loss(info->session, i);
+        if (loss->host == host) {
+            events += loss->events;
+            packets += loss->packets;
+            intervals++;
+        }
+    }
+    if (!events && !packets) {
+        print_field("lost", "nothing");
+        return;
+    }
+    g_autoptr(GString) text = g_string_new(NULL);
+    append_lost(text, events, packets);
+    print_field("lost", "%s: what is said about these times may be wrong", text->str);
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < count && shown < MOST_INTERVALS; i++) {
+        const struct lull_loss *loss = lull_session_loss(info->session, i);
+        if (loss->host == host) {
+            print_interval(loss, is_local);
+            shown++;
+        }
+    }
+    if (intervals > shown) {
+        printf("            … and %" PRIu32 " more times (--json lists all)\n", intervals - shown);
+    }
+}
+
+static void print_host(const struct lull_info *info, uint32_t host,
+                       const struct lull_view_style *style)
+{
+    g_autofree char *name =
+        lull_clean_text(lull_session_host(info->session, host)->name, !style->unicode);
+    g_autofree char *heading = g_strdup_printf("Host %s", name);
+    print_heading(style, heading);
+    g_autofree char *recordings = lull_info_recordings_text(info, host, !style->unicode);
+    fputs(recordings, stdout);
+    bool is_first = true;
+    for (uint32_t i = 0; i < lull_session_trace_count(info->session); i++) {
+        const struct lull_trace *trace = lull_session_trace(info->session, i);
+        if (trace->host == host) {
+            if (!is_first) {
+                putchar('\n');
+            }
+            print_trace(info, i, style);
+            is_first = false;
+        }
+    }
+    print_losses(info, host, style->local_time);
+}
+
+/* "sched_waking or sched_wakeup": at most two names, none of perf's. */
+static void append_names(GString *text, const struct lull_need *need)
+{
+    const char *name;
+    uint32_t shown = 0;
+    for (uint32_t i = 0; shown < 2 && (name = lull_need_name(need, i)); i++) {
+        if (!strchr(name, ':')) {
+            g_string_append_printf(text, "%s%s", shown ? " or " : "", name);
+            shown++;
+        }
+    }
+}
+
+/* What one host can say to one question, with the reasons below it. */
+static char *answer_text(const struct lull_declared *declared, const struct lull_question *question)
+{
+    GString *text = g_string_new(NULL);
+    enum lull_answer answer = lull_question_judge(declared, question);
+    g_string_append_printf(text, "  %-8s%s\n", lull_answer_name(answer), question->text);
+    if (answer == LULL_ANSWER_NO) {
+        g_string_append(text, "            lacks ");
+        bool is_first = true;
+        for (const struct lull_need *need = question->needs; lull_need_name(need, 0); need++) {
+            if (!lull_need_is_met(declared, need)) {
+                g_string_append(text, is_first ? "" : "; ");
+                append_names(text, need);
+                is_first = false;
+            }
+        }
+        g_string_append_c(text, '\n');
+        return g_string_free(text, FALSE);
+    }
+    for (const struct lull_need *need = question->improves; lull_need_name(need, 0); need++) {
+        if (!lull_need_is_met(declared, need)) {
+            g_string_append(text, "            without ");
+            append_names(text, need);
+            g_string_append_printf(text, ": %s\n", need->without);
+        }
+    }
+    return g_string_free(text, FALSE);
+}
+
+/* Hosts that give the same answers are named together. */
+static void print_questions(const struct lull_info *info, const struct lull_view_style *style)
+{
+    const uint32_t n_hosts = lull_session_host_count(info->session);
+    g_autoptr(GPtrArray) answers = g_ptr_array_new_with_free_func(g_free);
+    for (uint32_t host = 0; host < n_hosts; host++) {
+        g_autoptr(GString) text = g_string_new(NULL);
+        for (const struct lull_question *q = lull_questions; q->id; q++) {
+            g_autofree char *answer = answer_text(info->declared[host], q);
+            g_string_append(text, answer);
+        }
+        g_ptr_array_add(answers, g_strdup(text->str));
+    }
+    g_autofree bool *is_done = g_new0(bool, n_hosts);
+    for (uint32_t host = 0; host < n_hosts; host++) {
+        if (is_done[host] || !lull_info_shows(info, host)) {
+            continue;
+        }
+        g_autoptr(GString) heading = g_string_new("Questions that can be answered for ");
+        for (uint32_t other = host; other < n_hosts; other++) {
+            if (lull_info_shows(info, other) &&
+                strcmp(answers->pdata[host], answers->pdata[other]) == 0) {
+                g_string_append(heading, other == host ? "" : ", ");
+                lull_clean_append(heading, lull_session_host(info->session, other)->name,
+                                  !style->unicode);
+                is_done[other] = true;
+            }
+        }
+        putchar('\n');
+        print_heading(style, heading->str);
+        fputs(answers->pdata[host], stdout);
+    }
+}
+
+static bool print_events(const struct lull_info *info, const struct lull_view_style *style,
+                         GError **error)
+{
+    static const struct lull_column columns[] = {
+        {.title = "COUNT", .key = "count", .type = LULL_COLUMN_COUNT},
+        {.title = "SHARE", .key = "share", .type = LULL_COLUMN_SHARE},
+        {.title = "HOST", .key = "host", .type = LULL_COLUMN_TEXT},
+        {.title = "EVENT", .key = "name", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_KEEP},
+        {.title = NULL},
+    };
+    uint64_t total = 0;
+    struct lull_table *table = lull_table_new(columns);
+    for (uint32_t i = 0; i < info->events->len; i++) {
+        total += g_array_index(info->events, struct lull_event_count, i).count;
+    }
+    for (uint32_t i = 0; i < info->events->len; i++) {
+        const struct lull_event_count *row =
+            &g_array_index(info->events, struct lull_event_count, i);
+        lull_table_add_row(table);
+        lull_table_set_number(table, 0, (int64_t)row->count);
+        lull_table_set_real(table, 1, (double)row->count / (double)total);
+        lull_table_set_text(table, 2, lull_session_host(info->session, row->host)->name);
+        lull_table_set_text(table, 3, row->name);
+    }
+    g_autofree char *heading = g_strdup_printf("Events: %" PRIu64, total);
+    putchar('\n');
+    print_heading(style, heading);
+    bool done = lull_table_print(table, stdout, style, error);
+    lull_table_free(table);
+    return done;
+}
+
+bool lull_info_print_text(const struct lull_info *info, const struct lull_view_style *style,
+                          GError **error)
+{
+    bool is_first = true;
+    for (uint32_t host = 0; host < lull_session_host_count(info->session); host++) {
+        if (!lull_info_shows(info, host)) {
+            continue;
+        }
+        if (!is_first) {
+            putchar('\n');
+        }
+        print_host(info, host, style);
+        is_first = false;
+    }
+    print_questions(info, style);
+    return !info->events || print_events(info, style, error);
+}

@@ -1,0 +1,42 @@
+/* How the critical paths of many instances are shown: a table of the instances, and the sum of
+ * their paths. As in view.h, every function writes to `file`, flushes it and leaves it open. */
+#ifndef LULL_VIEW_INSTANCES_H
+#define LULL_VIEW_INSTANCES_H
+
+#include "analysis/instances.h"
+#include "graph/portions.h"
+#include "clock/sync.h"
+#include "view/view.h"
+
+/* What there is to show; all is borrowed. */
+struct lull_instance_paths {
+    const struct lull_session *session;
+    const struct lull_sync *sync; /* how clocks were joined; NULL: they were not */
+    const struct lull_model *model;
+    const struct lull_instances *instances;
+    const struct lull_portions *portions;
+    const uint32_t *samples; /* by instance of the list; LULL_NONE: it has no path */
+    const uint32_t *chosen;  /* those that were asked for, places in the list, in its order */
+    uint32_t n_chosen;
+};
+
+/* A table of the chosen instances (of more than style->limit the slowest; 0: all), and what is to
+ * be said of those without a path. */
+bool lull_view_instances_text(const struct lull_instance_paths *paths, FILE *file,
+                              const struct lull_view_style *style, GError **error);
+/* What the chosen instances' paths are about, summed; style->limit rows (0: all). */
+bool lull_view_sum_text(const struct lull_instance_paths *paths, FILE *file,
+                        const struct lull_view_style *style, GError **error);
+/* The same as folded stacks, "host;comm;state cause: detail NANOSECONDS". */
+bool lull_view_sum_folded(const struct lull_instance_paths *paths, FILE *file, GError **error);
+/* Members of an object of JSON, without its braces: what, instances, incomplete, sum. */
+bool lull_view_instances_json(const struct lull_instance_paths *paths, FILE *file, GError **error);
+
+/* Appends "running", "waiting for disk: vda write, in fsync". */
+void lull_portion_append_what(GString *out, const struct lull_portion *portion, bool ascii);
+/* Whether the clock of a host is joined with those of the other hosts; true if there are none. */
+bool lull_instance_host_is_joined(const struct lull_instance_paths *paths, uint32_t host);
+/* The samples of the chosen instances; *count of them, at most n_chosen. Free with g_free(). */
+uint32_t *lull_instance_samples(const struct lull_instance_paths *paths, uint32_t *count);
+
+#endif

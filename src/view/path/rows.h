@@ -1,0 +1,30 @@
+/* The rows of the text view of a path: segments that belong together in one row, how deep the path
+ * is in the tasks it visits, and which rows a limit leaves out. */
+#ifndef LULL_VIEW_PATH_ROWS_H
+#define LULL_VIEW_PATH_ROWS_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "graph/path.h"
+
+struct lull_path_row {
+    int64_t start_ns, end_ns;
+    uint32_t first, count; /* segments of the path */
+    uint32_t segment;      /* the one that gives the row its state: the longest of it */
+    /* Of a row that is called running: what else is in it. */
+    uint32_t interrupts, preemptions;
+    int64_t interrupted_ns, preempted_ns;
+    uint32_t depth; /* 0 in the first task; one more in each task the path goes into until it comes
+                       back */
+    bool is_hidden;
+};
+
+/* The rows of `path` in time order as a GArray of struct lull_path_row; they cover the path. Unless
+ * `full`, segments of one task that follow each other and are running, interrupted, or preempted
+ * for a short time make one row. If `limit` is not 0, all but the `limit` longest rows are hidden
+ * (the earlier of equal ones stays). Free with g_array_unref(). */
+GArray *lull_path_rows_new(const struct lull_path *path, bool full, uint32_t limit);
+
+#endif

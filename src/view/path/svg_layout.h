@@ -1,0 +1,76 @@
+/* Where things stand in the picture of a path: rows, legend, time axis. No drawing. */
+#ifndef LULL_VIEW_PATH_SVG_LAYOUT_H
+#define LULL_VIEW_PATH_SVG_LAYOUT_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "graph/path.h"
+#include "view/words.h"
+
+#define LULL_SVG_MARGIN 20
+#define LULL_SVG_HOST_HEIGHT 26
+#define LULL_SVG_LABEL_SIZE 64
+
+/* Segments of one row that are narrower than a pixel, gathered until a pixel is full. */
+struct lull_svg_pixel {
+    const struct lull_segment *first;
+    uint32_t count;
+    int64_t end_ns;
+    int64_t sums_ns[LULL_LOOK_COUNT];
+};
+
+/* A task. */
+struct lull_svg_row {
+    uint32_t host, task;
+    uint32_t host_order; /* hosts and rows stand in the order in which the path comes to them */
+    uint32_t order;
+    bool starts_host;
+    char *label; /* cleaned */
+    int64_t total_ns;
+    double y; /* top */
+    struct lull_svg_pixel pixel;
+};
+
+struct lull_svg_legend {
+    uint32_t look;
+    double x, y; /* of the baseline of the text */
+    char *text;
+};
+
+struct lull_svg_layout {
+    double width, height;
+    double plot_x, plot_y, plot_width, plot_height;
+    double row_height;
+    double ns_per_px; /* > 0 */
+    struct lull_svg_row *rows;
+    uint32_t n_rows;
+    uint32_t *row_of_segment;
+    struct lull_svg_legend legend[LULL_LOOK_COUNT];
+    uint32_t n_legend;
+};
+
+void lull_svg_layout_init(struct lull_svg_layout *layout, const struct lull_path *path);
+void lull_svg_layout_clear(struct lull_svg_layout *layout);
+
+/* Width of a text in pixels, estimated for a wide sans serif font of this size. */
+double lull_svg_text_width(const char *text, double size);
+/* Cuts a text that is wider than `width`, and ends it with "…". */
+void lull_svg_fit(GString *text, double width, double size);
+
+/* Ticks at 0, 1, … last times step_ns; the step is 1, 2 or 5 times a power of ten. */
+struct lull_svg_axis {
+    int64_t step_ns;
+    int64_t last;
+    const char *unit;
+    double unit_ns;
+    int digits;
+};
+
+void lull_svg_axis_init(struct lull_svg_axis *axis, const struct lull_svg_layout *layout,
+                        int64_t total_ns);
+void lull_svg_axis_label(const struct lull_svg_axis *axis, int64_t tick,
+                         char out[static LULL_SVG_LABEL_SIZE]);
+
+#endif

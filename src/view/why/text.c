@@ -1,0 +1,420 @@
+/* The answer of lull why in sentences. */
+#include "view/why/why.h"
+
+#include <string.h>
+
+#include "base/time.h"
+#include "view/out.h"
+#include "view/words.h"
+
+#define BOLD "\033[1m"
+#define YELLOW "\033[33m"
+#define RESET "\033[0m"
+
+/* Slow instances that are named, and portions of a contribution. */
+enum { MOST_NAMED = 5, MOST_DETAILS = 3 };
+
+/* Less than this of the slow ones' paths is not worth a warning. */
+#define LITTLE_UNKNOWN 0.02
+
+struct why_view {
+    struct lull_out out;
+    const struct lull_why *why;
+    const struct lull_view_style *style;
+};
+
+/* ---- names ---- */
+
+static bool has_hosts(const struct lull_why *why)
+{
+    return lull_session_host_count(why->paths.session) > 1;
+}
+
+static void append_name(GString *out, const struct lull_why *why, const char *comm, int32_t tid,
+                        uint32_t host, bool ascii)
+{
+    if (tid == LULL_SEVERAL_TIDS) {
+        lull_clean_append(out, comm, ascii);
+    } else {
+        lull_task_append(out, comm, tid, ascii);
+    }
+    if (has_hosts(why)) {
+        g_string_append(out, " on ");
+        lull_clean_append(out, lull_session_host(why->paths.session, host)->name, ascii);
+    }
+}
+
+static void append_duration(GString *out, double ns)
+{
+    char text[LULL_TIME_TEXT_SIZE];
+    lull_duration_format((int64_t)(ns < 0 ? ns - 0.5 : ns + 0.5), text);
+    g_string_append(out, text);
+}
+
+static void append_percent(GString *out, double share)
+{
+    char text[LULL_DECIMAL_SIZE];
+    lull_decimal_format(100 * share, 0, text);
+    g_string_append_printf(out, "%s %%", text);
+}
+
+static bool is_worth_telling(const struct lull_contribution *contribution, uint32_t i)
+{
+    return i < contribution->n_details && i < MOST_DETAILS &&
+           (i == 0 || contribution->details[i].difference_ns > 0.05 * contribution->difference_ns);
+}
+
+static const struct lull_portion *
+detail_at(const struct lull_why *why, const struct lull_contribution *contribution, uint32_t i)
+{
+    return lull_portions_at(why->paths.portions, contribution->details[i].portion);
+}
+
+/* What was going on while the lock was held. */
+static void append_meanwhile(GString *out, const struct lull_why *why,
+                             const struct lull_contribution *contribution, bool ascii)
+{
+    for (uint32_t i = 0; is_worth_telling(contribution, i); i++) {
+        const struct lull_portion *portion = detail_at(why, contribution, i);
+        g_string_append(out, i ? ", " : "; meanwhile ");
+        append_name(out, why, portion->comm, LULL_SEVERAL_TIDS, portion->host, ascii);
+        g_string_append(out, " is ");
+        lull_portion_append_what(out, portion, ascii);
+        g_string_append(out, " (");
+        append_duration(out, contribution->details[i].difference_ns);
+        g_string_append(out, ")");
+    }
+}
+
+/* Several details of one state: "waiting for disk: vda write, in fsync (55 ms), vda flush (5 ms)"
+ */
+static void append_details(GString *out, const struct lull_why *why,
+                           const struct lull_contribution *contribution, bool ascii)
+{
+    for (uint32_t i = 0; is_worth_telling(contribution, i); i++) {
+        const struct lull_portion *portion = detail_at(why, contribution, i);
+        g_string_append(out, i ? ", " : ": ");
+        lull_clean_append(out, portion->detail ? portion->detail : "not known more closely", ascii);
+        g_string_append(out, " (");
+        append_duration(out, contribution->details[i].difference_ns);
+        g_string_append(out, ")");
+    }
+}
+
+static void append_portion(GString *out, const struct lull_why *why,
+                           const struct lull_contribution *contribution, bool ascii)
+{
+    const struct lull_portion *portion =
+        lull_portions_at(why->paths.portions, contribution->portion);
+    append_name(out, why, portion->comm, contribution->tid, portion->host, ascii);
+    g_string_append(out, " is ");
+    if (is_worth_telling(contribution, 1)) {
+        g_string_append(out, lull_look_of(portion->state, portion->cause)->phrase);
+        append_details(out, why, contribution, ascii);
+        return;
+    }
+    lull_portion_append_what(out, portion, ascii);
+    if (portion->state == LULL_STATE_PREEMPTED && contribution->other_tid > 0) {
+        g_string_append_printf(out, "/%d", contribution->other_tid);
+    }
+}
+
+static void append_lock(GString *out, const struct lull_why *why,
+                        const struct lull_contribution *contribution, bool ascii)
+{
+    const struct lull_lock *lock = lull_portions_lock(why->paths.portions, contribution->lock);
+    const bool is_futex = g_str_has_prefix(lock->call, "futex");
+    append_name(out, why, lock->comm, LULL_SEVERAL_TIDS, lock->host, ascii);
+    g_string_append_printf(out, " is waiting in %s for a lock%s", lock->call,
+                           is_futex ? " (or a signal)" : "");
+    if (!lock->holder) {
+        g_string_append(out, "; who held it is not in the trace");
+        return;
+    }
+    g_string_append(out, " held by ");
+    append_name(out, why, lock->holder, contribution->other_tid, lock->host, ascii);
+    append_meanwhile(out, why, contribution, ascii);
+}
+
+void lull_contribution_append(GString *out, const struct lull_why *why,
+                              const struct lull_contribution *contribution, bool ascii)
+{
+    if (contribution->lock != LULL_NONE) {
+        append_lock(out, why, contribution, ascii);
+    } else {
+        append_portion(out, why, contribution, ascii);
+    }
+}
+
+const struct lull_instance *lull_why_instance(const struct lull_why *why,
+                                              const struct lull_why_kind *kind, uint32_t sample)
+{
+    for (guint i = 0; i < kind->chosen.slow->len; i++) {
+        const uint32_t position = g_array_index(kind->chosen.slow, struct lull_timed, i).position;
+        if (why->paths.samples[position] == sample) {
+            return &g_array_index(why->paths.instances->list, struct lull_instance, position);
+        }
+    }
+    return NULL;
+}
+
+/* ---- one kind ---- */
+
+static void append_range(GString *out, const GArray *timed)
+{
+    append_duration(out, (double)g_array_index(timed, struct lull_timed, 0).took_ns);
+    if (timed->len == 1) {
+        return;
+    }
+    g_string_append(out, " to ");
+    append_duration(out, (double)g_array_index(timed, struct lull_timed, timed->len - 1).took_ns);
+}
+
+static void append_groups(GString *out, const struct lull_why_kind *kind)
+{
+    g_string_append_printf(out, "%u instances: %u slow (", kind->n_instances,
+                           kind->chosen.slow->len);
+    append_range(out, kind->chosen.slow);
+    g_string_append_printf(out, ") against %u typical (", kind->chosen.typical->len);
+    append_range(out, kind->chosen.typical);
+    g_string_append(out, ")");
+}
+
+static void append_verdict(GString *out, const struct lull_why_kind *kind)
+{
+    switch (kind->verdict) {
+    case LULL_WHY_TOO_FEW:
+        g_string_append_printf(out, "%u instance%s: too few to compare, it takes %d.",
+                               kind->n_instances, kind->n_instances == 1 ? "" : "s",
+                               LULL_FEWEST_INSTANCES);
+        return;
+    case LULL_WHY_NONE_SLOW:
+        g_string_append_printf(out, "%u instances: none is as slow as was asked.",
+                               kind->n_instances);
+        return;
+    case LULL_WHY_NO_TYPICAL:
+        g_string_append_printf(
+            out, "%u instances: too many of them count as slow, none is left that is typical.",
+            kind->n_instances);
+        return;
+    default:
+        break;
+    }
+    const struct lull_comparison *comparison = kind->comparison;
+    append_groups(out, kind);
+    g_string_append(out, kind->chosen.slow->len == 1 ? ".\nThe slow one takes "
+                                                     : ".\nThe slow ones take ");
+    append_duration(out, comparison->difference_ns);
+    g_string_append(out, " (");
+    append_percent(out, comparison->difference_ns / MAX(comparison->typical_ns, 1));
+    g_string_append(out, ") longer than the typical ones on average");
+    g_string_append(out, kind->verdict == LULL_WHY_ALIKE
+                             ? ": they are all alike, there is nothing to explain."
+                         : kind->verdict == LULL_WHY_UNCLEAR
+                             ? ", but nothing that is more in them can be told from chance."
+                             : ", because:");
+}
+
+static void append_evidence(GString *out, const struct why_view *view,
+                            const struct lull_why_kind *kind,
+                            const struct lull_contribution *contribution)
+{
+    const struct lull_instance *most = lull_why_instance(view->why, kind, contribution->most);
+    const guint n_slow = kind->chosen.slow->len;
+    g_string_append(out, "    ");
+    append_duration(out, contribution->slow_ns);
+    g_string_append(out, n_slow == 1 ? " in the slow one, " : " in a slow one, ");
+    append_duration(out, contribution->typical_ns);
+    g_string_append(out, " in a typical one on average; the difference is likely ");
+    append_duration(out, contribution->low_ns);
+    g_string_append(out, " to ");
+    append_duration(out, contribution->high_ns);
+    g_string_append(out, ".\n");
+    if (n_slow > 1) {
+        g_string_append_printf(out,
+                               "    %u of the %u slow ones have more of it than any typical one",
+                               contribution->n_outstanding, n_slow);
+    }
+    if (n_slow > 1 && most) {
+        g_string_append_printf(out, ", most number %u", most->number);
+    }
+    if (n_slow > 1) {
+        g_string_append(out, ".\n");
+    }
+    if (contribution->through) {
+        g_string_append(out, "    Waited for by ");
+        lull_clean_append(out, contribution->through, !view->style->unicode);
+        g_string_append(out, ".\n");
+    }
+}
+
+static void print_contributions(struct why_view *view, const struct lull_why_kind *kind)
+{
+    const struct lull_comparison *comparison = kind->comparison;
+    const char *bold = view->style->color ? BOLD : "", *reset = view->style->color ? RESET : "";
+    for (uint32_t i = 0; i < comparison->n_contributions; i++) {
+        const struct lull_contribution *contribution = &comparison->contributions[i];
+        g_autoptr(GString) text = g_string_new(NULL);
+        g_string_append_printf(text, "%2u. %s", i + 1, bold);
+        append_duration(text, contribution->difference_ns);
+        g_string_append(text, " more (");
+        append_percent(text, contribution->difference_ns / comparison->difference_ns);
+        g_string_append_printf(text, "): ");
+        lull_contribution_append(text, view->why, contribution, !view->style->unicode);
+        g_string_append_printf(text, ".%s\n", reset);
+        append_evidence(text, view, kind, contribution);
+        lull_out_text(&view->out, text->str);
+    }
+}
+
+static void append_rest(GString *out, const struct lull_comparison *comparison)
+{
+    double explained_ns = 0;
+    for (uint32_t i = 0; i < comparison->n_contributions; i++) {
+        explained_ns += comparison->contributions[i].difference_ns;
+    }
+    const double rest = 1 - explained_ns / comparison->difference_ns;
+    g_string_append(out, "Together these explain ");
+    append_percent(out, 1 - rest);
+    g_string_append(out, " of the difference");
+    if (rest > 0.01) {
+        g_string_append(out, "; the rest is small things, or cannot be told from chance");
+    }
+    if (rest < -0.01) {
+        g_string_append(out, "; of other things the slow ones do ");
+        append_duration(out, comparison->less_ns);
+        g_string_append(out, " less");
+    }
+    g_string_append(out, ".\n");
+}
+
+static void print_warnings(struct why_view *view, const struct lull_why_kind *kind)
+{
+    const struct lull_comparison *comparison = kind->comparison;
+    const char *yellow = view->style->color ? YELLOW : "", *reset = view->style->color ? RESET : "";
+    g_autoptr(GString) text = g_string_new(NULL);
+    if (kind->chosen.slow->len == 1) {
+        g_string_append(text, "Only one is slow: what it says holds for that one.\n");
+    } else if (kind->chosen.slow->len < 5) {
+        g_string_append_printf(text, "Only %u are slow: the likely ranges are rough.\n",
+                               kind->chosen.slow->len);
+    }
+    if (comparison->lost_events || comparison->lost_packets) {
+        g_string_append_printf(text,
+                               "Meanwhile %" G_GUINT64_FORMAT " events and %" G_GUINT64_FORMAT
+                               " packets were lost: the slow ones' paths may be wrong.\n",
+                               comparison->lost_events, comparison->lost_packets);
+    }
+    if (comparison->unknown_ns > LITTLE_UNKNOWN * comparison->slow_ns) {
+        append_percent(text, comparison->unknown_ns / comparison->slow_ns);
+        g_string_append(text, " of the slow ones' time is unknown: the trace does not show what "
+                              "was waited for.\n");
+    }
+    if (text->len) {
+        lull_out_printf(&view->out, "%s%s%s", yellow, text->str, reset);
+    }
+}
+
+static void append_slow(GString *out, const struct why_view *view, const struct lull_timed *timed)
+{
+    const struct lull_instance_paths *paths = &view->why->paths;
+    const struct lull_instance *instance =
+        &g_array_index(paths->instances->list, struct lull_instance, timed->position);
+    const struct lull_task *task = lull_model_task(paths->model, instance->task);
+    char start[LULL_TIME_TEXT_SIZE], took[LULL_TIME_TEXT_SIZE];
+    lull_time_format_iso(instance->start_ns, view->style->local_time, start);
+    lull_duration_format(timed->took_ns, took);
+    g_string_append_printf(out, "    number %u, from %s, took %s, ", instance->number, start, took);
+    append_name(out, view->why, lull_model_comm(paths->model, instance->task, instance->end_ns),
+                task->tid, task->host, !view->style->unicode);
+    if (instance->captures) {
+        g_string_append(out, ": ");
+        lull_clean_append(out, instance->captures, !view->style->unicode);
+    }
+    g_string_append_c(out, '\n');
+}
+
+static void print_slow(struct why_view *view, const struct lull_why_kind *kind)
+{
+    const GArray *list = view->why->paths.instances->list, *slow = kind->chosen.slow;
+    g_autoptr(GString) text = g_string_new("The slow ones, slowest first:\n");
+    for (guint i = slow->len; i-- > 0 && slow->len - i <= MOST_NAMED;) {
+        append_slow(text, view, &g_array_index(slow, struct lull_timed, i));
+    }
+    if (slow->len > MOST_NAMED) {
+        g_string_append_printf(text, "    and %u more\n", slow->len - MOST_NAMED);
+    }
+    const uint32_t slowest = g_array_index(slow, struct lull_timed, slow->len - 1).position;
+    g_string_append_printf(text, "Where the slowest spent its time:\n    %s %u\n",
+                           view->why->command,
+                           g_array_index(list, struct lull_instance, slowest).number);
+    lull_out_text(&view->out, text->str);
+}
+
+static void print_kind(struct why_view *view, const struct lull_why_kind *kind)
+{
+    const char *bold = view->style->color ? BOLD : "", *reset = view->style->color ? RESET : "";
+    g_autoptr(GString) text = g_string_new(NULL);
+    if (kind->name) {
+        g_string_append(text, bold);
+        lull_clean_append(text, kind->name, !view->style->unicode);
+        g_string_append_printf(text, "%s: ", reset);
+    }
+    append_verdict(text, kind);
+    lull_out_printf(&view->out, "%s\n", text->str);
+    if (kind->verdict != LULL_WHY_EXPLAINED) {
+        return;
+    }
+    print_contributions(view, kind);
+    g_string_truncate(text, 0);
+    append_rest(text, kind->comparison);
+    lull_out_text(&view->out, text->str);
+    print_warnings(view, kind);
+    print_slow(view, kind);
+}
+
+static void print_apart(struct why_view *view)
+{
+    const struct lull_instance_paths *paths = &view->why->paths;
+    const char *yellow = view->style->color ? YELLOW : "", *reset = view->style->color ? RESET : "";
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (uint32_t host = 0; host < lull_session_host_count(paths->session); host++) {
+        if (lull_instance_host_is_joined(paths, host)) {
+            continue;
+        }
+        g_string_append(text, text->len ? ", " : "");
+        lull_clean_append(text, lull_session_host(paths->session, host)->name,
+                          !view->style->unicode);
+    }
+    if (text->len) {
+        lull_out_printf(&view->out,
+                        "%sNot joined with the other clocks, so times there may be off and what "
+                        "was waited for there is not seen from elsewhere: %s.%s\n",
+                        yellow, text->str, reset);
+    }
+}
+
+bool lull_view_why_text(const struct lull_why *why, FILE *file, const struct lull_view_style *style,
+                        GError **error)
+{
+    struct why_view view = {.why = why, .style = style};
+    lull_out_start(&view.out, file);
+    for (uint32_t i = 0; i < why->n_kinds; i++) {
+        const bool is_long = why->kinds[i].verdict == LULL_WHY_EXPLAINED;
+        if (i > 0 && (is_long || why->kinds[i - 1].verdict == LULL_WHY_EXPLAINED)) {
+            lull_out_text(&view.out, "\n");
+        }
+        print_kind(&view, &why->kinds[i]);
+    }
+    if (why->n_kinds == 0) {
+        lull_out_text(&view.out, "There is no instance to compare in these traces.\n");
+    }
+    if (why->n_without_path) {
+        lull_out_printf(&view.out,
+                        "%u more have no path: they did not end in the recording, or it is not "
+                        "known who did them.\n",
+                        why->n_without_path);
+    }
+    print_apart(&view);
+    return lull_out_end(&view.out, "the answer", error);
+}

@@ -94,26 +94,30 @@ class Build:
         self.folder = folder
         if not os.path.exists(os.path.join(folder, "build.ninja")):
             subprocess.run(["meson", "setup", *options, folder, tree], check=True, stdout=subprocess.DEVNULL)
-        subprocess.run(["ninja", "-C", folder, "--quiet"], check=True, stdout=subprocess.DEVNULL)
         self.objects = {os.path.relpath(os.path.join(folder, command["file"]), tree): command["output"]
                         for command in json.loads(read(os.path.join(folder, "compile_commands.json")))}
         self.files = {target["id"]: [os.path.relpath(name, folder) for name in target["filename"]]
                       for target in self.introspect("targets")}
+
+        if not self.make(*{name for test in self.tests("").values() for name in self.needs(test)}):
+            sys.exit(f"mutate: ninja -C {folder} fails")
 
     def introspect(self, what):
         return json.loads(subprocess.run(["meson", "introspect", "--" + what, self.folder], check=True,
                                          stdout=subprocess.PIPE).stdout)
 
     def tests(self, pattern):
+        """By name; not those that must run alone, nor the replayed inputs of fuzzing, which only look for crashes."""
         return {test["name"]: test for test in self.introspect("tests")
-                if test["is_parallel"] and re.search(pattern, test["name"])}
+                if test["is_parallel"] and not any(suite.endswith(":fuzz") for suite in test["suite"])
+                and re.search(pattern, test["name"])}
 
     def make(self, *targets):
         return subprocess.run(["ninja", "-C", self.folder, "--quiet", *targets], check=False, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL).returncode == 0
 
-    def make_for(self, test):
-        return self.make(*[name for target in test["depends"] for name in self.files.get(target, [])])
+    def needs(self, test):
+        return [name for target in test["depends"] for name in self.files.get(target, [])]
 
     def run(self, test, seconds, environment=()):
         """Whether the test passes: "passed", "failed" or "hung". Stops at the first failure."""
@@ -263,13 +267,13 @@ class Fault:
         return f"{self.file}:{self.first}: {self.mutant.kind}\n    - {before}\n    + {after}"
 
 
-def chosen_files(paths):
+def chosen_files(tree, paths):
     files = []
     for path in paths:
         path = os.path.relpath(os.path.abspath(path), SOURCE)
-        whole = os.path.join(SOURCE, path)
+        whole = os.path.join(tree, path)
         if os.path.isdir(whole):
-            files += [os.path.relpath(os.path.join(where, name), SOURCE) for where, _, names in os.walk(whole)
+            files += [os.path.relpath(os.path.join(where, name), tree) for where, _, names in os.walk(whole)
                       for name in names if name.endswith(".c")]
         elif path.endswith(".c") and os.path.exists(whole):
             files.append(path)
@@ -278,11 +282,11 @@ def chosen_files(paths):
     return sorted(set(files))
 
 
-def choose(files, args):
+def choose(tree, files, args):
     """As many faults as asked for, from places that are drawn evenly over all files."""
     places = []
     for file in files:
-        text = read(os.path.join(SOURCE, file))
+        text = read(os.path.join(tree, file))
         places += [(file, text, place) for place in find_mutants(text)]
     rng = random.Random(args.seed)
     rng.shuffle(places)
@@ -290,12 +294,12 @@ def choose(files, args):
         yield Fault(file, text, rng.choice(place))
 
 
-def find_again(report):
+def find_again(tree, report):
     """The survivors of a report, in files that may have changed around them."""
     for old in report:
         if not old["verdict"].startswith("survived"):
             continue
-        path = os.path.join(SOURCE, old["file"])
+        path = os.path.join(tree, old["file"])
         text = read(path) if os.path.exists(path) else ""
         faults = [fault for place in find_mutants(text) for fault in (Fault(old["file"], text, one) for one in place)]
         faults = [fault for fault in faults if (fault.before, fault.after) == (old["before"], old["after"])]
@@ -308,11 +312,11 @@ def find_again(report):
 class Planter:
     def __init__(self, tree, build, coverage):
         self.tree, self.build, self.coverage = tree, build, coverage
-        self.dirty, self.plain_code = None, {}
+        self.dirty, self.sound, self.plain_code = None, "", {}
 
     def restore(self):
         if self.dirty is not None:
-            shutil.copy(os.path.join(SOURCE, self.dirty), os.path.join(self.tree, self.dirty))
+            write(os.path.join(self.tree, self.dirty), self.sound)
             self.dirty = None
 
     def code(self, file):
@@ -328,7 +332,7 @@ class Planter:
             self.plain_code[file] = self.code(file)
         if self.dirty != file:
             self.restore()
-        self.dirty = file
+            self.dirty, self.sound = file, read(os.path.join(self.tree, file))
         write(os.path.join(self.tree, file), fault.text)
         if not self.build.make(self.build.objects[file]):
             return "does not compile", None
@@ -338,7 +342,7 @@ class Planter:
             return "survived, never executed", None
         for name in tests:
             test = self.coverage.tests[name]
-            if not self.build.make_for(test):
+            if not self.build.make(*self.build.needs(test)):
                 return "does not compile", None
             seconds = max(LEAST_PATIENCE, PATIENCE * self.coverage.known[name]["seconds"])
             verdict = self.build.run(test, seconds)
@@ -366,15 +370,15 @@ def summarize(results):
 
 def main():
     args = parse_arguments()
+    tree = os.path.join(args.scratch, "tree")
+    os.makedirs(tree, exist_ok=True)
+    copy_tree(tree)
     if args.again:
-        faults = list(find_again(json.loads(read(args.again))))
+        faults = list(find_again(tree, json.loads(read(args.again))))
         files, wanted = sorted({fault.file for fault in faults}), len(faults)
     else:
-        files = chosen_files(args.paths)
-        faults, wanted = choose(files, args), args.count
-    os.makedirs(args.scratch, exist_ok=True)
-    tree = os.path.join(args.scratch, "tree")
-    copy_tree(tree)
+        files = chosen_files(tree, args.paths)
+        faults, wanted = choose(tree, files, args), args.count
     progress("building")
     covered = Build(tree, os.path.join(args.scratch, "covered"), COVERED)
     build = Build(tree, os.path.join(args.scratch, "plain"), PLAIN)

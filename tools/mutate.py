@@ -11,7 +11,7 @@ test is missing, or the fault changes nothing that matters. --again plants the s
 tests were written for them.
 
 A fault that does not compile, or to the same machine code, does not count. Tests that must run alone (they record, or
-install) and tests over --slowest seconds take no part; neither do removed calls that only free memory, which the
+install) and tests over --slowest seconds of CPU time take no part; neither do removed calls that only free memory, which the
 sanitizers see. The first run builds twice and measures what each test covers, which takes some minutes; the next
 ones reuse what did not change. A faulty program does what it likes with your rights: do not plant in src/record as root.
 """
@@ -28,7 +28,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 from mutants import find_mutants
 
@@ -38,8 +37,8 @@ PLAIN = ["-Doptimization=1", "-Ddebug=false", "-Dwerror=false",
          "-Dc_args=-Werror=int-conversion -Werror=incompatible-pointer-types"]
 COVERED = ["-Doptimization=0", "-Ddebug=false", "-Dwerror=false", "-Db_coverage=true"]
 MEMORY = 4 << 30  # bytes of address space and of one file that a test may use
-# How long a test may take before it counts as hanging.
-PATIENCE, LEAST_PATIENCE = 6, 10
+# How long a test may take before it counts as hanging, in its usual CPU time and in seconds: the machine may be busy.
+PATIENCE, LEAST_PATIENCE = 10, 20
 
 
 def parse_arguments():
@@ -50,7 +49,7 @@ def parse_arguments():
     parser.add_argument("--seed", type=int, default=1, help="the same seed plants the same faults (default: 1)")
     parser.add_argument("--again", metavar="REPORT", help="plant the survivors of this report again, and nothing else")
     parser.add_argument("--tests", default="", metavar="REGEX", help="only tests whose names match take part")
-    parser.add_argument("--slowest", type=float, default=12, metavar="SECONDS", help="leave out slower tests (default: 12)")
+    parser.add_argument("--slowest", type=float, default=12, metavar="SECONDS", help="leave out tests that take more CPU time (default: 12)")
     parser.add_argument("--scratch", default=os.path.join(SOURCE, "build-mutate"), metavar="DIR",
                         help="where the copy and its builds are kept (default: build-mutate)")
     parser.add_argument("--report", metavar="FILE", help="where the results go (default: report.json in the scratch folder)")
@@ -144,6 +143,12 @@ def limit_resources():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+def children_seconds():
+    """CPU time of all that was waited for, which other people's work does not stretch."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def end_group(process):
     try:
         os.killpg(process.pid, signal.SIGKILL)
@@ -189,14 +194,14 @@ class Coverage:
         return test["cmd"], programs, scripts if any(word.endswith(".py") for word in test["cmd"]) else ""
 
     def measure(self, plain, test, mirror, slowest):
-        begin = time.monotonic()
-        verdict = plain.run(test, 2 * slowest)
-        seconds = time.monotonic() - begin
+        begin = children_seconds()
+        verdict = plain.run(test, PATIENCE * slowest)
+        seconds = children_seconds() - begin
         lines, functions = {}, {}
         if verdict == "passed" and seconds <= slowest:
             folder = os.path.join(os.path.dirname(self.cache_path), "counts")
             shutil.rmtree(folder, ignore_errors=True)
-            verdict = self.covered.run(mirror, 20 * slowest, {"GCOV_PREFIX": folder}.items())
+            verdict = self.covered.run(mirror, 10 * PATIENCE * slowest, {"GCOV_PREFIX": folder}.items())
             lines, functions = self.collect(folder)
             shutil.rmtree(folder, ignore_errors=True)
         return {"verdict": verdict, "seconds": seconds, "lines": lines, "functions": functions}

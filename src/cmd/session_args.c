@@ -263,7 +263,8 @@ int lull_args_report_damage(struct lull_session *session)
         fprintf(stderr, "lull: damaged: %s\n", lull_session_problem(session, i));
     }
     if (count > MOST_PROBLEMS) {
-        fprintf(stderr, "lull: … and %" PRIu32 " more places\n", count - MOST_PROBLEMS);
+        fprintf(stderr, "lull: … and %" PRIu32 " more place%s\n", count - MOST_PROBLEMS,
+                count - MOST_PROBLEMS == 1 ? "" : "s");
     }
     return count ? 1 : 0;
 }

@@ -85,7 +85,8 @@ struct fd_slot {
 
 /* The descriptors of a process, or of several that share them. */
 struct fd_table {
-    LULL_VEC(struct fd_slot) slots; /* by fd */
+    LULL_VEC(struct fd_slot) slots; /* by fd, unless there is: */
+    struct lull_map by_fd;          /* fd → index */
     uint32_t host, owner;           /* owner: see struct lull_file */
     int32_t pid;
     uint32_t users;   /* live tasks that have it; more may not have shown up yet, unless: */

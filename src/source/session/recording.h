@@ -4,7 +4,7 @@
 
 #include <lull/recording.h>
 
-#include "source/session/location.h"
+#include "source/files/location.h"
 
 #define LULL_RECORDING_FILE "recording.json"
 /* What the name of a directory ends with while it is being written. */

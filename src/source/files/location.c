@@ -1,5 +1,5 @@
 /* Directories and directories inside archives, looked at in the same way. */
-#include "source/session/location.h"
+#include "source/files/location.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -163,7 +163,7 @@ static PyObject *session_problems(PyObject *object, PyObject *unused)
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; i < lull_session_problem_count(self->session); i++) {
         const char *text = lull_session_problem(self->session, i);
-        if (!append(&list, text_to_str(text, (Py_ssize_t)strlen(text)))) {
+        if (text == NULL || !append(&list, text_to_str(text, (Py_ssize_t)strlen(text)))) {
             break;
         }
     }

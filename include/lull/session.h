@@ -190,7 +190,8 @@ struct lull_decoded {
 void lull_session_decode_all(struct lull_session *session, struct lull_decoded *decoded);
 
 /** What was found damaged so far (opening and reading); each is one line with file, byte and
- * reason. */
+ * reason. Of an input that is damaged without end the first are kept, some 16 MiB of text: those
+ * that were only counted are NULL. */
 uint32_t lull_session_problem_count(const struct lull_session *session);
 const char *lull_session_problem(const struct lull_session *session, uint32_t index);
 /** What was lost, in order of begin; complete after opening (from packet headers or index) except

@@ -306,7 +306,7 @@ static int print_followed(const struct lull_args *args, struct lull_follow *foll
     int32_t host;
     int status = 1;
     if (follow->is_stopped) {
-        status = 0;
+        status = lull_args_report_damage(session);
     } else if (lull_args_flag(args, "count-fields")) {
         status = lull_count_fields(args, session, error);
     } else if (lull_args_host(args, session, &host, error) &&

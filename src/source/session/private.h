@@ -3,6 +3,7 @@
 #ifndef LULL_SOURCE_SESSION_PRIVATE_H
 #define LULL_SOURCE_SESSION_PRIVATE_H
 
+#include "base/map.h"
 #include "source/session/event_filter.h"
 #include "source/session/event_watch.h"
 #include "source/live/live.h"
@@ -43,6 +44,9 @@ struct session_notes {
     GArray *raw;    /* struct lull_loss, times on the trace's clock */
     GArray *losses; /* the same on the joined clock, in order */
     bool is_stale;
+    uint64_t n_problems;       /* found; those behind the last that is kept are not kept */
+    size_t problem_bytes;      /* of those that are */
+    struct lull_map by_stream; /* stream → its last loss */
 };
 
 struct lull_session {

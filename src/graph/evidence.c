@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "base/sums.h"
 
 static const char *device_name(const struct lull_execgraph *eg, uint32_t index, char *out,
                                size_t size)
@@ -133,7 +134,7 @@ static void add_share(GArray *shares, uint32_t task, int64_t ns)
     for (guint i = 0; i < shares->len; i++) {
         struct cpu_share *share = &g_array_index(shares, struct cpu_share, i);
         if (share->task == task) {
-            share->ns += ns;
+            lull_add(&share->ns, ns);
             return;
         }
     }

@@ -29,7 +29,8 @@ const char *lull_event_class_model_uri(const struct lull_event_class *event_clas
 
 /** One event. Times are nanoseconds since the Unix epoch on the joined clock of the session. */
 struct lull_event {
-    int64_t time_ns;
+    int64_t time_ns;       /**< from -(2^62 - 1) to 2^62 - 1, the years 1824 to 2115: an event whose
+                                time lies outside is damage, and left out */
     uint32_t host;         /**< index for lull_session_host() */
     uint32_t trace;        /**< index for lull_session_trace() */
     uint32_t stream;       /**< number of the stream within the session, in a stable order */

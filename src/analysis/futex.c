@@ -8,6 +8,7 @@
 #include "analysis/spread.h"
 #include "base/map.h"
 #include "base/slots.h"
+#include "base/sums.h"
 #include "kernel/vocabulary.h"
 
 /* linux/futex.h */
@@ -340,7 +341,7 @@ static void add_waiting(void *user, const struct lull_syscall_fact *fact)
     futex->n_waiting++;
     futex->last_ns = MAX(futex->last_ns, fact->end_ns);
     if (fact->start_ns != INT64_MIN) {
-        futex->waiting_ns += fact->end_ns - fact->start_ns;
+        lull_add(&futex->waiting_ns, fact->end_ns - fact->start_ns);
     }
     lull_vec_push(&futexes->waiting,
                   (struct waiting){fact->task, at, fact->start_ns, fact->end_ns});

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "base/sums.h"
 
 static const char *device_name(const struct lull_execgraph *eg, uint32_t index, char *out,
                                size_t size)
@@ -143,7 +144,7 @@ static void sum_shares(GArray *shares)
     g_array_sort(shares, by_task);
     for (guint i = 0; i < shares->len; i++) {
         if (n > 0 && items[n - 1].task == items[i].task) {
-            items[n - 1].ns += items[i].ns;
+            lull_add(&items[n - 1].ns, items[i].ns);
         } else {
             items[n++] = items[i];
         }

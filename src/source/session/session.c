@@ -204,8 +204,8 @@ bool lull_session_range(const struct lull_session *session, int64_t *start_ns, i
         }
         const struct lull_clock_transform *transform =
             &lull_session_host_at(session, info->host)->transform;
-        int64_t start = lull_clock_transform_apply(transform, info->start_ns);
-        int64_t end = lull_clock_transform_apply(transform, info->end_ns);
+        int64_t start = lull_clock_join(transform, info->start_ns, 0);
+        int64_t end = lull_clock_join(transform, info->end_ns, 0);
         *start_ns = any ? MIN(*start_ns, start) : start;
         *end_ns = any ? MAX(*end_ns, end) : end;
         any = true;
@@ -320,12 +320,6 @@ const struct lull_clock_transform *lull_session_clock(const struct lull_session 
 
 /* ---- reading ---- */
 
-/* INT64_MAX means that a stream is exhausted. */
-static int64_t merge_time(int64_t time_ns)
-{
-    return MIN(time_ns, INT64_MAX - 1);
-}
-
 void lull_session_play(struct lull_session *session, uint32_t n)
 {
     lull_session_sort_streams(session, session->merged, n);
@@ -377,7 +371,7 @@ const struct lull_event *lull_session_read(struct lull_session *session)
             /* The tree has held a lower bound, or the time of the event that was handed out. */
             bool any = session->filter == NULL ? stream->ops->next(stream)
                                                : lull_session_next_passing(session, stream);
-            lull_merge_update(merge, any ? merge_time(stream->event.time_ns) : INT64_MAX);
+            lull_merge_update(merge, any ? stream->event.time_ns : INT64_MAX);
             if (G_UNLIKELY(session->has_news)) {
                 lull_session_take_news(session);
             }

@@ -18,5 +18,6 @@
 #include <lull/event.h>
 #include <lull/recording.h>
 #include <lull/session.h>
+#include <lull/version.h>
 
 #endif

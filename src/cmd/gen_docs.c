@@ -1,6 +1,8 @@
 /* Build-time program: writes the man pages and the bash completion from the table of verbs, so that
  * they cannot say anything else than the program does. gen-docs man DIRECTORY, gen-docs completion
  * FILE */
+#include <lull/version.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -136,6 +136,8 @@ def public_headers():
 
 
 def public_functions(text):
+    """Those that the library exports; what is inline is made of them."""
+    text = re.sub(r"^static inline [^;]*?^{.*?^}", "", text, flags=re.MULTILINE | re.DOTALL)
     return re.findall(r"\b(lull_\w+)\(", re.sub(r"^\s*#.*$", "", without_comments(text), flags=re.MULTILINE))
 
 

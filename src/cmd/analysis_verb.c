@@ -203,7 +203,7 @@ static int open_and_run(const struct lull_args *args, struct lull_analysis_quest
     if (!session) {
         return lull_args_is_dropin(args) ? LULL_DROPIN_NOT_OPENED : 1;
     }
-    lull_sync_free(lull_args_join(args, session));
+    lull_args_join(args, session);
     const int status = run_session(args, session, question, error);
     lull_session_free(session);
     return status;

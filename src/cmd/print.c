@@ -314,7 +314,7 @@ static int print_followed(const struct lull_args *args, struct lull_follow *foll
         if (wanted_form(args) == FORM_BABELTRACE) { /* which knows nothing of joined clocks */
             lull_session_set_order(session, LULL_ORDER_BABELTRACE);
         } else if (lull_session_host_count(session) > 1 && !follow->is_live) {
-            lull_sync_free(lull_args_join(args, session));
+            lull_args_join(args, session);
         }
         shift_clocks(session, offset_ns);
         status = print_session(args, session, follow, names, error);

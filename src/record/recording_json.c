@@ -2,6 +2,8 @@
 /* Writes recording.json (docs/RECORDING.md), the last file of a recording. */
 #include "record/recording_json.h"
 
+#include <lull/version.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>

@@ -316,8 +316,8 @@ bool lull_instance_host_is_joined(const struct lull_instance_paths *paths, uint3
     if (lull_session_host_count(paths->session) < 2) {
         return true;
     }
-    const struct lull_host_sync *sync = paths->sync ? &lull_sync_hosts(paths->sync)[host] : NULL;
-    return sync && (sync->is_synced || sync->is_reference);
+    const struct lull_host_clock *sync = paths->sync ? &lull_sync_hosts(paths->sync)[host] : NULL;
+    return sync && (sync->is_joined || sync->is_reference);
 }
 
 /* ---- folded ---- */

@@ -28,10 +28,12 @@ static const char mark[] = ".lull-recording";
 static const char *const known[] = {mark,    "recording.json", "trace.dat", "perf.data",
                                     "state", "kernel",         "lull-*",    "cpu*.part"};
 
+/* It is held open, so that its number is not given to another meanwhile. */
 struct made {
     char *name;
     enum lull_folder_kind kind;
     struct stat st;
+    int held; /* -1: a daemon's */
 };
 
 /* ---- names ---- */
@@ -282,13 +284,15 @@ static int open_holder(const struct lull_folder *folder, const char *name, const
     return fd;
 }
 
+/* A descriptor of it; -1, with errno. */
 static int create_at(int at, const char *base, enum lull_folder_kind kind, struct stat *st)
 {
-    if (kind == LULL_FOLDER_DIRECTORY) {
-        return mkdirat(at, base, 0777) == 0 && fstatat(at, base, st, AT_SYMLINK_NOFOLLOW) == 0 ? 0
-                                                                                               : -1;
+    int fd = -1;
+    if (kind != LULL_FOLDER_DIRECTORY) {
+        fd = openat(at, base, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    } else if (mkdirat(at, base, 0777) == 0) {
+        fd = lull_tree_open(at, base);
     }
-    const int fd = openat(at, base, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd >= 0 && fstat(fd, st) != 0) {
         close(fd);
         return -1;
@@ -299,24 +303,41 @@ static int create_at(int at, const char *base, enum lull_folder_kind kind, struc
     return fd;
 }
 
+/* Creates it, and notes what it is; a descriptor of a file is the caller's. */
+static bool create(struct lull_folder *folder, struct made *made, int *fd)
+{
+    const char *base;
+    const int at = open_holder(folder, made->name, &base);
+    if (at < 0) {
+        return false;
+    }
+    const int created = create_at(at, base, made->kind, &made->st);
+    const int why = errno;
+    close(at);
+    errno = why;
+    if (created >= 0 && made->kind == LULL_FOLDER_FILE) {
+        made->held = fcntl(created, F_DUPFD_CLOEXEC, 0);
+    } else if (made->kind == LULL_FOLDER_DIRECTORY) {
+        made->held = created;
+    }
+    *fd = made->kind == LULL_FOLDER_DIRECTORY ? 0 : created;
+    return created >= 0;
+}
+
 int lull_folder_create(struct lull_folder *folder, const char *name, enum lull_folder_kind kind,
                        GError **error)
 {
-    struct made made = {.kind = kind};
-    const char *base;
-    const int at = open_holder(folder, name, &base);
-    const int fd = at < 0                        ? -1
-                   : kind == LULL_FOLDER_FOREIGN ? 0
-                                                 : create_at(at, base, kind, &made.st);
-    const int why = errno;
-    if (at >= 0) {
-        close(at);
-    }
-    if (fd < 0) {
+    struct made made = {.name = g_strdup(name), .kind = kind, .held = -1};
+    int fd = 0;
+    if (kind != LULL_FOLDER_FOREIGN && !create(folder, &made, &fd)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot create “%s” in “%s”: %s", name,
-                    folder->part, g_strerror(why));
-    } else if (kind != LULL_FOLDER_UNNAMED) {
-        made.name = g_strdup(name);
+                    folder->part, g_strerror(errno));
+        g_free(made.name);
+        return -1;
+    }
+    if (kind == LULL_FOLDER_UNNAMED) {
+        g_free(made.name);
+    } else {
         g_array_append_val(folder->made, made);
     }
     return fd;
@@ -385,6 +406,18 @@ bool lull_folder_is_beyond_others(const struct lull_folder *folder)
 
 /* ---- the end ---- */
 
+static void forget_made(struct lull_folder *folder)
+{
+    for (guint i = 0; i < folder->made->len; i++) {
+        const struct made *made = &g_array_index(folder->made, struct made, i);
+        if (made->held >= 0) {
+            close(made->held);
+        }
+        g_free(made->name);
+    }
+    g_array_set_size(folder->made, 0);
+}
+
 static void remove_mark(const struct lull_folder *folder)
 {
     struct stat st;
@@ -401,7 +434,7 @@ bool lull_folder_publish(struct lull_folder *folder, GError **error)
     if (lull_tree_publish_at(folder->parent, part, folder->name, &folder->self)) {
         close(folder->lock);
         folder->lock = -1;
-        g_array_set_size(folder->made, 0);
+        forget_made(folder);
         close(folder->dir);
         folder->dir = -1;
         return true;
@@ -477,9 +510,7 @@ void lull_folder_clear(struct lull_folder *folder)
         remove_all(folder);
     }
     close_all(folder);
-    for (guint i = 0; i < folder->made->len; i++) {
-        g_free(g_array_index(folder->made, struct made, i).name);
-    }
+    forget_made(folder);
     g_array_unref(folder->made);
     g_free(folder->path);
     g_free(folder->part);

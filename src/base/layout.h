@@ -41,7 +41,7 @@ struct lull_step {
     bool is_big_endian;
     bool is_enum;
     bool is_hidden;      /* stepped over: lull_visit_flags asked for it */
-    const void *mapping; /* for lull_step_find_labels() */
+    const void *mapping; /* for find_labels of the layout */
     int32_t slot;        /* INT: keep the value there, or -1. VARIANT: the tag. ARRAY, TEXT: the
                             count, or -1 */
     uint64_t count;      /* if slot is -1 */
@@ -55,6 +55,9 @@ struct lull_layout {
     struct lull_step *steps; /* the last is DONE */
     uint32_t n_steps, n_slots;
     GPtrArray *owned;
+    /* Fills in the labels of an enumeration's value; room for LULL_VISIT_LABELS. NULL: there are no
+     * enumerations. */
+    void (*find_labels)(const void *mapping, struct lull_visit_int *value, const char **labels);
 };
 
 /* The bytes of one event: bit positions from `data`; alignment counts from there too.
@@ -65,12 +68,6 @@ struct lull_event_bytes {
     uint64_t packet; /* changes from packet to packet of the stream */
 };
 
-/* The layout of the event's class as a visitor with these lull_visit_flags would see it, or NULL.
- */
-struct lull_layout *lull_event_layout(const struct lull_event *event, uint32_t flags);
-/* Fills in the labels of an enumeration's value; room for LULL_VISIT_LABELS. */
-void lull_step_find_labels(const void *mapping, struct lull_visit_int *value, const char **labels);
 void lull_layout_free(struct lull_layout *layout);
-void lull_event_bytes(const struct lull_event *event, struct lull_event_bytes *bytes);
 
 #endif

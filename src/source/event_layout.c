@@ -1,4 +1,6 @@
 /* Layouts of events, whatever their source is. */
+#include "source/event_layout.h"
+
 #include "source/source.h"
 
 struct lull_layout *lull_event_layout(const struct lull_event *event, uint32_t flags)
@@ -11,14 +13,4 @@ void lull_event_bytes(const struct lull_event *event, struct lull_event_bytes *b
 {
     const struct lull_source_stream *stream = event->impl;
     stream->ops->bytes(stream, bytes);
-}
-
-void lull_layout_free(struct lull_layout *layout)
-{
-    if (layout == NULL) {
-        return;
-    }
-    g_ptr_array_unref(layout->owned);
-    g_free(layout->steps);
-    g_free(layout);
 }

@@ -88,7 +88,7 @@ struct lull_source_stream_ops {
     bool (*visit_packet)(const struct lull_source_stream *stream,
                          const struct lull_visitor *visitor, void *user, GError **error);
     bool (*cycles)(const struct lull_source_stream *stream, uint64_t *cycles);
-    /* For lull_event_layout() and lull_event_bytes(). */
+    /* For event_layout.h. */
     struct lull_layout *(*layout)(const struct lull_source_stream *stream, uint32_t flags);
     void (*bytes)(const struct lull_source_stream *stream, struct lull_event_bytes *bytes);
     /* Of the event that was handed out last, if the source has formats; else NULL. */

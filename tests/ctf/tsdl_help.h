@@ -2,7 +2,7 @@
 #ifndef LULL_TESTS_CTF_TSDL_HELP_H
 #define LULL_TESTS_CTF_TSDL_HELP_H
 
-#include "ctf/schema/metadata.h"
+#include "ctf/metadata.h"
 
 #include <lull/error.h>
 #include <string.h>

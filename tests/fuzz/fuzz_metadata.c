@@ -1,5 +1,5 @@
 /* Fuzz target: a metadata file of CTF 1.8, plain or in packets. */
-#include "ctf/schema/metadata.h"
+#include "ctf/metadata.h"
 #include "fuzz/fuzz_schema.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

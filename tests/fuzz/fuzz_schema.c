@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "ctf/schema/fields.h"
-#include "ctf/schema/metadata.h"
+#include "ctf/plan/fields.h"
+#include "ctf/metadata.h"
 #include "ctf/writer/writer.h"
 
 static void see_field(void *user, const struct lull_field_info *field)

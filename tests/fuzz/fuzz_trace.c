@@ -9,7 +9,7 @@
 
 #include "ctf/stream/stream.h"
 #include "source/session/private.h"
-#include "source/session/stitch.h"
+#include "source/files/stitch.h"
 #include "view/event/babeltrace.h"
 
 /* Printing is slow; what it does wrong shows in the first events, and without an index. */

@@ -1,6 +1,6 @@
 /* The metadata parser over thousands of damaged and hostile metadata files, from memory.
  * LULL_MUTATIONS and LULL_MUTATION_SEED as in test_mutations.c. */
-#include "ctf/schema/metadata.h"
+#include "ctf/metadata.h"
 #include "lib/ctf_writer.h"
 #include "lib/image.h"
 #include "lib/scratch.h"

@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-#include "ctf/plan/layout.h"
-#include "ctf/schema/fields.h"
-#include "ctf/schema/metadata.h"
+#include "ctf/stream/layout.h"
+#include "ctf/plan/fields.h"
+#include "ctf/metadata.h"
 #include "ctf/stream/stream.h"
 #include "source/ctf/trace.h"
-#include "source/session/location.h"
-#include "source/session/stitch.h"
+#include "source/files/location.h"
+#include "source/files/stitch.h"
 
 struct ctf_stream {
     struct lull_source_stream base;

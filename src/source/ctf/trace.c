@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "ctf/schema/fields.h"
+#include "ctf/plan/fields.h"
 #include "ctf/schema/text.h"
 
 void lull_ctf_clock_map(const struct lull_stream_plan *stream, int64_t delta_ns,

@@ -2,7 +2,7 @@
  * they decode with until their next packet. */
 #include "source/live/private.h"
 
-#include "ctf/schema/metadata.h"
+#include "ctf/metadata.h"
 
 struct live_schema *live_schema_new(const char *name, const GByteArray *text, GError **error)
 {

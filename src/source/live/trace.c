@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ctf/schema/fields.h"
+#include "ctf/plan/fields.h"
 #include "source/ctf/trace.h"
 
 /* Metadata of the largest kernel is some 5 MiB. */

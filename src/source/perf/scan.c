@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "source/archive/temporary.h"
+#include "source/files/temporary.h"
 
 #define BLOCK_BYTES (UINT32_C(256) << 10)
 #define SPOOL_BYTES (UINT32_C(256) << 10)

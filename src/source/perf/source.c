@@ -1,7 +1,7 @@
 /* A perf.data as a source: one trace, of one machine, with a stream for each CPU. */
 #include <string.h>
 
-#include "source/file_kinds.h"
+#include "source/perf/source.h"
 #include "source/perf/stream.h"
 
 struct perf_source {

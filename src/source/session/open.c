@@ -2,8 +2,8 @@
  * of. */
 #include <string.h>
 
-#include "ctf/schema/metadata.h"
-#include "source/file_kinds.h"
+#include "ctf/metadata.h"
+#include "source/session/file_kinds.h"
 #include "source/session/search.h"
 #include "source/session/private.h"
 

@@ -3,7 +3,7 @@
 #ifndef LULL_SOURCE_SESSION_SEARCH_H
 #define LULL_SOURCE_SESSION_SEARCH_H
 
-#include "source/session/location.h"
+#include "source/files/location.h"
 
 struct lull_search {
     GPtrArray *locations; /* struct lull_location, owned, in order of their names */

@@ -1,5 +1,5 @@
 /* In place of the reader of trace.dat in a build without libtraceevent, zlib or zstd. */
-#include "source/file_kinds.h"
+#include "source/tracedat/source.h"
 
 struct lull_source *lull_tracedat_source_open(struct lull_location *location,
                                               const struct lull_report *report, GError **error)

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "source/file_kinds.h"
+#include "source/tracedat/source.h"
 #include "source/tracedat/stream.h"
 
 /* More are not told. */

@@ -4,7 +4,7 @@
 
 #include <lull/error.h>
 
-#include "base/layout.h"
+#include "source/event_layout.h"
 #include "view/digits.h"
 
 /* ---- options ---- */

@@ -39,7 +39,7 @@ static void add_other(struct runner *r, const struct lull_print_op *op, uint64_t
     value.bits = v;
     const char *labels[LULL_VISIT_LABELS];
     if (value.is_enum) {
-        lull_step_find_labels(op->mapping, &value, labels);
+        r->program->find_labels(op->mapping, &value, labels);
     }
     r->program->dialect->integer(r->line, &value);
 }

@@ -5,7 +5,7 @@
 #ifndef LULL_VIEW_EVENT_PROGRAM_H
 #define LULL_VIEW_EVENT_PROGRAM_H
 
-#include "base/layout.h"
+#include "source/event_layout.h"
 #include "view/event/dialect.h"
 
 struct lull_event_program;

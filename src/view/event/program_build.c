@@ -239,6 +239,7 @@ struct lull_event_program *lull_event_program_new(const struct lull_event *event
     };
     b.writer.line = &b.pool;
     program->dialect = dialect;
+    program->find_labels = layout->find_labels;
     for (uint32_t i = 0; i < layout->n_steps; i++) {
         /* Text and alignment that are pending belong before a jump's target. */
         if (i > 0 && (layout->steps[i - 1].kind == LULL_STEP_OPTION_END ||

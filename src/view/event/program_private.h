@@ -38,12 +38,13 @@ struct lull_print_op {
     uint64_t count, bits_mask;
     const struct lull_choice *choices;
     uint32_t n_choices;
-    const void *mapping;         /* for lull_step_find_labels() */
+    const void *mapping;         /* for find_labels */
     struct lull_visit_int value; /* INTEGER, OTHER: all but the value itself */
 };
 
 struct lull_event_program {
     const struct lull_dialect *dialect;
+    void (*find_labels)(const void *mapping, struct lull_visit_int *value, const char **labels);
     struct lull_print_op *ops;
     uint32_t n_ops;
     char *pool;

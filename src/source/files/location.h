@@ -1,11 +1,11 @@
 /* Where the files of a trace lie: a directory of the file system, or one inside an archive. */
-#ifndef LULL_SOURCE_SESSION_LOCATION_H
-#define LULL_SOURCE_SESSION_LOCATION_H
+#ifndef LULL_SOURCE_FILES_LOCATION_H
+#define LULL_SOURCE_FILES_LOCATION_H
 
 #include <lull/error.h>
 
 #include "ctf/stream/bytes.h"
-#include "source/archive/archive.h"
+#include "source/files/archive.h"
 
 struct lull_file_kind;
 struct lull_recording_file;

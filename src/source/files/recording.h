@@ -1,10 +1,10 @@
 /* recording.json: by it a directory is told to be a recording, whose traces are of one host. */
-#ifndef LULL_SOURCE_SESSION_RECORDING_H
-#define LULL_SOURCE_SESSION_RECORDING_H
+#ifndef LULL_SOURCE_FILES_RECORDING_H
+#define LULL_SOURCE_FILES_RECORDING_H
 
 #include <lull/recording.h>
 
-#include "source/session/location.h"
+#include "source/files/location.h"
 
 #define LULL_RECORDING_FILE "recording.json"
 /* What the name of a directory ends with while it is being written. */

@@ -1,7 +1,7 @@
 /* From the bytes of a trace's `metadata` file to a schema: TSDL (CTF 1.8) or JSON text sequences
  * (CTF 2), either plain or in packets (CTF 1.8.3, section 7.1) of either byte order. */
-#ifndef LULL_CTF_SCHEMA_METADATA_H
-#define LULL_CTF_SCHEMA_METADATA_H
+#ifndef LULL_CTF_METADATA_H
+#define LULL_CTF_METADATA_H
 
 #include "ctf/schema/schema.h"
 

@@ -1,8 +1,8 @@
 /* A packed directory (tar, also compressed) that is read once, member by member, into memory or, if
  * it is large, into a temporary file without a name. Nothing is ever written under a member's name.
  */
-#ifndef LULL_SOURCE_ARCHIVE_H
-#define LULL_SOURCE_ARCHIVE_H
+#ifndef LULL_SOURCE_FILES_ARCHIVE_H
+#define LULL_SOURCE_FILES_ARCHIVE_H
 
 #include <lull/error.h>
 #include <stdbool.h>

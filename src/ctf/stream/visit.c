@@ -1,6 +1,6 @@
 /* Walks all fields of one event as its schema describes them, for printing. Slow and general; what
  * is read often is bound by a subscription instead. */
-#include "ctf/plan/layout.h"
+#include "ctf/stream/layout.h"
 
 #include <string.h>
 
@@ -126,7 +126,7 @@ static bool has_label(const struct lull_visit_int *value, const char *label)
     return false;
 }
 
-void lull_step_find_labels(const void *mapping, struct lull_visit_int *value, const char **labels)
+void lull_ctf_find_labels(const void *mapping, struct lull_visit_int *value, const char **labels)
 {
     const struct lull_fc *fc = mapping;
     const struct lull_enumeration *all = fc->integer.enumeration;
@@ -160,7 +160,7 @@ static void report_integer(struct visit *v, const char *name, const struct lull_
         .is_flags = meaning == LULL_INT_FLAGS,
     };
     if (fc->integer.enumeration != NULL) {
-        lull_step_find_labels(fc, &value, labels);
+        lull_ctf_find_labels(fc, &value, labels);
     }
     keep(v, bits);
     v->visitor->integer(v->user, name, &value);

@@ -1,5 +1,5 @@
 /* Temporary files that vanish with their descriptor. */
-#include "source/archive/temporary.h"
+#include "source/files/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,11 @@
 /* Archives that have been unpacked: a table of members, their bytes in a file without a name. */
-#include "source/archive/archive.h"
+#include "source/files/archive.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "source/archive/private.h"
+#include "source/files/private.h"
 
 struct lull_archive *lull_archive_ref(struct lull_archive *archive)
 {

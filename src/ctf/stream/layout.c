@@ -1,7 +1,7 @@
 /* Describes the bytes of one event class as a list of steps (source/layout.h), from its schema.
  * What refers to packet or event headers, or is too large, has no layout: the general walk does it.
  */
-#include "ctf/plan/layout.h"
+#include "ctf/stream/layout.h"
 
 #include <string.h>
 
@@ -373,6 +373,7 @@ struct lull_layout *lull_ctf_layout_new(const struct lull_ctf_stream *stream, ui
     uint32_t index = stream->event_plan->index - stream->stream->first_class;
     struct lull_layout *layout = g_new0(struct lull_layout, 1);
     layout->owned = g_ptr_array_new_with_free_func(g_free);
+    layout->find_labels = lull_ctf_find_labels;
     struct builder b = {
         .layout = layout,
         .steps = g_array_new(FALSE, FALSE, sizeof(struct lull_step)),

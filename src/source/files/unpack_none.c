@@ -1,5 +1,5 @@
 /* In place of unpack.c in a build without libarchive. */
-#include "source/archive/archive.h"
+#include "source/files/archive.h"
 
 struct lull_archive *lull_archive_open(const char *path,
                                        void (*problem)(void *user, const char *text), void *user,

@@ -1,6 +1,6 @@
 /* Files without a name, for what is unpacked or converted when a trace is opened. */
-#ifndef LULL_SOURCE_ARCHIVE_TEMPORARY_H
-#define LULL_SOURCE_ARCHIVE_TEMPORARY_H
+#ifndef LULL_SOURCE_FILES_TEMPORARY_H
+#define LULL_SOURCE_FILES_TEMPORARY_H
 
 #include <lull/error.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* Lists the fields of an event class: the leaves of its field classes, each with the path that a
  * binding would name it by. Follows the same rules as visit.c (what is text) and plan_bind.c (what
  * can be bound). */
-#include "ctf/schema/fields.h"
+#include "ctf/plan/fields.h"
 
 #include <string.h>
 

@@ -1,9 +1,12 @@
 /* Which kinds of files are traces, and how to tell. */
-#include "source/file_kinds.h"
+#include "source/session/file_kinds.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "source/perf/source.h"
+#include "source/tracedat/source.h"
 
 static const struct lull_file_kind kinds[] = {
     {"perf.data", "PERFILE2", 8, lull_perf_source_open},

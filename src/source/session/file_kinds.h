@@ -1,8 +1,8 @@
 /* Traces that are one file each, told by how the file begins. */
-#ifndef LULL_SOURCE_FILE_KINDS_H
-#define LULL_SOURCE_FILE_KINDS_H
+#ifndef LULL_SOURCE_SESSION_FILE_KINDS_H
+#define LULL_SOURCE_SESSION_FILE_KINDS_H
 
-#include "source/session/location.h"
+#include "source/files/location.h"
 #include "source/source.h"
 
 struct lull_file_kind {
@@ -22,10 +22,5 @@ struct lull_file_kind {
 const struct lull_file_kind *lull_file_kind_of(const uint8_t *start, size_t size);
 /* The same for the file `path`. NULL also if it cannot be read. */
 const struct lull_file_kind *lull_file_kind_at(const char *path);
-
-struct lull_source *lull_perf_source_open(struct lull_location *location,
-                                          const struct lull_report *report, GError **error);
-struct lull_source *lull_tracedat_source_open(struct lull_location *location,
-                                              const struct lull_report *report, GError **error);
 
 #endif

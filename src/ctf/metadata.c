@@ -1,6 +1,6 @@
 /* Metadata files: takes the text out of its packets (CTF 1.8.3, section 7.1; LTTng uses the same
  * for CTF 2), tells formats by their first bytes, and has the text parsed. */
-#include "ctf/schema/metadata.h"
+#include "ctf/metadata.h"
 
 #include "base/arena.h"
 #include "ctf/ctf2/tree.h"

@@ -1,6 +1,6 @@
 /* What fields the events of a class have, for those who choose bindings by what there is. */
-#ifndef LULL_CTF_SCHEMA_FIELDS_H
-#define LULL_CTF_SCHEMA_FIELDS_H
+#ifndef LULL_CTF_PLAN_FIELDS_H
+#define LULL_CTF_PLAN_FIELDS_H
 
 #include <lull/event.h>
 

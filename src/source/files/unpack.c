@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "source/archive/private.h"
-#include "source/archive/temporary.h"
+#include "source/files/private.h"
+#include "source/files/temporary.h"
 
 #define NAME_MAX_BYTES 4096
 #define BLOCK (256 << 10)

@@ -1,8 +1,8 @@
 /* What unpacking and reading of archives share. */
-#ifndef LULL_SOURCE_ARCHIVE_PRIVATE_H
-#define LULL_SOURCE_ARCHIVE_PRIVATE_H
+#ifndef LULL_SOURCE_FILES_PRIVATE_H
+#define LULL_SOURCE_FILES_PRIVATE_H
 
-#include "source/archive/archive.h"
+#include "source/files/archive.h"
 
 struct lull_archive {
     GArray *members; /* struct lull_archive_member, by name */

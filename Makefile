@@ -7,7 +7,7 @@
 #   make bench-record  as root: what lull record costs programs, against perf record
 #   make install    installs below PREFIX (default /usr/local), DESTDIR is honoured
 #   make format     rewrites the sources as .clang-format says
-#   make lint       checks format and runs the linters
+#   make lint       builds, checks format and rooms, and runs the linters
 #   make clean      removes the build directory
 #
 # demo, check, bench, bench-record, format and lint first install missing Debian packages (tools/setup.sh).
@@ -60,7 +60,8 @@ format:
 
 lint:
 	@tools/setup.sh ci
-	@tools/lint.sh
+	@$(MAKE) --no-print-directory compile
+	@BUILD=$(BUILD) tools/lint.sh
 
 clean:
 	rm -rf $(BUILD)

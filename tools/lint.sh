@@ -2,7 +2,7 @@
 # Checks what can be checked without running: format of the C sources, cppcheck, shellcheck, the
 # syntax of the Python files. With --fix rewrites the sources as .clang-format says and stops.
 #
-#   tools/lint.sh [--fix] [format|c|shell|python]...     (default: all)
+#   tools/lint.sh [--fix] [format|c|shell|python|layers]...     (default: all)
 # shellcheck disable=SC2317 # the lint_ functions are called by name
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -43,7 +43,14 @@ for path in sys.argv[1:]:
         sys.exit(f"{error.filename}:{error.lineno}: {error.msg}")'
 }
 
-[ $# -gt 0 ] || set -- format c shell python
+# Rooms include and call only what CONTRIBUTING's table of rooms allows. Symbols are those of the objects in $BUILD.
+lint_layers() {
+    build=${BUILD:-build}
+    [ -d "$build/src" ] || build=
+    python3 tools/layers.py ${build:+"$build"}
+}
+
+[ $# -gt 0 ] || set -- format c shell python layers
 status=0
 for what in "$@"; do
     if "lint_$what"; then

@@ -8,8 +8,19 @@
 
 #include <lull/session.h>
 
-#include "graph/path.h"
 #include "kernel/net_packet.h"
+#include "kernel/states.h"
+
+/* How a host's clock was joined to that of the reference host (offset_ns: joined time minus own
+ * time at the begin of the trace). */
+struct lull_host_sync {
+    uint32_t host;
+    bool is_synced; /* false: nothing exchanged with the others, or a single host */
+    bool is_reference;
+    int64_t offset_ns;
+    double drift_ppm;
+    int64_t bound_ns; /* largest possible error over the trace, -1 unknown */
+};
 
 enum lull_sync_quality {
     LULL_SYNC_ABSENT,      /* no packet matched */

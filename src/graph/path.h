@@ -6,6 +6,7 @@
 #include <glib.h>
 #include <stdbool.h>
 
+#include "clock/sync.h"
 #include "kernel/stacks.h"
 #include "kernel/states.h"
 
@@ -42,17 +43,6 @@ struct lull_task_share {
 struct lull_host_share {
     uint32_t host;
     int64_t duration_ns;
-};
-
-/* How a host's clock was joined to that of the reference host (offset_ns: joined time minus own
- * time at the begin of the trace). */
-struct lull_host_sync {
-    uint32_t host;
-    bool is_synced; /* false: nothing exchanged with the others, or a single host */
-    bool is_reference;
-    int64_t offset_ns;
-    double drift_ppm;
-    int64_t bound_ns; /* largest possible error over the trace, -1 unknown */
 };
 
 struct lull_path {

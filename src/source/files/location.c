@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "source/session/recording.h"
+#include "source/files/recording.h"
 
 struct lull_location *lull_location_new(const char *path, struct lull_archive *archive,
                                         const char *prefix)

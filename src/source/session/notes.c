@@ -142,3 +142,16 @@ const struct lull_loss *lull_session_loss(const struct lull_session *session, ui
     refresh(session);
     return &g_array_index(session->notes->losses, struct lull_loss, index);
 }
+
+bool lull_session_is_joined(const struct lull_session *session)
+{
+    const char *first = NULL;
+    for (uint32_t i = 0; i < session->traces->len; i++) {
+        const char *clock = lull_session_trace_at(session, i)->source->joined_clock;
+        if (clock == NULL || (first != NULL && strcmp(first, clock) != 0)) {
+            return false;
+        }
+        first = clock;
+    }
+    return first != NULL;
+}

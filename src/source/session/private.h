@@ -6,7 +6,7 @@
 #include "source/session/event_watch.h"
 #include "source/live/live.h"
 #include "source/session/merge.h"
-#include "source/session/recording.h"
+#include "source/files/recording.h"
 #include "source/source.h"
 
 struct session_host {

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "source/session/file_kinds.h"
-#include "source/session/recording.h"
+#include "source/files/recording.h"
 
 /* A trace lies at most this deep below the directory that was given. */
 #define MAX_DEPTH 8

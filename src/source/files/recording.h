@@ -1,6 +1,6 @@
 /* recording.json: by it a directory is told to be a recording, whose traces are of one host. */
-#ifndef LULL_SOURCE_SESSION_RECORDING_H
-#define LULL_SOURCE_SESSION_RECORDING_H
+#ifndef LULL_SOURCE_FILES_RECORDING_H
+#define LULL_SOURCE_FILES_RECORDING_H
 
 #include <lull/recording.h>
 

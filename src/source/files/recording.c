@@ -1,6 +1,6 @@
 /* Reads recording.json. It comes from anywhere: each key that is known has the type and range that
  * docs/RECORDING.md gives it, or the recording is not opened. */
-#include "source/session/recording.h"
+#include "source/files/recording.h"
 
 #include <json-c/json.h>
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Metadata files: takes the text out of its packets (CTF 1.8.3, section 7.1; LTTng uses the same
  * for CTF 2), tells formats by their first bytes, and has the text parsed. */
 #include "ctf/metadata.h"

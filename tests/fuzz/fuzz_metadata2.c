@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fuzz target: the text of a metadata stream of CTF 2. */
 #include "ctf/ctf2/ctf2.h"
 #include "fuzz/fuzz_schema.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is CTF 2's own when a schema is built: roles, which integers are lengths and selectors, and
  * messages with the path of the part that is being built. */
 #include "ctf/ctf2/fields.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Field classes of CTF 2 that have parts (CTF2-SPEC-2.0, sections 5.3.18 to 5.3.23), aliases, and
  * the choice among all classes. */
 #include "ctf/ctf2/fields.h"

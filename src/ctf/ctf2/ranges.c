@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Integer range sets of CTF 2 metadata (CTF2-SPEC-2.0, section 5.3.2), and names for them. */
 #include "ctf/ctf2/fields.h"
 

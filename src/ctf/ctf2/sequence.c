@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* JSON text sequences (RFC 7464), which CTF 2 metadata is: finds the fragments, has each parsed as
  * JSON (strictly: RFC 8259, UTF-8) and read, and then all of them resolved. */
 #include "ctf/ctf2/ctf2.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Checked access to the JSON values of a fragment, and messages that say where one is wrong. */
 #include "ctf/ctf2/source.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Places in CTF 2 metadata: a fragment's JSON values with the path that leads to them, so that
  * whoever finds something wrong can say where; and properties read with their type checked. */
 #ifndef LULL_CTF_CTF2_SOURCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Field classes of CTF 2 (CTF2-SPEC-2.0, section 5.3) that have no parts, from JSON. What can be
  * checked without knowing where a class is used is checked here. */
 #include "ctf/ctf2/fields.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The blocks of TSDL: trace, env, clock, stream, event (sections 7.4 and 8) and callsite.
  * Attributes that are not known are read and ignored, as tracers add their own. */
 #include "ctf/tsdl/parser.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is CTF 1.8's own when a schema is built: byte orders, clocks, tags and lengths, and which
  * events belong to which stream. */
 #include "ctf/tsdl/parser.h"

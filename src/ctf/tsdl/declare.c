@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Declarations of TSDL: declarators with pointers, arrays and sequences, typedef, typealias, and
  * the bodies of structures and variants with the layout that GNU/C bit-fields need (section 4.1.6).
  */

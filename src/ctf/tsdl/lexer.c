@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The lexer: reads one token at a time. What is common (identifiers, plain strings, small decimal
  * numbers) is taken straight from the text; only escapes go through a scratch buffer. */
 #include "ctf/tsdl/lexer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tokens of TSDL (CTF 1.8.3, section C.1), and errors that name a place in the text. */
 #ifndef LULL_CTF_TSDL_LEXER_H
 #define LULL_CTF_TSDL_LEXER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The TSDL parser's frame: tokens with one of look-ahead, scopes, and the loop over the text's
  * declarations. It is a recursive descent over the grammar of CTF 1.8.3, annex C.2. */
 #include "ctf/tsdl/tsdl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside of the TSDL parser, shared by its files: types (types.c), attributes of basic types
  * and values (values.c), declarations (declare.c) and blocks (blocks.c). Functions
  * return false or NULL when the source's error is set. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What fields of packet headers, packet contexts and event headers mean in CTF 1.8: it gives them
  * by name, CTF 2 by role, and everything behind the parsers looks at roles. */
 #include "ctf/tsdl/parser.h"

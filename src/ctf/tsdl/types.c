@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Type specifiers of TSDL: names of types and their lexical scopes (section 7.3.1), structures,
  * variants and enumerations, and references to the fields that tags and lengths come from. */
 #include "ctf/tsdl/parser.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The right sides of assignments, what they mean, and the attributes of the basic types: integer,
  * floating_point, string (sections 4.1 and 4.2.5) and the labels of enumerations (4.1.8). */
 #include "ctf/tsdl/parser.h"

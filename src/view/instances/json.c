@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 /* Instances and the sum of their paths for programs. */
 #include "view/instances/instances.h"
 
 #include "view/out.h"
+#include "base/sums.h"
 #include "view/words.h"
 
 static void write_element(struct lull_out *out, bool is_first, struct json_object *object)
@@ -86,7 +88,7 @@ static void write_sum(const struct lull_instance_paths *paths, struct lull_out *
     g_autofree uint32_t *samples = lull_instance_samples(paths, &count);
     g_autoptr(GArray) sums = lull_portions_sum(paths->portions, samples, count);
     for (guint i = 0; i < sums->len; i++) {
-        all_ns += g_array_index(sums, struct lull_portion_sum, i).total_ns;
+        lull_add(&all_ns, g_array_index(sums, struct lull_portion_sum, i).total_ns);
     }
     for (guint i = 0; i < sums->len; i++) {
         const struct lull_portion_sum *sum = &g_array_index(sums, struct lull_portion_sum, i);

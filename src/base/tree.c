@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Removing and renaming of directories, without following links. */
 #include "base/tree.h"
 

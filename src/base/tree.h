@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Directories that appear under their name when they are whole: until then they are called
  * NAME.part. Everything happens relative to open directories, and no link is followed, so that who
  * may rename things there cannot lead us elsewhere. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The recorder's side of its socket. A request is one message: the path of the snapshot, or
  * nothing. The answer is one message too: a letter, and the path or the reason. */
 #include "record/control.h"

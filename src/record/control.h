@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How a flight recorder is told to write what it has: a socket in a directory of its own below the
  * runtime directory, which only root and who records may use. */
 #ifndef LULL_RECORD_CONTROL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Making the directory of a recording, and giving it its name. Its parent and it are opened once;
  * what is removed or renamed afterwards is compared with what was created. */
 #include "record/folder.h"

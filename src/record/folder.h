@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The directory of a recording: NAME.part while it is made, then NAME. Only the keeper (keeper.h)
  * has one, so everything here happens with the rights of who records. */
 #ifndef LULL_RECORD_FOLDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The process that cleans up. It and the keeper have a session of their own, so that no Ctrl-C and
  * no closed terminal reaches them, and hold no file of the recorder, so that nobody waits for their
  * end. */

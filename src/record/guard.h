@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A process that cleans up after the recorder if that one is killed: it waits at a pipe, and when
  * the recorder is gone without having said that all is well, it removes what the tracer has set up
  * on the machine. It never touches a recording: that is for the keeper, its child, which ends after

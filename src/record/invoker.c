@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who records, becoming that user, and giving up what root may do. */
 #include "record/invoker.h"
 

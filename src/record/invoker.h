@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The person who records. Under sudo that is who called sudo: the command runs as that user, and
  * the recording belongs to that user. */
 #ifndef LULL_RECORD_INVOKER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The file "lull/last" of the state directory: one line, the path of the last recording. */
 #include "record/last.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The last recording of a user: its path, in a file of the user's state directory. */
 #ifndef LULL_RECORD_LAST_H
 #define LULL_RECORD_LAST_H

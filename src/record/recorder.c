@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The order in which a recording is made: guard, directory, command (which waits), tracer,
  * recording, command (which runs), files, and the directory gets its name. */
 #include "record/recorder_private.h"

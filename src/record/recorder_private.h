@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the recorder share. */
 #ifndef LULL_RECORD_RECORDER_PRIVATE_H
 #define LULL_RECORD_RECORDER_PRIVATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The flight recorder: the tracer keeps what came last in its buffers, and this writes it when
  * somebody asks, as a recording like any other. */
 #include "record/recorder_private.h"

@@ -1,5 +1,8 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes recording.json (docs/RECORDING.md), the last file of a recording. */
 #include "record/recording_json.h"
+
+#include <lull/version.h>
 
 #include <errno.h>
 #include <json-c/json.h>

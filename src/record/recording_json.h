@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* recording.json: what was recorded, how, and of which command. docs/RECORDING.md describes it. */
 #ifndef LULL_RECORD_RECORDING_JSON_H
 #define LULL_RECORD_RECORDING_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What every tracer that can record a machine offers to `lull record`. A tracer writes its own
  * files into the directory of the recording; command, directory and reports are not its business.
  * A new tracer is one file that implements this and a line in the table of tracers.c. */

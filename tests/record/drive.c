@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records a command with one tracer through its contract (src/record/tracer.h), for the tests:
  *
  *   drive [OPTION]... DIR -- COMMAND...

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* take_snapshots TRACER BYTES DIR COMMAND…: records the scheduling of the machine as a flight
  * recorder with a buffer of BYTES; after each shell command it takes a snapshot into DIR/1, DIR/2,
  * … Prints the bytes and lost events of each, one line a snapshot. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The LTTng tracer against a daemon that is not there: what it tells the daemon, and that nothing
  * is left there whichever call fails. What the real one does with it is the business of tests/vm.
  */

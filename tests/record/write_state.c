@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Test only: writes the state of this machine as the trace argv[1], whose clock's zero is argv[2]
  * nanoseconds behind the Unix epoch. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Moves the pages of one CPU's ring buffer to a file. A full page goes from the kernel's buffer to
  * the file system through a pipe (splice), without passing through our memory. */
 #include <errno.h>

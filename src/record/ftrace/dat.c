@@ -1,5 +1,8 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes a trace.dat of version 6, as trace-cmd.dat.v6(5) describes it: formats of pages and
  * events, names of tasks, options, and the pages of each CPU at a multiple of their size. */
+#include <lull/version.h>
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

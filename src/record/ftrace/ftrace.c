@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records with ftrace: the kernel's own tracer, which needs nothing but tracefs and the right to
  * write there. Everything happens in an instance of our own. */
 #include "record/ftrace/ftrace.h"

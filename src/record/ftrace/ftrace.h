@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The parts of the ftrace tracer: an instance of tracefs, the readers of its CPUs, and the writer
  * of trace.dat. */
 #ifndef LULL_RECORD_FTRACE_H

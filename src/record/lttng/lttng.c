@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records with LTTng: its kernel modules make the events, its session daemon writes them as CTF; we
  * only tell the daemon what to do. Everything happens in a recording session of our own. */
 #include "record/lttng/lttng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The parts of the LTTng tracer: the names of its sessions, and the session daemon. */
 #ifndef LULL_RECORD_LTTNG_H
 #define LULL_RECORD_LTTNG_H

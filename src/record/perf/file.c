@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes perf.data: tools/perf/Documentation/perf.data-file-format.txt of Linux. The records come
  * first, behind a head of zeros: the file is none of perf's until perfrec_file_finish() has written
  * what follows them and then the head. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tracer perf: tracepoints by perf_event_open(2), written as perf.data. All that it sets up on
  * the machine are descriptors, so the kernel removes it when the recorder ends, however it ends. */
 #include "record/perf/perf.h"

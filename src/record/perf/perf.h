@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the tracer perf share. perf.c is the tracer; perfrec_classes.c says which
  * events there are, perf_open.c opens them, perf_ring.c reads their ring buffers, perf_pump.c
  * carries these to the file, perf_file.c and perf_features.c write that. Only perf_event_open(2) is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tracer perf reads from tracefs: the numbers of tracepoints and their formats. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Takes the state of the machine: tasks and their open files from /proc. What ends while it is
  * looked at, or may not be looked at, is left out. Each event is stamped after what it tells was
  * read: if that has changed in between, an event of the tracer has told so before. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The state of the machine when a recording begins, taken from /proc and /sys: tasks and what they
  * do, their open files, disks, network interfaces. Written as a trace of LTTng's statedump events
  * (CTF 1.8, which all readers know), so that the model needs to know of nothing new. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes the trace of a machine's state: one stream that belongs to no CPU, in packets of some
  * hundred kilobytes. CTF 1.8 rather than 2, because every reader in use knows it. All fields are
  * whole bytes, so an event is the bytes of its fields, one behind the other. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The trace that a state of the machine is written as: CTF 1.8, with LTTng's statedump events. */
 #ifndef LULL_RECORD_STATE_TRACE_H
 #define LULL_RECORD_STATE_TRACE_H

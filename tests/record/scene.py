@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A recorder of root's, another user's directories, and a tree of root's that must not change: for tests of what users can do to
 # each other. “nobody” stands for who calls sudo and whose command is recorded; STRANGER for another user of the machine.
 import contextlib

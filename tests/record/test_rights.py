@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Who the processes of a recording are, what the command inherits, what a clean-up leaves alone, and recording without root. What is
 # expected are the kernel's own accounts of processes. Needs root.
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opening the files of a trace. */
 #include "base/file.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opening the files of a trace. They come from anywhere: what is no regular file is refused without
  * being waited for, since a pipe may never be written to and a device may never end. */
 #ifndef LULL_BASE_FILE_H

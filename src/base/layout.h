@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How the bytes of one class of events are laid out, step by step, for those who show every field
  * of every event and cannot afford a call for each: compiled into something of their own, once a
  * class. What it says is what lull_event_visit() would tell; a class that it cannot describe has no

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files that the user named for writing. The contents of a regular file are kept in memory until
  * they are whole; then they go into a new file beside it that takes its name. Where that would lose
  * something, such as an owner that we may not give, other names or access lists of the file, or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where a program writes a file that the user named. What is there decides how: "-", devices, pipes
  * and sockets are written to; a regular file is replaced when all is written, so that it is whole
  * or as it was before, and keeps its owner and mode. Links are followed, as far as the kernel lets

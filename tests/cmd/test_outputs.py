@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Where output files go: devices and pipes are written to, links are followed as a shell does, a regular file is replaced when all is
 # written. And what is left when a pipe closes.
 # LULL is the program, LULL_SAMPLES the directory of the unpacked samples.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fields of CTF 1.8 from bytes written by hand: what the specification (1.8.3) says they mean. */
 #include "ctf/field_dump.h"
 

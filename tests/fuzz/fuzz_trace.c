@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Streams whose bytes are the fuzzer's. The ways to read a stream share little code, so they check
  * each other: what one of them counts, shows or adds up, the others must as well. A session is
  * opened on each trace once; then the cursor of its stream is exchanged for one over other bytes.

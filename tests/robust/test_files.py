@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Files of a trace that are not what they should be: pipes, links, sizes out of reason, parts that are missing. Each gives one message
 # and exit status 1, nothing waits for them, and memory stays small.
 # LULL is the program, LULL_SAMPLES the directory of the unpacked samples.

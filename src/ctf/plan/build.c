@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The plan compiler's back end: walks field classes and emits operations. What it knows about the
  * position's alignment at compile time is used to merge neighbours into runs; where it knows
  * nothing, runs align themselves when they are executed. */

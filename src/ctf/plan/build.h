@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Private to the plan compiler: which fields are wanted (places), and the builder that turns field
  * classes into operations. */
 #ifndef LULL_CTF_PLAN_BUILD_H

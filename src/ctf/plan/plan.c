@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The plan compiler's front end: finds out what must be kept of packet headers, event headers and
  * events (lengths, tags, ids, clock values, bound fields) and has plans built for it. */
 #include "ctf/plan/build.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Decode plans: what a schema says about packets and events, compiled to short lists of operations.
  * A run of fixed size is one operation; a wanted field is one load relative to its run; only
  * strings, sequences, variants and loops cost more. Plans are immutable once compiled. */

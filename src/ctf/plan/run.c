@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The machine that runs decode plans. It trusts the operations, which are ours, and nothing in the
  * bytes: every step is checked against the limit before anything is loaded. */
 #include "ctf/plan/plan.h"

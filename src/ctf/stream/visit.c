@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Walks all fields of one event as its schema describes them, for printing. Slow and general; what
  * is read often is bound by a subscription instead. */
 #include "ctf/stream/layout.h"

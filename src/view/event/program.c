@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Running print programs: this is where `lull print` spends its time. Text goes straight into the
  * line's buffer; room is made sure of once for each operation. */
 #include "view/event/program_private.h"

@@ -178,6 +178,70 @@ def test_empty_elements():
             tap.ok(result.status is not None and result.memory < 300, "lull " + " ".join(verb) + " ends", result)
 
 
+# --- descriptors ------------------------------------------------------------------------------------------------------------------------
+
+I32, I64 = (f"integer {{ size = {size}; align = 8; signed = true; }}" for size in (32, 64))
+TEXT = "string { encoding = UTF8; }"
+FORKS = ('env { domain = "kernel"; tracer_name = "lttng-modules"; hostname = "h"; };\nclock { name = c; freq = 1000000000; };\n'
+         f"stream {{ packet.context := struct {{ {I32} cpu_id; }}; event.header := struct {{ {U8} id; "
+         "integer { size = 64; align = 8; map = clock.c.value; } timestamp; }; };\n")
+EVENTS = (("sched_process_fork", f"{TEXT} parent_comm; {I32} parent_tid; {I32} parent_pid; {TEXT} child_comm; {I32} child_tid; {I32} child_pid;"),
+          ("syscall_entry_openat", f"{I32} dfd; {TEXT} filename; {I32} flags;"), ("syscall_exit_openat", f"{I64} ret;"),
+          ("sched_switch", f"{TEXT} prev_comm; {I32} prev_tid; {I32} prev_prio; {I64} prev_state; {TEXT} next_comm; {I32} next_tid; "
+           f"{I32} next_prio;"),
+          ("syscall_entry_write", f"{I32} fd; {I64} count;"), ("syscall_exit_write", f"{I64} ret;"),
+          ("sched_process_exec", f"{TEXT} filename; {I32} tid; {I32} old_tid;"))
+CLOEXEC = 0o2000000
+
+
+def fork_trace(path, n_files, n_children, opens, executes):
+    """A process opens files, every second with O_CLOEXEC, and forks children that write 5 bytes to one of the others each. It opens one more
+    after each fork, or they execute a program first."""
+    metadata = HEAD + FORKS + "".join(f'event {{ name = "{name}"; id = {i}; fields := struct {{ {fields} }}; }};\n'
+                                      for i, (name, fields) in enumerate(EVENTS))
+    ids = {name: i for i, (name, _) in enumerate(EVENTS)}
+    stream = [struct.pack("<i", 0)]
+
+    def event(name, form, *values):
+        values = [value.encode() + b"\0" if isinstance(value, str) else value for value in values]
+        form = "".join(f"{len(value)}s" if isinstance(value, bytes) else kind for kind, value in zip(form, values))
+        stream.append(struct.pack("<BQ" + form, ids[name], 1000 * len(stream), *values))
+
+    def switch(before, after):
+        event("sched_switch", "siiqsii", "x", before, 20, 0, "x", after, 20)
+
+    def open_file(fd, flags):
+        event("syscall_entry_openat", "isi", -100, f"/f{fd % 50}", flags)
+        event("syscall_exit_openat", "q", fd)
+    switch(0, 100)
+    for fd in range(n_files):
+        open_file(fd, CLOEXEC * (fd % 2))
+    for child in range(1000, 1000 + n_children):
+        event("sched_process_fork", "siisii", "x", 100, 100, "x", child, child)
+        switch(100, child)
+        if executes:
+            event("sched_process_exec", "sii", "p", child, child)
+        event("syscall_entry_write", "iq", child * 2 % n_files, 5)
+        event("syscall_exit_write", "q", 5)
+        switch(child, 100)
+        if opens:
+            open_file(child * 7 % n_files & ~1, 0)
+    make_trace(path, metadata, b"".join(stream))
+
+
+def test_forks():
+    """3000 children of a process with 3000 descriptors: 9 million descriptors that nobody has changed."""
+    for opens, executes in (False, False), (True, False), (False, True):
+        with scratch() as folder:
+            fork_trace(folder, 3000, 3000, opens, executes)
+            result = Result(["iousagetop", "--json", "--limit", "0", folder], 60)
+            name = "forks" + " and files opened between" * opens + " and programs executed" * executes
+            tap.ok(result.status == 0 and result.memory < 70, f"{name}: memory is small", result)
+            rows = [row for window in json.loads(result.out)["windows"] for row in window["tables"]["per-file-top"]]
+            written = [row["bytes"] for row in rows if row["of"] == "written" and row["path"].startswith("/f")]
+            tap.ok(sum(written) == 3000 * 5, f"{name}: the children write to the files of their parent", rows[:3])
+
+
 # --- parts that are missing ------------------------------------------------------------------------------------------------------------------
 
 def test_recordings():
@@ -234,6 +298,7 @@ def test_empty_interface():
                 tap.ok("lo" in names[0] and None in names[1] and "lo" not in names[1], "nettop: its name is unknown", names)
 
 
-for test in (test_pipes, test_archives, test_sizes, test_empty_elements, test_recordings, test_cut, test_empty_interface):
+for test in (test_pipes, test_archives, test_sizes, test_empty_elements, test_forks, test_recordings, test_cut,
+             test_empty_interface):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

@@ -434,7 +434,7 @@ static bool conclude(struct adding *adding, const char *const *paths, GError **e
     bool done = true;
     for (uint32_t i = 0; i < adding->rest->len; i++) {
         if (adding->found[g_array_index(adding->rest_roots, uint32_t, i)] > 0) {
-            g_ptr_array_add(adding->session->notes->problems, g_strdup(adding->rest->pdata[i]));
+            lull_session_note_problem(adding->session, adding->rest->pdata[i]);
         }
     }
     for (uint32_t i = 0; i < adding->n_roots; i++) {
@@ -491,7 +491,7 @@ bool lull_session_add_all(struct lull_session *session, const char *const *paths
     add_groups(&adding, &search, paths);
     bool done = conclude(&adding, paths, error);
     for (uint32_t i = 0; i < search.notes->len; i++) {
-        g_ptr_array_add(session->notes->problems, g_strdup(search.notes->pdata[i]));
+        lull_session_note_problem(session, search.notes->pdata[i]);
     }
     lull_search_clear(&search);
     g_free(adding.found);

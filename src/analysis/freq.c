@@ -29,7 +29,7 @@ struct level {
     uint32_t owner; /* index of the CPU, or task */
     int64_t value;  /* kHz, or idle state; UNKNOWN_KHZ, INT64_MIN */
     int64_t ns, busy_ns;
-    uint64_t count;    /* how often it began */
+    uint64_t count;    /* how often an idle state began */
     uint64_t position; /* of the owner among its rows, once they are made */
 };
 
@@ -141,7 +141,6 @@ static void end_frequency(struct freq_analysis *freq, struct cpu_freq *cpu, int6
     struct level *level =
         level_of(&freq->frequencies, (uint32_t)(cpu - freq->cpus.items), last->khz);
     level->ns += MAX(t - last->since_ns, 0);
-    level->count++;
     add_log(freq, cpu, false, last->khz, last->since_ns, t);
 }
 

@@ -264,6 +264,45 @@ static void test_cycles(struct fixture *f, gconstpointer data)
               "t8/-1/8 1000000 50 50\n");
 }
 
+static void expect_table(const struct fixture *f, const char *head, const char *rows)
+{
+    g_autofree char *found = table_sink_get(&f->sink, head);
+    g_assert_nonnull(found);
+    found[MIN(strlen(found), strlen(rows))] = '\0';
+    g_assert_cmpstr(found, ==, rows);
+}
+
+/* At 1 kHz a cycle takes a million ns: half of one, for task 7, is rounded up, less, for 8, down. */
+static void test_rounded_cycles(struct fixture *f, gconstpointer data)
+{
+    f->params.sections = 0;
+    start(f, &lull_analysis_freq);
+    struct lull_model *model = f->model;
+    POWER(frequency, 10, 0, 1);
+    feed_switch(model, 0, 0, 10, 0, 8, 0);
+    feed_switch(model, 0, 0, 500009, 8, 7, 0);
+    feed_switch(model, 0, 0, 1000009, 7, 0, 0);
+    end(f, 2000000);
+    expect_table(f, "per-task", "t7/-1/7 500000 0 1 1\nt8/-1/8 499999 0 0 1\n");
+}
+
+/* Without frequencies, whoever ran longest is first; of two who ran as long, who came first. */
+static void test_order_of_tasks(struct fixture *f, gconstpointer data)
+{
+    f->params.sections = 0;
+    start(f, &lull_analysis_freq);
+    struct lull_model *model = f->model;
+    feed_switch(model, 0, 0, 10, 0, 4, 0);
+    for (int tid = 4; tid < 9; tid++) { /* 4 runs for 10, 5 and 6 for 20, 7 and 8 for 30 */
+        feed_switch(model, 0, 0, (int64_t[]){20, 40, 60, 90, 120}[tid - 4], tid, tid + 1, 0);
+    }
+    POWER(frequency, 120, 0, 1000000); /* else there is no table */
+    end(f, 120);
+    expect_table(f, "per-task",
+                 "t7/-1/7 30 30 ? ?\nt8/-1/8 30 30 ? ?\nt5/-1/5 20 20 ? ?\nt6/-1/6 20 20 ? ?\n"
+                 "t4/-1/4 10 10 ? ?\n");
+}
+
 /* Idle in state 2 from 20 to 50 and, once more, from 60 to the end. */
 static void test_idle_states(struct fixture *f, gconstpointer data)
 {
@@ -296,6 +335,8 @@ int main(int argc, char **argv)
     CASE("connections", test_connections);
     CASE("loopback", test_loopback);
     CASE("cycles", test_cycles);
+    CASE("rounded-cycles", test_rounded_cycles);
+    CASE("order-of-tasks", test_order_of_tasks);
     CASE("idle-states", test_idle_states);
     return g_test_run();
 }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A thin door to Meson: what is built, and how, stands in meson.build.
 #
 #   make            builds build/lull; installs nothing, says what is missing

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the Python module share. The module `lull._lull` is a thin layer over liblull's
  * public API; the friendly side is the package's Python code. Only CPython's stable ABI is used, so
  * that one build serves all versions from 3.9 on. All of it runs with the GIL held, but what lies

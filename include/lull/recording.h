@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What `lull record` says of a recording that a session has opened: which command ran, how it
  * ended, what was recorded and why so. docs/RECORDING.md describes the file it comes from. */
 #ifndef LULL_RECORDING_H

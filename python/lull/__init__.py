@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Reads kernel traces: events in one order of time, and whole columns as NumPy arrays.
 
     import lull

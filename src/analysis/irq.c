@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Interrupts: how many handlers ran, how long, how long softirqs waited from their raise to their
  * begin. A handler counts where it ends, with its whole duration; one that was interrupted by
  * another counts its time in full, and without the other as time of its own. */

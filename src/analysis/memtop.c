@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who allocated and freed pages of memory. Blocks count with all their pages (2^order). What was
  * done in an interrupt is not the doing of the task that it interrupted: interrupts, idle CPUs and
  * CPUs of which it is not known who was on them have rows of their own, so that rows sum to the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who talked to whom: packets and bytes by network interface, and by connection with the task that
  * sends on it. A connection is told from the headers of its packets, each host for itself. */
 #include <stdlib.h>

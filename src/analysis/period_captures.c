@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What periods captured, as text for people and as JSON for programs. */
 #include <math.h>
 

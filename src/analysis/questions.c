@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of questions and the judgement by it. */
 #include "analysis/questions.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Count, extremes, moments, percentiles and histograms of a set of values in bounded memory. The
  * buckets are those of HdrHistogram with 6 bits: values below 64 have one each, above each power of
  * two is cut into 64. */

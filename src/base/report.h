@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where readers tell about damage that they read on after. */
 #ifndef LULL_BASE_REPORT_H
 #define LULL_BASE_REPORT_H

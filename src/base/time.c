@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Times and durations as text. All with integers: epoch nanoseconds do not fit a double. */
 #include "base/time.h"
 

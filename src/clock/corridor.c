@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The exact feasible set of a pair of clocks. In the plane of (slope, intercept), the lines above
  * all `below` points are those over a convex function f(slope) and those below all `above` points
  * are under a concave one g(slope); the slopes with f <= g are an interval, whose ends Newton's

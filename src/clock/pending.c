@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sorted queues of waiting packets. Nearly all traffic is inserted at the end and removed at the
  * front, both without moving anything; retransmissions and reordering move the shorter side. */
 #include "clock/pending.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The verbs of analyses are data: each names an analysis, the section of it that is meant, and its
  * options; one function runs them all. The tables are in verbs_*.c. */
 #ifndef LULL_CMD_ANALYSIS_VERB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull critpath --period: a table of the instances and the sum of their paths, or the paths of some
  * of them. */
 #include "cmd/critpath_period.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull critpath --period: the paths of the instances of a period. */
 #ifndef LULL_CMD_CRITPATH_PERIOD_H
 #define LULL_CMD_CRITPATH_PERIOD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The names of lttng-analyses: lttng-cputop, lttng-cputop-mi, …, links to lull. */
 #ifndef LULL_CMD_DROPIN_H
 #define LULL_CMD_DROPIN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Signals as bytes to read: asked for between events and while reading waits, so that a live
  * session is left in order. */
 #include "cmd/follow.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Following live sessions from the command line: what was printed is handed on before reading
  * waits, and Ctrl-C ends the reading, not the program. */
 #ifndef LULL_CMD_FOLLOW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Renders help from the table of verbs, wrapped to the terminal. The same pieces make the man pages
  * (gen_docs.c), so that the two never say different things. */
 #include "cmd/help.h"

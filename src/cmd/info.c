@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull info: what a trace holds, what it lost, and which questions it can answer. */
 #include "view/info/info.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* LAMI 1.0.1, sections "Input format" and "Progress indication". */
 #include "cmd/lami_args.h"
 

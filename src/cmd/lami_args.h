@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The protocol of LAMI 1.0 around a run: version, metadata, test of compatibility, progress. Its
  * options are those of the programs of lttng-analyses that end in -mi. */
 #ifndef LULL_CMD_LAMI_ARGS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The program: finds the verb, parses its options, runs it, prints its error, and decides the exit
  * status: 0 done, 1 the input or the question was bad, 2 the command line was wrong. */
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include <lull/error.h>
+#include <lull/version.h>
 
 #include "cmd/dropin.h"
 #include "cmd/help.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parses the words after the verb against its table of options. Everything a verb may be asked
  * stands in that table, so a word that is not in it is a usage error here and never reaches the
  * verb. */

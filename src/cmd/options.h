@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The parser of the command line behind struct lull_args, and what help, man pages and completion
  * need of it. */
 #ifndef LULL_CMD_OPTIONS_H

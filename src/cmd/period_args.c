@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parses the options of periods: --period and --period-captures, which every analysis takes, those
  * that lttng-analyses had before them, and what the verbs of periods ask besides. */
 #include "cmd/period_args.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The progress bar. It draws at most ten times a second and asks for the time once in TICKS events.
  */
 #include "cmd/progress.h"

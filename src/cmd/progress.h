@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A progress bar on stderr, for work that takes more than a second while a terminal watches. */
 #ifndef LULL_CMD_PROGRESS_H
 #define LULL_CMD_PROGRESS_H

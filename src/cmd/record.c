@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull record: records this machine while a command runs, and says what came of it. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the command line to a session: opens the traces, and turns --host, --cpu, --begin, --end and
  * --timerange into what the reader is limited to. */
 #include <inttypes.h>
@@ -115,6 +116,8 @@ static bool parse_time(const struct lull_args *args, const char *option, const c
         g_prefix_error(error, "--%s: ", option);
         return false;
     }
+    /* What lies further away asks for the same events, and is not to be computed with. */
+    *time_ns = CLAMP(*time_ns, LULL_TIME_MIN, LULL_TIME_MAX + 1);
     return true;
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull snapshot: has a flight recorder write what it keeps. */
 #include <stdio.h>
 

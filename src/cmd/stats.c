@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull stats: all analyses in one pass over the trace, as a report: text, JSON or a page of HTML.
  */
 #include <errno.h>
@@ -138,7 +139,7 @@ static int open_and_run(const struct lull_args *args, struct lull_analysis_quest
     if (!session) {
         return 1;
     }
-    lull_sync_free(lull_args_join(args, session));
+    lull_args_join(args, session);
     const int status = run_session(args, session, question, error);
     lull_session_free(session);
     return status;

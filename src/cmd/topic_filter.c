@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The language of --filter for 'lull help filter' and lull-filter(7); docs/FILTER.md says the same
  * at length. */
 #include "cmd/verb.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The language of --period for 'lull help periods' and lull-periods(7); docs/PERIODS.md says the
  * same at length. */
 #include "cmd/verb.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The command line as a table: a verb, its options, examples and function. Help, man pages and bash
  * completion come from it. */
 #ifndef LULL_CMD_VERB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* All verbs, and the options that are spelled the same in all of them. A new verb: its file, its
  * line here, and its name in src/cmd/meson.build. */
 #include "cmd/verb.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The verbs that tell who used the CPUs and who waited for them: lull cputop, lull sched*. */
 #include <stddef.h>
 

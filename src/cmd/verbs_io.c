@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The verbs of system calls: lull syscallstats, lull io*, lull futex. */
 #include <stddef.h>
 

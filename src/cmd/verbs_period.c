@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The verbs that tell of periods themselves: lull period*. */
 #include <stddef.h>
 

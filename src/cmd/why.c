@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull why: what the slow instances of a period, or the slow requests, do that the typical ones do
  * not. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compiles conditions for an event class, from the end of the expression to its begin, so that each
  * test knows where to go on. A condition that is decided by the class becomes a place to go to
  * instead of a test; if nothing is left but one such place, the class as a whole passes or not. */

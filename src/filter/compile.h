@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compiles conditions for one event class. Several can be compiled together: then they are one
  * program with several entries, whose fields are read once. */
 #ifndef LULL_FILTER_COMPILE_H

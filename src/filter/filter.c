@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the text of a filter to its tree: what a filter's tests look like (parser.c joins them).
  *
  *   test    = "true" | "false" | "exists" "(" path ")"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Filters: a small language that says which events are wanted, as in
  *   name == "sched_switch" && next_comm =~ "postgres*"
  * docs/FILTER.md describes it. A filter is compiled for each event class: classes that cannot match

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Matches texts with patterns: the characters before the first star are compared at once, the rest
  * goes back to the last star only, so that a match takes no more steps than pattern times text. */
 #include "filter/glob.h"

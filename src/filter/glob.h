@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Patterns of file names, for texts: * any characters, ? one character, [a-z] one of a set, [!a-z]
  * one that is not. A character is one of UTF-8, or a byte that is none. */
 #ifndef LULL_FILTER_GLOB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Splits a filter or a period definition into words, and says where in it something is wrong. */
 #include "filter/lexer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Words of the languages of filters and periods, with their places for error messages. */
 #ifndef LULL_FILTER_LEXER_H
 #define LULL_FILTER_LEXER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the languages of filters and periods have in common. A parser by recursive descent; each ||
  * and && takes all its terms at once, so that only parentheses and ! nest, and those are counted.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the parsers of filters and of periods share: looking ahead, literals, paths of fields, and
  * conditions joined by &&, || and !. What a single test looks like is the language's own. */
 #ifndef LULL_FILTER_PARSER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A filter compiled for one event class: tests in order, each of which says where to go on. What is
  * known of the class – its name, its host, which fields it has – has been decided already. */
 #ifndef LULL_FILTER_PROGRAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds what no binding reaches – real numbers, members of structures in arrays, arrays of odd
  * widths – by walking through the event. Slow, but used for such fields only. */
 #include "filter/program.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The bounded critical path: from the end of the question backwards, and at each wait over to the
  * line that ended it, but not further back than where that wait began; then on with the line that
  * had waited. What is not known on the way is said to be unknown. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The execution graph in memory: per line one growing array of points and one of gap-free pieces,
  * and one array of links. Appending costs amortised constant time, looking up a time a binary
  * search. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Error numbers of Linux as x86, ARM, POWER, RISC-V and S/390 have them (asm-generic/errno*.h), and
  * those that the kernel keeps to itself (linux/errno.h): a trace shows what the call gave before a
  * signal restarted it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What was lost: after a loss nothing is known of a CPU until the next event tells who is on it,
  * and nothing before its stream began.
  *

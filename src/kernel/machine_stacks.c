@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a machine's events tell of call chains: what is mapped where, and by which calls tasks fell
  * asleep. */
 #include "kernel/model_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Call chains, kept once each, and what processes have mapped where. */
 #include "kernel/stacks.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the text of a period definition, or of captures, to conditions (src/filter/parser.c joins
  * the tests).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The list of definitions, and the deprecated options that stood for one. */
 #include "period/period.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Periods: intervals that an event opens and another closes, as in
  *   req : $evt.$name == "req_start" : $evt.$name == "req_end" && $evt.id == $begin.$evt.id
  * The language is that of lttng-analyses with its faults mended; docs/PERIODS.md describes it. A

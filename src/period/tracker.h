@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the parts of the tracker share: definitions compiled for a class of events (classes.c), open
  * instances and their keys (open.c), and the rules of opening and closing (tracker.c). */
 #ifndef LULL_PERIOD_TRACKER_H

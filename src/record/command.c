@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Starting the command. */
 #include "record/command.h"
 

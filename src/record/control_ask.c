@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The other side of a recorder's socket: finds the recorder and asks it. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What both sides of a recorder's socket know. */
 #ifndef LULL_RECORD_CONTROL_PRIVATE_H
 #define LULL_RECORD_CONTROL_PRIVATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Numbers and text into a growing buffer, without stdio's format strings: printing events spends
  * its time here. */
 #include "view/linebuf.h"

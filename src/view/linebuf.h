@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A growing buffer of text for output made of many small pieces: the printers of events write each
  * line into one of these and hand it to stdio whole. Nothing is allocated once the longest line has
  * passed. */

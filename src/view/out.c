@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writing to a FILE* with one check at the end, and numbers that do not follow the locale. */
 #include "view/out.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writing to a FILE* with one check at the end: the first failure is kept and what follows is
  * dropped. */
 #ifndef LULL_VIEW_OUT_H

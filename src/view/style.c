@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the device behind a FILE* can show. */
 #include "view/view.h"
 

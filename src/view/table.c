@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A table with typed columns, printed by libsmartcols as text or by json-c as JSON. */
 #include "view/table.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A table with typed columns: aligned text for people, rows of JSON for programs.
  *
  *     static const struct lull_column columns[] = {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How a critical path is shown: text for people, JSON for programs, folded stacks, SVG and a trace
  * for the Perfetto UI. Every function writes to `file`, flushes it and leaves it open. False with
  * LULL_ERROR_IO if something could not be written; a closed pipe is not an error: the reader has

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The words and colours for states and tasks, and the cleaning of text that comes from traces.
  * The colours are close to those that users of Trace Compass know. */
 #include "view/words.h"
@@ -11,14 +12,14 @@ static const struct lull_look looks[LULL_LOOK_COUNT] = {
     {"running", "running", "run", "#339900", false, "\033[32m"},
     {"preempted", "preempted", "pre", "#d2691e", false, "\033[38;5;208m"},
     {"interrupted", "irq", "int", "#ffd42a", true, "\033[33m"},
-    {"waiting for a task", "task", "tsk", "#dc143c", false, "\033[31m"},
-    {"waiting for a timer", "timer", "tmr", "#336699", false, "\033[94m"},
-    {"waiting for disk", "disk", "dsk", "#6600cc", false, "\033[35m"},
-    {"waiting for network", "network", "net", "#ff9bff", true, "\033[95m"},
-    {"waiting for user input", "user", "usr", "#7a2a1a", false, "\033[36m"},
-    {"waiting for another CPU", "ipi", "ipi", "#7f7fd5", false, "\033[34m"},
-    {"waiting for an interrupt", "irq", "irq", "#b8a000", false, "\033[33m"},
-    {"waiting, cause unknown", "unknown", "unk", "#8c867c", false, "\033[90m"},
+    {"blocked on a task", "task", "tsk", "#dc143c", false, "\033[31m"},
+    {"blocked on a timer", "timer", "tmr", "#336699", false, "\033[94m"},
+    {"blocked on disk", "disk", "dsk", "#6600cc", false, "\033[35m"},
+    {"blocked on network", "network", "net", "#ff9bff", true, "\033[95m"},
+    {"blocked on user input", "user", "usr", "#7a2a1a", false, "\033[36m"},
+    {"blocked on another CPU", "ipi", "ipi", "#7f7fd5", false, "\033[34m"},
+    {"blocked on an interrupt", "irq", "irq", "#b8a000", false, "\033[33m"},
+    {"blocked, cause unknown", "unknown", "unk", "#8c867c", false, "\033[90m"},
 };
 
 uint32_t lull_look_index(enum lull_state state, enum lull_cause cause)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Contended futexes, from calls and waits said by hand. */
 #include <glib.h>
 
@@ -16,6 +17,7 @@ static void say_call(struct facts *facts, uint32_t task, int32_t operation, uint
                                                             .start_ns = start_ns,
                                                             .end_ns = end_ns,
                                                             .ret = ret,
+                                                            .error = call_error(ret),
                                                             .has_ret = true,
                                                             .futex = &futex});
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The analysis of I/O, from facts said by hand. What is expected is counted by hand. */
 #include <glib.h>
 #include <stdio.h>

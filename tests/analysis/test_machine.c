@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Analyses of what a machine did: interrupts, memory, network, frequencies. A few events at small
  * times go through the model; what is expected is worked out by hand. */
 #include "lib/feed.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The analysis of periods, on the stream `per` of the golden vectors of lttng-analyses: its figures
  * (vectors/per/periodstats.out and others, in microseconds), except where it is known to be wrong;
  * there they are worked out by hand, and the quirk is named. And windows of analyses by periods. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Times and durations as text. Epoch seconds of the dates are from GNU date ("date -u -d …", "TZ=…
  * date -d …"). */
 #include <glib.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """CTF 1.8 traces of each feature of CTF 1.8.3, written here and read with lull, and of each a trace that breaks its rule.
 
     test_ctf1.py [--make FOLDER]

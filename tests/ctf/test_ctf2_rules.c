@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Metadata of CTF 2: field locations (CTF2-SPEC-2.0, section 6.4.2), and everything that the
  * specification forbids, each with a message that names the place. */
 #include "ctf2_help.h"

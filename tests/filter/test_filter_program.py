@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Filters through the program: on recorded traces, `lull print --filter E` prints the lines of the whole trace for which an
 # independent evaluation in Python says so; the other verbs count and read what passes; mistakes are usage errors; the
 # expressions in docs/FILTER.md are accepted. That what a name excludes is not decoded is tested by test_push_down.c.

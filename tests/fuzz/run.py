@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Runs fuzz targets and prints TAP. Four ways:
 
     run.py --replay PROGRAM --target NAME            gives all known inputs to replay_NAME, in any build

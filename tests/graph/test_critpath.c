@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The critical path on small graphs with known answers, and its properties on random ones.
  *
  * Graphs are written as "LINE: TIME STATE TIME STATE TIME …" and "FROM@TIME>TO@TIME CAUSE", answers

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Events in, graph and path out. The fixtures of section 7.3 of the Trace Compass facts, expected
  * lines and paths derived from there by hand: TC's BLOCKED by a waker is "blocked:task", NETWORK is
  * "blocked:network"; neighbouring edges of one state are written as one; a packet's transit is a

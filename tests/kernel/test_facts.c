@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Facts of the machine: each case is a few events at small times, and what they mean, worked out by
  * hand. A fact is one line of text. */
 #include "kernel/model.h"

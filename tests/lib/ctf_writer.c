@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Trace writer: packets, event headers, index files and the frame of the metadata, as
  * lttng-modules 2.13 and lttng-consumerd write them. */
 #include "lib/ctf_internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Test only: writes CTF 1.8 traces with the shape of LTTng's. One field table for each event class
  * gives both the metadata text and the bytes, so they cannot disagree; the reference for both is
  * babeltrace2 (tests/lib/test_ctf_writer.c). Wrong use of this library aborts the test. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Test only: see scratch.h. */
 #include "lib/scratch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Test only: a directory of its own for a test, gone afterwards. */
 #ifndef SCRATCH_H
 #define SCRATCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The daemon's side of liblttng-ctl; what only fills structures is the real library's. */
 #include "record/fake_lttng.h"
 

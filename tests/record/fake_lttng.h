@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A session daemon of LTTng that is not there: what of liblttng-ctl would talk to it, talks to
  * this. What it is told is kept, and any call can be made to fail. Its traces are files of known
  * sizes. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Damaged traces: what can be read is read, and what was lost is said with file and byte. */
 #include <lull/session.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Typed tables as text and as JSON. Expected text is laid out by hand from the rules in table.h:
  * two blanks between columns, numbers to the right, nothing cut without a terminal. */
 #include <json-c/json.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The I/O calls themselves: the log by begin, and the longest of each category. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who moved how much through which files and network devices. For each direction, what the tasks
  * moved is what went through the files plus what went through descriptors of which nothing is
  * known. */

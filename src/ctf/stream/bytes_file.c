@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bytes of a stream file, read in order with pread(). */
 #include "ctf/stream/bytes.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where reading begins and ends. Packet headers say between which times a packet's events lie, but
  * an event may lie before its packet's begin or after its end. All that holds is that times do not
  * go back, so the first event of a packet is asked where the header alone could hide one. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Field classes as JSON: one function a kind of class. Names within a structure are made unique,
  * because CTF 2 demands it and CTF 1.8 does not. */
 #include "ctf/writer/json.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Field classes as JSON objects of CTF 2 metadata (CTF2-SPEC-2.0, 5.3). */
 #ifndef LULL_CTF_WRITER_JSON_H
 #define LULL_CTF_WRITER_JSON_H

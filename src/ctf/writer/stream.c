@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One output data stream that copies events of a CTF stream, bit by bit, and carries over what the
  * input's packets say besides: how many events and packets were lost, and when. */
 #include "ctf/writer/private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What has to be there to record with LTTng: its kernel modules, and its session daemon, which is
  * started for the time of a recording if none runs. */
 #include <errno.h>

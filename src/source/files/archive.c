@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Archives that have been unpacked: a table of members, their bytes in a file without a name. */
 #include "source/files/archive.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Directories and directories inside archives, looked at in the same way. */
 #include "source/files/location.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where the files of a trace lie: a directory of the file system, or one inside an archive. */
 #ifndef LULL_SOURCE_FILES_LOCATION_H
 #define LULL_SOURCE_FILES_LOCATION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* recording.json: by it a directory is told to be a recording, whose traces are of one host. */
 #ifndef LULL_SOURCE_FILES_RECORDING_H
 #define LULL_SOURCE_FILES_RECORDING_H

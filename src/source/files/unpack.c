@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Unpacks an archive with libarchive into the spool: in memory at first, in an unlinked file of
  * $TMPDIR beyond 64 MiB. Archives come from anywhere: names, sizes and their number are checked. */
 #include <archive.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The live protocol. All numbers are big-endian, without padding between them; texts fill fields of
  * fixed size. Nothing is allocated by a length before that many bytes have come or the length has
  * been found to be small. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A perf.data as a source: one trace, of one machine, with a stream for each CPU. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which kinds of files are traces, and how to tell. */
 #include "source/session/file_kinds.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The search for traces. A directory that has metadata is a trace, and nothing in or below it is
  * one; elsewhere files of some kinds are. What lies in or below a directory with recording.json
  * belongs to that recording. */

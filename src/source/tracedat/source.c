@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A trace.dat as a source: one trace, of one machine, with a stream for each CPU of each instance
  * of the ring buffer. */
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What stands in a trace.dat before the pages: formats of pages and events, names of tasks, options
  * that say where the pages are. Sizes come from the file and are checked against it. */
 #include "source/tracedat/tracedat.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Events in the text form of Babeltrace 2.0.4, byte for byte: scripts read it. What is known to
  * differ is in the manual page of `lull print`. */
 #include "view/event/babeltrace.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One event as the line that Babeltrace 2 (2.0.4, sink.text.pretty) prints for it. */
 #ifndef LULL_VIEW_EVENT_BABELTRACE_H
 #define LULL_VIEW_EVENT_BABELTRACE_H

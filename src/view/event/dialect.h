@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How the fields of an event are written as text: the brackets, the names, the form of values. Two
  * ways lead to the same text: the walk over one event with a visitor, and print programs
  * (event_program.h), which are compiled with the same functions. */

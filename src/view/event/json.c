@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One event as one JSON object on a line, written straight into a buffer: a tree of JSON objects
  * per event would cost more than reading the trace. */
 #include "view/event/json.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Print programs: the layout of a class of events compiled with a dialect to a list of "copy this
  * piece of text, then that field as decimal". Text and order are those of
  * lull_event_writer_visit(); only the work that is the same for all events of the class is done

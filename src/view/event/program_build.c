@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The compiler of print programs: drives the writer of brackets and names along the layout of a
  * class and cuts its text at the values. */
 #include "view/event/program_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One event as one line: time, host, CPU, name, contexts in parentheses, then the fields as `key =
  * value`. */
 #include "view/event/text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What `lull info` is about to show, for its text and its JSON. */
 #ifndef LULL_VIEW_INFO_H
 #define LULL_VIEW_INFO_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A critical path as folded stacks, the input of flame graph tools: one line per distinct stack
  * with its nanoseconds. */
 #include "view/view.h"

@@ -1,7 +1,10 @@
+/* SPDX-License-Identifier: MIT */
 /* A critical path in Chrome's JSON trace event format: complete events ("X") on a thread per task,
  * flow events ("s", "f") for the jumps. Times are relative to the begin of the path: microseconds
  * since the epoch with three decimals do not fit the doubles that viewers read them into. */
 #include "view/view.h"
+
+#include <lull/version.h>
 
 #include <json-c/json.h>
 

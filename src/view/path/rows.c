@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Grouping of segments into the rows of the text view. */
 #include "view/path/rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where things stand in the picture of a path: rows, legend, time axis. No drawing. */
 #ifndef LULL_VIEW_PATH_SVG_LAYOUT_H
 #define LULL_VIEW_PATH_SVG_LAYOUT_H

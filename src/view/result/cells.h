@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How the cells of results read as text. */
 #ifndef LULL_VIEW_RESULT_CELLS_H
 #define LULL_VIEW_RESULT_CELLS_H

@@ -1,7 +1,10 @@
+/* SPDX-License-Identifier: MIT */
 /* A report as one page of HTML that needs nothing but itself: style and script are in it, charts
  * are SVG, and a policy in its head forbids it to load anything. What comes from the trace is
  * cleaned and escaped, and never in a script. */
 #include "view/result/html.h"
+
+#include <lull/version.h>
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the parts of the HTML view share: the page, its tables, its charts. */
 #ifndef LULL_VIEW_RESULT_HTML_H
 #define LULL_VIEW_RESULT_HTML_H

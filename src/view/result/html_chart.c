@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Charts of the HTML view, as SVG that stretches with the page; what is to be read stands beside it
  * as text, so that it keeps its size. Histograms are bars, values over time are steps: shares one
  * strip for each column, others in one chart. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The head of a report: traces and hosts; which parts are answered and which are not. */
 #include "view/result/report.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Results for people: what time they cover and what was lost in it, then tables with aligned
  * columns. The widths of a log are measured on its first rows, so that its length costs no memory;
  * a longer cell further down moves what stands behind it. */

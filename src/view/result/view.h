@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Views of what analyses find: text for people, JSON for programs, LAMI for the clients of
  * lttng-analyses. Each is a sink that writes as the results come; rows are never kept.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The answer of lull why for programs. */
 #include "view/why/why.h"
 

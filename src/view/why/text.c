@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The answer of lull why in sentences. */
 #include "view/why/why.h"
 
@@ -86,7 +87,7 @@ static void append_meanwhile(GString *out, const struct lull_why *why,
     }
 }
 
-/* Several details of one state: "waiting for disk: vda write, in fsync (55 ms), vda flush (5 ms)"
+/* Several details of one state: "blocked on disk: vda write, in fsync (55 ms), vda flush (5 ms)"
  */
 static void append_details(GString *out, const struct lull_why *why,
                            const struct lull_contribution *contribution, bool ascii)

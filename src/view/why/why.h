@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How the answer of lull why is shown. As in view.h, every function writes to `file`, flushes it
  * and leaves it open. */
 #ifndef LULL_VIEW_WHY_H
@@ -38,7 +39,7 @@ bool lull_view_why_text(const struct lull_why *why, FILE *file, const struct lul
 bool lull_view_why_json(const struct lull_why *why, FILE *file, GError **error);
 
 /* Appends what the slow ones do more, as a sentence without its full stop: "worker/7 on web is
- * waiting for disk: vda write, in fsync". */
+ * blocked on disk: vda write, in fsync". */
 void lull_contribution_append(GString *out, const struct lull_why *why,
                               const struct lull_contribution *contribution, bool ascii);
 /* The slow instance whose path is that sample. */

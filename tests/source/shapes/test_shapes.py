@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A recording prints the same in whatever shape its files lie: ring of files, rotation chunks,
 # snapshots, archives. What is expected is known by how the traces were made.
 import io

@@ -244,7 +244,9 @@ class Coverage:
             self.code = {}
         if file not in self.code:
             place = os.path.join(self.covered.folder, self.covered.objects[file])[:-len(".o")]
-            output = subprocess.run(["gcov", "--json-format", "--stdout", place + ".gcno"], check=True,
+            alone = os.path.join(os.path.dirname(self.cache_path), "notes.gcno")  # away from counts of other runs
+            shutil.copy(place + ".gcno", alone)
+            output = subprocess.run(["gcov", "--json-format", "--stdout", alone], check=True,
                                     stdout=subprocess.PIPE, cwd=self.covered.folder).stdout
             self.code[file] = {line["line_number"] for entry in json.loads(output)["files"] for line in entry["lines"]
                                if os.path.relpath(os.path.join(self.covered.folder, entry["file"]), self.tree) == file}

@@ -59,6 +59,14 @@ static void expect(const struct fixture *f, const char *text)
     g_assert_cmpstr(f->sink.text->str, ==, text);
 }
 
+static void expect_table(const struct fixture *f, const char *head, const char *rows)
+{
+    g_autofree char *found = table_sink_get(&f->sink, head);
+    g_assert_nonnull(found);
+    found[MIN(strlen(found), strlen(rows))] = '\0';
+    g_assert_cmpstr(found, ==, rows);
+}
+
 /* ---- interrupts ---- */
 
 static void feed_interrupts(struct lull_model *model)
@@ -222,6 +230,36 @@ static void test_connections(struct fixture *f, gconstpointer data)
               "per-connection\ntcp 10.0.0.1:4000 10.0.0.2:80 t7/-1/7 4 47 15 1 1000\n");
 }
 
+/* Most bytes, of both directions, first; of two with as many, what was seen first. */
+static void test_order_of_connections(struct fixture *f, gconstpointer data)
+{
+    static const struct {
+        uint16_t port;
+        uint32_t payload;
+    } sent[] = {{1001, 20}, {1002, 10}, {1003, 10}, {1004, 30}, {1005, 40}};
+    start(f, &lull_analysis_nettop);
+    struct lull_model *model = f->model;
+    for (size_t i = 0; i < G_N_ELEMENTS(sent); i++) {
+        struct feed_segment segment = {.from = 1,
+                                       .to = 2,
+                                       .from_port = sent[i].port,
+                                       .to_port = 80,
+                                       .seq = 1,
+                                       .payload = sent[i].payload};
+        feed_tcp(model, 0, 0, 10 + (int64_t)i, true, &segment);
+    }
+    feed_tcp(model, 0, 0, 20, false,
+             &(struct feed_segment){
+                 .from = 2, .to = 1, .from_port = 80, .to_port = 1001, .seq = 1, .payload = 15});
+    end(f, 100);
+    expect_table(f, "per-connection",
+                 "tcp 10.0.0.1:1005 10.0.0.2:80 ? 1 40 0 0 0\n"
+                 "tcp 10.0.0.1:1001 10.0.0.2:80 ? 1 20 0 1 15\n"
+                 "tcp 10.0.0.1:1004 10.0.0.2:80 ? 1 30 0 0 0\n"
+                 "tcp 10.0.0.1:1002 10.0.0.2:80 ? 1 10 0 0 0\n"
+                 "tcp 10.0.0.1:1003 10.0.0.2:80 ? 1 10 0 0 0\n");
+}
+
 /* On the loopback device each packet is seen twice. */
 static void test_loopback(struct fixture *f, gconstpointer data)
 {
@@ -263,14 +301,6 @@ static void test_cycles(struct fixture *f, gconstpointer data)
               "per-task\nt7/-1/7 45 5 70 1750000\nt8/-1/8 50 0 50 1000000\n"
               "per-task-frequency\nt7/-1/7 2000000 30 60\nt7/-1/7 1000000 10 10\nt7/-1/7 ? 5 ?\n"
               "t8/-1/8 1000000 50 50\n");
-}
-
-static void expect_table(const struct fixture *f, const char *head, const char *rows)
-{
-    g_autofree char *found = table_sink_get(&f->sink, head);
-    g_assert_nonnull(found);
-    found[MIN(strlen(found), strlen(rows))] = '\0';
-    g_assert_cmpstr(found, ==, rows);
 }
 
 /* At 1 kHz a cycle takes a million ns: half of one, for task 7, is rounded up, less, for 8, down. */
@@ -334,6 +364,7 @@ int main(int argc, char **argv)
     CASE("memory", test_memory);
     CASE("memory-of-task", test_memory_of_task);
     CASE("connections", test_connections);
+    CASE("order-of-connections", test_order_of_connections);
     CASE("loopback", test_loopback);
     CASE("cycles", test_cycles);
     CASE("rounded-cycles", test_rounded_cycles);

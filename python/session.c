@@ -163,7 +163,7 @@ static PyObject *session_problems(PyObject *object, PyObject *unused)
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; i < lull_session_problem_count(self->session); i++) {
         const char *text = lull_session_problem(self->session, i);
-        if (!append(&list, text_to_str(text, (Py_ssize_t)strlen(text)))) {
+        if (text == NULL || !append(&list, text_to_str(text, (Py_ssize_t)strlen(text)))) {
             break;
         }
     }
@@ -293,15 +293,15 @@ static PyObject *session_join(PyObject *object, PyObject *unused)
         return NULL;
     }
     uint32_t n_hosts = lull_session_host_count(self->session);
-    g_autofree struct lull_host_clock *clocks = g_new0(struct lull_host_clock, MAX(n_hosts, 1));
     self->generation++;
     self->is_busy = true;
-    Py_BEGIN_ALLOW_THREADS lull_session_join(self->session, clocks);
+    Py_BEGIN_ALLOW_THREADS lull_session_join(self->session, NULL, NULL);
     Py_END_ALLOW_THREADS self->is_busy = false;
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; i < n_hosts; i++) {
-        if (!append(&list, Py_BuildValue("NL", PyBool_FromLong(clocks[i].is_joined),
-                                         (long long)clocks[i].bound_ns))) {
+        const struct lull_host_clock *clock = lull_session_host_clock(self->session, i);
+        if (!append(&list, Py_BuildValue("NL", PyBool_FromLong(clock->is_joined),
+                                         (long long)clock->bound_ns))) {
             break;
         }
     }

@@ -8,6 +8,7 @@
 #include "analysis/analysis.h"
 #include "base/map.h"
 #include "base/slots.h"
+#include "base/sums.h"
 #include "kernel/vocabulary.h"
 
 enum { UNKNOWN_KHZ = -1 };
@@ -141,7 +142,7 @@ static void end_frequency(struct freq_analysis *freq, struct cpu_freq *cpu, int6
     const struct change *last = &cpu->changes.items[cpu->changes.count - 1];
     struct level *level =
         level_of(&freq->frequencies, (uint32_t)(cpu - freq->cpus.items), last->khz);
-    level->ns += MAX(t - last->since_ns, 0);
+    lull_add(&level->ns, MAX(t - last->since_ns, 0));
     level->count++;
     add_log(freq, cpu, false, last->khz, last->since_ns, t);
 }
@@ -149,7 +150,7 @@ static void end_frequency(struct freq_analysis *freq, struct cpu_freq *cpu, int6
 static void end_state(struct freq_analysis *freq, struct cpu_freq *cpu, int64_t t)
 {
     struct level *level = level_of(&freq->states, (uint32_t)(cpu - freq->cpus.items), cpu->idle);
-    level->ns += MAX(t - cpu->idle_ns, 0);
+    lull_add(&level->ns, MAX(t - cpu->idle_ns, 0));
     level->count++;
     add_log(freq, cpu, true, cpu->idle, cpu->idle_ns, t);
 }
@@ -191,17 +192,17 @@ static struct task_freq *task_of(struct freq_analysis *freq, uint32_t task)
 static void account_piece(struct freq_analysis *freq, const struct cpu_freq *cpu, uint32_t task,
                           int64_t khz, int64_t ns, bool is_wanted)
 {
-    level_of(&freq->frequencies, (uint32_t)(cpu - freq->cpus.items), khz)->busy_ns += ns;
+    lull_add(&level_of(&freq->frequencies, (uint32_t)(cpu - freq->cpus.items), khz)->busy_ns, ns);
     if (!is_wanted) {
         return;
     }
     struct task_freq *use = task_of(freq, task);
-    use->ns += ns;
+    lull_add(&use->ns, ns);
     if (khz != UNKNOWN_KHZ) {
-        use->known_ns += ns;
+        lull_add(&use->known_ns, ns);
         use->work += (unsigned __int128)ns * (unsigned __int128)khz;
     }
-    level_of(&freq->task_levels, task, khz)->ns += ns;
+    lull_add(&level_of(&freq->task_levels, task, khz)->ns, ns);
 }
 
 /* `task` was on the CPU from since_ns to until_ns, through any number of frequencies. */
@@ -504,8 +505,8 @@ static void note_unknown(const struct freq_analysis *freq, struct lull_sink *sin
 {
     int64_t unknown_ns = 0, all_ns = 0;
     for (size_t i = 0; i < freq->tasks.count; i++) {
-        unknown_ns += freq->tasks.items[i].ns - freq->tasks.items[i].known_ns;
-        all_ns += freq->tasks.items[i].ns;
+        lull_add(&unknown_ns, freq->tasks.items[i].ns - freq->tasks.items[i].known_ns);
+        lull_add(&all_ns, freq->tasks.items[i].ns);
     }
     if (unknown_ns == 0) {
         return;

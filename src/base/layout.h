@@ -8,6 +8,10 @@
 
 #include <lull/event.h>
 
+/* Elements of arrays that take no bits, in one event: more of them are nonsense. Not more for each
+ * array, because arrays of arrays multiply. */
+#define LULL_MOST_EMPTY_ELEMENTS 1024u
+
 enum lull_step_kind {
     LULL_STEP_SCOPE, /* `name` as for LULL_VISIT_SCOPE */
     LULL_STEP_SCOPE_END,

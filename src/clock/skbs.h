@@ -15,6 +15,7 @@ struct lull_skb {
     /* what the headers say, to be compared; zero without headers */
     uint64_t flow, rest;
     uint32_t number, bytes;
+    uint32_t device, length;
     uint8_t direction;
     bool has_headers, is_loopback;
     bool is_waiting; /* sent and not received */

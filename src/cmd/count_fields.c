@@ -40,7 +40,7 @@ int lull_count_fields(const struct lull_args *args, struct lull_session *session
                            lull_args_text(args, "timerange");
     /* Only a range of time depends on how the clocks are joined. */
     if (has_range && lull_session_host_count(session) > 1) {
-        lull_sync_free(lull_args_join(args, session));
+        lull_args_join(args, session);
     }
     if (!lull_args_apply(args, session, error)) {
         return 1;

@@ -11,13 +11,14 @@
 #include "cmd/instance_query.h"
 #include "graph/execgraph.h"
 #include "kernel/vocabulary.h"
+#include "source/session/clocks.h"
 #include "view/view.h"
 
 /* The question, and what the answer is read from. */
 struct answer {
     const struct lull_args *args;
     struct lull_session *session;
-    struct lull_sync *sync;
+    const struct lull_sync *sync;
     struct lull_model *model;
     struct lull_requests *requests;
     struct lull_execgraph *eg;
@@ -324,7 +325,8 @@ static int run(const struct lull_args *args, GError **error)
     }
     int status = 1;
     if (check_question(&answer, error)) {
-        answer.sync = lull_args_join(args, answer.session);
+        lull_args_join(args, answer.session);
+        answer.sync = lull_session_sync(answer.session);
         read_traces(&answer);
         if (choose(&answer, error)) {
             struct lull_path *path = lull_execgraph_path(
@@ -342,7 +344,6 @@ static int run(const struct lull_args *args, GError **error)
     lull_execgraph_free(answer.eg);
     lull_requests_free(answer.requests);
     lull_model_free(answer.model);
-    lull_sync_free(answer.sync);
     lull_session_free(answer.session);
     return status;
 }

@@ -98,7 +98,7 @@ static int run(const struct lull_args *args, GError **error)
     if (lull_args_host(args, session, &host, error) &&
         lull_args_check_event_names(session, names, error)) {
         if (lull_session_host_count(session) > 1) {
-            lull_sync_free(lull_args_join(args, session));
+            lull_args_join(args, session);
         }
         status = export_session(args, session, names, error);
     }

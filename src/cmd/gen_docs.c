@@ -2,6 +2,8 @@
 /* Build-time program: writes the manual pages and the completions of the shells from the table of
  * verbs, so that they cannot differ from the program.
  * gen-docs man DIRECTORY | gen-docs completion DIRECTORY */
+#include <lull/version.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

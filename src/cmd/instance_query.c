@@ -7,6 +7,7 @@
 
 #include "cmd/options.h"
 #include "kernel/vocabulary.h"
+#include "source/session/clocks.h"
 
 bool lull_instance_query_check_events(const struct lull_session *session, GError **error)
 {
@@ -154,7 +155,8 @@ bool lull_instance_query_read(struct lull_instance_query *query, const struct lu
     if (!query->session || !lull_instance_query_check_events(query->session, error)) {
         return false;
     }
-    query->sync = lull_args_join(args, query->session);
+    lull_args_join(args, query->session);
+    query->sync = lull_session_sync(query->session);
     struct wanted wanted = {.comm = lull_args_text(args, "comm"),
                             .tid = lull_args_number(args, "tid")};
     if (!lull_args_host(args, query->session, &wanted.host, error) ||
@@ -194,7 +196,6 @@ void lull_instance_query_clear(struct lull_instance_query *query)
     lull_requests_free(query->requests);
     lull_execgraph_free(query->eg);
     lull_model_free(query->model);
-    lull_sync_free(query->sync);
     lull_session_free(query->session);
     lull_periods_free(query->periods);
 }

@@ -14,7 +14,7 @@
 struct lull_instance_query {
     const struct lull_args *args;
     struct lull_session *session;
-    struct lull_sync *sync;
+    const struct lull_sync *sync;
     struct lull_model *model;
     struct lull_execgraph *eg;
     struct lull_periods *periods; /* NULL: requests */

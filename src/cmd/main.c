@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <lull/error.h>
+#include <lull/version.h>
 
 #include "cmd/dropin.h"
 #include "cmd/help.h"

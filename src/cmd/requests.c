@@ -178,9 +178,8 @@ static int run(const struct lull_args *args, GError **error)
     if (!session) {
         return 1;
     }
-    struct lull_sync *sync = lull_args_join(args, session);
+    lull_args_join(args, session);
     int status = run_session(args, session, error);
-    lull_sync_free(sync);
     lull_session_free(session);
     return status;
 }

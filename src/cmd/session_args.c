@@ -116,6 +116,8 @@ static bool parse_time(const struct lull_args *args, const char *option, const c
         g_prefix_error(error, "--%s: ", option);
         return false;
     }
+    /* What lies further away asks for the same events, and is not to be computed with. */
+    *time_ns = CLAMP(*time_ns, LULL_TIME_MIN, LULL_TIME_MAX + 1);
     return true;
 }
 
@@ -263,7 +265,8 @@ int lull_args_report_damage(struct lull_session *session)
         fprintf(stderr, "lull: damaged: %s\n", lull_session_problem(session, i));
     }
     if (count > MOST_PROBLEMS) {
-        fprintf(stderr, "lull: … and %" PRIu32 " more places\n", count - MOST_PROBLEMS);
+        fprintf(stderr, "lull: … and %" PRIu32 " more place%s\n", count - MOST_PROBLEMS,
+                count - MOST_PROBLEMS == 1 ? "" : "s");
     }
     return count ? 1 : 0;
 }

@@ -139,7 +139,7 @@ static int open_and_run(const struct lull_args *args, struct lull_analysis_quest
     if (!session) {
         return 1;
     }
-    lull_sync_free(lull_args_join(args, session));
+    lull_args_join(args, session);
     const int status = run_session(args, session, question, error);
     lull_session_free(session);
     return status;

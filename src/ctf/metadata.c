@@ -3,9 +3,10 @@
  * for CTF 2), tells formats by their first bytes, and has the text parsed. */
 #include "ctf/metadata.h"
 
-#include "base/arena.h"
-#include "ctf/ctf2/tree.h"
-#include "ctf/tsdl/tree.h"
+#include <lull/error.h>
+
+#include "ctf/ctf2/ctf2.h"
+#include "ctf/tsdl/tsdl.h"
 
 #include <string.h>
 
@@ -156,40 +157,6 @@ static bool check_version(const char *name, const char *text, size_t size, GErro
     return true;
 }
 
-static struct lull_schema *parse_tsdl(const char *name, const char *text, size_t size,
-                                      GError **error)
-{
-    struct tsdl_source source = {
-        .name = name, .text = text, .size = (uint32_t)size, .error = error};
-    struct tsdl_tree tree = {
-        .source = &source,
-        .scratch = lull_arena_new(),
-        .arena = lull_arena_new(),
-        .major = 1,
-        .minor = 8,
-        .env = g_array_new(FALSE, TRUE, sizeof(struct lull_env_entry)),
-        .clocks = g_array_new(FALSE, TRUE, sizeof(struct tsdl_clock)),
-        .streams = g_array_new(FALSE, TRUE, sizeof(struct tsdl_stream)),
-        .events = g_array_new(FALSE, TRUE, sizeof(struct tsdl_event)),
-    };
-    tsdl_atoms_init(&tree.atoms, tree.arena, (uint64_t)g_get_monotonic_time() ^ (uintptr_t)text);
-    tsdl_map_init(&tree.members);
-
-    struct lull_schema *schema = tsdl_parse(&tree) ? tsdl_resolve(&tree) : NULL;
-
-    tsdl_map_clear(&tree.members);
-    tsdl_atoms_clear(&tree.atoms);
-    g_array_free(tree.env, TRUE);
-    g_array_free(tree.clocks, TRUE);
-    g_array_free(tree.streams, TRUE);
-    g_array_free(tree.events, TRUE);
-    lull_arena_free(tree.scratch);
-    if (!schema) {
-        lull_arena_free(tree.arena);
-    }
-    return schema;
-}
-
 struct lull_schema *lull_metadata_parse(const char *name, const uint8_t *data, size_t size,
                                         GError **error)
 {
@@ -202,7 +169,7 @@ struct lull_schema *lull_metadata_parse(const char *name, const uint8_t *data, s
     if (is_json(text, length)) {
         schema = ctf2_parse(name, text, length, error);
     } else if (check_version(name, text, length, error)) {
-        schema = parse_tsdl(name, text, length, error);
+        schema = tsdl_parse(name, text, length, error);
     }
     g_free(text);
     return schema;

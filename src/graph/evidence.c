@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "base/sums.h"
 
 static const char *device_name(const struct lull_execgraph *eg, uint32_t index, char *out,
                                size_t size)
@@ -129,16 +130,27 @@ static gint longest_first(gconstpointer a, gconstpointer b)
     return left->task < right->task ? -1 : left->task > right->task;
 }
 
-static void add_share(GArray *shares, uint32_t task, int64_t ns)
+static gint by_task(gconstpointer a, gconstpointer b)
 {
+    const struct cpu_share *left = a, *right = b;
+    return left->task < right->task ? -1 : left->task > right->task;
+}
+
+/* One share of each task, longest first. */
+static void sum_shares(GArray *shares)
+{
+    struct cpu_share *items = (struct cpu_share *)(void *)shares->data;
+    guint n = 0;
+    g_array_sort(shares, by_task);
     for (guint i = 0; i < shares->len; i++) {
-        struct cpu_share *share = &g_array_index(shares, struct cpu_share, i);
-        if (share->task == task) {
-            share->ns += ns;
-            return;
+        if (n > 0 && items[n - 1].task == items[i].task) {
+            lull_add(&items[n - 1].ns, items[i].ns);
+        } else {
+            items[n++] = items[i];
         }
     }
-    g_array_append_val(shares, ((struct cpu_share){task, ns}));
+    g_array_set_size(shares, n);
+    g_array_sort(shares, longest_first);
 }
 
 /* First switch after time_ns. */
@@ -175,10 +187,10 @@ GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_
             i + 1 < notes->switches.count ? notes->switches.items[i + 1].time_ns : hop->end_ns;
         int64_t ns = MIN(until, hop->end_ns) - MAX(note->time_ns, hop->start_ns);
         if (ns > 0 && note->task != hop->line && !note->is_unknown) {
-            add_share(shares, note->task, ns);
+            g_array_append_val(shares, ((struct cpu_share){note->task, ns}));
         }
     }
-    g_array_sort(shares, longest_first);
+    sum_shares(shares);
     return shares;
 }
 

@@ -150,11 +150,11 @@ static void take_hosts(struct lull_path *path, const struct lull_session *sessio
 {
     path->n_hosts = lull_session_host_count(session);
     const char **names = g_new0(const char *, path->n_hosts + 1);
-    path->sync = g_new0(struct lull_host_sync, path->n_hosts);
+    path->sync = g_new0(struct lull_host_clock, path->n_hosts);
     for (uint32_t i = 0; i < path->n_hosts; i++) {
         names[i] = g_string_chunk_insert_const(path->strings, lull_session_host(session, i)->name);
         path->sync[i] =
-            sync ? lull_sync_hosts(sync)[i] : (struct lull_host_sync){.host = i, .bound_ns = -1};
+            sync ? lull_sync_hosts(sync)[i] : (struct lull_host_clock){.host = i, .bound_ns = -1};
     }
     path->host_names = names;
 }

@@ -5,6 +5,7 @@
  * shared. A fork copies slots only: files are made when the child uses them. */
 #include "kernel/model_private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static struct machine *machine_of(const struct lull_model *model, uint32_t task)
@@ -34,6 +35,12 @@ static uint32_t table_new(struct lull_model *model, uint32_t host, int32_t pid, 
     return number;
 }
 
+static void clear_slots(struct fd_table *table)
+{
+    lull_vec_free(&table->slots);
+    lull_map_free(&table->by_fd);
+}
+
 /* Nobody is left who has the table: what is open in it is closed. */
 static void table_free(struct lull_model *model, uint32_t number, int64_t t)
 {
@@ -50,7 +57,7 @@ static void table_free(struct lull_model *model, uint32_t number, int64_t t)
     if (table->address && lull_map_find(&machine->addresses, table->address) == number) {
         lull_map_remove(&machine->addresses, table->address);
     }
-    lull_vec_free(&table->slots);
+    clear_slots(table);
     table->next_free = model->free_table;
     model->free_table = number;
 }
@@ -84,37 +91,56 @@ static uint32_t enter_new(struct lull_model *model, uint32_t task)
     return number;
 }
 
+/* In tables that grew from low numbers to high, as programs open files, slots are in order. */
+static size_t lower_slot(const struct fd_table *table, int32_t fd)
+{
+    size_t low = 0, high = table->slots.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (table->slots.items[middle].fd < fd) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 static struct fd_slot *find_slot(const struct fd_table *table, int32_t fd)
 {
     struct fd_slot *slots = table->slots.items;
     if ((size_t)fd < table->slots.count && slots[fd].fd == fd) {
         return &slots[fd];
     }
-    size_t low = 0, high = table->slots.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (slots[middle].fd < fd) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    if (table->by_fd.count > 0) {
+        uint32_t at = lull_map_find(&table->by_fd, (uint32_t)fd);
+        return at != LULL_MAP_NONE ? &slots[at] : NULL;
     }
+    size_t low = lower_slot(table, fd);
     return low < table->slots.count && slots[low].fd == fd ? &slots[low] : NULL;
 }
 
-/* The slot of a descriptor that may not have one yet. */
+/* The slot of a descriptor that may not have one yet. A large table whose numbers come in no order
+ * is not moved about for each: it gets an index and is in no order from then on. */
 static struct fd_slot *add_slot(struct fd_table *table, int32_t fd)
 {
+    enum { FEW = 256 };
     struct fd_slot *found = find_slot(table, fd);
     if (found) {
         return found;
     }
-    lull_vec_push(&table->slots, (struct fd_slot){fd, LULL_NONE, false, false});
-    size_t at = table->slots.count - 1;
-    struct fd_slot *slots = table->slots.items;
-    while (at > 0 && slots[at - 1].fd > fd) {
-        at--;
+    size_t at = table->by_fd.count > 0 ? table->slots.count : lower_slot(table, fd);
+    if (at < table->slots.count && table->slots.count >= FEW) {
+        for (size_t i = 0; i < table->slots.count; i++) {
+            lull_map_insert(&table->by_fd, (uint32_t)table->slots.items[i].fd, (uint32_t)i);
+        }
+        at = table->slots.count;
     }
+    if (table->by_fd.count > 0) {
+        lull_map_insert(&table->by_fd, (uint32_t)fd, (uint32_t)at);
+    }
+    lull_vec_push(&table->slots, (struct fd_slot){fd, LULL_NONE, false, false});
+    struct fd_slot *slots = table->slots.items;
     memmove(&slots[at + 1], &slots[at], (table->slots.count - 1 - at) * sizeof *slots);
     slots[at] = (struct fd_slot){fd, LULL_NONE, false, false};
     return &slots[at];
@@ -138,7 +164,7 @@ static void merge(struct lull_model *model, uint32_t from, uint32_t into)
             model->files.items[slot->file].owner = table->owner;
         }
     }
-    model->tables.items[from].slots.count = 0;
+    clear_slots(&model->tables.items[from]);
 }
 
 uint32_t files_table(struct lull_model *model, uint32_t task)
@@ -307,6 +333,12 @@ void files_set_cloexec(struct lull_model *model, uint32_t task, int32_t fd, bool
 
 /* ---- tasks come, change and go ---- */
 
+static int compare_slots(const void *a, const void *b)
+{
+    const struct fd_slot *x = a, *y = b;
+    return x->fd < y->fd ? -1 : x->fd > y->fd;
+}
+
 /* Gives the task a copy of a table: what is open in it is inherited. */
 static void enter_copy(struct lull_model *model, uint32_t task, uint32_t from, int64_t t)
 {
@@ -331,6 +363,9 @@ static void enter_copy(struct lull_model *model, uint32_t task, uint32_t from, i
         }
         slot.is_inherited = true;
         copy->slots.items[copy->slots.count++] = slot;
+    }
+    if (original->by_fd.count > 0 && copy->slots.count > 1) {
+        qsort(copy->slots.items, copy->slots.count, sizeof *copy->slots.items, compare_slots);
     }
 }
 
@@ -499,7 +534,7 @@ const struct lull_file *lull_model_file(const struct lull_model *model, uint32_t
 void files_free(struct lull_model *model)
 {
     for (size_t i = 0; i < model->tables.count; i++) {
-        lull_vec_free(&model->tables.items[i].slots);
+        clear_slots(&model->tables.items[i]);
     }
     lull_vec_free(&model->tables);
     lull_vec_free(&model->files);

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/sums.h"
+
 enum {
     SOFTIRQ_TIMER = 1,
     SOFTIRQ_NET_TX = 2,
@@ -121,12 +123,12 @@ static void report_handler(struct lull_model *model, const struct machine *machi
     };
     if (frame->kind == FRAME_RECEIVE) { /* no handler by itself */
         if (around) {
-            around->nested_ns += frame->nested_ns;
+            lull_add(&around->nested_ns, frame->nested_ns);
         }
         return;
     }
     if (around) {
-        around->nested_ns += t - frame->start_ns;
+        lull_add(&around->nested_ns, t - frame->start_ns);
     }
     struct lull_handler_fact fact = {
         .start_ns = frame->start_ns,

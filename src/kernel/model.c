@@ -70,6 +70,7 @@ void lull_model_free(struct lull_model *model)
     }
     lull_vec_free(&model->machines);
     lull_vec_free(&model->tasks);
+    lull_map_free(&model->by_tid);
     lull_vec_free(&model->names);
     lull_vec_free(&model->labels);
     lull_vec_free(&model->requests);
@@ -191,6 +192,7 @@ struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int
 uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32_t tid)
 {
     uint32_t number = model->tasks.count;
+    uint32_t older = lull_map_insert(&model->by_tid, model_tid_key(machine->host, tid), number);
     lull_vec_push(&model->tasks, (struct task){
                                      .public = {.host = machine->host,
                                                 .tid = tid,
@@ -205,6 +207,7 @@ uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32
                                      .call = LULL_NONE,
                                      .table = LULL_NONE,
                                      .parent = LULL_NONE,
+                                     .older = older,
                                      .chain = LULL_NONE,
                                      .request = LULL_NONE,
                                      .prio = LULL_NO_PRIO,
@@ -277,8 +280,16 @@ void model_rename(struct lull_model *model, uint32_t number, struct lull_text co
     size_t length = MIN(comm.length, sizeof text - 1);
     memcpy(text, comm.data, length);
     text[length] = '\0';
-    lull_vec_push(&model->names, (struct name){g_string_chunk_insert_const(model->strings, text),
-                                               time_ns, task->name});
+    struct name name = {g_string_chunk_insert_const(model->strings, text), time_ns, task->name,
+                        model->names.count, 0};
+    if (task->name != LULL_NONE) {
+        const struct name *names = model->names.items, *before = &names[task->name];
+        const struct name *jump = &names[before->jump], *second = &names[jump->jump];
+        bool is_even = before->depth - jump->depth == jump->depth - second->depth;
+        name.jump = is_even ? jump->jump : task->name;
+        name.depth = before->depth + 1;
+    }
+    lull_vec_push(&model->names, name);
     task->name = model->names.count - 1;
 }
 
@@ -519,10 +530,11 @@ void lull_model_finish(struct lull_model *model)
     while (model->loss_ns != INT64_MAX) {
         lost_report(model);
     }
-    calls_finish(model);
     finish_states(model);
+    /* Whoever is called now may ask for the calls that have not returned. */
     if (model->alarm_ns != INT64_MAX) {
         model->alarm_ns = INT64_MAX;
         model->alarm(model->alarm_user, INT64_MAX);
     }
+    calls_finish(model);
 }

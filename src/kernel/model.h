@@ -103,6 +103,8 @@ const struct lull_block_request *lull_model_request(const struct lull_model *mod
  * device is told by bios merged into the request, or by others that completed in the same
  * interrupt. */
 const char *lull_model_device(const struct lull_model *model, uint32_t request);
+/* The same as a label, or LULL_NONE. */
+uint32_t lull_model_device_label(const struct lull_model *model, uint32_t request);
 const struct lull_flows *lull_model_flows(const struct lull_model *model);
 /* Begin and end of the events seen; begin > end if there were none. */
 void lull_model_range(const struct lull_model *model, int64_t *start_ns, int64_t *end_ns);

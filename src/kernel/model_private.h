@@ -86,7 +86,8 @@ struct fd_slot {
 
 /* The descriptors of a process, or of several that share them. */
 struct fd_table {
-    LULL_VEC(struct fd_slot) slots; /* by fd */
+    LULL_VEC(struct fd_slot) slots; /* by fd, unless there is: */
+    struct lull_map by_fd;          /* fd → index */
     uint32_t host, owner;           /* owner: see struct lull_file */
     int32_t pid;
     uint32_t users;   /* live tasks that have it; more may not have shown up yet, unless: */
@@ -106,6 +107,7 @@ struct call_class {
     bool is_entry;      /* though its name looks like an exit's */
     bool is_big_endian; /* arrays of numbers */
     uint8_t word_bytes; /* of the arguments' numbers */
+    bool is_32bit;      /* it says that the kernel's longs have 32 bits */
 };
 
 struct call_name {
@@ -188,6 +190,10 @@ struct name {
     const char *comm;
     int64_t since_ns;
     uint32_t before; /* the name before, or LULL_NONE */
+    /* Another one further back, or itself: from any name the way to any before it is short (Myers,
+     * "An applicative random-access stack", 1983). */
+    uint32_t jump;
+    uint32_t depth; /* how many are before it */
 };
 
 /* The first waking of a task since it stopped running. */
@@ -219,6 +225,7 @@ struct task {
     uint32_t call;    /* the system call it is in, LULL_NONE: none */
     uint32_t table;   /* its descriptors, LULL_NONE: not looked for yet */
     uint32_t parent;  /* who forked it */
+    uint32_t older;   /* that had the tid it was born with before, or LULL_NONE */
     int32_t prio;     /* or LULL_NO_PRIO */
     uint32_t chain;   /* of calls by which it became blocked, or LULL_NONE */
     uint32_t request; /* to a disk, the last it made since it is on the CPU, or LULL_NONE */
@@ -236,6 +243,7 @@ struct lull_model {
     enum lull_event_id ids[LULL_EVENT_COUNT];
     LULL_VEC(struct machine) machines;
     LULL_VEC(struct task) tasks;
+    struct lull_map by_tid; /* host, tid → the newest task, dead or not */
     LULL_VEC(struct name) names;
     LULL_VEC(const char *) labels;
     LULL_VEC(struct lull_block_request) requests;
@@ -286,6 +294,11 @@ uint32_t model_label_of(struct lull_model *model, struct lull_text text);
 static inline uint32_t model_on_cpu(const struct lull_model *model, const struct cpu *cpu)
 {
     return cpu->task == LULL_NONE || model->tasks.items[cpu->task].is_idle ? LULL_NONE : cpu->task;
+}
+
+static inline uint64_t model_tid_key(uint32_t host, int32_t tid)
+{
+    return (uint64_t)host << 32 | (uint32_t)tid;
 }
 
 static inline struct machine *model_machine(struct lull_model *model, uint32_t host)

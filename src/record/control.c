@@ -171,15 +171,15 @@ static bool send_all(int fd, char letter, const char *text)
     return n == (ssize_t)size;
 }
 
-static bool is_allowed(const struct lull_control *control, struct lull_control_request *request)
+static bool is_allowed(const struct lull_control *control,
+                       const struct lull_control_request *request)
 {
     struct ucred peer;
     socklen_t size = sizeof peer;
     if (getsockopt(request->socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
         return false;
     }
-    request->is_invoker = peer.uid != geteuid() && peer.uid == control->invoker->uid;
-    return peer.uid == 0 || peer.uid == geteuid() || request->is_invoker;
+    return peer.uid == 0 || peer.uid == geteuid() || peer.uid == control->invoker->uid;
 }
 
 /* Who has connected and says nothing does not hold the recorder up for long. */

@@ -17,8 +17,7 @@ struct lull_control {
 /* Somebody who asks for a snapshot. */
 struct lull_control_request {
     int socket;
-    bool is_invoker; /* and not the user we are */
-    char *output;    /* absolute; NULL: the recorder finds a name */
+    char *output; /* absolute; NULL: the recorder finds a name */
 };
 
 /* Removes what killed recorders left there, too. Clear it in any case. */

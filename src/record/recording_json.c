@@ -2,8 +2,9 @@
 /* Writes recording.json (docs/RECORDING.md), the last file of a recording. */
 #include "record/recording_json.h"
 
+#include <lull/version.h>
+
 #include <errno.h>
-#include <fcntl.h>
 #include <json-c/json.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -11,6 +12,8 @@
 #include <unistd.h>
 
 #include "record/tasks.h"
+
+#define FILE_NAME "recording.json"
 
 static void add_text(struct json_object *object, const char *key, const char *text)
 {
@@ -106,13 +109,9 @@ static void add_recorded(struct json_object *object, const struct lull_recording
     json_object_object_add(object, "recorded", recorded);
 }
 
-/* errno tells why not. */
-static bool write_text(const char *path, const char *text)
+/* Takes the descriptor; errno tells why not. */
+static bool write_text(int fd, const char *text)
 {
-    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        return false;
-    }
     const size_t size = strlen(text);
     size_t written = 0;
     while (written < size) {
@@ -130,9 +129,13 @@ static bool write_text(const char *path, const char *text)
     return done && is_closed;
 }
 
-bool lull_recording_json_write(const struct lull_recording *recording, const char *path,
-                               GError **error)
+bool lull_recording_json_write(const struct lull_recording *recording,
+                               const struct lull_keeper *keeper, GError **error)
 {
+    const int fd = lull_keeper_create(keeper, FILE_NAME, error);
+    if (fd < 0) {
+        return false;
+    }
     struct json_object *object = json_object_new_object();
     add_number(object, "lull_recording", 1);
     add_text(object, "lull", LULL_VERSION);
@@ -144,9 +147,10 @@ bool lull_recording_json_write(const struct lull_recording *recording, const cha
                                                                   JSON_C_TO_STRING_NOSLASHESCAPE);
     g_autofree char *line = g_strconcat(text, "\n", NULL);
     json_object_put(object);
-    if (write_text(path, line)) {
+    if (write_text(fd, line)) {
         return true;
     }
-    g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write “%s”: %s", path, g_strerror(errno));
+    g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write “%s/" FILE_NAME "”: %s",
+                keeper->part, g_strerror(errno));
     return false;
 }

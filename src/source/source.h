@@ -6,6 +6,7 @@
 
 #include <lull/session.h>
 
+#include "base/clock.h"
 #include "base/report.h"
 #include "base/layout.h"
 

@@ -5,6 +5,7 @@
 #define LULL_TESTS_FACTS_H
 
 #include "analysis/analysis.h"
+#include "kernel/calls.h"
 #include "kernel/model_private.h"
 #include "lib/feed.h"
 #include "lib/table_sink.h"
@@ -104,6 +105,7 @@ static inline void facts_call(struct facts *facts, uint32_t task, const char *na
                                                             .start_ns = start_ns,
                                                             .end_ns = end_ns,
                                                             .ret = ret,
+                                                            .error = call_error(ret),
                                                             .has_ret = true});
 }
 
@@ -116,6 +118,7 @@ static inline void facts_io(struct facts *facts, uint32_t task, const char *name
                                                             .start_ns = start_ns,
                                                             .end_ns = end_ns,
                                                             .ret = ret,
+                                                            .error = call_error(ret),
                                                             .has_ret = true,
                                                             .io = &io});
 }

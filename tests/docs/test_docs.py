@@ -132,10 +132,13 @@ def without_comments(text):
 
 def public_headers():
     folder = os.path.join("include", "lull")
-    return [os.path.join(folder, name) for name in sorted(os.listdir(os.path.join(source, folder)))]
+    return [os.path.join(folder, name) for name in sorted(os.listdir(os.path.join(source, folder)))
+            if name.endswith((".h", ".h.in"))]
 
 
 def public_functions(text):
+    """Those that the library exports; what is inline is made of them."""
+    text = re.sub(r"^static inline [^;]*?^{.*?^}", "", text, flags=re.MULTILINE | re.DOTALL)
     return re.findall(r"\b(lull_\w+)\(", re.sub(r"^\s*#.*$", "", without_comments(text), flags=re.MULTILINE))
 
 
@@ -152,7 +155,10 @@ def headers_are_documented():
 
 def symbol_map():
     functions = {name for header in public_headers() for name in public_functions(read(header))}
-    exported = set(re.findall(r"^\s*(lull_\w+);", without_comments(read("src/liblull.map")), flags=re.MULTILINE))
+    entries = re.findall(r"^\s*(lull_\w+);", without_comments(read("src/liblull.map")), flags=re.MULTILINE)
+    exported = set(entries)
+    tap.ok(entries == sorted(exported), "src/liblull.map is in order and names nothing twice",
+           f"twice: {sorted(name for name in exported if entries.count(name) > 1)}")
     tap.ok(functions == exported, "src/liblull.map exports what the public headers declare",
            f"not exported: {sorted(functions - exported)}", f"not declared: {sorted(exported - functions)}")
 

@@ -22,7 +22,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "live"))
+sys.path.insert(0, os.path.join(HERE, "..", "source"))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 import perf_writer  # noqa: E402
 import relay  # noqa: E402

@@ -29,7 +29,8 @@ def installed_files(root):
 
 
 def files_are_there(found):
-    headers = {name for name in os.listdir(os.path.join(source, "include", "lull"))}
+    headers = {name.removesuffix(".in") for name in os.listdir(os.path.join(source, "include", "lull"))
+               if name != "meson.build"}
     installed = {os.path.basename(path) for path in found if "/include/" in path}
     tap.ok(installed == headers, "the public headers are installed and no others", installed ^ headers)
     for what, pattern in (("the program", r"/bin/lull$"), ("the library", r"/lib(64)?/(.*/)?liblull\.so\.\d+$"),
@@ -52,6 +53,17 @@ def symbols(root, found):
            f"more: {sorted(extra)}", f"missing: {sorted(wanted - defined)}")
 
 
+def version(root, found):
+    """Headers, pkg-config and the program say the same."""
+    header = next(path for path in found if path.endswith("/lull/version.h"))
+    with open(os.path.join(root, header), encoding="utf-8") as file:
+        stated = re.search(r'LULL_VERSION "(.*)"', file.read()).group(1)
+    with open(os.path.join(root, next(path for path in found if path.endswith("/lull.pc"))), encoding="utf-8") as file:
+        packaged = re.search(r"^Version: (.*)$", file.read(), flags=re.MULTILINE).group(1)
+    program = run(os.environ["LULL"], "--version").stdout.split("\n")[0]
+    tap.ok(stated == packaged and program == "lull " + stated, "one version everywhere", stated, packaged, program)
+
+
 def compile_example(root, found, scratch):
     folder = os.path.dirname(os.path.join(root, next(path for path in found if path.endswith("/lull.pc"))))
     # Our own paths in lull.pc are below the scratch root, GLib's are not: so no PKG_CONFIG_SYSROOT_DIR.
@@ -72,6 +84,15 @@ def compile_example(root, found, scratch):
     result = run(program, os.path.join(os.environ["LULL_SAMPLES"], "django", "db"),
                  env=dict(os.environ, LD_LIBRARY_PATH=library_folder))
     tap.ok(result.returncode == 0 and "postgres" in result.stdout, "and runs", result.stderr)
+    links_what_reading_needs(program, library_folder)
+
+
+def links_what_reading_needs(program, library_folder):
+    """No tracer's control library, and none for terminals, in a program that reads."""
+    result = run("ldd", program, env=dict(os.environ, LD_LIBRARY_PATH=library_folder))
+    names = set(re.findall(r"^\s*(lib[\w.+-]+?)\.so", result.stdout, flags=re.MULTILINE))
+    wrong = {name for name in names if re.search(r"lttng|tracefs|smartcols|bpf|microhttpd", name)}
+    tap.ok("liblull" in names and not wrong, "a program that reads links no tracer and no terminal library", sorted(names))
 
 
 def python_module(root, found):
@@ -108,6 +129,7 @@ def main():
         found = installed_files(root)
         tap.run("files", files_are_there, found)
         tap.run("symbols", symbols, root, found)
+        tap.run("version", version, root, found)
         tap.run("Python module", python_module, root, found)
         tap.run("example", compile_example, root, found, scratch)
 

@@ -477,7 +477,24 @@ static void test_late_pid(struct fixture *f, gconstpointer data)
     g_assert_cmpint(lull_model_task(f->model, lull_model_file(f->model, 0)->owner)->tid, ==, 10);
 }
 
-/* Many descriptors, in no order. */
+/* Whoever is on the CPU has N files of test_many() and calls on each. */
+static void expect_many(struct fixture *f, int64_t t, int n, int tid, bool closes)
+{
+    for (int fd = 0; fd < n; fd++, t += 20) {
+        g_autofree char *line =
+            g_strdup_printf("%d: %s %d..%d = 0 %s fd %d=disk,/%d,", tid, closes ? "close" : "read",
+                            (int)t, (int)t + 10, closes ? "close" : "read", fd * 3, fd);
+        g_string_truncate(f->seen, 0);
+        if (closes) {
+            CALL(t, close, 0, ARG(fd), .fd = fd * 3);
+        } else {
+            read_file(f, t, fd * 3, 0);
+        }
+        g_assert_true(g_str_has_prefix(f->seen->str, line));
+    }
+}
+
+/* Many descriptors, in no order; a child has the same. */
 static void test_many(struct fixture *f, gconstpointer data)
 {
     enum { N = 5000, STEP = 1237 }; /* no common divisor: all numbers come once */
@@ -487,15 +504,13 @@ static void test_many(struct fixture *f, gconstpointer data)
         g_snprintf(path, sizeof path, "/%d", fd);
         open_file(f, 1000 + i * 20, fd * 3, path, 0);
     }
-    for (int fd = 0; fd < N; fd++) {
-        char line[96];
-        g_string_truncate(f->seen, 0);
-        int64_t t = 1000000 + (int64_t)fd * 20;
-        CALL(t, close, 0, ARG(fd), .fd = fd * 3);
-        g_snprintf(line, sizeof line, "10: close %d..%d = 0 close fd %d=disk,/%d,", (int)t,
-                   (int)t + 10, fd * 3, fd);
-        g_assert_true(g_str_has_prefix(f->seen->str, line));
-    }
+    FEED_ENTER(f->model, 0, 200000, clone, ARG(flags), .flags = 0x1200011);
+    feed_fork(f->model, 0, 200010, 10, 20, 20);
+    feed_leave(f->model, 0, 200020, NR_clone, 20);
+    expect_many(f, 1000000, N, 10, true);
+    feed_switch(f->model, 0, 0, 2000000, 10, 20, 0);
+    feed_leave(f->model, 0, 2000010, NR_clone, 0);
+    expect_many(f, 3000000, N, 20, false);
 }
 
 int main(int argc, char **argv)

@@ -71,6 +71,7 @@ struct ctf_options {
     bool no_index, no_clock_uuid, no_trace_uuid;
     unsigned contexts;    /* bits of enum ctf_context */
     const char *hostname; /* NULL: "host" */
+    unsigned tracer[3];   /* version of LTTng; 0.0.0: 2.13.9 */
     uint8_t seed;         /* makes UUIDs differ */
     uint64_t frequency;   /* Hz; 0: 1e9 */
     int64_t offset_s;     /* of the clock's origin from the epoch */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "record/fake_lttng.h"
+#include "record/kept.h"
 #include "record/lttng/lttng.h"
 
 #define KIND (&lull_tracer_lttng)
@@ -20,6 +21,7 @@ static const char *const known[] = {
 
 struct position {
     char *dir;
+    struct kept kept;
     struct lull_tracer_request request;
 };
 
@@ -27,8 +29,11 @@ static void start(struct position *position, gconstpointer unused)
 {
     position->dir = g_dir_make_tmp("lull-lttng-XXXXXX", NULL);
     g_assert_nonnull(position->dir);
-    position->request =
-        (struct lull_tracer_request){.dir = position->dir, .purpose = LULL_PURPOSE_CRITPATH};
+    kept_start(&position->kept);
+    kept_make(&position->kept, position->dir, "recording");
+    position->request = (struct lull_tracer_request){.keeper = &position->kept.keeper,
+                                                     .invoker = &position->kept.invoker,
+                                                     .purpose = LULL_PURPOSE_CRITPATH};
     fake_lttng_start(known);
 }
 
@@ -45,6 +50,7 @@ static void remove_tree(const char *path)
 
 static void end(struct position *position, gconstpointer unused)
 {
+    kept_end(&position->kept);
     remove_tree(position->dir);
     g_free(position->dir);
     fake_lttng_end();
@@ -63,7 +69,7 @@ static void test_records(struct position *position, gconstpointer unused)
     g_assert_null(KIND->missing(&position->request));
     struct lull_tracer *tracer = KIND->set_up(&position->request, &error);
     g_assert_no_error(error);
-    g_assert_cmpstr(fake.path, ==, position->dir);
+    g_assert_cmpstr(fake.path, ==, position->kept.keeper.part);
     for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
         g_assert_true(fake_lttng_was_called(calls[i]));
     }
@@ -165,15 +171,15 @@ static void test_snapshot(struct position *position, gconstpointer unused)
 {
     g_autoptr(GError) error = NULL;
     struct lull_tracer_result result;
-    g_autofree char *dir = g_build_filename(position->dir, "snapshot", NULL);
+    const char *dir = position->kept.keeper.path;
     g_autofree char *metadata = g_build_filename(dir, "kernel", "metadata", NULL);
-    g_assert_cmpint(g_mkdir(dir, 0700), ==, 0);
     position->request.is_snapshot = true;
     struct lull_tracer *tracer = KIND->set_up(&position->request, &error);
     g_assert_true(fake_lttng_was_called("lttng_create_session_ext snapshot"));
     g_assert_cmpint(fake.overwrite, ==, 1);
     g_assert_true(KIND->start(tracer, &error));
-    g_assert_true(KIND->snapshot(tracer, dir, &result, &error));
+    g_assert_true(KIND->snapshot(tracer, &result, &error));
+    kept_publish(&position->kept);
     g_assert_true(g_file_test(metadata, G_FILE_TEST_IS_REGULAR));
     g_assert_cmpuint(result.bytes, ==, FAKE_METADATA_BYTES + FAKE_STREAM_BYTES);
     g_autoptr(GDir) entries = g_dir_open(dir, 0, NULL);

@@ -73,7 +73,7 @@ static struct lull_task_share by_task[] = {
     {0, 4, -2, NULL, 65000},
 };
 static struct lull_host_share by_host[] = {{1, 5635000}, {0, 3365001}};
-static struct lull_host_sync syncs[] = {
+static struct lull_host_clock syncs[] = {
     {0, true, true, 0, 0.0, 0},
     {1, true, false, INT64_C(-3456789012345), 12.3456789, 153000},
 };
@@ -281,7 +281,7 @@ static void test_json(void)
 static void test_json_sync_and_lost(void)
 {
     struct lull_path path = make_path();
-    struct lull_host_sync alone[] = {syncs[0], {1, false, false, 99, 1.5, 12}};
+    struct lull_host_clock alone[] = {syncs[0], {1, false, false, 99, 1.5, 12}};
 
     for (int i = 0; i < 2; i++) {
         path.sync = i ? alone : syncs;

@@ -119,13 +119,12 @@ static int64_t bytes_of(const struct lull_io *moved, enum io_category category, 
 static struct io_call call_of(const struct lull_syscall_fact *fact, enum io_category category)
 {
     const struct lull_io *moved = fact->io;
-    bool has_failed = fact->has_ret && fact->ret < 0;
     /* Of a copied descriptor the new one is what the call was for. */
     bool is_new = moved->kind == LULL_IO_DUP && moved->to_fd >= 0;
     return (struct io_call){
         .start_ns = fact->start_ns,
         .end_ns = fact->end_ns,
-        .bytes = bytes_of(moved, category, has_failed),
+        .bytes = bytes_of(moved, category, fact->error != 0),
         .task = fact->task,
         .name = fact->name,
         .file = is_new ? moved->to_file : moved->file,
@@ -133,9 +132,7 @@ static struct io_call call_of(const struct lull_syscall_fact *fact, enum io_cate
         .fd = is_new ? moved->to_fd : moved->fd,
         .category = category,
         .has_to = category == IO_COPY && moved->to_fd >= 0,
-        .error = !has_failed              ? 0
-                 : fact->ret < -INT16_MAX ? INT16_MAX
-                                          : (int16_t)-fact->ret,
+        .error = (int16_t)fact->error,
     };
 }
 

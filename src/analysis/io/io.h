@@ -92,6 +92,7 @@ struct io_disks {
     LULL_VEC(struct io_completed) completed; /* in the window */
     uint64_t n_unmeasured;                   /* those whose issue was not seen */
     LULL_VEC(struct io_disk) disks;
+    struct lull_map by_label, by_dev; /* host and name, or number if it has none → disk */
     LULL_VEC(struct io_submitter) submitters;
 };
 

@@ -204,7 +204,7 @@ static bool build_loop(struct lull_builder *b, const struct lull_fc *element, ui
 {
     close_run(b);
     uint32_t counter = b->next_slot;
-    b->next_slot += 16;
+    b->next_slot += LULL_LOOP_BYTES;
     struct lull_op *loop = lull_builder_emit(b, LULL_OP_LOOP);
     int first = (int)b->ops->len - 1;
     loop->slot = slot;

@@ -243,18 +243,21 @@ static void recognise_header(struct lull_stream_plan *stream)
 
 /* ---- building ---- */
 
+/* Operations for a header or packet context. The counters of its loops lie behind the shared slots,
+ * where those of others may lie as well: no two of them run at a time. */
 static const struct lull_op *build_one(struct lull_ctf_plan *plan, enum lull_scope scope,
                                        const struct lull_fc *fc,
                                        const struct lull_kept_fields *wants,
                                        struct lull_builder *out, uint32_t known, GError **error)
 {
     struct lull_builder builder;
-    lull_builder_init(&builder, plan->owned, &plan->budget, plan->fields_offset);
+    lull_builder_init(&builder, plan->owned, &plan->budget, plan->shared_end);
     builder.known = known;
     builder.positions[0] = plan->shared;
     builder.positions[1] = wants;
     lull_builder_forget(&builder, plan->shared, scope);
     lull_builder_add(&builder, scope, fc);
+    plan->fields_offset = MAX(plan->fields_offset, builder.next_slot);
     const struct lull_op *ops = lull_builder_finish(&builder, error);
     if (out != NULL) {
         *out = builder;
@@ -453,7 +456,7 @@ static bool compile(struct lull_ctf_plan *plan, GError **error)
             return false;
         }
     }
-    plan->fields_offset = (uint32_t)lull_align_up(slot, 16);
+    plan->fields_offset = (uint32_t)lull_align_up(MAX(plan->fields_offset, slot), 16);
     return true;
 }
 

@@ -497,6 +497,20 @@ void lull_packet_lost(const struct lull_stream_plan *stream, const struct lull_p
     }
 }
 
+bool lull_packet_check_times(struct lull_packet *packet, const struct lull_clock_map *map)
+{
+    bool has_start = (packet->flags & LULL_PACKET_HAS_BEGIN) != 0;
+    bool has_end = (packet->flags & LULL_PACKET_HAS_END) != 0;
+    if ((!has_start || lull_clock_map_holds(map, packet->start)) &&
+        (!has_end || lull_clock_map_holds(map, packet->end))) {
+        return false;
+    }
+    packet->flags &= ~(uint32_t)(LULL_PACKET_HAS_BEGIN | LULL_PACKET_HAS_END);
+    packet->flags |= LULL_PACKET_OPEN_END;
+    packet->start = packet->end = 0;
+    return true;
+}
+
 void lull_packet_list_check_order(struct lull_packet_list *list)
 {
     list->in_order = true;

@@ -5,6 +5,8 @@
 
 #include <lttng/lttng.h>
 
+#include "record/invoker.h"
+#include "record/keeper.h"
 #include "record/tracer.h"
 
 /* ---- lttng_sessions.c ---- */

@@ -199,6 +199,27 @@ static bool lacks_times(const struct lull_packet_list *list)
     return false;
 }
 
+/* Times in packet headers that cannot be are damage; those of the events count then. */
+static void check_times(const struct ctf_source *source, struct lull_ctf_stream *cursor)
+{
+    static const struct lull_clock_transform identity;
+    struct lull_clock_map map;
+    lull_ctf_clock_map(cursor->stream, 0, &identity, &map);
+    for (uint32_t i = 0; i < cursor->list.packets->len; i++) {
+        struct lull_packet *packet = &g_array_index(cursor->list.packets, struct lull_packet, i);
+        if (!lull_packet_check_times(packet, &map)) {
+            continue;
+        }
+        uint64_t byte = packet->offset;
+        const char *path = lull_ctf_stream_where(cursor, &byte);
+        packet->flags |= LULL_PACKET_REPORTED;
+        lull_report_problem(source->report,
+                            "%s: packet %u, byte %" G_GUINT64_FORMAT
+                            ": in its header " LULL_TIME_OUTSIDE "; its times are not used",
+                            path, i, byte);
+    }
+}
+
 /* The range of the stream, which is part of that of the trace. */
 static void extend_range(struct ctf_source *source, struct ctf_stream *stream)
 {
@@ -242,6 +263,7 @@ static void add_stream(void *user, struct lull_stitched *found)
                                 : source->n_unnumbered++;
     stream->base.event.impl = &stream->base;
     g_ptr_array_add(source->streams, stream);
+    check_times(source, stream->cursor);
     if (lacks_times(&stream->cursor->list)) {
         static const struct lull_clock_transform identity;
         struct lull_clock_map map;

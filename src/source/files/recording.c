@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/time.h"
+
 /* Arguments of a command may have 2 MiB, and each byte may become an escape of six. */
 #define MOST_BYTES (16 << 20)
 
@@ -120,8 +122,8 @@ static bool read_numbers(const struct reader *reader, struct json_object *object
         {"pid", AT(info.pid), 1, INT32_MAX, false},
         {"exit_status", AT(info.exit_status), 0, 255, false},
         {"signal", AT(info.signal), 1, 127, false},
-        {"begin_ns", AT(info.start_ns), -(INT64_MAX / 2), INT64_MAX / 2, false},
-        {"end_ns", AT(info.end_ns), -(INT64_MAX / 2), INT64_MAX / 2, false},
+        {"begin_ns", AT(info.start_ns), LULL_TIME_MIN, LULL_TIME_MAX, false},
+        {"end_ns", AT(info.end_ns), LULL_TIME_MIN, LULL_TIME_MAX, false},
         {"events", AT(info.events), 0, INT64_MAX - 1, true},
         {"lost_events", AT(info.lost_events), 0, INT64_MAX - 1, true},
     };

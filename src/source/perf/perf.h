@@ -283,7 +283,7 @@ void perf_cpu_free(gpointer cpu);
 /* ---- which event a record is ---- */
 
 /* No clock comes near in a century, and sums of two such times do not overflow. */
-#define PERF_LAST_TIME (UINT64_MAX >> 2)
+#define PERF_LAST_TIME ((uint64_t)LULL_TIME_MAX)
 
 /* What is known of a record without taking it apart. */
 struct perf_head {

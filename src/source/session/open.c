@@ -103,17 +103,14 @@ static uint32_t find_host(struct lull_session *session, const struct lull_source
 static void adopt_clock(struct session_trace *trace, const struct session_host *host)
 {
     struct lull_trace *info = &trace->source->info;
-    if (!host->has_clock_uuid ||
-        __builtin_sub_overflow(host->clock_offset_ns, info->clock_offset_ns, &trace->delta_ns)) {
-        trace->delta_ns = 0;
-    }
+    trace->delta_ns = host->has_clock_uuid ? host->clock_offset_ns - info->clock_offset_ns : 0;
     if (trace->delta_ns == 0) {
         return;
     }
     info->clock_offset_ns = host->clock_offset_ns;
     if (info->start_ns <= info->end_ns) {
-        info->start_ns += trace->delta_ns;
-        info->end_ns += trace->delta_ns;
+        info->start_ns = lull_time_add(info->start_ns, trace->delta_ns);
+        info->end_ns = lull_time_add(info->end_ns, trace->delta_ns);
     }
 }
 

@@ -3,6 +3,7 @@
 #ifndef LULL_SOURCE_SESSION_PRIVATE_H
 #define LULL_SOURCE_SESSION_PRIVATE_H
 
+#include "base/map.h"
 #include "source/session/event_filter.h"
 #include "source/session/event_watch.h"
 #include "source/live/live.h"
@@ -43,6 +44,9 @@ struct session_notes {
     GArray *raw;    /* struct lull_loss, times on the trace's clock */
     GArray *losses; /* the same on the joined clock, in order */
     bool is_stale;
+    uint64_t n_problems;       /* found; those behind the last that is kept are not kept */
+    size_t problem_bytes;      /* of those that are */
+    struct lull_map by_stream; /* stream → its last loss */
 };
 
 struct lull_session {
@@ -55,6 +59,7 @@ struct lull_session {
     GPtrArray *recordings;   /* struct lull_recording_file, references */
     int64_t live_since_ns;   /* when the first of them was added; or 0 */
     GArray *subscriptions;   /* struct lull_subscription */
+    GPtrArray *converted;    /* bindings, see lull_session_subscribe_sized() */
     struct session_notes *notes;
 
     int64_t start_ns, end_ns;
@@ -76,6 +81,9 @@ struct lull_session {
     void *wait_user;
     struct lull_merge merge;
     struct lull_source_stream **merged; /* those that were selected */
+
+    struct lull_sync *sync; /* how the clocks were joined; NULL: they were not */
+    void (*free_sync)(struct lull_sync *sync);
 };
 
 void lull_session_note_problem(struct lull_session *session, const char *text);

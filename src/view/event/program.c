@@ -6,14 +6,12 @@
 #include "base/bits.h"
 #include "view/digits.h"
 
-/* Elements without any bits: more of them than this is nonsense. */
-#define MAX_EMPTY_ELEMENTS 65536u
-
 struct runner {
     const struct lull_event_program *program;
     struct lull_linebuf *line;
     const uint8_t *data;
     uint64_t pos, end; /* bits */
+    unsigned n_empty;  /* elements without bits */
     uint64_t slots[LULL_PRINT_SLOTS];
 };
 
@@ -154,8 +152,9 @@ static bool run(struct runner *r, const struct lull_print_op *op);
 static bool run_array(struct runner *r, const struct lull_print_op *op)
 {
     const struct lull_brackets *brackets = &r->program->dialect->brackets[LULL_BRACKET_ARRAY];
-    const uint64_t n = count_of(r, op), start = r->pos;
+    const uint64_t n = count_of(r, op);
     for (uint64_t i = 0; i < n; i++) {
+        const uint64_t start = r->pos;
         if (!op->is_hidden) {
             lull_linebuf_string(r->line, i > 0 ? brackets->next : brackets->first);
         }
@@ -164,7 +163,7 @@ static bool run_array(struct runner *r, const struct lull_print_op *op)
             lull_linebuf_unsigned(r->line, i);
             lull_linebuf_literal(r->line, "] = ");
         }
-        if (!run(r, op + 1) || (i >= MAX_EMPTY_ELEMENTS && r->pos == start)) {
+        if (!run(r, op + 1) || (r->pos == start && ++r->n_empty > LULL_MOST_EMPTY_ELEMENTS)) {
             return false;
         }
     }
@@ -322,6 +321,7 @@ bool lull_event_program_run(const struct lull_event_program *program,
     runner.data = bytes.data;
     runner.pos = bytes.start;
     runner.end = bytes.end;
+    runner.n_empty = 0;
     const size_t length = line->length;
     if (G_LIKELY(run(&runner, program->ops))) {
         return true;

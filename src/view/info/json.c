@@ -304,8 +304,11 @@ static struct json_object *json_questions(const struct lull_info *info)
 static struct json_object *json_problems(const struct lull_info *info)
 {
     struct json_object *list = json_object_new_array();
-    for (uint32_t i = 0; i < lull_session_problem_count(info->session); i++) {
-        json_object_array_add(list, json_text(lull_session_problem(info->session, i)));
+    const char *problem;
+    for (uint32_t i = 0; i < lull_session_problem_count(info->session) &&
+                         (problem = lull_session_problem(info->session, i));
+         i++) {
+        json_object_array_add(list, json_text(problem));
     }
     return list;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "view/out.h"
+#include "base/sums.h"
 #include "view/words.h"
 
 static void add_text(struct json_object *object, const char *key, const char *text)
@@ -107,7 +108,7 @@ static void write_sum(const struct lull_instance_paths *paths, struct lull_out *
     g_autofree uint32_t *samples = lull_instance_samples(paths, &count);
     g_autoptr(GArray) sums = lull_portions_sum(paths->portions, samples, count);
     for (guint i = 0; i < sums->len; i++) {
-        all_ns += g_array_index(sums, struct lull_portion_sum, i).total_ns;
+        lull_add(&all_ns, g_array_index(sums, struct lull_portion_sum, i).total_ns);
     }
     for (guint i = 0; i < sums->len; i++) {
         const struct lull_portion_sum *sum = &g_array_index(sums, struct lull_portion_sum, i);

@@ -142,8 +142,8 @@ static void write_sync(struct lull_out *out, const struct lull_path *path)
 {
     lull_out_text(out, "]},\n\"sync\":[");
     for (uint32_t i = 0; i < path->n_hosts && path->sync; i++) {
-        const struct lull_host_sync *sync = &path->sync[i];
-        bool is_joined = sync->is_synced || sync->is_reference;
+        const struct lull_host_clock *sync = &path->sync[i];
+        bool is_joined = sync->is_joined || sync->is_reference;
         struct json_object *object = json_object_new_object();
         add_host(object, path, sync->host);
         add_number(object, "offset_ns", is_joined ? sync->offset_ns : 0);

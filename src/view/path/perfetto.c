@@ -4,6 +4,8 @@
  * since the epoch with three decimals do not fit the doubles that viewers read them into. */
 #include "view/view.h"
 
+#include <lull/version.h>
+
 #include <json-c/json.h>
 
 #include "view/out.h"

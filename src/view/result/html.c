@@ -4,6 +4,8 @@
  * cleaned and escaped, and never in a script. */
 #include "view/result/html.h"
 
+#include <lull/version.h>
+
 #include <inttypes.h>
 #include <stdarg.h>
 

@@ -3,6 +3,8 @@
  * "Data objects", "Metadata phase objects", "Results phase objects"). */
 #include "view/result/private.h"
 
+#include <lull/version.h>
+
 /* Lull's own columns and tables are not in LAMI: its clients know the classes of lttng-analyses. */
 #define HIDDEN LULL_USE_OWN
 

@@ -3,7 +3,7 @@
  * specification), which says "version 2" as well: brings a fragment into the form of CTF2-SPEC-2.0.
  * Trace Compass's example traces are of this kind. A fragment that follows the specification stays
  * as it is. */
-#include "ctf/ctf2/tree.h"
+#include "ctf/ctf2/fields.h"
 
 #include <string.h>
 

@@ -207,7 +207,19 @@ def how_it_works():
                result.stdout[:2000], result.stderr)
 
 
+def packages():
+    """The Debian packages have Lull's version, and the library's package the name that its soname asks for."""
+    version = re.search(r"version: '([\d.]+)'", read("meson.build")).group(1)
+    tap.ok(read("debian/changelog").startswith(f"lull ({version})"), "debian/changelog has the version of meson.build", version)
+    result = subprocess.run(["readelf", "-d", os.path.join(os.environ["LULL_BUILD"], "src", "liblull.so")],
+                            capture_output=True, text=True, timeout=60, check=False)
+    soname = re.search(r"soname: \[liblull\.so\.(\d+)\]", result.stdout)
+    tap.ok(soname and f"\nPackage: liblull{soname.group(1)}\n" in read("debian/control"),
+           "debian/control names the library's package after its soname", result.stdout[-500:])
+
+
 tap.run("how it works", how_it_works)
+tap.run("packages", packages)
 tap.run("links", links)
 tap.run("shown commands", shown_commands)
 tap.run("verbs", verbs_are_documented)

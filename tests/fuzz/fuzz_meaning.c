@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fuzz target: what verbs make of well-formed traces that mean nonsense (meaning.h). The first byte
  * chooses the verb, the second its options, the third a task. A verb may refuse; it must come to an
  * end in seconds, with memory and output in proportion to the little that it was given. */
@@ -93,8 +94,9 @@ static void allow_seconds(unsigned seconds)
 static ssize_t count_output(void *cookie, const char *text, size_t size)
 {
     n_written += size;
-    if (n_written > MOST_OUTPUT_BYTES)
+    if (n_written > MOST_OUTPUT_BYTES) {
         complain("output");
+    }
     return (ssize_t)size;
 }
 
@@ -102,8 +104,9 @@ static void check_memory(void)
 {
     struct rusage usage;
     if (getrusage(RUSAGE_SELF, &usage) == 0 &&
-        (uint64_t)usage.ru_maxrss * 1024 > MOST_MEMORY_BYTES)
+        (uint64_t)usage.ru_maxrss * 1024 > MOST_MEMORY_BYTES) {
         complain("memory");
+    }
 }
 
 /* ---- the program, without its main() ---- */
@@ -111,14 +114,17 @@ static void check_memory(void)
 static void add_verbs(void)
 {
     verbs = g_ptr_array_new();
-    for (unsigned i = 0; lull_verbs[i] != NULL; i++)
-        if (!lull_verbs[i]->rest_is_command && !lull_verbs[i]->takes_no_trace)
+    for (unsigned i = 0; lull_verbs[i] != NULL; i++) {
+        if (!lull_verbs[i]->rest_is_command && !lull_verbs[i]->takes_no_trace) {
             g_ptr_array_add(verbs, (void *)lull_verbs[i]);
+        }
+    }
     for (unsigned i = 0; lull_verbs[i] != NULL; i++) {
         g_autofree char *name = g_strdup_printf("lttng-%s-mi", lull_verbs[i]->name);
         struct lull_verb *verb = lull_dropin_verb(name);
-        if (verb != NULL)
+        if (verb != NULL) {
             g_ptr_array_add(verbs, verb);
+        }
     }
 }
 
@@ -127,10 +133,11 @@ static void remove_tree(const char *path)
     g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
     for (const char *name; dir != NULL && (name = g_dir_read_name(dir)) != NULL;) {
         g_autofree char *file = g_build_filename(path, name, NULL);
-        if (g_file_test(file, G_FILE_TEST_IS_DIR))
+        if (g_file_test(file, G_FILE_TEST_IS_DIR)) {
             remove_tree(file);
-        else
+        } else {
             g_unlink(file);
+        }
     }
     g_rmdir(path);
 }
@@ -145,8 +152,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     static const cookie_io_functions_t counting = {.write = count_output};
     const struct rlimit file_size = {MOST_OUTPUT_BYTES * 4, MOST_OUTPUT_BYTES * 4};
     scratch = g_dir_make_tmp("lull-meaning-XXXXXX", NULL);
-    if (scratch == NULL)
+    if (scratch == NULL) {
         g_error("there is no place for traces");
+    }
     atexit(clean);
     add_verbs();
     signal(SIGPROF, on_time);
@@ -164,9 +172,11 @@ static bool takes(const struct lull_verb *verb, const char *word)
     uint32_t n, n_own;
     g_autofree const struct lull_option **options = lull_verb_options(verb, &n, &n_own);
     size_t length = strcspn(word + 2, "=");
-    for (uint32_t i = 0; i < n; i++)
-        if (strncmp(options[i]->name, word + 2, length) == 0 && options[i]->name[length] == '\0')
+    for (uint32_t i = 0; i < n; i++) {
+        if (strncmp(options[i]->name, word + 2, length) == 0 && options[i]->name[length] == '\0') {
             return true;
+        }
+    }
     return false;
 }
 
@@ -174,16 +184,18 @@ static void add_form(GPtrArray *words, const struct lull_verb *verb, const char 
 {
     bool asks = strcmp(verb->name, "critpath") != 0;
     for (unsigned i = 0; i < G_N_ELEMENTS(forms[0]) && form[i] != NULL; i++) {
-        if (!takes(verb, form[i]))
+        if (!takes(verb, form[i])) {
             continue;
+        }
         asks |= g_str_has_prefix(form[i], "--period=") || g_str_has_prefix(form[i], "--comm=");
         const char *place = strstr(form[i], "%s");
         g_ptr_array_add(words, place != NULL ? g_strdup_printf("%.*s%s%s", (int)(place - form[i]),
                                                                form[i], scratch, place + 2)
                                              : g_strdup(form[i]));
     }
-    if (!asks)
+    if (!asks) {
         g_ptr_array_add(words, g_strdup("--tid=7"));
+    }
 }
 
 static void run(const struct lull_verb *verb, GPtrArray *words)
@@ -197,11 +209,13 @@ static void run(const struct lull_verb *verb, GPtrArray *words)
     allow_seconds(MOST_CPU_SECONDS);
     struct lull_args *args =
         lull_args_parse(verb, (int)words->len - 1, (char *const *)words->pdata, &error);
-    if (args == NULL)
+    if (args == NULL) {
         g_error("%s: %s", line, error->message);
+    }
     int status = verb->run(args, &error);
-    if (status == 0 && error != NULL)
+    if (status == 0 && error != NULL) {
         complain("success");
+    }
     fflush(stdout);
     lull_args_free(args);
     allow_seconds(0);
@@ -218,12 +232,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);
     unsigned n_hosts = meaning_write(&input, scratch);
     add_form(words, verb, form);
-    if (words->len > 0 && strcmp(words->pdata[words->len - 1], "--tid=7") == 0)
+    if (words->len > 0 && strcmp(words->pdata[words->len - 1], "--tid=7") == 0) {
         ((char *)words->pdata[words->len - 1])[6] = (char)('0' + tid % 10);
-    if (strcmp(verb->name, "export") == 0)
+    }
+    if (strcmp(verb->name, "export") == 0) {
         g_ptr_array_add(words, g_strdup_printf("--ctf2=%s/out", scratch));
-    for (unsigned i = 0; i < n_hosts; i++)
+    }
+    for (unsigned i = 0; i < n_hosts; i++) {
         g_ptr_array_add(words, g_strdup_printf("%s/h%u", scratch, i));
+    }
     run(verb, words);
     g_autofree char *out = g_build_filename(scratch, "out", NULL);
     remove_tree(out);

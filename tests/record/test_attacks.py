@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # What another user does to a recorder of root's: renames, symlinks, hard links, FIFOs and directories at each step of a
 # recording's life. Each attack is made again and again, for LULL_ATTACK_SECONDS (10), or LULL_ATTACK_ROUNDS times if
 # that is set; afterwards a tree of root's must be what it was, to the inode and the nanosecond. Needs root.

@@ -134,7 +134,7 @@ char *lull_control_ask(pid_t pid, const char *output, GError **error)
     if (ask(fd, output)) {
         path = receive(fd, error);
     } else {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "the recorder cannot be asked: %s",
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot reach the recorder: %s",
                     g_strerror(errno));
     }
     close(fd);

@@ -319,7 +319,7 @@ void lull_evidence_append_preemptor(const struct lull_execgraph *eg, uint32_t ta
 uint32_t lull_evidence_subject(const struct lull_execgraph *eg, const struct path_piece *piece,
                                GString *out)
 {
-    if (piece->state == LULL_STATE_INTERRUPTED) {
+    if (piece->state == LULL_STATE_INTERRUPTED && piece->label != LULL_NONE) {
         g_string_append(out, lull_model_label(eg->model, piece->label));
     }
     if (piece->state != LULL_STATE_BLOCKED || piece->hop->detail == LULL_NONE) {

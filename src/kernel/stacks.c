@@ -14,6 +14,9 @@
 #define MOST_FORKS 16
 /* perf keeps 127 as a rule; more are not shown to anyone. */
 #define MOST_FRAMES 1024u
+/* No program maps more files that hold code. What goes beyond is not taken: its addresses stay
+ * numbers. */
+#define MOST_MAPPINGS 16384u
 
 struct mapping {
     uint64_t start, end, offset; /* offset: in the file, of `begin` */
@@ -94,9 +97,12 @@ static void replace(struct process *process, size_t at, size_t gone, const struc
                     size_t n)
 {
     size_t behind = process->mappings.count - at - gone;
+    if (n > gone && process->mappings.count + n - gone > MOST_MAPPINGS) {
+        return;
+    }
     lull_vec_reserve(&process->mappings, n);
     struct mapping *items = process->mappings.items + at;
-    if (behind > 0) {
+    if (behind > 0 && n != gone) {
         memmove(items + n, items + gone, behind * sizeof *items);
     }
     memcpy(items, with, n * sizeof *items);

@@ -165,7 +165,7 @@ static char *heading(const struct lull_column *column)
 static char *fold(const char *text, int width)
 {
     GString *folded = g_string_new(NULL);
-    gsize blank = 0; /* behind the last blank of the line, or 0 */
+    gsize blank = 0; /* after the last blank of the line, or 0 */
     int used = 0;
 
     for (; *text; text = g_utf8_next_char(text)) {

@@ -8,6 +8,7 @@
 #include "analysis/event_counts.h"
 #include "base/json.h"
 #include "view/info/info.h"
+#include "source/session/streams.h"
 
 static void add(struct json_object *object, const char *key, struct json_object *value)
 {
@@ -33,20 +34,19 @@ static struct json_object *json_hosts(const struct lull_info *info)
         if (!lull_info_shows(info, host)) {
             continue;
         }
-        int64_t start_ns = INT64_MAX, end_ns = INT64_MIN, traces = 0;
-        for (uint32_t i = 0; i < lull_session_trace_count(info->session); i++) {
-            const struct lull_trace *trace = lull_session_trace(info->session, i);
-            if (trace->host == host) {
-                traces++;
-                if (trace->start_ns <= trace->end_ns) {
-                    start_ns = MIN(start_ns, trace->start_ns);
-                    end_ns = MAX(end_ns, trace->end_ns);
-                }
+        int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;
+        uint32_t n;
+        const uint32_t *traces = lull_session_host_traces(info->session, host, &n);
+        for (uint32_t i = 0; i < n; i++) {
+            const struct lull_trace *trace = lull_session_trace(info->session, traces[i]);
+            if (trace->start_ns <= trace->end_ns) {
+                start_ns = MIN(start_ns, trace->start_ns);
+                end_ns = MAX(end_ns, trace->end_ns);
             }
         }
         struct json_object *object = json_object_new_object();
         lull_json_add_text(object, "name", host_name(info, host));
-        lull_json_add_number(object, "traces", traces);
+        lull_json_add_number(object, "traces", n);
         add_range(object, start_ns, end_ns);
         json_object_array_add(list, object);
     }

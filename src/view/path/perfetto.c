@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A critical path in Chrome's JSON trace event format: complete events ("X") on a thread per task,
- * flow events ("s", "f") for the jumps. Times are relative to the begin of the path: microseconds
+ * flow events ("s", "f") for the jumps. Times are relative to the start of the path: microseconds
  * since the epoch with three decimals do not fit the doubles that viewers read them into. */
 #include "view/view.h"
 
@@ -155,7 +155,7 @@ static void write_slice(struct writer *writer, const struct lull_segment *segmen
 }
 
 /* The jump from segment `from` to the one that follows it: the flow starts inside the one and ends
- * at the begin of the other. */
+ * at the start of the other. */
 static void write_flow(struct writer *writer, uint32_t from)
 {
     const struct lull_segment *source = &writer->path->segments[from];

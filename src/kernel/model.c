@@ -110,42 +110,19 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     model->follows_files = model->wanted.syscall && (model->groups & LULL_GROUP_IO);
 }
 
-/* LTTng records priorities less 100, but before 2.7.1 not those of wake-ups. */
-static void find_prio_offsets(const struct lull_session *session, struct machine *machine)
+static void learn_habits(const struct lull_session *session, struct machine *machine)
 {
-    enum { MAX_RT_PRIO = 100 };
-    static const char prefix[] = "lttng-modules ";
     uint32_t n;
     const uint32_t *traces = lull_session_host_traces(session, machine->host, &n);
     for (uint32_t i = 0; i < n; i++) {
-        const struct lull_trace *trace = lull_session_trace(session, traces[i]);
-        if (!g_str_has_prefix(trace->tracer, prefix)) {
-            continue;
-        }
-        unsigned version[3] = {0};
-        sscanf(trace->tracer + strlen(prefix), "%3u.%3u.%3u", &version[0], &version[1],
-               &version[2]);
-        machine->prio_offset = machine->wakeup_prio_offset = MAX_RT_PRIO;
-        if (version[0] * 1000000 + version[1] * 1000 + version[2] < 2007001) {
-            machine->wakeup_prio_offset = 0;
-        }
-        return;
-    }
-}
-
-/* LTTng has no context by itself, and in a container a task's number may be another. */
-static bool reports_current(const struct lull_session *session, uint32_t host)
-{
-    uint32_t n;
-    const uint32_t *traces = lull_session_host_traces(session, host, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct lull_trace *trace = lull_session_trace(session, traces[i]);
-        if (g_str_has_prefix(trace->tracer, "trace-cmd") ||
-            g_str_has_prefix(trace->tracer, "perf")) {
-            return true;
+        struct lull_tracer_habits habits =
+            lull_vocabulary_habits(lull_session_trace(session, traces[i])->tracer);
+        machine->reports_current |= habits.reports_current;
+        if (machine->prio_offset == 0) {
+            machine->prio_offset = habits.prio_offset;
+            machine->wakeup_prio_offset = habits.wakeup_prio_offset;
         }
     }
-    return false;
 }
 
 uint32_t model_label_of(struct lull_model *model, struct lull_text text)
@@ -165,9 +142,8 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
         machine->last_ns = INT64_MIN;
         machine->arch = calls_arch(model, machine->host);
         if (model->session) {
-            find_prio_offsets(model->session, machine);
+            learn_habits(model->session, machine);
         }
-        machine->reports_current = model->session && reports_current(model->session, machine->host);
         machine->has_softirqs =
             !model->session ||
             lull_session_declares(model->session, machine->host,

@@ -62,7 +62,7 @@ static const char *saved_name(const struct lull_model *model, uint32_t number)
         lull_map_find(&machine->by_tid, (uint32_t)task->tid) != number) {
         return NULL;
     }
-    return lull_session_task_name(model->session, task->host, task->tid);
+    return lull_session_task_name(model->session, task->host, task->tid, LULL_NO_TASK_NAME);
 }
 
 const char *lull_model_comm(const struct lull_model *model, uint32_t task, int64_t time_ns)

@@ -3,6 +3,7 @@
 #include "kernel/vocabulary.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #define PATHS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -55,6 +56,27 @@ void lull_vocabulary_subscribe(struct lull_session *session, unsigned groups,
 const char *const *lull_vocabulary_names(enum lull_event_id id)
 {
     return vocabulary[id].names;
+}
+
+struct lull_tracer_habits lull_vocabulary_habits(const char *tracer)
+{
+    enum { MAX_RT_PRIO = 100 };
+    static const char lttng[] = "lttng-modules ";
+    struct lull_tracer_habits habits = {0};
+    unsigned version[3] = {0};
+
+    if (!g_str_has_prefix(tracer, lttng)) {
+        /* LTTng has no context by itself, and in a container a task's number may be another. */
+        habits.reports_current =
+            g_str_has_prefix(tracer, "trace-cmd") || g_str_has_prefix(tracer, "perf");
+        return habits;
+    }
+    /* LTTng records priorities less 100, but before 2.7.1 not those of wake-ups. */
+    sscanf(tracer + strlen(lttng), "%3u.%3u.%3u", &version[0], &version[1], &version[2]);
+    bool is_old = version[0] * 1000000 + version[1] * 1000 + version[2] < 2007001;
+    habits.prio_offset = MAX_RT_PRIO;
+    habits.wakeup_prio_offset = is_old ? 0 : MAX_RT_PRIO;
+    return habits;
 }
 
 const char *lull_vocabulary_syscall_name(const char *event_name)

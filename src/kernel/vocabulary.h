@@ -79,6 +79,18 @@ void lull_vocabulary_subscribe(struct lull_session *session, unsigned groups,
 /* The names an event has, NULL-terminated. */
 const char *const *lull_vocabulary_names(enum lull_event_id id);
 
+/* What tracers record in ways of their own. */
+struct lull_tracer_habits {
+    int32_t prio_offset, wakeup_prio_offset; /* what recorded priorities lack */
+    bool reports_current; /* events say who is on the CPU, as the kernel knows it */
+};
+
+/* By what a trace says of its tracer ("lttng-modules 2.13.9"). */
+struct lull_tracer_habits lull_vocabulary_habits(const char *tracer);
+
+/* What ftrace writes for the name of a task that the kernel had not kept. */
+#define LULL_NO_TASK_NAME "<...>"
+
 /* What stands behind the prefix in a system call's event: "syscall_entry_openat" → "openat"; names
  * of events that do not tell ("sys_enter") give "". */
 const char *lull_vocabulary_syscall_name(const char *event_name);

@@ -195,7 +195,6 @@ bool lull_session_declares(const struct lull_session *session, uint32_t host,
     return false;
 }
 
-/* "<...>" stands for a name that the kernel had not kept. */
 static void read_task_names(struct session_trace *trace)
 {
     const char *line = trace->source->task_names, *next;
@@ -207,14 +206,14 @@ static void read_task_names(struct session_trace *trace)
         char *name;
         gint64 tid = g_ascii_strtoll(copy, &name, 10);
         next = end != NULL ? end + 1 : NULL;
-        if (name != copy && *name == ' ' && name[1] != '\0' && strcmp(name + 1, "<...>") != 0 &&
-            tid > 0 && tid <= MAX_TID) {
+        if (name != copy && *name == ' ' && name[1] != '\0' && tid > 0 && tid <= MAX_TID) {
             g_hash_table_insert(trace->task_names, GINT_TO_POINTER((gint)tid), g_strdup(name + 1));
         }
     }
 }
 
-const char *lull_session_task_name(const struct lull_session *session, uint32_t host, int32_t tid)
+const char *lull_session_task_name(const struct lull_session *session, uint32_t host, int32_t tid,
+                                   const char *no_name)
 {
     const char *name = NULL;
     uint32_t n;
@@ -228,6 +227,7 @@ const char *lull_session_task_name(const struct lull_session *session, uint32_t 
             read_task_names(trace);
         }
         name = g_hash_table_lookup(trace->task_names, GINT_TO_POINTER(tid));
+        name = g_strcmp0(name, no_name) != 0 ? name : NULL;
     }
     return name;
 }

@@ -36,7 +36,8 @@ void lull_session_each_host_class(const struct lull_session *session, uint32_t h
                                   void *user);
 
 /* How a tracer on `host` knew a task by the end of its recording, beside the events; NULL: none
- * did. Lives as long as the session. */
-const char *lull_session_task_name(const struct lull_session *session, uint32_t host, int32_t tid);
+ * did, or by nothing but `no_name`. Lives as long as the session. */
+const char *lull_session_task_name(const struct lull_session *session, uint32_t host, int32_t tid,
+                                   const char *no_name);
 
 #endif

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* A trace.dat file, which trace-cmd writes (trace-cmd.dat.v6(5), trace-cmd.dat.v7(5)): what stands
  * before the pages of the ring buffers, and the pages. Version 6 is one sequence of parts; version
- * 7 has sections, found through options, that may be compressed. */
+ * 7 has sections, found through options, that may be compressed.
+ *
+ * Why it is not read with trace-cmd's own library, libtracecmd: that opens paths and descriptors of
+ * plain files, and Lull reads members of archives where they lie; here files come from strangers,
+ * so each size and offset is checked before it is used, and an error names the byte; what damage
+ * has cost is counted and reading goes on behind it; and the streams of one file are read by
+ * several threads. Formats of events are left to libtraceevent, see format/parse.c. */
 #ifndef LULL_SOURCE_TRACEDAT_H
 #define LULL_SOURCE_TRACEDAT_H
 

@@ -60,8 +60,8 @@ const struct lull_verb lull_verb_snapshot = {
         "the recorder begins, so it is in a snapshot only as long as the buffers reach back to "
         "then. The recorder goes on.\n"
         "\n"
-        "Only root and the user who started the recorder, also with sudo, may ask. A DIR that is "
-        "named is made with the rights of who asks.",
+        "Only root and the user who started the recorder, also with sudo, may ask. The snapshot is "
+        "made with the rights of the user who records, whoever asks.",
     .output = NULL,
     .options = options,
     .common = common,

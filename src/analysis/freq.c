@@ -31,7 +31,7 @@ struct level {
     uint32_t owner; /* index of the CPU, or task */
     int64_t value;  /* kHz, or idle state; UNKNOWN_KHZ, INT64_MIN */
     int64_t ns, busy_ns;
-    uint64_t count;    /* how often it began */
+    uint64_t count;    /* how often an idle state began */
     uint64_t position; /* of the owner among its rows, once they are made */
 };
 
@@ -143,7 +143,6 @@ static void end_frequency(struct freq_analysis *freq, struct cpu_freq *cpu, int6
     struct level *level =
         level_of(&freq->frequencies, (uint32_t)(cpu - freq->cpus.items), last->khz);
     lull_add(&level->ns, MAX(t - last->since_ns, 0));
-    level->count++;
     add_log(freq, cpu, false, last->khz, last->since_ns, t);
 }
 
@@ -511,10 +510,10 @@ static void note_unknown(const struct freq_analysis *freq, struct lull_sink *sin
     if (unknown_ns == 0) {
         return;
     }
-    g_autofree char *note =
-        g_strdup_printf("the frequency of a CPU is not known before the first event that tells it: "
-                        "%.2f %% of the time of tasks is not in their cycles",
-                        100.0 * (double)unknown_ns / (double)all_ns);
+    g_autofree char *note = g_strdup_printf(
+        "the frequency of a CPU is not known before the first event that reports it: "
+        "%.2f %% of the time of tasks is not in their cycles",
+        100.0 * (double)unknown_ns / (double)all_ns);
     sink->note(sink, note);
 }
 
@@ -540,8 +539,9 @@ static void freq_emit(struct lull_analysis *analysis, const struct lull_window *
     if (has_frequencies) {
         note_unknown(freq, sink);
     } else {
-        sink->note(sink, "no event told the frequency of a CPU: neither frequencies nor cycles are "
-                         "known");
+        sink->note(sink,
+                   "no event reported the frequency of a CPU: neither frequencies nor cycles are "
+                   "known");
     }
     const bool has_log = analysis->params->sections & LULL_SECTION_LOG;
     const uint64_t n_log =

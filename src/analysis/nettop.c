@@ -337,7 +337,7 @@ static void nettop_emit(struct lull_analysis *analysis, const struct lull_window
     struct rows *const user = &rows;
     if (top->without_headers) {
         g_autofree char *note = g_strdup_printf(
-            "%" G_GUINT64_FORMAT " packets do not tell their connection", top->without_headers);
+            "%" G_GUINT64_FORMAT " packets do not show their connection", top->without_headers);
         sink->note(sink, note);
     }
     if (top->interfaces.count) {

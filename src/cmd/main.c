@@ -198,7 +198,7 @@ static int run_verb(const struct lull_verb *verb, int argc, char **argv)
     return status;
 }
 
-/* Called by a name of lttng-analyses. What its parser of options refuses is told on stderr with
+/* Called by a name of lttng-analyses. What its parser of options refuses is reported on stderr with
  * status 2, everything else, for programs, as an object on stdout with status 1. */
 static int run_dropin(const struct lull_verb *verb, int argc, char **argv)
 {

@@ -2,6 +2,7 @@
 /* The evidence behind a step of a path, in one line of words: the request, the packet, the
  * interrupt, who ran instead. */
 #include "graph/critpath.h"
+#include "base/search.h"
 #include "graph/execgraph_private.h"
 
 #include <string.h>
@@ -156,16 +157,7 @@ static void sum_shares(GArray *shares)
 /* First switch after time_ns. */
 static size_t switch_after(const struct cpu_notes *notes, int64_t time_ns)
 {
-    size_t low = 0, high = notes->switches.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (notes->switches.items[middle].time_ns <= time_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return LULL_LOWER_BOUND(i, notes->switches.count, notes->switches.items[i].time_ns <= time_ns);
 }
 
 GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_hop *hop)

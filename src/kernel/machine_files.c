@@ -302,6 +302,9 @@ static void enter_copy(struct lull_model *model, uint32_t task, uint32_t from, i
 void files_forked(struct lull_model *model, uint32_t parent, uint32_t child, int64_t t,
                   bool is_shared)
 {
+    if (parent == child) { /* it says of itself that it is new */
+        return;
+    }
     uint32_t number = files_table(model, parent);
     leave(model, child, t);
     if (!is_shared) {
@@ -378,8 +381,12 @@ void files_dumped_process(struct lull_model *model, uint32_t task, uint64_t addr
     uint32_t number = lull_map_find(&machine->addresses, address);
     uint32_t mine = files_table(model, task);
     if (number == LULL_NONE || number == mine) {
+        struct fd_table *table = &model->tables.items[mine];
+        if (table->address && lull_map_find(&machine->addresses, table->address) == mine) {
+            lull_map_remove(&machine->addresses, table->address); /* it was another before */
+        }
         lull_map_insert(&machine->addresses, address, mine);
-        model->tables.items[mine].address = address;
+        table->address = address;
         return;
     }
     /* Processes that share their descriptors; or the address was used again. */

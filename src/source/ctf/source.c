@@ -285,7 +285,7 @@ static void check_empty(const struct ctf_source *source, const struct lull_packe
     const size_t index_header = 16;
     if (file->index_size > index_header) {
         lull_report_problem(source->report,
-                            "%s: byte 0: the stream file is empty, its index tells of packets",
+                            "%s: byte 0: the stream file is empty, but its index lists packets",
                             file->path);
     }
 }

@@ -376,7 +376,7 @@ static bool read_version_7(struct lull_tracedat *file, struct lull_tracedat_in *
     g_autofree char *packing_version = lull_tracedat_string(in);
     uint64_t next = lull_tracedat_number(in, 8);
     if (in->is_short) {
-        return fail(file, in->pos, "the head of the file is cut", error);
+        return fail(file, in->pos, "the file header is cut", error);
     }
     if (strcmp(packing, "zlib") == 0) {
         file->packing = LULL_PACKING_ZLIB;
@@ -420,7 +420,7 @@ static bool read_head(struct lull_tracedat *file, struct lull_tracedat_in *in, G
     file->is_big_endian = is_big_endian == 1;
     file->page_bytes = (uint32_t)lull_tracedat_number(in, 4);
     if (in->is_short || is_big_endian > 1 || (file->long_bytes != 4 && file->long_bytes != 8)) {
-        return fail(file, in->pos, "the head of the file is damaged", error);
+        return fail(file, in->pos, "the file header is damaged", error);
     }
     file->version = (unsigned)g_ascii_strtoull(version, NULL, 10);
     if (file->version == 6 || file->version == 7) {

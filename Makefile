@@ -4,13 +4,14 @@
 #   make demo       asks the bundled trace of a slow web request what it waited for
 #   make check      builds and runs all tests
 #   make bench      times lull against Babeltrace 2
+#   make bench-growth  shows that no cost grows faster than the trace
 #   make bench-record  as root: what lull record costs programs, against perf record
 #   make install    installs below PREFIX (default /usr/local), DESTDIR is honoured
 #   make format     rewrites the sources as .clang-format says
 #   make lint       builds, checks format and rooms, and runs the linters
 #   make clean      removes the build directory
 #
-# demo, check, bench, bench-record, format and lint first install missing Debian packages (tools/setup.sh).
+# demo, check, bench, bench-growth, bench-record, format and lint first install missing Debian packages (tools/setup.sh).
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -46,6 +47,11 @@ bench:
 	@$(MAKE) --no-print-directory compile
 	@python3 bench/run.py --lull $(BUILD)/lull --json $(BUILD)/bench.json
 
+bench-growth:
+	@tools/setup.sh ci
+	@$(MAKE) --no-print-directory compile
+	@python3 bench/growth.py --lull $(BUILD)/lull --json $(BUILD)/bench-growth.json
+
 bench-record:
 	@tools/setup.sh ci
 	@$(MAKE) --no-print-directory compile
@@ -66,4 +72,4 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all setup compile demo check bench bench-record install format lint clean
+.PHONY: all setup compile demo check bench bench-growth bench-record install format lint clean

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # How time and memory grow with what a trace holds: `make bench-growth`.
 #
 # For each dimension (tasks, renames, descriptors, disks, hosts, damaged packets …) growth_traces.py makes a trace with N

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Traces that grow in one dimension, for growth.py: each generator writes a trace in which there is N of one thing
 # (tasks, renames, descriptors, disks …) and says which commands must cope with it.
 import os

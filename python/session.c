@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The session as Python's side of the package sees it: what there is, as lists and tuples. */
 #include "lullmodule.h"
 
@@ -292,15 +293,15 @@ static PyObject *session_join(PyObject *object, PyObject *unused)
         return NULL;
     }
     uint32_t n_hosts = lull_session_host_count(self->session);
-    g_autofree struct lull_host_clock *clocks = g_new0(struct lull_host_clock, MAX(n_hosts, 1));
     self->generation++;
     self->is_busy = true;
-    Py_BEGIN_ALLOW_THREADS lull_session_join(self->session, clocks);
+    Py_BEGIN_ALLOW_THREADS lull_session_join(self->session, NULL, NULL);
     Py_END_ALLOW_THREADS self->is_busy = false;
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; i < n_hosts; i++) {
-        if (!append(&list, Py_BuildValue("NL", PyBool_FromLong(clocks[i].is_joined),
-                                         (long long)clocks[i].bound_ns))) {
+        const struct lull_host_clock *clock = lull_session_host_clock(self->session, i);
+        if (!append(&list, Py_BuildValue("NL", PyBool_FromLong(clock->is_joined),
+                                         (long long)clock->bound_ns))) {
             break;
         }
     }

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Finds what Lull needs and this machine lacks, and installs it with apt-get, saying what.
 #
 #   tools/setup.sh [--check] [build|ci]
@@ -74,6 +75,12 @@ find_missing() {
         needs_program rsvg-convert librsvg2-bin
         needs_program groff groff
         needs_program git git
+        needs_program zsh zsh
+        needs_program fish fish
+        needs_program dpkg-buildpackage dpkg-dev
+        needs_program dh debhelper
+        needs_program dh_python3 dh-python
+        needs_program lintian lintian
         needs_program clang clang
         # The fuzz targets need libFuzzer and sanitizers, which the compiler only recommends.
         if ! echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |

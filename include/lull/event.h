@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One event as a session hands it out, and how to get at its fields. An event is borrowed: it and
  * all that it points to are valid until the next call of lull_session_next() on the same session.
  */
@@ -28,7 +29,8 @@ const char *lull_event_class_model_uri(const struct lull_event_class *event_clas
 
 /** One event. Times are nanoseconds since the Unix epoch on the joined clock of the session. */
 struct lull_event {
-    int64_t time_ns;
+    int64_t time_ns;       /**< from -(2^62 - 1) to 2^62 - 1, the years 1824 to 2115: an event whose
+                                time lies outside is damage, and left out */
     uint32_t host;         /**< index for lull_session_host() */
     uint32_t trace;        /**< index for lull_session_trace() */
     uint32_t stream;       /**< number of the stream within the session, in a stable order */
@@ -40,7 +42,7 @@ struct lull_event {
     const void *impl; /**< private to the reader */
 };
 
-/** How a bound field is stored at its offset behind lull_event.fields. */
+/** How a bound field is stored at its offset from lull_event.fields. */
 enum lull_bind_kind {
     LULL_BIND_INT,  /**< int64_t: the integer, sign- or zero-extended; 0 or 1 for a boolean */
     LULL_BIND_TEXT, /**< struct lull_text: a string or character array, up to the first NUL; UTF-16
@@ -50,15 +52,15 @@ enum lull_bind_kind {
     LULL_BIND_REAL, /**< double: a floating-point number */
 };
 
-/** Bytes inside the trace; not NUL-terminated. */
+/** Bytes inside the trace; not NUL-terminated. The struct never changes. */
 struct lull_text {
     const char *data;
     uint32_t length;
 };
 
-/** Wish for one field. The layout behind lull_event.fields begins with a uint64_t: bit i is set if
- *  binding i is present in this event (a variant or an optional field may leave it out); absent
- * ones hold 0 or empty. */
+/** Subscription to one field. The memory at lull_event.fields starts with a uint64_t: bit i is set
+ *  if binding i is present in this event (a variant or an optional field may leave it out); absent
+ *  ones hold 0 or empty. */
 struct lull_binding {
     /** Alternatives, the first that exists in the event class is taken; ends with NULL. A path is
      *  member names joined by dots, through structures and variant options
@@ -99,7 +101,7 @@ void lull_event_class_each_field(const struct lull_event_class *event_class,
                                  void (*visit)(void *user, const struct lull_field_info *field),
                                  void *user);
 
-/** Kinds of things a visitor is told about. */
+/** Kinds of things that a visitor receives. */
 enum lull_visit_kind {
     LULL_VISIT_SCOPE, /**< begins the fields of one scope; name is "context" or "payload"; with
                          LULL_VISIT_SPLIT_CONTEXTS also "common context"; "packet" for
@@ -135,12 +137,12 @@ enum lull_visit_flags {
                                              structures and scopes made of nothing else */
 };
 
-/** Most labels that a visitor is told of a value. */
+/** Most labels that a visitor receives for a value. */
 #define LULL_VISIT_LABELS 64
 
-/** Callbacks for walking all fields of an event in order. `name` is NULL for array elements. An
- *  optional field that is not there is not told. Texts are UTF-8 if their encoding is UTF-16 or
- *  UTF-32, else the bytes of the trace, which should be UTF-8. */
+/** Callbacks for walking all fields of an event in order; `blob` may be NULL, the others not. `name`
+ *  is NULL for array elements. An optional field that is not there is left out. Texts are UTF-8 if
+ *  their encoding is UTF-16 or UTF-32, else the bytes of the trace, which should be UTF-8. */
 struct lull_visitor {
     void (*start)(void *user, const char *name, enum lull_visit_kind kind);
     void (*end)(void *user, enum lull_visit_kind kind);
@@ -148,22 +150,35 @@ struct lull_visitor {
     void (*real)(void *user, const char *name, double value);
     void (*text)(void *user, const char *name, struct lull_text value);
     /** Bytes that are neither text nor numbers; `media_type` is an IANA media type or NULL. Without
-     *  this callback they are told as an array of integers. */
+     *  this callback they are reported as an array of integers. */
     void (*blob)(void *user, const char *name, struct lull_text bytes, const char *media_type);
     uint32_t flags; /**< enum lull_visit_flags */
 };
 
 /** Walks contexts and payload of `event` in the order of the trace. False with an error if the
- *  event's bytes are damaged; what came before has been visited. */
-bool lull_event_visit(const struct lull_event *event, const struct lull_visitor *visitor,
-                      void *user, GError **error);
+ *  event's bytes are damaged; what came before has been visited. `size` is that of struct
+ *  lull_visitor as the caller knows it. */
+bool lull_event_visit_sized(const struct lull_event *event, const struct lull_visitor *visitor,
+                            size_t size, void *user, GError **error);
+static inline bool lull_event_visit(const struct lull_event *event,
+                                    const struct lull_visitor *visitor, void *user, GError **error)
+{
+    return lull_event_visit_sized(event, visitor, sizeof *visitor, user, error);
+}
 
-/** Walks what the tracer says of the packet that `event` lies in, such as its CPU, as the scope
+/** Walks what the tracer records of the packet that `event` lies in, such as its CPU, as the scope
  *  "packet": the fields of the packet's context but for those that describe the packet itself (its
  *  sizes and times, its number, the count of events discarded). Nothing is visited if there are
  *  none. False with an error if they cannot be read. */
-bool lull_event_visit_packet(const struct lull_event *event, const struct lull_visitor *visitor,
-                             void *user, GError **error);
+bool lull_event_visit_packet_sized(const struct lull_event *event,
+                                   const struct lull_visitor *visitor, size_t size, void *user,
+                                   GError **error);
+static inline bool lull_event_visit_packet(const struct lull_event *event,
+                                           const struct lull_visitor *visitor, void *user,
+                                           GError **error)
+{
+    return lull_event_visit_packet_sized(event, visitor, sizeof *visitor, user, error);
+}
 
 /** The value of the trace's clock when `event` happened, in its cycles, as the tracer wrote it.
  * False if the event has no time. */
@@ -171,18 +186,24 @@ bool lull_event_cycles(const struct lull_event *event, uint64_t *cycles);
 
 /** Value of one field. */
 struct lull_field_value {
-    enum lull_info_kind kind;      /**< LULL_INFO_INT, _ENUM, _REAL or _TEXT */
-    struct lull_visit_int integer; /**< if INT or ENUM; `label` is told, `labels` are not */
+    enum lull_info_kind kind; /**< LULL_INFO_INT, _ENUM, _REAL or _TEXT */
     double real;
-    struct lull_text text; /**< borrowed as the event is */
+    struct lull_text text;         /**< borrowed as the event is */
+    struct lull_visit_int integer; /**< if INT or ENUM; has its `label`, but no `labels`. Stays the
+                                        last member, so that it may grow */
 };
 
 /** Looks up one field that is a number or a text by its path, written as in lull_binding. This
  * walks the event: what is wanted of many events is bound by a subscription instead. Returns 1 with
  * *value filled; 0 if the event has no such field; -1 with an error if its bytes are damaged before
- * the field is found. */
-int lull_event_field(const struct lull_event *event, const char *path,
-                     struct lull_field_value *value, GError **error);
+ * the field is found. `size` is that of *value as the caller knows it. */
+int lull_event_field_sized(const struct lull_event *event, const char *path,
+                           struct lull_field_value *value, size_t size, GError **error);
+static inline int lull_event_field(const struct lull_event *event, const char *path,
+                                   struct lull_field_value *value, GError **error)
+{
+    return lull_event_field_sized(event, path, value, sizeof *value, error);
+}
 
 G_END_DECLS
 

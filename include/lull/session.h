@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A session: any number of traces of any number of hosts, read as one sequence of events in time
  * order. Open it, subscribe to what is wanted, read. What nobody subscribed to is never decoded.
  * Ownership: everything returned as pointer to const belongs to the session and dies with it. */
@@ -22,7 +23,7 @@ struct lull_host {
  *  start_ns > end_ns if the trace holds no packet. */
 struct lull_trace {
     const char *path;
-    const char *below; /**< the end of `path` behind what was given to lull_session_add(), or "" */
+    const char *below; /**< the end of `path` after what was given to lull_session_add(), or "" */
     uint32_t host;
     const char *tracer;     /**< "lttng-modules 2.13.9" or "" */
     const char *domain;     /**< "kernel", "ust" or "" */
@@ -99,14 +100,23 @@ void lull_session_each_class(const struct lull_session *session,
 bool lull_session_declares(const struct lull_session *session, uint32_t host,
                            const char *const *names);
 
-/** Wants events whose name equals one of `names` (NULL-terminated; a name that ends with '*' stands
- * for all names with that beginning). `fields_size` bytes are laid out for each event, see
+/** Wants events whose name equals one of `names` (NULL-terminated; a name that ends with '*'
+ * matches all names with that start). `fields_size` bytes are laid out for each event, see
  * lull_binding; it may be 0 with no bindings. An event class goes to the first subscription that
  * matches it. Returns the number of the subscription. Call before reading; names and bindings are
- * borrowed and must live as long as the session. At most 64 bindings. */
-uint32_t lull_session_subscribe(struct lull_session *session, const char *const *names,
-                                const struct lull_binding *bindings, uint32_t n_bindings,
-                                uint32_t fields_size);
+ * borrowed and must live as long as the session. At most 64 bindings; `binding_size` is that of one
+ * as the caller knows it. */
+uint32_t lull_session_subscribe_sized(struct lull_session *session, const char *const *names,
+                                      const struct lull_binding *bindings, size_t binding_size,
+                                      uint32_t n_bindings, uint32_t fields_size);
+static inline uint32_t lull_session_subscribe(struct lull_session *session,
+                                              const char *const *names,
+                                              const struct lull_binding *bindings,
+                                              uint32_t n_bindings, uint32_t fields_size)
+{
+    return lull_session_subscribe_sized(session, names, bindings, sizeof *bindings, n_bindings,
+                                        fields_size);
+}
 /** Forgets all subscriptions, and rewinds. */
 void lull_session_unsubscribe_all(struct lull_session *session);
 
@@ -143,13 +153,17 @@ void lull_session_set_order(struct lull_session *session, enum lull_order order)
 /** Begins at the first event again. */
 void lull_session_rewind(struct lull_session *session);
 
-/** Next subscribed event in order of (time, trace, stream). Returns 1 with *event filled, 0 at the
- *  end. Damage inside is skipped and recorded, see lull_session_problem(). */
-int lull_session_next(struct lull_session *session, struct lull_event *event);
-
-/** The same without a copy: the next subscribed event, or NULL at the end. Borrowed until the next
- * call. */
+/** The next subscribed event in order of (time, trace, stream), or NULL at the end. Borrowed until
+ * the next call. Damage inside is skipped and recorded, see lull_session_problem(). */
 const struct lull_event *lull_session_read(struct lull_session *session);
+
+/** The same as a copy, of which the pointers are borrowed: 1 with *event filled, 0 at the end.
+ * `size` is that of *event as the caller knows it. */
+int lull_session_next_sized(struct lull_session *session, struct lull_event *event, size_t size);
+static inline int lull_session_next(struct lull_session *session, struct lull_event *event)
+{
+    return lull_session_next_sized(session, event, sizeof *event);
+}
 
 /** Has `wait` called before reading or adding waits for a live session, and ten times a second
  * while it lasts: time to write what was read so far. If it returns false, live sessions end there.
@@ -185,8 +199,14 @@ struct lull_decoded {
 };
 
 /** Decodes every field of every event without merging, ignoring subscriptions and filters but not
- * limits and selection. Rewinds. */
-void lull_session_decode_all(struct lull_session *session, struct lull_decoded *decoded);
+ * limits and selection. Rewinds. `size` is that of *decoded as the caller knows it. */
+void lull_session_decode_all_sized(struct lull_session *session, struct lull_decoded *decoded,
+                                   size_t size);
+static inline void lull_session_decode_all(struct lull_session *session,
+                                           struct lull_decoded *decoded)
+{
+    lull_session_decode_all_sized(session, decoded, sizeof *decoded);
+}
 
 /** What was found damaged so far (opening and reading); each is one line with file, byte and
  * reason. Of an input that is damaged without end the first are kept, some 16 MiB of text: those
@@ -201,7 +221,7 @@ const struct lull_loss *lull_session_loss(const struct lull_session *session, ui
 /** Begin and end of everything in the session, on the joined clock (before limits). False if empty.
  */
 bool lull_session_range(const struct lull_session *session, int64_t *start_ns, int64_t *end_ns);
-/** What times like "+1s" count from: the begin of everything, or, if only live sessions are there,
+/** What times like "+1s" count from: the start of everything, or, if only live sessions are there,
  * the time when the first of them was added. 0 if there is neither. */
 int64_t lull_session_origin(const struct lull_session *session);
 
@@ -209,7 +229,8 @@ int64_t lull_session_origin(const struct lull_session *session);
 double lull_session_progress(const struct lull_session *session);
 
 /** Joined time = t + offset_ns + rate_num * (t - origin_ns) / 2^62, rounded to the nearest ns
- * (computed with 128 bits). The identity is all zero. See lull_session_set_clock(). */
+ * (computed with 128 bits). The identity is all zero. See lull_session_set_clock(). Three numbers
+ * are all that a straight line needs: the struct never changes. */
 struct lull_clock_transform {
     int64_t origin_ns;
     int64_t offset_ns;
@@ -230,18 +251,26 @@ const struct lull_clock_transform *lull_session_clock(const struct lull_session 
 /** True if all traces were exported together on one joined clock: their times need no joining. */
 bool lull_session_is_joined(const struct lull_session *session);
 
-/** How well the clock of a host is known on the joined clock. */
+/** How the clock of a host was joined with that of the reference host. */
 struct lull_host_clock {
-    bool is_joined;   /**< false: nothing tells how it relates to the others */
-    int64_t bound_ns; /**< largest possible error over the host's traces; 0 for the reference; -1 if
-                         not known */
+    uint32_t host;
+    bool is_joined;    /**< false: its relation to the reference's is unknown */
+    bool is_reference; /**< the joined clock is this host's own */
+    int64_t offset_ns; /**< joined time minus own time at the start of the host's traces */
+    double drift_ppm;  /**< of the joined clock against the host's own, in parts per million */
+    int64_t bound_ns;  /**< largest possible error over the host's traces; -1 if not known */
 };
 
-/** Joins the clocks of all hosts by the packets that they exchanged, which are read for that, and
- * sets the clocks as lull_session_set_clock() does. Subscriptions, limits and selection are undone,
- * so call it first. `clocks` is NULL or has room for one entry a host. Hosts that exchanged nothing
- * keep their own clocks. A session of a single host has nothing to join and is left as it is. */
-void lull_session_join(struct lull_session *session, struct lull_host_clock *clocks);
+/** Joins the clocks of all hosts by the packets that they exchanged, which are all read for that
+ * whatever lull_session_filter() hides, and sets the clocks as lull_session_set_clock() does.
+ * Subscriptions, limits and selection are undone, so call it first. Hosts that exchanged nothing
+ * keep their own clocks. A session of a single host has nothing to join and is left as it is.
+ * `progress` (or NULL) is called every some thousand events. */
+void lull_session_join(struct lull_session *session, void (*progress)(void *user), void *user);
+/** What lull_session_join() found out about a host; NULL if it was not called, or a clock was set
+ * since. */
+const struct lull_host_clock *lull_session_host_clock(const struct lull_session *session,
+                                                      uint32_t host);
 
 G_END_DECLS
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Periods as windows of the runner. */
 #include "analysis/period_windows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of questions and the judgement by it. */
 #include "analysis/questions.h"
 #include "source/session/streams.h"
@@ -48,9 +49,9 @@ const struct lull_question lull_questions[] = {
         .id = "timers",
         .text = "which waits were for a timer",
         .needs = NEEDS({SWITCH}, {WAKING}, {EVENTS(LULL_EVENT_hrtimer_entry)}),
-        .improves = NEEDS(
-            {SOFTIRQ_ENTRY,
-             .without = "timeouts of low resolution are not told from other soft interrupts"}),
+        .improves =
+            NEEDS({SOFTIRQ_ENTRY,
+                   .without = "timeouts of low resolution look like other soft interrupts"}),
     },
     {
         .id = "disk-waits",
@@ -66,10 +67,10 @@ const struct lull_question lull_questions[] = {
         .text = "which waits were for the network, and who sent",
         .needs = NEEDS({SWITCH}, {WAKING}, {EVENTS(LULL_EVENT_packet_sent)},
                        {EVENTS(LULL_EVENT_packet_received)}),
-        .improves =
-            NEEDS({SOFTIRQ_ENTRY, .without = "wake-ups by packets are hard to tell from others"},
-                  {RECEIVED_WITH_HEADERS, .without = "senders on other machines are not found: the "
-                                                     "headers of packets are not recorded"}),
+        .improves = NEEDS(
+            {SOFTIRQ_ENTRY, .without = "wake-ups by packets are hard to distinguish from others"},
+            {RECEIVED_WITH_HEADERS, .without = "senders on other machines are not found: the "
+                                               "headers of packets are not recorded"}),
     },
     {
         .id = "requests",

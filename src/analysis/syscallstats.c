@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* System calls by task and name: how many, how long, what they returned; and the calls that had not
  * returned when the window closed. A call counts where it ends. */
 #include <string.h>
@@ -116,18 +117,9 @@ static struct call_row *row_of(struct syscallstats *stats, struct caller *caller
     return &stats->rows.items[number];
 }
 
-/* Negative is an error, but for 32-bit calls: those may return addresses, whose upper half comes
- * out negative. The kernel's errors reach down to -4095 (IS_ERR_VALUE in linux/err.h). */
 static int64_t code_of(const struct lull_syscall_fact *fact)
 {
-    enum { LAST_ERROR = -4095 };
-    if (!fact->has_ret) {
-        return NOT_TOLD;
-    }
-    if (fact->ret >= 0 || (fact->is_compat && fact->ret < LAST_ERROR)) {
-        return 0;
-    }
-    return fact->ret == INT64_MIN ? INT64_MAX : -fact->ret;
+    return fact->has_ret ? fact->error : NOT_TOLD;
 }
 
 /* Calls return a few different numbers; what does not end with those is found by its number. */

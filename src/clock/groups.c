@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Groups of hosts; in each a tree of the tightest pairs, whose lines are composed; and a check of
  * all pairs against the result, with one common adjustment of all hosts where a pair that is not in
  * the tree disagrees. */
@@ -467,7 +468,7 @@ static uint32_t largest_group(const struct groups *groups)
 }
 
 static void report(const struct groups *groups, uint32_t host, bool is_main,
-                   struct lull_host_sync *result)
+                   struct lull_host_clock *result)
 {
     const struct node *node = &groups->nodes[host];
     int64_t start = groups->ranges[host].start_ns;
@@ -475,7 +476,7 @@ static void report(const struct groups *groups, uint32_t host, bool is_main,
     if (!node->is_joined) {
         return;
     }
-    result->is_synced = is_main;
+    result->is_joined = is_main;
     result->is_reference = is_main && node->parent == LULL_NONE;
     result->offset_ns =
         (int64_t)CLAMP((__int128)lull_clock_transform_apply(&node->clock, start) - start,
@@ -503,7 +504,7 @@ static void join_group(struct groups *groups, uint32_t group)
 }
 
 void lull_groups_join(const GPtrArray *links, uint32_t n_hosts,
-                      const struct lull_sync_range *ranges, struct lull_host_sync *hosts,
+                      const struct lull_sync_range *ranges, struct lull_host_clock *hosts,
                       struct lull_clock_transform *transforms)
 {
     struct groups groups = {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From pairs of hosts to one clock per group of connected hosts. Used by sync.c only. */
 #ifndef LULL_CLOCK_GROUPS_H
 #define LULL_CLOCK_GROUPS_H
@@ -22,7 +23,7 @@ struct lull_sync_range {
 /* Fills in hosts and transforms (n_hosts each, identity and unsynced before) from the links, which
  * are in order of (a, b); sets the quality of links that contradict better ones to FAIL. */
 void lull_groups_join(const GPtrArray *links, uint32_t n_hosts,
-                      const struct lull_sync_range *ranges, struct lull_host_sync *hosts,
+                      const struct lull_sync_range *ranges, struct lull_host_clock *hosts,
                       struct lull_clock_transform *transforms);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two half hulls, upper of the messages from the other host and lower of those to it, and the two
  * extreme lines between them, each from a point of one hull to the newest point of the other that
  * changed it. */

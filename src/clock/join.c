@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The reading of packets that the join of clocks needs. */
 #include "clock/join.h"
 
@@ -9,11 +10,34 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
     lull_sync_add(user, fact->packet);
 }
 
-struct lull_sync *lull_join_clocks(struct lull_session *session, void (*progress)(void *user),
-                                   void *user)
+/* Has `sync` see all packets, in the hosts' own times. */
+static void read_packets(struct lull_session *session, struct lull_sync *sync,
+                         void (*progress)(void *user), void *user)
 {
     static const struct lull_facts facts = {.packet = on_packet};
     static const struct lull_clock_transform identity = {0};
+    for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
+        lull_session_set_clock(session, host, &identity);
+    }
+    struct lull_model *model = lull_model_new(session, LULL_GROUP_NET);
+    lull_model_subscribe(model, &facts, sync);
+    lull_model_run(model, progress, user);
+    lull_model_free(model);
+}
+
+static void set_clocks(struct lull_session *session, const struct lull_sync *sync)
+{
+    /* Times that were joined once and exported stay: joining is not exact twice. */
+    bool is_joined = lull_session_is_joined(session);
+    for (uint32_t host = 0; host < lull_session_host_count(session) && !is_joined; host++) {
+        lull_session_set_clock(session, host, lull_sync_transform(sync, host));
+    }
+    lull_session_unsubscribe_all(session);
+}
+
+struct lull_sync *lull_join_clocks(struct lull_session *session, void (*progress)(void *user),
+                                   void *user)
+{
     uint32_t n_hosts = lull_session_host_count(session);
     struct lull_sync *sync = lull_sync_new(n_hosts);
     g_autofree int64_t *start_ns = g_new(int64_t, n_hosts);
@@ -21,7 +45,6 @@ struct lull_sync *lull_join_clocks(struct lull_session *session, void (*progress
     for (uint32_t host = 0; host < n_hosts; host++) {
         start_ns[host] = INT64_MAX;
         end_ns[host] = INT64_MIN;
-        lull_session_set_clock(session, host, &identity);
     }
     for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
         const struct lull_trace *trace = lull_session_trace(session, i);
@@ -29,17 +52,11 @@ struct lull_sync *lull_join_clocks(struct lull_session *session, void (*progress
         end_ns[trace->host] = MAX(end_ns[trace->host], trace->end_ns);
     }
     if (n_hosts > 1) {
-        struct lull_model *model = lull_model_new(session, LULL_GROUP_NET);
-        lull_model_subscribe(model, &facts, sync);
-        lull_model_run(model, progress, user);
-        lull_model_free(model);
+        read_packets(session, sync, progress, user);
     }
     lull_sync_finish(sync, start_ns, end_ns);
-    /* Times that were joined once and exported stay: joining is not exact twice. */
-    bool is_joined = lull_session_is_joined(session);
-    for (uint32_t host = 0; host < n_hosts && !is_joined; host++) {
-        lull_session_set_clock(session, host, lull_sync_transform(sync, host));
+    if (n_hosts > 1) {
+        set_clocks(session, sync);
     }
-    lull_session_unsubscribe_all(session);
     return sync;
 }

@@ -1,21 +1,27 @@
-/* The join of clocks as the public API offers it. */
+/* SPDX-License-Identifier: MIT */
+/* The join of clocks as the public API offers it: the session keeps what was found out. */
 #include "clock/join.h"
 
-void lull_session_join(struct lull_session *session, struct lull_host_clock *clocks)
+#include "source/session/clocks.h"
+#include "source/session/event_filter.h"
+
+void lull_session_join(struct lull_session *session, void (*progress)(void *user), void *user)
 {
-    uint32_t n_hosts = lull_session_host_count(session);
-    for (uint32_t i = 0; clocks != NULL && i < n_hosts; i++) {
-        clocks[i] =
-            (struct lull_host_clock){.is_joined = n_hosts == 1, .bound_ns = n_hosts == 1 ? 0 : -1};
+    /* All packets count for the clocks, whatever the filter wants. */
+    struct lull_event_filter *filter = lull_session_take_filter(session);
+    struct lull_sync *sync = lull_join_clocks(session, progress, user);
+    lull_session_set_filter(session, filter);
+    lull_session_keep_sync(session, sync, lull_sync_free);
+}
+
+const struct lull_host_clock *lull_session_host_clock(const struct lull_session *session,
+                                                      uint32_t host)
+{
+    static const struct lull_host_clock only = {.is_joined = true, .is_reference = true};
+    const struct lull_sync *sync = lull_session_sync(session);
+    /* A live session may have got hosts since. */
+    if (sync == NULL || host >= lull_sync_host_count(sync)) {
+        return NULL;
     }
-    if (n_hosts <= 1) {
-        return;
-    }
-    struct lull_sync *sync = lull_join_clocks(session, NULL, NULL);
-    const struct lull_host_sync *hosts = lull_sync_hosts(sync);
-    for (uint32_t i = 0; clocks != NULL && i < n_hosts; i++) {
-        clocks[i] = (struct lull_host_clock){.is_joined = hosts[i].is_synced,
-                                             .bound_ns = hosts[i].bound_ns};
-    }
-    lull_sync_free(sync);
+    return lull_session_host_count(session) == 1 ? &only : &lull_sync_hosts(sync)[host];
 }

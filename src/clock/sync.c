@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Collects what hosts exchanged, pair by pair. The clocks are put together in groups.c. */
 #include "clock/sync.h"
 
@@ -18,7 +19,7 @@ struct lull_sync {
     struct lull_sync_range *ranges; /* by host */
     GPtrArray *links;               /* in order of (a, b) once finished */
     GArray *pairs;                  /* struct lull_sync_pair */
-    struct lull_host_sync *hosts;
+    struct lull_host_clock *hosts;
     struct lull_clock_transform *transforms;
     uint32_t *groups; /* by host: a host that stands for all that are joined with it */
 };
@@ -53,7 +54,7 @@ struct lull_sync *lull_sync_new(uint32_t n_hosts)
     }
     sync->links = g_ptr_array_new();
     sync->pairs = g_array_new(FALSE, FALSE, sizeof(struct lull_sync_pair));
-    sync->hosts = g_new0(struct lull_host_sync, n_hosts + 1);
+    sync->hosts = g_new0(struct lull_host_clock, n_hosts + 1);
     sync->transforms = g_new0(struct lull_clock_transform, n_hosts + 1);
     sync->groups = g_new0(uint32_t, n_hosts + 1);
     for (uint32_t i = 0; i < n_hosts; i++) {
@@ -256,7 +257,7 @@ static int compare_links(gconstpointer a, gconstpointer b)
 static bool joins(const struct lull_sync *sync, const struct lull_sync_pair *pair)
 {
     return pair->quality == LULL_SYNC_APPROXIMATE || pair->quality == LULL_SYNC_ACCURATE ||
-           (sync->hosts[pair->a].is_synced && sync->hosts[pair->b].is_synced);
+           (sync->hosts[pair->a].is_joined && sync->hosts[pair->b].is_joined);
 }
 
 static void group_hosts(struct lull_sync *sync)
@@ -315,7 +316,12 @@ const struct lull_sync_pair *lull_sync_pairs(const struct lull_sync *sync, uint3
     return (const struct lull_sync_pair *)(const void *)sync->pairs->data;
 }
 
-const struct lull_host_sync *lull_sync_hosts(const struct lull_sync *sync)
+uint32_t lull_sync_host_count(const struct lull_sync *sync)
+{
+    return sync->n_hosts;
+}
+
+const struct lull_host_clock *lull_sync_hosts(const struct lull_sync *sync)
 {
     return sync->hosts;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Joining the clocks of hosts from the packets they exchanged: matching of packets (match.h), the
  * exact set of straight lines that they allow per pair of hosts (corridor.h), and one consistent
  * transform per host. Two clocks are taken to run within 1000 ppm of each other; within 50000 ppm
@@ -10,17 +11,6 @@
 
 #include "kernel/net_packet.h"
 #include "kernel/states.h"
-
-/* How a host's clock was joined to that of the reference host (offset_ns: joined time minus own
- * time at the begin of the trace). */
-struct lull_host_sync {
-    uint32_t host;
-    bool is_synced; /* false: nothing exchanged with the others, or a single host */
-    bool is_reference;
-    int64_t offset_ns;
-    double drift_ppm;
-    int64_t bound_ns; /* largest possible error over the trace, -1 unknown */
-};
 
 enum lull_sync_quality {
     LULL_SYNC_ABSENT,      /* no packet matched */
@@ -66,13 +56,14 @@ const struct lull_sync_pair *lull_sync_pairs(const struct lull_sync *sync, uint3
  * The hosts that are connected by pairs with bounds (or, failing that, by a FAIL pair with an
  * estimate) form groups, each with one clock: that of the host with most matched packets. The
  * largest group (by hosts, then by matched packets, then by the lowest host) is the session's: its
- * hosts are is_synced, its clock the reference. Hosts of other groups are joined among themselves
- * but not is_synced, because nothing says how their clock relates to the reference's; bound_ns is
+ * hosts are is_joined, its clock the reference. Hosts of other groups are joined among themselves
+ * but not is_joined, because nothing says how their clock relates to the reference's; bound_ns is
  * -1. drift_ppm and offset_ns: of the joined clock against the host's own. bound_ns adds up the
  * bounds on the way to the reference over the host's whole trace; -1 if a FAIL pair is on it. No
  * matched packet of any pair inside a group that is not FAIL is received before it is sent on the
  * joined clock, be the pair used for joining or not. */
-const struct lull_host_sync *lull_sync_hosts(const struct lull_sync *sync);
+const struct lull_host_clock *lull_sync_hosts(const struct lull_sync *sync);
+uint32_t lull_sync_host_count(const struct lull_sync *sync);
 /* Whether the clocks of two hosts are joined to each other, be it in the session's group or in
  * another; true for a == b. */
 bool lull_sync_are_joined(const struct lull_sync *sync, uint32_t a, uint32_t b);

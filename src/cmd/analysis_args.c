@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parses the options that analyses share: lists, durations, sizes, sections. A verb has some of
  * them; those it lacks were not given. */
 #include "cmd/analysis_args.h"

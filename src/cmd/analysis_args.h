@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the command line to the question that is put to an analysis. */
 #ifndef LULL_CMD_ANALYSIS_ARGS_H
 #define LULL_CMD_ANALYSIS_ARGS_H
@@ -12,7 +13,7 @@ struct lull_analysis_question {
     GArray *numbers[4];
     char **comms;
     struct lull_periods *periods;        /* of --period; NULL: none */
-    struct lull_periods_question *query; /* what a verb of periods asks of them; else NULL */
+    struct lull_periods_question *query; /* what a verb of periods shows; else NULL */
 };
 
 /* Fills in the periods, which need no session; the first to be called on a zeroed question. False

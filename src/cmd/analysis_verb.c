@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs the verb of an analysis: opens the traces, puts the question to the runner, and has the
  * results shown as text, JSON or LAMI. */
 #include "cmd/analysis_verb.h"
@@ -14,8 +15,11 @@
 #include "cmd/options.h"
 #include "view/result/view.h"
 
-/* More slices than this are a slip in the duration. */
+/* More slices than this, or far more of them than the traces have events, are a slip in the
+ * duration, or in the times of a damaged trace. */
 #define MAX_SLICES 1000000
+#define MAX_FREE_SLICES 10000
+#define LEAST_SLICE_BYTES 64
 
 const char *const lull_analysis_common[] = {"intersection", "begin", "end",    "timerange",
                                             "local",        "host",  "filter", "no-sync",
@@ -62,19 +66,39 @@ static void set_periods(const struct lull_analysis_question *question, struct lu
     lull_runner_range(runner, start_ns, end_ns, 0);
 }
 
-/* Which windows there are: the time range that was asked for, whole or in slices, or periods. */
+static bool check_slices(const struct lull_session *session,
+                         const struct lull_analysis_question *question,
+                         const struct lull_runner *runner, int64_t start_ns, int64_t end_ns,
+                         GError **error)
+{
+    int64_t first_ns, last_ns;
+    uint64_t bytes = 0;
+    if (question->slice_ns <= 0 || !lull_runner_coverage(runner, &first_ns, &last_ns)) {
+        return true;
+    }
+    for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
+        bytes += lull_session_trace(session, i)->size_bytes;
+    }
+    const int64_t most = (int64_t)CLAMP(bytes / LEAST_SLICE_BYTES, MAX_FREE_SLICES, MAX_SLICES);
+    const int64_t count = (MIN(end_ns, last_ns) - MAX(start_ns, first_ns)) / question->slice_ns;
+    if (count < most) {
+        return true;
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                "--refresh: that would be %" PRIi64 " slices of the time range; for traces of this "
+                "size it may be %" PRIi64 ", so give a longer duration or a shorter time range",
+                count + 1, most);
+    return false;
+}
+
+/* Which windows there are: the time range of the options, whole or in slices, or periods. */
 static bool set_windows(const struct lull_args *args, struct lull_session *session,
                         const struct lull_analysis_question *question, struct lull_runner *runner,
                         struct followed *followed, GError **error)
 {
-    int64_t start_ns, end_ns, first_ns, last_ns;
-    if (!lull_args_range(args, session, &start_ns, &end_ns, error)) {
-        return false;
-    }
-    if (question->slice_ns > 0 && lull_runner_coverage(runner, &first_ns, &last_ns) &&
-        (MIN(end_ns, last_ns) - MAX(start_ns, first_ns)) / question->slice_ns >= MAX_SLICES) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "--refresh: that would be more than %d slices of the time range", MAX_SLICES);
+    int64_t start_ns, end_ns;
+    if (!lull_args_range(args, session, &start_ns, &end_ns, error) ||
+        !check_slices(session, question, runner, start_ns, end_ns, error)) {
         return false;
     }
     /* The end of lttng-analyses is within the range. */
@@ -179,7 +203,7 @@ static int open_and_run(const struct lull_args *args, struct lull_analysis_quest
     if (!session) {
         return lull_args_is_dropin(args) ? LULL_DROPIN_NOT_OPENED : 1;
     }
-    lull_sync_free(lull_args_join(args, session));
+    lull_args_join(args, session);
     const int status = run_session(args, session, question, error);
     lull_session_free(session);
     return status;
@@ -218,7 +242,7 @@ char *lull_analysis_verb_output(const struct lull_analysis_ask *ask)
         "For each window of time (one, unless there is a --refresh or a --period) a line says what "
         "it covers and "
         "what was lost in it, notes what the trace lacks for this; then come the tables. ? "
-        "stands for what the trace does not tell. With --json:\n"
+        "means that the trace does not say. With --json:\n"
         "\n"
         " {\"version\":1,\"analysis\",\"windows\":[{\"begin_ns\",\"end_ns\",\"number\",\n"
         "  \"period\",\"captures\",\"is_complete\",\"lost_events\",\"lost_packets\",\n"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads traces for the instances that the command line defines, and finds their paths. */
 #include "cmd/instance_query.h"
 
@@ -6,6 +7,7 @@
 
 #include "cmd/options.h"
 #include "kernel/vocabulary.h"
+#include "source/session/clocks.h"
 
 bool lull_instance_query_check_events(const struct lull_session *session, GError **error)
 {
@@ -83,7 +85,7 @@ static bool list_instances(struct lull_instance_query *query, GError **error)
     if (refused > 0) {
         fprintf(stderr,
                 "lull: too many instances: %" G_GUINT64_FORMAT
-                " more were begun and not followed\n",
+                " more were started and not followed\n",
                 refused);
     }
     const struct lull_verb *verb = lull_args_verb(query->args);
@@ -153,7 +155,8 @@ bool lull_instance_query_read(struct lull_instance_query *query, const struct lu
     if (!query->session || !lull_instance_query_check_events(query->session, error)) {
         return false;
     }
-    query->sync = lull_args_join(args, query->session);
+    lull_args_join(args, query->session);
+    query->sync = lull_session_sync(query->session);
     struct wanted wanted = {.comm = lull_args_text(args, "comm"),
                             .tid = lull_args_number(args, "tid")};
     if (!lull_args_host(args, query->session, &wanted.host, error) ||
@@ -193,7 +196,6 @@ void lull_instance_query_clear(struct lull_instance_query *query)
     lull_requests_free(query->requests);
     lull_execgraph_free(query->eg);
     lull_model_free(query->model);
-    lull_sync_free(query->sync);
     lull_session_free(query->session);
     lull_periods_free(query->periods);
 }

@@ -1,7 +1,10 @@
+/* SPDX-License-Identifier: MIT */
 /* lull sync: how the clocks of the machines relate, from the packets they exchanged. */
 #include <stdio.h>
 
+#include "clock/sync.h"
 #include "cmd/join_args.h"
+#include "source/session/clocks.h"
 #include "view/table.h"
 
 static void fill_pairs(struct lull_table *table, const struct lull_session *session,
@@ -32,16 +35,16 @@ static void fill_pairs(struct lull_table *table, const struct lull_session *sess
 static void fill_hosts(struct lull_table *table, const struct lull_session *session,
                        const struct lull_sync *sync)
 {
-    const struct lull_host_sync *hosts = lull_sync_hosts(sync);
+    const struct lull_host_clock *hosts = lull_sync_hosts(sync);
     for (uint32_t i = 0; i < lull_session_host_count(session); i++) {
-        const struct lull_host_sync *host = &hosts[i];
+        const struct lull_host_clock *host = &hosts[i];
         lull_table_add_row(table);
         lull_table_set_text(table, 0, lull_session_host(session, i)->name);
         lull_table_set_text(table, 1,
                             host->is_reference ? "reference"
-                            : host->is_synced  ? "joined"
+                            : host->is_joined  ? "joined"
                                                : "not joined");
-        if (!host->is_synced && !host->is_reference) {
+        if (!host->is_joined && !host->is_reference) {
             continue;
         }
         lull_table_set_number(table, 2, host->offset_ns);
@@ -115,7 +118,8 @@ static int run(const struct lull_args *args, GError **error)
     }
     struct lull_view_style style;
     lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
-    struct lull_sync *sync = lull_args_join(args, session);
+    lull_args_join(args, session);
+    const struct lull_sync *sync = lull_session_sync(session);
     struct lull_table *pairs = lull_table_new(pair_columns);
     struct lull_table *hosts = lull_table_new(host_columns);
     fill_pairs(pairs, session, sync);
@@ -125,7 +129,6 @@ static int run(const struct lull_args *args, GError **error)
     int status = done ? lull_args_report_problems(session) : 1;
     lull_table_free(pairs);
     lull_table_free(hosts);
-    lull_sync_free(sync);
     lull_session_free(session);
     return status;
 }
@@ -143,22 +146,17 @@ const struct lull_verb lull_verb_sync = {
     .summary = "show how the clocks of several machines are joined",
     .usage = "TRACE…",
     .description =
-        "A packet is never received before it is sent. Every packet that two traced hosts "
-        "exchanged says "
-        "something of how their clocks relate; all of them together bound offset and drift from "
-        "both "
-        "sides. Shown are, for each pair of hosts, the packets found at both ends, the offset (B "
-        "minus A, "
-        "at the middle of their exchange), the drift of B against A in parts per million, and the "
-        "largest "
-        "error that is possible; then for each host what is added to its own time in all other "
-        "verbs.\n"
+        "A packet is never received before it is sent. So every packet that two traced hosts "
+        "exchanged limits how their clocks can relate; all packets together bound offset and "
+        "drift from both sides. For each pair of hosts, the output shows the packets found at "
+        "both ends, the offset (B minus A, at the middle of their exchange), the drift of B "
+        "against A in parts per million, and the largest possible error; then for each host "
+        "what all other verbs add to its own time.\n"
         "\n"
-        "The quality is accurate (offset and drift bounded on both sides), approximate (drift "
-        "bounded on "
-        "one side), incomplete (packets in one direction only: the clocks cannot be joined), "
-        "or fail (the packets contradict clocks that run evenly, as when a clock was set while "
-        "tracing). Hosts that exchanged nothing stay on their own clocks.",
+        "The quality is accurate (offset and drift are bounded on both sides), approximate "
+        "(drift is bounded on one side), incomplete (packets in one direction only: the clocks "
+        "cannot be joined), or fail (the packets contradict clocks that run evenly, as when a "
+        "clock was set while tracing). Hosts that exchanged no packets keep their own clocks.",
     .output = "With --json:\n"
               "\n"
               " {\"version\":1,\n"

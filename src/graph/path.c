@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shares of a critical path: how much of it each state, task and host takes. */
 #include "graph/path.h"
 

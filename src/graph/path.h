@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A critical path as it is shown: segments with names and evidence, shares, what is known of clocks
  * and losses. */
 #ifndef LULL_GRAPH_PATH_H
@@ -63,7 +64,7 @@ struct lull_path {
     uint32_t n_by_task;
     struct lull_host_share *by_host; /* longest first, ties by host */
     uint32_t n_by_host;
-    struct lull_host_sync *sync;        /* one per host */
+    struct lull_host_clock *sync;       /* one per host */
     uint64_t lost_events, lost_packets; /* in the hosts of the path within its time */
     GStringChunk *strings;              /* owner of all text above */
 };

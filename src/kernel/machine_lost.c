@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What was lost: after a loss nothing is known of a CPU until the next event tells who is on it,
  * and nothing before its stream began.
  *
@@ -130,7 +131,8 @@ static bool report(struct lull_model *model, struct lost *lost)
         REPORT(model, lost, fact);
     }
     int32_t n = (int32_t)machine->cpus.count;
-    for (int32_t c = MAX(fact->cpu, 0); c < (fact->cpu < 0 ? n : MIN(n, fact->cpu + 1)); c++) {
+    int32_t end = fact->cpu < 0 || fact->cpu >= n ? n : fact->cpu + 1;
+    for (int32_t c = MAX(fact->cpu, 0); c < end; c++) {
         const struct cpu *cpu = &machine->cpus.items[c];
         if (!lost->is_reported && fact->events == 0) {
             lose_cpu(model, machine, c, lost, fact->start_ns, fact->end_ns);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Births and deaths of tasks: fork, exec, exit, and the state dump, which tells of those that were
  * born before. Which process a task belongs to is known from one of them. */
 #include "kernel/model_private.h"

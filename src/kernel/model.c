@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Hosts, tasks and their names, and the loop that reads a session and hands each event to the part
  * of the machine that understands it. */
 #include "kernel/model_private.h"
@@ -533,10 +534,11 @@ void lull_model_finish(struct lull_model *model)
     while (model->loss_ns != INT64_MAX) {
         lost_report(model);
     }
-    calls_finish(model);
     finish_states(model);
+    /* Whoever is called now may ask for the calls that have not returned. */
     if (model->alarm_ns != INT64_MAX) {
         model->alarm_ns = INT64_MAX;
         model->alarm(model->alarm_user, INT64_MAX);
     }
+    calls_finish(model);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The inside of the model, shared by its parts: model.c (hosts, tasks, names, reading),
  * machine_sched.c (CPUs and task states), machine_tasks.c (births and deaths), machine_irq.c
  * (interrupt contexts, causes of wake-ups), machine_io.c (packets, block requests), machine_use.c
@@ -8,6 +9,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "kernel/fd_slots.h"
 #include "kernel/calls.h"
 #include "kernel/model.h"
 #include "kernel/vocabulary.h"
@@ -75,19 +77,10 @@ struct cpu {
     struct frame frames[LULL_MAX_FRAMES];
 };
 
-/* One descriptor in a table. Closed ones stay as empty slots, for the next of that number. */
-struct fd_slot {
-    int32_t fd;
-    uint32_t file;     /* lull_model_file(), LULL_NONE: closed */
-    bool is_inherited; /* `file` is the parent's; a file of its own is made when it is used */
-    bool is_cloexec;
-};
-
 /* The descriptors of a process, or of several that share them. */
 struct fd_table {
-    LULL_VEC(struct fd_slot) slots; /* by fd, unless there is: */
-    struct lull_map by_fd;          /* fd → index */
-    uint32_t host, owner;           /* owner: see struct lull_file */
+    struct fd_slots slots;
+    uint32_t host, owner; /* owner: see struct lull_file */
     int32_t pid;
     uint32_t users;   /* live tasks that have it; more may not have shown up yet, unless: */
     bool is_orphan;   /* the leader is gone */
@@ -106,6 +99,7 @@ struct call_class {
     bool is_entry;      /* though its name looks like an exit's */
     bool is_big_endian; /* arrays of numbers */
     uint8_t word_bytes; /* of the arguments' numbers */
+    bool is_32bit;      /* it says that the kernel's longs have 32 bits */
 };
 
 struct call_name {
@@ -253,6 +247,7 @@ struct lull_model {
     LULL_VEC(struct lull_file) files;
     LULL_VEC(struct fd_table) tables;
     uint32_t free_table;
+    uint32_t n_tables; /* that ever were */
     unsigned groups;
     bool follows_files;        /* calls are wanted, and their events tell of descriptors */
     GHashTable *label_numbers; /* text → number + 1 */

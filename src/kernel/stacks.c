@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: MIT */
 /* Call chains, kept once each, and what processes have mapped where. */
 #include "kernel/stacks.h"
 
 #include <string.h>
 
 #include "base/map.h"
+#include "base/search.h"
 #include "base/vec.h"
 
 /* Addresses from here on are marks: whose addresses come next. */
@@ -87,16 +89,7 @@ static uint32_t process_of(struct lull_stacks *stacks, uint32_t host, int32_t pi
 /* The first mapping that ends behind the address. */
 static size_t find(const struct process *process, uint64_t address)
 {
-    size_t low = 0, high = process->mappings.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (process->mappings.items[middle].end > address) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
+    return LULL_LOWER_BOUND(i, process->mappings.count, process->mappings.items[i].end <= address);
 }
 
 /* Puts `n` mappings in place of `gone` of them from `at` on. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The words for what a task does and why it waits (design, section 4), shared by model, graph and
  * views. */
 #ifndef LULL_KERNEL_STATES_H

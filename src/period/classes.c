@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compiles the definitions for a class of events: which conditions can be true of its events at
  * all, what of them has to be read, and which equalities make a key. */
 #include "period/tracker.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Open instances, and finding those that an event may close or be inside of by a key: what equal
  * values hash to is equal whatever their types, so that one look finds all for which an equality
  * can hold. The rest of the condition is tested for those only. */

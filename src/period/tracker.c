@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules of periods: what an event closes, then what it opens.
  *
  * Closing: every open instance whose end condition is true of the event, deepest first; what is

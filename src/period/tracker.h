@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the parts of the tracker share: definitions compiled for a class of events (classes.c), open
  * instances and their keys (open.c), and the rules of opening and closing (tracker.c). */
 #ifndef LULL_PERIOD_TRACKER_H
@@ -42,7 +43,7 @@ struct period_link {
 /* How a condition finds the instances for which it may be true. */
 struct period_search {
     int32_t entry;        /* of its tests; LULL_REJECT: it is never true */
-    bool is_alike;        /* for all instances: what they keep is not asked for */
+    bool is_alike;        /* for all instances: what they keep is not needed */
     const int32_t *musts; /* tests of the event alone that it cannot be true without */
     uint32_t n_musts;
     uint32_t index;                /* of the tracker's indexes, or LULL_NO_PERIOD: all are tried */
@@ -57,7 +58,7 @@ struct period_part {
     const struct lull_load *captures[2];
 };
 
-/* A class of events that means something for some definition, or tells who runs. */
+/* A class of events that means something for some definition, or shows who runs. */
 struct period_class {
     struct lull_program *program;
     const struct period_part *parts; /* in order of definition */

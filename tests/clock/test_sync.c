@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Joined clocks against hosts whose clocks are known: made from a true time with offsets of hours
  * and drifts up to 200 ppm, with packets of random latency. The truth must lie within the bounds,
  * and no packet may travel backwards. */
@@ -169,7 +170,7 @@ static void assert_causal(const struct world *world, const struct lull_sync *syn
 static void assert_within_bounds(const struct world *world, const struct lull_sync *sync,
                                  int64_t most_ns)
 {
-    const struct lull_host_sync *hosts = lull_sync_hosts(sync);
+    const struct lull_host_clock *hosts = lull_sync_hosts(sync);
     uint32_t reference = LULL_NONE;
 
     for (uint32_t i = 0; i < world->n_hosts; i++) {
@@ -181,7 +182,7 @@ static void assert_within_bounds(const struct world *world, const struct lull_sy
     for (uint32_t i = 0; i < world->n_hosts; i++) {
         int64_t start = world->start_ns[i], end = world->end_ns[i];
 
-        g_assert_true(hosts[i].is_synced);
+        g_assert_true(hosts[i].is_joined);
         g_assert_cmpint(hosts[i].bound_ns, >=, 0);
         g_assert_cmpint(hosts[i].bound_ns, <=, most_ns);
         g_assert_cmpint(hosts[i].offset_ns, ==, joined(sync, i, start) - start);
@@ -374,7 +375,7 @@ static void test_one_way(void)
     g_assert_cmpint(pair->offset_ns, ==, 0);
     g_assert_cmpuint(pair->matched, ==, 50);
     for (uint32_t i = 0; i < 2; i++) {
-        g_assert_false(lull_sync_hosts(sync)[i].is_synced);
+        g_assert_false(lull_sync_hosts(sync)[i].is_joined);
         g_assert_cmpint(lull_sync_hosts(sync)[i].bound_ns, ==, -1);
         g_assert_cmpint(joined(sync, i, EPOCH), ==, EPOCH);
     }
@@ -391,11 +392,11 @@ static void test_disjoint(void)
     talk_both(&world, 2, 3, 50000, 500000, 30, 40);
     talk_both(&world, 3, 4, 50000, 500000, 30, 30);
     struct lull_sync *sync = join(&world, 31);
-    const struct lull_host_sync *hosts = lull_sync_hosts(sync);
+    const struct lull_host_clock *hosts = lull_sync_hosts(sync);
 
     for (uint32_t i = 0; i < 6; i++) {
         g_assert_cmpuint(hosts[i].host, ==, i);
-        g_assert_cmpint(hosts[i].is_synced, ==, i >= 2 && i <= 4);
+        g_assert_cmpint(hosts[i].is_joined, ==, i >= 2 && i <= 4);
         g_assert_cmpint(hosts[i].is_reference, ==, i == 3);
     }
     g_assert_cmpint(hosts[1].bound_ns, ==, -1);
@@ -420,7 +421,7 @@ static void test_step(void)
 
     g_assert_cmpint(pair->quality, ==, LULL_SYNC_FAIL);
     g_assert_cmpint(pair->bound_ns, ==, -1);
-    g_assert_true(lull_sync_hosts(sync)[1].is_synced);
+    g_assert_true(lull_sync_hosts(sync)[1].is_joined);
     g_assert_cmpint(lull_sync_hosts(sync)[1].bound_ns, ==, -1);
     /* the last estimate before the step was good */
     int64_t truth = own_time(&world, 0, EPOCH + 5 * SECOND);

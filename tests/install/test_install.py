@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Installs into a scratch directory and uses the result as a stranger would: the files that must be there, the symbols that
 # liblull.so exports, an example compiled with nothing but what pkg-config says.
 #   test_install.py BUILD COMPILER SANITIZERS PYTHON     (the last empty if the Python module was not built)
@@ -28,12 +29,15 @@ def installed_files(root):
 
 
 def files_are_there(found):
-    headers = {name for name in os.listdir(os.path.join(source, "include", "lull"))}
+    headers = {name.removesuffix(".in") for name in os.listdir(os.path.join(source, "include", "lull"))
+               if name != "meson.build"}
     installed = {os.path.basename(path) for path in found if "/include/" in path}
     tap.ok(installed == headers, "the public headers are installed and no others", installed ^ headers)
     for what, pattern in (("the program", r"/bin/lull$"), ("the library", r"/lib(64)?/(.*/)?liblull\.so\.\d+$"),
                           ("the pkg-config file", r"/pkgconfig/lull\.pc$"), ("manual pages", r"/man/man1/lull[\w-]*\.1$"),
                           ("bash completion", r"/bash-completion/completions/lull$"),
+                          ("zsh completion", r"/zsh/site-functions/_lull$"),
+                          ("fish completion", r"/fish/vendor_completions\.d/lull\.fish$"),
                           ("a name of lttng-analyses", r"/bin/lttng-cputop$"), ("its twin for programs", r"/bin/lttng-iolog-mi$")):
         tap.ok(any(re.search(pattern, path) for path in found), f"{what}: installed", "\n".join(sorted(found)))
 
@@ -47,6 +51,17 @@ def symbols(root, found):
     extra = {name for name in defined - wanted if not re.match(r"LULL_\d", name)}
     tap.ok(not extra and wanted <= defined, "liblull.so exports the public functions and nothing else",
            f"more: {sorted(extra)}", f"missing: {sorted(wanted - defined)}")
+
+
+def version(root, found):
+    """Headers, pkg-config and the program say the same."""
+    header = next(path for path in found if path.endswith("/lull/version.h"))
+    with open(os.path.join(root, header), encoding="utf-8") as file:
+        stated = re.search(r'LULL_VERSION "(.*)"', file.read()).group(1)
+    with open(os.path.join(root, next(path for path in found if path.endswith("/lull.pc"))), encoding="utf-8") as file:
+        packaged = re.search(r"^Version: (.*)$", file.read(), flags=re.MULTILINE).group(1)
+    program = run(os.environ["LULL"], "--version").stdout.split("\n")[0]
+    tap.ok(stated == packaged and program == "lull " + stated, "one version everywhere", stated, packaged, program)
 
 
 def compile_example(root, found, scratch):
@@ -69,6 +84,15 @@ def compile_example(root, found, scratch):
     result = run(program, os.path.join(os.environ["LULL_SAMPLES"], "django", "db"),
                  env=dict(os.environ, LD_LIBRARY_PATH=library_folder))
     tap.ok(result.returncode == 0 and "postgres" in result.stdout, "and runs", result.stderr)
+    links_what_reading_needs(program, library_folder)
+
+
+def links_what_reading_needs(program, library_folder):
+    """No tracer's control library, and none for terminals, in a program that reads."""
+    result = run("ldd", program, env=dict(os.environ, LD_LIBRARY_PATH=library_folder))
+    names = set(re.findall(r"^\s*(lib[\w.+-]+?)\.so", result.stdout, flags=re.MULTILINE))
+    wrong = {name for name in names if re.search(r"lttng|tracefs|smartcols|bpf|microhttpd", name)}
+    tap.ok("liblull" in names and not wrong, "a program that reads links no tracer and no terminal library", sorted(names))
 
 
 def python_module(root, found):
@@ -105,6 +129,7 @@ def main():
         found = installed_files(root)
         tap.run("files", files_are_there, found)
         tap.run("symbols", symbols, root, found)
+        tap.run("version", version, root, found)
         tap.run("Python module", python_module, root, found)
         tap.run("example", compile_example, root, found, scratch)
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a class declares, one field by its name, and reals in bindings; on a hand-written trace.
  * Values are what was written; reals are IEEE 754 by hand: 1.5 is 0x3e00 in 16 bits and 0x3fc00000
  * in 32, -2.25 is 0xc002000000000000 in 64. */
@@ -290,16 +291,109 @@ static void test_ctf2(void)
     remove_tree(dir);
 }
 
+/* Structs as older and newer headers have them: what one side does not know of is left alone. */
+static void test_other_sizes(void)
+{
+    static const char *const names[] = {"all", NULL};
+    static const char *const u8[] = {"u8", NULL}, *const tag[] = {"tag", NULL};
+    static const struct {
+        struct lull_binding known;
+        uint64_t newer;
+    } bindings[] = {{{u8, LULL_BIND_INT, 8}, UINT64_MAX}, {{tag, LULL_BIND_INT, 16}, UINT64_MAX}};
+    g_autofree char *dir = new_directory();
+    struct lull_session *session = open_trace(dir, false);
+    lull_session_subscribe_sized(session, names, &bindings[0].known, sizeof bindings[0], 2, 24);
+
+    struct {
+        struct lull_event known;
+        uint64_t newer;
+    } newer = {.newer = 1};
+    g_assert_cmpint(lull_session_next_sized(session, &newer.known, sizeof newer), ==, 1);
+    g_assert_cmpint(newer.known.time_ns, ==, 1000);
+    g_assert_cmpuint(newer.newer, ==, 0);
+    const int64_t *fields = newer.known.fields;
+    g_assert_cmpint(fields[1], ==, 200);
+    g_assert_cmpint(fields[2], ==, 1);
+
+    struct lull_field_value value = {.integer.bits = 99};
+    const size_t older = offsetof(struct lull_field_value, integer);
+    g_assert_cmpint(lull_event_field_sized(&newer.known, "single", &value, older, NULL), ==, 1);
+    g_assert_cmpfloat(value.real, ==, 1.5);
+    g_assert_cmpuint(value.integer.bits, ==, 99);
+    struct lull_decoded decoded = {.checksum = 99};
+    lull_session_decode_all_sized(session, &decoded, offsetof(struct lull_decoded, checksum));
+    g_assert_cmpuint(decoded.events, ==, 2);
+    g_assert_cmpuint(decoded.checksum, ==, 99);
+    lull_session_free(session);
+    remove_tree(dir);
+}
+
+static void count_scope(void *user, const char *name, enum lull_visit_kind kind)
+{
+    *(uint32_t *)user += kind == LULL_VISIT_SCOPE;
+}
+
+static void ignore_end(void *user, enum lull_visit_kind kind)
+{
+}
+
+static void ignore_integer(void *user, const char *name, const struct lull_visit_int *value)
+{
+}
+
+static void ignore_real(void *user, const char *name, double value)
+{
+}
+
+static void ignore_text(void *user, const char *name, struct lull_text value)
+{
+}
+
+/* A visitor that ends before its flags has none: the context is one scope, not two. */
+static void test_older_visitor(void)
+{
+    static const struct lull_visitor visitor = {
+        .start = count_scope,
+        .end = ignore_end,
+        .integer = ignore_integer,
+        .real = ignore_real,
+        .text = ignore_text,
+        .flags = LULL_VISIT_SPLIT_CONTEXTS,
+    };
+    static const struct {
+        size_t size;
+        uint32_t n_scopes;
+    } cases[] = {{offsetof(struct lull_visitor, flags), 2}, {sizeof visitor, 3}};
+    g_autofree char *dir = new_directory();
+    struct lull_session *session = open_trace(dir, false);
+    lull_session_subscribe(session, (const char *const[]){"all", NULL}, NULL, 0, 0);
+    const struct lull_event *event = lull_session_read(session);
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GError) error = NULL;
+        uint32_t n = 0;
+        lull_event_visit_sized(event, &visitor, cases[i].size, &n, &error);
+        g_assert_no_error(error);
+        g_assert_cmpuint(n, ==, cases[i].n_scopes);
+    }
+    lull_session_free(session);
+    remove_tree(dir);
+}
+
+/* The two structs that stay as they are. */
+G_STATIC_ASSERT(sizeof(struct lull_text) == 2 * sizeof(void *));
+G_STATIC_ASSERT(sizeof(struct lull_clock_transform) == 24);
+
 /* A single host has nothing to join; what was subscribed stays. */
 static void test_join_one_host(void)
 {
     g_autofree char *dir = new_directory();
     struct lull_session *session = open_trace(dir, false);
-    struct lull_host_clock clock = {.is_joined = false, .bound_ns = 99};
     lull_session_subscribe(session, (const char *const[]){"all", NULL}, NULL, 0, 0);
-    lull_session_join(session, &clock);
-    g_assert_true(clock.is_joined);
-    g_assert_cmpint(clock.bound_ns, ==, 0);
+    g_assert_null(lull_session_host_clock(session, 0));
+    lull_session_join(session, NULL, NULL);
+    const struct lull_host_clock *clock = lull_session_host_clock(session, 0);
+    g_assert_true(clock->is_joined && clock->is_reference);
+    g_assert_cmpint(clock->bound_ns, ==, 0);
     g_assert_nonnull(lull_session_read(session));
     lull_session_free(session);
     remove_tree(dir);
@@ -313,5 +407,7 @@ int main(int argc, char **argv)
     g_test_add_data_func("/source/fields/values-be", GINT_TO_POINTER(1), test_values);
     g_test_add_func("/source/fields/ctf2", test_ctf2);
     g_test_add_func("/source/fields/join-one-host", test_join_one_host);
+    g_test_add_func("/source/fields/other-sizes", test_other_sizes);
+    g_test_add_func("/source/fields/older-visitor", test_older_visitor);
     return g_test_run();
 }

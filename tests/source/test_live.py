@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Live sessions against a scripted relay (relay.py): what is printed, when, and how it ends. Expectations are computed
 # from what the relay was told to serve; a recorded trace served live must print as it does from its directory. LULL
 # is the program, LULL_SAMPLES the directory of the unpacked samples.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Block requests by disk and by the task that put them in. Which disk a request was for may come
  * out only after it completed (lull_model_device()), so requests are kept by number and looked at
  * when the window closes. */

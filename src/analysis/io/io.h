@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parts of the analysis of I/O: what tasks moved (io_usage.c, with the disks in io_disks.c), how
  * long their calls took (io_latency.c), and the calls themselves (io_log.c). For src/analysis/io*.c
  * only.

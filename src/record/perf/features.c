@@ -1,5 +1,8 @@
+/* SPDX-License-Identifier: MIT */
 /* The feature sections of perf.data that tell what a recording is of: the machine, the events and
  * their formats, the clock. */
+#include <lull/version.h>
+
 #include <errno.h>
 #include <string.h>
 #include <sys/utsname.h>

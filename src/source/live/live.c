@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A live session: attaches to the recordings of a name, keeps up with what the relay says is new,
  * and knows when it has ended. */
 #include "source/live/private.h"

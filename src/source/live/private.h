@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the live client share. */
 #ifndef LULL_SOURCE_LIVE_PRIVATE_H
 #define LULL_SOURCE_LIVE_PRIVATE_H

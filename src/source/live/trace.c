@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One trace of a live session: its metadata as it grows, its classes, its streams. */
 #include "source/live/private.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The socket below the live protocol. It does not block: all waiting is done here, in slices, so
  * that whoever reads can stop at any time. */
 #include "source/live/wire.h"

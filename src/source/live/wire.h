@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A connection to a relay: bytes out, bytes in, never longer than a relay may take, and interrupted
  * when the reader wants to stop. */
 #ifndef LULL_SOURCE_LIVE_WIRE_H

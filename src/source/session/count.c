@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading all streams of a session apart from each other, by several threads: counting events, and
  * decoding every field. What comes out does not depend on the number of threads: sums have no
  * order, and what the streams report is kept for each and passed on in the order of the streams.
  * Large streams are shared out in parts, so that no thread waits long for the last one. */
+#include "base/sized.h"
 #include "source/session/private.h"
 
 /* Some milliseconds of work. */
@@ -300,16 +302,18 @@ static void add_count(void *user, uint32_t trace, const struct lull_event_class 
     *(uint64_t *)user += count;
 }
 
-void lull_session_decode_all(struct lull_session *session, struct lull_decoded *decoded)
+void lull_session_decode_all_sized(struct lull_session *session, struct lull_decoded *decoded,
+                                   size_t size)
 {
-    decoded->events = 0;
+    struct lull_decoded known = {0};
     /* A filter would have to look at each event first. */
     struct lull_event_filter *filter =
         session->filter != NULL ? lull_session_take_filter(session) : NULL;
-    struct lull_source_tally tally = read_apart(session, true, add_count, &decoded->events);
+    struct lull_source_tally tally = read_apart(session, true, add_count, &known.events);
     if (filter != NULL) {
         lull_session_set_filter(session, filter);
     }
-    decoded->fields = tally.fields;
-    decoded->checksum = tally.checksum;
+    known.fields = tally.fields;
+    known.checksum = tally.checksum;
+    lull_sized_fill(decoded, size, &known, sizeof known);
 }

@@ -1,7 +1,10 @@
+/* SPDX-License-Identifier: MIT */
 /* One field of one event by its path, found by walking the event. */
 #include <lull/event.h>
 
 #include <string.h>
+
+#include "base/sized.h"
 
 struct search {
     const char *path;     /* what is left of it below the matched groups */
@@ -95,16 +98,21 @@ static void on_text(void *user, const char *name, struct lull_text value)
     search->value->text = value;
 }
 
-int lull_event_field(const struct lull_event *event, const char *path,
-                     struct lull_field_value *value, GError **error)
+int lull_event_field_sized(const struct lull_event *event, const char *path,
+                           struct lull_field_value *value, size_t size, GError **error)
 {
     static const struct lull_visitor visitor = {
         .start = on_start, .end = on_end, .integer = on_integer, .real = on_real, .text = on_text};
     g_autoptr(GError) damage = NULL;
     bool in_context = g_str_has_prefix(path, "context.");
     size_t scope = in_context || g_str_has_prefix(path, "payload.") ? strlen("context.") : 0;
-    struct search search = {.path = path + scope, .in_context = in_context, .value = value};
-    if (lull_event_visit(event, &visitor, &search, &damage) || search.is_found) {
+    struct lull_field_value known = {0};
+    struct search search = {.path = path + scope, .in_context = in_context, .value = &known};
+    const bool is_whole = lull_event_visit(event, &visitor, &search, &damage);
+    if (search.is_found) {
+        lull_sized_fill(value, size, &known, sizeof known);
+    }
+    if (is_whole || search.is_found) {
         return search.is_found;
     }
     g_propagate_error(error, g_steal_pointer(&damage));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a session found damaged, what was lost, and in which streams that may be. */
 #include "source/session/streams.h"
 #include "source/session/private.h"
@@ -110,8 +111,8 @@ struct lull_loss lull_session_found_loss(const struct lull_session *session, uin
     loss.host = trace->source->info.host;
     const struct lull_clock_transform *transform =
         &lull_session_host_at(session, loss.host)->transform;
-    loss.start_ns = lull_clock_transform_apply(transform, loss.start_ns + trace->delta_ns);
-    loss.end_ns = lull_clock_transform_apply(transform, loss.end_ns + trace->delta_ns);
+    loss.start_ns = lull_clock_join(transform, loss.start_ns, trace->delta_ns);
+    loss.end_ns = lull_clock_join(transform, loss.end_ns, trace->delta_ns);
     return loss;
 }
 
@@ -144,9 +145,8 @@ struct lull_stream_info lull_session_stream(const struct lull_session *session, 
                                     INT64_MAX};
     struct lull_source_window window = lull_session_window(session, found);
     if (found->start_ns <= found->end_ns) {
-        info.start_ns =
-            MAX(lull_clock_transform_apply(&window.transform, found->start_ns + window.delta_ns),
-                window.start_ns);
+        info.start_ns = MAX(lull_clock_join(&window.transform, found->start_ns, window.delta_ns),
+                            window.start_ns);
     }
     return info;
 }

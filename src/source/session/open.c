@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Adding traces to a session: telling which directories belong to one trace, and which host each is
  * of. */
 #include <string.h>
@@ -122,17 +123,14 @@ static uint32_t find_host(struct lull_session *session, const struct lull_source
 static void adopt_clock(struct session_trace *trace, const struct session_host *host)
 {
     struct lull_trace *info = &trace->source->info;
-    if (!host->has_clock_uuid ||
-        __builtin_sub_overflow(host->clock_offset_ns, info->clock_offset_ns, &trace->delta_ns)) {
-        trace->delta_ns = 0;
-    }
+    trace->delta_ns = host->has_clock_uuid ? host->clock_offset_ns - info->clock_offset_ns : 0;
     if (trace->delta_ns == 0) {
         return;
     }
     info->clock_offset_ns = host->clock_offset_ns;
     if (info->start_ns <= info->end_ns) {
-        info->start_ns += trace->delta_ns;
-        info->end_ns += trace->delta_ns;
+        info->start_ns = lull_time_add(info->start_ns, trace->delta_ns);
+        info->end_ns = lull_time_add(info->end_ns, trace->delta_ns);
     }
 }
 
@@ -382,15 +380,15 @@ static bool read_metadata(struct adding *adding, struct lull_location *location,
         adding->found[location->root]++;
         return false;
     }
-    if (location->kind != NULL || lull_location_read(location, "metadata", &location->metadata,
-                                                     &location->metadata_size, &cause)) {
+    if (location->kind != NULL ||
+        lull_location_read(location, "metadata", LULL_METADATA_MOST_BYTES, &location->metadata,
+                           &location->metadata_size, &cause)) {
         g_hash_table_add(adding->session->directories, g_strdup(key));
         return true;
     }
-    note_error(adding, location->root,
-               g_error_new(LULL_ERROR, LULL_ERROR_IO,
-                           "%s/metadata: the metadata cannot be read: %s", location->path,
-                           cause->message));
+    note_error(
+        adding, location->root,
+        g_error_new(LULL_ERROR, LULL_ERROR_IO, "the metadata cannot be read: %s", cause->message));
     g_error_free(cause);
     return false;
 }
@@ -429,8 +427,11 @@ static void add_groups(struct adding *adding, const struct lull_search *search,
 
 /* False, with the error of the first path below which nothing was found; what was wrong below the
  * others is a problem of the session. */
-static bool conclude(struct adding *adding, const char *const *paths, GError **error)
+static bool conclude(struct adding *adding, const struct lull_search *search,
+                     const char *const *paths, GError **error)
 {
+    /* What was left out may be why there is nothing. */
+    const char *note = search->notes->len > 0 ? search->notes->pdata[0] : NULL;
     bool done = true;
     for (uint32_t i = 0; i < adding->rest->len; i++) {
         if (adding->found[g_array_index(adding->rest_roots, uint32_t, i)] > 0) {
@@ -447,8 +448,8 @@ static bool conclude(struct adding *adding, const char *const *paths, GError **e
                 g_set_error(
                     error, LULL_ERROR, LULL_ERROR_FORMAT,
                     "%s: there is no trace in it (no file 'metadata' and no trace.dat here or "
-                    "below)",
-                    paths[i]);
+                    "below)%s%s",
+                    paths[i], note != NULL ? "; " : "", note != NULL ? note : "");
             }
         }
         g_clear_error(&adding->errors[i]);
@@ -489,7 +490,7 @@ bool lull_session_add_all(struct lull_session *session, const char *const *paths
         g_ptr_array_set_size(search.errors, 0);
     }
     add_groups(&adding, &search, paths);
-    bool done = conclude(&adding, paths, error);
+    bool done = conclude(&adding, &search, paths, error);
     for (uint32_t i = 0; i < search.notes->len; i++) {
         lull_session_note_problem(session, search.notes->pdata[i]);
     }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the session share. */
 #ifndef LULL_SOURCE_SESSION_PRIVATE_H
 #define LULL_SOURCE_SESSION_PRIVATE_H
@@ -59,6 +60,7 @@ struct lull_session {
     GPtrArray *recordings;    /* struct lull_recording_file, references */
     int64_t live_since_ns;    /* when the first of them was added; or 0 */
     GArray *subscriptions;    /* struct lull_subscription */
+    GPtrArray *converted;     /* bindings, see lull_session_subscribe_sized() */
     struct session_notes *notes;
 
     int64_t start_ns, end_ns;
@@ -80,6 +82,9 @@ struct lull_session {
     void *wait_user;
     struct lull_merge merge;
     struct lull_source_stream **merged; /* those that were selected */
+
+    struct lull_sync *sync; /* how the clocks were joined; NULL: they were not */
+    void (*free_sync)(struct lull_sync *sync);
 };
 
 void lull_session_note_problem(struct lull_session *session, const char *text);

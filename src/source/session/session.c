@@ -1,5 +1,8 @@
+/* SPDX-License-Identifier: MIT */
 /* A session as its users see it: subscriptions, limits, and reading in order of time. */
+#include "base/sized.h"
 #include "source/session/private.h"
+#include "source/session/clocks.h"
 #include "source/session/streams.h"
 
 #include <string.h>
@@ -19,6 +22,7 @@ struct lull_session *lull_session_new(void)
     session->lives = g_ptr_array_new_with_free_func((GDestroyNotify)lull_live_free);
     session->recordings = g_ptr_array_new_with_free_func((GDestroyNotify)lull_recording_unref);
     session->subscriptions = g_array_new(FALSE, FALSE, sizeof(struct lull_subscription));
+    session->converted = g_ptr_array_new_with_free_func(g_free);
     session->notes = lull_session_notes_new();
     session->start_ns = INT64_MIN;
     session->end_ns = INT64_MAX;
@@ -43,8 +47,10 @@ void lull_session_free(struct lull_session *session)
     g_hash_table_unref(session->hosts_by_key);
     g_hash_table_unref(session->directories);
     g_array_unref(session->subscriptions);
+    g_ptr_array_unref(session->converted);
     lull_session_notes_free(session->notes);
     g_ptr_array_unref(session->recordings); /* sources have their names */
+    lull_session_keep_sync(session, NULL, NULL);
     g_free(session);
 }
 
@@ -236,8 +242,8 @@ bool lull_session_range(const struct lull_session *session, int64_t *start_ns, i
         }
         const struct lull_clock_transform *transform =
             &lull_session_host_at(session, info->host)->transform;
-        int64_t start = lull_clock_transform_apply(transform, info->start_ns);
-        int64_t end = lull_clock_transform_apply(transform, info->end_ns);
+        int64_t start = lull_clock_join(transform, info->start_ns, 0);
+        int64_t end = lull_clock_join(transform, info->end_ns, 0);
         *start_ns = any ? MIN(*start_ns, start) : start;
         *end_ns = any ? MAX(*end_ns, end) : end;
         any = true;
@@ -253,12 +259,31 @@ int64_t lull_session_origin(const struct lull_session *session)
 
 /* ---- what is wanted ---- */
 
-uint32_t lull_session_subscribe(struct lull_session *session, const char *const *names,
-                                const struct lull_binding *bindings, uint32_t n_bindings,
-                                uint32_t fields_size)
+/* Bindings of another size than ours, from a program that was compiled against other headers. */
+static const struct lull_binding *convert_bindings(struct lull_session *session,
+                                                   const struct lull_binding *bindings, size_t size,
+                                                   uint32_t count)
 {
-    struct lull_subscription subscription = {names, bindings, n_bindings, fields_size, false};
+    if (size == sizeof *bindings) {
+        return bindings;
+    }
+    struct lull_binding *converted = g_new(struct lull_binding, MAX(count, 1));
+    for (uint32_t i = 0; i < count; i++) {
+        struct lull_binding known;
+        converted[i] = *(const struct lull_binding *)lull_sized(
+            &known, sizeof known, (const char *)bindings + i * size, size);
+    }
+    g_ptr_array_add(session->converted, converted);
+    return converted;
+}
+
+uint32_t lull_session_subscribe_sized(struct lull_session *session, const char *const *names,
+                                      const struct lull_binding *bindings, size_t binding_size,
+                                      uint32_t n_bindings, uint32_t fields_size)
+{
     g_return_val_if_fail(n_bindings <= 64, UINT32_MAX);
+    bindings = convert_bindings(session, bindings, binding_size, n_bindings);
+    struct lull_subscription subscription = {names, bindings, n_bindings, fields_size, false};
     for (uint32_t i = 0; i < n_bindings; i++) {
         uint32_t size = bindings[i].kind == LULL_BIND_INT || bindings[i].kind == LULL_BIND_REAL
                             ? sizeof(int64_t)
@@ -276,6 +301,7 @@ uint32_t lull_session_subscribe(struct lull_session *session, const char *const 
 void lull_session_unsubscribe_all(struct lull_session *session)
 {
     g_array_set_size(session->subscriptions, 0);
+    g_ptr_array_set_size(session->converted, 0);
     session->has_exempt = false;
     session->is_subscribed = false;
     session->is_started = false;
@@ -334,10 +360,26 @@ void lull_session_rewind(struct lull_session *session)
     session->is_started = false;
 }
 
+void lull_session_keep_sync(struct lull_session *session, struct lull_sync *sync,
+                            void (*free_sync)(struct lull_sync *sync))
+{
+    if (session->sync != NULL) {
+        session->free_sync(session->sync);
+    }
+    session->sync = sync;
+    session->free_sync = free_sync;
+}
+
+struct lull_sync *lull_session_sync(const struct lull_session *session)
+{
+    return session->sync;
+}
+
 void lull_session_set_clock(struct lull_session *session, uint32_t host,
                             const struct lull_clock_transform *transform)
 {
     g_return_if_fail(host < session->hosts->len);
+    lull_session_keep_sync(session, NULL, NULL);
     lull_session_host_at(session, host)->transform = *transform;
     session->notes->is_stale = true;
     session->is_started = false;
@@ -351,12 +393,6 @@ const struct lull_clock_transform *lull_session_clock(const struct lull_session 
 }
 
 /* ---- reading ---- */
-
-/* INT64_MAX means that a stream is exhausted. */
-static int64_t merge_time(int64_t time_ns)
-{
-    return MIN(time_ns, INT64_MAX - 1);
-}
 
 void lull_session_play(struct lull_session *session, uint32_t n)
 {
@@ -409,7 +445,7 @@ const struct lull_event *lull_session_read(struct lull_session *session)
             /* The tree has held a lower bound, or the time of the event that was handed out. */
             bool any = session->filter == NULL ? stream->ops->next(stream)
                                                : lull_session_next_passing(session, stream);
-            lull_merge_update(merge, any ? merge_time(stream->event.time_ns) : INT64_MAX);
+            lull_merge_update(merge, any ? stream->event.time_ns : INT64_MAX);
             if (G_UNLIKELY(session->has_news)) {
                 lull_session_take_news(session);
             }
@@ -418,27 +454,31 @@ const struct lull_event *lull_session_read(struct lull_session *session)
     return NULL;
 }
 
-int lull_session_next(struct lull_session *session, struct lull_event *event)
+int lull_session_next_sized(struct lull_session *session, struct lull_event *event, size_t size)
 {
     const struct lull_event *next = lull_session_read(session);
     if (next != NULL) {
-        *event = *next;
+        lull_sized_fill(event, size, next, sizeof *next);
     }
     return next != NULL;
 }
 
-bool lull_event_visit(const struct lull_event *event, const struct lull_visitor *visitor,
-                      void *user, GError **error)
+bool lull_event_visit_sized(const struct lull_event *event, const struct lull_visitor *visitor,
+                            size_t size, void *user, GError **error)
 {
     const struct lull_source_stream *stream = event->impl;
-    return stream->ops->visit(stream, visitor, user, error);
+    struct lull_visitor known;
+    return stream->ops->visit(stream, lull_sized(&known, sizeof known, visitor, size), user, error);
 }
 
-bool lull_event_visit_packet(const struct lull_event *event, const struct lull_visitor *visitor,
-                             void *user, GError **error)
+bool lull_event_visit_packet_sized(const struct lull_event *event,
+                                   const struct lull_visitor *visitor, size_t size, void *user,
+                                   GError **error)
 {
     const struct lull_source_stream *stream = event->impl;
-    return stream->ops->visit_packet(stream, visitor, user, error);
+    struct lull_visitor known;
+    return stream->ops->visit_packet(stream, lull_sized(&known, sizeof known, visitor, size), user,
+                                     error);
 }
 
 bool lull_event_cycles(const struct lull_event *event, uint64_t *cycles)

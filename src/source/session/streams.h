@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The streams of a session, for those who must know what a loss touches and since when a CPU was
  * recorded. */
 #ifndef LULL_SOURCE_SESSION_STREAMS_H

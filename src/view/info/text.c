@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull info for people. */
 #include <inttypes.h>
 #include <stdio.h>

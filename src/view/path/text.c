@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A critical path for a person: a sentence, the summary, warnings, and the path as a table in time
  * order. */
 #include "view/view.h"
@@ -17,7 +18,7 @@
 
 #define BAR_CELLS 20
 #define MAX_TASKS 10 /* in the summary */
-#define MAX_INDENT 8 /* levels shown; deeper ones stand below each other */
+#define MAX_INDENT 8 /* levels shown; deeper ones get the same indent */
 
 struct text_view {
     struct lull_out out;
@@ -228,14 +229,14 @@ static void report_clocks(const struct text_view *view, GString *notes)
 
     for (uint32_t i = 0; i < path->n_by_host && path->sync; i++) {
         uint32_t host = path->by_host[i].host;
-        const struct lull_host_sync *sync = host < path->n_hosts ? &path->sync[host] : NULL;
+        const struct lull_host_clock *sync = host < path->n_hosts ? &path->sync[host] : NULL;
         if (!sync || sync->is_reference) {
             continue;
         }
-        GString *to = sync->is_synced ? joined : apart;
+        GString *to = sync->is_joined ? joined : apart;
         g_string_append(to, to->len ? ", " : "");
         lull_clean_append(to, lull_path_host_name(path, host), !view->style->unicode);
-        if (sync->is_synced && sync->bound_ns >= 0) {
+        if (sync->is_joined && sync->bound_ns >= 0) {
             char bound[LULL_TIME_TEXT_SIZE];
             lull_duration_format(sync->bound_ns, bound);
             g_string_append_printf(to, " to within %s", bound);

@@ -1,6 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 /* Results in the LTTng analyses machine interface, LAMI 1.0.1 (github.com/lttng/lami-spec, sections
  * "Data objects", "Metadata phase objects", "Results phase objects"). */
 #include "view/result/private.h"
+
+#include <lull/version.h>
 
 /* Lull's own columns and tables are not in LAMI: its clients know the classes of lttng-analyses. */
 #define HIDDEN LULL_USE_OWN

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The head of a report: traces and hosts; which parts are answered and which are not. */
 #include "view/result/report.h"
 
@@ -43,7 +44,7 @@ static void add_traces(struct lull_result_report *report, const struct lull_sess
     }
 }
 
-/* "web: Linux 6.1.0, lttng-modules 2.13.9" from the first trace of it that tells; of a recording,
+/* "web: Linux 6.1.0, lttng-modules 2.13.9" from the first trace that has it; for a recording,
  * whose first trace may be the state of the machine, what that says. */
 static void add_host(struct lull_result_report *report, const struct lull_session *session,
                      uint32_t host)

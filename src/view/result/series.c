@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Values over time as text: a line of small bars for each column, with its scale. */
 #include "view/result/private.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How the answer of lull why is shown. As in view.h, every function writes to `file`, flushes it
  * and leaves it open. */
 #ifndef LULL_VIEW_WHY_H
@@ -11,7 +12,7 @@ enum lull_why_verdict {
     LULL_WHY_EXPLAINED,
     LULL_WHY_UNCLEAR,    /* the slow ones are slower, but nothing stands out */
     LULL_WHY_ALIKE,      /* they are hardly slower */
-    LULL_WHY_NONE_SLOW,  /* none is as slow as was asked */
+    LULL_WHY_NONE_SLOW,  /* none is as slow as requested */
     LULL_WHY_NO_TYPICAL, /* all that could be typical are slow */
     LULL_WHY_TOO_FEW,
 };
@@ -38,7 +39,7 @@ bool lull_view_why_text(const struct lull_why *why, FILE *file, const struct lul
 bool lull_view_why_json(const struct lull_why *why, FILE *file, GError **error);
 
 /* Appends what the slow ones do more, as a sentence without its full stop: "worker/7 on web is
- * waiting for disk: vda write, in fsync". */
+ * blocked on disk: vda write, in fsync". */
 void lull_contribution_append(GString *out, const struct lull_why *why,
                               const struct lull_contribution *contribution, bool ascii);
 /* The slow instance whose path is that sample. */

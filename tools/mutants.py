@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Small faults for C sources: where a file can be broken in one place, and how (for tools/mutate.py).
 #
 # There is no parser: tokens, matching brackets and the form that clang-format gives all sources are enough to know

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Plants small faults in C sources and reports which of them no test sees.
 
   tools/mutate.py [-n COUNT] [--seed SEED] FILE-OR-FOLDER...

@@ -77,6 +77,10 @@ find_missing() {
         needs_program git git
         needs_program zsh zsh
         needs_program fish fish
+        needs_program dpkg-buildpackage dpkg-dev
+        needs_program dh debhelper
+        needs_program dh_python3 dh-python
+        needs_program lintian lintian
         needs_program clang clang
         # The fuzz targets need libFuzzer and sanitizers, which the compiler only recommends.
         if ! echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |

@@ -42,7 +42,7 @@ struct lull_event {
     const void *impl; /**< private to the reader */
 };
 
-/** How a bound field is stored at its offset behind lull_event.fields. */
+/** How a bound field is stored at its offset from lull_event.fields. */
 enum lull_bind_kind {
     LULL_BIND_INT,  /**< int64_t: the integer, sign- or zero-extended; 0 or 1 for a boolean */
     LULL_BIND_TEXT, /**< struct lull_text: a string or character array, up to the first NUL; UTF-16
@@ -58,9 +58,9 @@ struct lull_text {
     uint32_t length;
 };
 
-/** Wish for one field. The layout behind lull_event.fields begins with a uint64_t: bit i is set if
- *  binding i is present in this event (a variant or an optional field may leave it out); absent
- * ones hold 0 or empty. */
+/** Subscription to one field. The memory at lull_event.fields starts with a uint64_t: bit i is set
+ *  if binding i is present in this event (a variant or an optional field may leave it out); absent
+ *  ones hold 0 or empty. */
 struct lull_binding {
     /** Alternatives, the first that exists in the event class is taken; ends with NULL. A path is
      *  member names joined by dots, through structures and variant options
@@ -101,7 +101,7 @@ void lull_event_class_each_field(const struct lull_event_class *event_class,
                                  void (*visit)(void *user, const struct lull_field_info *field),
                                  void *user);
 
-/** Kinds of things a visitor is told about. */
+/** Kinds of things that a visitor receives. */
 enum lull_visit_kind {
     LULL_VISIT_SCOPE, /**< begins the fields of one scope; name is "context" or "payload"; with
                          LULL_VISIT_SPLIT_CONTEXTS also "common context"; "packet" for
@@ -137,7 +137,7 @@ enum lull_visit_flags {
                                              structures and scopes made of nothing else */
 };
 
-/** Most labels that a visitor is told of a value. */
+/** Most labels that a visitor receives for a value. */
 #define LULL_VISIT_LABELS 64
 
 /** Callbacks for walking all fields of an event in order; `blob` may be NULL, the others not. `name`
@@ -150,7 +150,7 @@ struct lull_visitor {
     void (*real)(void *user, const char *name, double value);
     void (*text)(void *user, const char *name, struct lull_text value);
     /** Bytes that are neither text nor numbers; `media_type` is an IANA media type or NULL. Without
-     *  this callback they are told as an array of integers. */
+     *  this callback they are reported as an array of integers. */
     void (*blob)(void *user, const char *name, struct lull_text bytes, const char *media_type);
     uint32_t flags; /**< enum lull_visit_flags */
 };

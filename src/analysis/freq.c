@@ -510,10 +510,10 @@ static void note_unknown(const struct freq_analysis *freq, struct lull_sink *sin
     if (unknown_ns == 0) {
         return;
     }
-    g_autofree char *note =
-        g_strdup_printf("the frequency of a CPU is not known before the first event that tells it: "
-                        "%.2f %% of the time of tasks is not in their cycles",
-                        100.0 * (double)unknown_ns / (double)all_ns);
+    g_autofree char *note = g_strdup_printf(
+        "the frequency of a CPU is not known before the first event that reports it: "
+        "%.2f %% of the time of tasks is not in their cycles",
+        100.0 * (double)unknown_ns / (double)all_ns);
     sink->note(sink, note);
 }
 
@@ -539,8 +539,9 @@ static void freq_emit(struct lull_analysis *analysis, const struct lull_window *
     if (has_frequencies) {
         note_unknown(freq, sink);
     } else {
-        sink->note(sink, "no event told the frequency of a CPU: neither frequencies nor cycles are "
-                         "known");
+        sink->note(sink,
+                   "no event reported the frequency of a CPU: neither frequencies nor cycles are "
+                   "known");
     }
     const bool has_log = analysis->params->sections & LULL_SECTION_LOG;
     const uint64_t n_log =

@@ -273,7 +273,7 @@ static void memtop_emit(struct lull_analysis *analysis, const struct lull_window
     if (top->without_order) {
         g_autofree char *note =
             g_strdup_printf("%" G_GUINT64_FORMAT
-                            " events do not tell of how many pages they are: each counts as one",
+                            " events do not say how many pages they are about: each counts as one",
                             top->without_order);
         sink->note(sink, note);
     }

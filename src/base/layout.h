@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How the bytes of one class of events are laid out, step by step, for those who show every field
  * of every event and cannot afford a call for each: compiled into something of their own, once a
- * class. What it says is what lull_event_visit() would tell; a class that it cannot describe has no
+ * class. It says what lull_event_visit() would report; a class that it cannot describe has no
  * layout and must be visited. */
 #ifndef LULL_BASE_LAYOUT_H
 #define LULL_BASE_LAYOUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sums and products of what traces say, which can be any number: they end at the last one that
  * int64_t holds. Two durations fit, a duration for each of many CPUs or instances need not. */
 #ifndef LULL_BASE_SUMS_H

@@ -13,7 +13,7 @@ struct lull_analysis_question {
     GArray *numbers[4];
     char **comms;
     struct lull_periods *periods;        /* of --period; NULL: none */
-    struct lull_periods_question *query; /* what a verb of periods asks of them; else NULL */
+    struct lull_periods_question *query; /* what a verb of periods shows; else NULL */
 };
 
 /* Fills in the periods, which need no session; the first to be called on a zeroed question. False

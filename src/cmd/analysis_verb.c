@@ -91,7 +91,7 @@ static bool check_slices(const struct lull_session *session,
     return false;
 }
 
-/* Which windows there are: the time range that was asked for, whole or in slices, or periods. */
+/* Which windows there are: the time range of the options, whole or in slices, or periods. */
 static bool set_windows(const struct lull_args *args, struct lull_session *session,
                         const struct lull_analysis_question *question, struct lull_runner *runner,
                         struct followed *followed, GError **error)
@@ -242,7 +242,7 @@ char *lull_analysis_verb_output(const struct lull_analysis_ask *ask)
         "For each window of time (one, unless there is a --refresh or a --period) a line says what "
         "it covers and "
         "what was lost in it, notes what the trace lacks for this; then come the tables. ? "
-        "stands for what the trace does not tell. With --json:\n"
+        "means that the trace does not say. With --json:\n"
         "\n"
         " {\"version\":1,\"analysis\",\"windows\":[{\"begin_ns\",\"end_ns\",\"number\",\n"
         "  \"period\",\"captures\",\"is_complete\",\"lost_events\",\"lost_packets\",\n"

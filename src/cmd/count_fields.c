@@ -8,7 +8,7 @@
 
 #include "cmd/join_args.h"
 
-/* What --count-fields cannot be asked together with: everything is decoded. */
+/* What --count-fields cannot be combined with: everything is decoded. */
 static bool check_options(const struct lull_args *args, GError **error)
 {
     static const char *const texts[] = {"events", "comm", "filter"};

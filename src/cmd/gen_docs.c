@@ -14,7 +14,7 @@
 #include "cmd/help.h"
 #include "cmd/options.h"
 
-/* Text as roff: backslashes, hyphens and whatever roff has its own ideas about; at the begin of a
+/* Text as roff: backslashes, hyphens and whatever roff has its own ideas about; at the start of a
  * line also dot and quote. */
 static void put(FILE *file, const char *text, bool at_start)
 {
@@ -201,7 +201,7 @@ static void put_program(FILE *file)
         put_line(file, lull_verbs[i]->summary);
     }
     fputs(".SH ENVIRONMENT\n.TP\n\\fBNO_COLOR\\fR\nIf it is set and not empty, no colours are used "
-          "unless \\fB\\-\\-color\\fR asks for them.\n"
+          "unless \\fB\\-\\-color\\fR requires them.\n"
           ".SH EXIT STATUS\n",
           file);
     put_line(file, exit_status);

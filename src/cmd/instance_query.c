@@ -85,7 +85,7 @@ static bool list_instances(struct lull_instance_query *query, GError **error)
     if (refused > 0) {
         fprintf(stderr,
                 "lull: too many instances: %" G_GUINT64_FORMAT
-                " more were begun and not followed\n",
+                " more were started and not followed\n",
                 refused);
     }
     const struct lull_verb *verb = lull_args_verb(query->args);

@@ -34,7 +34,7 @@ struct lull_instance_query {
         {.name = "select",                                                                         \
          .kind = LULL_OPTION_TEXT,                                                                 \
          .argument = "NAME",                                                                       \
-         .help = "which of several periods is asked about (default: the first)"}
+         .help = "which of several periods to use (default: the first)"}
 
 /* The periods of these options, or NULL in *periods if none is defined. False with
  * LULL_ERROR_USAGE. Free them with lull_periods_free(). */

@@ -21,7 +21,7 @@ bool lull_lami_answer(const struct lull_args *args, GError **error);
 const char *lull_lami_color(const struct lull_args *args);
 
 bool lull_lami_wants_test(const struct lull_args *args);
-/* Whether the traces tell enough for the analysis: LULL_ERROR_QUESTION says what they lack. */
+/* Whether the traces have enough for the analysis: LULL_ERROR_QUESTION says what they lack. */
 bool lull_lami_test(const struct lull_analysis_class *analysis, const struct lull_session *session,
                     GError **error);
 

@@ -61,7 +61,7 @@ static bool parse_old(struct lull_analysis_question *question, const struct lull
     return question->periods;
 }
 
-/* Whether the verb tells of periods themselves. */
+/* Whether the verb shows periods themselves. */
 static bool is_about_periods(const struct lull_args *args)
 {
     const struct lull_analysis_class *analysis = lull_args_verb(args)->ask->analysis;
@@ -88,7 +88,7 @@ static bool parse_periods(struct lull_analysis_question *question, const struct 
         return complain(error, "which periods? --period DEFINITION is needed; 'lull help periods' "
                                "describes the language");
     }
-    /* A program of lttng-analyses without periods tells of none. */
+    /* A program of lttng-analyses without periods shows none. */
     question->periods = lull_periods_parse(none, NULL, error);
     return question->periods;
 }

@@ -36,7 +36,7 @@ struct lull_session *lull_args_new_session(const struct lull_args *args, GError 
     lull_args_rest(args, &count);
     if (count == 0) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "no trace given; say which directory holds it");
+                            "no trace given; name the directory that holds it");
         return NULL;
     }
     struct lull_filter *filter;
@@ -116,7 +116,7 @@ static bool parse_time(const struct lull_args *args, const char *option, const c
         g_prefix_error(error, "--%s: ", option);
         return false;
     }
-    /* What lies further away asks for the same events, and is not to be computed with. */
+    /* Times further away select the same events, and is not to be computed with. */
     *time_ns = CLAMP(*time_ns, LULL_TIME_MIN, LULL_TIME_MAX + 1);
     return true;
 }
@@ -141,7 +141,7 @@ static bool parse_timerange(const struct lull_args *args, const char *given, int
     }
     if (lull_args_text(args, "begin") || lull_args_text(args, "end")) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "--timerange says begin and end: give it without --begin and --end");
+                            "--timerange sets start and end: give it without --begin and --end");
         return false;
     }
     g_autofree char *first = g_strndup(text, (gsize)(comma - text));
@@ -172,7 +172,7 @@ static bool check_range(const struct lull_args *args, struct lull_session *sessi
 {
     if (start_ns >= end_ns) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                            "the end of the time range is not after its begin");
+                            "the end of the time range is not after its start");
         return false;
     }
     int64_t first, last;

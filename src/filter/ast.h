@@ -76,7 +76,7 @@ enum lull_operand_kind {
     LULL_OPERAND_POINT, /* a point in time written in the expression */
     LULL_OPERAND_FIELD,
     LULL_OPERAND_RUNNING, /* of the task that runs: a field if there is one, else given */
-    LULL_OPERAND_GIVEN,   /* by whoever runs the program, such as what an earlier event held */
+    LULL_OPERAND_GIVEN,   /* by the program's caller, such as what an earlier event held */
 };
 
 struct lull_operand {

@@ -22,7 +22,7 @@ struct piece {
 struct lull_glob {
     const char *head; /* what a match begins with, as bytes */
     size_t head_length;
-    const struct piece *pieces; /* what comes behind */
+    const struct piece *pieces; /* what follows */
     uint32_t n_pieces;
 };
 
@@ -57,7 +57,7 @@ static bool is_special(const struct reader *r, char c)
     return r->at < r->end && *r->at == c && !r->is_escaped[r->at - r->text];
 }
 
-/* Behind "[". The first "]" may stand for itself. */
+/* After "[". The first "]" may be a character of the set. */
 static bool read_set(struct lull_arena *arena, struct reader *r, struct piece *piece)
 {
     piece->kind = PIECE_SET;

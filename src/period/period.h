@@ -29,7 +29,7 @@ struct lull_period {
 struct lull_periods;
 
 /* Parses definitions (--period) and captures (--period-captures); the arrays end with NULL, and
- * `captures` may be NULL. A parent must stand before its children. NULL and LULL_ERROR_USAGE if one
+ * `captures` may be NULL. A parent must come before its children. NULL and LULL_ERROR_USAGE if one
  * is wrong: the message gives column and reason, then the text with a caret below the place. Free
  * with lull_periods_free(). */
 struct lull_periods *lull_periods_parse(const char *const *definitions, const char *const *captures,
@@ -67,7 +67,7 @@ struct lull_period_tracker;
 
 /* Who wants to know at once. `instance` is a number for lull_period_at(). At an event that closes
  * some and opens others, those that close come first, children before parents. The event itself has
- * been told to nobody else yet. */
+ * not been reported to anyone yet. */
 struct lull_period_callbacks {
     void (*opened)(void *user, uint32_t instance);
     void (*closed)(void *user, uint32_t instance);

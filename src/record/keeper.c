@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The recorder's end: asks, and checks what it is given. */
 #include "record/keeper.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The keeper: a process with all of the identity of who records (user, groups, no capabilities),
  * which makes, names and removes every file of a recording. The recorder may be root; it receives
  * open files, and never uses a path that others can change (docs/SECURITY.md). When the recorder is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What both ends of the keeper's socket know. A request is one message: its kind, and two texts that
  * end with NUL; an answer is one message too: struct lull_keeper_answer and a text, and the
  * descriptor of a file that was created. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The keeper's end: a process without capabilities, which nobody but root may look into. */
 #include <errno.h>
 #include <string.h>

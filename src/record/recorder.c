@@ -48,7 +48,7 @@ static bool choose_named(struct lull_recorder *recorder, const char *name, GErro
                     missing);
         return false;
     }
-    recorder->reason = g_strdup("it was asked for");
+    recorder->reason = g_strdup("it was requested");
     return true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the device behind a FILE* can show. */
+/* What the device of a FILE* can show. */
 #include "view/view.h"
 
 #include <langinfo.h>

@@ -174,7 +174,7 @@ static void test_memory(struct fixture *f, gconstpointer data)
     start(f, &lull_analysis_memtop);
     feed_pages(f->model);
     end(f, 100);
-    expect(f, "note: 1 events do not tell of how many pages they are: each counts as one\n"
+    expect(f, "note: 1 events do not say how many pages they are about: each counts as one\n"
               "allocd\nt7/-1/7 2 9\ninterrupts/-1/-1 1 2\nunknown/-1/-1 1 1\nt8/-1/8 0 0\n"
               "idle/-1/-1 0 0\n"
               "freed\nt8/-1/8 1 8\nt7/-1/7 1 2\nidle/-1/-1 1 1\nunknown/-1/-1 0 0\n"
@@ -293,7 +293,7 @@ static void test_cycles(struct fixture *f, gconstpointer data)
     POWER(frequency, 40, 0, 1000000);
     feed_switch(model, 0, 0, 50, 7, 8, 0);
     end(f, 100);
-    expect(f, "note: the frequency of a CPU is not known before the first event that tells it: "
+    expect(f, "note: the frequency of a CPU is not known before the first event that reports it: "
               "5.26 % of the time of tasks is not in their cycles\n" /* 5 of 95 */
               "per-cpu-frequency\n0 2000000 30 0.300 30 60\n0 1000000 60 0.600 60 60\n"
               "0 ? 10 0.100 5 ?\n"

@@ -150,7 +150,7 @@ def test_bad_questions():
     check("unknown event", run("print", "--events", "sched_swich", client), 1, "", r"no trace declares.*sched_swich")
     check("time after the trace", run("print", "--begin", "+9999s", client), 1, "",
           r"nothing was recorded.*the traces go from 2026-11-21T01:01:\S+ to ")
-    check("end before begin", run("print", "--timerange", "+2s,+1s", client), 1, "", r"end .*not after its begin")
+    check("end before begin", run("print", "--timerange", "+2s,+1s", client), 1, "", r"end .*not after its start")
 
 
 # --- pipes and terminals -------------------------------------------------------------------------------------

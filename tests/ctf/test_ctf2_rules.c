@@ -192,7 +192,7 @@ static void test_bad_json(void)
         {"{'type':'preamble','version':2}", "at byte 0: a record separator"},
         {"  ^{'type':'preamble','version':2}", "a record separator"},
         {PREAMBLE "^{'type':", "fragment 2 at byte 34|it ends in the middle"},
-        {PREAMBLE "^{'type':'data-stream-class'} x", "there is more behind its end"},
+        {PREAMBLE "^{'type':'data-stream-class'} x", "there are bytes after its end"},
         {PREAMBLE "^{'type':'data-stream-class',}", "bad JSON"},
         {PREAMBLE "^{'type':'data-stream-class' /*c*/}", "bad JSON"},
         {PREAMBLE "^{'type':'data-stream-class','id':18446744073709551616}",

@@ -180,7 +180,7 @@ def mistakes():
     for verb in ("print", "info", "requests"):
         done = run(verb, "--filter", "name == ", client)
         tap.ok(done.returncode == 2 and done.stdout == ""
-               and "column 9: here should stand a number or a text in quotes\n  name == \n          ^\n" in done.stderr,
+               and "column 9: expected a number or a text in quotes\n  name == \n          ^\n" in done.stderr,
                f"{verb}: a mistake is shown", done.returncode, done.stderr)
     done = run("print", "--filter", "time < '01:00:00'", "--local", client, env={"TZ": "XYZ-02"})
     other = run("print", "--filter", "time < '2026-11-20T23:00:00Z'", "--local", client, env={"TZ": "XYZ-02"})

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A stream file that lies in memory. */
 #include "fuzz/fuzz_bytes.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A stream file that lies in memory. */
 #ifndef LULL_TESTS_FUZZ_BYTES_H
 #define LULL_TESTS_FUZZ_BYTES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fuzz target: a tape of choices, from which a schema and a stream that fits it are made. What was
  * written must be found again: by the plan that loads subscribed fields, by walking each event, and
  * by adding all values up. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fuzz target: what verbs make of well-formed traces that mean nonsense (meaning.h). The first byte
  * chooses the verb, the second its options, the third a task. A verb may refuse; it must come to an
  * end in seconds, with memory and output in proportion to the little that it was given. */
@@ -62,6 +63,8 @@ static const char *const forms[][8] = {
 /* All that reads traces; so many names of lttng-analyses, with LAMI, stand behind. */
 static GPtrArray *verbs;
 static char *scratch;
+static bool is_kept;
+static FILE *sink;
 static uint64_t n_written;
 static const char *running = "";
 
@@ -93,8 +96,9 @@ static void allow_seconds(unsigned seconds)
 static ssize_t count_output(void *cookie, const char *text, size_t size)
 {
     n_written += size;
-    if (n_written > MOST_OUTPUT_BYTES)
+    if (n_written > MOST_OUTPUT_BYTES) {
         complain("output");
+    }
     return (ssize_t)size;
 }
 
@@ -102,8 +106,9 @@ static void check_memory(void)
 {
     struct rusage usage;
     if (getrusage(RUSAGE_SELF, &usage) == 0 &&
-        (uint64_t)usage.ru_maxrss * 1024 > MOST_MEMORY_BYTES)
+        (uint64_t)usage.ru_maxrss * 1024 > MOST_MEMORY_BYTES) {
         complain("memory");
+    }
 }
 
 /* ---- the program, without its main() ---- */
@@ -111,14 +116,17 @@ static void check_memory(void)
 static void add_verbs(void)
 {
     verbs = g_ptr_array_new();
-    for (unsigned i = 0; lull_verbs[i] != NULL; i++)
-        if (!lull_verbs[i]->rest_is_command && !lull_verbs[i]->takes_no_trace)
+    for (unsigned i = 0; lull_verbs[i] != NULL; i++) {
+        if (!lull_verbs[i]->rest_is_command && !lull_verbs[i]->takes_no_trace) {
             g_ptr_array_add(verbs, (void *)lull_verbs[i]);
+        }
+    }
     for (unsigned i = 0; lull_verbs[i] != NULL; i++) {
         g_autofree char *name = g_strdup_printf("lttng-%s-mi", lull_verbs[i]->name);
         struct lull_verb *verb = lull_dropin_verb(name);
-        if (verb != NULL)
+        if (verb != NULL) {
             g_ptr_array_add(verbs, verb);
+        }
     }
 }
 
@@ -127,10 +135,11 @@ static void remove_tree(const char *path)
     g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
     for (const char *name; dir != NULL && (name = g_dir_read_name(dir)) != NULL;) {
         g_autofree char *file = g_build_filename(path, name, NULL);
-        if (g_file_test(file, G_FILE_TEST_IS_DIR))
+        if (g_file_test(file, G_FILE_TEST_IS_DIR)) {
             remove_tree(file);
-        else
+        } else {
             g_unlink(file);
+        }
     }
     g_rmdir(path);
 }
@@ -144,18 +153,21 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     static const cookie_io_functions_t counting = {.write = count_output};
     const struct rlimit file_size = {MOST_OUTPUT_BYTES * 4, MOST_OUTPUT_BYTES * 4};
-    scratch = g_dir_make_tmp("lull-meaning-XXXXXX", NULL);
-    if (scratch == NULL)
-        g_error("there is no place for traces");
-    atexit(clean);
+    /* To look into a finding: its traces stay there, and its command line is printed. */
+    scratch = g_strdup(g_getenv("MEANING_DIR"));
+    is_kept = scratch != NULL;
+    if (!is_kept) {
+        scratch = g_dir_make_tmp("lull-meaning-XXXXXX", NULL);
+        if (scratch == NULL) {
+            g_error("there is no place for traces");
+        }
+        atexit(clean);
+    }
     add_verbs();
     signal(SIGPROF, on_time);
     setrlimit(RLIMIT_FSIZE, &file_size);
     g_log_set_always_fatal(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING);
-    /* What libFuzzer and sanitizers print has another way. */
-    FILE *sink = fopencookie(NULL, "w", counting);
-    stdout = sink;
-    stderr = sink;
+    sink = fopencookie(NULL, "w", counting);
     return 0;
 }
 
@@ -164,9 +176,11 @@ static bool takes(const struct lull_verb *verb, const char *word)
     uint32_t n, n_own;
     g_autofree const struct lull_option **options = lull_verb_options(verb, &n, &n_own);
     size_t length = strcspn(word + 2, "=");
-    for (uint32_t i = 0; i < n; i++)
-        if (strncmp(options[i]->name, word + 2, length) == 0 && options[i]->name[length] == '\0')
+    for (uint32_t i = 0; i < n; i++) {
+        if (strncmp(options[i]->name, word + 2, length) == 0 && options[i]->name[length] == '\0') {
             return true;
+        }
+    }
     return false;
 }
 
@@ -174,16 +188,18 @@ static void add_form(GPtrArray *words, const struct lull_verb *verb, const char 
 {
     bool asks = strcmp(verb->name, "critpath") != 0;
     for (unsigned i = 0; i < G_N_ELEMENTS(forms[0]) && form[i] != NULL; i++) {
-        if (!takes(verb, form[i]))
+        if (!takes(verb, form[i])) {
             continue;
+        }
         asks |= g_str_has_prefix(form[i], "--period=") || g_str_has_prefix(form[i], "--comm=");
         const char *place = strstr(form[i], "%s");
         g_ptr_array_add(words, place != NULL ? g_strdup_printf("%.*s%s%s", (int)(place - form[i]),
                                                                form[i], scratch, place + 2)
                                              : g_strdup(form[i]));
     }
-    if (!asks)
+    if (!asks) {
         g_ptr_array_add(words, g_strdup("--tid=7"));
+    }
 }
 
 static void run(const struct lull_verb *verb, GPtrArray *words)
@@ -194,15 +210,21 @@ static void run(const struct lull_verb *verb, GPtrArray *words)
     line = g_strjoinv(" ", (char **)words->pdata);
     running = line;
     n_written = 0;
+    if (is_kept) {
+        fprintf(stderr, "%s %s\n", verb->name, line);
+    }
     allow_seconds(MOST_CPU_SECONDS);
     struct lull_args *args =
         lull_args_parse(verb, (int)words->len - 1, (char *const *)words->pdata, &error);
-    if (args == NULL)
-        g_error("%s: %s", line, error->message);
-    int status = verb->run(args, &error);
-    if (status == 0 && error != NULL)
+    FILE *out = stdout, *err = stderr;
+    stdout = stderr = sink;
+    int status = args != NULL ? verb->run(args, &error) : 2;
+    stdout = out;
+    stderr = err;
+    fflush(sink);
+    if (status == 0 && error != NULL) {
         complain("success");
-    fflush(stdout);
+    }
     lull_args_free(args);
     allow_seconds(0);
     check_memory();
@@ -218,12 +240,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);
     unsigned n_hosts = meaning_write(&input, scratch);
     add_form(words, verb, form);
-    if (words->len > 0 && strcmp(words->pdata[words->len - 1], "--tid=7") == 0)
+    if (words->len > 0 && strcmp(words->pdata[words->len - 1], "--tid=7") == 0) {
         ((char *)words->pdata[words->len - 1])[6] = (char)('0' + tid % 10);
-    if (strcmp(verb->name, "export") == 0)
+    }
+    if (strcmp(verb->name, "export") == 0) {
         g_ptr_array_add(words, g_strdup_printf("--ctf2=%s/out", scratch));
-    for (unsigned i = 0; i < n_hosts; i++)
+    }
+    for (unsigned i = 0; i < n_hosts; i++) {
         g_ptr_array_add(words, g_strdup_printf("%s/h%u", scratch, i));
+    }
     run(verb, words);
     g_autofree char *out = g_build_filename(scratch, "out", NULL);
     remove_tree(out);

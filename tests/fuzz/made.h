@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Schemas that are made up, and streams that fit them: a tape of bytes says what is chosen. Nothing
  * of Lull is used, so that what was made can be compared with what Lull reads. */
 #ifndef LULL_TESTS_FUZZ_MADE_H

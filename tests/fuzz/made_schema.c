@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Chooses the field classes of a schema. Lengths, tags and selectors stand before what refers to
  * them: beside it, or at the top of its scope or of one before. */
 #include "fuzz/made.h"

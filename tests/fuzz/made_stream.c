@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes packets and events of a schema that was made up, bit by bit, and notes what a reader must
  * find in them. */
 #include "fuzz/made.h"

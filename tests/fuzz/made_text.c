@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The metadata of a schema that was made up: TSDL of CTF 1.8 (specification 1.8.3, appendix C), or
  * the JSON text sequence of CTF 2 (CTF2-SPEC-2.0). */
 #include "fuzz/made.h"

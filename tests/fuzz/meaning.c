@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* See meaning.h. The input is: a byte for hosts and their CPUs, a byte that leaves fields out, two
  * bytes for clocks, then events. An event is
  *     what      a number of the vocabulary; above FIRST_CALL a system call, whose number is next;
@@ -60,29 +61,68 @@ static const char *const calls[] = {
 
 #define BIT(n) (UINT64_C(1) << (n))
 static const uint64_t wild[] = {
-    UINT64_MAX,        BIT(63),        BIT(63) - 1,     BIT(63) - 2,       BIT(63) + 1,
-    BIT(62),           BIT(62) - 1,    BIT(62) + 1,     -BIT(62),          -BIT(62) - 1,
-    BIT(61),           BIT(53),        BIT(52) + 1,     BIT(47) - 1,       BIT(40),
-    BIT(32),           BIT(32) - 1,    BIT(32) + 1,     BIT(31),           BIT(31) - 1,
-    -BIT(31),          -BIT(31) - 1,   BIT(30),         BIT(22),           BIT(22) + 1,
-    BIT(20),           BIT(16),        BIT(16) - 1,     BIT(15),           4096,
-    -UINT64_C(4095),   -UINT64_C(11),  -UINT64_C(512),  -UINT64_C(2),      1000000000,
-    999999999,         1000000000000,  UINT64_C(10000000000000000000),     1795224179000000000,
-    -UINT64_C(1795224179000000000),    86400000000000,  1024,              1023,
-    512,               255,            256,             128,               0x5000,
+    UINT64_MAX,
+    BIT(63),
+    BIT(63) - 1,
+    BIT(63) - 2,
+    BIT(63) + 1,
+    BIT(62),
+    BIT(62) - 1,
+    BIT(62) + 1,
+    -BIT(62),
+    -BIT(62) - 1,
+    BIT(61),
+    BIT(53),
+    BIT(52) + 1,
+    BIT(47) - 1,
+    BIT(40),
+    BIT(32),
+    BIT(32) - 1,
+    BIT(32) + 1,
+    BIT(31),
+    BIT(31) - 1,
+    -BIT(31),
+    -BIT(31) - 1,
+    BIT(30),
+    BIT(22),
+    BIT(22) + 1,
+    BIT(20),
+    BIT(16),
+    BIT(16) - 1,
+    BIT(15),
+    4096,
+    -UINT64_C(4095),
+    -UINT64_C(11),
+    -UINT64_C(512),
+    -UINT64_C(2),
+    1000000000,
+    999999999,
+    1000000000000,
+    UINT64_C(10000000000000000000),
+    1795224179000000000,
+    -UINT64_C(1795224179000000000),
+    86400000000000,
+    1024,
+    1023,
+    512,
+    255,
+    256,
+    128,
+    0x5000,
 };
 
 static const char *const texts[] = {
-    "",      "a",         "eth0",       "lo",     "sh",        "swapper/0",
-    "W",     "R",         "/etc/x",     "/",      "x\"y\\",    "a\nb\tc\x7f",
-    "%s%n",  "\xff\xfe",  "\xc3\xa9t",  "<...>",  "-",         "name with spaces and no end to it",
-    "sda",   "sd\x01",    "<script>",   "socket", "../../x",   "aaaaaaaaaaaaaaa",
+    "",     "a",        "eth0",      "lo",     "sh",      "swapper/0",
+    "W",    "R",        "/etc/x",    "/",      "x\"y\\",  "a\nb\tc\x7f",
+    "%s%n", "\xff\xfe", "\xc3\xa9t", "<...>",  "-",       "name with spaces and no end to it",
+    "sda",  "sd\x01",   "<script>",  "socket", "../../x", "aaaaaaaaaaaaaaa",
 };
 
 uint8_t meaning_byte(struct meaning_input *input)
 {
-    if (input->size == 0)
+    if (input->size == 0) {
         return 0;
+    }
     input->size--;
     return *input->data++;
 }
@@ -90,8 +130,9 @@ uint8_t meaning_byte(struct meaning_input *input)
 static uint64_t eight_bytes(struct meaning_input *input)
 {
     uint64_t value = 0;
-    for (unsigned i = 0; i < 8; i++)
+    for (unsigned i = 0; i < 8; i++) {
         value |= (uint64_t)meaning_byte(input) << 8 * i;
+    }
     return value;
 }
 
@@ -99,8 +140,9 @@ static uint64_t eight_bytes(struct meaning_input *input)
 static uint64_t number(struct meaning_input *input)
 {
     uint8_t code = meaning_byte(input);
-    if (code < 128)
+    if (code < 128) {
         return code;
+    }
     return code < 255 ? wild[code % G_N_ELEMENTS(wild)] : eight_bytes(input);
 }
 
@@ -113,7 +155,8 @@ struct field {
     uint8_t unit, count; /* of RAW: bytes and number of elements; count 0: a number says it */
 };
 
-struct class {
+struct class
+{
     uint32_t id;
     const char *name;
     char *own_name;
@@ -125,8 +168,9 @@ struct class {
 static uint32_t hash(const char *text)
 {
     uint32_t value = 2166136261;
-    for (; *text != '\0'; text++)
+    for (; *text != '\0'; text++) {
         value = (value ^ (uint8_t)*text) * 16777619;
+    }
     return value ^ value >> 15;
 }
 
@@ -140,9 +184,11 @@ static const char *last_part(const char *path)
 static bool is_left_out(const char *path, uint8_t shape)
 {
     static const char *const parts[] = {"ipv4", "ipv6", ".tcp", ".udp", "thtype", "context."};
-    for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++)
-        if ((shape >> i & 1) != 0 && strstr(path, parts[i]) != NULL)
+    for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++) {
+        if ((shape >> i & 1) != 0 && strstr(path, parts[i]) != NULL) {
             return true;
+        }
+    }
     return (shape >> 6) > 1 && hash(path) % (16 >> (shape >> 6)) == 0;
 }
 
@@ -154,8 +200,9 @@ static void shape_raw(struct field *field)
     } shapes[] = {{"callchain", 8, 0}, {"args", 8, 6}, {"v4addr", 1, 4}, {"v6addr", 1, 16},
                   {"ipv6", 1, 16},     {"ipv4", 1, 4}, {"", 4, 2}};
     unsigned i = 0;
-    while (strstr(field->path, shapes[i].part) == NULL)
+    while (strstr(field->path, shapes[i].part) == NULL) {
         i++;
+    }
     field->unit = shapes[i].unit;
     field->count = shapes[i].count;
 }
@@ -164,18 +211,22 @@ static void add_words(struct class *class, const struct word *words, uint8_t sha
 {
     for (; words->names[0] != NULL; words++) {
         unsigned n = 0;
-        while (n < MOST_NAMES && words->names[n] != NULL)
+        while (n < MOST_NAMES && words->names[n] != NULL) {
             n++;
+        }
         struct field field = {.path = words->names[(shape >> 6) % n], .kind = words->kind};
         field.is_signed = (hash(field.path) + shape) % 3 != 0;
         bool is_context = g_str_has_prefix(field.path, "context.");
         bool is_known = is_left_out(field.path, shape) || is_context != contexts;
-        for (unsigned i = 0; i < class->n_fields; i++)
+        for (unsigned i = 0; i < class->n_fields; i++) {
             is_known |= strcmp(class->fields[i].path, field.path) == 0;
-        if (is_known || class->n_fields == MOST_FIELDS)
+        }
+        if (is_known || class->n_fields == MOST_FIELDS) {
             continue;
-        if (field.kind == KIND_RAW)
+        }
+        if (field.kind == KIND_RAW) {
             shape_raw(&field);
+        }
         class->fields[class->n_fields++] = field;
         class->n_contexts += is_context;
     }
@@ -187,8 +238,9 @@ static bool is_of(const char *const *names, const char *name)
     for (unsigned i = 0; i < MOST_NAMES && names[i] != NULL; i++) {
         size_t length = strlen(names[i]);
         if (names[i][length - 1] == '*' ? strncmp(names[i], name, length - 1) == 0
-                                        : strcmp(names[i], name) == 0)
+                                        : strcmp(names[i], name) == 0) {
             return true;
+        }
     }
     return false;
 }
@@ -198,10 +250,13 @@ static struct class *class_new(uint32_t id, char *name, uint8_t shape)
     struct class *class = g_new0(struct class, 1);
     class->id = id;
     class->name = class->own_name = name;
-    for (unsigned pass = 0; pass < 2; pass++)
-        for (unsigned i = 0; i < G_N_ELEMENTS(vocabulary); i++)
-            if (is_of(vocabulary[i].names, name))
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (unsigned i = 0; i < G_N_ELEMENTS(vocabulary); i++) {
+            if (is_of(vocabulary[i].names, name)) {
                 add_words(class, vocabulary[i].words, shape, pass == 0);
+            }
+        }
+    }
     return class;
 }
 
@@ -244,12 +299,14 @@ static void declare_fields(GString *out, struct class *class, unsigned first, un
     g_autoptr(GHashTable) done = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     for (unsigned i = first; i < end; i++) {
         const char *own = class->fields[i].path, *rest = own + depth;
-        if (strncmp(own, path, depth) != 0)
+        if (strncmp(own, path, depth) != 0) {
             continue;
+        }
         const char *dot = strchr(rest, '.');
         char *name = dot != NULL ? g_strndup(rest, (gsize)(dot - rest)) : g_strdup(rest);
-        if (!g_hash_table_add(done, name))
+        if (!g_hash_table_add(done, name)) {
             continue;
+        }
         if (dot == NULL) {
             declare_field(out, class, i, name);
             continue;
@@ -342,8 +399,9 @@ struct stream {
 static void put(GByteArray *bytes, uint64_t value, unsigned size)
 {
     uint8_t raw[8];
-    for (unsigned i = 0; i < size; i++)
+    for (unsigned i = 0; i < size; i++) {
         raw[i] = (uint8_t)(value >> 8 * i);
+    }
     g_byte_array_append(bytes, raw, size);
 }
 
@@ -382,12 +440,15 @@ static void new_packet(struct stream *stream, struct meaning_input *input)
     }
     close_packet(stream);
     open_packet(stream);
-    if (codes & 2)
+    if (codes & 2) {
         stream->begin = stream->time = number(input);
-    if (codes & 4)
+    }
+    if (codes & 4) {
         stream->discarded += number(input);
-    if (codes & 8)
+    }
+    if (codes & 8) {
         stream->cpu = (uint32_t)number(input);
+    }
 }
 
 static void put_header(struct stream *stream, uint32_t id, uint64_t before)
@@ -425,14 +486,16 @@ static uint64_t tame(const char *path, unsigned values)
     static const struct {
         const char *name;
         uint8_t value;
-    } sensible[] = {{"protocol", 6}, {"nexthdr", 6}, {"ihl", 5},     {"data_offset", 5},
-                    {"tot_len", 60}, {"len", 60},    {"family", 2},  {"payload_len", 40},
-                    {"flags", 24},   {"ret", 3},     {"fd", 3},      {"nr_sector", 8},
+    } sensible[] = {{"protocol", 6},  {"nexthdr", 6}, {"ihl", 5},    {"data_offset", 5},
+                    {"tot_len", 60},  {"len", 60},    {"family", 2}, {"payload_len", 40},
+                    {"flags", 24},    {"ret", 3},     {"fd", 3},     {"nr_sector", 8},
                     {"prev_state", 1}};
     const char *name = last_part(path);
-    for (unsigned i = 0; i < G_N_ELEMENTS(sensible); i++)
-        if (strcmp(name, sensible[i].name) == 0)
+    for (unsigned i = 0; i < G_N_ELEMENTS(sensible); i++) {
+        if (strcmp(name, sensible[i].name) == 0) {
             return sensible[i].value;
+        }
+    }
     return (values + (hash(name) % 8 == 0)) & 15;
 }
 
@@ -450,16 +513,19 @@ static void put_given(GByteArray *bytes, const struct field *field, struct meani
     } else if (field->kind == KIND_TEXT) {
         uint8_t code = meaning_byte(input);
         char own[64];
-        for (unsigned i = 0; code >= 192 && i < (code & 63u); i++)
+        for (unsigned i = 0; code >= 192 && i < (code & 63u); i++) {
             own[i] = (char)MAX(meaning_byte(input), 1);
+        }
         const char *text = code >= 192 ? own : texts[code % G_N_ELEMENTS(texts)];
         put_text(bytes, text, code >= 192 ? code & 63u : strlen(text));
     } else {
         unsigned count = field->count;
-        if (count == 0)
+        if (count == 0) {
             put(bytes, count = meaning_byte(input) & 15, 1);
-        for (unsigned i = 0; i < count; i++)
+        }
+        for (unsigned i = 0; i < count; i++) {
             put(bytes, number(input), field->unit);
+        }
     }
 }
 
@@ -473,10 +539,12 @@ static void put_tame(GByteArray *bytes, const struct field *field, unsigned valu
         put_text(bytes, text, strlen(text));
     } else {
         unsigned count = field->count;
-        if (count == 0)
+        if (count == 0) {
             put(bytes, count = 2, 1);
-        for (unsigned i = 0; i < count; i++)
+        }
+        for (unsigned i = 0; i < count; i++) {
             put(bytes, value, field->unit);
+        }
     }
 }
 
@@ -486,8 +554,9 @@ static void put_fields(struct stream *stream, const struct class *class, unsigne
     /* Which fields are named, and where their values are in the input. */
     struct meaning_input given[MOST_FIELDS] = {0};
     static GByteArray *nowhere;
-    if (nowhere == NULL)
+    if (nowhere == NULL) {
         nowhere = g_byte_array_new();
+    }
     for (unsigned i = values >> 4; i > 0 && class->n_fields > 0; i--) {
         unsigned index = meaning_byte(input) % class->n_fields;
         given[index] = *input;
@@ -496,10 +565,11 @@ static void put_fields(struct stream *stream, const struct class *class, unsigne
     }
     for (unsigned i = 0; i < class->n_ordered; i++) {
         unsigned index = class->order[i];
-        if (given[index].data != NULL)
+        if (given[index].data != NULL) {
             put_given(stream->bytes, &class->fields[index], &given[index]);
-        else
+        } else {
             put_tame(stream->bytes, &class->fields[index], values & 15);
+        }
     }
 }
 
@@ -542,8 +612,9 @@ static const struct class *find_class(struct host *host, const char *name)
 static char *event_name(uint8_t what, struct meaning_input *input)
 {
     const char *name = vocabulary[what % G_N_ELEMENTS(vocabulary)].names[0];
-    if (what < FIRST_CALL && strchr(name, '*') == NULL)
+    if (what < FIRST_CALL && strchr(name, '*') == NULL) {
         return g_strdup(name);
+    }
     const char *call = calls[meaning_byte(input) % G_N_ELEMENTS(calls)];
     return g_strconcat(what % 2 == 0 ? "syscall_entry_" : "syscall_exit_", call, NULL);
 }
@@ -570,10 +641,10 @@ static void write_file(const char *dir, unsigned host, const char *name, const v
                        size_t size)
 {
     g_autofree char *path = g_strdup_printf("%s/h%u/%s", dir, host, name);
-    g_autoptr(GError) error = NULL;
     FILE *file = fopen(path, "w");
-    if (file == NULL || fwrite(data, 1, size, file) != size || fclose(file) != 0)
+    if (file == NULL || fwrite(data, 1, size, file) != size || fclose(file) != 0) {
         g_error("%s cannot be written", path);
+    }
 }
 
 static void host_write(struct host *host, const char *dir, unsigned number)
@@ -603,12 +674,15 @@ unsigned meaning_write(struct meaning_input *input, const char *dir)
     unsigned clock_numbers = meaning_byte(input);
     clock_numbers |= (unsigned)meaning_byte(input) << 8;
     unsigned n_hosts = 1 + (sizes & 3) % MEANING_HOSTS;
-    for (unsigned i = 0; i < n_hosts; i++)
+    for (unsigned i = 0; i < n_hosts; i++) {
         host_init(&hosts[i], i, 1 + (sizes >> 2) % MOST_CPUS, shape,
                   &clocks[clock_numbers >> 4 * i & 15]);
-    for (unsigned i = 0; input->size > 0 && i < MOST_EVENTS; i++)
+    }
+    for (unsigned i = 0; input->size > 0 && i < MOST_EVENTS; i++) {
         add_event(hosts, n_hosts, input);
-    for (unsigned i = 0; i < n_hosts; i++)
+    }
+    for (unsigned i = 0; i < n_hosts; i++) {
         host_write(&hosts[i], dir, i);
+    }
     return n_hosts;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Traces that are well formed and mean nonsense: bytes choose events of the vocabulary, their times
  * and the values of their fields, and become CTF 1.8 of one to three machines. */
 #ifndef LULL_TESTS_FUZZ_MEANING_H

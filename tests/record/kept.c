@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "record/kept.h"
 
 #include <glib/gstdio.h>

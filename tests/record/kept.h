@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A keeper for tests that drive tracers by themselves: it is the user they are. What goes wrong ends
  * the test. */
 #ifndef LULL_TESTS_RECORD_KEPT_H

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Times that cannot be: whatever kind of trace brings them, what lies outside of the valid times (2^62 ns around 1970) is
 # left out and reported with file and byte, what lies behind it in the file is read, and every verb comes to an end. What
 # is expected is counted by hand from what is written here.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """tools/mutants.py on a few lines of C: which faults it finds in them, and that it finds none where there are none."""
 import os
 import sys

@@ -213,7 +213,8 @@ static void io_emit(struct lull_analysis *analysis, const struct lull_window *wi
          "calls are not measured, as their begin was not seen; what they moved counts");
     note(sink, io->disks.n_unmeasured,
          "block requests are not measured, as their issue was not seen; their sectors count");
-    note(sink, io->usage.n_unreported, "calls moved bytes that the trace does not tell");
+    note(sink, io->usage.n_unreported,
+         "calls moved a number of bytes that the trace does not record");
     const uint64_t n_log =
         lull_params_listed(analysis->params, io->log.calls.count, "calls of the log", sink);
     if (sections & LULL_SECTION_USAGE) {

@@ -127,7 +127,7 @@ static bool locate(struct draft_builder *builder, const struct draft_class *type
 {
     static const char *const reasons[] = {
         [DRAFT_MISSING] = "there is no such field",
-        [DRAFT_NOT_BEFORE] = "it does not stand before the field that refers to it",
+        [DRAFT_NOT_BEFORE] = "it is not before the field that refers to it",
         [DRAFT_NOT_INTEGER] = "it is no integer or boolean",
         [DRAFT_NOT_STRUCTURE] = "the path goes through a field that is no structure",
         [DRAFT_NOT_INSIDE] = "it is in an array that does not hold the referring field",

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The JSON of CTF 2's metadata (CTF2-SPEC-2.0). */
 #ifndef LULL_CTF_CTF2_H
 #define LULL_CTF_CTF2_H

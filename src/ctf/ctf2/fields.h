@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside of the parser of CTF 2 metadata: field classes (types.c, compound.c), their ranges
  * (ranges.c), the fragments that hold them (fragments.c) and what is built of them (build.c).
  * Functions return false or NULL when the source's error is set. */

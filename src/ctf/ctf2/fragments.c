@@ -121,7 +121,7 @@ static bool parse_trace(struct draft_tree *tree, const struct ctf2_at *at)
                          tree->trace_origin.fragment);
     }
     if (tree->streams->len > 0) {
-        return ctf2_fail(at, LULL_ERROR_FORMAT, "a trace class behind a data stream class");
+        return ctf2_fail(at, LULL_ERROR_FORMAT, "a trace class after a data stream class");
     }
     tree->has_trace = true;
     tree->trace_origin = origin_of(at);

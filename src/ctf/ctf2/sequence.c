@@ -68,7 +68,7 @@ static bool parse_text(struct draft_tree *tree, struct json_tokener *tokener, co
     } else if (status != json_tokener_success) {
         ok = fail_at(source, source->offset + end, json_tokener_error_desc(status));
     } else if (end < size) {
-        ok = fail_at(source, source->offset + end, "there is more behind its end");
+        ok = fail_at(source, source->offset + end, "there are bytes after its end");
     } else {
         source->has_huge = has_huge(text, size);
         ctf2_modernise(value);
@@ -88,7 +88,7 @@ static bool parse_sequence(struct draft_tree *tree, const char *text, size_t siz
                                         JSON_TOKENER_VALIDATE_UTF8);
     for (size_t start = 0; ok && start < size;) {
         if (text[start] != RECORD_SEPARATOR) { /* only before the first */
-            ok = fail_at(source, start, "a record separator (0x1e) should stand here");
+            ok = fail_at(source, start, "expected a record separator (0x1e)");
             break;
         }
         start++;

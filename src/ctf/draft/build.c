@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From a tree to a schema. What does not depend on the place where a class is used is built once and
  * shared; what has a role or refers to other fields is built for each use. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the parsers of metadata, CTF 1.8 and CTF 2, make of a text and the builder turns into a
  * schema: field classes whose references to other fields are still names, because what those mean
  * depends on where a class is used. What differs between the languages is in draft_language. */

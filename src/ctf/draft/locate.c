@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which field a length, selector or tag is (CTF 1.8.3, section 7.3.2; CTF2-SPEC-2.0, section 6.4.2).
  * CTF 1.8 looks relative names up in the structures around the reference, innermost first, then, as
  * section 4.2.2 allows it, in the scopes before. CTF 2 locates a field while data is decoded; here

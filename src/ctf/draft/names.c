@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two of GLib's hash tables whose keys carry their hashes: a random seed goes into those, so that a
  * text whose names all collide is hard to write. Nothing is ever listed, so nothing depends on it. */
 #include "ctf/draft/names.h"

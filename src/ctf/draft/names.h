@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names of a metadata text: every identifier and string is stored once (an atom), so that names are
  * compared as pointers, and a map from (owner, atom) to anything serves all scopes at once. */
 #ifndef LULL_CTF_DRAFT_NAMES_H

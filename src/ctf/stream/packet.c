@@ -128,7 +128,7 @@ const char *lull_packet_fill(const struct lull_stream_plan *stream, const uint8_
     }
     if ((packet->flags & LULL_PACKET_HAS_BEGIN) && (packet->flags & LULL_PACKET_HAS_END) &&
         stream->start_bits == 64 && stream->end_bits == 64 && packet->start > packet->end) {
-        return "the packet header's timestamp_begin lies behind its timestamp_end";
+        return "the packet header's timestamp_begin is after its timestamp_end";
     }
     return NULL;
 }

@@ -47,9 +47,8 @@ static enum found general_header(struct lull_ctf_stream *s, uint64_t *body)
         return recover(s, *body, NULL) ? FOUND_NOTHING : FOUND_END;
     }
     if (!s->stream->has_id && !is_only && s->plan->schema->major < 2) {
-        return recover(s, LULL_PLAN_BAD_TAG, "no event class can be told from the header")
-                   ? FOUND_NOTHING
-                   : FOUND_END;
+        return recover(s, LULL_PLAN_BAD_TAG, "the header names no event class") ? FOUND_NOTHING
+                                                                                : FOUND_END;
     }
     return FOUND_EVENT;
 }

@@ -356,6 +356,6 @@ bool tsdl_parse_block(struct tsdl_parser *parser)
         }
     }
     tsdl_close_scope(parser);
-    return tsdl_advance(parser) && tsdl_expect(parser, ';', "';' behind '}'") &&
+    return tsdl_advance(parser) && tsdl_expect(parser, ';', "';' after '}'") &&
            finish_block(parser, &block);
 }

@@ -120,7 +120,7 @@ static bool refer(struct draft_builder *builder, const struct draft_class *type,
 {
     static const char *const reasons[] = {
         [DRAFT_MISSING] = "there is no such field",
-        [DRAFT_NOT_BEFORE] = "it does not stand before the field that refers to it",
+        [DRAFT_NOT_BEFORE] = "it is not before the field that refers to it",
         [DRAFT_NOT_INTEGER] = "the field is no integer",
         [DRAFT_NOT_STRUCTURE] = "what is before the last dot is no structure",
         [DRAFT_NOT_INSIDE] =

@@ -343,7 +343,7 @@ static bool make_bit_field(struct tsdl_parser *parser, struct draft_class *type,
     }
     if (layout->offset == DRAFT_UNKNOWN_BITS) {
         return tsdl_fail(parser->source, LULL_ERROR_UNSUPPORTED, pos,
-                         "bit-field behind fields of variable size: it has no fixed unit");
+                         "a bit-field after fields of variable size has no fixed unit");
     }
     type->fc.alignment = MAX(type->fc.alignment, unit->fc.alignment);
     uint64_t used = layout->offset % unit->fc.alignment;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* TSDL, the language of CTF 1.8's metadata (CTF 1.8.3, annex C). */
 #ifndef LULL_CTF_TSDL_H
 #define LULL_CTF_TSDL_H

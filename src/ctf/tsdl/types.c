@@ -145,7 +145,7 @@ static bool take_scope(struct tsdl_parser *parser, struct draft_ref *ref)
     }
     if (ref->n_names == 0) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, ref->pos,
-                         "bad reference: the name of a field is missing behind its scope");
+                         "bad reference: the name of a field is missing after its scope");
     }
     return true;
 }
@@ -337,7 +337,7 @@ static bool parse_class(struct tsdl_parser *parser, struct tsdl_specifiers *spec
     bool ok;
 
     if (specifiers->type || specifiers->words) {
-        return tsdl_unexpected(parser, "a name behind the type");
+        return tsdl_unexpected(parser, "a name after the type");
     }
     specifiers->pos = pos;
     if (!tsdl_enter(parser) || !tsdl_advance(parser)) {
@@ -371,7 +371,7 @@ static bool parse_c_word(struct tsdl_parser *parser, struct tsdl_specifiers *spe
     const struct draft_atom *word = parser->token.atom;
 
     if (specifiers->type || (specifiers->words && !*has_c_words)) {
-        return tsdl_unexpected(parser, "a name behind the type");
+        return tsdl_unexpected(parser, "a name after the type");
     }
     if (*has_c_words) {
         word = tag_name(parser, specifiers->words, word);

@@ -73,7 +73,7 @@ static char *ftrace_missing(const struct lull_tracer_request *request)
     }
     char *missing = not_allowed();
     if (!missing && request->is_filtered && !lull_tasks_are_global()) {
-        missing = g_strdup("in a container with process ids of its own the kernel cannot be told "
+        missing = g_strdup("in a container with its own process ids the kernel cannot be given "
                            "which tasks are meant; record the whole machine");
     }
     for (uint32_t i = 0; !missing && i < lull_purpose_n_events; i++) {

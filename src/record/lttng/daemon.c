@@ -57,7 +57,7 @@ static bool wait_for(struct lull_lttng_daemon *daemon, GError **error)
         if (daemon->pid == 0) {
             g_set_error_literal(error, LULL_ERROR, LULL_ERROR_IO,
                                 "LTTng: its session daemon ends as soon as it is started; "
-                                "“" PROGRAM "” on a terminal tells why");
+                                "run “" PROGRAM "” on a terminal to see why");
             return false;
         }
         g_usleep(STEP_US);

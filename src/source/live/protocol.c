@@ -377,7 +377,7 @@ bool live_relay_packet(struct live_relay *relay, uint64_t stream, uint64_t offse
         return true;
     }
     if (length == 0 || length > size) {
-        return refuse(relay, error, "the relay sends %u bytes of a packet where %u were asked for",
+        return refuse(relay, error, "the relay sends %u bytes of a packet, but %u were requested",
                       length, size);
     }
     *got = length;

@@ -8,7 +8,7 @@
 #include "view/event/clock.h"
 #include "view/event/fields.h"
 
-/* What stands before the name of an event. */
+/* What precedes the name of an event. */
 enum lull_babeltrace_field {
     LULL_BABELTRACE_TRACE = 1 << 0,
     LULL_BABELTRACE_HOSTNAME = 1 << 1,

@@ -15,7 +15,7 @@ struct runner {
     uint64_t slots[LULL_PRINT_SLOTS];
 };
 
-/* Room that an operation without a text needs behind its piece: "-9223372036854775808" and what is
+/* Room that an operation without a text needs after its piece: "-9223372036854775808" and what is
  * copied too much. */
 #define ROOM 64u
 
@@ -75,7 +75,7 @@ static void add_real(struct runner *r, const struct lull_print_op *op, uint64_t 
 typedef uint8_t bytes16 __attribute__((vector_size(16)));
 typedef uint64_t words2 __attribute__((vector_size(16)));
 
-/* How many of the 16 bytes from `text` on stand for themselves. */
+/* How many of the 16 bytes from `text` on need no escape. */
 static inline uint32_t plain_bytes(bytes16 v, const char *special)
 {
     bytes16 odd = (bytes16)(v < 0x20) | (bytes16)(v >= 0x7f) | (bytes16)(v == (uint8_t)special[0]) |
@@ -97,7 +97,7 @@ static inline uint32_t plain_bytes(bytes16 v, const char *special)
 #endif
 }
 
-/* Appends `length` bytes at `text`, up to the first NUL. 16 bytes behind may be read. */
+/* Appends `length` bytes at `text`, up to the first NUL. 16 more bytes may be read. */
 static void add_text(struct runner *r, const char *text, uint64_t length)
 {
     struct lull_linebuf *line = r->line;
@@ -185,7 +185,7 @@ static const struct lull_print_op *choose(const struct runner *r, const struct l
     return NULL;
 }
 
-/* Copies the operation's text. At least ROOM bytes are free behind it then. */
+/* Copies the operation's text. At least ROOM bytes are free after it then. */
 static inline char *start_op(struct lull_linebuf *line, const struct lull_print_op *op)
 {
     const uint32_t length = op->text_length;
@@ -315,7 +315,7 @@ bool lull_event_program_run(const struct lull_event_program *program,
 {
     struct lull_event_bytes bytes;
     lull_event_bytes(event, &bytes);
-    struct runner runner; /* its slots are set before they are used: a length stands before */
+    struct runner runner; /* its slots are set before they are used: a length comes first */
     runner.program = program;
     runner.line = line;
     runner.data = bytes.data;

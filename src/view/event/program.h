@@ -18,7 +18,7 @@ struct lull_event_program *lull_event_program_new(const struct lull_event *event
                                                   bool follows_scope);
 void lull_event_program_free(struct lull_event_program *program);
 /* Appends the fields of an event of the class. False if its bytes are damaged: the line is as it
- * was then, and lull_event_writer_visit() tells what is wrong. */
+ * was then, and lull_event_writer_visit() reports what is wrong. */
 bool lull_event_program_run(const struct lull_event_program *program,
                             const struct lull_event *event, struct lull_linebuf *line);
 

@@ -17,7 +17,7 @@ struct lull_instance_paths {
     const struct lull_instances *instances;
     const struct lull_portions *portions;
     const uint32_t *samples; /* by instance of the list; LULL_NONE: it has no path */
-    const uint32_t *chosen;  /* those that were asked for, places in the list, in its order */
+    const uint32_t *chosen;  /* the chosen ones, as indices in the list, in its order */
     uint32_t n_chosen;
 };
 

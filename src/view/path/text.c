@@ -18,7 +18,7 @@
 
 #define BAR_CELLS 20
 #define MAX_TASKS 10 /* in the summary */
-#define MAX_INDENT 8 /* levels shown; deeper ones stand below each other */
+#define MAX_INDENT 8 /* levels shown; deeper ones get the same indent */
 
 struct text_view {
     struct lull_out out;

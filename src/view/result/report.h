@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands around the results of a report: what was recorded, and what could not be answered. */
+/* What surrounds the results of a report: what was recorded, and what could not be answered. */
 #ifndef LULL_VIEW_RESULT_REPORT_H
 #define LULL_VIEW_RESULT_REPORT_H
 

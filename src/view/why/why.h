@@ -12,7 +12,7 @@ enum lull_why_verdict {
     LULL_WHY_EXPLAINED,
     LULL_WHY_UNCLEAR,    /* the slow ones are slower, but nothing stands out */
     LULL_WHY_ALIKE,      /* they are hardly slower */
-    LULL_WHY_NONE_SLOW,  /* none is as slow as was asked */
+    LULL_WHY_NONE_SLOW,  /* none is as slow as requested */
     LULL_WHY_NO_TYPICAL, /* all that could be typical are slow */
     LULL_WHY_TOO_FEW,
 };

@@ -38,6 +38,8 @@ PLAIN = ["-Doptimization=1", "-Ddebug=false", "-Dwerror=false",
          "-Dc_args=-Werror=int-conversion -Werror=incompatible-pointer-types"]
 COVERED = ["-Doptimization=0", "-Ddebug=false", "-Dwerror=false", "-Db_coverage=true"]
 MEMORY = 4 << 30  # bytes of address space and of one file that a test may use
+LINK_SECONDS = 0.2  # about what it costs to link a test
+ROUND = 40
 # How long a test may take before it counts as hanging, in its usual CPU time and in seconds: the machine may be busy.
 PATIENCE, LEAST_PATIENCE = 10, 20
 
@@ -226,8 +228,8 @@ class Coverage:
         return lines, functions
 
     def tests_of(self, file, first, last):
-        """The tests that execute the lines, the fastest first. Of a line without code: who enters its function, or,
-        outside of functions, the file."""
+        """The tests that execute the lines. Of a line without code: who enters its function, or, outside of functions,
+        the file."""
         ways = [lambda entry: any(first <= line <= last for line in entry["lines"].get(file, ()))]
         if not self.has_code(file, first, last):
             ways += [lambda entry: any(a <= first <= b for a, b in entry["functions"].get(file, ())),
@@ -236,14 +238,16 @@ class Coverage:
             found = [name for name, entry in self.known.items() if way(entry)]
             if found:
                 break
-        return sorted(found, key=lambda name: self.known[name]["seconds"])
+        return found
 
     def has_code(self, file, first, last):
         if not hasattr(self, "code"):
             self.code = {}
         if file not in self.code:
             place = os.path.join(self.covered.folder, self.covered.objects[file])[:-len(".o")]
-            output = subprocess.run(["gcov", "--json-format", "--stdout", place + ".gcno"], check=True,
+            alone = os.path.join(os.path.dirname(self.cache_path), "notes.gcno")  # away from counts of other runs
+            shutil.copy(place + ".gcno", alone)
+            output = subprocess.run(["gcov", "--json-format", "--stdout", alone], check=True,
                                     stdout=subprocess.PIPE, cwd=self.covered.folder).stdout
             self.code[file] = {line["line_number"] for entry in json.loads(output)["files"] for line in entry["lines"]
                                if os.path.relpath(os.path.join(self.covered.folder, entry["file"]), self.tree) == file}
@@ -319,6 +323,7 @@ class Planter:
     def __init__(self, tree, build, coverage):
         self.tree, self.build, self.coverage = tree, build, coverage
         self.dirty, self.sound, self.plain_code = None, "", {}
+        self.kills = collections.Counter()  # by file and test
 
     def restore(self):
         if self.dirty is not None:
@@ -327,6 +332,10 @@ class Planter:
 
     def code(self, file):
         return read(os.path.join(self.build.folder, self.build.objects[file]), "rb")
+
+    def cost(self, file, name):
+        """What comes first is fast, or has seen faults of this file before."""
+        return (self.coverage.known[name]["seconds"] + LINK_SECONDS) / (1 + self.kills[file, name])
 
     def plant(self, fault):
         """(verdict, by which test)"""
@@ -346,13 +355,14 @@ class Planter:
             return "same code", None
         if not tests:
             return "survived, never executed", None
-        for name in tests:
+        for name in sorted(tests, key=lambda name: self.cost(file, name)):
             test = self.coverage.tests[name]
             if not self.build.make(*self.build.needs(test)):
                 return "does not compile", None
             seconds = max(LEAST_PATIENCE, PATIENCE * self.coverage.known[name]["seconds"])
             verdict = self.build.run(test, seconds)
             if verdict != "passed":
+                self.kills[file, name] += 1
                 return "killed" if verdict == "failed" else "killed by time-out", name
         return "survived", None
 
@@ -393,7 +403,7 @@ def main():
     planter, results, counted = Planter(tree, build, coverage), [], 0
     report = args.report or os.path.join(args.scratch, "report.json")
     try:
-        for fault in in_order(faults, wanted, files):
+        for fault in in_order(faults, files):
             progress(f"{counted}/{wanted} {fault.file}:{fault.first}")
             verdict, by = planter.plant(fault)
             results.append(fault.record(verdict, by))
@@ -412,13 +422,13 @@ def main():
     return any(result["verdict"].startswith("survived") for result in results)
 
 
-def in_order(faults, wanted, files):
+def in_order(faults, files):
     """In rounds that are sorted by file, so that the build seldom goes back and forth."""
     batch = []
     for fault in faults:
         if fault.file in files:
             batch.append(fault)
-        if len(batch) >= wanted:
+        if len(batch) >= ROUND:
             yield from sorted(batch, key=lambda fault: (fault.file, fault.first))
             batch = []
     yield from sorted(batch, key=lambda fault: (fault.file, fault.first))

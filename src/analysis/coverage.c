@@ -3,6 +3,8 @@
 #include "analysis/coverage.h"
 
 #include "base/clock.h"
+#include "base/time.h"
+#include "source/session/streams.h"
 
 static const char *const every_name[] = {"*", NULL};
 
@@ -27,9 +29,11 @@ static int64_t first_after(struct lull_session *session, int64_t start_ns, int64
 static void find_last(struct lull_session *session, uint32_t host, struct lull_coverage *coverage)
 {
     int64_t end_ns = coverage->first_ns, reach_ns = LULL_NS_PER_S / 1000;
-    for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
-        const struct lull_trace *trace = lull_session_trace(session, i);
-        if (trace->host == host && trace->start_ns <= trace->end_ns) {
+    uint32_t n;
+    const uint32_t *traces = lull_session_host_traces(session, host, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct lull_trace *trace = lull_session_trace(session, traces[i]);
+        if (trace->start_ns <= trace->end_ns) {
             end_ns =
                 MAX(end_ns, lull_clock_join(lull_session_clock(session, host), trace->end_ns, 0));
         }

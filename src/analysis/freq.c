@@ -31,7 +31,7 @@ struct level {
     uint32_t owner; /* index of the CPU, or task */
     int64_t value;  /* kHz, or idle state; UNKNOWN_KHZ, INT64_MIN */
     int64_t ns, busy_ns;
-    uint64_t count;    /* how often it began */
+    uint64_t count;    /* how often an idle state began */
     uint64_t position; /* of the owner among its rows, once they are made */
 };
 
@@ -143,7 +143,6 @@ static void end_frequency(struct freq_analysis *freq, struct cpu_freq *cpu, int6
     struct level *level =
         level_of(&freq->frequencies, (uint32_t)(cpu - freq->cpus.items), last->khz);
     lull_add(&level->ns, MAX(t - last->since_ns, 0));
-    level->count++;
     add_log(freq, cpu, false, last->khz, last->since_ns, t);
 }
 

@@ -206,9 +206,7 @@ static void interface_row(const void *user, uint64_t row, struct lull_cell *cell
     const bool has_received = is_recorded(top, interface->host, LULL_EVENT_netif_received);
     *cells++ = lull_cell_host_of(&top->head, interface->host);
     *cells++ =
-        lull_cell_text(LULL_CELL_NETIF, interface->device == LULL_NONE
-                                            ? NULL
-                                            : lull_model_label(top->head.model, interface->device));
+        lull_cell_text(LULL_CELL_NETIF, lull_model_label(top->head.model, interface->device));
     *cells++ = count_cell(LULL_CELL_NUMBER, interface->passed[true].packets, has_sent);
     *cells++ = count_cell(LULL_CELL_SIZE, interface->passed[true].bytes, has_sent);
     *cells++ = count_cell(LULL_CELL_NUMBER, interface->passed[false].packets, has_received);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of questions and the judgement by it. */
 #include "analysis/questions.h"
+#include "source/session/streams.h"
 
 #include <string.h>
 
@@ -195,8 +196,7 @@ static void collect(void *user, uint32_t trace, const struct lull_event_class *e
     struct lull_declared *declared = user;
     const char *name = lull_event_class_name(event_class);
     const char *const names[] = {name, NULL};
-    if (lull_session_trace(declared->session, trace)->host != declared->host ||
-        !lull_session_declares(declared->session, declared->host, names)) {
+    if (!lull_session_declares(declared->session, declared->host, names)) {
         return;
     }
     g_hash_table_add(declared->names, (void *)name);
@@ -215,7 +215,7 @@ struct lull_declared *lull_declared_new(const struct lull_session *session, uint
     declared->host = host;
     declared->names = g_hash_table_new(g_str_hash, g_str_equal);
     declared->own_names = g_string_chunk_new(256);
-    lull_session_each_class(session, collect, declared);
+    lull_session_each_host_class(session, host, collect, declared);
     return declared;
 }
 

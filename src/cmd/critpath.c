@@ -7,6 +7,7 @@
 #include <lull/recording.h>
 
 #include "analysis/requests.h"
+#include "base/output.h"
 #include "cmd/critpath_period.h"
 #include "cmd/instance_query.h"
 #include "graph/execgraph.h"
@@ -209,34 +210,28 @@ static bool choose(struct answer *answer, GError **error)
     return chosen && choose_range(answer, error);
 }
 
-/* Writes a view to a file of its own, whole or not at all. */
 static bool write_file(const char *name, lull_write_path *view, const struct lull_path *path,
                        const struct lull_view_style *style, GError **error)
 {
-    g_autofree char *draft = g_strdup_printf("%s.part", name);
-    FILE *file = fopen(draft, "w");
-    bool done = file && view(path, file, style, error);
-    if (file && fclose(file) != 0) {
-        done = false;
+    struct lull_output *output = lull_output_new(name, error);
+    if (!output) {
+        return false;
     }
-    if (done && rename(draft, name) == 0) {
-        return true;
+    if (view(path, lull_output_file(output), style, error)) {
+        return lull_output_finish(output, error);
     }
-    if (error && !*error) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write “%s”: %s", name,
-                    g_strerror(errno));
-    }
-    remove(draft);
+    lull_output_discard(output);
     return false;
 }
+
+static const struct {
+    const char *option;
+    lull_write_path *view;
+} files[] = {{"svg", lull_view_path_svg}, {"perfetto", lull_view_path_perfetto}};
 
 bool lull_critpath_write_files(const struct lull_args *args, const struct lull_path *path,
                                const struct lull_view_style *style, GError **error)
 {
-    static const struct {
-        const char *option;
-        lull_write_path *view;
-    } files[] = {{"svg", lull_view_path_svg}, {"perfetto", lull_view_path_perfetto}};
     for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
         const char *name = lull_args_text(args, files[i].option);
         if (name && !write_file(name, files[i].view, path, style, error)) {
@@ -244,6 +239,15 @@ bool lull_critpath_write_files(const struct lull_args *args, const struct lull_p
         }
     }
     return true;
+}
+
+uint32_t lull_critpath_files_on_stdout(const struct lull_args *args)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
+        n += g_strcmp0(lull_args_text(args, files[i].option), "-") == 0;
+    }
+    return n;
 }
 
 /* Of more steps than a person reads at once, the longest are shown; --limit 0
@@ -267,6 +271,9 @@ static bool show(const struct lull_args *args, const struct lull_path *path, GEr
     if (!lull_critpath_write_files(args, path, &style, error)) {
         return false;
     }
+    if (lull_critpath_files_on_stdout(args) > 0) {
+        return true;
+    }
     lull_write_path *view = lull_args_flag(args, "json")     ? lull_view_path_json
                             : lull_args_flag(args, "folded") ? lull_view_path_folded
                                                              : lull_view_path_text;
@@ -282,6 +289,13 @@ static int names_given(const struct lull_args *args)
 
 static bool check_usage(const struct lull_args *args, GError **error)
 {
+    const uint32_t n_files = lull_critpath_files_on_stdout(args);
+    if (n_files > 1 ||
+        (n_files == 1 && (lull_args_flag(args, "json") || lull_args_flag(args, "folded")))) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                    "only one of --svg, --perfetto, --json and --folded can go to standard output");
+        return false;
+    }
     struct lull_periods *none; /* there is no --period here */
     if (!lull_instance_query_periods(args, &none, error)) {
         return false;
@@ -381,11 +395,11 @@ static const struct lull_option options[] = {
     {.name = "svg",
      .kind = LULL_OPTION_FILE,
      .argument = "FILE",
-     .help = "also draw the path as SVG"},
+     .help = "also draw the path as SVG; '-': to standard output, in place of the text"},
     {.name = "perfetto",
      .kind = LULL_OPTION_FILE,
      .argument = "FILE",
-     .help = "also write a trace that ui.perfetto.dev opens"},
+     .help = "also write a trace that ui.perfetto.dev opens; '-' as with --svg"},
     {.name = "folded",
      .kind = LULL_OPTION_FLAG,
      .help = "print stacks for flame graph tools instead"},

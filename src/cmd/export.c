@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lull export: what was selected, as a new trace. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -84,6 +85,8 @@ static int run(const struct lull_args *args, GError **error)
                             "say with --ctf2 DIR where the new traces go");
         return 2;
     }
+    /* All that is printed are messages: that nobody reads them breaks nothing off. */
+    signal(SIGPIPE, SIG_IGN);
     g_auto(GStrv) names = lull_args_event_names(args, error);
     if (!names) {
         return 2;

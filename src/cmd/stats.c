@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lull stats: all analyses in one pass over the trace, as a report: text, JSON or a page of HTML.
  */
-#include <errno.h>
 #include <stdio.h>
 
+#include "base/output.h"
 #include "cmd/analysis_args.h"
 #include "cmd/join_args.h"
 #include "cmd/options.h"
@@ -14,7 +14,7 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_FILE,
      .argument = "FILE",
      .help = "write a page with charts and tables that sort to FILE and print nothing: it needs no "
-             "network and nothing but FILE"},
+             "network and nothing but FILE; '-' is standard output"},
     LULL_OPTION_FREQ,
     LULL_OPTION_LIMIT,
     LULL_OPTIONS_DURATION,
@@ -97,27 +97,17 @@ static int report(const struct lull_args *args, struct lull_session *session,
 static int report_in_file(const struct lull_args *args, struct lull_session *session,
                           const struct lull_analysis_question *question, GError **error)
 {
-    const char *name = lull_args_text(args, "html");
-    g_autofree char *draft = g_strdup_printf("%s.part", name);
     g_autoptr(GError) problem = NULL;
-    FILE *file = fopen(draft, "w");
-    int status = file ? report(args, session, question, file, &problem) : 1;
-    bool is_whole = file && !problem;
-    if (file && fclose(file) != 0) {
-        is_whole = false;
+    struct lull_output *output = lull_output_new(lull_args_text(args, "html"), error);
+    if (!output) {
+        return 1;
     }
-    if (is_whole && rename(draft, name) == 0) {
-        return status;
+    const int status = report(args, session, question, lull_output_file(output), &problem);
+    if (!problem) {
+        return lull_output_finish(output, error) ? status : 1;
     }
-    if (problem) {
-        g_propagate_error(error, g_steal_pointer(&problem));
-    } else {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write “%s”: %s", name,
-                    g_strerror(errno));
-    }
-    if (file) {
-        remove(draft);
-    }
+    lull_output_discard(output);
+    g_propagate_error(error, g_steal_pointer(&problem));
     return 1;
 }
 

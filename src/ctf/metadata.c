@@ -5,6 +5,7 @@
 
 #include <lull/error.h>
 
+#include "base/file.h"
 #include "ctf/ctf2/ctf2.h"
 #include "ctf/tsdl/tsdl.h"
 
@@ -179,12 +180,9 @@ struct lull_schema *lull_metadata_read(const char *path, GError **error)
 {
     char *data;
     gsize size;
-    GError *cause = NULL;
 
-    if (!g_file_get_contents(path, &data, &size, &cause)) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: the metadata cannot be read: %s", path,
-                    cause->message);
-        g_error_free(cause);
+    if (!lull_file_read(path, LULL_METADATA_MOST_BYTES, &data, &size, error)) {
+        g_prefix_error_literal(error, "the metadata cannot be read: ");
         return NULL;
     }
     struct lull_schema *schema = lull_metadata_parse(path, (const uint8_t *)data, size, error);

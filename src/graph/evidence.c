@@ -2,6 +2,7 @@
 /* The evidence behind a step of a path, in one line of words: the request, the packet, the
  * interrupt, who ran instead. */
 #include "graph/critpath.h"
+#include "base/search.h"
 #include "graph/execgraph_private.h"
 
 #include <string.h>
@@ -156,16 +157,7 @@ static void sum_shares(GArray *shares)
 /* First switch after time_ns. */
 static size_t switch_after(const struct cpu_notes *notes, int64_t time_ns)
 {
-    size_t low = 0, high = notes->switches.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (notes->switches.items[middle].time_ns <= time_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return LULL_LOWER_BOUND(i, notes->switches.count, notes->switches.items[i].time_ns <= time_ns);
 }
 
 GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_hop *hop)
@@ -327,7 +319,7 @@ void lull_evidence_append_preemptor(const struct lull_execgraph *eg, uint32_t ta
 uint32_t lull_evidence_subject(const struct lull_execgraph *eg, const struct path_piece *piece,
                                GString *out)
 {
-    if (piece->state == LULL_STATE_INTERRUPTED) {
+    if (piece->state == LULL_STATE_INTERRUPTED && piece->label != LULL_NONE) {
         g_string_append(out, lull_model_label(eg->model, piece->label));
     }
     if (piece->state != LULL_STATE_BLOCKED || piece->hop->detail == LULL_NONE) {

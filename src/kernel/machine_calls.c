@@ -3,6 +3,7 @@
  * the task that is on the CPU, lasts while the task does not run, and ends on whatever CPU the task
  * is then. Begin and end belong together only if they name the same call: else one was lost. */
 #include "kernel/model_private.h"
+#include "source/session/streams.h"
 
 #include <string.h>
 
@@ -41,13 +42,15 @@ const struct call_arch *calls_arch(const struct lull_model *model, uint32_t host
 {
     const struct lull_session *session = model->session;
     const char *release = "", *machine = "";
-    for (uint32_t i = 0; session && i < lull_session_trace_count(session); i++) {
-        const struct lull_trace *trace = lull_session_trace(session, i);
-        const char *reported = lull_session_environment(session, i, "architecture");
-        if (trace->host == host && *release == '\0') {
+    uint32_t n = 0;
+    const uint32_t *traces = session ? lull_session_host_traces(session, host, &n) : NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct lull_trace *trace = lull_session_trace(session, traces[i]);
+        const char *reported = lull_session_environment(session, traces[i], "architecture");
+        if (*release == '\0') {
             release = trace->kernel;
         }
-        if (trace->host == host && reported && *machine == '\0') {
+        if (reported && *machine == '\0') {
             machine = reported;
         }
     }

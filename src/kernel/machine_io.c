@@ -31,7 +31,8 @@ static void take_addresses(struct lull_net_packet *packet, struct lull_text sour
 #define TAKE_TRANSPORT(ip)                                                                         \
     do {                                                                                           \
         if (HAS(ip##_tcp_seq)) {                                                                   \
-            uint32_t tcp_header = HAS(ip##_tcp_data_offset) ? ev->ip##_tcp_data_offset * 4 : 20;   \
+            uint32_t tcp_header =                                                                  \
+                HAS(ip##_tcp_data_offset) ? (uint32_t)ev->ip##_tcp_data_offset * 4 : 20;           \
             packet->protocol = PROTOCOL_TCP;                                                       \
             packet->source_port = ev->ip##_tcp_source_port;                                        \
             packet->destination_port = ev->ip##_tcp_dest_port;                                     \
@@ -53,7 +54,7 @@ static void take_addresses(struct lull_net_packet *packet, struct lull_text sour
 
 static void take_ipv4(struct lull_net_packet *packet, const struct lull_ev_packet_sent *ev)
 {
-    uint32_t header = HAS(ip4_ihl) ? ev->ip4_ihl * 4 : 20;
+    uint32_t header = HAS(ip4_ihl) ? (uint32_t)ev->ip4_ihl * 4 : 20;
     /* tot_len is 0 for packets over 64 KiB that the network card will cut (GSO). */
     uint32_t total = ev->ip4_len > 0 ? ev->ip4_len : ev->len;
     uint32_t rest = total > header ? total - header : 0;

@@ -115,9 +115,11 @@ static void find_prio_offsets(const struct lull_session *session, struct machine
 {
     enum { MAX_RT_PRIO = 100 };
     static const char prefix[] = "lttng-modules ";
-    for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
-        const struct lull_trace *trace = lull_session_trace(session, i);
-        if (trace->host != machine->host || !g_str_has_prefix(trace->tracer, prefix)) {
+    uint32_t n;
+    const uint32_t *traces = lull_session_host_traces(session, machine->host, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct lull_trace *trace = lull_session_trace(session, traces[i]);
+        if (!g_str_has_prefix(trace->tracer, prefix)) {
             continue;
         }
         unsigned version[3] = {0};
@@ -134,10 +136,12 @@ static void find_prio_offsets(const struct lull_session *session, struct machine
 /* LTTng has no context by itself, and in a container a task's number may be another. */
 static bool reports_current(const struct lull_session *session, uint32_t host)
 {
-    for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
-        const struct lull_trace *trace = lull_session_trace(session, i);
-        if (trace->host == host && (g_str_has_prefix(trace->tracer, "trace-cmd") ||
-                                    g_str_has_prefix(trace->tracer, "perf"))) {
+    uint32_t n;
+    const uint32_t *traces = lull_session_host_traces(session, host, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct lull_trace *trace = lull_session_trace(session, traces[i]);
+        if (g_str_has_prefix(trace->tracer, "trace-cmd") ||
+            g_str_has_prefix(trace->tracer, "perf")) {
             return true;
         }
     }

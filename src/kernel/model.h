@@ -91,6 +91,7 @@ uint32_t lull_model_find_tid(const struct lull_model *model, uint32_t host, int3
 uint32_t lull_model_find_comm(const struct lull_model *model, int32_t host, const char *comm,
                               uint32_t *others);
 
+/* The text of a label; NULL for LULL_NONE: it is not known. */
 const char *lull_model_label(const struct lull_model *model, uint32_t label);
 /* The calls of a chain, *n of them, innermost first; none for LULL_NONE. */
 const struct lull_frame *lull_model_frames(const struct lull_model *model, uint32_t chain,

@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "kernel/fd_slots.h"
 #include "kernel/calls.h"
 #include "kernel/model.h"
 #include "kernel/vocabulary.h"
@@ -76,19 +77,10 @@ struct cpu {
     struct frame frames[LULL_MAX_FRAMES];
 };
 
-/* One descriptor in a table. Closed ones stay as empty slots, for the next of that number. */
-struct fd_slot {
-    int32_t fd;
-    uint32_t file;     /* lull_model_file(), LULL_NONE: closed */
-    bool is_inherited; /* `file` is the parent's; a file of its own is made when it is used */
-    bool is_cloexec;
-};
-
 /* The descriptors of a process, or of several that share them. */
 struct fd_table {
-    LULL_VEC(struct fd_slot) slots; /* by fd, unless there is: */
-    struct lull_map by_fd;          /* fd → index */
-    uint32_t host, owner;           /* owner: see struct lull_file */
+    struct fd_slots slots;
+    uint32_t host, owner; /* owner: see struct lull_file */
     int32_t pid;
     uint32_t users;   /* live tasks that have it; more may not have shown up yet, unless: */
     bool is_orphan;   /* the leader is gone */
@@ -255,6 +247,7 @@ struct lull_model {
     LULL_VEC(struct lull_file) files;
     LULL_VEC(struct fd_table) tables;
     uint32_t free_table;
+    uint32_t n_tables; /* that ever were */
     unsigned groups;
     bool follows_files;        /* calls are wanted, and their events tell of descriptors */
     GHashTable *label_numbers; /* text → number + 1 */

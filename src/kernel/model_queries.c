@@ -133,7 +133,7 @@ const struct lull_frame *lull_model_frames(const struct lull_model *model, uint3
 
 const char *lull_model_label(const struct lull_model *model, uint32_t label)
 {
-    return model->labels.items[label];
+    return label == LULL_NONE ? NULL : model->labels.items[label];
 }
 
 uint32_t lull_model_request_count(const struct lull_model *model)

@@ -34,6 +34,7 @@ struct period_link {
     struct period_open *open;
     struct period_link *prev, *next;
     uint64_t hash;
+    uint32_t n_alike; /* the link and those right behind it with the same hash */
     bool is_odd, is_in;
 };
 
@@ -78,11 +79,16 @@ struct period_open {
     struct period_link *links; /* one for each index of the definition */
 };
 
+/* Instances of one definition that may be open at once if no key leads to those that an event
+ * closes: each event looks at all of them. */
+#define PERIOD_MOST_SEARCHED 1000u
+
 /* What the tracker has for each definition. */
 struct period_state {
     const struct lull_period_definition *definition;
     struct period_open *first, *last; /* open ones */
     uint32_t n_open;
+    bool is_searched; /* some condition is tested for all that are open: few may be */
     LULL_VEC(uint32_t) indexes;
     struct period_open *unused; /* linked by next */
 };

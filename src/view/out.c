@@ -3,6 +3,7 @@
 #include "view/out.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -57,6 +58,12 @@ void lull_out_printf(struct lull_out *out, const char *format, ...)
     va_end(arguments);
 }
 
+void lull_out_json(struct lull_out *out, struct json_object *object)
+{
+    g_autofree char *text = lull_json_format(object, false);
+    lull_out_text(out, text);
+}
+
 bool lull_out_end(struct lull_out *out, const char *what, GError **error)
 {
     if (!out->error) {
@@ -97,4 +104,12 @@ const char *lull_decimal_format_short(double value, int digits, char out[static 
         out[--length] = '\0';
     }
     return out;
+}
+
+struct json_object *lull_decimal_json(double value, int digits)
+{
+    char text[LULL_DECIMAL_SIZE];
+
+    value = isfinite(value) ? value : 0;
+    return json_object_new_double_s(value, lull_decimal_format_short(value, digits, text));
 }

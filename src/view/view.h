@@ -37,8 +37,8 @@ void lull_view_style_init(struct lull_view_style *style, FILE *file, const char 
 bool lull_view_path_text(const struct lull_path *path, FILE *file,
                          const struct lull_view_style *style, GError **error);
 
-/* The JSON contract of `lull critpath --json`, version 1. Strings are valid UTF-8 without control
- * characters; what is not known (a pid, a CPU, a detail, a bound) is null. */
+/* The JSON contract of `lull critpath --json`, version 1. Texts come back as they were
+ * recorded (base/json.h); what is not known (a pid, a CPU, a detail, a bound) is null. */
 bool lull_view_path_json(const struct lull_path *path, FILE *file,
                          const struct lull_view_style *style, GError **error);
 

@@ -50,21 +50,6 @@ const struct lull_look *lull_look_of(enum lull_state state, enum lull_cause caus
     return lull_look_at(lull_look_index(state, cause));
 }
 
-static bool is_harmless(gunichar c)
-{
-    if (c < 0x20 || (c >= 0x7f && c <= 0x9f)) {
-        return false; /* control characters */
-    }
-    if (c == 0x200e || c == 0x200f || c == 0x061c || (c >= 0x202a && c <= 0x202e) ||
-        (c >= 0x2066 && c <= 0x2069)) {
-        return false; /* would reorder the text beside them */
-    }
-    if (c == 0x2028 || c == 0x2029) {
-        return false; /* line ends to some readers */
-    }
-    return (c & 0xfffe) != 0xfffe && !(c >= 0xfdd0 && c <= 0xfdef);
-}
-
 void lull_clean_append(GString *out, const char *text, bool ascii)
 {
     const char *replacement = ascii ? "?" : "\xef\xbf\xbd";
@@ -80,7 +65,7 @@ void lull_clean_append(GString *out, const char *text, bool ascii)
             text++;
             continue;
         }
-        if (!is_harmless(c) || (ascii && c > 0x7e)) {
+        if (!lull_is_harmless(c) || (ascii && c > 0x7e)) {
             g_string_append(out, replacement);
         } else {
             g_string_append_unichar(out, c);

@@ -63,6 +63,8 @@ static const char *const forms[][8] = {
 /* All that reads traces; so many names of lttng-analyses, with LAMI, stand behind. */
 static GPtrArray *verbs;
 static char *scratch;
+static bool is_kept;
+static FILE *sink;
 static uint64_t n_written;
 static const char *running = "";
 
@@ -151,19 +153,21 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     static const cookie_io_functions_t counting = {.write = count_output};
     const struct rlimit file_size = {MOST_OUTPUT_BYTES * 4, MOST_OUTPUT_BYTES * 4};
-    scratch = g_dir_make_tmp("lull-meaning-XXXXXX", NULL);
-    if (scratch == NULL) {
-        g_error("there is no place for traces");
+    /* To look into a finding: its traces stay there, and its command line is printed. */
+    scratch = g_strdup(g_getenv("MEANING_DIR"));
+    is_kept = scratch != NULL;
+    if (!is_kept) {
+        scratch = g_dir_make_tmp("lull-meaning-XXXXXX", NULL);
+        if (scratch == NULL) {
+            g_error("there is no place for traces");
+        }
+        atexit(clean);
     }
-    atexit(clean);
     add_verbs();
     signal(SIGPROF, on_time);
     setrlimit(RLIMIT_FSIZE, &file_size);
     g_log_set_always_fatal(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING);
-    /* What libFuzzer and sanitizers print has another way. */
-    FILE *sink = fopencookie(NULL, "w", counting);
-    stdout = sink;
-    stderr = sink;
+    sink = fopencookie(NULL, "w", counting);
     return 0;
 }
 
@@ -206,17 +210,21 @@ static void run(const struct lull_verb *verb, GPtrArray *words)
     line = g_strjoinv(" ", (char **)words->pdata);
     running = line;
     n_written = 0;
+    if (is_kept) {
+        fprintf(stderr, "%s %s\n", verb->name, line);
+    }
     allow_seconds(MOST_CPU_SECONDS);
     struct lull_args *args =
         lull_args_parse(verb, (int)words->len - 1, (char *const *)words->pdata, &error);
-    if (args == NULL) {
-        g_error("%s: %s", line, error->message);
-    }
-    int status = verb->run(args, &error);
+    FILE *out = stdout, *err = stderr;
+    stdout = stderr = sink;
+    int status = args != NULL ? verb->run(args, &error) : 2;
+    stdout = out;
+    stderr = err;
+    fflush(sink);
     if (status == 0 && error != NULL) {
         complain("success");
     }
-    fflush(stdout);
     lull_args_free(args);
     allow_seconds(0);
     check_memory();

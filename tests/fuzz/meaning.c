@@ -641,7 +641,6 @@ static void write_file(const char *dir, unsigned host, const char *name, const v
                        size_t size)
 {
     g_autofree char *path = g_strdup_printf("%s/h%u/%s", dir, host, name);
-    g_autoptr(GError) error = NULL;
     FILE *file = fopen(path, "w");
     if (file == NULL || fwrite(data, 1, size, file) != size || fclose(file) != 0) {
         g_error("%s cannot be written", path);

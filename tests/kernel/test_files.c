@@ -458,6 +458,27 @@ static void test_dump_by_pid(struct fixture *f, gconstpointer data)
     check_dump(f, 0);
 }
 
+/* A dump that gives one process two tables, and a fork of a task into itself, leave no table behind
+ * that processes to come would share without knowing. */
+static void test_dumps_contradict(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    dump_process(f, 10, 10, 10, 0xa);
+    dump_process(f, 11, 10, 10, 0xb);
+    feed_fork(f->model, 0, 20, 10, 10, 10);
+    open_file(f, 40, 5, "/of-10", 0);
+    FEED(sched_process_exit, 0, 0, 60, .have = ALL, .tid = 10);
+    feed_switch(f->model, 0, 0, 70, 10, 30, 32);
+    dump_process(f, 80, 30, 30, 0xa);
+    feed_switch(f->model, 0, 0, 90, 30, 40, 0);
+    open_file(f, 100, 5, "/of-40", 0);
+    feed_switch(f->model, 0, 0, 120, 40, 30, 0);
+    read_file(f, 130, 5, 1);
+    expect(f, "10: openat 40..50 = 5 open fd 5=disk,/of-10,50\n"
+              "40: openat 100..110 = 5 open fd 5=disk,/of-40,110\n"
+              "30: read 130..140 = 1 read fd 5=unknown,?,before wants 100 moved 1\n");
+}
+
 /* A thread used descriptors before its process was known: they are the process's. */
 static void test_late_pid(struct fixture *f, gconstpointer data)
 {
@@ -534,6 +555,7 @@ int main(int argc, char **argv)
     TEST("bytes", test_bytes);
     TEST("dump-by-table", test_dump_by_table);
     TEST("dump-by-pid", test_dump_by_pid);
+    TEST("dumps-contradict", test_dumps_contradict);
     TEST("late-pid", test_late_pid);
     TEST("many", test_many);
     return g_test_run();

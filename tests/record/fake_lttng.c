@@ -5,6 +5,7 @@
 #include <lttng/lttng.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct fake_lttng fake;
 
@@ -89,6 +90,7 @@ enum lttng_error_code lttng_create_session_ext(struct lttng_session_descriptor *
     add_session(d->name);
     g_free(fake.path);
     fake.path = g_strdup(d->path);
+    fake.owner = geteuid();
     return LTTNG_OK;
 }
 

@@ -20,6 +20,7 @@ struct fake_lttng {
     GPtrArray *calls;          /* "FUNCTION" or "FUNCTION WHAT", in order */
     const char *const *known;  /* tracepoints, NULL at the end */
     char *path;                /* of the last session made */
+    unsigned owner;            /* of it: the user who was seen to make it */
     uint64_t subbuf_size, num_subbuf;
     int overwrite;
 };

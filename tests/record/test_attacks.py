@@ -3,162 +3,27 @@
 # What another user does to a recorder of root's: renames, symlinks, hard links, FIFOs and directories at each step of a
 # recording's life. Each attack is made again and again, for LULL_ATTACK_SECONDS (10), or LULL_ATTACK_ROUNDS times if
 # that is set; afterwards a tree of root's must be what it was, to the inode and the nanosecond. Needs root.
-#
-# “nobody” stands for who calls sudo and whose command is recorded; STRANGER for another user of the machine.
 # With a list of attacks as arguments only these are made.
 import contextlib
 import ctypes
 import os
 import random
-import re
-import shutil
 import signal
 import stat
 import subprocess
 import sys
-import tempfile
 import time
 
+from scene import LULL, NOBODY, PATIENCE, STRANGER, USABLE, Scene, end_command, environment, find_tracers, finish, helpers, kill, start, wait_until
 from tap import Tap
 
-LULL = os.environ["LULL"]
 SECONDS = float(os.environ.get("LULL_ATTACK_SECONDS", "10"))
 ROUNDS = int(os.environ.get("LULL_ATTACK_ROUNDS", "0"))
-NOBODY, STRANGER = 65534, 65533
-PATIENCE = 60
 RENAME_EXCHANGE = 2
 LIBC = ctypes.CDLL(None, use_errno=True)
-DIRECTORIES = 40  # that are exchanged for symlinks all the time
+DIRECTORIES = 20  # that are exchanged for symlinks all the time
 MOMENTS = random.Random(10)
 tap = Tap()
-
-
-# ---- the scene ----
-
-class Scene:
-    """Directories of both users, and one of root's that must not change."""
-
-    def __init__(self):
-        self.base = os.path.realpath(tempfile.mkdtemp(prefix="lull-attack-"))
-        os.chmod(self.base, 0o755)
-        self.canary = self.join("canary")
-        os.mkdir(self.canary, 0o755)
-        for name in ("shadow", "recording", "inner/deep/secret", "inner/key", "kernel/modules", "state/hosts"):
-            path = os.path.join(self.canary, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="ascii") as file:
-                file.write(f"of root: {name}\n")
-            os.chmod(path, 0o600)
-        self.home = self.make("home", NOBODY)
-        self.public = self.make("public", 0, 0o1777)  # as /tmp is
-        self.strangers = self.make("strangers", STRANGER)
-        self.before = self.look()
-
-    def join(self, *names):
-        return os.path.join(self.base, *names)
-
-    def make(self, name, owner, mode=0o755):
-        path = self.join(name)
-        os.mkdir(path)
-        os.chown(path, owner, owner)
-        os.chmod(path, mode)
-        return path
-
-    def look(self):
-        """All that may not change. The number of links may: everybody may make one."""
-        seen = {}
-        for folder, _, names in os.walk(self.canary):
-            for path in (folder, *(os.path.join(folder, name) for name in names)):
-                st = os.lstat(path)
-                text = b""
-                if stat.S_ISREG(st.st_mode):
-                    with open(path, "rb") as file:
-                        text = file.read()
-                seen[path] = (st.st_mode, st.st_uid, st.st_gid, st.st_ino, st.st_size, st.st_mtime_ns, text)
-        return seen
-
-    def harm(self):
-        """What was done to the tree, in words; empty: nothing."""
-        now = self.look()
-        changed = [path for path in sorted({*now, *self.before}) if now.get(path) != self.before.get(path)]
-        return [f"{path}: {self.before.get(path, 'new')} -> {now.get(path, 'gone')}" for path in changed]
-
-    def remove(self):
-        shutil.rmtree(self.base, ignore_errors=True)
-
-
-def environment(scene, is_sudo):
-    env = {name: value for name, value in os.environ.items() if not name.startswith("SUDO_") and name != "LD_PRELOAD"}
-    sudo = {"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY), "SUDO_USER": "nobody"} if is_sudo else {}
-    return {**env, "LC_ALL": "C.UTF-8", "XDG_STATE_HOME": scene.join("state"), **sudo, "CANARY": scene.canary}
-
-
-def tracer():
-    return ["--tracer", TRACER, "--only", "--buffer", "64k"]
-
-
-def start(scene, *arguments, sudo=True, folder=None, **how):
-    return subprocess.Popen([LULL, "record", *tracer(), *arguments], cwd=folder or scene.home, env=environment(scene, sudo),
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            start_new_session=True, **how)
-
-
-def finish(recorder):
-    """It ends, whatever is done to it."""
-    try:
-        return recorder.communicate(timeout=PATIENCE)
-    finally:
-        end_command(recorder)
-        recorder.wait()
-
-
-def children(pid):
-    with contextlib.suppress(OSError):
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-            return [int(word) for word in file.read().split()]
-    return []
-
-
-def helpers(recorder):
-    """The processes that outlive it, and clean up."""
-    own = [pid for pid in children(recorder.pid) if is_session(pid)]
-    return own + [below for pid in own for below in children(pid)]
-
-
-def is_session(pid):
-    with contextlib.suppress(OSError):
-        return os.getsid(pid) == pid
-    return False
-
-
-def is_alive(pid):
-    with contextlib.suppress(OSError):
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
-    return False
-
-
-def wait_until(condition, seconds=PATIENCE):
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.002)
-    return True
-
-
-def kill(recorder):
-    """SIGKILL, and until nobody cleans up any more."""
-    left = helpers(recorder)
-    recorder.kill()
-    recorder.wait()
-    wait_until(lambda: not any(map(is_alive, left)))
-    end_command(recorder)
-
-
-def end_command(recorder):
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(recorder.pid, signal.SIGKILL)
 
 
 # ---- the other user ----
@@ -173,8 +38,10 @@ def attacker(user, act, *arguments):
             os.setresgid(user, user, user)
             os.setresuid(user, user, user)
             while True:
-                with contextlib.suppress(OSError):
+                try:
                     act(*arguments)
+                except OSError:
+                    time.sleep(0.0002)  # nothing to attack yet
         finally:
             os._exit(0)
     try:
@@ -201,19 +68,21 @@ def as_user(user, act, *arguments):
 
 
 def exchange(one, other):
-    LIBC.renameat2(-100, os.fsencode(one), -100, os.fsencode(other), RENAME_EXCHANGE)
+    if LIBC.renameat2(-100, os.fsencode(one), -100, os.fsencode(other), RENAME_EXCHANGE) != 0:
+        raise OSError(ctypes.get_errno(), one)
 
 
 def lay_traps(folder, canary):
-    """A directory that looks like a recording in work, and is full of directories that will be something else."""
+    """A directory that looks like a recording in work, and is full of directories that will be something else. They hold the
+    names of root's files, so that these are met if a path is used twice."""
     os.mkdir(folder, 0o755)
     with open(os.path.join(folder, ".lull-recording"), "w", encoding="ascii"):
         pass
     for i in range(DIRECTORIES):
         trap = os.path.join(folder, f"d{i:03}")
         os.mkdir(trap)
-        for k in range(3):
-            with open(os.path.join(trap, f"f{k}"), "w", encoding="ascii"):
+        for name in ("shadow", "recording", *(f"f{k}" for k in range(20))):
+            with open(os.path.join(trap, name), "w", encoding="ascii"):
                 pass
         os.symlink(canary, trap + ".link")
     for name in ("shadow", "inner/key"):
@@ -236,10 +105,10 @@ def links(folder, canary):
 
 def steal(folder, canary, names):
     """Moves recordings in work away as they appear, a link to root's directory in their place, and takes their names."""
-    for name in names if names else [n[:-len(".part")] for n in os.listdir(folder) if n.endswith(".part")]:
+    for name in names if names else [n[:-len(".part")] for n in os.listdir(folder) if n.endswith(".part")] or [""]:
         part = os.path.join(folder, name + ".part")
         if not stat.S_ISDIR(os.lstat(part).st_mode):
-            continue
+            raise NotADirectoryError(part)
         os.rename(part, os.path.join(folder, f"away-{time.monotonic_ns()}"))
         os.symlink(canary, part)
         with contextlib.suppress(OSError):
@@ -444,125 +313,28 @@ def try_once(attack):
 
 def repeat(attack):
     """Until it succeeds, the time is over, or it was tried often enough."""
+    name = attack.__name__.replace("_", " ")
     end, n, harm = time.monotonic() + SECONDS, 0, []
     while not harm and (n < ROUNDS if ROUNDS else n == 0 or time.monotonic() < end):
         harm = try_once(attack)
         n += 1
-    name = attack.__name__.replace("_", " ")
+        if n % 100 == 0:
+            print(f"# {name}: {n} rounds so far", flush=True)
     tap.ok(not harm, f"{name}: " + ("fails each time" if not harm else f"succeeds at try {n}"), *harm[:8])
     print(f"# {name}: {n} rounds", flush=True)
 
 
-# ---- what recorders are, and what they hand on ----
-
-def status_of(pid):
-    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
-        return {key: value.split() for key, _, value in (line.partition(":") for line in file)}
-
-
-def check_identities(name):
-    """Who the processes of a recording are: from the kernel's own account of them."""
-    scene = Scene()
-    script = "grep -E '^(Uid|Gid|Groups|Cap)' /proc/self/status; ls -l /proc/self/fd; env; echo begun; exec sleep 60"
-    recorder = start(scene, "-o", "a", "sh", "-c", script)
-    lines = []
-    while (line := recorder.stdout.readline()) and line != "begun\n":
-        lines.append(line.strip())
-    told = {line.split(":")[0]: line.split()[1:] for line in lines if re.match("Uid|Gid|Groups|Cap", line)}
-    groups = sorted(os.getgrouplist("nobody", NOBODY))
-    all_nobody = [str(NOBODY)] * 4
-    tap.ok(told["Uid"] == told["Gid"] == all_nobody and sorted(map(int, told["Groups"])) == groups, f"{name}: the command is its user's",
-           told)
-    tap.ok({told[cap][0] for cap in ("CapPrm", "CapEff", "CapInh", "CapAmb")} == {"0" * 16}, f"{name}: and has no capability", told)
-    tap.ok(sum(" -> " in line for line in lines) == 4, f"{name}: and no file of ours", lines)
-    tap.ok(not [line for line in lines if line.startswith("SUDO_")] and "HOME=/nonexistent" in lines, f"{name}: and nothing of sudo's",
-           lines)
-    guard, keeper = helpers(recorder)
-    seen = status_of(keeper)
-    tap.ok(seen["Uid"] == seen["Gid"] == all_nobody and sorted(map(int, seen["Groups"])) == groups and
-           {seen[cap][0] for cap in ("CapPrm", "CapEff", "CapAmb")} == {"0" * 16}, f"{name}: so is who makes the files", seen)
-    closed = [subprocess.run(["ls", f"/proc/{pid}/fd"], user=NOBODY, group=NOBODY, extra_groups=[], capture_output=True,
-                             check=False).returncode != 0 for pid in (recorder.pid, guard, keeper)]
-    tap.ok(all(closed), f"{name}: into which the user cannot look", closed)
-    seen = status_of(recorder.pid)
-    may = int(seen["CapPrm"][0], 16)
-    writes = [0, 1, 3, 4, 6, 7, 8, 9, 21, 27, 31]  # chown, override, owner, set*id, set*cap, linux_immutable, sys_admin, mknod
-    tap.ok(not any(may >> bit & 1 for bit in writes), f"{name}: the recorder has given up to write where it may not", seen["CapPrm"])
-    if name == "perf":
-        tap.ok(seen["Uid"] == all_nobody, "perf: and to be root", seen["Uid"])
-    recorder.send_signal(signal.SIGINT)
-    finish(recorder)
-    owners = {os.lstat(path).st_uid for path in (os.path.join(scene.home, "a"), os.path.join(scene.home, "a", "recording.json"))}
-    tap.ok(owners == {NOBODY}, f"{name}: whose the recording is", owners)
-    scene.remove()
-
-
-def check_remains():
-    """What others have put into the directory is not removed with it, and what they have replaced is theirs."""
-    for how in "not published", "killed":
-        scene = Scene()
-        script = "echo mine >a.part/mine; rm a.part/state/state; echo mine >a.part/state/state; "
-        script += "mkdir a" if how == "not published" else "echo begun; exec sleep 60"
-        recorder = start(scene, "-o", "a", "sh", "-c", script)
-        if how == "killed":
-            recorder.stdout.readline()
-            kill(recorder)
-        finish(recorder)
-        part = os.path.join(scene.home, "a.part")
-        left = sorted(os.path.relpath(os.path.join(folder, name), part) for folder, _, names in os.walk(part) for name in names)
-        tap.ok(left == ["mine", "state/state"], f"{how}: what others made stays, and nothing else", left)
-        scene.remove()
-
-
-def check_refused():
-    """A directory that looks like a recording in work, but was not left by Lull."""
-    for name, mode, owner, extra in (("not closed", 0o755, NOBODY, None), ("another's", 0o700, STRANGER, None),
-                                     ("with more in it", 0o700, NOBODY, "letter")):
-        scene = Scene()
-        part = os.path.join(scene.home, "a.part")
-        os.mkdir(part, mode)
-        for file in filter(None, (".lull-recording", extra)):
-            with open(os.path.join(part, file), "w", encoding="ascii"):
-                os.chown(os.path.join(part, file), owner, owner)
-        os.chown(part, owner, owner)
-        recorder = start(scene, "-o", "a", "echo", "ran")
-        out, problems = finish(recorder)
-        tap.ok(recorder.returncode == 1 and "a.part" in problems and "ran" not in out and os.path.exists(os.path.join(part, ".lull-recording")),
-               f"a directory a.part that is {name} is refused, and stays", out, problems)
-        scene.remove()
-
-
-def can_record(name):
-    global TRACER
-    TRACER = name
-    scene = Scene()
-    recorder = start(scene, "-o", "a", "true")
-    _, problems = finish(recorder)
-    scene.remove()
-    return recorder.returncode == 0, problems
-
-
 def main():
-    global TRACER
     if os.geteuid() != 0:
         tap.skip("attacks", "needs root, who is attacked")
         return tap.done()
-    usable = []
-    for name in "perf", "ftrace":
-        is_usable, problems = can_record(name)
-        usable += [name] if is_usable else []
-        if not is_usable:
-            tap.skip(name, problems.replace("\n", "; "))
-    chosen = [attack for attack in ATTACKS if not sys.argv[1:] or attack.__name__ in sys.argv[1:]]
-    for TRACER in usable if not sys.argv[1:] else []:
-        tap.run("identities", check_identities, TRACER)
-    for TRACER in usable[-1:]:
-        for check in (check_remains, check_refused) if not sys.argv[1:] else ():
-            tap.run(check.__name__, check)
-        for attack in chosen:
+    missing = find_tracers()
+    if not USABLE:
+        tap.skip("attacks", "; ".join(missing.values()))
+    for attack in ATTACKS if USABLE else ():
+        if not sys.argv[1:] or attack.__name__ in sys.argv[1:]:
             tap.run(attack.__name__, repeat, attack)
     return tap.done()
 
 
-TRACER = "ftrace"
 sys.exit(main())

@@ -191,6 +191,22 @@ static void test_snapshot(struct position *position, gconstpointer unused)
     g_assert_cmpuint(fake.sessions->len, ==, 0);
 }
 
+/* The daemon makes files with the rights of a session's owner: that is who called sudo. */
+static void test_owner(struct position *position, gconstpointer unused)
+{
+    const struct lull_invoker invoker = {.is_other = true, .uid = 65534, .gid = 65534};
+    if (geteuid() != 0) {
+        g_test_skip("only root can act as another user");
+        return;
+    }
+    position->request.invoker = &invoker;
+    struct lull_tracer *tracer = KIND->set_up(&position->request, NULL);
+    g_assert_nonnull(tracer);
+    g_assert_cmpuint(fake.owner, ==, 65534);
+    g_assert_cmpuint(geteuid(), ==, 0);
+    KIND->free(tracer);
+}
+
 static void test_clean_up(struct position *position, gconstpointer unused)
 {
     g_autofree char *own = lull_lttng_session_name();
@@ -234,6 +250,7 @@ int main(int argc, char **argv)
         {"/record/lttng/buffers", test_buffers},
         {"/record/lttng/ended-by-others", test_ended_by_others},
         {"/record/lttng/snapshot", test_snapshot},
+        {"/record/lttng/owner", test_owner},
         {"/record/lttng/clean-up", test_clean_up},
         {"/record/lttng/missing", test_missing},
     };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/search.h"
 
 /* Event ids up to this find their class by index. */
 #define MAX_DENSE_ID 65536u
@@ -499,15 +500,7 @@ struct lull_event_plan *lull_stream_plan_find(const struct lull_stream_plan *str
     if (id < stream->n_by_id) {
         return stream->by_id[id]->skip != NULL ? stream->by_id[id] : NULL;
     }
-    uint32_t low = 0, high = stream->decl->n_events;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (stream->decl->events[middle].id < id) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    uint32_t low = LULL_LOWER_BOUND(i, stream->decl->n_events, stream->decl->events[i].id < id);
     bool found = low < stream->decl->n_events && stream->decl->events[low].id == id;
     return found ? &stream->plans[low] : NULL;
 }

@@ -48,12 +48,6 @@ void lull_json_classes_enter(struct lull_json_classes *c, const struct lull_stre
     c->event = event;
 }
 
-struct json_object *lull_json_text(const char *text)
-{
-    g_autofree char *valid = g_utf8_make_valid(text, -1);
-    return json_object_new_string(valid);
-}
-
 static struct json_object *object_of_type(const char *type)
 {
     struct json_object *object = json_object_new_object();

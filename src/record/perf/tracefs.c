@@ -31,7 +31,8 @@ const char *perfrec_tracefs(GError **error)
                     positions[0]);
     } else {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
-                    "%s, which lists the kernel's events, cannot be entered: %s (run as root)",
+                    "%s, which lists the kernel's events, cannot be entered: %s (run as root, or "
+                    "be in its group)",
                     positions[0], g_strerror(why));
     }
     return NULL;

@@ -290,6 +290,30 @@ static void check_empty(const struct ctf_source *source, const struct lull_packe
     }
 }
 
+/* Smaller indexes are read whatever the size of the stream. */
+#define LEAST_INDEX_LIMIT (UINT64_C(1) << 20)
+
+/* An index is no larger than the packets that it lists. Without it all is found as well. */
+static void read_index(const struct ctf_source *source, const struct lull_location *location,
+                       const char *name, uint64_t most_bytes, char **index, size_t *size)
+{
+    g_autoptr(GError) error = NULL;
+    struct lull_bytes *bytes;
+    uint64_t unused;
+    enum lull_open_status status = lull_location_bytes(location, name, &bytes, &unused, &error);
+    *size = 0;
+    if (status == LULL_OPEN_ABSENT) {
+        return;
+    }
+    if (status == LULL_OPEN_DONE) {
+        bytes->ops->free(bytes);
+    }
+    if (status != LULL_OPEN_DONE ||
+        !lull_location_read(location, name, most_bytes, index, size, &error)) {
+        lull_report_problem(source->report, "%s; the index is not used", error->message);
+    }
+}
+
 /* Finds the packets of one file; what is wrong with it is a problem of that file only. */
 static bool open_piece(struct ctf_source *source, const struct lull_location *location,
                        struct lull_piece *piece, uint64_t size)
@@ -300,9 +324,8 @@ static bool open_piece(struct ctf_source *source, const struct lull_location *lo
     g_autofree char *index = NULL;
     struct lull_packet_file file = {
         .bytes = piece->bytes, .size = size, .path = piece->path, .index_path = index_path};
-    if (!lull_location_read(location, index_name, &index, &file.index_size, NULL)) {
-        file.index_size = 0;
-    }
+    read_index(source, location, index_name, MAX(size, LEAST_INDEX_LIMIT), &index,
+               &file.index_size);
     file.index = index;
     if (size == 0) {
         check_empty(source, &file);
@@ -329,11 +352,11 @@ static void open_file(struct ctf_source *source, const struct lull_location *loc
     g_autofree char *path = g_build_filename(location->path, name, NULL);
     struct lull_bytes *bytes = NULL;
     uint64_t size = 0;
-    enum lull_location_kind kind = lull_location_bytes(location, name, &bytes, &size, &error);
-    if (kind == LULL_PLACE_FAILED) {
-        lull_report_problem(source->report, "%s", error->message);
+    enum lull_open_status status = lull_location_bytes(location, name, &bytes, &size, &error);
+    if (status != LULL_OPEN_DONE && status != LULL_OPEN_DIRECTORY) {
+        lull_report_problem(source->report, "%s; the stream is left out", error->message);
     }
-    if (kind != LULL_PLACE_FILE) {
+    if (status != LULL_OPEN_DONE) {
         return;
     }
     struct lull_piece *piece = lull_piece_new(path, name, bytes);

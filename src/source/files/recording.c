@@ -322,27 +322,27 @@ static struct json_object *parse(const char *path, const char *text, size_t size
 bool lull_recording_read(const struct lull_location *location, struct lull_recording_file **file,
                          GError **error)
 {
-    uint64_t size = 0;
+    uint64_t size;
     g_autofree char *path = g_build_filename(location->path, LULL_RECORDING_FILE, NULL);
     g_autofree char *text = NULL;
     gsize length;
     struct lull_bytes *bytes = NULL;
     *file = NULL;
-    if (lull_location_bytes(location, LULL_RECORDING_FILE, &bytes, &size, NULL) !=
-        LULL_PLACE_FILE) {
+    g_autoptr(GError) cause = NULL;
+    switch (lull_location_bytes(location, LULL_RECORDING_FILE, &bytes, &size, &cause)) {
+    case LULL_OPEN_ABSENT:
+    case LULL_OPEN_DIRECTORY:
         return true;
+    case LULL_OPEN_REFUSED:
+        g_propagate_error(error, g_steal_pointer(&cause));
+        return false;
+    case LULL_OPEN_DONE:
+        bytes->ops->free(bytes);
     }
-    bytes->ops->free(bytes);
-    if (size > MOST_BYTES) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
-                    "%s: %" G_GUINT64_FORMAT " bytes are too many for what describes a recording",
-                    path, size);
+    if (!lull_location_read(location, LULL_RECORDING_FILE, MOST_BYTES, &text, &length, error)) {
         return false;
     }
-    if (!lull_location_read(location, LULL_RECORDING_FILE, &text, &length, error)) {
-        return false;
-    }
-    struct json_object *object = parse(path, text, MIN(length, MOST_BYTES), error);
+    struct json_object *object = parse(path, text, length, error);
     if (object == NULL) {
         return false;
     }

@@ -7,6 +7,7 @@
 #include <lull/recording.h>
 
 #include "view/words.h"
+#include "source/session/streams.h"
 
 enum { MOST_TRACES = 8 };
 
@@ -49,11 +50,10 @@ static void add_host(struct lull_result_report *report, const struct lull_sessio
                      uint32_t host)
 {
     const char *kernel = "", *tracer = "";
-    for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
-        const struct lull_trace *trace = lull_session_trace(session, i);
-        if (trace->host != host) {
-            continue;
-        }
+    uint32_t n;
+    const uint32_t *traces = lull_session_host_traces(session, host, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct lull_trace *trace = lull_session_trace(session, traces[i]);
         if (!kernel[0] && trace->kernel[0]) {
             kernel = trace->kernel;
             tracer = trace->tracer;

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes src/kernel/syscalls.def, the numbers of system calls, from a kernel's headers for programs.
 
     tools/syscalls.py [INCLUDE] > src/kernel/syscalls.def

@@ -88,7 +88,7 @@ def ends_well(name, result, wanted):
 
 def fails(name, result, message, wanted=None):
     status, out, err = result
-    good = status == 1 and re.search(message, err) and (wanted is None or events(out) == wanted)
+    good = status == 1 and re.search(message, err) is not None and (wanted is None or events(out) == wanted)
     return tap.ok(good, name, f"status {status}", err, out[:300])
 
 

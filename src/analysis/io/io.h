@@ -59,8 +59,9 @@ struct io_usage {
     LULL_VEC(struct io_untyped) untyped;
     struct lull_map untyped_by_key;
     LULL_VEC(struct io_netif) netifs;
-    uint64_t unknown_bytes[2]; /* moved by calls on descriptors of which nothing is known */
-    uint64_t n_unreported;     /* calls that moved something, but not told how much */
+    struct lull_map netif_numbers; /* host, device → index */
+    uint64_t unknown_bytes[2];     /* moved by calls on descriptors of which nothing is known */
+    uint64_t n_unreported;         /* calls that moved something, but not told how much */
 };
 
 enum io_direction { IO_READS, IO_WRITES, IO_DISCARDS, IO_UNTOLD_DIRECTION, IO_DIRECTIONS };

@@ -111,12 +111,11 @@ void io_usage_netif(struct io_analysis *io, const struct lull_netif_fact *fact)
         return;
     }
     struct io_usage *usage = &io->usage;
-    size_t i = 0;
-    while (i < usage->netifs.count && (usage->netifs.items[i].device != fact->device ||
-                                       usage->netifs.items[i].host != fact->host)) {
-        i++;
-    }
-    if (i == usage->netifs.count) {
+    const uint64_t key = (uint64_t)fact->host << 32 | fact->device;
+    uint32_t i = lull_map_find(&usage->netif_numbers, key);
+    if (i == LULL_MAP_NONE) {
+        i = (uint32_t)usage->netifs.count;
+        lull_map_insert(&usage->netif_numbers, key, i);
         lull_vec_push(&usage->netifs, (struct io_netif){fact->host, fact->device, {0}, {0}});
     }
     add_bytes(&usage->netifs.items[i].bytes[fact->is_send], fact->length);
@@ -132,6 +131,7 @@ void io_usage_free(struct io_usage *usage)
     lull_vec_free(&usage->untyped);
     lull_map_free(&usage->untyped_by_key);
     lull_vec_free(&usage->netifs);
+    lull_map_free(&usage->netif_numbers);
 }
 
 /* ---- tables ---- */

@@ -1,16 +1,18 @@
-# A thin door to Meson: what is built, and how, stands in meson.build.
+# SPDX-License-Identifier: MIT
+# Shortcuts to Meson; meson.build says what is built, and how.
 #
 #   make            builds build/lull; installs nothing, says what is missing
-#   make demo       asks the bundled trace of a slow web request what it waited for
+#   make demo       shows what a slow web request waited for, from the bundled trace
 #   make check      builds and runs all tests
 #   make bench      times lull against Babeltrace 2
 #   make bench-record  as root: what lull record costs programs, against perf record
+#   make package    builds the Debian packages in build-deb, and runs lintian
 #   make install    installs below PREFIX (default /usr/local), DESTDIR is honoured
 #   make format     rewrites the sources as .clang-format says
 #   make lint       builds, checks format and rooms, and runs the linters
 #   make clean      removes the build directory
 #
-# demo, check, bench, bench-record, format and lint first install missing Debian packages (tools/setup.sh).
+# demo, check, bench, bench-record, package, format and lint first install missing Debian packages (tools/setup.sh).
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -51,6 +53,10 @@ bench-record:
 	@$(MAKE) --no-print-directory compile
 	@python3 bench/record.py --lull $(BUILD)/lull --json $(BUILD)/bench-record.json
 
+package:
+	@tools/setup.sh ci
+	@tools/package.sh build-deb
+
 install: all
 	meson install -C $(BUILD) --no-rebuild
 
@@ -66,4 +72,4 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all setup compile demo check bench bench-record install format lint clean
+.PHONY: all setup compile demo check bench bench-record package install format lint clean

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measures reading: opening, counting everything, and the merged reading of what the critical path
  * needs. Usage: bench_reader TRACE [ROUNDS]; prints milliseconds, best of the rounds. */
 #include <inttypes.h>

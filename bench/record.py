@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # What recording costs the recorded: `make bench-record`, as root.
 #
 # Two programs (record_load.c) measure their own loops: one of system calls, one of switches between two processes. What is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What to record when the cost of recording is measured: prints how many nanoseconds a loop took.
  * calls: system calls that do next to nothing; switches: a byte goes to and fro between two
  * processes on one CPU. */

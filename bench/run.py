@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Times lull against Babeltrace 2 on the same trace in the same run: `make bench`.
 #
 # The commands run in turn (A B C A B C …), so that a machine that slows down slows all of them; what is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Prints the tables of an analysis as tab-separated values.
  *
  *   cc analysis_tables.c $(pkg-config --cflags --libs lull) -o analysis_tables

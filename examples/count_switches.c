@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Counts context switches: how often each command was switched to, on each CPU of each host.
  *
  *   cc count_switches.c $(pkg-config --cflags --libs lull) -o count_switches

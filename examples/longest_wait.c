@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds, for each task, the longest time it was blocked: from the sched_switch that took it off a
  * CPU while it was not runnable, to the wake-up that made it runnable again.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Prints events with all their fields, of traces or of a live session (net://…).
  *
  *   cc print_events.c $(pkg-config --cflags --libs lull) -o print_events

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds the slowest request in traces and prints its critical path:
  *   cc slowest_request.c $(pkg-config --cflags --libs lull) && ./a.out TRACE... */
 #include <lull/lull.h>
@@ -5,8 +6,7 @@
 
 static int fail(const GError *error)
 {
-    fprintf(stderr, "slowest_request: %s\n", error->message);
-    return 1;
+    return fprintf(stderr, "slowest_request: %s\n", error->message) > 0;
 }
 
 int main(int argc, char **argv)

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Finds the slowest request in traces and prints its critical path: slowest_request.py TRACE..."""
 import sys
 

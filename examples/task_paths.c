@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Says of each task what its critical path is most about, and of each request which task sent it.
  *
  *   cc task_paths.c $(pkg-config --cflags --libs lull) -o task_paths

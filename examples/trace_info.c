@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Says what traces hold: hosts and their clocks, traces, recordings, what was lost, how much there is.
  *
  *   cc trace_info.c $(pkg-config --cflags --libs lull) -o trace_info

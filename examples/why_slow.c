@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Says what slow instances of something do more than typical ones: of requests, or of a period.
  *
  *   cc why_slow.c $(pkg-config --cflags --libs lull) -o why_slow

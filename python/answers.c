@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a session's tasks waited for, and tables of analyses, as dicts and lists. Each call reads the
  * session once, answers whole, and keeps nothing. */
 #include "lullmodule.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whole columns: the fields of a subscription straight into arrays, without an object per event.
  * The arrays are bytearray objects, which NumPy and memoryview take as they are. The GIL is held
  * only while they grow. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Iterating events. An event keeps a record of its fields, so it may be kept for as long as one
  * likes; the objects of its fields are made when the first of them is asked for. */
 #include "lullmodule.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull._lull: the module itself, its exception and its state. */
 #include "lullmodule.h"
 

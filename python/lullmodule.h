@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the Python module share. The module `lull._lull` is a thin layer over liblull's
  * public API; the friendly side is the package's Python code. Only CPython's stable ABI is used, so
  * that one build serves all versions from 3.9 on. All of it runs with the GIL held, but what lies
@@ -12,7 +13,7 @@
 
 struct module_state {
     PyObject *error;      /* lull.Error */
-    PyObject *enum_value; /* lull.EnumValue, told by the package */
+    PyObject *enum_value; /* lull.EnumValue, given by the package */
     PyTypeObject *session_type, *events_type, *event_type;
 };
 
@@ -23,7 +24,7 @@ struct reading {
     uint32_t n_bindings;
 };
 
-/* A session has one cursor, so it has one reading at a time: beginning another one ends it. */
+/* A session has one cursor, so it has one reading at a time: starting another one ends it. */
 struct session {
     PyObject ob_base;
     PyObject *module; /* keeps the state alive */
@@ -58,7 +59,7 @@ PyObject *raise_error(struct module_state *state, const char *message);
 /* The str of text from a trace, which may be anything: what is not UTF-8 shows as \xNN. */
 PyObject *text_to_str(const char *data, Py_ssize_t length);
 
-/* The tape: an event's fields as its visitor told them, without anything borrowed but names. */
+/* The tape: an event's fields as its visitor reported them, without anything borrowed but names. */
 struct tape {
     char *data;
     size_t length, capacity;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The session as Python's side of the package sees it: what there is, as lists and tuples. */
 #include "lullmodule.h"
 
@@ -171,7 +172,7 @@ static PyObject *session_problems(PyObject *object, PyObject *unused)
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; i < lull_session_problem_count(self->session); i++) {
         const char *text = lull_session_problem(self->session, i);
-        if (!append(&list, text_to_str(text, (Py_ssize_t)strlen(text)))) {
+        if (text == NULL || !append(&list, text_to_str(text, (Py_ssize_t)strlen(text)))) {
             break;
         }
     }

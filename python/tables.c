@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tables of analyses as lists: a window is (begin, end, number, period, captures, is complete, lost
  * events, lost packets, notes, tables), a table (name, title, subtitle, columns, rows). */
 #include "lullmodule.h"

@@ -1,4 +1,5 @@
-/* Events outlive their place in the trace in Python, so what a visitor tells of them is written
+/* SPDX-License-Identifier: MIT */
+/* Events outlive their place in the trace in Python, so what a visitor reports of them is written
  * down, in a form that is cheap to write and to copy; objects are made of it when someone asks. */
 #include "lullmodule.h"
 

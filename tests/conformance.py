@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Reads the conformance traces of other projects with lull and babeltrace2, and reports a table.
 
     conformance.py [--lull PROGRAM] [--limit N] [FOLDER...]

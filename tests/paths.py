@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Critical paths as `lull critpath --json` tells them: sums, cuts, and what holds for each of them.
 import collections
 

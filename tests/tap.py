@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The little TAP that the Python tests need: one line a check, a plan at the end, exit 1 if one failed.
 import sys
 import traceback

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Writes what a program depends on that was linked with liblull.so: its functions, and the types in the public headers. With
 # it the test abi holds the library against that of the last release.
 #

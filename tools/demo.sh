@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # The demonstration: one slow web request, followed through three machines.
 #
 #   tools/demo.sh [BUILD]      BUILD: the build directory that holds the program lull (default: build)

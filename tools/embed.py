@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Writes files of text as C strings: tools/embed.py OUT.h NAME.css NAME.js … gives `name_css`, `name_js`. So a view can
 # hold style sheets and scripts that are files of their own, and the program needs none of them.
 import os

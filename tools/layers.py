@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Holds the table of rooms in CONTRIBUTING.md against the code.
 
     tools/layers.py [BUILD]

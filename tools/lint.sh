@@ -1,8 +1,10 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Checks what can be checked without running: format of the C sources, cppcheck, shellcheck, the
-# syntax of the Python files. With --fix rewrites the sources as .clang-format says and stops.
+# syntax of the Python files, the licence of each file. With --fix rewrites the sources as .clang-format says, adds
+# the missing licences and stops.
 #
-#   tools/lint.sh [--fix] [format|c|shell|python|layers]...     (default: all)
+#   tools/lint.sh [--fix] [format|c|shell|python|licence|layers]...     (default: all)
 # shellcheck disable=SC2317 # the lint_ functions are called by name
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -10,6 +12,7 @@ cd "$(dirname "$0")/.." || exit 1
 c_files=$(find src include python tests bench examples -name '*.[ch]' | sort)
 
 if [ "${1:-}" = --fix ]; then
+    tools/spdx.py --fix
     # shellcheck disable=SC2086 # words are wanted, no file here has a space in its name
     exec clang-format-19 -i $c_files
 fi
@@ -43,6 +46,10 @@ for path in sys.argv[1:]:
         sys.exit(f"{error.filename}:{error.lineno}: {error.msg}")'
 }
 
+lint_licence() {
+    tools/spdx.py
+}
+
 # Rooms include and call only what CONTRIBUTING's table of rooms allows. Symbols are those of the objects in $BUILD.
 lint_layers() {
     build=${BUILD:-build}
@@ -50,7 +57,7 @@ lint_layers() {
     python3 tools/layers.py ${build:+"$build"}
 }
 
-[ $# -gt 0 ] || set -- format c shell python layers
+[ $# -gt 0 ] || set -- format c shell python licence layers
 status=0
 for what in "$@"; do
     if "lint_$what"; then

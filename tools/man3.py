@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes the manual pages of section 3, one for each public header, from its comments.
 
     tools/man3.py DIRECTORY VERSION HEADER...      writes DIRECTORY/lull-NAME.3 for each
@@ -79,6 +80,7 @@ def heading(code):
 
 
 def page(name, header, version):
+    header = re.sub(r"^/\* SPDX-.*\n", "", header)
     first = re.match(r"\s*/\*(.*?)\*/", header, flags=re.DOTALL).group(0)
     about = comment_text(first)
     summary = re.split(r"(?<=[a-z)])[.:](?:\s|$)", about.replace("\n", " "), maxsplit=1)[0]

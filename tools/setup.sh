@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Finds what Lull needs and this machine lacks, and installs it with apt-get, saying what.
 #
 #   tools/setup.sh [--check] [build|ci]
@@ -75,6 +76,12 @@ find_missing() {
         needs_program groff groff
         needs_program abidiff abigail-tools
         needs_program git git
+        needs_program zsh zsh
+        needs_program fish fish
+        needs_program dpkg-buildpackage dpkg-dev
+        needs_program dh debhelper
+        needs_program dh_python3 dh-python
+        needs_program lintian lintian
         needs_program clang clang
         # The fuzz targets need libFuzzer and sanitizers, which the compiler only recommends.
         if ! echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |

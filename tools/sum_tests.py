@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Sums the results of `meson test` runs: every TAP line counts, not only every program.
 #
 #   tools/sum_tests.py TESTLOG.json...      prints "PASSED FAILED SKIPPED"

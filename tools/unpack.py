@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Unpacks bundled sample traces, once: does nothing while DIRECTORY holds what the archive holds.
 #
 #   tools/unpack.py DIRECTORY ARCHIVE.tar.xz... [--stamp FILE]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Analyses: statistics of a session as tables, those of the verbs of lull (cputop, sched, io, …).
  *
  *     struct lull_query *query = lull_query_new("cputop", &error);

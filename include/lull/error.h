@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The one error domain of liblull. Every fallible function takes a GError** and says in the message
  * what failed, where (file and byte offset where there is one) and why. */
 #ifndef LULL_ERROR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One event as a session hands it out, and how to get at its fields. An event is borrowed: it and
  * all that it points to are valid until the next call of lull_session_next() on the same session.
  */
@@ -28,7 +29,8 @@ const char *lull_event_class_model_uri(const struct lull_event_class *event_clas
 
 /** One event. Times are nanoseconds since the Unix epoch on the joined clock of the session. */
 struct lull_event {
-    int64_t time_ns;
+    int64_t time_ns;       /**< from -(2^62 - 1) to 2^62 - 1, the years 1824 to 2115: an event whose
+                                time lies outside is damage, and left out */
     uint32_t host;         /**< index for lull_session_host() */
     uint32_t trace;        /**< index for lull_session_trace() */
     uint32_t stream;       /**< number of the stream within the session, in a stable order */
@@ -40,7 +42,7 @@ struct lull_event {
     const void *impl; /**< private to the reader */
 };
 
-/** How a bound field is stored at its offset behind lull_event.fields. */
+/** How a bound field is stored at its offset from lull_event.fields. */
 enum lull_bind_kind {
     LULL_BIND_INT,  /**< int64_t: the integer, sign- or zero-extended; 0 or 1 for a boolean */
     LULL_BIND_TEXT, /**< struct lull_text: a string or character array, up to the first NUL; UTF-16
@@ -56,9 +58,9 @@ struct lull_text {
     uint32_t length;
 };
 
-/** Wish for one field. The layout behind lull_event.fields begins with a uint64_t: bit i is set if
- *  binding i is present in this event (a variant or an optional field may leave it out); absent
- * ones hold 0 or empty. */
+/** Subscription to one field. The memory at lull_event.fields starts with a uint64_t: bit i is set
+ *  if binding i is present in this event (a variant or an optional field may leave it out); absent
+ *  ones hold 0 or empty. */
 struct lull_binding {
     /** Alternatives, the first that exists in the event class is taken; ends with NULL. A path is
      *  member names joined by dots, through structures and variant options
@@ -99,7 +101,7 @@ void lull_event_class_each_field(const struct lull_event_class *event_class,
                                  void (*visit)(void *user, const struct lull_field_info *field),
                                  void *user);
 
-/** Kinds of things a visitor is told about. */
+/** Kinds of things that a visitor receives. */
 enum lull_visit_kind {
     LULL_VISIT_SCOPE, /**< begins the fields of one scope; name is "context" or "payload"; with
                          LULL_VISIT_SPLIT_CONTEXTS also "common context"; "packet" for
@@ -135,7 +137,7 @@ enum lull_visit_flags {
                                              structures and scopes made of nothing else */
 };
 
-/** Most labels that a visitor is told of a value. */
+/** Most labels that a visitor receives for a value. */
 #define LULL_VISIT_LABELS 64
 
 /** Callbacks for walking all fields of an event in order; `blob` may be NULL, the others not. `name`
@@ -148,7 +150,7 @@ struct lull_visitor {
     void (*real)(void *user, const char *name, double value);
     void (*text)(void *user, const char *name, struct lull_text value);
     /** Bytes that are neither text nor numbers; `media_type` is an IANA media type or NULL. Without
-     *  this callback they are told as an array of integers. */
+     *  this callback they are reported as an array of integers. */
     void (*blob)(void *user, const char *name, struct lull_text bytes, const char *media_type);
     uint32_t flags; /**< enum lull_visit_flags */
 };

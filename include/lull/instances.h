@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Periods and their instances: intervals that one event opens and another closes, as in
  *
  *     request : $evt.$name == "begin" : $evt.$name == "end" && $evt.id == $begin.$evt.id
@@ -21,7 +22,7 @@ struct lull_instances;
 
 /** Parses definitions, as lull critpath --period takes them, and captures of values, as
  * --period-captures takes them. Both arrays end with NULL, `captures` may be NULL; a parent must
- * stand before its children. NULL and LULL_ERROR_USAGE if one is wrong: the message gives column
+ * come before its children. NULL and LULL_ERROR_USAGE if one is wrong: the message gives column
  * and reason, then the text with a caret below the place. */
 struct lull_periods *lull_periods_parse(const char *const *definitions, const char *const *captures,
                                         GError **error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* All of liblull's public headers at once.
  *
  * A program reads traces in four steps:
@@ -7,7 +8,7 @@
  *     lull_session_subscribe(session, names, bindings, …);  what is wanted, nothing else is decoded
  *     while ((event = lull_session_read(session)) != NULL)  …  in one order of time
  *
- * The fields of an event come in three ways: those of a subscription's bindings lie behind
+ * The fields of an event come in three ways: those of a subscription's bindings are at
  * lull_event.fields, decoded with the event (for many events); lull_event_field() looks up one by
  * name; lull_event_visit() walks all. Several hosts: lull_session_join() puts them on one clock.
  * The examples that come with Lull's source show each.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A critical path: the segments that determined when a piece of work finished. While a task was
  * blocked the path follows what it waited for, on its own host and on others, back to where the
  * wait started. The segments cover the time that was asked about without hole or overlap.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What `lull record` says of a recording that a session has opened: which command ran, how it
  * ended, what was recorded and why so. docs/RECORDING.md describes the file it comes from. */
 #ifndef LULL_RECORDING_H
@@ -8,7 +9,7 @@
 G_BEGIN_DECLS
 
 /** One recording: a directory with recording.json, whose traces are of one host. Texts that it does
- * not tell are "". */
+ * not contain are "". */
 struct lull_recording_info {
     const char *path;    /**< of the directory */
     uint32_t host;       /**< see lull_session_host() */
@@ -24,7 +25,7 @@ struct lull_recording_info {
     int64_t pid;                /**< of the command, or -1 */
     int64_t exit_status;        /**< of the command, or -1 */
     int64_t signal;             /**< that ended the command, or -1 */
-    int64_t start_ns, end_ns;   /**< on the host's own clock; start_ns > end_ns: not told */
+    int64_t start_ns, end_ns;   /**< on the host's own clock; start_ns > end_ns: not recorded */
     int64_t events;             /**< that the tracer recorded, or -1 */
     int64_t lost_events;        /**< that it had to drop, or -1 */
 };

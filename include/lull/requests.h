@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Requests, found from packets alone: on a TCP connection a client sends payload, waits, and has
  * received the last payload of the answer before it sends again. Only clients on traced hosts are
  * seen.

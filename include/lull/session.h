@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A session: any number of traces of any number of hosts, read as one sequence of events in time
  * order. Open it, subscribe to what is wanted, read. What nobody subscribed to is never decoded.
  * Ownership: everything returned as pointer to const belongs to the session and dies with it. */
@@ -22,7 +23,7 @@ struct lull_host {
  *  start_ns > end_ns if the trace holds no packet. */
 struct lull_trace {
     const char *path;
-    const char *below; /**< the end of `path` behind what was given to lull_session_add(), or "" */
+    const char *below; /**< the end of `path` after what was given to lull_session_add(), or "" */
     uint32_t host;
     const char *tracer;     /**< "lttng-modules 2.13.9" or "" */
     const char *domain;     /**< "kernel", "ust" or "" */
@@ -99,8 +100,8 @@ void lull_session_each_class(const struct lull_session *session,
 bool lull_session_declares(const struct lull_session *session, uint32_t host,
                            const char *const *names);
 
-/** Wants events whose name equals one of `names` (NULL-terminated; a name that ends with '*' stands
- * for all names with that beginning). `fields_size` bytes are laid out for each event, see
+/** Wants events whose name equals one of `names` (NULL-terminated; a name that ends with '*'
+ * matches all names with that start). `fields_size` bytes are laid out for each event, see
  * lull_binding; it may be 0 with no bindings. An event class goes to the first subscription that
  * matches it. Returns the number of the subscription. Call before reading; names and bindings are
  * borrowed and must live as long as the session. At most 64 bindings; `binding_size` is that of one
@@ -208,7 +209,8 @@ static inline void lull_session_decode_all(struct lull_session *session,
 }
 
 /** What was found damaged so far (opening and reading); each is one line with file, byte and
- * reason. */
+ * reason. Of an input that is damaged without end the first are kept, some 16 MiB of text: those
+ * that were only counted are NULL. */
 uint32_t lull_session_problem_count(const struct lull_session *session);
 const char *lull_session_problem(const struct lull_session *session, uint32_t index);
 /** What was lost, in order of begin; complete after opening (from packet headers or index) except
@@ -219,7 +221,7 @@ const struct lull_loss *lull_session_loss(const struct lull_session *session, ui
 /** Begin and end of everything in the session, on the joined clock (before limits). False if empty.
  */
 bool lull_session_range(const struct lull_session *session, int64_t *start_ns, int64_t *end_ns);
-/** What times like "+1s" count from: the begin of everything, or, if only live sessions are there,
+/** What times like "+1s" count from: the start of everything, or, if only live sessions are there,
  * the time when the first of them was added. 0 if there is neither. */
 int64_t lull_session_origin(const struct lull_session *session);
 
@@ -252,7 +254,7 @@ bool lull_session_is_joined(const struct lull_session *session);
 /** How the clock of a host was joined with that of the reference host. */
 struct lull_host_clock {
     uint32_t host;
-    bool is_joined;    /**< false: nothing tells how it relates to the reference's */
+    bool is_joined;    /**< false: its relation to the reference's is unknown */
     bool is_reference; /**< the joined clock is this host's own */
     int64_t offset_ns; /**< joined time minus own time at the start of the host's traces */
     double drift_ppm;  /**< of the joined clock against the host's own, in parts per million */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tasks of a session waited for. One reading of the traces, then any number of questions:
  *
  *     struct lull_waits *waits = lull_waits_new(session, LULL_WANT_PATHS | LULL_WANT_REQUESTS,

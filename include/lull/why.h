@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Why some instances take longer: the critical paths of the slow ones against those of the typical
  * ones. The segments of a path cover its instance exactly, so the mean differences of all things
  * together are the difference of the durations.

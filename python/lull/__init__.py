@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Reads kernel traces: what tasks waited for, statistics, events in one order of time, whole columns as NumPy arrays.
 
     import lull
@@ -205,7 +206,7 @@ class Session(Answers):
     def events(self, *names, begin=None, end=None, host=None, cpu=None, filter=None):
         """An iterator over the events with one of these names, in order of time.
 
-        A name that ends with * stands for all with that beginning; without names, all events. Only events with
+        A name that ends with * matches all names with that start; without names, all events. Only events with
         begin <= time < end are read (nanoseconds, or a datetime with time zone), only those of one host (name or index)
         and of one CPU, if these are given. `filter` is an expression in the language of --filter, such as
         'next_comm =~ "postgres*" && prev_prio < 20'; times in it are UTC if they name no zone. Each event is a lull.Event,
@@ -263,7 +264,7 @@ class Session(Answers):
         if len(plans) > 64:
             raise Error(f"columns() gives at most 64 fields at a time, not {len(plans)}")
         self._session.filter(filter)
-        count, times, data = self._session.columns(names, [plan.wish() for plan in plans], *window)
+        count, times, data = self._session.columns(names, [plan.subscription() for plan in plans], *window)
         columns = Columns()
         columns["time_ns"] = _numbers(numpy, times, "q")
         for plan, (values, ends, width, is_in) in zip(plans, data):
@@ -375,7 +376,7 @@ class _Plan:
         size = max(lengths) * bits // 8
         self.width = size if len(lengths) == 1 and 0 < size <= _MOST_FIXED_BYTES and not self.is_optional else 0
 
-    def wish(self):
+    def subscription(self):
         return self.path, self.kind, self.width, self.is_optional
 
     def finish(self, numpy, count, values, ends, width):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 import collections
 import datetime
 import os

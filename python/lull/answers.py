@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the tasks of a session waited for, and tables of analyses: the part of lull.Session that answers questions."""
 from typing import NamedTuple
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What all analyses share: the class of an analysis, what it is asked, and the runner that feeds
  * facts to one instance for each window of time (the whole range, slices, periods).
  *

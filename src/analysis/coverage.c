@@ -1,7 +1,10 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds the first and the last event of each host without reading what is between. */
 #include "analysis/coverage.h"
 
+#include "base/clock.h"
 #include "base/time.h"
+#include "source/session/streams.h"
 
 static const char *const every_name[] = {"*", NULL};
 
@@ -25,24 +28,24 @@ static int64_t first_after(struct lull_session *session, int64_t start_ns, int64
 /* Almost always in the last packets; else ever longer ends of the host's traces are looked at. */
 static void find_last(struct lull_session *session, uint32_t host, struct lull_coverage *coverage)
 {
-    int64_t end_ns = coverage->first_ns, from_ns, reach_ns = LULL_NS_PER_S / 1000;
-    for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
-        const struct lull_trace *trace = lull_session_trace(session, i);
-        if (trace->host == host && trace->start_ns <= trace->end_ns) {
-            end_ns = MAX(end_ns, lull_clock_transform_apply(lull_session_clock(session, host),
-                                                            trace->end_ns));
+    int64_t end_ns = coverage->first_ns, reach_ns = LULL_NS_PER_S / 1000;
+    uint32_t n;
+    const uint32_t *traces = lull_session_host_traces(session, host, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct lull_trace *trace = lull_session_trace(session, traces[i]);
+        if (trace->start_ns <= trace->end_ns) {
+            end_ns =
+                MAX(end_ns, lull_clock_join(lull_session_clock(session, host), trace->end_ns, 0));
         }
     }
-    coverage->last_ns = coverage->first_ns;
-    do {
-        if (__builtin_sub_overflow(end_ns, reach_ns, &from_ns) || from_ns < coverage->first_ns) {
-            from_ns = coverage->first_ns;
-        }
-        if (first_after(session, from_ns, &coverage->last_ns) != INT64_MAX) {
-            return;
-        }
-        reach_ns = reach_ns < INT64_MAX / 16 ? reach_ns * 16 : INT64_MAX;
-    } while (from_ns > coverage->first_ns);
+    const int64_t span_ns = end_ns - coverage->first_ns;
+    while (reach_ns < span_ns &&
+           first_after(session, end_ns - reach_ns, &coverage->last_ns) == INT64_MAX) {
+        reach_ns = reach_ns < span_ns / 16 ? reach_ns * 16 : span_ns;
+    }
+    if (reach_ns >= span_ns) {
+        first_after(session, coverage->first_ns, &coverage->last_ns);
+    }
 }
 
 struct lull_coverage *lull_coverage_find(struct lull_session *session, int32_t only_host)

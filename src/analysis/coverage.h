@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The time that the events of a session cover. */
 #ifndef LULL_ANALYSIS_COVERAGE_H
 #define LULL_ANALYSIS_COVERAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who used the CPUs: time on a CPU by task, by CPU and in all. Times are exact at the edges of the
  * window: what ran into it or out of it counts with its part inside. The time of tasks sums to the
  * busy time of the CPUs. */
@@ -6,6 +7,7 @@
 #include "analysis/analysis.h"
 #include "analysis/priorities.h"
 #include "base/slots.h"
+#include "base/sums.h"
 #include "kernel/vocabulary.h"
 
 /* A CPU. What of the window is in none of these times is not known. */
@@ -80,12 +82,12 @@ static void account(struct cputop *top, uint32_t host, int32_t cpu, uint32_t tas
         return;
     }
     if (task == LULL_NONE) {
-        use->idle_ns += ran_ns;
+        lull_add(&use->idle_ns, ran_ns);
     } else if (wants(top, task, until_ns)) {
-        use->busy_ns += ran_ns;
-        use_of_task(top, task)->ran_ns += ran_ns;
+        lull_add(&use->busy_ns, ran_ns);
+        lull_add(&use_of_task(top, task)->ran_ns, ran_ns);
     } else {
-        use->other_ns += ran_ns;
+        lull_add(&use->other_ns, ran_ns);
     }
 }
 
@@ -202,7 +204,7 @@ static const struct lull_result_column cpu_columns[] = {
     {"CPU", "CPU", "cpu", LULL_CELL_CPU, NULL, 0},
     {"Busy time", "BUSY", "busy_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},
     {"Idle time", "IDLE", "idle_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},
-    {"Time with tasks not asked for", "OTHER", "other_ns", LULL_CELL_DURATION, NULL,
+    {"Time with other tasks", "OTHER", "other_ns", LULL_CELL_DURATION, NULL,
      LULL_USE_OWN | LULL_USE_NOT_TEXT},
     {"Unknown time", "UNKNOWN", "unknown_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},
     {"CPU usage", "USAGE", "usage", LULL_CELL_RATIO, NULL, LULL_USE_BAR},
@@ -216,7 +218,7 @@ static const struct lull_result_column total_columns[] = {
     {"CPUs", "CPUS", "cpus", LULL_CELL_NUMBER, "CPUs", LULL_USE_OWN},
     {"Busy time", "BUSY", "busy_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},
     {"Idle time", "IDLE", "idle_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},
-    {"Time with tasks not asked for", "OTHER", "other_ns", LULL_CELL_DURATION, NULL,
+    {"Time with other tasks", "OTHER", "other_ns", LULL_CELL_DURATION, NULL,
      LULL_USE_OWN | LULL_USE_NOT_TEXT},
     {"Unknown time", "UNKNOWN", "unknown_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},
     {"CPU usage", "USAGE", "usage", LULL_CELL_RATIO, NULL, 0},
@@ -298,9 +300,9 @@ static void add_totals(const struct cputop *top, struct totals *totals)
             lull_vec_push(&totals->hosts, (struct cpu_use){.host = use->host});
         }
         struct cpu_use *host = &totals->hosts.items[totals->hosts.count - 1];
-        host->busy_ns += use->busy_ns;
-        host->idle_ns += use->idle_ns;
-        host->other_ns += use->other_ns;
+        lull_add(&host->busy_ns, use->busy_ns);
+        lull_add(&host->idle_ns, use->idle_ns);
+        lull_add(&host->other_ns, use->other_ns);
         host->cpu++;
     }
 }
@@ -311,7 +313,7 @@ static void total_row(const void *user, uint64_t row, struct lull_cell *cells)
     const struct cpu_use *host = &totals->hosts.items[row];
     cells[0] = lull_cell_host_of(&totals->top->head, host->host);
     cells[1] = lull_cell_integer(LULL_CELL_NUMBER, host->cpu);
-    use_cells(host, host->cpu * length_of(totals->top), cells + 2);
+    use_cells(host, lull_product(host->cpu, length_of(totals->top)), cells + 2);
 }
 
 static void summary_row(const void *user, uint64_t row, struct lull_cell *cells)
@@ -321,7 +323,7 @@ static void summary_row(const void *user, uint64_t row, struct lull_cell *cells)
     cells[0] = lull_cell_host_of(&totals->top->head, host->host);
     cells[1] = lull_cell_integer(LULL_CELL_TIME_RANGE, totals->top->head.start_ns);
     cells[1].end = totals->top->end_ns;
-    cells[2] = share_cell(host->busy_ns, host->cpu * length_of(totals->top));
+    cells[2] = share_cell(host->busy_ns, lull_product(host->cpu, length_of(totals->top)));
 }
 
 static void cputop_open(struct lull_analysis *analysis)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sums the counts of event classes to counts of names: each trace, and each stream class in it, has
  * its own class for the same event. */
 #include "analysis/event_counts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How many events of each name every host recorded. */
 #ifndef LULL_ANALYSIS_EVENT_COUNTS_H
 #define LULL_ANALYSIS_EVENT_COUNTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How fast the CPUs ran and how deep they slept: time in each frequency and each idle state by CPU,
  * time at each frequency by task, and the cycles that this comes to, so that durations can be
  * compared whatever the frequency was. What was before the first event that tells of a CPU's
@@ -7,6 +8,7 @@
 #include "analysis/analysis.h"
 #include "base/map.h"
 #include "base/slots.h"
+#include "base/sums.h"
 #include "kernel/vocabulary.h"
 
 enum { UNKNOWN_KHZ = -1 };
@@ -29,7 +31,7 @@ struct level {
     uint32_t owner; /* index of the CPU, or task */
     int64_t value;  /* kHz, or idle state; UNKNOWN_KHZ, INT64_MIN */
     int64_t ns, busy_ns;
-    uint64_t count;    /* how often it began */
+    uint64_t count;    /* how often an idle state began */
     uint64_t position; /* of the owner among its rows, once they are made */
 };
 
@@ -140,15 +142,14 @@ static void end_frequency(struct freq_analysis *freq, struct cpu_freq *cpu, int6
     const struct change *last = &cpu->changes.items[cpu->changes.count - 1];
     struct level *level =
         level_of(&freq->frequencies, (uint32_t)(cpu - freq->cpus.items), last->khz);
-    level->ns += MAX(t - last->since_ns, 0);
-    level->count++;
+    lull_add(&level->ns, MAX(t - last->since_ns, 0));
     add_log(freq, cpu, false, last->khz, last->since_ns, t);
 }
 
 static void end_state(struct freq_analysis *freq, struct cpu_freq *cpu, int64_t t)
 {
     struct level *level = level_of(&freq->states, (uint32_t)(cpu - freq->cpus.items), cpu->idle);
-    level->ns += MAX(t - cpu->idle_ns, 0);
+    lull_add(&level->ns, MAX(t - cpu->idle_ns, 0));
     level->count++;
     add_log(freq, cpu, true, cpu->idle, cpu->idle_ns, t);
 }
@@ -190,17 +191,17 @@ static struct task_freq *task_of(struct freq_analysis *freq, uint32_t task)
 static void account_piece(struct freq_analysis *freq, const struct cpu_freq *cpu, uint32_t task,
                           int64_t khz, int64_t ns, bool is_wanted)
 {
-    level_of(&freq->frequencies, (uint32_t)(cpu - freq->cpus.items), khz)->busy_ns += ns;
+    lull_add(&level_of(&freq->frequencies, (uint32_t)(cpu - freq->cpus.items), khz)->busy_ns, ns);
     if (!is_wanted) {
         return;
     }
     struct task_freq *use = task_of(freq, task);
-    use->ns += ns;
+    lull_add(&use->ns, ns);
     if (khz != UNKNOWN_KHZ) {
-        use->known_ns += ns;
+        lull_add(&use->known_ns, ns);
         use->work += (unsigned __int128)ns * (unsigned __int128)khz;
     }
-    level_of(&freq->task_levels, task, khz)->ns += ns;
+    lull_add(&level_of(&freq->task_levels, task, khz)->ns, ns);
 }
 
 /* `task` was on the CPU from since_ns to until_ns, through any number of frequencies. */
@@ -503,16 +504,16 @@ static void note_unknown(const struct freq_analysis *freq, struct lull_sink *sin
 {
     int64_t unknown_ns = 0, all_ns = 0;
     for (size_t i = 0; i < freq->tasks.count; i++) {
-        unknown_ns += freq->tasks.items[i].ns - freq->tasks.items[i].known_ns;
-        all_ns += freq->tasks.items[i].ns;
+        lull_add(&unknown_ns, freq->tasks.items[i].ns - freq->tasks.items[i].known_ns);
+        lull_add(&all_ns, freq->tasks.items[i].ns);
     }
     if (unknown_ns == 0) {
         return;
     }
-    g_autofree char *note =
-        g_strdup_printf("the frequency of a CPU is not known before the first event that tells it: "
-                        "%.2f %% of the time of tasks is not in their cycles",
-                        100.0 * (double)unknown_ns / (double)all_ns);
+    g_autofree char *note = g_strdup_printf(
+        "the frequency of a CPU is not known before the first event that reports it: "
+        "%.2f %% of the time of tasks is not in their cycles",
+        100.0 * (double)unknown_ns / (double)all_ns);
     sink->note(sink, note);
 }
 
@@ -538,8 +539,9 @@ static void freq_emit(struct lull_analysis *analysis, const struct lull_window *
     if (has_frequencies) {
         note_unknown(freq, sink);
     } else {
-        sink->note(sink, "no event told the frequency of a CPU: neither frequencies nor cycles are "
-                         "known");
+        sink->note(sink,
+                   "no event reported the frequency of a CPU: neither frequencies nor cycles are "
+                   "known");
     }
     const bool has_log = analysis->params->sections & LULL_SECTION_LOG;
     const uint64_t n_log =

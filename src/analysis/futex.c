@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Contended futexes: on which addresses tasks waited, how long, and who ended their waits. A futex
  * call that returns at once did not wait and is no contention. */
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include "analysis/spread.h"
 #include "base/map.h"
 #include "base/slots.h"
+#include "base/sums.h"
 #include "kernel/vocabulary.h"
 
 /* linux/futex.h */
@@ -237,7 +239,7 @@ static void count_wait(struct futex_analysis *futexes, uint32_t at,
                        const struct lull_syscall_fact *fact)
 {
     struct futex *futex = &futexes->futexes.items[at];
-    int64_t error = fact->has_ret && fact->ret < 0 ? -fact->ret : 0;
+    int32_t error = fact->error;
     bool is_interrupted = error == EINTR_ || (error >= ERESTART_FIRST && error <= ERESTART_LAST);
     if (error == EAGAIN_) {
         futex->not_waited++;
@@ -271,7 +273,7 @@ static void count_wake(struct futex_analysis *futexes, uint32_t at,
                        const struct lull_syscall_fact *fact)
 {
     struct futex *futex = &futexes->futexes.items[at];
-    if (!fact->has_ret || fact->ret < 0) {
+    if (!fact->has_ret || fact->error != 0) {
         return;
     }
     futex->wakes++;
@@ -339,7 +341,7 @@ static void add_waiting(void *user, const struct lull_syscall_fact *fact)
     futex->n_waiting++;
     futex->last_ns = MAX(futex->last_ns, fact->end_ns);
     if (fact->start_ns != INT64_MIN) {
-        futex->waiting_ns += fact->end_ns - fact->start_ns;
+        lull_add(&futex->waiting_ns, fact->end_ns - fact->start_ns);
     }
     lull_vec_push(&futexes->waiting,
                   (struct waiting){fact->task, at, fact->start_ns, fact->end_ns});

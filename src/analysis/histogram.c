@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Histograms as tables. */
 #include "analysis/histogram.h"
 

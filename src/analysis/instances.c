@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Makes one list of what periods and requests tell, with the tasks found by tid and time. */
 #include "analysis/instances.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds the instances of the public API (lull/instances.h): of a period, or requests found from
  * packets; each with the task that did it. */
 #ifndef LULL_ANALYSIS_INSTANCES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Interrupts: how many handlers ran, how long, how long softirqs waited from their raise to their
  * begin. A handler counts where it ends, with its whole duration; one that was interrupted by
  * another counts its time in full, and without the other as time of its own. */
@@ -442,8 +443,8 @@ static int compare_sources(const void *a, const void *b, void *user)
     if (x_kind < 2) {
         return (x->number > y->number) - (x->number < y->number);
     }
-    return strcmp(lull_model_label(irq->head.model, x->names[0]),
-                  lull_model_label(irq->head.model, y->names[0]));
+    return g_strcmp0(lull_model_label(irq->head.model, x->names[0]),
+                     lull_model_label(irq->head.model, y->names[0]));
 }
 
 static void irq_close(struct lull_analysis *analysis, int64_t end_ns)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who allocated and freed pages of memory. Blocks count with all their pages (2^order). What was
  * done in an interrupt is not the doing of the task that it interrupted: interrupts, idle CPUs and
  * CPUs of which it is not known who was on them have rows of their own, so that rows sum to the
@@ -272,7 +273,7 @@ static void memtop_emit(struct lull_analysis *analysis, const struct lull_window
     if (top->without_order) {
         g_autofree char *note =
             g_strdup_printf("%" G_GUINT64_FORMAT
-                            " events do not tell of how many pages they are: each counts as one",
+                            " events do not say how many pages they are about: each counts as one",
                             top->without_order);
         sink->note(sink, note);
     }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who talked to whom: packets and bytes by network interface, and by connection with the task that
  * sends on it. A connection is told from the headers of its packets, each host for itself. */
 #include <stdlib.h>
@@ -205,9 +206,7 @@ static void interface_row(const void *user, uint64_t row, struct lull_cell *cell
     const bool has_received = is_recorded(top, interface->host, LULL_EVENT_netif_received);
     *cells++ = lull_cell_host_of(&top->head, interface->host);
     *cells++ =
-        lull_cell_text(LULL_CELL_NETIF, interface->device == LULL_NONE
-                                            ? NULL
-                                            : lull_model_label(top->head.model, interface->device));
+        lull_cell_text(LULL_CELL_NETIF, lull_model_label(top->head.model, interface->device));
     *cells++ = count_cell(LULL_CELL_NUMBER, interface->passed[true].packets, has_sent);
     *cells++ = count_cell(LULL_CELL_SIZE, interface->passed[true].bytes, has_sent);
     *cells++ = count_cell(LULL_CELL_NUMBER, interface->passed[false].packets, has_received);
@@ -338,7 +337,7 @@ static void nettop_emit(struct lull_analysis *analysis, const struct lull_window
     struct rows *const user = &rows;
     if (top->without_headers) {
         g_autofree char *note = g_strdup_printf(
-            "%" G_GUINT64_FORMAT " packets do not tell their connection", top->without_headers);
+            "%" G_GUINT64_FORMAT " packets do not show their connection", top->without_headers);
         sink->note(sink, note);
     }
     if (top->interfaces.count) {

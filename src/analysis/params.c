@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What of the facts is asked for, and the cells that all analyses make alike. */
 #include <string.h>
 

@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 /* What periods captured, as text for people and as JSON for programs. */
 #include <math.h>
 
 #include "analysis/period_windows.h"
+#include "base/json.h"
 
 const char *lull_period_label(const struct lull_periods *periods, uint32_t period,
                               char unnamed[LULL_PERIOD_UNNAMED])
@@ -30,27 +32,10 @@ void lull_period_append_value(GString *text, const struct lull_value *value)
     }
 }
 
-static void append_json_text(GString *out, const char *text, size_t length)
-{
-    g_autofree char *valid = g_utf8_make_valid(text, (gssize)length);
-    g_string_append_c(out, '"');
-    for (const char *c = valid; *c != '\0'; c++) {
-        if (*c == '"' || *c == '\\') {
-            g_string_append_c(out, '\\');
-        }
-        if ((unsigned char)*c < 0x20) {
-            g_string_append_printf(out, "\\u%04x", (unsigned)(unsigned char)*c);
-        } else {
-            g_string_append_c(out, *c);
-        }
-    }
-    g_string_append_c(out, '"');
-}
-
 static void append_json(GString *out, const struct lull_value *value)
 {
     if (value->text.data != NULL) {
-        append_json_text(out, value->text.data, value->text.length);
+        lull_json_append(out, value->text.data, value->text.length);
     } else if (value->kind == LULL_VALUE_NONE ||
                (value->kind == LULL_VALUE_REAL && !isfinite(value->real))) {
         g_string_append(out, "null");
@@ -110,7 +95,7 @@ char *lull_period_captures_json(const struct lull_periods *periods,
     GString *out = g_string_new("{");
     for (uint32_t i = 0; i < n; i++) {
         g_string_append(out, i > 0 ? ", " : "");
-        append_json_text(out, names[i], strlen(names[i]));
+        lull_json_append(out, names[i], strlen(names[i]));
         g_string_append(out, ": ");
         append_json(out, lull_period_value(tracker, instance, at_end, i));
     }

@@ -1,5 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 /* Periods as windows of the runner. */
 #include "analysis/period_windows.h"
+
+/* Each fact goes to all windows that are open. */
+enum { MOST_WINDOWS = 1000, MOST_KEPT = 10000000 };
 
 struct lull_period_windows {
     struct lull_runner *runner;
@@ -55,6 +59,7 @@ struct lull_period_windows *lull_period_windows_new(struct lull_runner *runner,
     windows->end_ns = end_ns;
     windows->tracker = lull_period_tracker_new(periods, session, &callbacks, windows);
     lull_period_tracker_limit(windows->tracker, start_ns, end_ns);
+    lull_period_tracker_bound(windows->tracker, MOST_WINDOWS, MOST_KEPT);
     lull_session_limit(session, INT64_MIN, end_ns);
     lull_runner_at_end(runner, on_end, windows);
     return windows;

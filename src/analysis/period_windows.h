@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Limits analyses to periods: a window of the runner for each instance of a definition. */
 #ifndef LULL_ANALYSIS_PERIOD_WINDOWS_H
 #define LULL_ANALYSIS_PERIOD_WINDOWS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lists of priorities. A task has one or two, so they are searched from the front. */
 #include "analysis/priorities.h"
 

@@ -1,5 +1,7 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of questions and the judgement by it. */
 #include "analysis/questions.h"
+#include "source/session/streams.h"
 
 #include <string.h>
 
@@ -47,9 +49,9 @@ const struct lull_question lull_questions[] = {
         .id = "timers",
         .text = "which waits were for a timer",
         .needs = NEEDS({SWITCH}, {WAKING}, {EVENTS(LULL_EVENT_hrtimer_entry)}),
-        .improves = NEEDS(
-            {SOFTIRQ_ENTRY,
-             .without = "timeouts of low resolution are not told from other soft interrupts"}),
+        .improves =
+            NEEDS({SOFTIRQ_ENTRY,
+                   .without = "timeouts of low resolution look like other soft interrupts"}),
     },
     {
         .id = "disk-waits",
@@ -65,10 +67,10 @@ const struct lull_question lull_questions[] = {
         .text = "which waits were for the network, and who sent",
         .needs = NEEDS({SWITCH}, {WAKING}, {EVENTS(LULL_EVENT_packet_sent)},
                        {EVENTS(LULL_EVENT_packet_received)}),
-        .improves =
-            NEEDS({SOFTIRQ_ENTRY, .without = "wake-ups by packets are hard to tell from others"},
-                  {RECEIVED_WITH_HEADERS, .without = "senders on other machines are not found: the "
-                                                     "headers of packets are not recorded"}),
+        .improves = NEEDS(
+            {SOFTIRQ_ENTRY, .without = "wake-ups by packets are hard to distinguish from others"},
+            {RECEIVED_WITH_HEADERS, .without = "senders on other machines are not found: the "
+                                               "headers of packets are not recorded"}),
     },
     {
         .id = "requests",
@@ -194,8 +196,7 @@ static void collect(void *user, uint32_t trace, const struct lull_event_class *e
     struct lull_declared *declared = user;
     const char *name = lull_event_class_name(event_class);
     const char *const names[] = {name, NULL};
-    if (lull_session_trace(declared->session, trace)->host != declared->host ||
-        !lull_session_declares(declared->session, declared->host, names)) {
+    if (!lull_session_declares(declared->session, declared->host, names)) {
         return;
     }
     g_hash_table_add(declared->names, (void *)name);
@@ -214,7 +215,7 @@ struct lull_declared *lull_declared_new(const struct lull_session *session, uint
     declared->host = host;
     declared->names = g_hash_table_new(g_str_hash, g_str_equal);
     declared->own_names = g_string_chunk_new(256);
-    lull_session_each_class(session, collect, declared);
+    lull_session_each_host_class(session, host, collect, declared);
     return declared;
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which questions a trace can answer, judged by the events that were recorded, as
  * lull_session_declares() says: a table from each question
  * to the events it needs and to those that make its answer better. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of the report's parts, and what a trace lacks for one. */
 #include "analysis/report.h"
 

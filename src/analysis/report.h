@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The report of a trace: which analyses it is made of, in the order in which they are read, and
  * which of them a session can answer. */
 #ifndef LULL_ANALYSIS_REPORT_H

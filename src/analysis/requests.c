@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finding requests: a small state machine for each TCP connection, seen from the client's host. */
 #include "analysis/requests.h"
 
@@ -6,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "base/sums.h"
 
 enum { TCP = 6, TCP_SYN = 2, TCP_ACK = 16, FIRST_EPHEMERAL_PORT = 32768 };
 
@@ -100,7 +102,7 @@ static void on_state(void *user, const struct lull_state_fact *fact)
     struct lull_requests *requests = user;
     struct watch *watch = watch_of(requests, fact->task);
     if (fact->state == LULL_STATE_BLOCKED) {
-        watch->blocked_ns += fact->end_ns - fact->start_ns;
+        lull_add(&watch->blocked_ns, fact->end_ns - fact->start_ns);
     }
     watch->state = fact->next;
     watch->since_ns = fact->end_ns;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds the requests of the public API (lull/requests.h). */
 #ifndef LULL_ANALYSIS_REQUESTS_H
 #define LULL_ANALYSIS_REQUESTS_H

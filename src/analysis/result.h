@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What an analysis gives: tables with typed columns, whose rows are made one at a time when a view
  * asks, so that a log of a million rows needs no million of cells. The classes of cells are those
  * of LAMI 1.0.1 (lttng/lami-spec), which any of the views can show. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds facts to one instance of each analysis for each window of time, opens and closes the
  * windows, and has what an instance found told to the sink when its window is over. A fact costs
  * one call more than it would without windows. */
@@ -255,6 +256,14 @@ static void start_range(struct lull_runner *runner, int64_t time_ns)
     }
 }
 
+/* Where the next slice begins, or the range ends: the last event, even if it lies on an edge, belongs
+ * to the last slice. */
+static int64_t next_edge(const struct lull_runner *runner)
+{
+    const int64_t end_ns = slice_end(runner);
+    return runner->session && end_ns >= range_end(runner) ? runner->end_ns : end_ns;
+}
+
 /* Before the first event at or after the next edge of the range; time_ns INT64_MAX: at the end of
  * reading. */
 static void pass_edge(void *user, int64_t time_ns)
@@ -289,7 +298,7 @@ static void pass_edge(void *user, int64_t time_ns)
 static void set_alarm(struct lull_runner *runner)
 {
     const int64_t next_ns = !runner->has_range    ? INT64_MAX
-                            : runner->is_in_range ? slice_end(runner)
+                            : runner->is_in_range ? next_edge(runner)
                                                   : runner->start_ns;
     lull_model_set_alarm(runner->model, MIN(next_ns, INT64_MAX - 1), pass_edge, runner);
 }

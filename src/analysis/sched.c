@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How long tasks that were woken waited for a CPU: from the first waking since they stopped running
  * to the switch to them. Counts where the switch is. */
 #include <stdlib.h>

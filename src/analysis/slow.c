@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ranks by duration. */
 #include "analysis/slow.h"
 

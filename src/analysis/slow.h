@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which of many instances are slow, and which are typical. */
 #ifndef LULL_ANALYSIS_SLOW_H
 #define LULL_ANALYSIS_SLOW_H

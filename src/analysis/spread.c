@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sets of durations for many things at once. A distribution with buckets takes kilobytes, so a set
  * gets them only when its values would take as much. */
 #include "analysis/spread.h"

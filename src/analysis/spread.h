@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How a set of durations is kept and shown by the analyses that have one for each of many things:
  * exact values while they are few, buckets when they are many, so that memory stays bounded; and
  * the cells that all their tables share. */

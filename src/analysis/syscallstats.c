@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* System calls by task and name: how many, how long, what they returned; and the calls that had not
  * returned when the window closed. A call counts where it ends. */
 #include <string.h>
@@ -5,6 +6,7 @@
 #include "analysis/analysis.h"
 #include "analysis/histogram.h"
 #include "analysis/spread.h"
+#include "base/map.h"
 #include "base/slots.h"
 #include "kernel/errnos.h"
 #include "kernel/vocabulary.h"
@@ -30,7 +32,6 @@ struct caller {
     int64_t last_ns; /* end of its last call: the time of the name it is shown with */
     uint64_t count;
     LULL_VEC(uint32_t) rows; /* indices of its rows */
-    struct lull_slots by_name;
 };
 
 struct open_call {
@@ -44,8 +45,9 @@ struct syscallstats {
     int64_t end_ns;        /* of the window */
     uint64_t n_unmeasured; /* calls whose begin was not seen */
     struct lull_slots callers_by_task;
-    struct lull_slots names; /* label → small number of a name, from 1 */
-    uint32_t n_names;
+    struct lull_map row_numbers;     /* caller, label of a name → row */
+    struct lull_map codes;           /* of rows with many outcomes: code → its number */
+    struct lull_map outcome_numbers; /* of the same: row, number of the code → outcome */
     LULL_VEC(struct caller) callers;
     LULL_VEC(struct call_row) rows;
     LULL_VEC(struct open_call) open;
@@ -67,7 +69,6 @@ static void syscallstats_free(struct lull_analysis *analysis)
     struct syscallstats *stats = (struct syscallstats *)analysis;
     for (size_t i = 0; i < stats->callers.count; i++) {
         lull_vec_free(&stats->callers.items[i].rows);
-        lull_slots_free(&stats->callers.items[i].by_name);
     }
     for (size_t i = 0; i < stats->rows.count; i++) {
         lull_distribution_clear(&stats->rows.items[i].durations);
@@ -77,7 +78,9 @@ static void syscallstats_free(struct lull_analysis *analysis)
     lull_vec_free(&stats->rows);
     lull_vec_free(&stats->open);
     lull_slots_free(&stats->callers_by_task);
-    lull_slots_free(&stats->names);
+    lull_map_free(&stats->row_numbers);
+    lull_map_free(&stats->codes);
+    lull_map_free(&stats->outcome_numbers);
     g_string_free(stats->text, TRUE);
 }
 
@@ -101,43 +104,53 @@ static struct caller *caller_of(struct syscallstats *stats, uint32_t task)
     return &stats->callers.items[*slot - 1];
 }
 
-/* Names are numbered anew, as labels are many and a task's array by name should be short. */
 static struct call_row *row_of(struct syscallstats *stats, struct caller *caller, uint32_t name)
 {
-    uint32_t *number = lull_slots_at(&stats->names, name);
-    if (*number == 0) {
-        *number = ++stats->n_names;
-    }
-    uint32_t *slot = lull_slots_at(&caller->by_name, *number);
-    if (*slot == 0) {
+    const uint64_t key = (uint64_t)(caller - stats->callers.items) << 32 | name;
+    uint32_t number = lull_map_find(&stats->row_numbers, key);
+    if (number == LULL_MAP_NONE) {
+        number = (uint32_t)stats->rows.count;
         lull_vec_push(&stats->rows, (struct call_row){.name = name});
-        *slot = (uint32_t)stats->rows.count;
-        lull_vec_push(&caller->rows, *slot - 1);
+        lull_vec_push(&caller->rows, number);
+        lull_map_insert(&stats->row_numbers, key, number);
     }
-    return &stats->rows.items[*slot - 1];
+    return &stats->rows.items[number];
 }
 
-/* Negative is an error, but for 32-bit calls: those may return addresses, whose upper half comes
- * out negative. The kernel's errors reach down to -4095 (IS_ERR_VALUE in linux/err.h). */
 static int64_t code_of(const struct lull_syscall_fact *fact)
 {
-    enum { LAST_ERROR = -4095 };
-    if (!fact->has_ret) {
-        return NOT_TOLD;
-    }
-    if (fact->ret >= 0 || (fact->is_compat && fact->ret < LAST_ERROR)) {
-        return 0;
-    }
-    return fact->ret == INT64_MIN ? INT64_MAX : -fact->ret;
+    return fact->has_ret ? fact->error : NOT_TOLD;
 }
 
-static void count_outcome(struct call_row *row, int64_t code)
+/* Calls return a few different numbers; what does not end with those is found by its number. */
+enum { FEW_OUTCOMES = 16 };
+
+static uint64_t outcome_key(struct syscallstats *stats, const struct call_row *row, int64_t code)
 {
-    for (size_t i = 0; i < row->outcomes.count; i++) {
+    uint32_t number = lull_map_find(&stats->codes, (uint64_t)code);
+    if (number == LULL_MAP_NONE) {
+        number = (uint32_t)stats->codes.count;
+        lull_map_insert(&stats->codes, (uint64_t)code, number);
+    }
+    return (uint64_t)(row - stats->rows.items) << 32 | number;
+}
+
+static void count_outcome(struct syscallstats *stats, struct call_row *row, int64_t code)
+{
+    for (size_t i = 0; i < MIN(row->outcomes.count, FEW_OUTCOMES); i++) {
         if (row->outcomes.items[i].code == code) {
             row->outcomes.items[i].count++;
             return;
         }
+    }
+    if (row->outcomes.count >= FEW_OUTCOMES) {
+        const uint64_t key = outcome_key(stats, row, code);
+        const uint32_t known = lull_map_find(&stats->outcome_numbers, key);
+        if (known != LULL_MAP_NONE) {
+            row->outcomes.items[known].count++;
+            return;
+        }
+        lull_map_insert(&stats->outcome_numbers, key, (uint32_t)row->outcomes.count);
     }
     lull_vec_push(&row->outcomes, (struct outcome){code, 1});
 }
@@ -157,7 +170,7 @@ static void syscallstats_syscall(void *user, const struct lull_syscall_fact *fac
     caller->last_ns = fact->end_ns;
     struct call_row *row = row_of(stats, caller, fact->name);
     lull_spread_add(&row->durations, fact->end_ns - fact->start_ns);
-    count_outcome(row, code_of(fact));
+    count_outcome(stats, row, code_of(fact));
 }
 
 static int compare_callers(const void *a, const void *b)
@@ -395,6 +408,7 @@ struct call_total {
 struct call_totals {
     const struct syscallstats *stats;
     LULL_VEC(struct call_total) calls;
+    struct lull_map numbers; /* host, label of a name → index of the total */
     struct lull_distribution all;
 };
 
@@ -458,14 +472,16 @@ static int compare_totals(const void *a, const void *b)
 
 static struct call_total *total_of(struct call_totals *totals, uint32_t host, uint32_t name)
 {
-    for (size_t i = 0; i < totals->calls.count; i++) {
-        if (totals->calls.items[i].host == host && totals->calls.items[i].name == name) {
-            return &totals->calls.items[i];
-        }
+    const uint64_t key = (uint64_t)host << 32 | name;
+    uint32_t number = lull_map_find(&totals->numbers, key);
+    if (number == LULL_MAP_NONE) {
+        number = (uint32_t)totals->calls.count;
+        lull_map_insert(&totals->numbers, key, number);
+        lull_vec_push(
+            &totals->calls,
+            (struct call_total){.durations.has_buckets = true, .host = host, .name = name});
     }
-    lull_vec_push(&totals->calls,
-                  (struct call_total){.durations.has_buckets = true, .host = host, .name = name});
-    return &totals->calls.items[totals->calls.count - 1];
+    return &totals->calls.items[number];
 }
 
 static void add_totals(struct call_totals *totals)
@@ -513,6 +529,7 @@ static void emit_totals(const struct syscallstats *stats, struct lull_sink *sink
         lull_distribution_clear(&totals.calls.items[i].durations);
     }
     lull_vec_free(&totals.calls);
+    lull_map_free(&totals.numbers);
     lull_distribution_clear(&totals.all);
 }
 

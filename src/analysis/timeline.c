@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: MIT */
 /* Usage over time: what CPUs, run queues, disks, networks and system calls did in each of at most
  * 240 bins of equal width. How long the window is need not be known before: the bins begin narrow,
  * and when time runs out of them, pairs are added up and all become twice as wide. */
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "base/sums.h"
 #include "kernel/vocabulary.h"
 
 enum { BINS = 240, FIRST_WIDTH_NS = 1000, SECTOR_BYTES = 512, NAME_SIZE = 16 };
@@ -33,7 +35,7 @@ struct timeline {
 static void halve(int64_t bins[BINS])
 {
     for (uint32_t i = 0; i < BINS / 2; i++) {
-        bins[i] = bins[2 * i] + bins[2 * i + 1];
+        bins[i] = lull_sum(bins[2 * i], bins[2 * i + 1]);
     }
     memset(bins + BINS / 2, 0, BINS / 2 * sizeof *bins);
 }
@@ -68,13 +70,13 @@ static void fold_last(struct timeline *line)
     for (size_t h = 0; h < line->hosts.count; h++) {
         struct host_line *host = line->hosts.items[h];
         for (uint32_t i = 0; host && i < SUMS; i++) {
-            host->sums[i][last - 1] += host->sums[i][last];
+            lull_add(&host->sums[i][last - 1], host->sums[i][last]);
         }
         for (size_t c = 0; host && c < host->cpus.count; c++) {
             struct cpu_line *cpu = host->cpus.items[c];
             if (cpu) {
-                cpu->busy_ns[last - 1] += cpu->busy_ns[last];
-                cpu->known_ns[last - 1] += cpu->known_ns[last];
+                lull_add(&cpu->busy_ns[last - 1], cpu->busy_ns[last]);
+                lull_add(&cpu->known_ns[last - 1], cpu->known_ns[last]);
             }
         }
     }
@@ -110,7 +112,7 @@ static void add(struct timeline *line, uint32_t host_number, int64_t time_ns, en
     uint32_t bin = bin_of(line, time_ns);
     if (bin != LULL_NONE) {
         struct host_line *host = host_of(line, host_number);
-        host->sums[sum][bin] += value;
+        lull_add(&host->sums[sum][bin], value);
         host->is_used[sum] = true;
     }
 }
@@ -146,8 +148,8 @@ static void add_use(struct timeline *line, uint32_t host, int32_t cpu, bool is_b
     struct cpu_line *use = cpu_of(host_of(line, host), cpu);
     for (uint32_t bin = first; bin <= last; bin++) {
         int64_t part_ns = (int64_t)(MIN(until, (bin + 1) * width) - MAX(since, bin * width));
-        use->known_ns[bin] += part_ns;
-        use->busy_ns[bin] += is_busy ? part_ns : 0;
+        lull_add(&use->known_ns[bin], part_ns);
+        lull_add(&use->busy_ns[bin], is_busy ? part_ns : 0);
     }
 }
 
@@ -335,7 +337,7 @@ static bool is_covered(const struct series *series, uint64_t bin)
     int64_t start_ns = start_of(series->line, bin);
     return !coverage ||
            (coverage[series->number].last_ns >= start_ns &&
-            coverage[series->number].first_ns - length_of(series->line, bin) <= start_ns);
+            coverage[series->number].first_ns - start_ns <= length_of(series->line, bin));
 }
 
 static void cpu_row(const void *user, uint64_t bin, struct lull_cell *cells)

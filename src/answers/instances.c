@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Instances of a reading: which of them are meant, and their paths. */
 #include "answers/instances.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A question to an analysis: its settings, the reading for it, and its tables as the public API hands
  * them out. */
 #include "answers/query.h"
@@ -7,8 +8,11 @@
 #include "analysis/period_windows.h"
 #include "base/sized.h"
 
-/* More slices than this are a slip in the duration. */
+/* More slices than this, or far more of them than the traces have events, are a slip in the
+ * duration, or in the times of a damaged trace. */
 #define MAX_SLICES 1000000
+#define MAX_FREE_SLICES 10000
+#define LEAST_SLICE_BYTES 64
 
 const struct lull_setting lull_settings[] = {
     {"aggregate-by", LULL_SETTING_TEXT},
@@ -150,16 +154,36 @@ static void set_periods(const struct lull_query *query, struct lull_session *ses
     lull_runner_range(runner, query->start_ns, query->end_ns, 0);
 }
 
-/* Which windows there are: the time range that was asked for, whole or in slices, or periods. */
+static bool check_slices(const struct lull_query *query, const struct lull_session *session,
+                         const struct lull_runner *runner, GError **error)
+{
+    int64_t first_ns, last_ns;
+    uint64_t bytes = 0;
+    if (query->slice_ns <= 0 || !lull_runner_coverage(runner, &first_ns, &last_ns)) {
+        return true;
+    }
+    for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
+        bytes += lull_session_trace(session, i)->size_bytes;
+    }
+    const int64_t most = (int64_t)CLAMP(bytes / LEAST_SLICE_BYTES, MAX_FREE_SLICES, MAX_SLICES);
+    const int64_t count =
+        (MIN(query->end_ns, last_ns) - MAX(query->start_ns, first_ns)) / query->slice_ns;
+    if (count < most) {
+        return true;
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                "--refresh: that would be %" G_GINT64_FORMAT
+                " slices of the time range; for traces of this size it may be %" G_GINT64_FORMAT
+                ", so give a longer duration or a shorter time range",
+                count + 1, most);
+    return false;
+}
+
+/* Which windows there are: the time range of the query, whole or in slices, or periods. */
 static bool set_windows(const struct lull_query *query, struct lull_session *session,
                         struct lull_runner *runner, struct followed *followed, GError **error)
 {
-    int64_t first_ns, last_ns;
-    if (query->slice_ns > 0 && lull_runner_coverage(runner, &first_ns, &last_ns) &&
-        (MIN(query->end_ns, last_ns) - MAX(query->start_ns, first_ns)) / query->slice_ns >=
-            MAX_SLICES) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "--refresh: that would be more than %d slices of the time range", MAX_SLICES);
+    if (!check_slices(query, session, runner, error)) {
         return false;
     }
     if (query->is_end_within && query->end_ns < INT64_MAX) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is behind the questions to analyses of the public API (lull/analysis.h). */
 #ifndef LULL_ANSWERS_QUERY_H
 #define LULL_ANSWERS_QUERY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parses the settings of a question to an analysis: lists, durations, sizes, sections, periods. What
  * was not set has its default. */
 #include "answers/query.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads a session for what its tasks waited for, and finds whose path is meant. */
 #include "answers/waits.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compares the slow instances of each kind with the typical ones. */
 #include "answers/why.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The bump allocator: a list of chunks, each twice the size of the one before up to a limit, so
  * that a small schema stays small and a large one needs few calls of malloc. */
 #include "base/arena.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A bump allocator: many small pieces that live and die together, such as a schema. Memory comes
  * zeroed; like the rest of GLib it aborts when the system has none left. */
 #ifndef LULL_BASE_ARENA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loads of integers from trace bytes: whole bytes and bit fields, both byte orders. Nothing here
  * checks bounds; a bit-field load may touch up to 9 bytes from the byte it begins in. */
 #ifndef LULL_BASE_BITS_H

@@ -1,17 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 /* Clock arithmetic with 128-bit integers, so that no nanosecond is lost to rounding. The usual
  * clock, 1 GHz and not drifting, takes one addition. */
 #include "base/clock.h"
 
 #define NS_PER_S INT64_C(1000000000)
-
-/* Between the extremes, which stand for "no time". */
-static int64_t saturate(__int128 v)
-{
-    if (v >= INT64_MAX) {
-        return INT64_MAX - 1;
-    }
-    return v <= INT64_MIN ? INT64_MIN + 1 : (int64_t)v;
-}
 
 static __int128 ns_in_doubles(uint64_t cycles, uint64_t frequency)
 {
@@ -19,7 +11,7 @@ static __int128 ns_in_doubles(uint64_t cycles, uint64_t frequency)
     return ns < 0x1p64 ? (__int128)ns : UINT64_MAX;
 }
 
-/* Before joining; cannot overflow: cycles * 1e9 needs at most 94 bits. */
+/* Of the trace's own clock; cannot overflow: cycles * 1e9 needs at most 94 bits. */
 static __int128 own_time(const struct lull_clock_map *map, uint64_t value)
 {
     unsigned __int128 cycles = (unsigned __int128)map->offset_cycles + value;
@@ -28,17 +20,57 @@ static __int128 own_time(const struct lull_clock_map *map, uint64_t value)
         ns = ns_in_doubles(map->offset_cycles, map->frequency) +
              ns_in_doubles(value, map->frequency);
     }
-    return ns + (__int128)map->offset_s * NS_PER_S + map->delta_ns;
+    return ns + (__int128)map->offset_s * NS_PER_S;
 }
 
 int64_t lull_clock_map_own(const struct lull_clock_map *map, uint64_t value)
 {
-    return saturate(own_time(map, value));
+    return lull_time_clamp(own_time(map, value));
 }
 
 int64_t lull_clock_map_slow(const struct lull_clock_map *map, uint64_t value)
 {
-    return saturate(lull_clock_transform_apply(&map->transform, lull_clock_map_own(map, value)));
+    return lull_clock_join(&map->transform, lull_clock_map_own(map, value), map->delta_ns);
+}
+
+bool lull_clock_map_holds_slow(const struct lull_clock_map *map, uint64_t value)
+{
+    return lull_time_is_valid(own_time(map, value));
+}
+
+/* Negative if the time of a value lies before all valid times, 0 if it is one, else positive. */
+static int judge(const struct lull_clock_map *map, uint64_t value)
+{
+    __int128 own = own_time(map, value), moved = own + map->delta_ns;
+    __int128 joined = lull_clock_transform_apply(&map->transform, lull_time_clamp(moved));
+    bool is_early = MIN(own, MIN(moved, joined)) < LULL_TIME_MIN;
+    return is_early ? -1 : MAX(own, MAX(moved, joined)) > LULL_TIME_MAX;
+}
+
+/* The first value for which judge() gives `least` or more, UINT64_MAX if there is none before. */
+static uint64_t find_value(const struct lull_clock_map *map, int least)
+{
+    uint64_t low = 0, high = UINT64_MAX;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (judge(map, middle) >= least) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+/* Times grow with values, so that the valid ones are one range. */
+static void find_range(struct lull_clock_map *map)
+{
+    map->first = find_value(map, 0);
+    map->count = find_value(map, 1) - map->first;
+    bool is_linear = map->frequency == (uint64_t)NS_PER_S && map->transform.rate_num == 0;
+    map->n_linear = is_linear ? map->count : 0;
+    map->base = (uint64_t)map->offset_s * (uint64_t)NS_PER_S + map->offset_cycles +
+                (uint64_t)map->delta_ns + (uint64_t)map->transform.offset_ns;
 }
 
 void lull_clock_map_init(struct lull_clock_map *map, uint64_t frequency, int64_t offset_s,
@@ -51,13 +83,11 @@ void lull_clock_map_init(struct lull_clock_map *map, uint64_t frequency, int64_t
     map->delta_ns = delta_ns;
     map->transform = *transform;
     map->in_doubles = false;
-    __int128 base = (__int128)offset_s * NS_PER_S + offset_cycles + delta_ns + transform->offset_ns;
-    map->is_linear =
-        frequency == (uint64_t)NS_PER_S && transform->rate_num == 0 && base == (int64_t)base;
-    map->base = (uint64_t)base;
+    find_range(map);
 }
 
 void lull_clock_map_use_doubles(struct lull_clock_map *map)
 {
     map->in_doubles = map->frequency != (uint64_t)NS_PER_S;
+    find_range(map);
 }

@@ -1,19 +1,24 @@
+/* SPDX-License-Identifier: MIT */
 /* From clock values in a trace to nanoseconds on the joined clock of a session. */
 #ifndef LULL_BASE_CLOCK_H
 #define LULL_BASE_CLOCK_H
 
 #include <lull/session.h>
 
+#include "base/time.h"
+
 /* How a trace's clock is read. Filled by lull_clock_map_init(). */
 struct lull_clock_map {
     uint64_t frequency;
     int64_t offset_s;
     uint64_t offset_cycles;
-    int64_t delta_ns; /* to the clock of the host's first trace */
+    int64_t delta_ns; /* from the trace's own clock to that of the host's first trace */
     struct lull_clock_transform transform;
     bool in_doubles; /* computed with doubles, to the nanosecond that babeltrace2 gives */
-    bool is_linear;  /* joined = value + base, with wrapping */
-    uint64_t base;
+    /* Values whose times are valid, own and joined: count of them, from the first on. */
+    uint64_t first, count;
+    /* joined = value + base, with wrapping, for so many of them: all or none */
+    uint64_t n_linear, base;
 };
 
 void lull_clock_map_init(struct lull_clock_map *map, uint64_t frequency, int64_t offset_s,
@@ -24,17 +29,32 @@ void lull_clock_map_use_doubles(struct lull_clock_map *map);
 
 /* The general cases of the functions below. */
 int64_t lull_clock_map_slow(const struct lull_clock_map *map, uint64_t value);
+bool lull_clock_map_holds_slow(const struct lull_clock_map *map, uint64_t value);
 
-/* Nanoseconds since the origin of the trace's clock, plus delta_ns; saturates. */
+/* Whether the trace's own clock can show this value: its time is valid. What is
+ * read from a trace is asked here before its time is used; an event that is not held is damage. */
+static inline bool lull_clock_map_holds(const struct lull_clock_map *map, uint64_t value)
+{
+    return G_LIKELY(value - map->first < map->count) || lull_clock_map_holds_slow(map, value);
+}
+
+/* The time of a clock value on the trace's own clock; clamped to valid times. */
 int64_t lull_clock_map_own(const struct lull_clock_map *map, uint64_t value);
 
-/* The time of a clock value on the joined clock. */
+/* The time of a clock value on the joined clock; clamped to valid times. */
 static inline int64_t lull_clock_map_joined(const struct lull_clock_map *map, uint64_t value)
 {
-    if (G_LIKELY(map->is_linear)) {
+    if (G_LIKELY(value - map->first < map->n_linear)) {
         return (int64_t)(value + map->base);
     }
     return lull_clock_map_slow(map, value);
+}
+
+/* A host's own time, moved by delta_ns, on the joined clock; clamped to valid times. */
+static inline int64_t lull_clock_join(const struct lull_clock_transform *transform, int64_t time_ns,
+                                      int64_t delta_ns)
+{
+    return lull_time_clamp(lull_clock_transform_apply(transform, lull_time_add(time_ns, delta_ns)));
 }
 
 #endif

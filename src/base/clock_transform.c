@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The clock of a host against the joined clock: offset and drift in integers, so that the
  * nanoseconds of epoch times survive. Monotone: later times never come out earlier. */
 #include <lull/session.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Count, extremes, moments, percentiles and histograms of a set of values in bounded memory. The
  * buckets are those of HdrHistogram with 6 bits: values below 64 have one each, above each power of
  * two is cut into 64. */
@@ -157,7 +158,7 @@ static int64_t value_in_bucket(const struct lull_distribution *distribution, uin
     return value;
 }
 
-/* Buckets of what was kept, if none were counted when values were added. False: nothing to tell. */
+/* Buckets of what was kept, if none were counted when values were added. False: there is nothing. */
 static bool collect_buckets(const struct lull_distribution *distribution,
                             struct lull_distribution *counted)
 {

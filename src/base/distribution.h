@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a set of durations or sizes looks like: count, extremes, mean, deviation, percentiles and
  * logarithmic histogram in bounded memory, and the values themselves if a linear histogram is
  * asked. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The error domain, and the version of the library. */
 #include <lull/error.h>
 #include <lull/version.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Layouts of the bytes of events. */
 #include "base/layout.h"
 

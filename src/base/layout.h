@@ -1,11 +1,16 @@
+/* SPDX-License-Identifier: MIT */
 /* How the bytes of one class of events are laid out, step by step, for those who show every field
  * of every event and cannot afford a call for each: compiled into something of their own, once a
- * class. What it says is what lull_event_visit() would tell; a class that it cannot describe has no
+ * class. It says what lull_event_visit() would report; a class that it cannot describe has no
  * layout and must be visited. */
 #ifndef LULL_BASE_LAYOUT_H
 #define LULL_BASE_LAYOUT_H
 
 #include <lull/event.h>
+
+/* Elements of arrays that take no bits, in one event: more of them are nonsense. Not more for each
+ * array, because arrays of arrays multiply. */
+#define LULL_MOST_EMPTY_ELEMENTS 1024u
 
 enum lull_step_kind {
     LULL_STEP_SCOPE, /* `name` as for LULL_VISIT_SCOPE */

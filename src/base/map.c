@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Hash map with open addressing, linear probing and removal by shifting back (no tombstones, so a
  * map in and out of which keys pass for ever stays as fast as a new one). */
 #include "base/map.h"

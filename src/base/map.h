@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A hash map from 64-bit keys to 32-bit values (indices, as a rule) for hot paths: open addressing,
  * no allocation but for growth. A zeroed map is a valid empty one. There is no iteration on
  * purpose: what a program prints must not depend on the order of slots. */

@@ -1,4 +1,5 @@
-/* Where readers tell about damage that they read on after. */
+/* SPDX-License-Identifier: MIT */
+/* Where readers report damage after which they read on. */
 #ifndef LULL_BASE_REPORT_H
 #define LULL_BASE_REPORT_H
 

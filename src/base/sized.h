@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Structs that cross the border of the library carry their size as the caller knows it, so that
  * they can grow: a caller that was compiled against older headers has a shorter one, against newer
  * headers a longer one. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Times and durations as text. All with integers: epoch nanoseconds do not fit a double. */
 #include "base/time.h"
 
@@ -55,8 +56,8 @@ static bool read_fraction(const char **text, uint64_t *billionths, const char **
     const char *digits = *text + 1;
     size_t n_digits = count_digits(digits);
     if (n_digits == 0 || n_digits > MAX_FRACTION_DIGITS) {
-        *reason = n_digits == 0 ? "there is no digit behind the point"
-                                : "there are more than nine digits behind the point";
+        *reason = n_digits == 0 ? "there is no digit after the point"
+                                : "there are more than nine digits after the point";
         return false;
     }
     for (size_t i = 0; i < MAX_FRACTION_DIGITS; i++) {
@@ -101,7 +102,7 @@ static bool read_duration(const char *text, int64_t *duration_ns, const char **r
     };
     uint64_t whole, billionths;
     if (!read_number(&text, &whole)) {
-        *reason = "it does not begin with a number";
+        *reason = "it does not start with a number";
         return false;
     }
     if (!read_fraction(&text, &billionths, reason)) {
@@ -198,7 +199,7 @@ static bool read_zone(const char **text, bool *has_zone, int *offset_s, const ch
     int sign = **text == '-' ? -1 : 1, hours, minutes;
     if (!(skip(text, '+') || skip(text, '-')) || !read_two(text, &hours) || !skip(text, ':') ||
         !read_two(text, &minutes) || hours > 23 || minutes > 59) {
-        *reason = "behind the seconds stands no fraction and no zone (Z, +hh:mm or -hh:mm)";
+        *reason = "expected a fraction or a zone (Z, +hh:mm or -hh:mm) after the seconds";
         return false;
     }
     *has_zone = true;
@@ -219,7 +220,7 @@ static bool read_calendar(const char *text, int64_t base_ns, bool local, int64_t
             return false;
         }
         if (!skip(&text, 'T') && !skip(&text, ' ')) {
-            *reason = "between date and time of day stands neither T nor a space";
+            *reason = "expected T or a space between date and time of day";
             return false;
         }
         if (!read_clock(&text, &tm, &ns, reason) ||
@@ -235,7 +236,7 @@ static bool read_calendar(const char *text, int64_t base_ns, bool local, int64_t
         }
     }
     if (*text != '\0') {
-        *reason = "there is something behind the time";
+        *reason = "there is something after the time";
         return false;
     }
     tm.tm_isdst = -1;
@@ -257,8 +258,8 @@ static bool read_epoch(const char *text, int64_t *time_ns, const char **reason)
         return false;
     }
     if (*text != '\0') {
-        *reason = "there is something behind the number; durations after the begin of the trace "
-                  "begin with a plus sign";
+        *reason = "there is something after the number; durations after the start of the trace "
+                  "start with a plus sign";
         return false;
     }
     if (number > INT64_MAX || !join_seconds(is_ns ? 0 : (int64_t)number,
@@ -284,7 +285,7 @@ bool lull_time_parse(const char *text, int64_t base_ns, bool local, int64_t *tim
         }
     } else if (n_digits == 0) {
         ok = false;
-        reason = *text == '\0' ? "it is empty" : "it begins with neither a digit nor a plus sign";
+        reason = *text == '\0' ? "it is empty" : "it starts with neither a digit nor a plus sign";
     } else if (text[n_digits] == ':' || text[n_digits] == '-') {
         ok = read_calendar(text, base_ns, local, &result, &reason);
     } else {

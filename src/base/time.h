@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Times and durations: parsing what a person types, printing what a person reads. */
 #ifndef LULL_BASE_TIME_H
 #define LULL_BASE_TIME_H
@@ -10,6 +11,31 @@
 /* Enough for every text the functions below write, with its NUL. */
 #define LULL_TIME_TEXT_SIZE 48
 
+/* Times inside the program lie between these, so that the difference of any two, and any time plus
+ * or minus 2^62, is an int64_t: 1823-11-12 to 2116-02-20. Whoever brings in a time sees to it, what
+ * computes with times need not; INT64_MIN and INT64_MAX are no times but stand for none. */
+#define LULL_TIME_MAX ((INT64_C(1) << 62) - 1)
+#define LULL_TIME_MIN (-LULL_TIME_MAX)
+/* For messages about damage: what is wrong with a time. */
+#define LULL_TIME_OUTSIDE "a time lies outside of the years 1824 to 2115"
+
+static inline bool lull_time_is_valid(__int128 time_ns)
+{
+    return time_ns >= LULL_TIME_MIN && time_ns <= LULL_TIME_MAX;
+}
+
+/* The nearest time that is valid. */
+static inline int64_t lull_time_clamp(__int128 time_ns)
+{
+    return (int64_t)CLAMP(time_ns, (__int128)LULL_TIME_MIN, (__int128)LULL_TIME_MAX);
+}
+
+/* A time plus a difference of times; clamped. */
+static inline int64_t lull_time_add(int64_t time_ns, int64_t delta_ns)
+{
+    return lull_time_clamp((__int128)time_ns + delta_ns);
+}
+
 /* Parses a point in time, in any verb's --begin, --end, --timerange:
  *   1795224979432835564              ns since the epoch (14 digits or more, leading zeros count)
  *   1795224979.432835564             s since the epoch with up to nine digits
@@ -17,7 +43,7 @@
  *                                    without zone: UTC, or local if `local`
  *   01:36:19.4                       on the day of `base_ns`
  *   +1.5s  +200ms  +3us  +7ns  +2min  +1h   after base_ns
- * base_ns is the begin of the trace. LULL_ERROR_USAGE that says what is wrong with `text`. */
+ * base_ns is the start of the trace. LULL_ERROR_USAGE that says what is wrong with `text`. */
 bool lull_time_parse(const char *text, int64_t base_ns, bool local, int64_t *time_ns,
                      GError **error);
 

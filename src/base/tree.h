@@ -1,24 +1,35 @@
+/* SPDX-License-Identifier: MIT */
 /* Directories that appear under their name when they are whole: until then they are called
- * NAME.part. */
+ * NAME.part. Everything happens relative to open directories, and no link is followed, so that who
+ * may rename things there cannot lead us elsewhere. */
 #ifndef LULL_BASE_TREE_H
 #define LULL_BASE_TREE_H
 
 #include <lull/error.h>
 #include <stdbool.h>
-#include <sys/types.h>
+#include <sys/stat.h>
 
-/* Removes the directory with the files in it, and with directories down to `depth` levels; links
- * are not followed. What cannot be removed stays. */
+/* ---- in an open directory; names are single components ---- */
+
+/* Opens a directory, which must not be a link. -1, with errno. */
+int lull_tree_open(int at, const char *name);
+/* Whether the name still is that of what `made` was read of. */
+bool lull_tree_is(int at, const char *name, const struct stat *made);
+/* Removes the directory with the files in it, and with directories down to `depth` levels; what
+ * cannot be removed, or is mounted there, stays. */
+void lull_tree_remove_at(int at, const char *name, unsigned depth);
+/* Renames the directory `made`, which is called `part`, to `name`, which must not exist. False, with
+ * errno: ESTALE if another directory has one of the names. */
+bool lull_tree_publish_at(int at, const char *part, const char *name, const struct stat *made);
+/* Whether only root and the user we are can rename or replace it or a directory above it. */
+bool lull_tree_is_beyond_others(int dir);
+
+/* ---- by path ---- */
+
 void lull_tree_remove(const char *path, unsigned depth);
-
 /* The same, again and again while others still make files in it. */
 void lull_tree_remove_busy(const char *path, unsigned depth);
-
-/* Gives the directory and all in it, down to `depth` levels, to a user, as far as the file system
- * knows of owners; links are not followed. */
-void lull_tree_give(const char *path, uid_t uid, gid_t gid, unsigned depth);
-
-/* Renames the directory `part` to `path`, which must not exist. */
+/* Renames the directory `part` to `path`, beside it, which must not exist. */
 bool lull_tree_publish(const char *part, const char *path, GError **error);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Growable typed arrays for hot paths: an append is one compare and one store, the item type is
  * checked by the compiler, and a zeroed vector is a valid empty one.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The exact feasible set of a pair of clocks. In the plane of (slope, intercept), the lines above
  * all `below` points are those over a convex function f(slope) and those below all `above` points
  * are under a concave one g(slope); the slopes with f <= g are an interval, whose ends Newton's
@@ -6,6 +7,8 @@
 #include "clock/corridor.h"
 
 #include <math.h>
+
+#include "base/search.h"
 
 static const int64_t reach = INT64_C(1) << 60;
 
@@ -58,18 +61,7 @@ static bool is_outside(struct lull_hull_point a, struct lull_hull_point b, struc
 
 static guint find_x(const GArray *points, int64_t x)
 {
-    guint low = 0, high = points->len;
-
-    while (low < high) {
-        guint middle = low + (high - low) / 2;
-
-        if (at(points, middle).x < x) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return LULL_LOWER_BOUND(i, points->len, at(points, i).x < x);
 }
 
 void lull_corridor_add(struct lull_corridor *corridor, bool is_above, struct lull_hull_point point)
@@ -105,24 +97,18 @@ static __int128 height(struct lull_hull_point point, struct lull_drift drift)
     return (__int128)(point.y - point.x) * drift.denominator - (__int128)drift.numerator * point.x;
 }
 
+static bool is_below_next(const GArray *points, guint i, struct lull_drift drift, int sign)
+{
+    __int128 here = height(at(points, i), drift), next = height(at(points, i + 1), drift);
+    return sign > 0 ? next > here : next < here;
+}
+
 /* The point of a hull that a line of this slope touches, coming from outside. */
 static struct lull_hull_point support(const GArray *points, struct lull_drift drift, int sign)
 {
-    guint low = 0, high = points->len - 1;
-
     /* Along a hull the height rises, then falls (falls, then rises). */
-    while (low < high) {
-        guint middle = low + (high - low) / 2;
-        __int128 here = height(at(points, middle), drift);
-        __int128 next = height(at(points, middle + 1), drift);
-
-        if (sign > 0 ? next > here : next < here) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return at(points, low);
+    guint top = LULL_LOWER_BOUND(i, points->len - 1, is_below_next(points, i, drift, sign));
+    return at(points, top);
 }
 
 /* Moves *drift, an end of the range (sign +1: the upper), to where the hulls touch. False if

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the messages between two hosts allow: all straight lines y(x) that lie on or above the
  * points of messages from y to x (sent at y, received at x: y's clock has moved on by then) and on
  * or below those of messages from x to y. Only the convex hulls of both kinds matter; they are kept

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Groups of hosts; in each a tree of the tightest pairs, whose lines are composed; and a check of
  * all pairs against the result, with one common adjustment of all hosts where a pair that is not in
  * the tree disagrees. */

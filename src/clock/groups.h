@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From pairs of hosts to one clock per group of connected hosts. Used by sync.c only. */
 #ifndef LULL_CLOCK_GROUPS_H
 #define LULL_CLOCK_GROUPS_H

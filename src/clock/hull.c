@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two half hulls, upper of the messages from the other host and lower of those to it, and the two
  * extreme lines between them, each from a point of one hull to the newest point of the other that
  * changed it. */
@@ -10,6 +11,10 @@ struct side {
     struct lull_hull_point start, end;
     int sign; /* +1 upper, -1 lower */
 };
+
+/* Messages that each bound the clocks, without end, are not to make each further one look at all
+ * of them. Clocks that drift on a curve for days have some tens of such. */
+enum { MOST_POINTS = 1024 };
 
 struct lull_hull {
     struct side upper, lower;
@@ -68,6 +73,21 @@ static bool index_of(const struct side *side, struct lull_hull_point point, guin
         }
     }
     return false;
+}
+
+/* Leaves every second point, and that at which the opposite line begins. */
+static void thin(struct side *side, const struct side *opposite)
+{
+    struct lull_hull_point *points = (struct lull_hull_point *)(void *)side->points->data;
+    guint n = 0, kept = 0;
+    bool has_kept = opposite->has_start && index_of(side, opposite->start, &kept);
+
+    for (guint i = 0; i < side->points->len; i++) {
+        if (i % 2 == 0 || i + 1 == side->points->len || (has_kept && i == kept)) {
+            points[n++] = points[i];
+        }
+    }
+    g_array_set_size(side->points, n);
 }
 
 /* Moves the begin of the side's line along the opposite hull to where it is a tangent. */
@@ -165,6 +185,9 @@ void lull_hull_add(struct lull_hull *hull, bool from_other, struct lull_hull_poi
         while (points->len >= 2 &&
                turn(point, at(side, points->len - 2), at(side, points->len - 1)) * side->sign > 0) {
             g_array_set_size(points, points->len - 1);
+        }
+        if (points->len >= MOST_POINTS) {
+            thin(side, opposite);
         }
         g_array_append_val(points, point);
         side->end = point;

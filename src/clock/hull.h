@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The fully incremental convex hull method for the clocks of two hosts: an estimate after every
  * message, in constant time on average, that is kept when later messages contradict it. x is the
  * clock of the reference, y that of the other host; y = alpha x + beta. Sources: A. Duda et al.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The reading of packets that the join of clocks needs. */
 #include "clock/join.h"
 

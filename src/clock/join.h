@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Joining the clocks of a session: a first reading of packets only. */
 #ifndef LULL_CLOCK_JOIN_H
 #define LULL_CLOCK_JOIN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Revised simplex on the dual: few equations (one per unknown, and "the multipliers sum to 1"), one
  * column per row and two per side of the box. The box makes the first basis trivial, the dual
  * variables are the unknowns. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A small linear programme: the unknowns within a box that make the smallest of many slacks as
  * large as possible. */
 #ifndef LULL_CLOCK_JOINT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lines between clocks: evaluated, inverted, composed in 128-bit integers. Drifts are below 1 and
  * distances from an origin below 2^63, so products stay below 2^126. */
 #include "clock/line.h"

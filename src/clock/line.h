@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A clock as a straight line of another, in fixed point: nanoseconds with 32 binary digits behind
  * the point, drift in multiples of 2^-62 as in struct lull_clock_transform. */
 #ifndef LULL_CLOCK_LINE_H

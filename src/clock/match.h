@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pairs each received packet with the packet that was sent: the same bytes of the same connection.
  */
 #ifndef LULL_CLOCK_MATCH_H
@@ -18,7 +19,8 @@ struct lull_match {
  * receive offload cut differently) TCP without payload  the same sequence and acknowledgement
  * numbers and flags ICMP                 the same IP id, identifier and sequence number; others:
  * the same IP id and payload size or, on one host, the same skb address (with the same headers, or
- * both on loopback and without headers).
+ * or without headers, on loopback or from one
+ * virtual device to another).
  *
  * `ordered`: packets come in the order of a joined clock. A receive is matched with the oldest send
  * of its bytes (the first, if it was sent again) that is not received yet. A send is forgotten

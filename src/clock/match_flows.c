@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Flows by their 5-tuple. What was not used for longest is forgotten when there is too much of it,
  * so that a long trace of many short connections needs no more memory than a short one. */
 #include "clock/match_flows.h"

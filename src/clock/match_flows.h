@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The flows a matcher follows: a hash table from addresses, protocol and ports to the packets that
  * wait in both directions, and what is known of the hosts that saw them. Used by the matcher
  * (match.h) only. */

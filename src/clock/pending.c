@@ -1,9 +1,12 @@
+/* SPDX-License-Identifier: MIT */
 /* Sorted queues of waiting packets. Nearly all traffic is inserted at the end and removed at the
  * front, both without moving anything; retransmissions and reordering move the shorter side. */
 #include "clock/pending.h"
 
 #include <glib.h>
 #include <string.h>
+
+#include "base/search.h"
 
 enum { FIRST_CAPACITY = 4 };
 
@@ -20,18 +23,7 @@ static bool is_before(const struct lull_pending *entry, int64_t first, uint64_t 
 
 uint32_t lull_pending_find(const struct lull_pending_queue *queue, int64_t first, uint64_t rest)
 {
-    uint32_t low = 0, high = queue->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (is_before(lull_pending_at(queue, middle), first, rest)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return LULL_LOWER_BOUND(i, queue->count, is_before(lull_pending_at(queue, i), first, rest));
 }
 
 static void make_room(struct lull_pending_queue *queue)

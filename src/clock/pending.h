@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Packets that wait for their other end: a queue per direction of a flow, sorted by what identifies
  * a packet, equal ones in order of arrival. Used by the matcher (match.h) only. */
 #ifndef LULL_CLOCK_PENDING_H

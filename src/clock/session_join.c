@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The join of clocks as the public API offers it: the session keeps what was found out. */
 #include "clock/join.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A hash table from (host, buffer address) to the packet sent last in that buffer. The kernel
  * reuses buffers, so the table stays small; what was received is dropped when it would grow. */
 #include "clock/skbs.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The packets a host has sent and not received itself yet, by the address of their buffer: on
  * loopback and virtual devices the buffer that was sent is the one that is received. Used by the
  * matcher (match.h) only. */
@@ -14,6 +15,7 @@ struct lull_skb {
     /* what the headers say, to be compared; zero without headers */
     uint64_t flow, rest;
     uint32_t number, bytes;
+    uint32_t device, length;
     uint8_t direction;
     bool has_headers, is_loopback;
     bool is_waiting; /* sent and not received */

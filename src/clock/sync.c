@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Collects what hosts exchanged, pair by pair. The clocks are put together in groups.c. */
 #include "clock/sync.h"
 

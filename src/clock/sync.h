@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Joining the clocks of hosts from the packets they exchanged: matching of packets (match.h), the
  * exact set of straight lines that they allow per pair of hosts (corridor.h), and one consistent
  * transform per host. Two clocks are taken to run within 1000 ppm of each other; within 50000 ppm

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Hands the options that analyses share to the query that parses them. A verb has some of them; those
  * it lacks were not given. */
 #include "cmd/analysis_args.h"

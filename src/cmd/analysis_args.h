@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the command line to the question that is put to an analysis. */
 #ifndef LULL_CMD_ANALYSIS_ARGS_H
 #define LULL_CMD_ANALYSIS_ARGS_H

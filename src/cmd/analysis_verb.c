@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs the verb of an analysis: opens the traces, puts the question to the runner, and has the
  * results shown as text, JSON or LAMI. */
 #include "cmd/analysis_verb.h"
@@ -149,7 +150,7 @@ char *lull_analysis_verb_output(const struct lull_analysis_ask *ask)
         "For each window of time (one, unless there is a --refresh or a --period) a line says what "
         "it covers and "
         "what was lost in it, notes what the trace lacks for this; then come the tables. ? "
-        "stands for what the trace does not tell. With --json:\n"
+        "means that the trace does not say. With --json:\n"
         "\n"
         " {\"version\":1,\"analysis\",\"windows\":[{\"begin_ns\",\"end_ns\",\"number\",\n"
         "  \"period\",\"captures\",\"is_complete\",\"lost_events\",\"lost_packets\",\n"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The verbs of analyses are data: each names an analysis, the section of it that is meant, and its
  * options; one function runs them all. The tables are in verbs_*.c. */
 #ifndef LULL_CMD_ANALYSIS_VERB_H
@@ -11,14 +12,14 @@ struct lull_query;
 
 struct lull_analysis_ask {
     const struct lull_analysis_class *analysis; /* NULL: many */
-    unsigned sections; /* enum lull_section: always asked for; options add others */
+    unsigned sections; /* enum lull_section: always shown; options add others */
 };
 
 /* verb->run of all of them. */
 int lull_analysis_verb_run(const struct lull_args *args, GError **error);
 
 /* The second half of it, for a verb of many analyses: has `n` of them read the session in one pass,
- * in the windows that the command line asks for, and shown in `view`, which it ends. */
+ * in the windows of the command line, and shown in `view`, which it ends. */
 int lull_analysis_answer(const struct lull_args *args, struct lull_session *session,
                          struct lull_query *query, const struct lull_analysis_class *const *classes,
                          const struct lull_question_params *params, uint32_t n,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull print --count-fields: decodes every field of every event and prints how many there were, and
  * a checksum of their values. For comparing readers, their speed, and copies of a trace. */
 #include "cmd/count_fields.h"
@@ -7,7 +8,7 @@
 
 #include "cmd/join_args.h"
 
-/* What --count-fields cannot be asked together with: everything is decoded. */
+/* What --count-fields cannot be combined with: everything is decoded. */
 static bool check_options(const struct lull_args *args, GError **error)
 {
     static const char *const texts[] = {"events", "comm", "filter"};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull print --count-fields: decodes everything and prints how much it was. */
 #ifndef LULL_CMD_COUNT_FIELDS_H
 #define LULL_CMD_COUNT_FIELDS_H

@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: MIT */
 /* lull critpath: what a task or a request waited for. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <lull/recording.h>
 
+#include "base/output.h"
 #include "cmd/critpath_period.h"
 #include "cmd/instance_query.h"
 #include "view/view.h"
@@ -55,34 +56,28 @@ static struct lull_path *find_path(const struct lull_args *args, struct lull_ses
                              : lull_waits_task_path(waits, task, start_ns, end_ns, kind, error);
 }
 
-/* Writes a view to a file of its own, whole or not at all. */
 static bool write_file(const char *name, lull_write_path *view, const struct lull_path *path,
                        const struct lull_view_style *style, GError **error)
 {
-    g_autofree char *draft = g_strdup_printf("%s.part", name);
-    FILE *file = fopen(draft, "w");
-    bool done = file && view(path, file, style, error);
-    if (file && fclose(file) != 0) {
-        done = false;
+    struct lull_output *output = lull_output_new(name, error);
+    if (!output) {
+        return false;
     }
-    if (done && rename(draft, name) == 0) {
-        return true;
+    if (view(path, lull_output_file(output), style, error)) {
+        return lull_output_finish(output, error);
     }
-    if (error && !*error) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write “%s”: %s", name,
-                    g_strerror(errno));
-    }
-    remove(draft);
+    lull_output_discard(output);
     return false;
 }
+
+static const struct {
+    const char *option;
+    lull_write_path *view;
+} files[] = {{"svg", lull_view_path_svg}, {"perfetto", lull_view_path_perfetto}};
 
 bool lull_critpath_write_files(const struct lull_args *args, const struct lull_path *path,
                                const struct lull_view_style *style, GError **error)
 {
-    static const struct {
-        const char *option;
-        lull_write_path *view;
-    } files[] = {{"svg", lull_view_path_svg}, {"perfetto", lull_view_path_perfetto}};
     for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
         const char *name = lull_args_text(args, files[i].option);
         if (name && !write_file(name, files[i].view, path, style, error)) {
@@ -92,8 +87,17 @@ bool lull_critpath_write_files(const struct lull_args *args, const struct lull_p
     return true;
 }
 
-/* More steps than a person reads at once are told by their longest; all of them are a --limit 0
- * away. */
+uint32_t lull_critpath_files_on_stdout(const struct lull_args *args)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
+        n += g_strcmp0(lull_args_text(args, files[i].option), "-") == 0;
+    }
+    return n;
+}
+
+/* Of more steps than a person reads at once, the longest are shown; --limit 0
+ * shows all. */
 #define DEFAULT_LIMIT 100
 
 void lull_critpath_style(const struct lull_args *args, uint32_t most, struct lull_view_style *style)
@@ -113,6 +117,9 @@ static bool show(const struct lull_args *args, const struct lull_path *path, GEr
     if (!lull_critpath_write_files(args, path, &style, error)) {
         return false;
     }
+    if (lull_critpath_files_on_stdout(args) > 0) {
+        return true;
+    }
     lull_write_path *view = lull_args_flag(args, "json")     ? lull_view_path_json
                             : lull_args_flag(args, "folded") ? lull_view_path_folded
                                                              : lull_view_path_text;
@@ -128,6 +135,13 @@ static int names_given(const struct lull_args *args)
 
 static bool check_usage(const struct lull_args *args, GError **error)
 {
+    const uint32_t n_files = lull_critpath_files_on_stdout(args);
+    if (n_files > 1 ||
+        (n_files == 1 && (lull_args_flag(args, "json") || lull_args_flag(args, "folded")))) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                    "only one of --svg, --perfetto, --json and --folded can go to standard output");
+        return false;
+    }
     struct lull_periods *none; /* there is no --period here */
     if (!lull_instance_query_periods(args, &none, error)) {
         return false;
@@ -216,24 +230,23 @@ static const struct lull_option options[] = {
      .help = "with --period: no more than the sum of the paths"},
     {.name = "unbounded",
      .kind = LULL_OPTION_FLAG,
-     .help = "follow the last cause all the way back, beyond the begin of each wait: what decided "
-             "when the task "
-             "was done, as in a batch job"},
+     .help = "follow the last cause all the way back, beyond the start of each wait: what "
+             "determined when a task such as a batch job finished"},
     {.name = "full",
      .kind = LULL_OPTION_FLAG,
      .help = "one line for every segment, nothing grouped"},
     {.name = "stacks",
      .kind = LULL_OPTION_FLAG,
-     .help = "below each wait the calls by which it began, if they were recorded; of several waits "
-             "in one line those of the longest"},
+     .help = "below each wait the calls that started it, if they were recorded; for several "
+             "waits in one line, those of the longest"},
     {.name = "svg",
      .kind = LULL_OPTION_FILE,
      .argument = "FILE",
-     .help = "also draw the path as SVG"},
+     .help = "also draw the path as SVG; '-': to standard output, in place of the text"},
     {.name = "perfetto",
      .kind = LULL_OPTION_FILE,
      .argument = "FILE",
-     .help = "also write a trace that ui.perfetto.dev opens"},
+     .help = "also write a trace that ui.perfetto.dev opens; '-' as with --svg"},
     {.name = "folded",
      .kind = LULL_OPTION_FLAG,
      .help = "print stacks for flame graph tools instead"},
@@ -263,48 +276,39 @@ const struct lull_verb lull_verb_critpath = {
     .summary = "show what a task or a request waited for",
     .usage = "TRACE… [--request ID | [--host H] (--tid N | --comm NAME) | --period DEF]",
     .description =
-        "Follows a task backwards: wherever it was blocked, the path goes on with whoever woke it, "
-        "into "
-        "that one's past, through processes, interrupts, disks and packets to other machines, and "
-        "never further back than the begin of the wait. The steps cover the time that was asked "
-        "for "
-        "exactly, without hole or overlap: making one of them shorter makes the whole shorter.\n"
-        "With --unbounded the path does not come back to who waited, but follows the last cause "
-        "back to the "
-        "begin of the question.\n"
+        "Follows a task backwards. Where the task was blocked, the path goes on with the task "
+        "that woke it, into that task's past: through processes, interrupts, disks, and packets "
+        "to other machines, but never further back than the start of the wait. The steps cover "
+        "the time in question exactly, without gap or overlap; if one of them were shorter, the "
+        "whole would be shorter.\n"
+        "With --unbounded the path does not return to the task that waited: it follows the last "
+        "cause back to the start of the time in question.\n"
         "\n"
-        "Each step is one of: running; interrupted (the task was on a CPU, but an interrupt "
-        "handler ran there); preempted (it could have run, but another task had the CPU; it is "
-        "named); "
-        "blocked, with its cause: task (woken by another task that acted before this wait began), "
-        "timer, "
-        "disk (with the device and the request), network (a packet on its way, or from a machine "
-        "that "
-        "is not traced), user-input, ipi, irq, unknown.\n"
+        "Each step has one state. running: on a CPU. interrupted: on a CPU, while an interrupt "
+        "handler ran there. preempted: ready to run, while another task (it is named) had the "
+        "CPU. blocked: waiting, with a cause: task (woken by another task that acted before "
+        "this wait started), timer, disk (with device and request), network (a packet on its "
+        "way, or from a machine that was not traced), user-input, ipi, irq, unknown.\n"
         "\n"
-        "If a recording of 'lull record' is given and nothing else is asked, it is the path of the "
-        "recorded command, from its exec to its exit. "
-        "Otherwise, without --begin and --end, it is the task's whole life in the trace. --comm "
-        "takes the "
+        "For a recording of 'lull record', the path is that of the recorded command, from its "
+        "exec to its exit, unless options say otherwise. For any other trace, without --begin "
+        "and --end, it covers the task's whole life in the trace. --comm takes the "
         "longest-lived task that ever had that name, and says how many others there are. The "
-        "summary "
-        "comes first, then the path: its 100 longest steps, or the N longest with --limit N, all "
-        "with "
-        "--limit 0; what is left out is counted in its place. --full shows every segment by "
-        "itself.\n"
+        "summary comes first, then the path: its 100 longest steps, or the N longest with "
+        "--limit N, or all with --limit 0. What is left out is counted in its place. --full "
+        "shows each segment.\n"
         "\n"
-        "With --period the question is asked for every instance of a period ('lull help "
-        "periods'): from its begin to its end, the path of the task that ran the closing event, "
-        "or, if that is not known, the opening one. Without more it is a table of the instances, "
-        "with what took most of each, and the sum of their paths: what each thing took, that is "
-        "host, name of the task, state, cause and what is the same each time of the detail. "
-        "--slowest, --each and --instance show paths in full before the sum; --svg and --perfetto "
-        "draw one. --begin "
-        "and --end choose instances that lie between, --host, --tid and --comm those of such "
-        "tasks. Instances that did not end are listed apart.\n"
+        "With --period there is a path for each instance of a period ('lull help periods'): "
+        "that of the task that ran the closing event or, if that is unknown, the opening one. "
+        "By default, the output is a table of the instances, with the largest part of each, and "
+        "the sum of their paths by host, task name, state, cause and the part of the detail "
+        "that is the same each time. --slowest, --each and --instance show paths in full before "
+        "the sum; --svg and --perfetto draw one. --begin and --end choose the instances between "
+        "them; --host, --tid and --comm choose the instances of such tasks. Instances without "
+        "an end are listed separately.\n"
         "\n"
-        "--filter hides events from the path as if they had not been recorded: without "
-        "sched_switch nobody waits, without wake-ups waits have no cause.",
+        "--filter hides events from the path as if they had not been recorded. Without "
+        "sched_switch no task ever waits; without wake-ups no wait has a cause.",
     .output =
         "With --json:\n"
         "\n"
@@ -330,12 +334,12 @@ const struct lull_verb lull_verb_critpath = {
         "  \"paths\":[{\"number\",\"path\":{as above}}]}\n"
         "\n"
         "Times are integers in nanoseconds since 1970 on the joined clock; each segment "
-        "begins where the "
-        "one before ends. A negative tid stands for interrupt context of CPU -1-tid. Where call "
+        "starts where the "
+        "one before ends. A negative tid is the interrupt context of CPU -1-tid. Where call "
         "chains were "
         "recorded ('perf record -g'), a blocked segment also has "
         "\"stack\":[{\"object\",\"offset\"}], the "
-        "calls by which the wait began, innermost first; a call at which nothing is known to lie "
+        "calls that started the wait, innermost first; a call at an address where no file is known "
         "has "
         "\"object\":null and \"address\".",
     .options = options,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull critpath --period: a table of the instances and the sum of their paths, or the paths of some
  * of them. */
 #include "cmd/critpath_period.h"
@@ -32,6 +33,8 @@ static bool check_usage(const struct lull_args *args, enum choice *choice, GErro
                             ? "--unbounded and --period do not go together"
                         : lull_args_flag(args, "json") && lull_args_flag(args, "folded")
                             ? "choose one of --json and --folded"
+                        : lull_critpath_files_on_stdout(args) > 0
+                            ? "with --period, --svg and --perfetto need a file, not '-'"
                             : NULL;
     if (wrong) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, wrong);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull critpath --period: the paths of the instances of a period. */
 #ifndef LULL_CMD_CRITPATH_PERIOD_H
 #define LULL_CMD_CRITPATH_PERIOD_H
@@ -5,7 +6,6 @@
 #include "cmd/verb.h"
 #include "view/view.h"
 
-/* Writes a view to a file of its own, whole or not at all: in critpath.c. */
 typedef bool lull_write_path(const struct lull_path *path, FILE *file,
                              const struct lull_view_style *style, GError **error);
 
@@ -18,5 +18,7 @@ void lull_critpath_style(const struct lull_args *args, uint32_t most,
 /* critpath.c: --svg and --perfetto. */
 bool lull_critpath_write_files(const struct lull_args *args, const struct lull_path *path,
                                const struct lull_view_style *style, GError **error);
+/* critpath.c: how many of them go to standard output. */
+uint32_t lull_critpath_files_on_stdout(const struct lull_args *args);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Makes the verb of an analysis behave as the program of that name in lttng-analyses: same name,
  * same options, same protocol. */
 #include "cmd/dropin.h"

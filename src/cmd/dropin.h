@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: MIT */
 /* The names of lttng-analyses: lttng-cputop, lttng-cputop-mi, …, links to lull. */
 #ifndef LULL_CMD_DROPIN_H
 #define LULL_CMD_DROPIN_H
 
 #include "cmd/verb.h"
 
-/* The verb that a program name stands for, with the options of lttng-analyses; NULL if it is none
+/* The verb of a program name, with the options of lttng-analyses; NULL if it is none
  * of its names. Free with lull_dropin_free(). */
 struct lull_verb *lull_dropin_verb(const char *program);
 void lull_dropin_free(struct lull_verb *verb);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --events (the names, and that some trace declares each of them), --tid, --comm and the time. */
 #include "cmd/event_args.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The options that say which events a verb goes through. */
 #ifndef LULL_CMD_EVENT_ARGS_H
 #define LULL_CMD_EVENT_ARGS_H

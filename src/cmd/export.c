@@ -1,4 +1,6 @@
+/* SPDX-License-Identifier: MIT */
 /* lull export: what was selected, as a new trace. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -83,6 +85,8 @@ static int run(const struct lull_args *args, GError **error)
                             "say with --ctf2 DIR where the new traces go");
         return 2;
     }
+    /* All that is printed are messages: that nobody reads them breaks nothing off. */
+    signal(SIGPIPE, SIG_IGN);
     g_auto(GStrv) names = lull_args_event_names(args, error);
     if (!names) {
         return 2;
@@ -113,8 +117,8 @@ static const struct lull_option options[] = {
     {.name = "events",
      .kind = LULL_OPTION_TEXT,
      .argument = "LIST",
-     .help = "only events of these names, with commas between; a '*' at the end of a name stands "
-             "for any ending"},
+     .help = "only events of these names, separated by commas; a '*' at the end of a name "
+             "matches any ending"},
     {.name = NULL},
 };
 
@@ -135,26 +139,25 @@ const struct lull_verb lull_verb_export = {
     .summary = "write selected events as new traces",
     .usage = "--ctf2 DIR TRACE…",
     .description =
-        "Writes the events that the options select as traces in the Common Trace Format, version "
-        "2 (CTF2-SPEC-2.0): DIR/HOST for each machine, or DIR/HOST/DOMAIN if a machine has "
-        "several traces, with one file for each data stream of the input, which keeps its name. "
-        "Fields, contexts, environment and clocks are those of the input, and what the tracer "
-        "lost within the selected time is still told.\n"
+        "Writes the selected events as traces in the Common Trace Format, version 2 "
+        "(CTF2-SPEC-2.0): DIR/HOST for each machine, or DIR/HOST/DOMAIN if a machine has "
+        "several traces. Each data stream of the input becomes one file with the same name. "
+        "Fields, contexts, environment and clocks are those of the input; losses of the tracer "
+        "within the selected time are kept too.\n"
         "\n"
-        "What ftrace or perf recorded becomes CTF too, so that other programs can read it: each "
-        "CPU is a "
-        "data stream, fields that all events have are contexts, and events of which none was "
-        "recorded are not declared. In front of an array of variable size stands its length, as "
-        "a field '_NAME_length'.\n"
+        "Recordings of ftrace and perf become CTF as well, so that other programs can read "
+        "them: each CPU is a data stream, fields that all events have are contexts, and event "
+        "classes without a recorded event are not declared. The length of an array of variable "
+        "size is a field '_NAME_length' before it.\n"
         "\n"
-        "Clock values are kept as they were recorded. But where the clock of a machine was joined "
-        "to those of others (see 'lull sync'), the joined times are written, as nanoseconds; "
-        "the traces say that they are joined, and are not joined again when they are read "
-        "together. With --no-sync each machine keeps its own clock.\n"
+        "Clock values stay as they were recorded. If the clock of a machine was joined to "
+        "others (see 'lull sync'), the joined times are written, in nanoseconds; the traces "
+        "record that they are joined, and are not joined again when they are read together. "
+        "With --no-sync each machine keeps its own clock.\n"
         "\n"
-        "DIR must not exist. It appears when it is whole: until then it is called DIR.part, which "
-        "is removed if something goes wrong, or if you break the export off. What is damaged in "
-        "the input is left out, and counted as a lost packet in the new trace.\n"
+        "DIR must not exist. It is called DIR.part until it is complete; DIR.part is removed if "
+        "something fails, or if you interrupt the export. Damaged parts of the input are left "
+        "out, and counted as lost packets in the new trace.\n"
         "\n"
         "--tid and --comm keep the events that happened while that task ran on the CPU, as in "
         "'lull print'.",

@@ -1,4 +1,5 @@
-/* Signals as bytes to read: asked for between events and while reading waits, so that a live
+/* SPDX-License-Identifier: MIT */
+/* Signals as bytes to read: polled between events and while reading waits, so that a live
  * session is left in order. */
 #include "cmd/follow.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Following live sessions from the command line: what was printed is handed on before reading
  * waits, and Ctrl-C ends the reading, not the program. */
 #ifndef LULL_CMD_FOLLOW_H
@@ -8,7 +9,7 @@
 struct lull_follow {
     bool is_live; /* some TRACE is a live session */
     bool is_stopped;
-    int fd; /* tells of signals */
+    int fd; /* readable after a signal */
     uint32_t ticks;
     bool (*flush)(void *user); /* or NULL */
     void *user;
@@ -25,10 +26,10 @@ struct lull_session *lull_follow_open(struct lull_follow *follow, const struct l
  * nothing. */
 void lull_follow_flush(struct lull_follow *follow, bool (*flush)(void *user), void *user);
 
-/* True if the user wants to end; asks for it. */
+/* True if the user wants to end; reads pending signals. */
 bool lull_follow_is_stopped(struct lull_follow *follow);
 
-/* The same, to be called for each event: asks seldom. */
+/* The same, to be called for each event: reads signals seldom. */
 static inline bool lull_follow_tick(struct lull_follow *follow)
 {
     return G_UNLIKELY(follow->is_live) && follow->ticks++ % 1024 == 0 &&

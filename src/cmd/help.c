@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Renders help from the table of verbs, wrapped to the terminal. The same pieces make the man pages
  * (gen_docs.c), so that the two never say different things. */
 #include "cmd/help.h"
@@ -19,7 +20,7 @@ static uint32_t columns(const char *text, size_t bytes)
     return (uint32_t)g_utf8_strlen(text, (gssize)bytes);
 }
 
-/* Writes words between the columns `indent` and `width`; the cursor stands at column `at`. */
+/* Writes words between the columns `indent` and `width`; the cursor is at column `at`. */
 static void wrap(FILE *file, const char *text, uint32_t at, uint32_t indent, uint32_t width)
 {
     bool is_first = true;

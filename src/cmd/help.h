@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Help on the terminal, rendered from the table of verbs. */
 #ifndef LULL_CMD_HELP_H
 #define LULL_CMD_HELP_H

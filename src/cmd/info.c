@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull info: what a trace holds, what it lost, and which questions it can answer. */
 #include "view/info/info.h"
 
@@ -88,21 +89,20 @@ const struct lull_verb lull_verb_info = {
     .summary = "show what a trace holds, what it lost, and which questions it can answer",
     .usage = "TRACE…",
     .description =
-        "Shows each machine's traces: where they are, what recorded them, their clock, begin, "
-        "end and size; the events and packets that were lost, and when; and for each question "
-        "that Lull knows whether the recorded events suffice for it, and which are missing.\n"
+        "Shows each machine's traces: where they are, what recorded them, their clock, start, "
+        "end and size; the lost events and packets, and when they were lost; and for each "
+        "question that Lull knows, whether the recorded events are sufficient, and which are "
+        "missing.\n"
         "\n"
-        "Of recordings that 'lull record' made it says which command ran, how it ended, which "
-        "tracer "
-        "was taken and why.\n"
+        "For a recording of 'lull record' it shows which command ran, how it ended, which "
+        "tracer recorded it and why.\n"
         "\n"
-        "With --events all events are counted by name. --begin, --end, --timerange, --cpu "
-        "and --filter limit what is counted; the rest is about the whole trace. Times are those of "
-        "each "
+        "--events counts all events by name. --begin, --end, --timerange, --cpu and --filter "
+        "limit what is counted; the rest is about the whole trace. Times are those of each "
         "machine's own clock.\n"
         "\n"
-        "Of a relay (net://HOST[:PORT], LTTng's lttng-relayd) the live sessions are listed, with "
-        "the addresses by which 'lull print' follows them.",
+        "For a relay (net://HOST[:PORT], LTTng's lttng-relayd) it lists the live sessions, with "
+        "the addresses that 'lull print' follows.",
     .output =
         "With --json one object:\n"
         "\n"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads traces for the instances that the command line defines. */
 #include "cmd/instance_query.h"
 
@@ -34,7 +35,7 @@ static void report_refused(const struct lull_waits *waits)
     if (lull_waits_refused(waits) > 0) {
         fprintf(stderr,
                 "lull: too many instances: %" G_GUINT64_FORMAT
-                " more were begun and not followed\n",
+                " more were started and not followed\n",
                 lull_waits_refused(waits));
     }
 }

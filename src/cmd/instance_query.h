@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the command line to the instances that it asks about: what lull critpath --period and lull
  * why share. */
 #ifndef LULL_CMD_INSTANCE_QUERY_H
@@ -24,7 +25,7 @@ struct lull_instance_query {
         {.name = "select",                                                                         \
          .kind = LULL_OPTION_TEXT,                                                                 \
          .argument = "NAME",                                                                       \
-         .help = "which of several periods is asked about (default: the first)"}
+         .help = "which of several periods to use (default: the first)"}
 
 /* The periods of these options, or NULL in *periods if none is defined. False with
  * LULL_ERROR_USAGE. Free them with lull_periods_free(). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The thread that waits for signals: a signalfd, and an eventfd that says that nobody needs it. */
 #include "cmd/interrupt.h"
 

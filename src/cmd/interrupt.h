@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cleaning up when the user breaks a verb off (Ctrl-C, kill, a closed terminal). A thread waits for
  * the signals, so that it happens at once, whatever the verb is waiting for. */
 #ifndef LULL_CMD_INTERRUPT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The join of clocks, and the reading for waits, that verbs share. */
 #include "cmd/join_args.h"
 

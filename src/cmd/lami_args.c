@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* LAMI 1.0.1, sections "Input format" and "Progress indication". */
 #include "cmd/lami_args.h"
 
@@ -32,7 +33,7 @@ const struct lull_option lull_dropin_options[] = {
      .help = "nothing: lost events are found without reading the trace twice"},
     {.name = "progress-use-size",
      .kind = LULL_OPTION_FLAG,
-     .help = "nothing: progress is told by size always"},
+     .help = "nothing: progress is always shown by size"},
     {.name = "no-color", .kind = LULL_OPTION_FLAG, .help = "the same as --color=never"},
     {.name = "debug", .kind = LULL_OPTION_FLAG, .help = "nothing"},
     /* Of the programs of periods, which take what is common to all and have no use for it. */
@@ -96,7 +97,7 @@ bool lull_lami_test(const struct lull_analysis_class *analysis, const struct lul
     }
     if (question) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "the events that tell this were not recorded: %s", question->text);
+                    "the events for this were not recorded: %s", question->text);
     }
     return !question;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The protocol of LAMI 1.0 around a run: version, metadata, test of compatibility, progress. Its
  * options are those of the programs of lttng-analyses that end in -mi. */
 #ifndef LULL_CMD_LAMI_ARGS_H
@@ -20,7 +21,7 @@ bool lull_lami_answer(const struct lull_args *args, GError **error);
 const char *lull_lami_color(const struct lull_args *args);
 
 bool lull_lami_wants_test(const struct lull_args *args);
-/* Whether the traces tell enough for the analysis: LULL_ERROR_QUESTION says what they lack. */
+/* Whether the traces have enough for the analysis: LULL_ERROR_QUESTION says what they lack. */
 bool lull_lami_test(const struct lull_analysis_class *analysis, const struct lull_session *session,
                     GError **error);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lists the live sessions of relays: a table for people, JSON for programs. */
 #include "cmd/live_list.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The recordings of a relay, as `lull info` and `lull print` list them. */
 #ifndef LULL_CMD_LIVE_LIST_H
 #define LULL_CMD_LIVE_LIST_H

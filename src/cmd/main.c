@@ -1,7 +1,10 @@
+/* SPDX-License-Identifier: MIT */
 /* The program: finds the verb, parses its options, runs it, prints its error, and decides the exit
  * status: 0 done, 1 the input or the question was bad, 2 the command line was wrong. */
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,11 +22,25 @@
 enum { EXIT_DONE = 0, EXIT_BAD_INPUT = 1, EXIT_USAGE = 2 };
 
 /* Whoever read our output has seen enough (`lull print … | head`): that is a good end, not an
- * error. */
+ * error. Another pipe that closes, such as the one of our messages, does not decide how we end. */
 static void end_on_closed_pipe(int number)
 {
     (void)number;
-    _exit(EXIT_DONE);
+    struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    if (poll(&output, 1, 0) > 0 && (output.revents & POLLERR)) {
+        _exit(EXIT_DONE);
+    }
+}
+
+/* Files that we open must not be taken for a standard stream that was closed. What is opened in its
+ * place fails as before. */
+static void keep_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
 }
 
 static void set_up_signals(void)
@@ -181,7 +198,7 @@ static int run_verb(const struct lull_verb *verb, int argc, char **argv)
     return status;
 }
 
-/* Called by a name of lttng-analyses. What its parser of options refuses is told on stderr with
+/* Called by a name of lttng-analyses. What its parser of options refuses is reported on stderr with
  * status 2, everything else, for programs, as an object on stdout with status 1. */
 static int run_dropin(const struct lull_verb *verb, int argc, char **argv)
 {
@@ -243,6 +260,7 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");
+    keep_standard_streams();
     set_up_signals();
     return finish_output(run(argc, argv));
 }

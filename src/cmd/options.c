@@ -1,5 +1,6 @@
-/* Parses the words after the verb against its table of options. Everything a verb may be asked
- * stands in that table, so a word that is not in it is a usage error here and never reaches the
+/* SPDX-License-Identifier: MIT */
+/* Parses the words after the verb against its table of options. Everything that a verb takes
+ * is in that table, so a word that is not in it is a usage error here and never reaches the
  * verb. */
 #include "cmd/options.h"
 
@@ -147,7 +148,7 @@ static bool take_next(struct words *words, struct value *value, const char *show
     return set_value(value, shown, words->argv[++words->at], error);
 }
 
-/* The option of that name; for drop-in programs also of an unambiguous beginning of it. */
+/* The option of that name; for drop-in programs also of an unambiguous start of it. */
 static struct value *find_long(const struct lull_args *args, const char *name, size_t length)
 {
     struct value *found = NULL;
@@ -219,7 +220,7 @@ static bool parse_short(struct lull_args *args, struct words *words, GError **er
     return true;
 }
 
-/* A word that is no option: a trace, or the begin of a command, whose options are its own. */
+/* A word that is no option: a trace, or the start of a command, whose options are its own. */
 static void take_rest(struct lull_args *args, struct words *words)
 {
     g_ptr_array_add(args->rest, words->argv[words->at]);
@@ -328,7 +329,7 @@ static const struct value *find_value(const struct lull_args *args, const char *
             return NULL;
         }
     }
-    g_error("verb %s asks for an option --%s that no table declares", args->verb->name, name);
+    g_error("verb %s reads an option --%s that no table declares", args->verb->name, name);
 }
 
 bool lull_args_flag(const struct lull_args *args, const char *name)

@@ -1,11 +1,12 @@
-/* The parser of the command line behind struct lull_args, and what help, man pages and completion
- * need of it. */
+/* SPDX-License-Identifier: MIT */
+/* The parser of the command line, which fills struct lull_args, and what help, man pages and
+ * completion need of it. */
 #ifndef LULL_CMD_OPTIONS_H
 #define LULL_CMD_OPTIONS_H
 
 #include "cmd/verb.h"
 
-/* Parses what follows the verb. Options stand anywhere, as --name value, --name=value, -x value or
+/* Parses what follows the verb. Options may be anywhere, as --name value, --name=value, -x value or
  * -xvalue; all after "--" are traces. If --help is found, parsing ends there. argv must outlive the
  * result. LULL_ERROR_USAGE on anything else than the verb takes. Free with lull_args_free(). */
 struct lull_args *lull_args_parse(const struct lull_verb *verb, int argc, char *const *argv,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parses the options of periods of the verbs that ask for their instances. */
 #include "cmd/period_args.h"
 

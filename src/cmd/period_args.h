@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The options that define periods, spelled and parsed alike in all verbs that take them. */
 #ifndef LULL_CMD_PERIOD_ARGS_H
 #define LULL_CMD_PERIOD_ARGS_H

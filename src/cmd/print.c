@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull print: events as text or JSON, one line each, merged by time. */
 #include <errno.h>
 #include <stdio.h>
@@ -305,7 +306,7 @@ static int print_followed(const struct lull_args *args, struct lull_follow *foll
     int32_t host;
     int status = 1;
     if (follow->is_stopped) {
-        status = 0;
+        status = lull_args_report_damage(session);
     } else if (lull_args_flag(args, "count-fields")) {
         status = lull_count_fields(args, session, error);
     } else if (lull_args_host(args, session, &host, error) &&
@@ -348,8 +349,8 @@ static const struct lull_option options[] = {
     {.name = "events",
      .kind = LULL_OPTION_TEXT,
      .argument = "LIST",
-     .help = "only events of these names, with commas between; a '*' at the end of a name stands "
-             "for any ending"},
+     .help = "only events of these names, separated by commas; a '*' at the end of a name "
+             "matches any ending"},
     {.name = "time",
      .kind = LULL_OPTION_CHOICE,
      .argument = "STYLE",
@@ -373,11 +374,11 @@ static const struct lull_option options[] = {
     {.name = "clock-offset",
      .kind = LULL_OPTION_TEXT,
      .argument = "SEC",
-     .help = "add so many seconds to all times"},
+     .help = "add this number of seconds to all times"},
     {.name = "clock-offset-ns",
      .kind = LULL_OPTION_TEXT,
      .argument = "NS",
-     .help = "add so many nanoseconds to all times"},
+     .help = "add this number of nanoseconds to all times"},
     {.name = "no-delta",
      .kind = LULL_OPTION_FLAG,
      .help = "with --format=babeltrace: without the time since the event before"},
@@ -385,21 +386,22 @@ static const struct lull_option options[] = {
      .letter = 'f',
      .kind = LULL_OPTION_TEXT,
      .argument = "LIST",
-     .help = "with --format=babeltrace: what stands before the name of an event, with commas "
-             "between: trace, trace:hostname, trace:domain, trace:procname, trace:vpid, loglevel, "
-             "emf, callsite, all or none (default: trace:hostname,trace:procname,trace:vpid)"},
+     .help = "with --format=babeltrace: what to show before the name of an event, separated by "
+             "commas: trace, trace:hostname, trace:domain, trace:procname, trace:vpid, "
+             "loglevel, emf, callsite, all or none (default: "
+             "trace:hostname,trace:procname,trace:vpid)"},
     {.name = "names",
      .kind = LULL_OPTION_TEXT,
      .argument = "LIST",
-     .help = "with --format=babeltrace: which names are shown, with commas between: payload, "
+     .help = "with --format=babeltrace: which names to show, separated by commas: payload, "
              "context, scope, header, all or none (default: payload,context)"},
     {.name = "from-start",
      .kind = LULL_OPTION_FLAG,
-     .help = "of a live session also what the relay has kept from before, not only what comes"},
+     .help = "for a live session, also what the relay has kept from before"},
     {.name = "count-fields",
      .kind = LULL_OPTION_FLAG,
-     .help = "decode every field of every event, and print only how many there are and a checksum "
-             "of their values"},
+     .help = "decode every field of every event, and print only their number and a checksum of "
+             "their values"},
     {.name = NULL},
 };
 
@@ -414,7 +416,7 @@ static const struct lull_example examples[] = {
     {"lull print --comm postgres --host db --time iso client httpd db",
      "What happened on the CPUs of one machine while a task named postgres ran there."},
     {"lull print --filter 'name == \"sched_switch\" && next_comm =~ \"postgres*\"' my-trace",
-     "When a task began to run whose name begins with postgres."},
+     "When a task whose name starts with postgres got a CPU."},
     {"lull print --format=babeltrace --clock-date --names=all my-trace",
      "What babeltrace2 prints with these options."},
     {"lull print net://localhost/host/db/my-session",
@@ -430,35 +432,35 @@ const struct lull_verb lull_verb_print = {
     .summary = "print events, one line each, merged by time",
     .usage = "TRACE…",
     .description =
-        "Prints the events of all traces in the order of their times, one line each: the time, "
-        "the host if there are several, the CPU, the process if its trace is of that process "
-        "alone (LTTng's per-PID buffers), the name, the contexts in parentheses, then the fields. "
-        "Control characters in texts are shown as escapes. Clocks of several "
-        "machines are joined by the packets they exchanged, unless --no-sync.\n"
+        "Prints the events of all traces in order of time, one line each: the time, the host if "
+        "there are several, the CPU, the process if the trace is of one process only (LTTng's "
+        "per-PID buffers), the name, the contexts in parentheses, then the fields. Control "
+        "characters in texts are shown as escapes. The clocks of several machines are joined by "
+        "the packets they exchanged, unless --no-sync is given.\n"
         "\n"
-        "--intersection keeps of each trace the time in which all its streams have packets: with "
-        "a ring of files or buffers, the streams begin at different times.\n"
+        "--intersection takes from each trace the time in which all its streams have packets: "
+        "with a ring of files or buffers, streams start at different times.\n"
         "\n"
         "A TRACE may be a live session of an LTTng relay: net://HOST[:PORT]/host/TARGET/SESSION "
-        "(also net4:// and net6://; the port is 5344 if none is given). Its events are printed as "
-        "they come, in order of time, from when it was attached to (with --from-start from the "
-        "oldest that the relay has) until the session ends, or Ctrl-C. Times like +1s count from "
-        "the attaching then, and clocks of several machines are not joined. If the relay goes "
-        "away before the session has ended, that is an error. net://HOST alone lists the "
-        "sessions.\n"
+        "(also net4:// and net6://; the default port is 5344). Its events are printed as they "
+        "arrive, in order of time, from the moment Lull attaches (with --from-start, from the "
+        "oldest that the relay has) until the session ends, or Ctrl-C. Times such as +1s then "
+        "count from that moment, and the clocks of several machines are not joined. If the "
+        "relay closes before the session has ended, that is an error. net://HOST alone lists "
+        "the sessions.\n"
         "\n"
         "--tid and --comm keep the events that happened while that task ran on the CPU: the "
-        "contexts of the event tell which task it was, and if the trace was recorded without "
-        "them, the last sched_switch on that CPU does. --filter keeps what an expression says; "
-        "'lull help filter' describes its language.\n"
+        "contexts of the event name the task or, if the trace has no such contexts, the last "
+        "sched_switch on that CPU does. --filter keeps the events for which an expression is "
+        "true; 'lull help filter' describes its language.\n"
         "\n"
-        "--format=babeltrace prints what babeltrace2 2.0.4 does, byte for byte, for scripts that "
-        "read it: times in the local time zone (but --begin and --end are read in UTC unless "
-        "--local), clocks as the traces give them (not joined), "
-        "events of equal time in its order. --fields, --names, --no-delta, and the options whose "
-        "names begin with --clock mean what they mean there. Known differences: an empty string "
-        "is printed as empty (babeltrace2 2.0.4 prints what the field held before), all times "
-        "before 1970 are in seconds (it shows most of them as a time of day), and colours and "
+        "--format=babeltrace prints what babeltrace2 2.0.4 prints, byte for byte, for scripts "
+        "that read it: times in the local time zone (but --begin and --end are in UTC unless "
+        "--local is given), clocks as the traces have them (not joined), events of equal time "
+        "in its order. --fields, --names, --no-delta and the options whose names start with "
+        "--clock have the same meaning as there. Known differences: an empty string is printed "
+        "as empty (babeltrace2 2.0.4 prints what the field held before), all times before 1970 "
+        "are in seconds (babeltrace2 shows most of them as a time of day), and colours and "
         "warnings are Lull's own. Names of hosts, events and fields are not escaped in this "
         "form.",
     .output =

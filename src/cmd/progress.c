@@ -1,4 +1,5 @@
-/* The progress bar. It draws at most ten times a second and asks for the time once in TICKS events.
+/* SPDX-License-Identifier: MIT */
+/* The progress bar. It draws at most ten times a second and reads the clock once in TICKS events.
  */
 #include "cmd/progress.h"
 

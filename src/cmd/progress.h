@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A progress bar on stderr, for work that takes more than a second while a terminal watches. */
 #ifndef LULL_CMD_PROGRESS_H
 #define LULL_CMD_PROGRESS_H
@@ -13,7 +14,7 @@ struct lull_progress {
 };
 
 /* `prints_lines`: the verb prints lines to stdout while it works; if that is a terminal there is no
- * bar, it would stand between them. */
+ * bar, it would be between them. */
 void lull_progress_start(struct lull_progress *progress, const struct lull_args *args,
                          const struct lull_session *session, const char *what, bool prints_lines);
 /* Looks at the clock and draws if it is time. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull record: records this machine while a command runs, and says what came of it. */
 #include <errno.h>
 #include <inttypes.h>
@@ -107,7 +108,7 @@ static bool parse(const struct lull_args *args, GArray *pids, struct lull_record
     return true;
 }
 
-/* ---- what is told ---- */
+/* ---- what is reported ---- */
 
 static void report_lost(const struct lull_tracer_result *result)
 {
@@ -189,7 +190,7 @@ static void report_nothing(const struct lull_recorder *recorder,
     if (question->if_slower_ns) {
         fprintf(stderr, "lull: took %s, not longer than %s: nothing was written\n", took, limit);
     } else {
-        fprintf(stderr, "lull: no snapshot was asked for: nothing was written\n");
+        fprintf(stderr, "lull: no snapshot was requested: nothing was written\n");
     }
 }
 
@@ -268,15 +269,14 @@ static const struct lull_option options[] = {
     {.name = "for",
      .kind = LULL_OPTION_CHOICE,
      .argument = "PURPOSE",
-     .help = "record what this needs: what was waited for (critpath, the default), the same and "
-             "more of disks (io), scheduling alone (sched), all that Lull understands (all)",
+     .help = "record what this purpose needs: waits (critpath, the default), the same with more "
+             "about disks (io), scheduling only (sched), everything Lull understands (all)",
      .choices = purposes},
     {.name = "output",
      .letter = 'o',
      .kind = LULL_OPTION_FILE,
      .argument = "DIR",
-     .help = "where the recording goes, a directory that is to be made (default: "
-             "./lull-COMMAND-DATE-TIME)"},
+     .help = "the new directory for the recording (default: ./lull-COMMAND-DATE-TIME)"},
     {.name = "duration",
      .letter = 'd',
      .kind = LULL_OPTION_TEXT,
@@ -285,34 +285,34 @@ static const struct lull_option options[] = {
     {.name = "tracer",
      .kind = LULL_OPTION_CHOICE,
      .argument = "NAME",
-     .help = "what records (default: auto, the first of the others that this machine has)",
+     .help = "the tracer (default: auto, the first of the others that this machine has)",
      .choices = tracers},
     {.name = "pid",
      .letter = 'p',
      .kind = LULL_OPTION_TEXTS,
      .argument = "P",
-     .help = "only this process (or P,P,…) with what it starts, the command, and interrupts while "
+     .help = "only this process (or P,P,…) and its children, the command, and interrupts while "
              "CPUs idle"},
     {.name = "only",
      .kind = LULL_OPTION_FLAG,
-     .help = "only the command with what it starts, and interrupts while CPUs idle"},
+     .help = "only the command and its children, and interrupts while CPUs idle"},
     {.name = "call-graph",
      .kind = LULL_OPTION_FLAG,
-     .help =
-         "also record the call chain of each task where it stops running, in the kernel and, by "
-         "frame pointers, in the program; only perf does that"},
+     .help = "also record the call chain of each task where it stops running, in the kernel "
+             "and, by frame pointers, in the program; only perf can"},
     {.name = "buffer",
      .kind = LULL_OPTION_TEXT,
      .argument = "SIZE",
      .help = "size of the kernel's buffer for each CPU, such as 64M"},
     {.name = "snapshot",
      .kind = LULL_OPTION_FLAG,
-     .help = "keep only what comes last, in memory, and write it when 'lull snapshot' asks for it"},
+     .help = "keep only the latest events, in memory, and write them when 'lull snapshot' "
+             "requests it"},
     {.name = "if-slower",
      .kind = LULL_OPTION_TEXT,
      .argument = "T",
-     .help = "the same, and write it at the end if the command takes longer than this (as "
-             "--duration); else nothing is left"},
+     .help = "like --snapshot, and write it at the end if the command takes longer than T (as "
+             "for --duration); else leave nothing"},
     {.name = NULL},
 };
 
@@ -332,48 +332,47 @@ const struct lull_verb lull_verb_record = {
     .summary = "record a command, or the machine, for the other verbs",
     .usage = "[--] [COMMAND…]",
     .description =
-        "Records what the kernel does until the command ends, the time of --duration is over, or "
-        "you type Ctrl-C, with the best tracer that this machine has: LTTng, if its kernel modules "
-        "and its session daemon are there; else ftrace, which needs no more than tracefs; else "
-        "perf. It says which, and why. All of this needs rights that usually only root has: run "
-        "it with sudo.\n"
+        "Records what the kernel does until the command ends, the time of --duration is over, "
+        "or you type Ctrl-C. Lull chooses the best tracer of this machine, and says which and "
+        "why: LTTng, if its kernel modules and session daemon are installed; else ftrace, which "
+        "needs only tracefs; else perf. Recording usually needs the rights of root: run it with "
+        "sudo.\n"
         "\n"
-        "The command begins with the first word that is no option, or behind --. It runs as the "
-        "user who called sudo, with that user's home, and keeps its input and output. It does not "
-        "start before the recording has begun. The exit status is that of the command, 128 and the "
-        "number of the signal if one ended it, 127 or 126 if it cannot be found or executed; but 1 "
-        "if recording failed. If the command outlives the recording, Lull waits for its end.\n"
+        "The command starts at the first word that is not an option, or after --. It runs as "
+        "the user who called sudo, with that user's home, and keeps its input and output. It "
+        "starts after the recording has started. The exit status is that of the command; 128 "
+        "plus the number of the signal if a signal ended it; 127 or 126 if the command cannot "
+        "be found or executed; 1 if recording failed. If the command outlives the recording, "
+        "Lull waits for its end.\n"
         "\n"
-        "The whole machine is recorded, because the reason of a wait may be anywhere; with --only "
-        "or --pid no more than some processes, which is less to read, but leaves waits for others "
-        "unexplained, and of who else had a CPU only the first is known. LTTng cannot follow a "
-        "process to what it starts, so then another tracer is "
-        "taken.\n"
+        "Lull records the whole machine, because the cause of a wait may be anywhere. --only "
+        "and --pid record chosen processes: there is less to read, but waits for other "
+        "processes stay unexplained, and of the tasks that had a CPU meanwhile only the first "
+        "is known. LTTng cannot follow a process to its children, so Lull then uses another "
+        "tracer.\n"
         "\n"
-        "Everything goes to one directory, which can be analysed on any machine (RECORDING.md in "
-        "the documentation describes it), and belongs to you. It is called DIR.part until it is "
-        "whole. Verbs that are given no trace take the last recording; 'lull critpath' then shows "
+        "The recording is one directory, which can be analysed on any machine and belongs to "
+        "you (RECORDING.md in the documentation describes it). It is called DIR.part until it "
+        "is complete. Verbs without a trace use the last recording; 'lull critpath' then shows "
         "the path of the command.\n"
         "\n"
-        "With --snapshot this is a flight recorder: the kernel's buffers (see --buffer) keep what "
-        "came last, and nothing is written until 'lull snapshot' asks for it in another terminal, "
-        "or a SIGUSR1. Each snapshot is a recording of its own, in the working directory of the "
-        "recorder if it is given no other place. It begins where the buffer of each CPU begins: "
-        "what was overwritten before does not count as lost. While the buffers are read, "
-        "recording rests for some milliseconds; with ftrace, which empties them, until the "
-        "snapshot is written. "
-        "With --if-slower the same is written when the command ends, or the recording does, if "
-        "that took longer than T.\n"
+        "With --snapshot, Lull is a flight recorder: the kernel's buffers (see --buffer) keep "
+        "the latest events, and Lull writes them only when 'lull snapshot' in another terminal, "
+        "or a SIGUSR1, requests it. Each snapshot is a complete recording, by default in the "
+        "working directory of the recorder. It starts where the buffer of each CPU starts: "
+        "events overwritten before do not count as lost. Recording pauses for some milliseconds "
+        "while the buffers are read; with ftrace, which empties them, until the snapshot is "
+        "written. With --if-slower, Lull writes such a snapshot at the end of the command or "
+        "the recording, if it took longer than T.\n"
         "\n"
-        "A first Ctrl-C, SIGTERM, SIGHUP or SIGQUIT ends the recording and keeps it; the command "
-        "gets the signal too. A second ends Lull at once; a recording that is not whole by then is "
-        "gone. "
-        "Whatever ends Lull, tracing ends: if it is killed with SIGKILL, a helper process removes "
-        "what was set up, and if that is killed too, the next 'lull record' does it. The tracer's "
-        "settings for others are not touched: ftrace is used in an instance of its own, and LTTng "
-        "in "
-        "a session of its own, whose names begin with lull-. If no session daemon of LTTng runs, "
-        "root's lull starts one; it ends with the recording, and unloads its modules.",
+        "The first Ctrl-C, SIGTERM, SIGHUP or SIGQUIT ends the recording and keeps it; the "
+        "command receives the signal too. A second one ends Lull at once and discards a "
+        "recording that is not complete. Whatever ends Lull, tracing ends: after SIGKILL a "
+        "helper process removes what was set up, and if that is killed too, the next 'lull "
+        "record' does. Lull does not touch the tracing of others: it uses its own ftrace "
+        "instance and its own LTTng session, whose names start with lull-. If no LTTng session "
+        "daemon runs, lull starts one as root; it ends with the recording and unloads its "
+        "modules.",
     .output = NULL,
     .options = options,
     .common = common,

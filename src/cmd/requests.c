@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull requests: the exchanges on TCP connections, from packets alone. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +58,7 @@ static bool print_table(const struct lull_args *args, const struct lull_table *t
     lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
     style.local_time = lull_args_flag(args, "local");
     if (lull_table_row_count(table) == 0 && total) {
-        printf("None of the %u requests is what was asked for.\n", total);
+        printf("None of the %u requests matches.\n", total);
     } else if (lull_table_row_count(table) == 0) {
         printf("No request is in these traces: there is no TCP connection on which a traced client "
                "sent and received payload.\n");
@@ -137,22 +138,16 @@ const struct lull_verb lull_verb_requests = {
     .summary = "list the requests seen on TCP connections",
     .usage = "TRACE…",
     .description =
-        "A request is found from packets alone: the client sends payload on a TCP connection, "
-        "waits, and "
-        "has received the last payload of the answer before it sends again. It begins when the "
-        "first "
-        "payload is sent and ends when the client, woken by the last payload, runs again (or when "
-        "that "
-        "payload arrives, if the client was running). Listed are requests whose client is on a "
-        "traced "
-        "host.\n"
+        "A request is found from packets alone: on a TCP connection the client sends payload, "
+        "waits, and has received the last payload of the answer before it sends again. It "
+        "starts when the first payload is sent and ends when the client, woken by the last "
+        "payload, runs again (or when that payload arrives, if the client was running). The "
+        "list has the requests whose client is on a traced host.\n"
         "\n"
-        "BLOCKED is how long the client's task was blocked meanwhile. Bytes are payload, each "
-        "counted "
-        "once however often it was sent. Ids are the same each time for the same traces, whatever "
-        "is asked for; lull critpath takes them. With --filter they are other requests: those that "
-        "the "
-        "remaining events tell of.",
+        "BLOCKED is the time for which the client's task was blocked meanwhile. Bytes are "
+        "payload; what was sent again counts once. The same traces give the same ids each time, "
+        "whatever the other options; 'lull critpath --request' takes them. With --filter, the "
+        "requests are those that the remaining events show.",
     .output = "With --json:\n"
               "\n"
               " {\"version\":1,\"requests\":[{\"id\",\"host\",\"tid\",\"comm\",\"peer\",\"port\",\n"

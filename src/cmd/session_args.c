@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the command line to a session: opens the traces, and turns --host, --cpu, --begin, --end and
  * --timerange into what the reader is limited to. */
 #include <inttypes.h>
@@ -35,7 +36,7 @@ struct lull_session *lull_args_new_session(const struct lull_args *args, GError 
     lull_args_rest(args, &count);
     if (count == 0) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "no trace given; say which directory holds it");
+                            "no trace given; name the directory that holds it");
         return NULL;
     }
     struct lull_filter *filter;
@@ -115,6 +116,8 @@ static bool parse_time(const struct lull_args *args, const char *option, const c
         g_prefix_error(error, "--%s: ", option);
         return false;
     }
+    /* Times further away select the same events, and is not to be computed with. */
+    *time_ns = CLAMP(*time_ns, LULL_TIME_MIN, LULL_TIME_MAX + 1);
     return true;
 }
 
@@ -138,7 +141,7 @@ static bool parse_timerange(const struct lull_args *args, const char *given, int
     }
     if (lull_args_text(args, "begin") || lull_args_text(args, "end")) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "--timerange says begin and end: give it without --begin and --end");
+                            "--timerange sets start and end: give it without --begin and --end");
         return false;
     }
     g_autofree char *first = g_strndup(text, (gsize)(comma - text));
@@ -169,7 +172,7 @@ static bool check_range(const struct lull_args *args, struct lull_session *sessi
 {
     if (start_ns >= end_ns) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                            "the end of the time range is not after its begin");
+                            "the end of the time range is not after its start");
         return false;
     }
     int64_t first, last;
@@ -262,7 +265,8 @@ int lull_args_report_damage(struct lull_session *session)
         fprintf(stderr, "lull: damaged: %s\n", lull_session_problem(session, i));
     }
     if (count > MOST_PROBLEMS) {
-        fprintf(stderr, "lull: … and %" PRIu32 " more places\n", count - MOST_PROBLEMS);
+        fprintf(stderr, "lull: … and %" PRIu32 " more place%s\n", count - MOST_PROBLEMS,
+                count - MOST_PROBLEMS == 1 ? "" : "s");
     }
     return count ? 1 : 0;
 }

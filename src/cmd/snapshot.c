@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull snapshot: has a flight recorder write what it keeps. */
 #include <stdio.h>
 
@@ -31,12 +32,12 @@ static const struct lull_option options[] = {
      .letter = 'o',
      .kind = LULL_OPTION_FILE,
      .argument = "DIR",
-     .help = "where the snapshot goes, a directory that is to be made (default: "
-             "lull-COMMAND-DATE-TIME where the recorder was started)"},
+     .help = "the new directory for the snapshot (default: lull-COMMAND-DATE-TIME where the "
+             "recorder was started)"},
     {.name = "recorder",
      .kind = LULL_OPTION_NUMBER,
      .argument = "PID",
-     .help = "the process id of the recorder (default: the one that was started last)"},
+     .help = "the process id of the recorder (default: the one started last)"},
     {.name = NULL},
 };
 
@@ -53,14 +54,14 @@ const struct lull_verb lull_verb_snapshot = {
     .summary = "write what a flight recorder (lull record --snapshot) keeps in memory",
     .usage = "",
     .description =
-        "Asks a running 'lull record --snapshot' to write what its buffers hold now, waits until "
-        "that is done, and prints the directory. It is a recording like any other, with the state "
-        "of tasks and their files at the moment of the snapshot; but LTTng tells that state when "
-        "the recorder begins, so it is in a snapshot only as long as the buffers reach back to "
-        "then. The recorder goes on.\n"
+        "Requests from a running 'lull record --snapshot' that it write what its buffers hold "
+        "now, waits until that is done, and prints the directory. The snapshot is a recording "
+        "like any other, with the state of tasks and their files at the moment of the snapshot. "
+        "LTTng records that state only when the recorder starts, so its snapshots have it only "
+        "as long as the buffers reach back to then. The recorder goes on.\n"
         "\n"
-        "Only root and the user who started the recorder, also with sudo, may ask. A DIR that is "
-        "named is made with the rights of who asks.",
+        "Only root and the user who started the recorder, directly or with sudo, may do this. The "
+        "snapshot is made with the rights of the user who records, whoever requests it.",
     .output = NULL,
     .options = options,
     .common = common,

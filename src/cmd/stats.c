@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 /* lull stats: all analyses in one pass over the trace, as a report: text, JSON or a page of HTML.
  */
-#include <errno.h>
 #include <stdio.h>
 
+#include "base/output.h"
 #include "cmd/analysis_args.h"
 #include "cmd/join_args.h"
 #include "cmd/options.h"
@@ -13,7 +14,7 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_FILE,
      .argument = "FILE",
      .help = "write a page with charts and tables that sort to FILE and print nothing: it needs no "
-             "network and nothing but FILE"},
+             "network and nothing but FILE; '-' is standard output"},
     LULL_OPTION_FREQ,
     LULL_OPTION_LIMIT,
     LULL_OPTIONS_DURATION,
@@ -35,7 +36,7 @@ static const struct lull_example examples[] = {
 static const char *const common[] = {"intersection", "begin",  "end",     "timerange", "local",
                                      "host",         "filter", "no-sync", "json",      NULL};
 
-/* What each part is asked: the same, but for its own sections. */
+/* The question of each part: the same, except for its own sections. */
 static struct lull_question_params *params_of(const struct lull_result_report *report,
                                               const struct lull_question_params *query,
                                               unsigned more_sections)
@@ -96,27 +97,17 @@ static int report(const struct lull_args *args, struct lull_session *session,
 static int report_in_file(const struct lull_args *args, struct lull_session *session,
                           struct lull_query *query, GError **error)
 {
-    const char *name = lull_args_text(args, "html");
-    g_autofree char *draft = g_strdup_printf("%s.part", name);
     g_autoptr(GError) problem = NULL;
-    FILE *file = fopen(draft, "w");
-    int status = file ? report(args, session, query, file, &problem) : 1;
-    bool is_whole = file && !problem;
-    if (file && fclose(file) != 0) {
-        is_whole = false;
+    struct lull_output *output = lull_output_new(lull_args_text(args, "html"), error);
+    if (!output) {
+        return 1;
     }
-    if (is_whole && rename(draft, name) == 0) {
-        return status;
+    const int status = report(args, session, query, lull_output_file(output), &problem);
+    if (!problem) {
+        return lull_output_finish(output, error) ? status : 1;
     }
-    if (problem) {
-        g_propagate_error(error, g_steal_pointer(&problem));
-    } else {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write “%s”: %s", name,
-                    g_strerror(errno));
-    }
-    if (file) {
-        remove(draft);
-    }
+    lull_output_discard(output);
+    g_propagate_error(error, g_steal_pointer(&problem));
     return 1;
 }
 
@@ -161,27 +152,23 @@ const struct lull_verb lull_verb_stats = {
     .summary = "report on everything in one pass: CPUs, waits, calls, disks, network, interrupts",
     .usage = "TRACE…",
     .description =
-        "Runs all analyses in one pass over the trace and tells what they find as one report: use "
-        "over time, CPUs and tasks, scheduling latencies, system calls, futexes, input and output "
-        "by task, file and disk, network, interrupts, memory. What the trace cannot answer is "
-        "named "
-        "at the end, with the events that are missing.\n"
+        "Runs all analyses in one pass over the trace and shows the results as one report: use "
+        "over time, CPUs and tasks, scheduling latencies, system calls, futexes, input and "
+        "output by task, file and disk, network, interrupts, memory. The end of the report "
+        "lists what the trace cannot answer, with the missing events.\n"
         "\n"
-        "Each part is that of its own verb (cputop, freq, schedstats, schedtop, syscallstats, "
-        "futex, "
-        "iousagetop, iolatencystats, iolatencytop, nettop, irqstats, memtop), with the same "
-        "numbers; "
-        "'lull help VERB' says what they mean. Of statistics by task or system call it shows those "
-        "that took most, and system calls over all tasks.\n"
+        "Each part has the same numbers as its own verb (cputop, freq, schedstats, schedtop, "
+        "syscallstats, futex, iousagetop, iolatencystats, iolatencytop, nettop, irqstats, "
+        "memtop); 'lull help VERB' explains them. Statistics by task or system call show those "
+        "that took most; system calls are also summed over all tasks.\n"
         "\n"
-        "Use over time is shown in at most 240 parts of equal length (the last may be half as "
-        "long, or half as long again): how busy each CPU was, how "
-        "long woken tasks waited for a CPU on average, system calls, disk and network transfer per "
-        "second. Transfer counts when it is complete.\n"
+        "Use over time has at most 240 parts of equal length (the last may be half as long, or "
+        "half as long again): how busy each CPU was, how long woken tasks waited for a CPU on "
+        "average, and system calls, disk and network transfer per second. A transfer counts "
+        "when it is complete.\n"
         "\n"
-        "--html writes a page that holds all it needs: it can be mailed, kept, and read without "
-        "network. Tables sort by a click on a heading, or with the keyboard; without scripts they "
-        "can be read as well.",
+        "--html writes one page that needs no other file and no network. Its tables sort by a "
+        "click on a heading, or with the keyboard; without scripts they can still be read.",
     .output =
         "With --json, as of the other analyses, with the name of the analysis in each window:\n"
         "\n"

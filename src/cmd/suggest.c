@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* "Did you mean …?": the nearest known word by edit distance. */
 #include <string.h>
 

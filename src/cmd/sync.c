@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull sync: how the clocks of the machines relate, from the packets they exchanged. */
 #include <stdio.h>
 
@@ -145,22 +146,17 @@ const struct lull_verb lull_verb_sync = {
     .summary = "show how the clocks of several machines are joined",
     .usage = "TRACE…",
     .description =
-        "A packet is never received before it is sent. Every packet that two traced hosts "
-        "exchanged says "
-        "something of how their clocks relate; all of them together bound offset and drift from "
-        "both "
-        "sides. Shown are, for each pair of hosts, the packets found at both ends, the offset (B "
-        "minus A, "
-        "at the middle of their exchange), the drift of B against A in parts per million, and the "
-        "largest "
-        "error that is possible; then for each host what is added to its own time in all other "
-        "verbs.\n"
+        "A packet is never received before it is sent. So every packet that two traced hosts "
+        "exchanged limits how their clocks can relate; all packets together bound offset and "
+        "drift from both sides. For each pair of hosts, the output shows the packets found at "
+        "both ends, the offset (B minus A, at the middle of their exchange), the drift of B "
+        "against A in parts per million, and the largest possible error; then for each host "
+        "what all other verbs add to its own time.\n"
         "\n"
-        "The quality is accurate (offset and drift bounded on both sides), approximate (drift "
-        "bounded on "
-        "one side), incomplete (packets in one direction only: the clocks cannot be joined), "
-        "or fail (the packets contradict clocks that run evenly, as when a clock was set while "
-        "tracing). Hosts that exchanged nothing stay on their own clocks.",
+        "The quality is accurate (offset and drift are bounded on both sides), approximate "
+        "(drift is bounded on one side), incomplete (packets in one direction only: the clocks "
+        "cannot be joined), or fail (the packets contradict clocks that run evenly, as when a "
+        "clock was set while tracing). Hosts that exchanged no packets keep their own clocks.",
     .output = "With --json:\n"
               "\n"
               " {\"version\":1,\n"

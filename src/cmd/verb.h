@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The command line as a table: a verb, its options, examples and function. Help, man pages and bash
  * completion come from it. */
 #ifndef LULL_CMD_VERB_H
@@ -40,7 +41,7 @@ int64_t lull_args_number(const struct lull_args *args, const char *name); /* -1:
 bool lull_args_takes(const struct lull_args *args, const char *name);
 /* True if the program was called by a name of lttng-analyses. */
 bool lull_args_is_dropin(const struct lull_args *args);
-/* What stands on the line besides options: the traces. */
+/* The words of the line besides options: the traces. */
 const char *const *lull_args_rest(const struct lull_args *args, uint32_t *count);
 
 struct lull_example {
@@ -60,12 +61,12 @@ struct lull_verb {
     const struct lull_option *options;   /* the verb's own, ends with NULL name */
     const char *const *common;           /* which of the common options it takes, NULL-terminated */
     const struct lull_example *examples; /* ends with NULL command */
-    const struct lull_analysis_ask *ask; /* what a verb of an analysis asks for; else NULL */
-    /* Behaves as the program of that name in lttng-analyses does: any unambiguous beginning of an
+    const struct lull_analysis_ask *ask; /* what a verb of an analysis shows; else NULL */
+    /* Behaves as the program of that name in lttng-analyses does: any unambiguous start of an
      * option will do, a time that is a whole number is in ns. */
     bool is_dropin;
     bool takes_no_trace;  /* and is about none */
-    bool rest_is_command; /* the first word that is no option, and all behind it, are a command */
+    bool rest_is_command; /* the first word that is no option, and all that follow, are a command */
     bool is_mi;           /* such a program for other programs: results and errors are LAMI */
     /* Exit status: 0 done, 1 the input or the question was bad, 2 usage. On 1 and 2 with *error
      * set, main prints it. */
@@ -111,7 +112,7 @@ struct lull_session *lull_args_open_session(const struct lull_args *args, GError
 bool lull_args_host(const struct lull_args *args, const struct lull_session *session, int32_t *host,
                     GError **error);
 /* What --begin, --end and --timerange ask for, on the joined clock; INT64_MIN and INT64_MAX where
- * nothing was asked. Leaves the session without limits if it had to look for events there. */
+ * no limit was given. Leaves the session without limits if it had to look for events there. */
 bool lull_args_range(const struct lull_args *args, struct lull_session *session, int64_t *start_ns,
                      int64_t *end_ns, GError **error);
 /* Prints on stderr what was damaged or lost; returns 1 if anything was damaged, else 0. */

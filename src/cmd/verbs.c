@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* All verbs, and the options that are spelled the same in all of them. A new verb: its file, its
  * line here, and its name in src/cmd/meson.build. */
 #include "cmd/verb.h"
@@ -82,19 +83,16 @@ const struct lull_topic *const lull_topics[] = {&lull_topic_filter, &lull_topic_
 
 const char lull_program_description[] =
     "Lull answers one question: what was my program waiting for? It reads what the kernel "
-    "recorded on one or many machines (LTTng traces), joins their clocks and follows "
-    "every wake-up backwards.\n"
+    "recorded on one or many machines (traces of LTTng, ftrace and perf), joins their clocks "
+    "and follows every wake-up backwards.\n"
     "\n"
-    "TRACE is the directory of a trace, or a directory that holds traces, such as that of an LTTng "
-    "session with kernel and user space; several may be given, of one machine or of many. Rotation "
-    "chunks and snapshots of a session are read as one trace. "
-    "The directory may be packed as .tar, .tar.gz, .tar.bz2, .tar.xz or .tar.zst, if lull "
-    "--version "
-    "lists packed traces. What it unpacks to may be 250 times the size of the archive (or 1 GiB, "
-    "if "
-    "that is more; at most 64 GiB): up to 64 MiB are kept in memory, more in a file in $TMPDIR "
-    "that "
-    "is gone when Lull ends.\n"
+    "TRACE is a trace, or a directory that holds traces, such as that of an LTTng session with "
+    "kernel and user space; several may be given, of one machine or of many. Rotation chunks "
+    "and snapshots of a session are read as one trace. The directory may be packed as .tar, "
+    ".tar.gz, .tar.bz2, .tar.xz or .tar.zst, if lull --version lists packed traces. Its "
+    "contents may be 250 times the size of the archive (or 1 GiB, if that is more; at most 64 "
+    "GiB): Lull keeps up to 64 MiB in memory, and more in a file in $TMPDIR that is removed "
+    "when Lull ends.\n"
     "\n"
     "'lull print' also follows the live sessions of an LTTng relay: "
     "net://HOST[:PORT]/host/TARGET/SESSION; 'lull info net://HOST' lists them.";
@@ -108,7 +106,7 @@ const struct lull_option lull_common_options[] = {
      .argument = "T",
      .help =
          "nothing before time T: nanoseconds or seconds since 1970, an ISO date-time, "
-         "HH:MM:SS[.n] of the trace's first day, or +1.5s, +200ms, … after the begin of the trace"},
+         "HH:MM:SS[.n] of the trace's first day, or +1.5s, +200ms, … after the start of the trace"},
     {.name = "end",
      .letter = 'e',
      .kind = LULL_OPTION_TEXT,
@@ -117,7 +115,7 @@ const struct lull_option lull_common_options[] = {
     {.name = "timerange",
      .kind = LULL_OPTION_TEXT,
      .argument = "T,T",
-     .help = "begin and end in one word"},
+     .help = "start and end in one word"},
     {.name = "intersection",
      .kind = LULL_OPTION_FLAG,
      .help = "of each trace only the time in which all its streams have packets"},
@@ -146,12 +144,12 @@ const struct lull_option lull_common_options[] = {
      .help = "at most N lines of results"},
     {.name = "no-sync",
      .kind = LULL_OPTION_FLAG,
-     .help = "leave the clocks of the machines as they were, do not join them by the packets they "
+     .help = "keep the clocks of the machines as they are: do not join them by the packets they "
              "exchanged"},
     {.name = "threads",
      .kind = LULL_OPTION_NUMBER,
      .argument = "N",
-     .help = "read streams that need not be merged with N threads; results do not depend on it "
+     .help = "read streams that need no merge with N threads; results do not depend on it "
              "(default: one for each CPU)"},
     {.name = "json", .letter = 'j', .kind = LULL_OPTION_FLAG, .help = "print JSON for programs"},
     {.name = "color",
@@ -161,7 +159,7 @@ const struct lull_option lull_common_options[] = {
      .choices = color_choices},
     {.name = "no-progress",
      .kind = LULL_OPTION_FLAG,
-     .help = "no progress bar, even if a terminal watches"},
+     .help = "show no progress bar, even on a terminal"},
     {.name = "help", .letter = 'h', .kind = LULL_OPTION_FLAG, .help = "show this help"},
     {.name = NULL},
 };

@@ -1,4 +1,5 @@
-/* The verbs that tell who used the CPUs and who waited for them: lull cputop, lull sched*. */
+/* SPDX-License-Identifier: MIT */
+/* The verbs that show who used the CPUs and who waited for them: lull cputop, lull sched*. */
 #include <stddef.h>
 
 #include "cmd/analysis_verb.h"
@@ -28,15 +29,15 @@ const struct lull_verb lull_verb_cputop = {
     .summary = "show which tasks used the CPUs",
     .usage = "TRACE…",
     .description =
-        "Time on a CPU by task, by CPU, and in all. What ran into the time range or out of it "
-        "counts with its part inside, so the times of all tasks sum to the busy time of the CPUs, "
-        "and busy, idle and unknown time of each CPU to the range. Unknown is what a CPU did "
+        "Time on a CPU by task, by CPU, and in all. What crosses an edge of the time range counts "
+        "with its part inside, so the times of all tasks add up to the busy time of the CPUs, and "
+        "busy, idle and unknown time of each CPU to the range. Unknown is what a CPU did "
         "while its events were lost, or before its recording began.\n"
         "\n"
         "CPU is the share of one CPU's time in the range. Time in interrupt handlers counts for "
         "the task they interrupt. MIGRATIONS is how often a task was moved to another CPU. "
         "PRIORITIES are those it had, as top and LTTng show them (20 is nice 0, real-time ones are "
-        "negative), with how often each was told.\n"
+        "negative), with how often each was reported.\n"
         "\n"
         "With --tid or --comm, busy is the time with those tasks alone.",
     .options = cputop_options,
@@ -69,7 +70,7 @@ static const struct lull_option sched_options[] = {
 #define SCHED_DESCRIPTION                                                                          \
     "The scheduling latency of a task is the time from its wake-up (the first since it stopped "   \
     "running, sched_waking if that was recorded) to its switch onto a CPU. A task that was "       \
-    "preempted was not woken, and has none. It counts where the switch is, with its whole "        \
+    "preempted was not woken, and has none. It counts at the switch, with its whole "              \
     "length.\n"                                                                                    \
     "\n"                                                                                           \
     "The waker is the task that ran where the wake-up happened; if that was in an interrupt, the " \

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The verbs of system calls: lull syscallstats, lull io*, lull futex. */
 #include <stddef.h>
 
@@ -26,8 +27,8 @@ const struct lull_verb lull_verb_syscallstats = {
     .description =
         "For each task: which system calls it made, how many, how long they took, and what they "
         "returned. A call counts where it ends, with its whole duration, also if it began before "
-        "the time range. A call whose begin was not seen counts without a duration; one that has "
-        "not ended is listed apart.",
+        "the time range. A call whose start was not seen counts without a duration; one that has "
+        "not ended is listed separately.",
     .options = syscallstats_options,
     .common = lull_analysis_common,
     .examples = syscallstats_examples,
@@ -44,15 +45,14 @@ static const struct lull_option io_options[] = {
 };
 
 #define IO_DESCRIPTION                                                                             \
-    "Calls are grouped by what they do: open (also socket, accept, pipe, dup), read, write, copy " \
-    "from one descriptor to another (splice, sendfile), sync. Sizes are what was moved. Files "    \
-    "are "                                                                                         \
-    "followed from the state dump and from the calls that made descriptors, also through dup and " \
-    "fork; a descriptor that nothing told of is unknown. The time of a disk request is from its "  \
-    "issue to the device to its completion.\n"                                                     \
+    "Calls are grouped by what they do: open (also socket, accept, pipe, dup), read, write, "      \
+    "copy from one descriptor to another (splice, sendfile), sync. Sizes are the bytes moved. "    \
+    "Files are followed from the state dump and from the calls that made descriptors, also "       \
+    "through dup and fork; a descriptor without any such event is unknown. The time of a disk "    \
+    "request is from its issue to the device to its completion.\n"                                 \
     "\n"                                                                                           \
     "--min, --max, --minsize and --maxsize choose calls by duration and by size; a call without "  \
-    "size always passes the latter. They do not touch the usage."
+    "a size always passes the latter two. They do not change the usage."
 
 #define IO_VERB(verb_name, section_, summary_, first, examples_)                                   \
     const struct lull_verb lull_verb_##verb_name = {                                               \
@@ -111,7 +111,7 @@ static const struct lull_example iolog_examples[] = {
     {NULL, NULL},
 };
 IO_VERB(iolog, LULL_SECTION_LOG, "list all input and output calls",
-        "Lists every call that uses a descriptor, in order of begin.", iolog_examples);
+        "Lists every call that uses a descriptor, in order of their start.", iolog_examples);
 
 /* ---- futex ---- */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The verbs of interrupts, memory, networks and frequencies: lull irq*, memtop, nettop, freq. */
 #include <stddef.h>
 

@@ -1,4 +1,5 @@
-/* The verbs that tell of periods themselves: lull period*. */
+/* SPDX-License-Identifier: MIT */
+/* The verbs that show periods themselves: lull period*. */
 #include <stddef.h>
 
 #include "cmd/analysis_verb.h"
@@ -6,7 +7,7 @@
 static const char *const orders[] = {"time", "hierarchy", NULL};
 
 static const struct lull_option period_options[] = {
-    LULL_OPTIONS_PERIOD("tell of this period"),
+    LULL_OPTIONS_PERIOD("show this period"),
     {.name = "select",
      .kind = LULL_OPTION_TEXT,
      .argument = "NAMES",
@@ -19,11 +20,11 @@ static const struct lull_option period_options[] = {
     {.name = "group-by",
      .kind = LULL_OPTION_TEXT,
      .argument = "CAPTURES",
-     .help = "the tables again for each combination of these captures (NAME.CAPTURE,…)"},
+     .help = "repeat the tables for each combination of these captures (NAME.CAPTURE,…)"},
     {.name = "order-by",
      .kind = LULL_OPTION_CHOICE,
      .argument = "ORDER",
-     .help = "the log by begin, or each root followed by what lies in it",
+     .help = "sort the log by start, or show each root followed by its children",
      .choices = orders},
     {.name = "min-duration",
      .kind = LULL_OPTION_TEXT,
@@ -42,7 +43,7 @@ static const struct lull_option period_options[] = {
     {.name = "min",
      .kind = LULL_OPTION_TEXT,
      .argument = "D",
-     .help = "histograms of durations begin at D; shorter ones are not in them"},
+     .help = "histograms of durations start at D; shorter ones are left out"},
     {.name = "max",
      .kind = LULL_OPTION_TEXT,
      .argument = "D",

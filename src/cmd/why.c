@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull why: what the slow instances of a period, or the slow requests, do that the typical ones do
  * not. */
 #include <stdio.h>
@@ -21,7 +22,7 @@ static bool complain(GError **error, const char *what)
     return false;
 }
 
-/* A number of percent, with or without the sign; *end is behind it. */
+/* A number of percent, with or without the sign; *end is after it. */
 static bool parse_percent(const char *text, double *percent, const char **end)
 {
     char *behind;
@@ -90,7 +91,7 @@ static bool is_plain(const char *word)
 }
 
 /* The command that shows one of the instances; its number is to follow. Numbers depend on what
- * else was asked, so that is asked again. */
+ * else was requested, so that question is put again. */
 static char *make_command(const struct lull_args *args)
 {
     static const char *const flags[] = {"no-sync", "intersection", "local"};
@@ -196,7 +197,7 @@ static const struct lull_example examples[] = {
     {"lull why --period 'request : $evt.$name == \"request_begin\" : $evt.$name == "
      "\"request_end\" && $evt.id == $begin.$evt.id' --period-captures 'request : uri = $evt.uri' "
      "--group-by uri my-trace",
-     "Requests as the application's own events tell them, each URI by itself."},
+     "Requests as the application's own events show them, each URI separately."},
     {NULL, NULL},
 };
 
@@ -205,36 +206,36 @@ const struct lull_verb lull_verb_why = {
     .summary = "say what makes slow requests slow",
     .usage = "TRACE… [--period DEF]",
     .description =
-        "Compares the critical paths of the slow instances of something with those of the typical "
-        "ones, and says in ranked sentences what the slow ones wait for or do more, how much of "
-        "the difference that explains, where, and how sure that is.\n"
+        "Compares the critical paths of slow instances with those of typical ones. Ranked "
+        "sentences say what the slow ones wait for or do more, how much of the difference that "
+        "explains, where it happens, and how certain it is.\n"
         "\n"
-        "Without --period the instances are the requests that lull requests finds from packets; "
-        "only those of the same client program and host to the same server are compared with each "
-        "other. With --period they are instances of that period ('lull help periods'); what is "
-        "not comparable, such as GET and POST, is kept apart with --group-by and captures.\n"
+        "Without --period the instances are the requests that 'lull requests' finds; requests "
+        "of the same client program and host to the same server are compared with each other. "
+        "With --period they are the instances of that period ('lull help periods'). Use "
+        "--group-by and captures to separate instances that cannot be compared, such as GET and "
+        "POST.\n"
         "\n"
-        "Slow are the slowest 10 %, at least one; if some of them lie clearly apart from the rest "
-        "(beyond the third quartile and 1.5 times the distance of the quartiles), only those. "
-        "Typical is the middle half, from the 25th to the 75th percentile of the duration. "
-        "--slowest, --slower-than and --typical say otherwise. Fewer than 4 instances are not "
-        "compared, and if the slow ones take less than 10 % longer there is nothing to explain.\n"
+        "Slow means the slowest 10 %, at least one; if some of them are far from the rest "
+        "(beyond the third quartile by 1.5 times the interquartile range), only those. Typical "
+        "means the middle half, from the 25th to the 75th percentile of the duration. "
+        "--slowest, --slower-than and --typical change this. Fewer than 4 instances are not "
+        "compared. If the slow ones take less than 10 % longer, there is nothing to explain.\n"
         "\n"
-        "The steps of a critical path cover the instance exactly, so the mean differences of all "
-        "things together are the difference of the durations, and each has its share of it. Steps "
-        "are the same thing if they have host, name of the task, state, cause and detail (peer, "
-        "waker, system call) in common; being preempted by whomever is one thing, and so are "
-        "interrupts and waits for disks. A wait in a system call that is made for "
-        "waiting until another task lets go (futex, flock, semop, …) is one thing, a lock, with "
-        "all that happens meanwhile; a futex can also be a condition variable, which the kernel "
-        "does not tell apart.\n"
+        "The steps of a critical path cover the instance exactly, so the mean differences of "
+        "all steps add up to the difference of the durations, and each has its share of it. "
+        "Steps count as the same if host, task name, state, cause and detail (peer, waker, "
+        "system call) are equal. Preemption by any task is one thing, and so are interrupts and "
+        "disk waits. A wait for a lock (futex, flock, semop, …) is one thing with all that "
+        "happens meanwhile; a futex may also be a condition variable, which the kernel does not "
+        "distinguish.\n"
         "\n"
-        "A sentence needs a difference that can be told from chance: one slow instance has far "
-        "more of it than any typical one; or the 95 % interval (a bootstrap of the instances, the "
-        "same each time) is above 0, and with fewer than 5 slow ones one of them has more of it "
-        "than any typical one. Things below 5 % of the difference "
-        "are left out. At most 5 sentences are printed for each kind, or --limit N. What was lost "
-        "or cannot be known is said.",
+        "A sentence needs a difference that is unlikely to be chance. Either one slow instance "
+        "has far more of it than any typical one, or the 95 % interval (from a bootstrap that "
+        "is the same each time) is above 0; with fewer than 5 slow instances, one of them must "
+        "also have more of it than any typical one. Anything below 5 % of the difference is "
+        "left out. At most 5 sentences are printed for each kind, or N with --limit N. The "
+        "output says what was lost or cannot be known.",
     .output =
         "With --json:\n"
         "\n"

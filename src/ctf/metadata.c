@@ -1,10 +1,13 @@
+/* SPDX-License-Identifier: MIT */
 /* Metadata files: takes the text out of its packets (CTF 1.8.3, section 7.1; LTTng uses the same
  * for CTF 2), tells formats by their first bytes, and has the text parsed. */
 #include "ctf/metadata.h"
 
-#include "base/arena.h"
-#include "ctf/ctf2/tree.h"
-#include "ctf/tsdl/tree.h"
+#include <lull/error.h>
+
+#include "base/file.h"
+#include "ctf/ctf2/ctf2.h"
+#include "ctf/tsdl/tsdl.h"
 
 #include <string.h>
 
@@ -155,40 +158,6 @@ static bool check_version(const char *name, const char *text, size_t size, GErro
     return true;
 }
 
-static struct lull_schema *parse_tsdl(const char *name, const char *text, size_t size,
-                                      GError **error)
-{
-    struct tsdl_source source = {
-        .name = name, .text = text, .size = (uint32_t)size, .error = error};
-    struct tsdl_tree tree = {
-        .source = &source,
-        .scratch = lull_arena_new(),
-        .arena = lull_arena_new(),
-        .major = 1,
-        .minor = 8,
-        .env = g_array_new(FALSE, TRUE, sizeof(struct lull_env_entry)),
-        .clocks = g_array_new(FALSE, TRUE, sizeof(struct tsdl_clock)),
-        .streams = g_array_new(FALSE, TRUE, sizeof(struct tsdl_stream)),
-        .events = g_array_new(FALSE, TRUE, sizeof(struct tsdl_event)),
-    };
-    tsdl_atoms_init(&tree.atoms, tree.arena, (uint64_t)g_get_monotonic_time() ^ (uintptr_t)text);
-    tsdl_map_init(&tree.members);
-
-    struct lull_schema *schema = tsdl_parse(&tree) ? tsdl_resolve(&tree) : NULL;
-
-    tsdl_map_clear(&tree.members);
-    tsdl_atoms_clear(&tree.atoms);
-    g_array_free(tree.env, TRUE);
-    g_array_free(tree.clocks, TRUE);
-    g_array_free(tree.streams, TRUE);
-    g_array_free(tree.events, TRUE);
-    lull_arena_free(tree.scratch);
-    if (!schema) {
-        lull_arena_free(tree.arena);
-    }
-    return schema;
-}
-
 struct lull_schema *lull_metadata_parse(const char *name, const uint8_t *data, size_t size,
                                         GError **error)
 {
@@ -201,7 +170,7 @@ struct lull_schema *lull_metadata_parse(const char *name, const uint8_t *data, s
     if (is_json(text, length)) {
         schema = ctf2_parse(name, text, length, error);
     } else if (check_version(name, text, length, error)) {
-        schema = parse_tsdl(name, text, length, error);
+        schema = tsdl_parse(name, text, length, error);
     }
     g_free(text);
     return schema;
@@ -211,12 +180,9 @@ struct lull_schema *lull_metadata_read(const char *path, GError **error)
 {
     char *data;
     gsize size;
-    GError *cause = NULL;
 
-    if (!g_file_get_contents(path, &data, &size, &cause)) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: the metadata cannot be read: %s", path,
-                    cause->message);
-        g_error_free(cause);
+    if (!lull_file_read(path, LULL_METADATA_MOST_BYTES, &data, &size, error)) {
+        g_prefix_error_literal(error, "the metadata cannot be read: ");
         return NULL;
     }
     struct lull_schema *schema = lull_metadata_parse(path, (const uint8_t *)data, size, error);

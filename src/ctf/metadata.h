@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the bytes of a trace's `metadata` file to a schema: TSDL (CTF 1.8) or JSON text sequences
  * (CTF 2), either plain or in packets (CTF 1.8.3, section 7.1) of either byte order. */
 #ifndef LULL_CTF_METADATA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A parsed condition of a filter or a period: a tree of conditions over operands. Immutable but for
  * the times, which are known when reading begins; everything lies in one arena. */
 #ifndef LULL_FILTER_AST_H
@@ -75,7 +76,7 @@ enum lull_operand_kind {
     LULL_OPERAND_POINT, /* a point in time written in the expression */
     LULL_OPERAND_FIELD,
     LULL_OPERAND_RUNNING, /* of the task that runs: a field if there is one, else given */
-    LULL_OPERAND_GIVEN,   /* by whoever runs the program, such as what an earlier event held */
+    LULL_OPERAND_GIVEN,   /* by the program's caller, such as what an earlier event held */
 };
 
 struct lull_operand {

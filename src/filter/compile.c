@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compiles conditions for an event class, from the end of the expression to its begin, so that each
  * test knows where to go on. A condition that is decided by the class becomes a place to go to
  * instead of a test; if nothing is left but one such place, the class as a whole passes or not. */
@@ -80,7 +81,7 @@ static void find_way(const struct lull_field_path *path, uint32_t index,
                      const struct lull_field_type *type, struct lull_compiled_field *field)
 {
     uint32_t n_names = names_before_index(path);
-    uint32_t n_indices = path->n_steps - n_names; /* and names behind them */
+    uint32_t n_indices = path->n_steps - n_names; /* and names after them */
     enum lull_info_kind kind = type->info.kind;
     field->is_left_out = type->info.is_optional;
     field->is_optional = type->info.is_optional || n_indices > 0; /* the array may be shorter */

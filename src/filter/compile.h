@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compiles conditions for one event class. Several can be compiled together: then they are one
  * program with several entries, whose fields are read once. */
 #ifndef LULL_FILTER_COMPILE_H
@@ -19,7 +20,7 @@ struct lull_compiler {
     uint32_t first_bit; /* of the presence mask; likewise */
     const struct lull_field_path *visited[LULL_FILTER_FIELDS];
     uint32_t n_visited;
-    /* By field: what is known of it, once it has been asked for. */
+    /* By field: what is known of it, once it was looked up. */
     struct lull_compiled_field {
         bool is_known, is_placed;
         enum { LULL_FIELD_ABSENT, LULL_FIELD_PRESENT, LULL_FIELD_READ } how;

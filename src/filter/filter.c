@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the text of a filter to its tree: what a filter's tests look like (parser.c joins them).
  *
  *   test    = "true" | "false" | "exists" "(" path ")"
@@ -76,7 +77,7 @@ static bool parse_point(struct lull_parser *p, struct lull_operand *operand)
     if (!is_text && p->token.kind != LULL_TOKEN_NUMBER) {
         return lull_parser_fail(
             p, p->token.start,
-            "here should stand a time: +1.5s after the begin of the traces, or in quotes a "
+            "expected a time: +1.5s after the start of the traces, or in quotes a "
             "date or time of day");
     }
     const char *written = is_text ? p->token.text : lull_parser_text(p, &p->token);
@@ -104,7 +105,7 @@ static bool parse_operand(struct lull_parser *p, struct lull_operand *operand)
                                             : lull_parser_literal(p, operand);
 }
 
-/* What stands right of a relation. */
+/* The right side of a relation. */
 static bool parse_right(struct lull_parser *p, const struct lull_operand *left,
                         struct lull_operand *right)
 {
@@ -221,7 +222,7 @@ static bool parse_comparison(struct lull_parser *p, struct lull_node *node)
 {
     const size_t start = p->token.start;
     if (p->token.kind == LULL_TOKEN_END) {
-        return lull_parser_fail(p, start, "here should stand a condition");
+        return lull_parser_fail(p, start, "expected a condition");
     }
     if (!parse_operand(p, &node->left)) {
         return false;
@@ -236,7 +237,7 @@ static bool parse_comparison(struct lull_parser *p, struct lull_node *node)
     if (!is_value && lull_parser_sees(p, "in")) {
         return parse_in(p, node);
     }
-    return lull_parser_fail(p, p->token.start, "here should stand a comparison (== != < <= > >=%s)",
+    return lull_parser_fail(p, p->token.start, "expected a comparison (== != < <= > >=%s)",
                             is_value ? "" : " =~ !~ in");
 }
 
@@ -249,7 +250,7 @@ static bool parse_exists(struct lull_parser *p, struct lull_node *node)
     const size_t start = p->token.start;
     if (p->token.kind != LULL_TOKEN_NAME || !parse_name(p, &node->left) ||
         node->left.kind != LULL_OPERAND_FIELD) {
-        return *p->error == NULL && lull_parser_fail(p, start, "exists() asks for a field");
+        return *p->error == NULL && lull_parser_fail(p, start, "exists() takes a field");
     }
     return lull_parser_expect(p, LULL_TOKEN_CLOSE, ")");
 }
@@ -283,7 +284,7 @@ static bool parse_filter(struct lull_parser *p)
         return false;
     }
     if (p->token.kind != LULL_TOKEN_END) {
-        return lull_parser_fail(p, p->token.start, "here should stand && or || or the end");
+        return lull_parser_fail(p, p->token.start, "expected && or || or the end");
     }
     return true;
 }

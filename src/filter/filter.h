@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: MIT */
 /* Filters: a small language that says which events are wanted, as in
  *   name == "sched_switch" && next_comm =~ "postgres*"
  * docs/FILTER.md describes it. A filter is compiled for each event class: classes that cannot match
- * are not even subscribed to, times it asks for limit what is read, and only the fields it
+ * are not even subscribed to, its times limit what is read, and only the fields it
  * mentions are decoded. */
 #ifndef LULL_FILTER_H
 #define LULL_FILTER_H

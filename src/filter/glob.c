@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Matches texts with patterns: the characters before the first star are compared at once, the rest
  * goes back to the last star only, so that a match takes no more steps than pattern times text. */
 #include "filter/glob.h"
@@ -21,7 +22,7 @@ struct piece {
 struct lull_glob {
     const char *head; /* what a match begins with, as bytes */
     size_t head_length;
-    const struct piece *pieces; /* what comes behind */
+    const struct piece *pieces; /* what follows */
     uint32_t n_pieces;
 };
 
@@ -56,7 +57,7 @@ static bool is_special(const struct reader *r, char c)
     return r->at < r->end && *r->at == c && !r->is_escaped[r->at - r->text];
 }
 
-/* Behind "[". The first "]" may stand for itself. */
+/* After "[". The first "]" may be a character of the set. */
 static bool read_set(struct lull_arena *arena, struct reader *r, struct piece *piece)
 {
     piece->kind = PIECE_SET;

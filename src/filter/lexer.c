@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Splits a filter or a period definition into words, and says where in it something is wrong. */
 #include "filter/lexer.h"
 
@@ -102,9 +103,9 @@ static bool read_digits(const char *text, size_t length, unsigned base, uint64_t
     for (size_t i = 0; i < length; i++) {
         int digit = g_ascii_xdigit_value(text[i]);
         if (digit < 0 || (unsigned)digit >= base) {
-            *reason = base == 16  ? "after 0x stand hexadecimal digits"
-                      : base == 8 ? "after 0o stand digits from 0 to 7"
-                      : base == 2 ? "after 0b stand digits 0 and 1"
+            *reason = base == 16  ? "expected hexadecimal digits after 0x"
+                      : base == 8 ? "expected digits from 0 to 7 after 0o"
+                      : base == 2 ? "expected digits 0 and 1 after 0b"
                                   : "the number ends with a unit that is not known (ns us ms s min "
                                     "h, B kB MB GB TB KiB MiB GiB TiB)";
             return false;
@@ -138,7 +139,7 @@ static bool read_measure(const char *text, size_t whole, size_t fraction, uint64
         return false;
     }
     if (fraction > 18) {
-        *reason = "the number has more than 18 digits behind the point";
+        *reason = "the number has more than 18 digits after the point";
         return false;
     }
     for (size_t i = 0; i < fraction; i++) {
@@ -178,12 +179,12 @@ bool lull_number_read(const char *text, size_t length, struct lull_token *token,
         fraction = digits_at(text, at + 1, length);
         at += 1 + fraction;
         if (fraction == 0) {
-            *reason = "behind the point of a number stand digits";
+            *reason = "expected digits after the point of a number";
             return false;
         }
     }
     if (whole > 1 && text[0] == '0' && fraction == 0) {
-        *reason = "a number does not begin with 0 (octal numbers are written 0o17)";
+        *reason = "a number cannot start with 0 (write octal numbers as 0o17)";
         return false;
     }
     const struct unit *unit = find_unit(text + at, length - at);
@@ -252,7 +253,7 @@ static bool lex_number(struct lull_lexer *lexer, struct lull_token *token, GErro
     return lull_lexer_complain(lexer, token->start, error, "%s", reason);
 }
 
-/* One escape, behind the backslash: \n \t \r \xHH, or a punctuation character for itself; in a
+/* One escape, after the backslash: \n \t \r \xHH, or a punctuation character for itself; in a
  * period \n \t \r \f, or any other character for itself. */
 static bool lex_escape(struct lull_lexer *lexer, char *out, GError **error)
 {

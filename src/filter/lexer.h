@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Words of the languages of filters and periods, with their places for error messages. */
 #ifndef LULL_FILTER_LEXER_H
 #define LULL_FILTER_LEXER_H
@@ -48,14 +49,14 @@ struct lull_token {
     double real;
     char *text; /* STRING: without quotes and escapes, NUL-terminated */
     size_t length;
-    bool *is_escaped; /* STRING: by byte of text, it stood behind a backslash */
+    bool *is_escaped; /* STRING: by byte of text, it was after a backslash */
 };
 
 struct lull_lexer {
     const char *text;
     size_t length, pos;
     const char *what; /* the text is, for messages: "the filter" */
-    /* As lttng-analyses has it: more signs, any character behind a backslash, numbers such as 007
+    /* As lttng-analyses has it: more signs, any character after a backslash, numbers such as 007
      * and 5. */
     bool is_period;
     struct lull_arena *arena; /* of the strings */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the languages of filters and periods have in common. A parser by recursive descent; each ||
  * and && takes all its terms at once, so that only parentheses and ! nest, and those are counted.
  *
@@ -21,7 +22,7 @@ bool lull_parser_advance(struct lull_parser *p)
 bool lull_parser_expect(struct lull_parser *p, enum lull_token_kind kind, const char *what)
 {
     if (p->token.kind != kind) {
-        return FAIL(p, p->token.start, "here should stand %s", what);
+        return FAIL(p, p->token.start, "expected %s", what);
     }
     return lull_parser_advance(p);
 }
@@ -100,7 +101,7 @@ static bool parse_index(struct lull_parser *p, struct lull_filter_step *step)
         return false;
     }
     if (p->token.kind != LULL_TOKEN_NUMBER || p->token.is_real) {
-        return FAIL(p, p->token.start, "between [ and ] stands a number from 0");
+        return FAIL(p, p->token.start, "expected a number from 0 between [ and ]");
     }
     step->name = NULL;
     step->index = p->token.integer;
@@ -124,7 +125,7 @@ bool lull_parser_steps(struct lull_parser *p, struct lull_filter_step *steps, ui
             return false;
         }
         if (p->token.kind != LULL_TOKEN_NAME) {
-            return FAIL(p, p->token.start, "behind the point stands the name of a field");
+            return FAIL(p, p->token.start, "expected the name of a field after the point");
         }
         *step = (struct lull_filter_step){.name = lull_parser_text(p, &p->token)};
         if (!lull_parser_advance(p)) {
@@ -148,7 +149,7 @@ bool lull_parser_literal(struct lull_parser *p, struct lull_operand *operand)
     if (token.kind == LULL_TOKEN_STRING && !is_negative) {
         operand->value = lull_value_text(token.text, token.length);
     } else if (token.kind != LULL_TOKEN_NUMBER) {
-        return FAIL(p, token.start, "here should stand a number%s",
+        return FAIL(p, token.start, "expected a number%s",
                     is_negative ? "" : " or a text in quotes");
     } else if (token.is_real) {
         operand->value = (struct lull_value){.kind = LULL_VALUE_REAL,
@@ -170,7 +171,7 @@ bool lull_parser_pattern(struct lull_parser *p, struct lull_node *node)
         return false;
     }
     if (p->token.kind != LULL_TOKEN_STRING) {
-        return FAIL(p, p->token.start, "here should stand a pattern in quotes");
+        return FAIL(p, p->token.start, "expected a pattern in quotes");
     }
     size_t at = 0;
     const char *reason = NULL;
@@ -200,7 +201,7 @@ static const struct lull_node *parse_inverted(struct lull_parser *p)
     if (p->has_strict_not && p->token.kind != LULL_TOKEN_OPEN && p->token.kind != LULL_TOKEN_NOT &&
         !lull_parser_sees(p, "exists") && !lull_parser_sees(p, "true") &&
         !lull_parser_sees(p, "false")) {
-        FAIL(p, p->token.start, "behind ! the condition stands in parentheses: !(a == 1)");
+        FAIL(p, p->token.start, "put the condition after ! in parentheses: !(a == 1)");
         return NULL;
     }
     struct lull_node *node = lull_parser_node(p, LULL_NODE_NOT);

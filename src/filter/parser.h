@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the parsers of filters and of periods share: looking ahead, literals, paths of fields, and
  * conditions joined by &&, || and !. What a single test looks like is the language's own. */
 #ifndef LULL_FILTER_PARSER_H
@@ -15,7 +16,7 @@ struct lull_parser {
     struct lull_terms *terms;
     /* What is joined: a test, or a constant. NULL and an error if there is none. */
     const struct lull_node *(*parse_test)(struct lull_parser *parser);
-    /* A test behind ! needs parentheses, so that !a == 1 is no riddle. */
+    /* A test after ! needs parentheses, because !a == 1 is ambiguous. */
     bool has_strict_not;
     unsigned nesting;
     GError **error;
@@ -26,7 +27,7 @@ struct lull_parser {
 #define lull_parser_fail(p, at, ...) lull_lexer_complain(&(p)->lexer, (at), (p)->error, __VA_ARGS__)
 
 bool lull_parser_advance(struct lull_parser *p);
-/* Steps over a token of that kind, or fails: "here should stand `what`". */
+/* Steps over a token of that kind, or fails: "expected `what`". */
 bool lull_parser_expect(struct lull_parser *p, enum lull_token_kind kind, const char *what);
 /* The next token is this name. */
 bool lull_parser_sees(const struct lull_parser *p, const char *name);
@@ -34,7 +35,7 @@ bool lull_parser_sees(const struct lull_parser *p, const char *name);
 char *lull_parser_text(const struct lull_parser *p, const struct lull_token *token);
 struct lull_node *lull_parser_node(struct lull_parser *p, enum lull_node_kind kind);
 
-/* The steps of a path behind the first, which the caller has put there. */
+/* The steps of a path after the first, which the caller has put there. */
 bool lull_parser_steps(struct lull_parser *p, struct lull_filter_step *steps, uint32_t *n);
 /* Makes the operand a field; `at` is where it was written. */
 bool lull_parser_field(struct lull_parser *p, size_t at, const struct lull_field_path *path,

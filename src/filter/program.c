@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A filter as the session sees it: compiled for each class, with the times it implies. */
 #include "filter/program.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A filter compiled for one event class: tests in order, each of which says where to go on. What is
  * known of the class – its name, its host, which fields it has – has been decided already. */
 #ifndef LULL_FILTER_PROGRAM_H
@@ -21,7 +22,7 @@ enum lull_load_kind {
 struct lull_load {
     enum lull_load_kind kind;
     uint32_t field;  /* INT and what follows: of the filter */
-    uint32_t offset; /* behind the filter's fields */
+    uint32_t offset; /* after the filter's fields */
     uint64_t have;   /* bit of an optional field; 0: always there */
     uint64_t index;  /* of the element; of the value that is given */
     uint32_t group;

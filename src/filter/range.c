@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The time that a filter implies: of conditions joined by && what they have in common, of those
  * joined by || what encloses them. Everything that is not about time allows all of it. */
 #include "filter/ast.h"

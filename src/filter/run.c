@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs a program on an event: the tests of its expression, and how values compare. */
 #include "filter/program.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds what no binding reaches – real numbers, members of structures in arrays, arrays of odd
  * widths – by walking through the event. Slow, but used for such fields only. */
 #include "filter/program.h"
@@ -118,6 +119,6 @@ void lull_filter_visit(const struct lull_event *event, const struct lull_field_p
         values[i] = (struct lull_value){.kind = LULL_VALUE_NONE};
         is_there[i] = false;
     }
-    /* What is damaged behind is found again by whoever prints the event. */
+    /* Damage further on is found again when the event is printed. */
     lull_event_visit(event, &visitor, &walk, NULL);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The comparison. A unit is a lock with all that lies within it, or portions of one task that are
  * the same kind of trouble, or a single portion; each part of a path belongs to one unit. The
  * interval of a difference of means is a bootstrap's (Efron 1979): the samples are drawn again many

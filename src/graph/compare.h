@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Slow samples against typical ones: what the slow ones' paths are about more. Means are compared,
  * because they add up: the differences of all things sum to the difference of the durations. */
 #ifndef LULL_GRAPH_COMPARE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The bounded critical path: from the end of the question backwards, and at each wait over to the
  * line that ended it, but not further back than where that wait began; then on with the line that
  * had waited. What is not known on the way is said to be unknown. */
@@ -5,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 
 /* Jumps from line to line in a row without going back in time. A machine does not wake that many
@@ -100,17 +102,9 @@ static void go_back_along_edge(struct walk *walk, int64_t from_ns,
  */
 static uint32_t find_index(const struct lull_graph *graph, uint32_t line, int64_t time_ns)
 {
-    uint32_t low = 0, high;
-    const struct lull_graph_point *points = lull_graph_points(graph, line, &high);
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (points[middle].time_ns < time_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    uint32_t n;
+    const struct lull_graph_point *points = lull_graph_points(graph, line, &n);
+    return LULL_LOWER_BOUND(i, n, points[i].time_ns < time_ns);
 }
 
 /* Whether the source of the link is a place where the walk has not just been: the same line at the

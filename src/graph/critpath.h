@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The critical path of one line between two times: backwards through the causes of each wait,
  * bounded by the begin of the wait or not. Source: Giraldeau, Dagenais 2016. Iterative,
  * linear in the edges it covers. */

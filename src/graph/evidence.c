@@ -1,11 +1,14 @@
+/* SPDX-License-Identifier: MIT */
 /* The evidence behind a step of a path, in one line of words: the request, the packet, the
  * interrupt, who ran instead. */
 #include "graph/critpath.h"
+#include "base/search.h"
 #include "graph/execgraph_private.h"
 
 #include <string.h>
 
 #include "base/time.h"
+#include "base/sums.h"
 
 enum { SECTOR_BYTES = 512 };
 
@@ -195,31 +198,33 @@ static gint longest_first(gconstpointer a, gconstpointer b)
     return left->task < right->task ? -1 : left->task > right->task;
 }
 
-static void add_share(GArray *shares, uint32_t task, int64_t ns)
+static gint by_task(gconstpointer a, gconstpointer b)
 {
+    const struct cpu_share *left = a, *right = b;
+    return left->task < right->task ? -1 : left->task > right->task;
+}
+
+/* One share of each task, longest first. */
+static void sum_shares(GArray *shares)
+{
+    struct cpu_share *items = (struct cpu_share *)(void *)shares->data;
+    guint n = 0;
+    g_array_sort(shares, by_task);
     for (guint i = 0; i < shares->len; i++) {
-        struct cpu_share *share = &g_array_index(shares, struct cpu_share, i);
-        if (share->task == task) {
-            share->ns += ns;
-            return;
+        if (n > 0 && items[n - 1].task == items[i].task) {
+            lull_add(&items[n - 1].ns, items[i].ns);
+        } else {
+            items[n++] = items[i];
         }
     }
-    g_array_append_val(shares, ((struct cpu_share){task, ns}));
+    g_array_set_size(shares, n);
+    g_array_sort(shares, longest_first);
 }
 
 /* First switch after time_ns. */
 static size_t switch_after(const struct cpu_notes *notes, int64_t time_ns)
 {
-    size_t low = 0, high = notes->switches.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (notes->switches.items[middle].time_ns <= time_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return LULL_LOWER_BOUND(i, notes->switches.count, notes->switches.items[i].time_ns <= time_ns);
 }
 
 GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_hop *hop)
@@ -241,10 +246,10 @@ GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_
             i + 1 < notes->switches.count ? notes->switches.items[i + 1].time_ns : hop->end_ns;
         int64_t ns = MIN(until, hop->end_ns) - MAX(note->time_ns, hop->start_ns);
         if (ns > 0 && note->task != hop->line && !note->is_unknown) {
-            add_share(shares, note->task, ns);
+            g_array_append_val(shares, ((struct cpu_share){note->task, ns}));
         }
     }
-    g_array_sort(shares, longest_first);
+    sum_shares(shares);
     return shares;
 }
 
@@ -382,7 +387,7 @@ void lull_evidence_append_preemptor(const struct lull_execgraph *eg, uint32_t ta
 uint32_t lull_evidence_subject(const struct lull_execgraph *eg, const struct path_piece *piece,
                                GString *out)
 {
-    if (piece->state == LULL_STATE_INTERRUPTED) {
+    if (piece->state == LULL_STATE_INTERRUPTED && piece->label != LULL_NONE) {
         g_string_append(out, lull_model_label(eg->model, piece->label));
     }
     if (piece->state != LULL_STATE_BLOCKED || piece->hop->detail == LULL_NONE) {

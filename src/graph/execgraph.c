@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Building the execution graph from facts. One line for each task, and one for the interrupt
  * context of each CPU on which packets pass: there a handler's begin starts a new piece, so that a
  * context never seems to run while its CPU was idle. */

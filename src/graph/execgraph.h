@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From facts to the execution graph of a session, and from the graph to critical paths with names
  * and evidence. */
 #ifndef LULL_GRAPH_EXECGRAPH_H

@@ -1,5 +1,7 @@
+/* SPDX-License-Identifier: MIT */
 /* From the hops of a critical path to segments that name host, task, state, cause and evidence. */
 #include "graph/critpath.h"
+#include "base/search.h"
 #include "graph/execgraph_private.h"
 
 #include <string.h>
@@ -18,16 +20,8 @@ static bool same_text(const char *a, const char *b)
 /* First interrupt that ends after time_ns. */
 static size_t interrupt_after(const struct cpu_notes *notes, int64_t time_ns)
 {
-    size_t low = 0, high = notes->interrupts.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (notes->interrupts.items[middle].end_ns <= time_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return LULL_LOWER_BOUND(i, notes->interrupts.count,
+                            notes->interrupts.items[i].end_ns <= time_ns);
 }
 
 /* A task on a CPU runs except while an interrupt handler runs there. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the building of the execution graph leaves for the telling of paths. */
 #ifndef LULL_GRAPH_EXECGRAPH_PRIVATE_H
 #define LULL_GRAPH_EXECGRAPH_PRIVATE_H

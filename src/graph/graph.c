@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The execution graph in memory: per line one growing array of points and one of gap-free pieces,
  * and one array of links. Appending costs amortised constant time, looking up a time a binary
  * search. */
@@ -5,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 
 struct graph_line {
@@ -85,34 +87,20 @@ static uint32_t find_point(const struct graph_line *line, int64_t time_ns)
         low -= MIN(low, step);
         step *= 2;
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (points[middle].time_ns < time_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    low += LULL_LOWER_BOUND(i, high - low, points[low + i].time_ns < time_ns);
     bool found = low < line->points.count && points[low].time_ns == time_ns;
     return found ? (uint32_t)low : LULL_NONE;
 }
 
 static struct lull_graph_piece *find_piece(const struct graph_line *line, uint32_t point)
 {
-    size_t low = 0,
-           high = line->pieces.count; /* the last piece that begins at or before the point */
-    if (line->pieces.items[high - 1].first <= point) {
-        return &line->pieces.items[high - 1];
+    const struct lull_graph_piece *pieces = line->pieces.items;
+    const size_t last = line->pieces.count - 1;
+    if (pieces[last].first <= point) {
+        return &line->pieces.items[last];
     }
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (line->pieces.items[middle].first <= point) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return &line->pieces.items[low];
+    /* The last one that starts at or before the point; the first one does. */
+    return &line->pieces.items[LULL_LOWER_BOUND(i, last, pieces[i].first <= point) - 1];
 }
 
 void lull_graph_link(struct lull_graph *graph, uint32_t from_line, int64_t from_ns,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The execution graph: one line of points per task; the edge between two neighbours on a line
  * carries a state; a link leads from a moment of one line into a point of another and is its cause
  * (who woke it, who forked it, whose packet it received). Knows nothing of kernels: only lines,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shares of a critical path: how much of it each state, task and host takes; and the path as the
  * public API shows it. */
 #include "graph/path.h"

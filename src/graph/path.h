@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a path of the public API (lull/path.h) is made of: segments with names and evidence, shares,
  * what is known of clocks and losses. */
 #ifndef LULL_GRAPH_PATH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From hops to portions: names without what differs from one time to the next, interned, so that a
  * portion is a number and a path a short list of sums. */
 #include "graph/portions.h"
@@ -5,6 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/sums.h"
 #include "graph/execgraph_private.h"
 
 /* What is being added. */
@@ -273,7 +275,7 @@ static void add_part(struct adding *adding, const struct path_piece *piece, cons
         return;
     }
     struct lull_part *part = &portions->parts.items[found];
-    part->duration_ns += duration_ns;
+    lull_add(&part->duration_ns, duration_ns);
     part->tid = join_tids(part->tid, tid);
     part->other_tid = join_tids(part->other_tid, other_tid);
 }
@@ -431,7 +433,7 @@ static void add_sample(const struct lull_portions *portions, const struct lull_s
 {
     const struct lull_part *parts = &portions->parts.items[sample->first_part];
     for (uint32_t i = 0; i < sample->n_parts; i++) {
-        own_ns[parts[i].portion] += parts[i].duration_ns;
+        lull_add(&own_ns[parts[i].portion], parts[i].duration_ns);
     }
     for (uint32_t i = 0; i < sample->n_parts; i++) {
         const int64_t ns = own_ns[parts[i].portion];
@@ -442,7 +444,7 @@ static void add_sample(const struct lull_portions *portions, const struct lull_s
         own_ns[parts[i].portion] = 0;
         sum->min_ns = sum->n_samples ? MIN(sum->min_ns, ns) : ns;
         sum->max_ns = MAX(sum->max_ns, ns);
-        sum->total_ns += ns;
+        lull_add(&sum->total_ns, ns);
         sum->n_samples++;
     }
 }

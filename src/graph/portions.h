@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The critical paths of many instances in a form that can be summed and compared: each path is a
  * sample, and what the same thing takes in each of them is one portion. */
 #ifndef LULL_GRAPH_PORTIONS_H

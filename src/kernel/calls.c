@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tables of system calls: kinds (calls.def), numbers (syscalls.def), architectures. */
 #include "kernel/calls.h"
 

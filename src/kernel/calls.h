@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is known of system calls before any trace is read: names of numbers, what a call does with
  * descriptors, constants that differ between architectures. */
 #ifndef LULL_KERNEL_CALLS_H
@@ -66,6 +67,13 @@ struct call_arch {
 /* By the name of the machine ("aarch64"), or if that is "", by that of the kernel's release
  * ("6.1.0-50-arm64"), which is all that LTTng tells of it; x86-64 if neither says anything. */
 const struct call_arch *call_arch_find(const char *machine, const char *release);
+
+/* The errno that a return value means, or 0. Everything else below 0 is an address of a 32-bit
+ * machine. Source: MAX_ERRNO and IS_ERR_VALUE() of include/linux/err.h. */
+static inline int32_t call_error(int64_t ret)
+{
+    return ret < 0 && ret >= -4095 ? (int32_t)-ret : 0;
+}
 
 /* The name of a number, or NULL. */
 const char *call_name_of_number(enum call_numbers numbers, int64_t number);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names of Linux's error numbers: the traced machine's, not those of the machine that reads. */
 #ifndef LULL_KERNEL_ERRNOS_H
 #define LULL_KERNEL_ERRNOS_H

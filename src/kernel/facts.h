@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the model of a machine reports: facts, each said once, in time order of the moment it became
  * known. Analyses and the execution graph subscribe to facts and never see events. Pointers are
  * borrowed for the call. */
@@ -256,10 +257,10 @@ struct lull_syscall_fact {
     int32_t cpu;   /* of its end */
     int64_t start_ns; /* INT64_MIN: its begin was not seen (before the trace, or lost) */
     int64_t end_ns;   /* is_open: the last moment it is known to last */
-    int64_t ret;      /* valid if has_ret; negative: -errno */
+    int64_t ret;      /* valid if has_ret */
+    int32_t error;    /* the errno that it means; 0: none */
     bool has_ret;
     bool is_open;                   /* has not ended as far as the trace tells */
-    bool is_compat;                 /* 32-bit call of a 64-bit kernel */
     const struct lull_io *io;       /* or NULL */
     const struct lull_futex *futex; /* or NULL */
 };

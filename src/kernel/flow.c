@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Numbering of directed connections: a chained hash table over an array of flows. */
 #include "kernel/flow.h"
 

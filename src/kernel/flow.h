@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Directed connections (address and port at both ends, protocol), numbered as they are seen. A flow
  * and its reverse are two numbers that know each other. */
 #ifndef LULL_KERNEL_FLOW_H

@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 /* System calls of tasks from begin to end, under all the names tracers give them. A call belongs to
  * the task that is on the CPU, lasts while the task does not run, and ends on whatever CPU the task
  * is then. Begin and end belong together only if they name the same call: else one was lost. */
 #include "kernel/model_private.h"
+#include "source/session/streams.h"
 
 #include <string.h>
 
@@ -40,13 +42,15 @@ const struct call_arch *calls_arch(const struct lull_model *model, uint32_t host
 {
     const struct lull_session *session = model->session;
     const char *release = "", *machine = "";
-    for (uint32_t i = 0; session && i < lull_session_trace_count(session); i++) {
-        const struct lull_trace *trace = lull_session_trace(session, i);
-        const char *reported = lull_session_environment(session, i, "architecture");
-        if (trace->host == host && *release == '\0') {
+    uint32_t n = 0;
+    const uint32_t *traces = session ? lull_session_host_traces(session, host, &n) : NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct lull_trace *trace = lull_session_trace(session, traces[i]);
+        const char *reported = lull_session_environment(session, traces[i], "architecture");
+        if (*release == '\0') {
             release = trace->kernel;
         }
-        if (trace->host == host && reported && *machine == '\0') {
+        if (reported && *machine == '\0') {
             machine = reported;
         }
     }
@@ -61,12 +65,16 @@ struct array_search {
 static void look_at_field(void *user, const struct lull_field_info *field)
 {
     struct array_search *search = user;
+    bool is_args = strcmp(field->path, "args") == 0;
     search->has_error_code |= strcmp(field->path, "error_code") == 0;
+    /* Both are longs. */
+    search->call_class->is_32bit |=
+        field->size_bits == 32 && (is_args || strcmp(field->path, "ret") == 0);
     if (field->kind != LULL_INFO_BYTES) {
         return;
     }
-    if (strcmp(field->path, "args") == 0 || strcmp(field->path, "fildes") == 0 ||
-        strcmp(field->path, "socket") == 0 || strcmp(field->path, "usockvec") == 0) {
+    if (is_args || strcmp(field->path, "fildes") == 0 || strcmp(field->path, "socket") == 0 ||
+        strcmp(field->path, "usockvec") == 0) {
         search->call_class->is_big_endian = field->is_big_endian;
         search->call_class->word_bytes = field->size_bits / 8;
     }
@@ -112,10 +120,22 @@ static struct call_class *class_of(struct lull_model *model,
     return found;
 }
 
-static struct call_name name_of_number(struct lull_model *model, const struct machine *machine,
-                                       bool is_compat, int64_t number)
+/* The table by which a call is numbered. That of a 64-bit kernel does not fit a 32-bit one whose
+ * name is not known. */
+static enum call_numbers numbers_of(const struct machine *machine,
+                                    const struct call_class *call_class, bool is_compat)
 {
-    enum call_numbers numbers = is_compat ? machine->arch->compat : machine->arch->numbers;
+    const struct call_arch *arch = machine->arch;
+    if (is_compat) {
+        return arch->compat;
+    }
+    return call_class->is_32bit && arch->numbers != CALL_NUMBERS_I386 ? CALL_NUMBERS
+                                                                      : arch->numbers;
+}
+
+static struct call_name name_of_number(struct lull_model *model, enum call_numbers numbers,
+                                       int64_t number)
+{
     uint64_t key = (uint64_t)numbers << 32 | (uint32_t)number;
     if (number < 0 || number > MAX_NUMBER) {
         return (struct call_name){LULL_NONE, NULL};
@@ -142,9 +162,8 @@ static struct call_name name_of(struct lull_model *model, const struct machine *
         return (struct call_name){call_class->name, call_class->kind};
     }
     if (HAS(number)) {
-        return name_of_number(model, machine,
-                              call_class->is_compat || model->tasks.items[task].is_compat,
-                              ev->number);
+        bool is_compat = call_class->is_compat || model->tasks.items[task].is_compat;
+        return name_of_number(model, numbers_of(machine, call_class, is_compat), ev->number);
     }
     return (struct call_name){LULL_NONE, NULL};
 }
@@ -225,7 +244,6 @@ static struct lull_syscall_fact open_fact(const struct lull_model *model, const 
         .start_ns = call->start_ns,
         .end_ns = MAX(end_ns, call->start_ns),
         .is_open = true,
-        .is_compat = call->is_compat,
         .io = has_io ? io : NULL,
         .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,
     };
@@ -348,7 +366,7 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
         .end_ns = t,
         .ret = HAS(ret) ? ev->ret : 0,
         .has_ret = HAS(ret),
-        .is_compat = call->is_compat,
+        .error = HAS(ret) ? call_error(ev->ret) : 0,
         .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,
     };
     if (model->follows_files && call_end_io(model, call_class, call, t, HAS(ret) ? &ev->ret : NULL,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What system calls do with descriptors: their arguments as the tracers tell them, and the effect
  * of each kind of call (calls.def) on the table of its process when it has ended. */
 #include "kernel/model_private.h"
@@ -171,13 +172,13 @@ static bool has(const struct ended *e, enum call_arg arg)
 
 static bool succeeded(const struct ended *e)
 {
-    return e->has_ret && e->ret >= 0;
+    return e->has_ret && call_error(e->ret) == 0;
 }
 
 /* The descriptor that the call returned; -1 if it failed. */
 static int32_t returned_fd(const struct ended *e)
 {
-    return succeeded(e) && e->ret <= INT32_MAX ? (int32_t)e->ret : -1;
+    return succeeded(e) && e->ret >= 0 && e->ret <= INT32_MAX ? (int32_t)e->ret : -1;
 }
 
 static bool wants_cloexec(const struct ended *e)

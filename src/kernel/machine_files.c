@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: MIT */
 /* Tables of descriptors: which file each descriptor of a process is, as forks copy tables, threads
  * share them, exec closes what it should, and the state dump tells what was open before. A file
  * takes some 48 bytes and stays after it is closed, so that results may refer to it; paths are
- * shared. A fork copies slots only: files are made when the child uses them. */
+ * shared. Files of a child are made when it uses them. */
 #include "kernel/model_private.h"
 
 #include <string.h>
@@ -30,7 +31,13 @@ static uint32_t table_new(struct lull_model *model, uint32_t host, int32_t pid, 
     }
     model->tables.items[number] = (struct fd_table){
         .host = host, .owner = owner, .pid = pid, .since_ns = INT64_MIN, .next_free = LULL_NONE};
+    model->tables.items[number].slots.owner = model->n_tables++;
     return number;
+}
+
+static bool is_own(const struct fd_table *table, const struct fd_slot *slot)
+{
+    return slot->owner == table->slots.owner;
 }
 
 /* Nobody is left who has the table: what is open in it is closed. */
@@ -38,9 +45,10 @@ static void table_free(struct lull_model *model, uint32_t number, int64_t t)
 {
     struct fd_table *table = &model->tables.items[number];
     struct machine *machine = &model->machines.items[table->host];
-    for (size_t i = 0; i < table->slots.count; i++) {
-        if (table->slots.items[i].file != LULL_NONE && !table->slots.items[i].is_inherited) {
-            model->files.items[table->slots.items[i].file].close_ns = t;
+    const struct fd_slot *slot;
+    for (int64_t fd = 0; (slot = fd_slots_next(&table->slots, &fd)) != NULL; fd++) {
+        if (is_own(table, slot)) {
+            model->files.items[slot->file].close_ns = t;
         }
     }
     if (lull_map_find(&machine->tables, (uint32_t)table->pid) == number) {
@@ -49,7 +57,7 @@ static void table_free(struct lull_model *model, uint32_t number, int64_t t)
     if (table->address && lull_map_find(&machine->addresses, table->address) == number) {
         lull_map_remove(&machine->addresses, table->address);
     }
-    lull_vec_free(&table->slots);
+    fd_slots_clear(&table->slots);
     table->next_free = model->free_table;
     model->free_table = number;
 }
@@ -83,61 +91,23 @@ static uint32_t enter_new(struct lull_model *model, uint32_t task)
     return number;
 }
 
-static struct fd_slot *find_slot(const struct fd_table *table, int32_t fd)
-{
-    struct fd_slot *slots = table->slots.items;
-    if ((size_t)fd < table->slots.count && slots[fd].fd == fd) {
-        return &slots[fd];
-    }
-    size_t low = 0, high = table->slots.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (slots[middle].fd < fd) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < table->slots.count && slots[low].fd == fd ? &slots[low] : NULL;
-}
-
-/* The slot of a descriptor that may not have one yet. */
-static struct fd_slot *add_slot(struct fd_table *table, int32_t fd)
-{
-    struct fd_slot *found = find_slot(table, fd);
-    if (found) {
-        return found;
-    }
-    lull_vec_push(&table->slots, (struct fd_slot){fd, LULL_NONE, false, false});
-    size_t at = table->slots.count - 1;
-    struct fd_slot *slots = table->slots.items;
-    while (at > 0 && slots[at - 1].fd > fd) {
-        at--;
-    }
-    memmove(&slots[at + 1], &slots[at], (table->slots.count - 1 - at) * sizeof *slots);
-    slots[at] = (struct fd_slot){fd, LULL_NONE, false, false};
-    return &slots[at];
-}
-
 /* Takes over what another table has; what this one knows itself it knows better. */
 static void merge(struct lull_model *model, uint32_t from, uint32_t into)
 {
-    struct fd_table *table = &model->tables.items[into];
-    for (size_t i = 0; i < model->tables.items[from].slots.count; i++) {
-        const struct fd_slot *slot = &model->tables.items[from].slots.items[i];
-        if (slot->file == LULL_NONE) {
+    struct fd_table *table = &model->tables.items[into], *other = &model->tables.items[from];
+    const struct fd_slot *slot;
+    for (int64_t fd = 0; (slot = fd_slots_next(&other->slots, &fd)) != NULL; fd++) {
+        if (fd_slots_find(&table->slots, (int32_t)fd) != NULL) {
             continue;
         }
-        struct fd_slot *mine = add_slot(table, slot->fd);
-        if (mine->file != LULL_NONE) {
-            continue;
-        }
+        struct fd_slot *mine = fd_slots_change(&table->slots, (int32_t)fd);
         *mine = *slot;
-        if (!slot->is_inherited) {
+        if (is_own(other, slot)) {
+            mine->owner = table->slots.owner;
             model->files.items[slot->file].owner = table->owner;
         }
     }
-    model->tables.items[from].slots.count = 0;
+    fd_slots_clear(&other->slots);
 }
 
 uint32_t files_table(struct lull_model *model, uint32_t task)
@@ -186,36 +156,49 @@ static uint32_t file_new(struct lull_model *model, const struct fd_table *table,
     return model->files.count - 1;
 }
 
-/* Makes an inherited descriptor the process's own. */
-static void own(struct lull_model *model, const struct fd_table *table, struct fd_slot *slot)
+/* The slot of a descriptor, to be changed; what is inherited becomes the process's own. */
+static struct fd_slot *own(struct lull_model *model, struct fd_table *table, int32_t fd)
 {
-    if (slot->file == LULL_NONE || !slot->is_inherited) {
-        return;
+    struct fd_slot *slot = fd_slots_change(&table->slots, fd);
+    if (slot->file == LULL_NONE || is_own(table, slot)) {
+        return slot;
     }
-    uint32_t file = file_new(model, table, slot->fd, table->since_ns);
+    uint32_t file = file_new(model, table, fd, table->since_ns);
     model->files.items[file].path = model->files.items[slot->file].path;
     model->files.items[file].type = model->files.items[slot->file].type;
     model->files.items[file].is_cloexec = slot->is_cloexec;
     slot->file = file;
-    slot->is_inherited = false;
+    slot->owner = table->slots.owner;
+    return slot;
+}
+
+/* Opens a file that is not known yet in a slot of the table. */
+static void fill(struct lull_model *model, const struct fd_table *table, struct fd_slot *slot,
+                 int32_t fd, int64_t open_ns)
+{
+    *slot = (struct fd_slot){file_new(model, table, fd, open_ns), table->slots.owner, false};
 }
 
 static void close_slot(struct lull_model *model, const struct fd_table *table, struct fd_slot *slot,
                        int64_t t)
 {
-    own(model, table, slot);
-    if (slot->file != LULL_NONE) {
+    if (slot->file != LULL_NONE && is_own(table, slot)) {
         model->files.items[slot->file].close_ns = t;
     }
     slot->file = LULL_NONE;
 }
 
-static void set_cloexec(struct lull_model *model, struct fd_slot *slot, bool is_cloexec)
+static void set_cloexec(struct lull_model *model, struct fd_table *table, int32_t fd,
+                        bool is_cloexec)
 {
-    slot->is_cloexec = is_cloexec;
-    if (slot->file != LULL_NONE && !slot->is_inherited) {
+    const struct fd_slot *slot = fd_slots_find(&table->slots, fd);
+    if (slot == NULL || slot->is_cloexec == is_cloexec) {
+        return;
+    }
+    if (is_own(table, slot)) {
         model->files.items[slot->file].is_cloexec = is_cloexec;
     }
+    fd_slots_change(&table->slots, fd)->is_cloexec = is_cloexec;
 }
 
 uint32_t files_find(struct lull_model *model, uint32_t task, int32_t fd)
@@ -224,26 +207,21 @@ uint32_t files_find(struct lull_model *model, uint32_t task, int32_t fd)
         return LULL_NONE;
     }
     struct fd_table *table = table_of(model, task);
-    struct fd_slot *slot = find_slot(table, fd);
-    if (!slot) {
-        return LULL_NONE;
-    }
-    own(model, table, slot);
-    return slot->file;
+    const struct fd_slot *slot = fd_slots_find(&table->slots, fd);
+    return slot == NULL          ? LULL_NONE
+           : is_own(table, slot) ? slot->file
+                                 : own(model, table, fd)->file;
 }
 
 uint32_t files_use(struct lull_model *model, uint32_t task, int32_t fd)
 {
-    if (fd < 0) {
-        return LULL_NONE;
+    uint32_t file = files_find(model, task, fd);
+    if (fd < 0 || file != LULL_NONE) {
+        return file;
     }
     struct fd_table *table = table_of(model, task);
-    struct fd_slot *slot = add_slot(table, fd);
-    if (slot->file == LULL_NONE) {
-        slot->file = file_new(model, table, fd, INT64_MIN);
-        slot->is_inherited = slot->is_cloexec = false;
-    }
-    own(model, table, slot);
+    struct fd_slot *slot = fd_slots_change(&table->slots, fd);
+    fill(model, table, slot, fd, INT64_MIN);
     return slot->file;
 }
 
@@ -254,13 +232,14 @@ uint32_t files_open(struct lull_model *model, uint32_t task, int64_t t, int32_t 
         return LULL_NONE;
     }
     struct fd_table *table = table_of(model, task);
-    struct fd_slot *slot = add_slot(table, fd);
+    struct fd_slot *slot = fd_slots_change(&table->slots, fd);
     close_slot(model, table, slot, t);
-    slot->file = file_new(model, table, fd, t);
-    slot->is_inherited = false;
-    model->files.items[slot->file].path = path;
-    model->files.items[slot->file].type = type;
-    set_cloexec(model, slot, is_cloexec);
+    fill(model, table, slot, fd, t);
+    slot->is_cloexec = is_cloexec;
+    struct lull_file *file = &model->files.items[slot->file];
+    file->path = path;
+    file->type = type;
+    file->is_cloexec = is_cloexec;
     return slot->file;
 }
 
@@ -270,9 +249,8 @@ void files_close(struct lull_model *model, uint32_t task, int64_t t, int32_t fd)
         return;
     }
     struct fd_table *table = table_of(model, task);
-    struct fd_slot *slot = find_slot(table, fd);
-    if (slot) {
-        close_slot(model, table, slot, t);
+    if (fd_slots_find(&table->slots, fd) != NULL) {
+        close_slot(model, table, fd_slots_change(&table->slots, fd), t);
     }
 }
 
@@ -280,27 +258,23 @@ void files_close_range(struct lull_model *model, uint32_t task, int64_t t, int32
                        int32_t last, bool only_cloexec)
 {
     struct fd_table *table = table_of(model, task);
-    for (size_t i = 0; i < table->slots.count; i++) {
-        struct fd_slot *slot = &table->slots.items[i];
-        if (slot->fd < first || slot->fd > last) {
-            continue;
-        }
+    if (!only_cloexec) {
+        fd_slots_drop_range(&table->slots, first, last);
+    }
+    for (int64_t fd = MAX(first, 0); fd_slots_next(&table->slots, &fd) != NULL && fd <= last;
+         fd++) {
         if (only_cloexec) {
-            set_cloexec(model, slot, true);
+            set_cloexec(model, table, (int32_t)fd, true);
         } else {
-            close_slot(model, table, slot, t);
+            close_slot(model, table, fd_slots_change(&table->slots, (int32_t)fd), t);
         }
     }
 }
 
 void files_set_cloexec(struct lull_model *model, uint32_t task, int32_t fd, bool is_cloexec)
 {
-    if (fd < 0) {
-        return;
-    }
-    struct fd_slot *slot = find_slot(table_of(model, task), fd);
-    if (slot) {
-        set_cloexec(model, slot, is_cloexec);
+    if (fd >= 0) {
+        set_cloexec(model, table_of(model, task), fd, is_cloexec);
     }
 }
 
@@ -322,20 +296,15 @@ static void enter_copy(struct lull_model *model, uint32_t task, uint32_t from, i
         lull_map_insert(by_pid, (uint32_t)pid, others);
     }
     copy->since_ns = t;
-    lull_vec_reserve(&copy->slots, original->slots.count);
-    for (size_t i = 0; i < original->slots.count; i++) {
-        struct fd_slot slot = original->slots.items[i];
-        if (slot.file == LULL_NONE) {
-            continue;
-        }
-        slot.is_inherited = true;
-        copy->slots.items[copy->slots.count++] = slot;
-    }
+    fd_slots_share(&copy->slots, &original->slots);
 }
 
 void files_forked(struct lull_model *model, uint32_t parent, uint32_t child, int64_t t,
                   bool is_shared)
 {
+    if (parent == child) { /* it says of itself that it is new */
+        return;
+    }
     uint32_t number = files_table(model, parent);
     leave(model, child, t);
     if (!is_shared) {
@@ -376,16 +345,13 @@ void files_executed(struct lull_model *model, uint32_t task, int64_t t)
         model->tables.items[number].users--;
     }
     table = &model->tables.items[model->tasks.items[task].table];
-    for (size_t i = 0; i < table->slots.count; i++) {
-        struct fd_slot *slot = &table->slots.items[i];
-        if (!slot->is_cloexec || slot->file == LULL_NONE) {
-            continue;
-        }
-        if (!slot->is_inherited) {
+    const struct fd_slot *slot;
+    for (int64_t fd = 0; (slot = fd_slots_next(&table->slots, &fd)) != NULL; fd++) {
+        if (slot->is_cloexec && is_own(table, slot)) {
             model->files.items[slot->file].close_ns = t;
         }
-        slot->file = LULL_NONE;
     }
+    fd_slots_drop_cloexec(&table->slots);
 }
 
 void files_died(struct lull_model *model, uint32_t task, int64_t t)
@@ -415,12 +381,16 @@ void files_dumped_process(struct lull_model *model, uint32_t task, uint64_t addr
     uint32_t number = lull_map_find(&machine->addresses, address);
     uint32_t mine = files_table(model, task);
     if (number == LULL_NONE || number == mine) {
+        struct fd_table *table = &model->tables.items[mine];
+        if (table->address && lull_map_find(&machine->addresses, table->address) == mine) {
+            lull_map_remove(&machine->addresses, table->address); /* it was another before */
+        }
         lull_map_insert(&machine->addresses, address, mine);
-        model->tables.items[mine].address = address;
+        table->address = address;
         return;
     }
     /* Processes that share their descriptors; or the address was used again. */
-    if (model->tables.items[mine].slots.count > 0) {
+    if (!fd_slots_is_empty(&model->tables.items[mine].slots)) {
         return;
     }
     model->tables.items[mine].is_orphan = true;
@@ -474,10 +444,9 @@ void files_dumped(struct lull_model *model, struct machine *machine,
         return;
     }
     struct fd_table *table = &model->tables.items[number];
-    struct fd_slot *slot = add_slot(table, ev->fd);
-    own(model, table, slot);
+    struct fd_slot *slot = own(model, table, (int32_t)ev->fd);
     if (slot->file == LULL_NONE) {
-        slot->file = file_new(model, table, ev->fd, INT64_MIN);
+        fill(model, table, slot, (int32_t)ev->fd, INT64_MIN);
     }
     struct lull_file *file = &model->files.items[slot->file];
     if (file->path != LULL_NONE || ev->path.length == 0) {
@@ -487,7 +456,7 @@ void files_dumped(struct lull_model *model, struct machine *machine,
     if (file->type == LULL_FILE_UNKNOWN) {
         file->type = type_of_path(ev->path);
     }
-    set_cloexec(model, slot, ev->flags & machine->arch->o_cloexec);
+    set_cloexec(model, table, (int32_t)ev->fd, ev->flags & machine->arch->o_cloexec);
 }
 
 const struct lull_file *lull_model_file(const struct lull_model *model, uint32_t file)
@@ -498,7 +467,7 @@ const struct lull_file *lull_model_file(const struct lull_model *model, uint32_t
 void files_free(struct lull_model *model)
 {
     for (size_t i = 0; i < model->tables.count; i++) {
-        lull_vec_free(&model->tables.items[i].slots);
+        fd_slots_clear(&model->tables.items[i].slots);
     }
     lull_vec_free(&model->tables);
     lull_vec_free(&model->files);

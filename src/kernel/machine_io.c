@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Packets and block requests: from their events' many fields to one form. */
 #include "kernel/model_private.h"
 
@@ -30,7 +31,8 @@ static void take_addresses(struct lull_net_packet *packet, struct lull_text sour
 #define TAKE_TRANSPORT(ip)                                                                         \
     do {                                                                                           \
         if (HAS(ip##_tcp_seq)) {                                                                   \
-            uint32_t tcp_header = HAS(ip##_tcp_data_offset) ? ev->ip##_tcp_data_offset * 4 : 20;   \
+            uint32_t tcp_header =                                                                  \
+                HAS(ip##_tcp_data_offset) ? (uint32_t)ev->ip##_tcp_data_offset * 4 : 20;           \
             packet->protocol = PROTOCOL_TCP;                                                       \
             packet->source_port = ev->ip##_tcp_source_port;                                        \
             packet->destination_port = ev->ip##_tcp_dest_port;                                     \
@@ -52,7 +54,7 @@ static void take_addresses(struct lull_net_packet *packet, struct lull_text sour
 
 static void take_ipv4(struct lull_net_packet *packet, const struct lull_ev_packet_sent *ev)
 {
-    uint32_t header = HAS(ip4_ihl) ? ev->ip4_ihl * 4 : 20;
+    uint32_t header = HAS(ip4_ihl) ? (uint32_t)ev->ip4_ihl * 4 : 20;
     /* tot_len is 0 for packets over 64 KiB that the network card will cut (GSO). */
     uint32_t total = ev->ip4_len > 0 ? ev->ip4_len : ev->len;
     uint32_t rest = total > header ? total - header : 0;
@@ -73,6 +75,16 @@ static void take_ipv6(struct lull_net_packet *packet, const struct lull_ev_packe
     packet->protocol = ev->ip6_next;
     take_addresses(packet, ev->ip6_source, ev->ip6_destination);
     TAKE_TRANSPORT(ipv6);
+}
+
+/* FNV-1a, never 0 for a name that was recorded. */
+static uint32_t device_hash(struct lull_text name)
+{
+    uint32_t hash = 0x811c9dc5;
+    for (uint32_t i = 0; i < name.length; i++) {
+        hash = (hash ^ (uint8_t)name.data[i]) * 0x01000193;
+    }
+    return name.length > 0 ? MAX(hash, 1u) : 0;
 }
 
 static void note_received(struct frame *frame, uint32_t number)
@@ -104,6 +116,7 @@ void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int
         .cpu = c,
         .is_send = is_send,
         .is_loopback = ev->device.length == 2 && memcmp(ev->device.data, "lo", 2) == 0,
+        .device = device_hash(ev->device),
         .length = ev->len,
         .skb = ev->skb,
     };
@@ -344,11 +357,13 @@ static uint32_t complete_request(struct lull_model *model, struct machine *machi
     lull_map_insert(&machine->completed, key, number);
     struct lull_block_request *request = &model->requests.items[number];
     request->complete_ns = t;
-    if (ev->sectors &&
+    if (ev->sectors > 0 &&
         request->left > ev->sectors) { /* in parts: the rest goes on behind this one */
-        request->left -= ev->sectors;
-        lull_map_insert(&machine->requests, request_key(ev->dev, ev->sector + ev->sectors, false),
-                        number);
+        request->left -= (uint32_t)ev->sectors;
+        lull_map_insert(
+            &machine->requests,
+            request_key((uint32_t)ev->dev, (uint64_t)ev->sector + (uint64_t)ev->sectors, false),
+            number);
     } else {
         request->left = 0;
         *is_done = true;

@@ -1,9 +1,12 @@
+/* SPDX-License-Identifier: MIT */
 /* Interrupt contexts: which handlers are active on a CPU, nested, and what they stand for when
  * something is woken in them. A wake-up in an interrupt is charged to what the interrupt is about,
  * never to the task that happened to be there. */
 #include "kernel/model_private.h"
 
 #include <string.h>
+
+#include "base/sums.h"
 
 enum {
     SOFTIRQ_TIMER = 1,
@@ -120,12 +123,12 @@ static void report_handler(struct lull_model *model, const struct machine *machi
     };
     if (frame->kind == FRAME_RECEIVE) { /* no handler by itself */
         if (around) {
-            around->nested_ns += frame->nested_ns;
+            lull_add(&around->nested_ns, frame->nested_ns);
         }
         return;
     }
     if (around) {
-        around->nested_ns += t - frame->start_ns;
+        lull_add(&around->nested_ns, t - frame->start_ns);
     }
     struct lull_handler_fact fact = {
         .start_ns = frame->start_ns,

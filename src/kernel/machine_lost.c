@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What was lost: after a loss nothing is known of a CPU until the next event tells who is on it,
  * and nothing before its stream began.
  *
@@ -21,7 +22,11 @@ struct lost {
 /* The next one is the last; those that are over are gone. */
 struct losses {
     LULL_VEC(struct lost) open;
-    uint32_t n_found; /* of the session's, how many were taken in */
+    uint32_t n_found;                 /* of the session's, how many were taken in */
+    bool knows_recorded;              /* the following are made */
+    struct lull_map by_cpu;           /* host, CPU → index of when its last stream began */
+    LULL_VEC(int64_t) cpus_since_ns;  /* by that */
+    LULL_VEC(int64_t) hosts_since_ns; /* by host, when its first stream began */
 };
 
 struct losses *lost_new(void)
@@ -32,6 +37,9 @@ struct losses *lost_new(void)
 void lost_free(struct losses *losses)
 {
     lull_vec_free(&losses->open);
+    lull_map_free(&losses->by_cpu);
+    lull_vec_free(&losses->cpus_since_ns);
+    lull_vec_free(&losses->hosts_since_ns);
     g_free(losses);
 }
 
@@ -123,7 +131,8 @@ static bool report(struct lull_model *model, struct lost *lost)
         REPORT(model, lost, fact);
     }
     int32_t n = (int32_t)machine->cpus.count;
-    for (int32_t c = MAX(fact->cpu, 0); c < (fact->cpu < 0 ? n : MIN(n, fact->cpu + 1)); c++) {
+    int32_t end = fact->cpu < 0 || fact->cpu >= n ? n : fact->cpu + 1;
+    for (int32_t c = MAX(fact->cpu, 0); c < end; c++) {
         const struct cpu *cpu = &machine->cpus.items[c];
         if (!lost->is_reported && fact->events == 0) {
             lose_cpu(model, machine, c, lost, fact->start_ns, fact->end_ns);
@@ -148,21 +157,44 @@ void lost_report(struct lull_model *model)
     model->loss_ns = next_time(losses);
 }
 
+/* Looks at all streams once, not for each CPU. */
+static void find_recorded(const struct lull_model *model)
+{
+    struct losses *losses = model->losses;
+    uint32_t n = lull_session_stream_count(model->session);
+    losses->knows_recorded = true;
+    for (uint32_t i = 0; i < n; i++) {
+        struct lull_stream_info stream = lull_session_stream(model->session, i);
+        if (stream.start_ns == INT64_MAX || model->is_user[stream.trace]) {
+            continue;
+        }
+        while (losses->hosts_since_ns.count <= stream.host) {
+            lull_vec_push(&losses->hosts_since_ns, INT64_MAX);
+        }
+        int64_t *host_ns = &losses->hosts_since_ns.items[stream.host];
+        *host_ns = MIN(*host_ns, stream.start_ns);
+        uint64_t key = (uint64_t)stream.host << 32 | (uint32_t)stream.cpu;
+        uint32_t at = lull_map_find(&losses->by_cpu, key);
+        if (at == LULL_MAP_NONE) {
+            lull_map_insert(&losses->by_cpu, key, (uint32_t)losses->cpus_since_ns.count);
+            lull_vec_push(&losses->cpus_since_ns, stream.start_ns);
+        } else {
+            losses->cpus_since_ns.items[at] = MAX(losses->cpus_since_ns.items[at], stream.start_ns);
+        }
+    }
+}
+
 void lost_find_recorded(const struct lull_model *model, struct machine *machine, int32_t c)
 {
     struct cpu *cpu = &machine->cpus.items[c];
-    uint32_t n = model->session ? lull_session_stream_count(model->session) : 0;
-    cpu->since_ns = INT64_MIN;
-    for (uint32_t i = 0; i < n; i++) {
-        struct lull_stream_info stream = lull_session_stream(model->session, i);
-        if (stream.host != machine->host || stream.start_ns == INT64_MAX ||
-            model->is_user[stream.trace]) {
-            continue;
-        }
-        machine->first_ns = MIN(machine->first_ns, stream.start_ns);
-        if (stream.cpu == c) {
-            cpu->since_ns = MAX(cpu->since_ns, stream.start_ns);
-        }
+    struct losses *losses = model->losses;
+    if (model->session && !losses->knows_recorded) {
+        find_recorded(model);
+    }
+    uint32_t at = lull_map_find(&losses->by_cpu, (uint64_t)machine->host << 32 | (uint32_t)c);
+    cpu->since_ns = at != LULL_MAP_NONE ? losses->cpus_since_ns.items[at] : INT64_MIN;
+    if (machine->host < losses->hosts_since_ns.count) {
+        machine->first_ns = MIN(machine->first_ns, losses->hosts_since_ns.items[machine->host]);
     }
     cpu->reported_ns = machine->first_ns;
     cpu->since_ns = MAX(cpu->since_ns, cpu->reported_ns);

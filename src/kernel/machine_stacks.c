@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a machine's events tell of call chains: what is mapped where, and by which calls tasks fell
  * asleep. */
 #include "kernel/model_private.h"
@@ -9,7 +10,8 @@ void stacks_mapped(struct lull_model *model, const struct machine *machine,
 {
     struct lull_text path = ev->path;
     uint64_t offset = (uint64_t)ev->offset;
-    if (model->stacks == NULL || ev->pid == 0 || ev->pid < -1) {
+    if (model->stacks == NULL || ev->pid == 0 || ev->pid < -1 || ev->pid > INT32_MAX ||
+        path.data == NULL) {
         return;
     }
     if (ev->pid < 0) { /* the kernel, whose offset is an address too: "[kernel.kallsyms]_text" */

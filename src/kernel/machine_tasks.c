@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Births and deaths of tasks: fork, exec, exit, and the state dump, which tells of those that were
  * born before. Which process a task belongs to is known from one of them. */
 #include "kernel/model_private.h"
@@ -123,6 +124,7 @@ void sched_executed(struct lull_model *model, struct machine *machine, int32_t c
             if (thread != LULL_NONE) {
                 model->tasks.items[thread].public.tid = ev->tid;
                 lull_map_insert(&machine->by_tid, (uint32_t)ev->tid, thread);
+                lull_map_insert(&model->by_tid, model_tid_key(machine->host, ev->tid), thread);
             }
         }
         number = model_task(model, machine, ev->tid, c);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What tasks use besides CPUs and disks: pages of memory and network devices; and the idle states
  * and frequencies of CPUs. */
 #include "kernel/model_private.h"

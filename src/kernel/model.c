@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Hosts, tasks and their names, and the loop that reads a session and hands each event to the part
  * of the machine that understands it. */
 #include "kernel/model_private.h"
@@ -69,6 +70,7 @@ void lull_model_free(struct lull_model *model)
     }
     lull_vec_free(&model->machines);
     lull_vec_free(&model->tasks);
+    lull_map_free(&model->by_tid);
     lull_vec_free(&model->names);
     lull_vec_free(&model->labels);
     lull_vec_free(&model->requests);
@@ -113,9 +115,11 @@ static void find_prio_offsets(const struct lull_session *session, struct machine
 {
     enum { MAX_RT_PRIO = 100 };
     static const char prefix[] = "lttng-modules ";
-    for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
-        const struct lull_trace *trace = lull_session_trace(session, i);
-        if (trace->host != machine->host || !g_str_has_prefix(trace->tracer, prefix)) {
+    uint32_t n;
+    const uint32_t *traces = lull_session_host_traces(session, machine->host, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct lull_trace *trace = lull_session_trace(session, traces[i]);
+        if (!g_str_has_prefix(trace->tracer, prefix)) {
             continue;
         }
         unsigned version[3] = {0};
@@ -132,10 +136,12 @@ static void find_prio_offsets(const struct lull_session *session, struct machine
 /* LTTng has no context by itself, and in a container a task's number may be another. */
 static bool reports_current(const struct lull_session *session, uint32_t host)
 {
-    for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
-        const struct lull_trace *trace = lull_session_trace(session, i);
-        if (trace->host == host && (g_str_has_prefix(trace->tracer, "trace-cmd") ||
-                                    g_str_has_prefix(trace->tracer, "perf"))) {
+    uint32_t n;
+    const uint32_t *traces = lull_session_host_traces(session, host, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct lull_trace *trace = lull_session_trace(session, traces[i]);
+        if (g_str_has_prefix(trace->tracer, "trace-cmd") ||
+            g_str_has_prefix(trace->tracer, "perf")) {
             return true;
         }
     }
@@ -190,6 +196,7 @@ struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int
 uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32_t tid)
 {
     uint32_t number = model->tasks.count;
+    uint32_t older = lull_map_insert(&model->by_tid, model_tid_key(machine->host, tid), number);
     lull_vec_push(&model->tasks, (struct task){
                                      .public = {.host = machine->host,
                                                 .tid = tid,
@@ -204,6 +211,7 @@ uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32
                                      .call = LULL_NONE,
                                      .table = LULL_NONE,
                                      .parent = LULL_NONE,
+                                     .older = older,
                                      .chain = LULL_NONE,
                                      .request = LULL_NONE,
                                      .prio = LULL_NO_PRIO,
@@ -276,8 +284,16 @@ void model_rename(struct lull_model *model, uint32_t number, struct lull_text co
     size_t length = MIN(comm.length, sizeof text - 1);
     memcpy(text, comm.data, length);
     text[length] = '\0';
-    lull_vec_push(&model->names, (struct name){g_string_chunk_insert_const(model->strings, text),
-                                               time_ns, task->name});
+    struct name name = {g_string_chunk_insert_const(model->strings, text), time_ns, task->name,
+                        model->names.count, 0};
+    if (task->name != LULL_NONE) {
+        const struct name *names = model->names.items, *before = &names[task->name];
+        const struct name *jump = &names[before->jump], *second = &names[jump->jump];
+        bool is_even = before->depth - jump->depth == jump->depth - second->depth;
+        name.jump = is_even ? jump->jump : task->name;
+        name.depth = before->depth + 1;
+    }
+    lull_vec_push(&model->names, name);
     task->name = model->names.count - 1;
 }
 
@@ -518,10 +534,11 @@ void lull_model_finish(struct lull_model *model)
     while (model->loss_ns != INT64_MAX) {
         lost_report(model);
     }
-    calls_finish(model);
     finish_states(model);
+    /* Whoever is called now may ask for the calls that have not returned. */
     if (model->alarm_ns != INT64_MAX) {
         model->alarm_ns = INT64_MAX;
         model->alarm(model->alarm_user, INT64_MAX);
     }
+    calls_finish(model);
 }

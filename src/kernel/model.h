@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The model of all hosts of a session: reads typed events, keeps the state of CPUs, tasks,
  * interrupts, disks, and reports facts. State before the first event is unknown until a state dump,
  * a context or the first event tells it. */
@@ -79,6 +80,7 @@ uint32_t lull_model_find_tid(const struct lull_model *model, uint32_t host, int3
 uint32_t lull_model_find_comm(const struct lull_model *model, int32_t host, const char *comm,
                               uint32_t *others);
 
+/* The text of a label; NULL for LULL_NONE: it is not known. */
 const char *lull_model_label(const struct lull_model *model, uint32_t label);
 /* The calls of a chain, *n of them, innermost first; none for LULL_NONE. */
 const struct lull_frame *lull_model_frames(const struct lull_model *model, uint32_t chain,
@@ -91,6 +93,8 @@ const struct lull_block_request *lull_model_request(const struct lull_model *mod
  * device is told by bios merged into the request, or by others that completed in the same
  * interrupt. */
 const char *lull_model_device(const struct lull_model *model, uint32_t request);
+/* The same as a label, or LULL_NONE. */
+uint32_t lull_model_device_label(const struct lull_model *model, uint32_t request);
 const struct lull_flows *lull_model_flows(const struct lull_model *model);
 /* Begin and end of the events seen; begin > end if there were none. */
 void lull_model_range(const struct lull_model *model, int64_t *start_ns, int64_t *end_ns);

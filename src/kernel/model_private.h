@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The inside of the model, shared by its parts: model.c (hosts, tasks, names, reading),
  * machine_sched.c (CPUs and task states), machine_tasks.c (births and deaths), machine_irq.c
  * (interrupt contexts, causes of wake-ups), machine_io.c (packets, block requests), machine_use.c
@@ -8,6 +9,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "kernel/fd_slots.h"
 #include "kernel/calls.h"
 #include "kernel/model.h"
 #include "kernel/vocabulary.h"
@@ -75,18 +77,10 @@ struct cpu {
     struct frame frames[LULL_MAX_FRAMES];
 };
 
-/* One descriptor in a table. Closed ones stay as empty slots, for the next of that number. */
-struct fd_slot {
-    int32_t fd;
-    uint32_t file;     /* lull_model_file(), LULL_NONE: closed */
-    bool is_inherited; /* `file` is the parent's; a file of its own is made when it is used */
-    bool is_cloexec;
-};
-
 /* The descriptors of a process, or of several that share them. */
 struct fd_table {
-    LULL_VEC(struct fd_slot) slots; /* by fd */
-    uint32_t host, owner;           /* owner: see struct lull_file */
+    struct fd_slots slots;
+    uint32_t host, owner; /* owner: see struct lull_file */
     int32_t pid;
     uint32_t users;   /* live tasks that have it; more may not have shown up yet, unless: */
     bool is_orphan;   /* the leader is gone */
@@ -105,6 +99,7 @@ struct call_class {
     bool is_entry;      /* though its name looks like an exit's */
     bool is_big_endian; /* arrays of numbers */
     uint8_t word_bytes; /* of the arguments' numbers */
+    bool is_32bit;      /* it says that the kernel's longs have 32 bits */
 };
 
 struct call_name {
@@ -187,6 +182,10 @@ struct name {
     const char *comm;
     int64_t since_ns;
     uint32_t before; /* the name before, or LULL_NONE */
+    /* Another one further back, or itself: from any name the way to any before it is short (Myers,
+     * "An applicative random-access stack", 1983). */
+    uint32_t jump;
+    uint32_t depth; /* how many are before it */
 };
 
 /* The first waking of a task since it stopped running. */
@@ -218,6 +217,7 @@ struct task {
     uint32_t call;    /* the system call it is in, LULL_NONE: none */
     uint32_t table;   /* its descriptors, LULL_NONE: not looked for yet */
     uint32_t parent;  /* who forked it */
+    uint32_t older;   /* that had the tid it was born with before, or LULL_NONE */
     int32_t prio;     /* or LULL_NO_PRIO */
     uint32_t chain;   /* of calls by which it became blocked, or LULL_NONE */
     uint32_t request; /* to a disk, the last it made since it is on the CPU, or LULL_NONE */
@@ -235,6 +235,7 @@ struct lull_model {
     enum lull_event_id ids[LULL_EVENT_COUNT];
     LULL_VEC(struct machine) machines;
     LULL_VEC(struct task) tasks;
+    struct lull_map by_tid; /* host, tid → the newest task, dead or not */
     LULL_VEC(struct name) names;
     LULL_VEC(const char *) labels;
     LULL_VEC(struct lull_block_request) requests;
@@ -246,6 +247,7 @@ struct lull_model {
     LULL_VEC(struct lull_file) files;
     LULL_VEC(struct fd_table) tables;
     uint32_t free_table;
+    uint32_t n_tables; /* that ever were */
     unsigned groups;
     bool follows_files;        /* calls are wanted, and their events tell of descriptors */
     GHashTable *label_numbers; /* text → number + 1 */
@@ -285,6 +287,11 @@ uint32_t model_label_of(struct lull_model *model, struct lull_text text);
 static inline uint32_t model_on_cpu(const struct lull_model *model, const struct cpu *cpu)
 {
     return cpu->task == LULL_NONE || model->tasks.items[cpu->task].is_idle ? LULL_NONE : cpu->task;
+}
+
+static inline uint64_t model_tid_key(uint32_t host, int32_t tid)
+{
+    return (uint64_t)host << 32 | (uint32_t)tid;
 }
 
 static inline struct machine *model_machine(struct lull_model *model, uint32_t host)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the model is asked for: who runs, what tasks are called, which requests there were. Nothing
  * here changes it. */
 #include "kernel/model_private.h"
@@ -66,15 +67,16 @@ static const char *saved_name(const struct lull_model *model, uint32_t number)
 
 const char *lull_model_comm(const struct lull_model *model, uint32_t task, int64_t time_ns)
 {
-    const char *saved = saved_name(model, task), *comm = saved != NULL ? saved : "?";
-    for (uint32_t i = model->tasks.items[task].name; i != LULL_NONE;
-         i = model->names.items[i].before) {
-        comm = model->names.items[i].comm;
-        if (model->names.items[i].since_ns <= time_ns) {
-            break;
-        }
+    const struct name *names = model->names.items;
+    uint32_t i = model->tasks.items[task].name;
+    if (i == LULL_NONE) {
+        const char *saved = saved_name(model, task);
+        return saved != NULL ? saved : "?";
     }
-    return comm;
+    while (names[i].since_ns > time_ns && names[i].before != LULL_NONE) {
+        i = names[names[i].jump].since_ns > time_ns ? names[i].jump : names[i].before;
+    }
+    return names[i].comm;
 }
 
 bool lull_model_had_comm(const struct lull_model *model, uint32_t task, const char *comm)
@@ -91,7 +93,8 @@ bool lull_model_had_comm(const struct lull_model *model, uint32_t task, const ch
 
 uint32_t lull_model_find_tid(const struct lull_model *model, uint32_t host, int32_t tid)
 {
-    for (uint32_t i = model->tasks.count; i-- > 0;) {
+    uint32_t i = lull_map_find(&model->by_tid, model_tid_key(host, tid));
+    for (; i != LULL_NONE; i = model->tasks.items[i].older) {
         const struct lull_task *task = &model->tasks.items[i].public;
         if (task->host == host && task->tid == tid && task->first_ns <= task->last_ns) {
             return i;
@@ -130,7 +133,7 @@ const struct lull_frame *lull_model_frames(const struct lull_model *model, uint3
 
 const char *lull_model_label(const struct lull_model *model, uint32_t label)
 {
-    return model->labels.items[label];
+    return label == LULL_NONE ? NULL : model->labels.items[label];
 }
 
 uint32_t lull_model_request_count(const struct lull_model *model)
@@ -146,11 +149,17 @@ const struct lull_block_request *lull_model_request(const struct lull_model *mod
 
 const char *lull_model_device(const struct lull_model *model, uint32_t request)
 {
+    uint32_t label = lull_model_device_label(model, request);
+    return label == LULL_NONE ? NULL : model->labels.items[label];
+}
+
+uint32_t lull_model_device_label(const struct lull_model *model, uint32_t request)
+{
     const struct lull_block_request *r = &model->requests.items[request];
     const struct machine *machine = &model->machines.items[r->host];
     uint32_t name = lull_map_find(&machine->devices, r->mapped_dev);
     if (r->mapped_dev != r->dev) {
-        return name == LULL_MAP_NONE ? NULL : model->labels.items[name];
+        return name;
     }
     if (name == LULL_MAP_NONE && r->label != LULL_NONE) {
         uint32_t family = lull_map_find(&machine->families, r->label);
@@ -159,7 +168,7 @@ const char *lull_model_device(const struct lull_model *model, uint32_t request)
             name = lull_map_find(&machine->devices, dev);
         }
     }
-    return name == LULL_MAP_NONE ? NULL : model->labels.items[name];
+    return name;
 }
 
 const struct lull_flows *lull_model_flows(const struct lull_model *model)

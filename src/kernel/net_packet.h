@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A network packet as one host saw it leave (net_dev_queue) or arrive (netif_receive_skb). */
 #ifndef LULL_KERNEL_NET_PACKET_H
 #define LULL_KERNEL_NET_PACKET_H
@@ -13,6 +14,7 @@ struct lull_net_packet {
     int32_t cpu;
     bool is_send;
     bool is_loopback;   /* device "lo" */
+    uint32_t device;    /* a hash of its device's name; 0: the name was not recorded */
     uint8_t ip_version; /* 4, 6, or 0: headers not in the trace */
     uint8_t protocol;   /* IP protocol: 6 TCP, 17 UDP, 1 ICMP, …; valid if ip_version */
     uint8_t source[16], destination[16];    /* addresses, network order; 4 bytes used for IPv4 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who runs on each CPU: a table by host and CPU. */
 #include "kernel/running.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who runs: the contexts tid and procname of the event say so where the trace has them; else the
  * last sched_switch on the same CPU does, for which the trace is read from its begin on and not
  * from the begin of the asked time. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Keeps the events that happened while a certain task ran on the CPU. */
 #ifndef LULL_KERNEL_RUNNING_FILTER_H
 #define LULL_KERNEL_RUNNING_FILTER_H

@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: MIT */
 /* Call chains, kept once each, and what processes have mapped where. */
 #include "kernel/stacks.h"
 
 #include <string.h>
 
 #include "base/map.h"
+#include "base/search.h"
 #include "base/vec.h"
 
 /* Addresses from here on are marks: whose addresses come next. */
@@ -12,6 +14,9 @@
 #define MOST_FORKS 16
 /* perf keeps 127 as a rule; more are not shown to anyone. */
 #define MOST_FRAMES 1024u
+/* No program maps more files that hold code. What goes beyond is not taken: its addresses stay
+ * numbers. */
+#define MOST_MAPPINGS 16384u
 
 struct mapping {
     uint64_t start, end, offset; /* offset: in the file, of `begin` */
@@ -84,16 +89,7 @@ static uint32_t process_of(struct lull_stacks *stacks, uint32_t host, int32_t pi
 /* The first mapping that ends behind the address. */
 static size_t find(const struct process *process, uint64_t address)
 {
-    size_t low = 0, high = process->mappings.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (process->mappings.items[middle].end > address) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
+    return LULL_LOWER_BOUND(i, process->mappings.count, process->mappings.items[i].end <= address);
 }
 
 /* Puts `n` mappings in place of `gone` of them from `at` on. */
@@ -101,9 +97,12 @@ static void replace(struct process *process, size_t at, size_t gone, const struc
                     size_t n)
 {
     size_t behind = process->mappings.count - at - gone;
+    if (n > gone && process->mappings.count + n - gone > MOST_MAPPINGS) {
+        return;
+    }
     lull_vec_reserve(&process->mappings, n);
     struct mapping *items = process->mappings.items + at;
-    if (behind > 0) {
+    if (behind > 0 && n != gone) {
         memmove(items + n, items + gone, behind * sizeof *items);
     }
     memcpy(items, with, n * sizeof *items);

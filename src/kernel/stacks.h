@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Call chains: where tasks were when something happened. Addresses become places in the files that
  * were mapped there, so that the same place is the same in all processes; equal chains are kept
  * once. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names of states and causes, as they stand in JSON and tables. */
 #include "kernel/states.h"
 

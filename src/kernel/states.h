@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The words for what a task does and why it waits: those of the public API, and their number. */
 #ifndef LULL_KERNEL_STATES_H
 #define LULL_KERNEL_STATES_H

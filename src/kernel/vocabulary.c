@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The vocabulary as tables for the reader: names and bindings of each event. */
 #include "kernel/vocabulary.h"
 

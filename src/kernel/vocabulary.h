@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Typed events: one struct for each entry of events.def, filled by a session through bindings.
  * Everything to the right of this header sees these structs only, whatever tracer the event came
  * from. */

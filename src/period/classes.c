@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compiles the definitions for a class of events: which conditions can be true of its events at
  * all, what of them has to be read, and which equalities make a key. */
 #include "period/tracker.h"
@@ -139,15 +140,19 @@ static void make_search(struct maker *m, uint32_t period, uint32_t base,
     g_autofree bool *reached = g_new(bool, c->tests->len);
     lull_compiler_position(c, search->entry);
     search->is_alike = !is_reachable(c, search->entry, reached);
-    if (search->is_alike || c->tests->len > MOST_KEY_TESTS || m->tracker->avoids_keys) {
+    if (search->is_alike || m->tracker->avoids_keys) {
         return;
     }
-    find_musts(c, reached, search);
-    find_key(c, search->entry, base, reached, &key);
+    if (c->tests->len <= MOST_KEY_TESTS) {
+        find_musts(c, reached, search);
+        find_key(c, search->entry, base, reached, &key);
+    }
     if (key.n == 0) {
+        m->tracker->states[period].is_searched = true;
         return;
     }
     search->index = period_index_of(m->tracker, period, key.parts, key.n);
+    m->tracker->states[period].is_searched |= search->index == LULL_NO_PERIOD;
     search->loads = lull_arena_copy(c->arena, key.loads, key.n * sizeof key.loads[0]);
 }
 

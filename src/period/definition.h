@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Definitions of periods as the parser leaves them and the tracker takes them. */
 #ifndef LULL_PERIOD_DEFINITION_H
 #define LULL_PERIOD_DEFINITION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Open instances, and finding those that an event may close or be inside of by a key: what equal
  * values hash to is equal whatever their types, so that one look finds all for which an equality
  * can hold. The rest of the condition is tested for those only. */
@@ -139,6 +140,8 @@ static struct period_link **head_of(struct period_index *index, const struct per
 static void insert(struct period_index *index, struct period_link *link)
 {
     struct period_link **head = head_of(index, link);
+    bool is_alike = *head != NULL && (*head)->hash == link->hash;
+    link->n_alike = 1 + (is_alike ? (*head)->n_alike : 0);
     link->prev = NULL;
     link->next = *head;
     if (*head != NULL) {
@@ -233,6 +236,8 @@ void period_open_enter(struct lull_period_tracker *tracker, struct period_open *
     }
     for (size_t i = 0; i < state->indexes.count; i++) {
         enter(&tracker->indexes.items[state->indexes.items[i]], &open->links[i], open);
+        bool is_crowded = open->links[i].is_in && open->links[i].n_alike > PERIOD_MOST_SEARCHED;
+        state->is_searched |= is_crowded && !tracker->avoids_keys;
     }
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the text of a period definition, or of captures, to conditions (src/filter/parser.c joins
  * the tests).
  *
@@ -74,7 +75,7 @@ static bool parse_field(struct lull_parser *p, struct lull_field_path *path, boo
     const size_t at = p->token.start;
     struct lull_filter_step steps[LULL_FILTER_STEPS] = {{.name = NULL}};
     if (p->token.kind != LULL_TOKEN_NAME || p->lexer.text[at] == '$') {
-        return FAIL(p, at, "here should stand the name of a field");
+        return FAIL(p, at, "expected the name of a field");
     }
     steps[0].name = lull_parser_text(p, &p->token);
     path->steps = steps;
@@ -84,7 +85,7 @@ static bool parse_field(struct lull_parser *p, struct lull_field_path *path, boo
     }
     bool is_cpu = path->n_steps == 1 && strcmp(steps[0].name, "cpu_id") == 0;
     if (is_packet && !is_cpu) {
-        return FAIL(p, at, "of a packet only $pkt_ctx.cpu_id can be asked for");
+        return FAIL(p, at, "only $pkt_ctx.cpu_id is available of a packet");
     }
     if (!is_packet && !lull_parser_field(p, at, path, operand)) {
         return false;
@@ -95,7 +96,7 @@ static bool parse_field(struct lull_parser *p, struct lull_field_path *path, boo
     return true;
 }
 
-/* What stands behind "$evt." */
+/* What follows "$evt." */
 static bool parse_member(struct lull_parser *p, struct lull_operand *operand)
 {
     struct lull_field_path path = {.scope = LULL_IN_ANY};
@@ -175,7 +176,7 @@ static bool parse_reference(struct lull_parser *p, struct lull_operand *operand)
         return false;
     }
     if (!found) {
-        return FAIL(p, event_at, "here should stand $evt%s and a point",
+        return FAIL(p, event_at, "expected $evt%s and a point",
                     has_start ? "" : ", $begin.$evt or $parent.$begin.$evt");
     }
     if (up > 0 && !has_start) {
@@ -215,12 +216,12 @@ static bool parse_value(struct lull_parser *p, struct lull_operand *operand)
             return false;
         }
         if (p->token.kind != LULL_TOKEN_NUMBER) {
-            return FAIL(p, p->token.start, "behind + stands a number");
+            return FAIL(p, p->token.start, "expected a number after +");
         }
     } else if (p->token.kind != LULL_TOKEN_NUMBER && p->token.kind != LULL_TOKEN_STRING &&
                p->token.kind != LULL_TOKEN_MINUS) {
         return FAIL(p, p->token.start,
-                    "here should stand $evt.FIELD or the like, a number, or a text in quotes");
+                    "expected $evt.FIELD or the like, a number, or a text in quotes");
     }
     return lull_parser_literal(p, operand);
 }
@@ -276,7 +277,7 @@ static const struct lull_node *parse_test(struct lull_parser *p)
     const size_t start = p->token.start;
     struct lull_node *node = lull_parser_node(p, LULL_NODE_COMPARE);
     if (p->token.kind == LULL_TOKEN_END || p->token.kind == LULL_TOKEN_COLON) {
-        FAIL(p, start, "here should stand a condition");
+        FAIL(p, start, "expected a condition");
         return NULL;
     }
     if (!parse_value(p, &node->left)) {
@@ -288,7 +289,7 @@ static const struct lull_node *parse_test(struct lull_parser *p)
     if (lull_parser_is_relation(p)) {
         return parse_relation(p, node, start) ? node : NULL;
     }
-    FAIL(p, p->token.start, "here should stand a comparison (== != < <= > >= =*)");
+    FAIL(p, p->token.start, "expected a comparison (== != < <= > >= =*)");
     return NULL;
 }
 
@@ -319,7 +320,7 @@ static bool parse_name(struct lull_parser *p, const char **name, const char *mis
 {
     for (;;) {
         if (!is_plain_name(p)) {
-            return FAIL(p, p->token.start, "here should stand %s", missing);
+            return FAIL(p, p->token.start, "expected %s", missing);
         }
         *name = lull_parser_text(p, &p->token);
         if (!lull_parser_advance(p)) {
@@ -417,7 +418,7 @@ static bool parse_definition(struct lull_parser *p, struct lull_period_definitio
     bool has_end = p->token.kind == LULL_TOKEN_COLON;
     if (!has_end && p->token.kind != LULL_TOKEN_END) {
         return FAIL(p, p->token.start,
-                    "here should stand && or ||, or : and the condition that "
+                    "expected && or ||, or : and the condition that "
                     "closes the period, or the end");
     }
     /* Without one, the condition that opens is read again, as one that closes: $begin differs. */
@@ -433,7 +434,7 @@ static bool parse_definition(struct lull_parser *p, struct lull_period_definitio
         return false;
     }
     return p->token.kind == LULL_TOKEN_END ||
-           FAIL(p, p->token.start, "here should stand && or || or the end");
+           FAIL(p, p->token.start, "expected && or || or the end");
 }
 
 bool lull_period_parse(struct lull_periods *periods, const char *text, GError **error)
@@ -564,8 +565,7 @@ static bool parse_lists(struct lull_parser *p, GArray *start, GArray *end)
         return false;
     }
     if (p->token.kind != LULL_TOKEN_END) {
-        return FAIL(p, p->token.start, "here should stand a comma%s or the end",
-                    end->len == 0 ? ", :" : "");
+        return FAIL(p, p->token.start, "expected a comma%s or the end", end->len == 0 ? ", :" : "");
     }
     return true;
 }

@@ -1,4 +1,5 @@
-/* The list of definitions, and the deprecated options that stood for one. */
+/* SPDX-License-Identifier: MIT */
+/* The list of definitions, and the deprecated options that define one. */
 #include "period/period.h"
 
 #include <lull/error.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Periods: intervals that an event opens and another closes, as in
  *   req : $evt.$name == "req_start" : $evt.$name == "req_end" && $evt.id == $begin.$evt.id
  * The language is that of lttng-analyses with its faults mended; docs/PERIODS.md describes it. A
@@ -57,7 +58,7 @@ struct lull_period_tracker;
 
 /* Who wants to know at once. `instance` is a number for lull_period_at(). At an event that closes
  * some and opens others, those that close come first, children before parents. The event itself has
- * been told to nobody else yet. */
+ * not been reported to anyone yet. */
 struct lull_period_callbacks {
     void (*opened)(void *user, uint32_t instance);
     void (*closed)(void *user, uint32_t instance);

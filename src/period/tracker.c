@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules of periods: what an event closes, then what it opens.
  *
  * Closing: every open instance whose end condition is true of the event, deepest first; what is
@@ -195,9 +196,11 @@ static void close_periods(struct lull_period_tracker *tracker, const struct peri
 
 /* ---- opening ---- */
 
-static bool has_room(struct lull_period_tracker *tracker)
+static bool has_room(struct lull_period_tracker *tracker, uint32_t period)
 {
-    if (tracker->n_open < tracker->most_open && tracker->instances.count < tracker->most_kept &&
+    const struct period_state *state = &tracker->states[period];
+    if ((!state->is_searched || state->n_open < PERIOD_MOST_SEARCHED) &&
+        tracker->n_open < tracker->most_open && tracker->instances.count < tracker->most_kept &&
         tracker->values.count < MOST_VALUES) {
         return true;
     }
@@ -212,7 +215,7 @@ static void open_instance(struct lull_period_tracker *tracker, const struct peri
     const struct lull_period_definition *definition =
         lull_period_definition(tracker->periods, part->period);
     const struct lull_event *event = run->event;
-    if (!has_room(tracker)) {
+    if (!has_room(tracker, part->period)) {
         return;
     }
     struct period_open *open = period_open_new(tracker, part->period, parent);

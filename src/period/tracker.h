@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the parts of the tracker share: definitions compiled for a class of events (classes.c), open
  * instances and their keys (open.c), and the rules of opening and closing (tracker.c). */
 #ifndef LULL_PERIOD_TRACKER_H
@@ -33,6 +34,7 @@ struct period_link {
     struct period_open *open;
     struct period_link *prev, *next;
     uint64_t hash;
+    uint32_t n_alike; /* the link and those right behind it with the same hash */
     bool is_odd, is_in;
 };
 
@@ -41,7 +43,7 @@ struct period_link {
 /* How a condition finds the instances for which it may be true. */
 struct period_search {
     int32_t entry;        /* of its tests; LULL_REJECT: it is never true */
-    bool is_alike;        /* for all instances: what they keep is not asked for */
+    bool is_alike;        /* for all instances: what they keep is not needed */
     const int32_t *musts; /* tests of the event alone that it cannot be true without */
     uint32_t n_musts;
     uint32_t index;                /* of the tracker's indexes, or LULL_NO_PERIOD: all are tried */
@@ -56,7 +58,7 @@ struct period_part {
     const struct lull_load *captures[2];
 };
 
-/* A class of events that means something for some definition, or tells who runs. */
+/* A class of events that means something for some definition, or shows who runs. */
 struct period_class {
     struct lull_program *program;
     const struct period_part *parts; /* in order of definition */
@@ -77,11 +79,16 @@ struct period_open {
     struct period_link *links; /* one for each index of the definition */
 };
 
+/* Instances of one definition that may be open at once if no key leads to those that an event
+ * closes: each event looks at all of them. */
+#define PERIOD_MOST_SEARCHED 1000u
+
 /* What the tracker has for each definition. */
 struct period_state {
     const struct lull_period_definition *definition;
     struct period_open *first, *last; /* open ones */
     uint32_t n_open;
+    bool is_searched; /* some condition is tested for all that are open: few may be */
     LULL_VEC(uint32_t) indexes;
     struct period_open *unused; /* linked by next */
 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Starting the command. */
 #include "record/command.h"
 
@@ -16,15 +17,15 @@ static ssize_t read_some(int fd, void *data, size_t size)
     return n;
 }
 
-/* In the child. Its own ends of the pipes are closed by exec. */
+/* In the child, which is the invoker from the start. Its own ends of the pipes are closed by exec. */
 static void become(const char *const *argv, const struct lull_invoker *invoker, int go, int fate)
 {
+    int why = lull_invoker_become(invoker);
     char letter;
     if (read_some(go, &letter, 1) != 1) {
         _exit(0); /* the recording did not begin */
     }
     signal(SIGPIPE, SIG_DFL);
-    int why = lull_invoker_become(invoker);
     if (why == 0) {
         execvp(argv[0], (char *const *)argv);
         why = errno;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The command that is recorded: started before the recording, it waits until that has begun, and
  * then becomes the command, as the user who asked. */
 #ifndef LULL_RECORD_COMMAND_H

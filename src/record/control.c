@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The recorder's side of its socket. A request is one message: the path of the snapshot, or
  * nothing. The answer is one message too: a letter, and the path or the reason. */
 #include "record/control.h"
@@ -42,70 +43,121 @@ char *lull_control_root(uid_t uid)
     return g_strdup_printf("/tmp/lull-%u", (unsigned)uid);
 }
 
-bool lull_control_is_safe(const char *path, uid_t uid)
+DIR *lull_control_open_root(const char *path, uid_t uid)
 {
     struct stat st;
-    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid &&
-           (st.st_mode & 022) == 0;
+    const int fd = lull_tree_open(AT_FDCWD, path);
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == uid && (st.st_mode & 022) == 0) {
+        return fdopendir(fd);
+    }
+    if (fd >= 0) {
+        close(fd);
+        errno = EPERM;
+    }
+    return NULL;
 }
 
-int lull_control_connect(const char *dir)
+/* A path of a socket would be followed again, links too: this leads to the one that was looked at.
+ */
+static bool connect_to(int fd, int file)
 {
-    g_autofree char *path = g_build_filename(dir, LULL_CONTROL_SOCKET, NULL);
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (g_strlcpy(address.sun_path, path, sizeof address.sun_path) >= sizeof address.sun_path) {
-        errno = ENAMETOOLONG;
-        return -1;
+    g_snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d", file);
+    return connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
+}
+
+/* Who listens there is that user. */
+static bool is_of(int fd, uid_t uid)
+{
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+        return false;
     }
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof address) != 0) {
-        int why = errno;
-        close(fd);
-        errno = why;
-        fd = -1;
+    errno = EPERM;
+    return peer.uid == uid;
+}
+
+int lull_control_connect(int root, const char *name, uid_t uid, struct stat *st)
+{
+    int fd = -1, why = ENOTSOCK;
+    const int dir = lull_tree_open(root, name);
+    const int file =
+        dir >= 0 ? openat(dir, LULL_CONTROL_SOCKET, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+    if (file < 0 || fstat(file, st) != 0) {
+        why = errno;
+    } else if (S_ISSOCK(st->st_mode)) {
+        fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        if (fd >= 0 && (!connect_to(fd, file) || !is_of(fd, uid))) {
+            why = errno;
+            close(fd);
+            fd = -1;
+        }
     }
+    for (size_t i = 0; i < 2; i++) {
+        if ((i == 0 ? file : dir) >= 0) {
+            close(i == 0 ? file : dir);
+        }
+    }
+    errno = why;
     return fd;
+}
+
+bool lull_control_is_name(const char *name, pid_t *pid)
+{
+    guint64 number;
+    if (!g_ascii_string_to_unsigned(name, 10, 1, INT32_MAX, &number, NULL)) {
+        return false;
+    }
+    *pid = (pid_t)number;
+    return true;
 }
 
 /* ---- opening ---- */
 
 /* Nobody listens at the socket of a recorder that was killed. One that is just being made has none
  * yet, but its process lives. */
-static void remove_left(const char *root)
+static void remove_left(DIR *root)
 {
-    g_autoptr(GDir) dir = g_dir_open(root, 0, NULL);
-    const char *name;
-    while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
-        guint64 pid;
-        g_autofree char *path = g_build_filename(root, name, NULL);
-        g_autofree char *process = g_strdup_printf("/proc/%s", name);
-        if (!g_ascii_string_to_unsigned(name, 10, 1, INT32_MAX, &pid, NULL)) {
+    const struct dirent *entry;
+    while ((entry = readdir(root)) != NULL) {
+        struct stat st;
+        pid_t pid;
+        g_autofree char *process = g_strdup_printf("/proc/%s", entry->d_name);
+        if (!lull_control_is_name(entry->d_name, &pid)) {
             continue;
         }
-        int fd = lull_control_connect(path);
+        int fd = lull_control_connect(dirfd(root), entry->d_name, geteuid(), &st);
         if (fd >= 0) {
             close(fd);
         } else if (errno == ECONNREFUSED ||
                    (errno == ENOENT && !g_file_test(process, G_FILE_TEST_EXISTS))) {
-            lull_tree_remove(path, DEPTH);
+            lull_tree_remove_at(dirfd(root), entry->d_name, DEPTH);
         }
     }
 }
 
 static bool make_directory(struct lull_control *control, GError **error)
 {
-    g_autofree char *root = lull_control_root(geteuid());
+    g_autofree char *path = lull_control_root(geteuid());
     g_autofree char *name = g_strdup_printf("%d", (int)getpid());
-    if ((mkdir(root, 0755) != 0 && errno != EEXIST) || !lull_control_is_safe(root, geteuid())) {
-        return fail(root, errno == EEXIST || errno == 0 ? EPERM : errno, error);
+    if (mkdir(path, 0755) != 0 && errno != EEXIST) {
+        return fail(path, errno, error);
+    }
+    DIR *root = lull_control_open_root(path, geteuid());
+    if (root == NULL) {
+        return fail(path, errno, error);
     }
     remove_left(root);
-    g_autofree char *dir = g_build_filename(root, name, NULL);
-    if (mkdir(dir, 0755) != 0) {
-        return fail(dir, errno, error);
+    g_autofree char *dir = g_build_filename(path, name, NULL);
+    bool is_made = mkdirat(dirfd(root), name, 0755) == 0;
+    if (is_made) {
+        control->dir = g_strdup(dir);
+        is_made = fchmodat(dirfd(root), name, 0755, 0) == 0;
     }
-    control->dir = g_steal_pointer(&dir);
-    return chmod(control->dir, 0755) == 0 || fail(control->dir, errno, error);
+    int why = errno;
+    closedir(root);
+    return is_made || fail(dir, why, error);
 }
 
 /* It appears under its name when it listens, and may be used by nobody else from the begin. */
@@ -170,15 +222,15 @@ static bool send_all(int fd, char letter, const char *text)
     return n == (ssize_t)size;
 }
 
-static bool is_allowed(const struct lull_control *control, struct lull_control_request *request)
+static bool is_allowed(const struct lull_control *control,
+                       const struct lull_control_request *request)
 {
     struct ucred peer;
     socklen_t size = sizeof peer;
     if (getsockopt(request->socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
         return false;
     }
-    request->is_invoker = peer.uid != geteuid() && peer.uid == control->invoker->uid;
-    return peer.uid == 0 || peer.uid == geteuid() || request->is_invoker;
+    return peer.uid == 0 || peer.uid == geteuid() || peer.uid == control->invoker->uid;
 }
 
 /* Who has connected and says nothing does not hold the recorder up for long. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How a flight recorder is told to write what it has: a socket in a directory of its own below the
  * runtime directory, which only root and who records may use. */
 #ifndef LULL_RECORD_CONTROL_H
@@ -16,8 +17,7 @@ struct lull_control {
 /* Somebody who asks for a snapshot. */
 struct lull_control_request {
     int socket;
-    bool is_invoker; /* and not the user we are */
-    char *output;    /* absolute; NULL: the recorder finds a name */
+    char *output; /* absolute; NULL: the recorder finds a name */
 };
 
 /* Removes what killed recorders left there, too. Clear it in any case. */

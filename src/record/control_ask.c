@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The other side of a recorder's socket: finds the recorder and asks it. */
 #include <errno.h>
 #include <stdio.h>
@@ -20,16 +21,16 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
     return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-static void consider(struct found *found, const char *dir)
+static void consider(struct found *found, DIR *root, const char *name, uid_t uid)
 {
     struct stat st;
-    g_autofree char *path = g_build_filename(dir, LULL_CONTROL_SOCKET, NULL);
-    if (lstat(path, &st) != 0 || (found->socket >= 0 && !is_later(&st.st_ctim, &found->since))) {
-        return;
-    }
-    int fd = lull_control_connect(dir);
+    int fd = lull_control_connect(dirfd(root), name, uid, &st);
     if (fd < 0) {
         found->is_denied |= errno == EACCES || errno == EPERM;
+        return;
+    }
+    if (found->socket >= 0 && !is_later(&st.st_ctim, &found->since)) {
+        close(fd);
         return;
     }
     if (found->socket >= 0) {
@@ -39,19 +40,20 @@ static void consider(struct found *found, const char *dir)
     found->since = st.st_ctim;
 }
 
-static void search(struct found *found, uid_t uid, pid_t pid)
+/* Of another user anything may be there. */
+static void search(struct found *found, uid_t uid, pid_t wanted)
 {
-    g_autofree char *root = lull_control_root(uid);
-    g_autoptr(GDir) dir = lull_control_is_safe(root, uid) ? g_dir_open(root, 0, NULL) : NULL;
-    const char *name;
-    while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
-        guint64 number;
-        if (!g_ascii_string_to_unsigned(name, 10, 1, INT32_MAX, &number, NULL) ||
-            (pid != 0 && (pid_t)number != pid)) {
-            continue;
+    g_autofree char *path = lull_control_root(uid);
+    DIR *root = lull_control_open_root(path, uid);
+    const struct dirent *entry;
+    while (root != NULL && (entry = readdir(root)) != NULL) {
+        pid_t pid;
+        if (lull_control_is_name(entry->d_name, &pid) && (wanted == 0 || pid == wanted)) {
+            consider(found, root, entry->d_name, uid);
         }
-        g_autofree char *path = g_build_filename(root, name, NULL);
-        consider(found, path);
+    }
+    if (root != NULL) {
+        closedir(root);
     }
 }
 
@@ -132,7 +134,7 @@ char *lull_control_ask(pid_t pid, const char *output, GError **error)
     if (ask(fd, output)) {
         path = receive(fd, error);
     } else {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "the recorder cannot be asked: %s",
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot reach the recorder: %s",
                     g_strerror(errno));
     }
     close(fd);

@@ -1,5 +1,7 @@
-/* The process that cleans up. It has a session of its own, so that no Ctrl-C and no closed terminal
- * reaches it, and holds no file of the recorder, so that nobody waits for its end. */
+/* SPDX-License-Identifier: MIT */
+/* The process that cleans up. It and the keeper have a session of their own, so that no Ctrl-C and
+ * no closed terminal reaches them, and hold no file of the recorder, so that nobody waits for their
+ * end. */
 #include "record/guard.h"
 
 #include <errno.h>
@@ -7,38 +9,40 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/tree.h"
 
-/* How deep directories are in that of a recording. */
+/* Of files that a tracer made in the directory of a flight recorder. */
 #define DEPTH 4
 #define CLEAN_UPS 60
 #define CLEAN_UP_PAUSE_US (50 * 1000)
 
 /* A message is a letter, what it is about, and a NUL. */
 enum message {
-    MESSAGE_PATH = 'p',
-    MESSAGE_DIRECTORY = 'd',
+    MESSAGE_CONTROL = 'c',
     MESSAGE_TRACER = 't', /* number of its kind, a space, the name */
     MESSAGE_END = 'e',
 };
 
+/* What both processes have instead of the recorder's files: 0 to 2 are /dev/null. */
+enum { FIRST = 3, MOST = 2 };
+
 /* ---- in the guard ---- */
 
 struct reported {
-    char *path, *directory, *tracer;
+    char *control, *tracer;
     bool has_ended;
 };
 
 static void take(struct reported *reported, const char *message)
 {
-    char **text = message[0] == MESSAGE_PATH        ? &reported->path
-                  : message[0] == MESSAGE_DIRECTORY ? &reported->directory
-                  : message[0] == MESSAGE_TRACER    ? &reported->tracer
-                                                    : NULL;
+    char **text = message[0] == MESSAGE_CONTROL  ? &reported->control
+                  : message[0] == MESSAGE_TRACER ? &reported->tracer
+                                                 : NULL;
     if (text) {
         g_free(*text);
         *text = g_strdup(message + 1);
@@ -78,10 +82,8 @@ static void clean(const struct reported *reported)
         g_usleep(CLEAN_UP_PAUSE_US);
         clean_up_all();
     }
-    if (reported->directory) {
-        lull_tree_remove_busy(reported->directory, DEPTH);
-    } else if (reported->path) {
-        rmdir(reported->path);
+    if (reported->control) {
+        lull_tree_remove_busy(reported->control, DEPTH);
     }
 }
 
@@ -105,42 +107,73 @@ static void serve(int fd, pid_t recorder)
     }
 }
 
-/* Leaves all that belongs to the recorder but the pipe, which becomes descriptor 3. */
-static void leave(int fd)
+/* Leaves all that belongs to the recorder but these files, which become FIRST and those behind it;
+ * the caller's numbers may be any. */
+static void leave(const int *fds, int n)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+    int kept[MOST];
     setsid();
     for (size_t i = 0; i < G_N_ELEMENTS(signals); i++) {
         signal(signals[i], SIG_IGN);
     }
+    for (int i = 0; i < n; i++) {
+        kept[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, FIRST + MOST);
+    }
     const int null = open("/dev/null", O_RDWR);
-    for (int i = 0; i < 3 && null >= 0; i++) {
+    for (int i = 0; i < FIRST && null >= 0; i++) {
         dup2(null, i);
     }
-    dup2(fd, 3);
-    syscall(SYS_close_range, 4u, ~0u, 0u);
+    for (int i = 0; i < n; i++) {
+        dup2(kept[i], FIRST + i);
+    }
+    syscall(SYS_close_range, (unsigned)(FIRST + n), ~0u, 0u);
+}
+
+/* Holds the recorder's end of the keeper's socket too, so that the keeper begins to clean up when
+ * no tracer writes any more. */
+static void run(int pipe, const int sockets[static 2], const struct lull_invoker *invoker,
+                pid_t recorder)
+{
+    const pid_t keeper = fork();
+    if (keeper == 0) {
+        leave(&sockets[1], 1);
+        lull_keeper_serve(FIRST, invoker);
+        _exit(0);
+    }
+    leave((const int[]){pipe, sockets[0]}, 2);
+    if (keeper > 0) {
+        serve(FIRST, recorder);
+    }
+    close(FIRST + 1);
+    while (keeper > 0 && waitpid(keeper, NULL, 0) < 0 && errno == EINTR) {
+    }
 }
 
 /* ---- in the recorder ---- */
 
-bool lull_guard_start(struct lull_guard *guard, GError **error)
+bool lull_guard_start(struct lull_guard *guard, struct lull_keeper *keeper,
+                      const struct lull_invoker *invoker, GError **error)
 {
     const pid_t recorder = getpid();
-    int ends[2];
-    guard->pipe = -1;
-    if (pipe2(ends, O_CLOEXEC) != 0 || (guard->pid = fork()) < 0) {
+    int ends[2], sockets[2];
+    guard->pipe = keeper->socket = -1;
+    if (pipe2(ends, O_CLOEXEC) != 0 ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0 ||
+        (guard->pid = fork()) < 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
                     "the process that would clean up cannot be started: %s", g_strerror(errno));
         return false;
     }
     if (guard->pid == 0) {
-        leave(ends[0]);
-        serve(3, recorder);
+        run(ends[0], sockets, invoker, recorder);
         _exit(0);
     }
     close(ends[0]);
+    close(sockets[1]);
     guard->pipe = ends[1];
-    return true;
+    keeper->socket = sockets[0];
+    return lull_keeper_meet(keeper, error);
 }
 
 /* A guard that somebody has killed is no reason to stop. */
@@ -158,14 +191,9 @@ static void report(const struct lull_guard *guard, enum message letter, const ch
     }
 }
 
-void lull_guard_report_path(const struct lull_guard *guard, const char *path)
+void lull_guard_report_control(const struct lull_guard *guard, const char *dir)
 {
-    report(guard, MESSAGE_PATH, path);
-}
-
-void lull_guard_report_directory(const struct lull_guard *guard, const char *path)
-{
-    report(guard, MESSAGE_DIRECTORY, path);
+    report(guard, MESSAGE_CONTROL, dir);
 }
 
 void lull_guard_report_tracer(const struct lull_guard *guard, const struct lull_tracer *tracer)
@@ -178,8 +206,9 @@ void lull_guard_report_tracer(const struct lull_guard *guard, const struct lull_
     }
 }
 
-void lull_guard_end(struct lull_guard *guard)
+void lull_guard_end(struct lull_guard *guard, struct lull_keeper *keeper)
 {
+    lull_keeper_leave(keeper);
     if (guard->pipe < 0) {
         return;
     }

@@ -1,11 +1,34 @@
-/* Who records, and becoming that user. */
+/* SPDX-License-Identifier: MIT */
+/* Who records, becoming that user, and giving up what root may do. */
 #include "record/invoker.h"
 
 #include <errno.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+/* linux/capability.h of older kernels ends before them. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
+
+/* What a recorder that is set up still needs: to see the files of other users' processes and of
+ * tracefs (the first two), the kernel's symbols, to read its buffers in time, and to pass signals on
+ * to the command. */
+static const uint8_t of_recorder[] = {CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_SYSLOG, CAP_SYS_NICE,
+                                      CAP_KILL};
+/* What a user who is not root may have been given in order to record: nothing for the command. */
+static const uint8_t to_record[] = {
+    CAP_PERFMON,         CAP_BPF,        CAP_IPC_LOCK, CAP_SYS_ADMIN,
+    CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_SYSLOG,   CAP_SYS_NICE};
 
 /* The number of an environment variable; false if it has none. */
 static bool take_id(const char *variable, uint32_t *id)
@@ -48,23 +71,138 @@ void lull_invoker_clear(struct lull_invoker *invoker)
     g_clear_pointer(&invoker->shell, g_free);
 }
 
+/* ---- capabilities ---- */
+
+struct capabilities {
+    struct __user_cap_data_struct words[2]; /* each holds 32 capabilities */
+};
+
+static bool get_capabilities(struct capabilities *all)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    return syscall(SYS_capget, &header, all->words) == 0;
+}
+
+static bool set_capabilities(const struct capabilities *all)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    return syscall(SYS_capset, &header, all->words) == 0;
+}
+
+static void mask_of(const uint8_t *capabilities, size_t n, uint32_t mask[static 2])
+{
+    mask[0] = mask[1] = 0;
+    for (size_t i = 0; i < n; i++) {
+        mask[capabilities[i] / 32] |= UINT32_C(1) << capabilities[i] % 32;
+    }
+}
+
+/* Only these are left, as far as they are there. */
+static bool keep(const uint8_t *capabilities, size_t n)
+{
+    struct capabilities all;
+    uint32_t mask[2];
+    mask_of(capabilities, n, mask);
+    if (!get_capabilities(&all)) {
+        return false;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        all.words[i].permitted &= mask[i];
+        all.words[i].effective = all.words[i].permitted;
+        all.words[i].inheritable = 0;
+    }
+    return set_capabilities(&all);
+}
+
+/* These are left to nobody. Kernels before 4.3 have no ambient capabilities. */
+static bool drop(const uint8_t *capabilities, size_t n)
+{
+    struct capabilities all;
+    uint32_t mask[2];
+    mask_of(capabilities, n, mask);
+    for (size_t i = 0; i < n; i++) {
+        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_LOWER, (unsigned long)capabilities[i], 0, 0);
+    }
+    if (!get_capabilities(&all)) {
+        return false;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        all.words[i].permitted &= ~mask[i];
+        all.words[i].effective &= ~mask[i];
+        all.words[i].inheritable &= ~mask[i];
+    }
+    return set_capabilities(&all);
+}
+
+/* ---- becoming the invoker ---- */
+
+/* Real, effective and saved, so that there is no way back. */
+static bool take_identity(const struct lull_invoker *invoker)
+{
+    return !invoker->is_other || (initgroups(invoker->name, invoker->gid) == 0 &&
+                                  setresgid(invoker->gid, invoker->gid, invoker->gid) == 0 &&
+                                  setresuid(invoker->uid, invoker->uid, invoker->uid) == 0);
+}
+
+static bool take_environment(const struct lull_invoker *invoker)
+{
+    g_auto(GStrv) names = g_listenv();
+    for (uint32_t i = 0; names[i]; i++) {
+        if (g_str_has_prefix(names[i], "SUDO_")) {
+            unsetenv(names[i]);
+        }
+    }
+    return setenv("HOME", invoker->home, 1) == 0 && setenv("USER", invoker->name, 1) == 0 &&
+           setenv("LOGNAME", invoker->name, 1) == 0 && setenv("SHELL", invoker->shell, 1) == 0;
+}
+
 int lull_invoker_become(const struct lull_invoker *invoker)
 {
-    static const char *const of_sudo[] = {"SUDO_UID", "SUDO_GID", "SUDO_USER", "SUDO_COMMAND"};
+    const bool is_done = take_identity(invoker) &&
+                         (geteuid() == 0 || drop(to_record, G_N_ELEMENTS(to_record))) &&
+                         (!invoker->is_other || take_environment(invoker));
+    return is_done ? 0 : errno;
+}
+
+bool lull_invoker_limit(const struct lull_invoker *invoker, bool needs_root, GError **error)
+{
+    if (geteuid() != 0) {
+        return true;
+    }
+    const bool is_done = (needs_root || !invoker->is_other ||
+                          (prctl(PR_SET_KEEPCAPS, 1) == 0 && take_identity(invoker))) &&
+                         keep(of_recorder, G_N_ELEMENTS(of_recorder)) &&
+                         prctl(PR_SET_DUMPABLE, 0) == 0;
+    if (!is_done) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
+                    "root's rights that recording does not need cannot be given up: %s",
+                    g_strerror(errno));
+    }
+    return is_done;
+}
+
+/* The daemon sees the effective user; what its socket allows is asked of the other one, which files
+ * are opened by. */
+bool lull_invoker_speak_as(const struct lull_invoker *invoker)
+{
     if (!invoker->is_other) {
-        return 0;
+        return true;
     }
-    if (initgroups(invoker->name, invoker->gid) != 0 || setgid(invoker->gid) != 0 ||
-        setuid(invoker->uid) != 0) {
-        return errno;
+    if (setegid(invoker->gid) != 0 || seteuid(invoker->uid) != 0) {
+        const int why = errno;
+        lull_invoker_speak_as_self();
+        errno = why;
+        return false;
     }
-    for (size_t i = 0; i < G_N_ELEMENTS(of_sudo); i++) {
-        unsetenv(of_sudo[i]);
-    }
-    const bool is_set =
-        setenv("HOME", invoker->home, 1) == 0 && setenv("USER", invoker->name, 1) == 0 &&
-        setenv("LOGNAME", invoker->name, 1) == 0 && setenv("SHELL", invoker->shell, 1) == 0;
-    return is_set ? 0 : errno;
+    setfsuid(getuid());
+    setfsgid(getgid());
+    return true;
+}
+
+void lull_invoker_speak_as_self(void)
+{
+    (void)!seteuid(getuid());
+    (void)!setegid(getgid());
 }
 
 char *lull_invoker_state_dir(const struct lull_invoker *invoker)
@@ -74,5 +212,6 @@ char *lull_invoker_state_dir(const struct lull_invoker *invoker)
         return g_strdup(given);
     }
     const char *home = invoker->is_other ? invoker->home : g_getenv("HOME");
-    return home && home[0] ? g_build_filename(home, ".local", "state", NULL) : NULL;
+    return home && g_path_is_absolute(home) ? g_build_filename(home, ".local", "state", NULL)
+                                            : NULL;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The person who records. Under sudo that is who called sudo: the command runs as that user, and
  * the recording belongs to that user. */
 #ifndef LULL_RECORD_INVOKER_H
@@ -20,9 +21,19 @@ struct lull_invoker {
 bool lull_invoker_init(struct lull_invoker *invoker, GError **error);
 void lull_invoker_clear(struct lull_invoker *invoker);
 
-/* This process becomes the invoker, for good, with the environment of one who did not call sudo. It
- * must have no threads. 0 or an errno. */
+/* This process becomes the invoker, for good: user, groups, no capability that recording needs, and
+ * the environment of one who did not call sudo. It must have no threads. 0 or an errno. */
 int lull_invoker_become(const struct lull_invoker *invoker);
+
+/* This process, if it is root's, gives up all capabilities but those to look at other processes, and
+ * unless `needs_root` it becomes the invoker as well. Only threads that it starts later are limited
+ * too. False and an error if that fails. */
+bool lull_invoker_limit(const struct lull_invoker *invoker, bool needs_root, GError **error);
+
+/* What this thread asks a daemon of root's for, it asks for as the invoker, until it takes that
+ * back. False, with errno, if it may not. */
+bool lull_invoker_speak_as(const struct lull_invoker *invoker);
+void lull_invoker_speak_as_self(void);
 
 /* Directory for state of programs ($XDG_STATE_HOME, else ~/.local/state). Free with g_free(); NULL
  * if there is no home. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of record.def, and the names of purposes. */
 #include "record/purpose.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a recording is for, and the events that this needs: record.def is the table. */
 #ifndef LULL_RECORD_PURPOSE_H
 #define LULL_RECORD_PURPOSE_H

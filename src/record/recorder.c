@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The order in which a recording is made: guard, directory, command (which waits), tracer,
  * recording, command (which runs), files, and the directory gets its name. */
 #include "record/recorder_private.h"
@@ -10,8 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/last.h"
-#include "record/state/state.h"
 #include "record/watch.h"
 
 /* ---- which tracer ---- */
@@ -49,7 +48,7 @@ static bool choose_named(struct lull_recorder *recorder, const char *name, GErro
                     missing);
         return false;
     }
-    recorder->reason = g_strdup("it was asked for");
+    recorder->reason = g_strdup("it was requested");
     return true;
 }
 
@@ -112,7 +111,7 @@ struct lull_recorder *lull_recorder_new(const struct lull_record_question *quest
     struct lull_recorder *recorder = g_new0(struct lull_recorder, 1);
     recorder->question = *question;
     recorder->refused = g_string_new(NULL);
-    recorder->guard.pipe = recorder->control.socket = -1;
+    recorder->guard.pipe = recorder->keeper.socket = recorder->control.socket = -1;
     recorder->command = (struct lull_command){.pid = -1, .go = -1, .fate = -1};
     recorder->request = (struct lull_tracer_request){
         .purpose = question->purpose,
@@ -122,6 +121,8 @@ struct lull_recorder *lull_recorder_new(const struct lull_record_question *quest
         .is_filtered = question->only_command || question->n_pids > 0,
         .pids = question->pids,
         .n_pids = question->n_pids,
+        .keeper = &recorder->keeper,
+        .invoker = &recorder->invoker,
     };
     if ((question->tracer ? choose_named(recorder, question->tracer, error)
                           : choose_next(recorder, error)) &&
@@ -137,20 +138,6 @@ static void clean_up_others(struct lull_recorder *recorder)
     for (uint32_t i = 0; lull_tracers[i]; i++) {
         recorder->cleaned += lull_tracers[i]->clean_up ? lull_tracers[i]->clean_up() : 0;
     }
-}
-
-static bool make_folder(struct lull_recorder *recorder, GError **error)
-{
-    const struct lull_record_question *question = &recorder->question;
-    struct lull_folder *folder = &recorder->folder;
-    lull_folder_init(folder, question->output, question->command ? question->command[0] : NULL);
-    lull_guard_report_path(&recorder->guard, folder->part);
-    if (!lull_folder_make(folder, error)) {
-        return false;
-    }
-    lull_guard_report_directory(&recorder->guard, folder->part);
-    recorder->request.dir = folder->part;
-    return lull_folder_mark(folder, error);
 }
 
 static bool set_up_tracer(struct lull_recorder *recorder, GError **error)
@@ -180,15 +167,19 @@ static bool set_up_tracer(struct lull_recorder *recorder, GError **error)
 static bool set_up(struct lull_recorder *recorder, GError **error)
 {
     const struct lull_record_question *question = &recorder->question;
-    if (!lull_guard_start(&recorder->guard, error)) {
+    if (!lull_guard_start(&recorder->guard, &recorder->keeper, &recorder->invoker, error)) {
         return false;
     }
     clean_up_others(recorder);
-    return (question->is_snapshot ? lull_recorder_listen(recorder, error)
-                                  : make_folder(recorder, error)) &&
+    return (question->is_snapshot
+                ? lull_recorder_listen(recorder, error)
+                : lull_keeper_make(&recorder->keeper, question->output,
+                                   question->command ? question->command[0] : NULL, error)) &&
            (!question->command ||
             lull_command_start(&recorder->command, question->command, &recorder->invoker, error)) &&
-           set_up_tracer(recorder, error);
+           set_up_tracer(recorder, error) &&
+           lull_invoker_limit(&recorder->invoker,
+                              recorder->kind->needs_root || question->is_snapshot, error);
 }
 
 /* ---- recording ---- */
@@ -211,11 +202,28 @@ static bool check(void *user, GError **error)
     return recorder->kind->check(recorder->tracer, error);
 }
 
+bool lull_recorder_create_state(const struct lull_recorder *recorder,
+                                struct lull_state_files *files, GError **error)
+{
+    const struct lull_keeper *keeper = &recorder->keeper;
+    *files = (struct lull_state_files){.dir = "state", .metadata = -1, .events = -1};
+    if (!lull_keeper_create_directory(keeper, "state", error) ||
+        (files->metadata = lull_keeper_create(keeper, "state/metadata", error)) < 0) {
+        return false;
+    }
+    files->events = lull_keeper_create(keeper, "state/state", error);
+    if (files->events < 0) {
+        close(files->metadata);
+    }
+    return files->events >= 0;
+}
+
 static bool write_state(const struct lull_recorder *recorder, GError **error)
 {
-    g_autofree char *path = g_build_filename(recorder->folder.part, "state", NULL);
+    struct lull_state_files files;
     return !recorder->kind->needs_state || recorder->question.is_snapshot ||
-           lull_state_write(path, recorder->request.epoch_offset_ns, error);
+           (lull_recorder_create_state(recorder, &files, error) &&
+            lull_state_write(&files, recorder->request.epoch_offset_ns, error));
 }
 
 static bool start_recording(struct lull_recorder *recorder, GError **error)
@@ -271,9 +279,8 @@ static void describe(struct lull_recorder *recorder)
 bool lull_recorder_complete(struct lull_recorder *recorder, GError **error)
 {
     describe(recorder);
-    g_autofree char *path = g_build_filename(recorder->folder.part, "recording.json", NULL);
-    return lull_recording_json_write(&recorder->recording, path, error) &&
-           lull_folder_publish(&recorder->folder, &recorder->invoker, error);
+    return lull_recording_json_write(&recorder->recording, &recorder->keeper, error) &&
+           lull_keeper_publish(&recorder->keeper, error);
 }
 
 bool lull_recorder_run(struct lull_recorder *recorder, GError **error)
@@ -286,12 +293,12 @@ bool lull_recorder_run(struct lull_recorder *recorder, GError **error)
     lull_command_end(&recorder->command);
     g_clear_pointer(&recorder->tracer, recorder->kind->free);
     recorder->recording.tracer = NULL;
-    lull_folder_clear(&recorder->folder, !done);
-    lull_control_clear(&recorder->control);
-    lull_guard_end(&recorder->guard);
     if (done && !is_snapshot) {
-        lull_last_set(&recorder->invoker, recorder->folder.path);
+        lull_keeper_remember(&recorder->keeper);
     }
+    lull_keeper_clear(&recorder->keeper);
+    lull_control_clear(&recorder->control);
+    lull_guard_end(&recorder->guard, &recorder->keeper);
     return done;
 }
 
@@ -299,8 +306,8 @@ void lull_recorder_free(struct lull_recorder *recorder)
 {
     if (recorder) {
         lull_invoker_clear(&recorder->invoker);
-        g_free(recorder->folder.path);
-        g_free(recorder->folder.part);
+        g_free(recorder->keeper.path);
+        g_free(recorder->keeper.part);
         g_free(recorder->reason);
         g_string_free(recorder->refused, TRUE);
         g_free(recorder);
@@ -331,7 +338,7 @@ const struct lull_recording *lull_recorder_result(const struct lull_recorder *re
 
 const char *lull_recorder_path(const struct lull_recorder *recorder)
 {
-    return recorder->folder.path;
+    return recorder->keeper.path;
 }
 
 uint32_t lull_recorder_snapshots(const struct lull_recorder *recorder)

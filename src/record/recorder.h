@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A recording from begin to end: chooses a tracer, runs the command, and leaves a directory that is
  * whole, or nothing (docs/RECORDING.md). */
 #ifndef LULL_RECORD_RECORDER_H

@@ -1,12 +1,14 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the recorder share. */
 #ifndef LULL_RECORD_RECORDER_PRIVATE_H
 #define LULL_RECORD_RECORDER_PRIVATE_H
 
 #include "record/command.h"
 #include "record/control.h"
-#include "record/folder.h"
 #include "record/guard.h"
+#include "record/keeper.h"
 #include "record/recorder.h"
+#include "record/state/state.h"
 
 struct lull_recorder {
     struct lull_record_question question;
@@ -17,8 +19,8 @@ struct lull_recorder {
     uint32_t n_tried; /* tracers that were judged */
     GString *refused; /* why those before `kind` are not taken */
     struct lull_invoker invoker;
-    struct lull_folder folder;
     struct lull_guard guard;
+    struct lull_keeper keeper;
     struct lull_command command;
     struct lull_tracer *tracer;
     struct lull_control control; /* of a flight recorder */
@@ -28,6 +30,9 @@ struct lull_recorder {
 
 /* Now, since the epoch, by the recording's clock. */
 int64_t lull_recorder_now_ns(const struct lull_recorder *recorder);
+/* Creates the files of the state of the machine. */
+bool lull_recorder_create_state(const struct lull_recorder *recorder,
+                                struct lull_state_files *files, GError **error);
 /* Completes the recording's description and gives the directory its name. */
 bool lull_recorder_complete(struct lull_recorder *recorder, GError **error);
 

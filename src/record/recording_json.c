@@ -1,35 +1,25 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes recording.json (docs/RECORDING.md), the last file of a recording. */
 #include "record/recording_json.h"
 
 #include <lull/version.h>
 
 #include <errno.h>
-#include <fcntl.h>
-#include <json-c/json.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "record/tasks.h"
 
-static void add_text(struct json_object *object, const char *key, const char *text)
-{
-    g_autofree char *valid = g_utf8_make_valid(text, -1);
-    json_object_object_add(object, key, json_object_new_string(valid));
-}
-
-static void add_number(struct json_object *object, const char *key, int64_t number)
-{
-    json_object_object_add(object, key, json_object_new_int64(number));
-}
+#define FILE_NAME "recording.json"
 
 static void add_texts(struct json_object *object, const char *key, const char *const *texts)
 {
     struct json_object *array = json_object_new_array();
     for (uint32_t i = 0; texts[i]; i++) {
-        g_autofree char *valid = g_utf8_make_valid(texts[i], -1);
-        json_object_array_add(array, json_object_new_string(valid));
+        json_object_array_add(array, lull_json_text(texts[i]));
     }
     json_object_object_add(object, key, array);
 }
@@ -37,9 +27,9 @@ static void add_texts(struct json_object *object, const char *key, const char *c
 static void add_how(struct json_object *object, const struct lull_recording *recording)
 {
     const struct lull_tracer_request *request = recording->request;
-    add_text(object, "purpose", lull_purpose_name(request->purpose));
-    add_text(object, "tracer", recording->tracer->kind->name);
-    add_text(object, "reason", recording->reason);
+    lull_json_add_text(object, "purpose", lull_purpose_name(request->purpose));
+    lull_json_add_text(object, "tracer", recording->tracer->kind->name);
+    lull_json_add_text(object, "reason", recording->reason);
     json_object_object_add(object, "filtered", json_object_new_boolean(request->is_filtered));
     json_object_object_add(object, "snapshot", json_object_new_boolean(request->is_snapshot));
     if (request->n_pids > 0) {
@@ -55,17 +45,17 @@ static void add_machine(struct json_object *object, int64_t epoch_offset_ns)
 {
     struct utsname name;
     if (uname(&name) == 0) {
-        add_text(object, "hostname", name.nodename);
-        add_text(object, "kernel", name.release);
-        add_text(object, "machine", name.machine);
+        lull_json_add_text(object, "hostname", name.nodename);
+        lull_json_add_text(object, "kernel", name.release);
+        lull_json_add_text(object, "machine", name.machine);
     }
     g_autofree char *boot_id = NULL;
     if (g_file_get_contents("/proc/sys/kernel/random/boot_id", &boot_id, NULL, NULL)) {
-        add_text(object, "boot_id", g_strstrip(boot_id));
+        lull_json_add_text(object, "boot_id", g_strstrip(boot_id));
     }
     struct json_object *clock = json_object_new_object();
-    add_text(clock, "name", "CLOCK_MONOTONIC");
-    add_number(clock, "offset_ns", epoch_offset_ns);
+    lull_json_add_text(clock, "name", "CLOCK_MONOTONIC");
+    lull_json_add_number(clock, "offset_ns", epoch_offset_ns);
     json_object_object_add(object, "clock", clock);
 }
 
@@ -76,12 +66,12 @@ static void add_command(struct json_object *object, const struct lull_recording 
     }
     add_texts(object, "command", recording->command);
     if (lull_tasks_are_global()) {
-        add_number(object, "pid", recording->pid);
+        lull_json_add_number(object, "pid", recording->pid);
     }
     if (recording->has_ended && WIFEXITED(recording->wait_status)) {
-        add_number(object, "exit_status", WEXITSTATUS(recording->wait_status));
+        lull_json_add_number(object, "exit_status", WEXITSTATUS(recording->wait_status));
     } else if (recording->has_ended) {
-        add_number(object, "signal", WTERMSIG(recording->wait_status));
+        lull_json_add_number(object, "signal", WTERMSIG(recording->wait_status));
     }
 }
 
@@ -92,28 +82,24 @@ static void add_recorded(struct json_object *object, const struct lull_recording
                                        [LULL_RECORDING_ENDED_BY_INTERRUPT] = "interrupt",
                                        [LULL_RECORDING_ENDED_BY_SNAPSHOT] = "snapshot"};
     const struct lull_tracer_result *result = &recording->result;
-    add_number(object, "begin_ns", recording->start_ns);
-    add_number(object, "end_ns", recording->end_ns);
-    add_text(object, "ended_by", ends[recording->ended_by]);
+    lull_json_add_number(object, "begin_ns", recording->start_ns);
+    lull_json_add_number(object, "end_ns", recording->end_ns);
+    lull_json_add_text(object, "ended_by", ends[recording->ended_by]);
     if (recording->tracer->events) {
         add_texts(object, "events", recording->tracer->events);
     }
     struct json_object *recorded = json_object_new_object();
     if (result->has_events) {
-        add_number(recorded, "events", (int64_t)result->events);
+        lull_json_add_number(recorded, "events", (int64_t)result->events);
     }
-    add_number(recorded, "bytes", (int64_t)result->bytes);
-    add_number(recorded, "lost_events", (int64_t)result->lost_events);
+    lull_json_add_number(recorded, "bytes", (int64_t)result->bytes);
+    lull_json_add_number(recorded, "lost_events", (int64_t)result->lost_events);
     json_object_object_add(object, "recorded", recorded);
 }
 
-/* errno tells why not. */
-static bool write_text(const char *path, const char *text)
+/* Takes the descriptor; errno tells why not. */
+static bool write_text(int fd, const char *text)
 {
-    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        return false;
-    }
     const size_t size = strlen(text);
     size_t written = 0;
     while (written < size) {
@@ -131,12 +117,16 @@ static bool write_text(const char *path, const char *text)
     return done && is_closed;
 }
 
-bool lull_recording_json_write(const struct lull_recording *recording, const char *path,
-                               GError **error)
+bool lull_recording_json_write(const struct lull_recording *recording,
+                               const struct lull_keeper *keeper, GError **error)
 {
+    const int fd = lull_keeper_create(keeper, FILE_NAME, error);
+    if (fd < 0) {
+        return false;
+    }
     struct json_object *object = json_object_new_object();
-    add_number(object, "lull_recording", 1);
-    add_text(object, "lull", LULL_VERSION);
+    lull_json_add_number(object, "lull_recording", 1);
+    lull_json_add_text(object, "lull", LULL_VERSION);
     add_how(object, recording);
     add_machine(object, recording->request->epoch_offset_ns);
     add_command(object, recording);
@@ -145,9 +135,10 @@ bool lull_recording_json_write(const struct lull_recording *recording, const cha
                                                                   JSON_C_TO_STRING_NOSLASHESCAPE);
     g_autofree char *line = g_strconcat(text, "\n", NULL);
     json_object_put(object);
-    if (write_text(path, line)) {
+    if (write_text(fd, line)) {
         return true;
     }
-    g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write “%s”: %s", path, g_strerror(errno));
+    g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write “%s/" FILE_NAME "”: %s",
+                keeper->part, g_strerror(errno));
     return false;
 }

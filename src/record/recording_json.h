@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: MIT */
 /* recording.json: what was recorded, how, and of which command. docs/RECORDING.md describes it. */
 #ifndef LULL_RECORD_RECORDING_JSON_H
 #define LULL_RECORD_RECORDING_JSON_H
 
 #include <lull/error.h>
 
+#include "record/keeper.h"
 #include "record/tracer.h"
 
 enum lull_recording_end {
@@ -27,8 +29,8 @@ struct lull_recording {
     struct lull_tracer_result result;
 };
 
-/* Writes the file `path`, and waits until it is on the disk. */
-bool lull_recording_json_write(const struct lull_recording *recording, const char *path,
-                               GError **error);
+/* Writes the file, and waits until it is on the disk. */
+bool lull_recording_json_write(const struct lull_recording *recording,
+                               const struct lull_keeper *keeper, GError **error);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The threads of a process, from /proc. */
 #include "record/tasks.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The threads of a process, from /proc. */
 #ifndef LULL_RECORD_TASKS_H
 #define LULL_RECORD_TASKS_H

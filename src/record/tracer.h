@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What every tracer that can record a machine offers to `lull record`. A tracer writes its own
  * files into the directory of the recording; command, directory and reports are not its business.
  * A new tracer is one file that implements this and a line in the table of tracers.c. */
@@ -12,10 +13,13 @@
 #include "record/purpose.h"
 
 struct lull_tracer;
+struct lull_keeper;
+struct lull_invoker;
 
 /* What is asked for. Borrowed for the life of the tracer. */
 struct lull_tracer_request {
-    const char *dir; /* where the tracer puts its files; exists, is empty of them */
+    const struct lull_keeper *keeper;   /* makes the files; that of a snapshot is made later */
+    const struct lull_invoker *invoker; /* for daemons that make files themselves */
     enum lull_purpose purpose;
     uint64_t buffer_bytes; /* of each CPU; 0: the tracer chooses */
     bool has_call_chains;  /* also where tasks stop running; for tracers that can tell it */
@@ -39,6 +43,7 @@ struct lull_tracer_kind {
     const char *files;    /* what it leaves in the directory: "trace.dat", "perf.data", "kernel" */
     bool can_call_chains; /* has_call_chains */
     bool needs_state;     /* it does not dump the state of the machine itself, see state.h */
+    bool needs_root;      /* what set_up() needed root for, the others need it for as well */
     /* NULL if this machine, and who runs this, can use the tracer; else what is missing and how to
      * get it, one line, to be freed with g_free(). Changes nothing on the machine. */
     char *(*missing)(const struct lull_tracer_request *request);
@@ -52,10 +57,9 @@ struct lull_tracer_kind {
     /* Whether it still goes on; false and an error when, say, the disk is full. Called now and
      * then. */
     bool (*check)(struct lull_tracer *tracer, GError **error);
-    /* Writes what the buffers hold now into `dir` (which is not request->dir), and goes on. For
-     * is_snapshot only. */
-    bool (*snapshot)(struct lull_tracer *tracer, const char *dir, struct lull_tracer_result *result,
-                     GError **error);
+    /* Writes what the buffers hold now into the recording that the keeper has made, and goes on.
+     * For is_snapshot only. */
+    bool (*snapshot)(struct lull_tracer *tracer, struct lull_tracer_result *result, GError **error);
     /* Ends recording and completes the files; for is_snapshot it writes none. */
     bool (*stop)(struct lull_tracer *tracer, struct lull_tracer_result *result, GError **error);
     /* Removes all that the tracer set up on the machine, whatever happened before. NULL: nothing.

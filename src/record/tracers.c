@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tracers that are built in, best first. LTTng tells most and costs least; ftrace is in nearly
  * every kernel; perf is there for those who may not use tracefs. */
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Waits at a signalfd. */
 #include "record/watch.h"
 

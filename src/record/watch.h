@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Waiting for the end of a recording: the command's, that of the time, or a signal. */
 #ifndef LULL_RECORD_WATCH_H
 #define LULL_RECORD_WATCH_H

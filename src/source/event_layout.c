@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Layouts of events, whatever their source is. */
 #include "source/event_layout.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How the bytes of an event are laid out, whatever its source is. */
 #ifndef LULL_SOURCE_EVENT_LAYOUT_H
 #define LULL_SOURCE_EVENT_LAYOUT_H

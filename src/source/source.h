@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interface behind which every kind of input lies. A source is one trace; it has streams, each
  * in order of time, which the session merges. A new input is one file that implements this. */
 #ifndef LULL_SOURCE_H
@@ -5,6 +6,7 @@
 
 #include <lull/session.h>
 
+#include "base/clock.h"
 #include "base/report.h"
 #include "base/layout.h"
 

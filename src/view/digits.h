@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Integers to digits, straight into memory: two at a time, without a call. Each returns where the
  * text ends; 24 bytes must be free. */
 #ifndef LULL_VIEW_DIGITS_H

@@ -1,6 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 /* Numbers and text into a growing buffer, without stdio's format strings: printing events spends
  * its time here. */
 #include "view/linebuf.h"
+
+#include "base/json.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -184,41 +187,19 @@ void lull_linebuf_escaped(struct lull_linebuf *line, const char *text, size_t le
     }
 }
 
-static void json_byte(struct lull_linebuf *line, unsigned char byte)
-{
-    static const char named[] = "\bb\tt\nn\ff\rr\"\"\\\\";
-    for (uint32_t i = 0; byte && i + 1 < sizeof named; i += 2) {
-        if ((unsigned char)named[i] == byte) {
-            lull_linebuf_char(line, '\\');
-            lull_linebuf_char(line, named[i + 1]);
-            return;
-        }
-    }
-    if (byte >= 0x80) {
-        lull_linebuf_literal(line, "\\ufffd");
-        return;
-    }
-    const char digits[] = "0123456789abcdef";
-    const char text[6] = {'\\', 'u', '0', '0', digits[byte >> 4], digits[byte & 15]};
-    lull_linebuf_bytes(line, text, sizeof text);
-}
-
 void lull_linebuf_json(struct lull_linebuf *line, const char *text, size_t length)
 {
+    char escaped[LULL_JSON_ESCAPE];
+
     lull_linebuf_char(line, '"');
     for (size_t at = 0; at < length;) {
         size_t run = plain_run(text + at, length - at);
         lull_linebuf_bytes(line, text + at, run);
         at += run;
-        if (at == length) {
-            break;
-        }
-        uint32_t n = utf8_length(text + at, length - at);
-        if (n) {
-            lull_linebuf_bytes(line, text + at, n);
-            at += n;
-        } else {
-            json_byte(line, (unsigned char)text[at++]);
+        if (at < length) {
+            uint32_t n;
+            at += lull_json_escape(text + at, length - at, escaped, &n);
+            lull_linebuf_bytes(line, escaped, n);
         }
     }
     lull_linebuf_char(line, '"');

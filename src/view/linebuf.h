@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A growing buffer of text for output made of many small pieces: the printers of events write each
  * line into one of these and hand it to stdio whole. Nothing is allocated once the longest line has
  * passed. */
@@ -18,7 +19,7 @@ void lull_linebuf_free(struct lull_linebuf *line);
 /* Slow part of reserve. */
 void lull_linebuf_grow(struct lull_linebuf *line, size_t more);
 
-/* Room for `more` bytes behind `length`. */
+/* Room for `more` bytes after `length`. */
 static inline char *lull_linebuf_reserve(struct lull_linebuf *line, size_t more)
 {
     if (G_UNLIKELY(line->capacity - line->length < more)) {
@@ -61,7 +62,7 @@ void lull_linebuf_real(struct lull_linebuf *line, double value);
 /* Exactly nine digits. */
 void lull_linebuf_nanoseconds(struct lull_linebuf *line, uint32_t value);
 
-/* All `bits` digits behind "0b". */
+/* All `bits` digits after "0b". */
 void lull_linebuf_binary(struct lull_linebuf *line, uint64_t value, uint32_t bits);
 
 /* Text as a person may safely see it on a terminal: control characters, quotes, backslashes and

@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 /* Writing to a FILE* with one check at the end, and numbers that do not follow the locale. */
 #include "view/out.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -56,6 +58,12 @@ void lull_out_printf(struct lull_out *out, const char *format, ...)
     va_end(arguments);
 }
 
+void lull_out_json(struct lull_out *out, struct json_object *object)
+{
+    g_autofree char *text = lull_json_format(object, false);
+    lull_out_text(out, text);
+}
+
 bool lull_out_end(struct lull_out *out, const char *what, GError **error)
 {
     if (!out->error) {
@@ -96,4 +104,12 @@ const char *lull_decimal_format_short(double value, int digits, char out[static 
         out[--length] = '\0';
     }
     return out;
+}
+
+struct json_object *lull_decimal_json(double value, int digits)
+{
+    char text[LULL_DECIMAL_SIZE];
+
+    value = isfinite(value) ? value : 0;
+    return json_object_new_double_s(value, lull_decimal_format_short(value, digits, text));
 }

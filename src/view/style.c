@@ -1,4 +1,5 @@
-/* What the device behind a FILE* can show. */
+/* SPDX-License-Identifier: MIT */
+/* What the device of a FILE* can show. */
 #include "view/view.h"
 
 #include <langinfo.h>

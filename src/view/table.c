@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A table with typed columns, printed by libsmartcols as text or by json-c as JSON. */
 #include "view/table.h"
 
@@ -164,7 +165,7 @@ static char *heading(const struct lull_column *column)
 static char *fold(const char *text, int width)
 {
     GString *folded = g_string_new(NULL);
-    gsize blank = 0; /* behind the last blank of the line, or 0 */
+    gsize blank = 0; /* after the last blank of the line, or 0 */
     int used = 0;
 
     for (; *text; text = g_utf8_next_char(text)) {
@@ -364,13 +365,10 @@ static struct json_object *cell_to_json(const struct lull_column *column, const 
         return NULL;
     }
     if (is_text(column)) {
-        g_autofree char *text = lull_clean_text(cell->text, false);
-        return json_object_new_string(text);
+        return lull_json_text(cell->text);
     }
     if (is_real(column)) {
-        char text[LULL_DECIMAL_SIZE];
-        lull_decimal_format_short(cell->real, column->type == LULL_COLUMN_SHARE ? 6 : 9, text);
-        return json_object_new_double_s(cell->real, text);
+        return lull_decimal_json(cell->real, column->type == LULL_COLUMN_SHARE ? 6 : 9);
     }
     return json_object_new_int64(cell->number);
 }
@@ -391,9 +389,7 @@ bool lull_table_print_json(const struct lull_table *table, FILE *file, GError **
             }
         }
         lull_out_text(&out, row ? ",\n" : "\n");
-        lull_out_text(&out, json_object_to_json_string_ext(
-                                object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
-        json_object_put(object);
+        lull_out_json(&out, object);
     }
     lull_out_text(&out, "]");
     return lull_out_end(&out, "JSON", error);

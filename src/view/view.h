@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How a critical path is shown: text for people, JSON for programs, folded stacks, SVG and a trace
  * for the Perfetto UI. Every function writes to `file`, flushes it and leaves it open. False with
  * LULL_ERROR_IO if something could not be written; a closed pipe is not an error: the reader has
@@ -26,7 +27,7 @@ struct lull_view_style {
 };
 
 /* Fills *style for what `file` is: a terminal, a pipe, a file. `color` is the --color option:
- * "always", "never", or "auto" or NULL, which asks the terminal, TERM and NO_COLOR. The character
+ * "always", "never", or "auto" or NULL, which reads the terminal, TERM and NO_COLOR. The character
  * set is that of LC_CTYPE, so the program has called setlocale(LC_CTYPE, ""). full and limit become
  * false and 0. */
 void lull_view_style_init(struct lull_view_style *style, FILE *file, const char *color);
@@ -36,8 +37,8 @@ void lull_view_style_init(struct lull_view_style *style, FILE *file, const char 
 bool lull_view_path_text(const struct lull_path *path, FILE *file,
                          const struct lull_view_style *style, GError **error);
 
-/* The JSON contract of `lull critpath --json`, version 1. Strings are valid UTF-8 without control
- * characters; what is not known (a pid, a CPU, a detail, a bound) is null. */
+/* The JSON contract of `lull critpath --json`, version 1. Texts come back as they were
+ * recorded (base/json.h); what is not known (a pid, a CPU, a detail, a bound) is null. */
 bool lull_view_path_json(const struct lull_path *path, FILE *file,
                          const struct lull_view_style *style, GError **error);
 
@@ -51,7 +52,7 @@ bool lull_view_path_svg(const struct lull_path *path, FILE *file,
                         const struct lull_view_style *style, GError **error);
 
 /* Chrome's JSON trace event format, which ui.perfetto.dev and chrome://tracing open. A process is a
- * host, a thread a task, a flow a jump of the path. ts is in microseconds since the begin of the
+ * host, a thread a task, a flow a jump of the path. ts is in microseconds since the start of the
  * path, exact to the nanosecond; otherData.base_ns is that begin in nanoseconds since the Unix
  * epoch. */
 bool lull_view_path_perfetto(const struct lull_path *path, FILE *file,

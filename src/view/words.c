@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The words and colours for states and tasks, and the cleaning of text that comes from traces.
  * The colours are close to those that users of Trace Compass know. */
 #include "view/words.h"
@@ -11,14 +12,14 @@ static const struct lull_look looks[LULL_LOOK_COUNT] = {
     {"running", "running", "run", "#339900", false, "\033[32m"},
     {"preempted", "preempted", "pre", "#d2691e", false, "\033[38;5;208m"},
     {"interrupted", "irq", "int", "#ffd42a", true, "\033[33m"},
-    {"waiting for a task", "task", "tsk", "#dc143c", false, "\033[31m"},
-    {"waiting for a timer", "timer", "tmr", "#336699", false, "\033[94m"},
-    {"waiting for disk", "disk", "dsk", "#6600cc", false, "\033[35m"},
-    {"waiting for network", "network", "net", "#ff9bff", true, "\033[95m"},
-    {"waiting for user input", "user", "usr", "#7a2a1a", false, "\033[36m"},
-    {"waiting for another CPU", "ipi", "ipi", "#7f7fd5", false, "\033[34m"},
-    {"waiting for an interrupt", "irq", "irq", "#b8a000", false, "\033[33m"},
-    {"waiting, cause unknown", "unknown", "unk", "#8c867c", false, "\033[90m"},
+    {"blocked on a task", "task", "tsk", "#dc143c", false, "\033[31m"},
+    {"blocked on a timer", "timer", "tmr", "#336699", false, "\033[94m"},
+    {"blocked on disk", "disk", "dsk", "#6600cc", false, "\033[35m"},
+    {"blocked on network", "network", "net", "#ff9bff", true, "\033[95m"},
+    {"blocked on user input", "user", "usr", "#7a2a1a", false, "\033[36m"},
+    {"blocked on another CPU", "ipi", "ipi", "#7f7fd5", false, "\033[34m"},
+    {"blocked on an interrupt", "irq", "irq", "#b8a000", false, "\033[33m"},
+    {"blocked, cause unknown", "unknown", "unk", "#8c867c", false, "\033[90m"},
 };
 
 uint32_t lull_look_index(enum lull_state state, enum lull_cause cause)
@@ -49,21 +50,6 @@ const struct lull_look *lull_look_of(enum lull_state state, enum lull_cause caus
     return lull_look_at(lull_look_index(state, cause));
 }
 
-static bool is_harmless(gunichar c)
-{
-    if (c < 0x20 || (c >= 0x7f && c <= 0x9f)) {
-        return false; /* control characters */
-    }
-    if (c == 0x200e || c == 0x200f || c == 0x061c || (c >= 0x202a && c <= 0x202e) ||
-        (c >= 0x2066 && c <= 0x2069)) {
-        return false; /* would reorder what stands beside them */
-    }
-    if (c == 0x2028 || c == 0x2029) {
-        return false; /* line ends to some readers */
-    }
-    return (c & 0xfffe) != 0xfffe && !(c >= 0xfdd0 && c <= 0xfdef);
-}
-
 void lull_clean_append(GString *out, const char *text, bool ascii)
 {
     const char *replacement = ascii ? "?" : "\xef\xbf\xbd";
@@ -79,7 +65,7 @@ void lull_clean_append(GString *out, const char *text, bool ascii)
             text++;
             continue;
         }
-        if (!is_harmless(c) || (ascii && c > 0x7e)) {
+        if (!lull_is_harmless(c) || (ascii && c > 0x7e)) {
             g_string_append(out, replacement);
         } else {
             g_string_append_unichar(out, c);

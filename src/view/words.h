@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The words and colours for states and tasks, the same in every view, and the cleaning of text that
  * comes from traces. */
 #ifndef LULL_VIEW_WORDS_H
@@ -11,7 +12,7 @@
 
 /* How a state with its cause is called and painted. */
 struct lull_look {
-    const char *phrase; /* "waiting for disk" */
+    const char *phrase; /* "blocked on disk" */
     const char *label;  /* "disk": where there is little room */
     const char *style;  /* name of the CSS class in pictures */
     const char *fill;   /* "#6600cc" */
@@ -49,7 +50,7 @@ void lull_bytes_append(GString *out, double bytes);
 void lull_task_append(GString *out, const char *comm, int32_t tid, bool ascii);
 /* Name of a host, "?" if the index is out of range; not cleaned. */
 const char *lull_path_host_name(const struct lull_path *path, uint32_t host);
-/* Appends what a segment says: the phrase of its state, and its detail: "waiting for disk: …",
+/* Appends what a segment says: the phrase of its state, and its detail: "blocked on disk: …",
  * "preempted by …". */
 void lull_segment_append(GString *out, const struct lull_segment *segment, bool ascii);
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Holds liblull.so against the dump of the last release: what a program was linked with is still there, and public structs
 # are as it knows them. New functions are no difference.
 #   test_abi.py BUILD SANITIZERS BUILDTYPE

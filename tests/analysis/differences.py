@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Where the analyses differ from lttng-analyses on purpose: RULES, a table. Each rule says where it may apply, which quirk of the
 peer it is (Q-… and others of its specification: faults found by running it), why ours is right, and has a check that works
 ours out again from the plain events (reference.py). A difference that no check confirms is a fault."""

@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: MIT */
 /* Facts said by hand to an analysis, without events: tasks, labels, files and requests are put into
  * a model that no trace feeds. */
 #ifndef LULL_TESTS_FACTS_H
 #define LULL_TESTS_FACTS_H
 
 #include "analysis/analysis.h"
+#include "kernel/calls.h"
 #include "kernel/model_private.h"
 #include "lib/feed.h"
 #include "lib/table_sink.h"
@@ -103,6 +105,7 @@ static inline void facts_call(struct facts *facts, uint32_t task, const char *na
                                                             .start_ns = start_ns,
                                                             .end_ns = end_ns,
                                                             .ret = ret,
+                                                            .error = call_error(ret),
                                                             .has_ret = true});
 }
 
@@ -115,6 +118,7 @@ static inline void facts_io(struct facts *facts, uint32_t task, const char *name
                                                             .start_ns = start_ns,
                                                             .end_ns = end_ns,
                                                             .ret = ret,
+                                                            .error = call_error(ret),
                                                             .has_ret = true,
                                                             .io = &io});
 }

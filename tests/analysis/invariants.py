@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Arithmetic that must hold in the answers of the analyses, whatever the trace: what(windows) gives what does not hold. Windows are
 those of `lull VERB --json --limit=0`."""
 import collections

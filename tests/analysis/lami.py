@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Checks documents of the LTTng analyses machine interface against LAMI 1.0.1 (github.com/lttng/lami-spec): each function
 # returns a list of what is wrong, with the place in the document.
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Compares two LAMI documents cell by cell: tables by class and subtitle, rows by what identifies them."""
 import math
 

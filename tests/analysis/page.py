@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Reads a page of HTML strictly: every element is closed where it must be, no attribute stands twice. What a browser would
 # mend is an error here.
 from html.parser import HTMLParser

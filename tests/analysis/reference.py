@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the plain events of a trace say, worked out a second time and in the simplest way: the source of the expectations of
 test_differential.py. Input is one JSON object an event (`lull print --json`, whose reader is compared with Babeltrace elsewhere).
 Who does something comes from the contexts tid, pid and procname of the event, which the analyses do not read for it."""

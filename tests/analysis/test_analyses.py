@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # The verbs of analyses on the bundled traces: LAMI as the names of lttng-analyses speak it, sums that must hold whatever
 # the trace, and the command line.
 import json

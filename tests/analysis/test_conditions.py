@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Traces that lack something, were made by old tracers, or are broken: every verb answers what it can, says what it cannot, and never
 # dies. The conditions are made out of a recorded trace, event by event.
 import json

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cputop and sched, on machines that are told event by event. What is expected is arithmetic on the
  * times below. */
 #include <glib.h>

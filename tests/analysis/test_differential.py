@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Every cell that lttng-analyses printed for a trace equals ours, or a rule of differences.py explains why not. LULL is the program,
 # LULL_SAMPLES the directory of the unpacked samples; traces of LULL_SHARED are compared as well if they are there.
 import collections

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # The model, the critical path and the analyses on recordings of ftrace. The program legs.c did known things one
 # after the other and wrote down when (ftrace/*.txt of the samples, on the clock of the recording); its waits are looked for in three
 # recordings of it: of the whole machine, of the program alone, and of the program and the idle tasks with system calls told twice.

@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: MIT */
 /* Contended futexes, from calls and waits said by hand. */
 #include <glib.h>
 
 #include "facts.h"
 
 enum { WAIT = 0, WAKE = 1, WAIT_BITSET = 9 };
+enum { NR_FUTEX = 202 }; /* x86-64 */
 
 static void say_call(struct facts *facts, uint32_t task, int32_t operation, uint64_t address,
                      bool is_private, int64_t start_ns, int64_t end_ns, int64_t ret)
@@ -15,6 +17,7 @@ static void say_call(struct facts *facts, uint32_t task, int32_t operation, uint
                                                             .start_ns = start_ns,
                                                             .end_ns = end_ns,
                                                             .ret = ret,
+                                                            .error = call_error(ret),
                                                             .has_ret = true,
                                                             .futex = &futex});
 }
@@ -107,7 +110,6 @@ static void test_processes(void)
 /* A wait that lasts when the window closes, known from the event of its begin. */
 static void test_still_waiting(void)
 {
-    enum { NR_FUTEX = 202 }; /* x86-64 */
     struct facts facts = facts_start(&lull_analysis_futex, facts_params());
     struct lull_model *model = facts.model;
     uint32_t a = facts_task(&facts, 10, 10);
@@ -128,6 +130,39 @@ static void test_still_waiting(void)
     facts_end(&facts);
 }
 
+/* Whoever has waited longest is first; of two who began at once, who came first. */
+static void test_order_of_waiting(void)
+{
+    struct facts facts = facts_start(&lull_analysis_futex, facts_params());
+    struct lull_model *model = facts.model;
+    static const struct {
+        int tid, start_ns;
+    } waits[] = {{11, 50}, {12, 40}, {13, 40}, {14, 30}, {15, 60}};
+    facts_open(&facts, 0);
+    for (size_t i = 0; i < G_N_ELEMENTS(waits); i++) {
+        feed_switch(model, 0, (int32_t)i, 20, 0, waits[i].tid, 0);
+    }
+    for (int t = 30; t <= 60; t += 10) {
+        for (size_t i = 0; i < G_N_ELEMENTS(waits); i++) {
+            if (waits[i].start_ns == t) {
+                FEED(futex_entry, 0, (int32_t)i, t,
+                     .have = UINT64_C(1) << LULL_FIELD_futex_entry_number |
+                             UINT64_C(1) << LULL_FIELD_futex_entry_address |
+                             UINT64_C(1) << LULL_FIELD_futex_entry_operation,
+                     .number = NR_FUTEX, .address = 0x20, .operation = 128 | WAIT);
+            }
+        }
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(waits); i++) {
+        feed_switch(model, 0, (int32_t)i, 70, waits[i].tid, 0, 1);
+    }
+    facts_close(&facts, 100);
+    facts_expect(&facts, "waiting",
+                 "t14/-1/14 0x20 30 70\nt12/-1/12 0x20 40 60\nt13/-1/13 0x20 40 60\n"
+                 "t11/-1/11 0x20 50 50\nt15/-1/15 0x20 60 40\n");
+    facts_end(&facts);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -135,5 +170,6 @@ int main(int argc, char **argv)
     g_test_add_func("/analysis/futex/pairs", test_pairs);
     g_test_add_func("/analysis/futex/processes", test_processes);
     g_test_add_func("/analysis/futex/still-waiting", test_still_waiting);
+    g_test_add_func("/analysis/futex/order-of-waiting", test_order_of_waiting);
     return g_test_run();
 }

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Sums that must hold on every trace: for windows, slices, and the verbs that tell the same in two ways (invariants.py). LULL is the
 # program, LULL_SAMPLES the directory of the unpacked samples; traces of LULL_SHARED are taken as well if they are there.
 import functools
@@ -103,6 +104,32 @@ def shared_traces(folder):
             folders.clear()
 
 
+def open_calls(trace):
+    """(tid, call, start) of the calls that the events of a trace, by their own context tid, start and do not end."""
+    calls = {}
+    done = subprocess.run([lull, 'print', '--json', trace], capture_output=True, text=True, encoding='utf-8', check=True)
+    for event in map(json.loads, done.stdout.splitlines()):
+        kind, _, name = event['name'].partition('_entry_') if '_entry_' in event['name'] else event['name'].partition('_exit_')
+        tid = event['context'].get('tid')
+        if kind != 'syscall':
+            continue
+        calls.pop(tid, None)
+        # exit and exit_group do not return; numbers that the tracer has no name for are left to the names of numbers.
+        if '_entry_' in event['name'] and name not in ('exit', 'exit_group', 'unknown'):
+            calls[tid] = (name, event['time_ns'])
+    return {(tid, name, start) for tid, (name, start) in calls.items()}
+
+
+def check_open_calls(name, trace):
+    rows = rows_of('syscallstats', 'open', trace)
+    shown = {(row['process']['tid'], row['syscall'], row['begin_ns']) for row in rows}
+    known = open_calls(trace)
+    tap.ok(known and shown == known, f'{name}: calls that have not returned', shown - known, known - shown)
+
+
+for one in TRACES[1:] + ['truth/truth-locks', 'truth/truth-relay', 'django/client', 'django/db']:
+    if 'nosys' not in one:
+        tap.run(one, check_open_calls, one, os.path.join(samples, one))
 for one in TRACES:
     tap.run(one, check_trace, one, os.path.join(samples, one))
 for one in ('django/client', 'truth/truth-disk-sync', 'truth/truth-tcp'):

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The analysis of I/O, from facts said by hand. What is expected is counted by hand. */
 #include <glib.h>
 #include <stdio.h>
@@ -84,7 +85,8 @@ static void test_usage(void)
     facts_expect(&facts, "per-file-top [written]",
                  "127.0.0.1:80 1000 net fd 4 in t10 (10) \n"
                  "pipe (t10) 30 pipe fd 6 in t10 (10) \n");
-    facts_expect(&facts, "note: 1 calls moved bytes that the trace does not tell", "");
+    facts_expect(&facts, "note: 1 calls moved a number of bytes that the trace does not record",
+                 "");
     facts_end(&facts);
 }
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # lull io* and futex on recorded traces: sums that must hold on every trace. LULL is the program, LULL_SAMPLES the directory of the
 # unpacked samples. What lttng-analyses prints for them is compared in test_differential.py.
 import json

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Analyses of what a machine did: interrupts, memory, network, frequencies. A few events at small
  * times go through the model; what is expected is worked out by hand. */
 #include "lib/feed.h"
@@ -56,6 +57,14 @@ static void tear_down(struct fixture *f, gconstpointer data)
 static void expect(const struct fixture *f, const char *text)
 {
     g_assert_cmpstr(f->sink.text->str, ==, text);
+}
+
+static void expect_table(const struct fixture *f, const char *head, const char *rows)
+{
+    g_autofree char *found = table_sink_get(&f->sink, head);
+    g_assert_nonnull(found);
+    found[MIN(strlen(found), strlen(rows))] = '\0';
+    g_assert_cmpstr(found, ==, rows);
 }
 
 /* ---- interrupts ---- */
@@ -165,7 +174,7 @@ static void test_memory(struct fixture *f, gconstpointer data)
     start(f, &lull_analysis_memtop);
     feed_pages(f->model);
     end(f, 100);
-    expect(f, "note: 1 events do not tell of how many pages they are: each counts as one\n"
+    expect(f, "note: 1 events do not say how many pages they are about: each counts as one\n"
               "allocd\nt7/-1/7 2 9\ninterrupts/-1/-1 1 2\nunknown/-1/-1 1 1\nt8/-1/8 0 0\n"
               "idle/-1/-1 0 0\n"
               "freed\nt8/-1/8 1 8\nt7/-1/7 1 2\nidle/-1/-1 1 1\nunknown/-1/-1 0 0\n"
@@ -221,6 +230,36 @@ static void test_connections(struct fixture *f, gconstpointer data)
               "per-connection\ntcp 10.0.0.1:4000 10.0.0.2:80 t7/-1/7 4 47 15 1 1000\n");
 }
 
+/* Most bytes, of both directions, first; of two with as many, what was seen first. */
+static void test_order_of_connections(struct fixture *f, gconstpointer data)
+{
+    static const struct {
+        uint16_t port;
+        uint32_t payload;
+    } sent[] = {{1001, 20}, {1002, 10}, {1003, 10}, {1004, 30}, {1005, 40}};
+    start(f, &lull_analysis_nettop);
+    struct lull_model *model = f->model;
+    for (size_t i = 0; i < G_N_ELEMENTS(sent); i++) {
+        struct feed_segment segment = {.from = 1,
+                                       .to = 2,
+                                       .from_port = sent[i].port,
+                                       .to_port = 80,
+                                       .seq = 1,
+                                       .payload = sent[i].payload};
+        feed_tcp(model, 0, 0, 10 + (int64_t)i, true, &segment);
+    }
+    feed_tcp(model, 0, 0, 20, false,
+             &(struct feed_segment){
+                 .from = 2, .to = 1, .from_port = 80, .to_port = 1001, .seq = 1, .payload = 15});
+    end(f, 100);
+    expect_table(f, "per-connection",
+                 "tcp 10.0.0.1:1005 10.0.0.2:80 ? 1 40 0 0 0\n"
+                 "tcp 10.0.0.1:1001 10.0.0.2:80 ? 1 20 0 1 15\n"
+                 "tcp 10.0.0.1:1004 10.0.0.2:80 ? 1 30 0 0 0\n"
+                 "tcp 10.0.0.1:1002 10.0.0.2:80 ? 1 10 0 0 0\n"
+                 "tcp 10.0.0.1:1003 10.0.0.2:80 ? 1 10 0 0 0\n");
+}
+
 /* On the loopback device each packet is seen twice. */
 static void test_loopback(struct fixture *f, gconstpointer data)
 {
@@ -254,7 +293,7 @@ static void test_cycles(struct fixture *f, gconstpointer data)
     POWER(frequency, 40, 0, 1000000);
     feed_switch(model, 0, 0, 50, 7, 8, 0);
     end(f, 100);
-    expect(f, "note: the frequency of a CPU is not known before the first event that tells it: "
+    expect(f, "note: the frequency of a CPU is not known before the first event that reports it: "
               "5.26 % of the time of tasks is not in their cycles\n" /* 5 of 95 */
               "per-cpu-frequency\n0 2000000 30 0.300 30 60\n0 1000000 60 0.600 60 60\n"
               "0 ? 10 0.100 5 ?\n"
@@ -262,6 +301,37 @@ static void test_cycles(struct fixture *f, gconstpointer data)
               "per-task\nt7/-1/7 45 5 70 1750000\nt8/-1/8 50 0 50 1000000\n"
               "per-task-frequency\nt7/-1/7 2000000 30 60\nt7/-1/7 1000000 10 10\nt7/-1/7 ? 5 ?\n"
               "t8/-1/8 1000000 50 50\n");
+}
+
+/* At 1 kHz a cycle takes a million ns: half of one, for task 7, is rounded up, less, for 8, down. */
+static void test_rounded_cycles(struct fixture *f, gconstpointer data)
+{
+    f->params.sections = 0;
+    start(f, &lull_analysis_freq);
+    struct lull_model *model = f->model;
+    POWER(frequency, 10, 0, 1);
+    feed_switch(model, 0, 0, 10, 0, 8, 0);
+    feed_switch(model, 0, 0, 500009, 8, 7, 0);
+    feed_switch(model, 0, 0, 1000009, 7, 0, 0);
+    end(f, 2000000);
+    expect_table(f, "per-task", "t7/-1/7 500000 0 1 1\nt8/-1/8 499999 0 0 1\n");
+}
+
+/* Without frequencies, whoever ran longest is first; of two who ran as long, who came first. */
+static void test_order_of_tasks(struct fixture *f, gconstpointer data)
+{
+    f->params.sections = 0;
+    start(f, &lull_analysis_freq);
+    struct lull_model *model = f->model;
+    feed_switch(model, 0, 0, 10, 0, 4, 0);
+    for (int tid = 4; tid < 9; tid++) { /* 4 runs for 10, 5 and 6 for 20, 7 and 8 for 30 */
+        feed_switch(model, 0, 0, (int64_t[]){20, 40, 60, 90, 120}[tid - 4], tid, tid + 1, 0);
+    }
+    POWER(frequency, 120, 0, 1000000); /* else there is no table */
+    end(f, 120);
+    expect_table(f, "per-task",
+                 "t7/-1/7 30 30 ? ?\nt8/-1/8 30 30 ? ?\nt5/-1/5 20 20 ? ?\nt6/-1/6 20 20 ? ?\n"
+                 "t4/-1/4 10 10 ? ?\n");
 }
 
 /* Idle in state 2 from 20 to 50 and, once more, from 60 to the end. */
@@ -294,8 +364,11 @@ int main(int argc, char **argv)
     CASE("memory", test_memory);
     CASE("memory-of-task", test_memory_of_task);
     CASE("connections", test_connections);
+    CASE("order-of-connections", test_order_of_connections);
     CASE("loopback", test_loopback);
     CASE("cycles", test_cycles);
+    CASE("rounded-cycles", test_rounded_cycles);
+    CASE("order-of-tasks", test_order_of_tasks);
     CASE("idle-states", test_idle_states);
     return g_test_run();
 }

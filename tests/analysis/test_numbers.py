@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # System calls as ftrace and perf tell them: by number, on machines of several kinds, with arguments by their place; by name and
 # number both; of programs of 32 bits, which only the end of exec() shows. And CPUs some of whose switches are not recorded. The
 # files are made here, as kernels write them; numbers are those of Linux' headers (asm/unistd_64.h, asm/unistd_32.h and
@@ -138,6 +139,19 @@ def check_unknown_machine(path):
     tap.ok(counts(path) == {'syscall 3': 1}, 'sh4: a number without a table stays a number', counts(path))
 
 
+def check_32_bits(path):
+    """A kernel whose longs have 32 bits, whatever its machine is called: numbers are not those of x86-64, and what lies above the
+    last 4095 bytes of the address space is no error."""
+    for machine in ('', 'armv7l'):
+        kernel = Kernel(machine, long_bytes=4)
+        kernel.record(path, [(0, kernel.switch(0, 0, 50)), *kernel.call(50, 119, 0), *kernel.call(50, 192, -0x49000000),
+                             *kernel.call(50, 192, -4096), *kernel.call(50, 192, -4095), *kernel.call(50, 192, -12)])
+        name = machine or 'a machine without a name'
+        tap.ok(counts(path) == {'syscall 119': 1, 'syscall 192': 4}, f'{name}, 32 bits: numbers stay numbers', counts(path))
+        errors = [row['errors'] for row in rows(path, 'syscallstats', 'per-tid') if row['syscall'] == 'syscall 192']
+        tap.ok(errors == [2], f'{name}, 32 bits: addresses are no errors', errors)
+
+
 # ---- told twice ----
 
 def check_twice(path):
@@ -248,7 +262,7 @@ def main():
         for machine in MACHINES:
             for big_endian in (False, True):
                 tap.run(machine, check_machine, path, machine, big_endian)
-        for check in (check_unknown_machine, check_twice, check_compat, check_births, check_chosen, check_task_only, check_taken_up, check_moved):
+        for check in (check_unknown_machine, check_32_bits, check_twice, check_compat, check_births, check_chosen, check_task_only, check_taken_up, check_moved):
             tap.run(check.__name__, check, path)
     return tap.done()
 

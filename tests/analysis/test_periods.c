@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The analysis of periods, on the stream `per` of the golden vectors of lttng-analyses: its figures
  * (vectors/per/periodstats.out and others, in microseconds), except where it is known to be wrong;
  * there they are worked out by hand, and the quirk is named. And windows of analyses by periods. */
@@ -374,6 +375,26 @@ static void test_freq(void)
           "freq_count/Global number of req/a per req: 1.500 | 2.000 | 1\n");
 }
 
+/* Each section makes its own tables, and none of the others'. */
+static void test_sections(void)
+{
+    static const struct {
+        unsigned section;
+        const char *tables;
+    } sections[] = {{LULL_SECTION_STATS, "per_"},
+                    {LULL_SECTION_FREQ, "freq"},
+                    {LULL_SECTION_TOP, "top"},
+                    {LULL_SECTION_LOG, "log"}};
+    for (size_t asked = 0; asked < G_N_ELEMENTS(sections); asked++) {
+        for (size_t i = 0; i < G_N_ELEMENTS(sections); i++) {
+            const struct requested requested = {.sections = sections[asked].section, .limit = 5};
+            g_autofree char *got =
+                ask(stream_requests, definitions, captures, &requested, LIST(sections[i].tables));
+            g_assert_cmpint(got[0] != '\0', ==, i == asked);
+        }
+    }
+}
+
 /* Q-P17: an ancestor that took no time has no ratio. Q-P11: periods without name are counted. */
 static void test_edges(void)
 {
@@ -519,6 +540,7 @@ int main(int argc, char **argv)
     g_test_add_func("/analysis/periods/log", test_log);
     g_test_add_func("/analysis/periods/top", test_top);
     g_test_add_func("/analysis/periods/freq", test_freq);
+    g_test_add_func("/analysis/periods/sections", test_sections);
     g_test_add_func("/analysis/periods/edges", test_edges);
     g_test_add_func("/analysis/periods/refused", test_refused);
     g_test_add_func("/analysis/periods/windows", test_windows);

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # The verbs of periods, and --period on the others. On a recording of a real server: requests as a script pairs them over the
 # plain events. On the streams that were made by hand for lttng-analyses: its answers (data/peer.tar.xz); where docs/PERIODS.md
 # says that Lull differs, what is right, worked out by hand.

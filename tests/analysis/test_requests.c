@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Requests from packets: scripts of a client (host 0, task 1 on CPU 0), expectations by arithmetic.
  */
 #include "analysis/requests.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The runner: which facts fall into which window, and when windows open and close. The analysis of
  * this test writes down what it is told. */
 #include <glib.h>

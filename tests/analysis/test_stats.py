@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # lull stats: the same numbers as the verbs that it is made of, sums over time that must hold, and the page of --html: well
 # formed, nothing loaded, the numbers of --json, names of any kind harmless, whole or not there; in Chromium, if it is
 # installed, that its tables sort.
@@ -24,7 +25,7 @@ from tap import Tap  # noqa: E402
 tap = Tap()
 lull = os.environ["LULL"]
 samples = os.environ["LULL_SAMPLES"]
-script = os.path.join(os.environ["LULL_SOURCE"], "src", "view", "report.js")
+script = os.path.join(os.environ["LULL_SOURCE"], "src", "view", "result", "report.js")
 django = os.path.join(samples, "django")
 one_host = os.path.join(samples, "django", "db")
 MINUTE = 60 * 10**9

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statistics of system calls, from calls said by hand. What is expected is counted by hand. */
 #include <glib.h>
 #include <stdio.h>
@@ -16,21 +17,21 @@ static void test_counts(void)
     facts_call(&facts, task, "open", 14, 16, -2);
     facts_call(&facts, task, "getpid", 20, 22, 10);
     facts_call(&facts, task, "open", 24, 26, 3);
-    facts_call(&facts, task, "nosuch", 30, 31, -9999);
+    facts_call(&facts, task, "nosuch", 30, 31, -4000);
     facts_call(&facts, other, "read", 24, 29, -512);
     facts_close(&facts, 40);
     /* getpid: mean 4/3, squared differences 2/9 + 1/9 + ... = 2/3, divided by 2: 1/3, root 0.577 */
     facts_expect(&facts, "per-tid [t10 (10, TID: 10)]",
                  "getpid 3 1 1.333 2 0.577 1 2 2 2 4 0 {'success': 3}\n"
                  "open 2 2 2.000 2 0.000 2 2 2 2 4 1 {'ENOENT': 1, 'success': 1}\n"
-                 "nosuch 1 1 1.000 1 ? 1 1 1 1 1 1 {'-9999': 1}\n");
+                 "nosuch 1 1 1.000 1 ? 1 1 1 1 1 1 {'-4000': 1}\n");
     facts_expect(&facts, "per-tid [t11 (10, TID: 11)]",
                  "read 1 5 5.000 5 ? 5 5 5 5 5 1 {'ERESTARTSYS': 1}\n");
     facts_expect(&facts, "total", "t10/10/10 6 9 2\nt11/10/11 1 5 1\n");
     facts_end(&facts);
 }
 
-/* 32-bit calls return addresses; what lies above the kernel's errors is none. */
+/* Of 32-bit calls that return addresses; what lies below the kernel's errors is none. */
 static void test_compat_address(void)
 {
     struct facts facts = facts_start(&lull_analysis_syscallstats, facts_params());
@@ -41,12 +42,13 @@ static void test_compat_address(void)
                                      .start_ns = 1,
                                      .end_ns = 2,
                                      .ret = (int32_t)0xf7d00000,
-                                     .has_ret = true,
-                                     .is_compat = true};
+                                     .has_ret = true};
     facts.class->facts.syscall(facts.analysis, &fact);
     fact.ret = -12;
+    fact.error = 12;
     facts.class->facts.syscall(facts.analysis, &fact);
     fact.has_ret = false;
+    fact.error = 0;
     facts.class->facts.syscall(facts.analysis, &fact);
     facts_close(&facts, 40);
     facts_expect(&facts, "per-tid [t10 (10, TID: 10)]",

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Usage over time: a few events go through the model at times chosen so that the bins can be worked
  * out by hand. */
 #include "lib/feed.h"

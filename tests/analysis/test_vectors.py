@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # The streams that were made by hand for lttng-analyses: its answers are ours, except where vectors.py says by hand what is right.
 import json
 import os

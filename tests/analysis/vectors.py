@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The answers of lttng-analyses to streams of events made by hand (vectors/NAME in peer.tar.xz): reads its tables of text, and says
 in BY_HAND what is to come out where it is wrong. Those values were worked out from the few events of the stream."""
 import re

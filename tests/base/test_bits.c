@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bit-field loads against a loop that takes one bit after the other. */
 #include "base/bits.h"
 

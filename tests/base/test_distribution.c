@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Distributions against arithmetic by hand: moments, nearest-rank percentiles, histograms. */
 #include <glib.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The hash map against GHashTable as reference, and the growable array. */
 #include <glib.h>
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Slots by number: what was put in stays through growth, all others are 0. */
 #include "base/slots.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The incremental hull against the sequences of Trace Compass's unit tests (specification, 7.4),
  * exactly. */
 #include "clock/hull.h"

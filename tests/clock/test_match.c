@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which packets belong together: the event-matching fixture of Trace Compass (specification, 7.4),
  * and what offload, retransmission, wrapping numbers, several devices and other protocols make of
  * it. */
@@ -315,6 +316,56 @@ static void test_icmp(gconstpointer data)
     end(&f);
 }
 
+/* One buffer on one host, without headers: from one end of a veth pair to the other, over a bridge,
+ * and a network card that receives into a buffer that it has sent. */
+static void test_virtual_devices(gconstpointer data)
+{
+    enum { VETH_A = 11, VETH_B, VETH_C, VETH_D, CARD };
+    struct feeder f = start(GPOINTER_TO_INT(data));
+    struct lull_net_packet p = {
+        .time_ns = 1000, .is_send = true, .skb = 0x1000, .device = VETH_A, .length = 80};
+
+    waits(&f, p); /* 0 */
+    p.is_send = false;
+    p.time_ns += 2600;
+    p.device = VETH_B;
+    p.length = 66; /* the Ethernet header is gone */
+    meets(&f, p, 0);
+    waits(&f, p); /* received once */
+    /* the bridge sends the same buffer on */
+    p.is_send = true;
+    p.device = VETH_C;
+    p.length = 80;
+    waits(&f, p); /* 3 */
+    p.is_send = false;
+    p.device = VETH_D;
+    p.length = 66;
+    meets(&f, p, 3);
+    /* a card frees what it has sent, and soon receives into the same memory */
+    p.is_send = true;
+    p.device = CARD;
+    p.length = 80;
+    waits(&f, p); /* 5 */
+    p.is_send = false;
+    p.length = 66;
+    waits(&f, p);
+    p.device = VETH_B;
+    p.length = 65; /* another packet */
+    waits(&f, p);
+    p.length = 66;
+    p.time_ns += 200000000; /* long after */
+    waits(&f, p);
+    p.device = 0; /* not recorded */
+    p.time_ns -= 200000000;
+    waits(&f, p);
+    p.device = VETH_B;
+    p.host = SERVER;
+    waits(&f, p);
+    p.host = CLIENT;
+    meets(&f, p, 5);
+    end(&f);
+}
+
 /* One buffer on one host: loopback, whatever is in it. */
 static void test_buffer(gconstpointer data)
 {
@@ -436,11 +487,11 @@ static void test_one_sided(gconstpointer data)
 
 static void add(const char *name, void (*test)(gconstpointer))
 {
-    char *path = g_strdup_printf("/graph/match/%s/ordered", name);
+    char *path = g_strdup_printf("/clock/match/%s/ordered", name);
 
     g_test_add_data_func(path, GINT_TO_POINTER(1), test);
     g_free(path);
-    path = g_strdup_printf("/graph/match/%s/unordered", name);
+    path = g_strdup_printf("/clock/match/%s/unordered", name);
     g_test_add_data_func(path, GINT_TO_POINTER(0), test);
     g_free(path);
 }
@@ -452,16 +503,17 @@ int main(int argc, char **argv)
     add("flows", test_flows);
     add("segmentation", test_segmentation);
     add("receive-offload", test_receive_offload);
-    g_test_add_func("/graph/match/retransmission/ordered", test_retransmission);
-    g_test_add_func("/graph/match/retransmission/unordered", test_retransmission_unordered);
-    g_test_add_func("/graph/match/receive-first", test_receive_first);
+    g_test_add_func("/clock/match/retransmission/ordered", test_retransmission);
+    g_test_add_func("/clock/match/retransmission/unordered", test_retransmission_unordered);
+    g_test_add_func("/clock/match/receive-first", test_receive_first);
     add("handshake", test_handshake);
     add("udp", test_udp);
     add("udp-repeated", test_udp_repeated);
     add("icmp", test_icmp);
     add("buffer", test_buffer);
-    g_test_add_func("/graph/match/forwarding/ordered", test_forwarding);
-    g_test_add_func("/graph/match/forwarding/unordered", test_forwarding_unordered);
+    add("virtual-devices", test_virtual_devices);
+    g_test_add_func("/clock/match/forwarding/ordered", test_forwarding);
+    g_test_add_func("/clock/match/forwarding/unordered", test_forwarding_unordered);
     add("one-sided", test_one_sided);
     return g_test_run();
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Joined clocks against hosts whose clocks are known: made from a true time with offsets of hours
  * and drifts up to 200 ppm, with packets of random latency. The truth must lie within the bounds,
  * and no packet may travel backwards. */

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # `lull export --ctf2`: what it writes is checked against the rules of CTF2-SPEC-2.0 by a reader of its own (lib/ctf2.py), and Lull reads
 # it back to the events that `lull print` shows of the input with the same options.
 # LULL is the program, LULL_SAMPLES the directory of the unpacked samples, MAKE_TRACES the program that makes scripted traces.

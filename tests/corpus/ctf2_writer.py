@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Writes small CTF 2 traces, bit by bit as section 6.4 of CTF2-SPEC-2.0 has them read, and says what is in them.
 
 A trace is a list of fragments (dictionaries) and of packets (PacketWriter). Nothing here is shared with lull."""

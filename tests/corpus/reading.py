@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What lull prints of a trace, and whether that is what was written."""
 
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """CTF 1.8 traces of each feature of CTF 1.8.3, written here and read with lull, and of each a trace that breaks its rule.
 
     test_ctf1.py [--make FOLDER]
@@ -257,7 +258,7 @@ def outside():
               at(86, 0), at(120, 1, 1), at(130, 1), at(140, 0)]
     case("outside-first", wide, [first, second], merged)
     return merged
-    refused("outside", usual(), [packet(100, 50, [110])], "timestamp_begin lies behind its timestamp_end")
+    refused("outside", usual(), [packet(100, 50, [110])], "timestamp_begin is after its timestamp_end")
 
 
 def losses():

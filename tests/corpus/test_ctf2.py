@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """CTF 2 traces of each feature of CTF2-SPEC-2.0, written here and read with lull.
 
     test_ctf2.py [--make FOLDER]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tests of CTF 2 metadata share: spelling fragments in C, parsing them, and looking at
  * what comes of it. */
 #ifndef LULL_TESTS_CTF_CTF2_HELP_H

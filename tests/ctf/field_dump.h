@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tests of fields share: traces of bytes written by hand, and their events as text, once
  * by visiting them and once by the sums of everything, which must agree. */
 #ifndef LULL_TESTS_CTF_FIELD_DUMP_H

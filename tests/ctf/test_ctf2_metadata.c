@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Metadata of CTF 2: what CTF2-SPEC-2.0 says of fragments and field classes, taken from its rules
  * and examples. */
 #include "ctf2_help.h"

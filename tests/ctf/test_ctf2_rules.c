@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Metadata of CTF 2: field locations (CTF2-SPEC-2.0, section 6.4.2), and everything that the
  * specification forbids, each with a message that names the place. */
 #include "ctf2_help.h"
@@ -191,7 +192,7 @@ static void test_bad_json(void)
         {"{'type':'preamble','version':2}", "at byte 0: a record separator"},
         {"  ^{'type':'preamble','version':2}", "a record separator"},
         {PREAMBLE "^{'type':", "fragment 2 at byte 34|it ends in the middle"},
-        {PREAMBLE "^{'type':'data-stream-class'} x", "there is more behind its end"},
+        {PREAMBLE "^{'type':'data-stream-class'} x", "there are bytes after its end"},
         {PREAMBLE "^{'type':'data-stream-class',}", "bad JSON"},
         {PREAMBLE "^{'type':'data-stream-class' /*c*/}", "bad JSON"},
         {PREAMBLE "^{'type':'data-stream-class','id':18446744073709551616}",

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fields of CTF 1.8 from bytes written by hand: what the specification (1.8.3) says they mean. */
 #include "ctf/field_dump.h"
 
@@ -99,6 +100,49 @@ static void test_huge_empty_arrays(void)
         BYTES(0, 0, 0, 0, 0, 0, 0, 0x80, 5));
     g_assert_true(g_str_has_prefix(other, "! "));
     g_assert_nonnull(strstr(other, "passes the end of the packet"));
+}
+
+/* Arrays of arrays of nothing are as many as the product of their lengths: 4000^6 is too many, and
+ * so is 40^3 if it is not one array that is too long. */
+static void test_nested_empty_arrays(void)
+{
+    g_autofree char *text = dump_bytes(
+        LE EVENT("struct { } s[4000][4000][4000][4000][4000][4000]; " U8 " end;"), BYTES(5));
+    g_assert_nonnull(strstr(text, "(! an array of too many elements without contents"));
+    g_autofree char *other =
+        dump_bytes(LE EVENT("struct { } s[40][40][40]; " U8 " end;"), BYTES(5));
+    g_assert_nonnull(strstr(other, "(! an array of too many elements without contents"));
+    ASSERT_READS(LE EVENT("struct { } s[2][2]; " U8 " end;"), "0 e {s=[[{},{}],[{},{}]],end=5};",
+                 5);
+}
+
+/* Texts without a byte are values nevertheless, however they are counted. */
+static void test_empty_texts(void)
+{
+    ASSERT_READS(LE EVENT(U8 " n; integer { size = 8; encoding = UTF8; } t[n][0]; " U8 " end;"),
+                 "0 e {n=3,t=['','',''],end=5};", 3, 5);
+}
+
+/* Loops over elements of variable size need memory in headers too. Of the strings in the packet
+ * header, all empty, there are (1 + 2 + 1) * 10, n being 1. */
+static void test_loops_in_headers(void)
+{
+    g_autoptr(GString) metadata =
+        g_string_new("/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = le;"
+                     "packet.header := struct { " U8 " n;");
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    put(bytes, false, 1, 1);
+    for (unsigned i = 0; i < 10; i++) {
+        g_string_append_printf(metadata, "string a%u[n]; string b%u[2]; string c%u[1];", i, i, i);
+        put(bytes, false, 4, 0);
+    }
+    g_string_append(metadata, "}; };\nstream { packet.context := struct { " U8
+                              " m; string z[m]; }; };\n" EVENT(U8 " v;"));
+    put(bytes, false, 1, 2);
+    put(bytes, false, 2, 0);
+    put(bytes, false, 1, 7);
+    g_autofree char *text = dump_bytes(metadata->str, bytes->data, bytes->len);
+    g_assert_cmpstr(text, ==, "0 e {v=7};");
 }
 
 #define SCOPED                                                                                     \
@@ -204,6 +248,9 @@ int main(int argc, char **argv)
     g_test_add_func("/fields/reals", test_reals);
     g_test_add_func("/fields/arrays", test_arrays);
     g_test_add_func("/fields/huge-empty-arrays", test_huge_empty_arrays);
+    g_test_add_func("/fields/nested-empty-arrays", test_nested_empty_arrays);
+    g_test_add_func("/fields/empty-texts", test_empty_texts);
+    g_test_add_func("/fields/loops-in-headers", test_loops_in_headers);
     g_test_add_func("/fields/scopes", test_scopes);
     g_test_add_func("/fields/enumerations", test_enumerations);
     g_test_add_func("/fields/headers", test_headers);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fields of CTF 2 from bytes written by hand: what CTF2-SPEC-2.0 says they mean. */
 #include "ctf/field_dump.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Metadata as a whole: files, packets, blocks and what they leave out, damage. Expectations are
  * sentences of CTF 1.8.3, whose section is named, and what babeltrace2 says of real traces. */
 #include "ctf/tsdl_help.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The types of TSDL: each expectation is a sentence or example of CTF 1.8.3, whose section is
  * named.
  */

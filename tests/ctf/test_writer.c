@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The CTF 2 writer on traces whose layout is unlike LTTng's on x86: fields that begin within a
  * byte, natural alignment, lengths and tags in headers and packet contexts, events larger than a
  * packet. What must come back is what was put in, written down here by hand, and for all of them

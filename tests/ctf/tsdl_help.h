@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tests of metadata share: parsing a text, and finding field classes by dotted names. */
 #ifndef LULL_TESTS_CTF_TSDL_HELP_H
 #define LULL_TESTS_CTF_TSDL_HELP_H

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Keeps the documents true: links lead somewhere, command lines that are shown work, every verb has its manual page, every
 # public function its comment and its line in the symbol map.
 import os
@@ -188,6 +189,63 @@ def symbol_map():
            f"not exported: {sorted(functions - exported)}", f"not declared: {sorted(exported - functions)}")
 
 
+def code_files():
+    """Path and text of each C file and header."""
+    for top in ("src", "include", "python"):
+        for folder, _, names in os.walk(os.path.join(source, top)):
+            for name in names:
+                if name.endswith((".c", ".h")):
+                    path = os.path.relpath(os.path.join(folder, name), source)
+                    yield path, read(path)
+
+
+def defines(text, function):
+    """Whether the function's body is here: its name in a line without indentation that is not a declaration."""
+    return re.search(rf"^[A-Za-z][^;=]*\b{function}\([^;{{]*\)\s*{{", text, flags=re.MULTILINE) is not None
+
+
+def how_it_works():
+    """docs/HOWITWORKS.md names files and functions that exist, and its event and its line of a path are real."""
+    page = read("docs/HOWITWORKS.md")
+    code = dict(code_files())
+    rows = re.findall(r"^\| `(\w+)\(\)` \| `([\w/.]+)` \|", page, flags=re.MULTILINE)
+    tap.ok(len(rows) >= 10, "HOWITWORKS.md walks through the functions of one event", rows)
+    for function, path in rows:
+        tap.ok(defines(code.get(path, ""), function), f"HOWITWORKS.md: {function}() is in {path}")
+    everything = "\n".join(code.values())
+    for function in sorted(set(re.findall(r"`(\w+)\(\)`", page)) - {name for name, _ in rows}):
+        tap.ok(re.search(rf"\b{function}\(", everything), f"HOWITWORKS.md: {function}() exists")
+    paths = set(re.findall(r"`((?:src|include|tests|python)/[\w/.]*)`", page))
+    missing = sorted(path for path in paths if not os.path.exists(os.path.join(source, path)))
+    tap.ok(len(paths) > 40 and not missing, "HOWITWORKS.md: every file it names exists", missing)
+    bases = {os.path.basename(path) for path in code}
+    missing = sorted(set(re.findall(r"`(\w+\.[ch])`", page)) - bases)
+    tap.ok(not missing, "HOWITWORKS.md: every file it names without a folder exists", missing)
+    for block, arguments in zip(re.findall(r"^```text\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL),
+                                ("print --host httpd --begin 2026-11-21T01:01:46.883330 --events sched_switch --limit 1",
+                                 "critpath --request 32")):
+        verb, *words = arguments.split()
+        tap.ok(f"lull {verb} build/demo/django " + " ".join(words) in page, f"HOWITWORKS.md shows lull {arguments}")
+        result = subprocess.run([lull, verb, os.path.join(samples, "django"), *words], capture_output=True, text=True,
+                                timeout=100, check=False)
+        shown = block.split() if verb == "print" else block.splitlines()[-1].split()
+        tap.ok(" ".join(shown) in " ".join(result.stdout.split()), f"HOWITWORKS.md: lull {arguments} prints what is shown",
+               result.stdout[:2000], result.stderr)
+
+
+def packages():
+    """The Debian packages have Lull's version, and the library's package the name that its soname asks for."""
+    version = re.search(r"version: '([\d.]+)'", read("meson.build")).group(1)
+    tap.ok(read("debian/changelog").startswith(f"lull ({version})"), "debian/changelog has the version of meson.build", version)
+    result = subprocess.run(["readelf", "-d", os.path.join(os.environ["LULL_BUILD"], "src", "liblull.so")],
+                            capture_output=True, text=True, timeout=60, check=False)
+    soname = re.search(r"soname: \[liblull\.so\.(\d+)\]", result.stdout)
+    tap.ok(soname and f"\nPackage: liblull{soname.group(1)}\n" in read("debian/control"),
+           "debian/control names the library's package after its soname", result.stdout[-500:])
+
+
+tap.run("how it works", how_it_works)
+tap.run("packages", packages)
 tap.run("links", links)
 tap.run("shown commands", shown_commands)
 tap.run("verbs", verbs_are_documented)

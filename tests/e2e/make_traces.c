@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes the traces of a scripted scenario: make_traces SCRIPT DIRECTORY. The runner is
  * run_scenarios.py. */
 #include "lib/scenario.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Runs the scripted machines of tests/e2e/scenarios through lull and checks what comes out.
 
     run_scenarios.py --lull build/lull --make-traces build/tests/make_traces [--keep DIR] [SCENARIO.scn …]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Runs the example programs on the bundled sample and compares with Babeltrace 2 reading the same trace.
 #   test_examples.py count_switches=PROGRAM longest_wait=PROGRAM
 import collections

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes the events of language.txt: fields of every kind. */
 #include "filter/events.h"
 

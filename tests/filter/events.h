@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The events that language.txt speaks of, and reading them through filters. */
 #ifndef TESTS_FILTER_EVENTS_H
 #define TESTS_FILTER_EVENTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Filters over the fields that only CTF 2 has, from bytes written by hand: integers of variable
  * length, booleans, optional fields, texts that are converted, arrays whose bytes are not values.
  */

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Filters through the program: on recorded traces, `lull print --filter E` prints the lines of the whole trace for which an
 # independent evaluation in Python says so; the other verbs count and read what passes; mistakes are usage errors; the
 # expressions in docs/FILTER.md are accepted. That what a name excludes is not decoded is tested by test_push_down.c.
@@ -179,7 +180,7 @@ def mistakes():
     for verb in ("print", "info", "requests"):
         done = run(verb, "--filter", "name == ", client)
         tap.ok(done.returncode == 2 and done.stdout == ""
-               and "column 9: here should stand a number or a text in quotes\n  name == \n          ^\n" in done.stderr,
+               and "column 9: expected a number or a text in quotes\n  name == \n          ^\n" in done.stderr,
                f"{verb}: a mistake is shown", done.returncode, done.stderr)
     done = run("print", "--filter", "time < '01:00:00'", "--local", client, env={"TZ": "XYZ-02"})
     other = run("print", "--filter", "time < '2026-11-20T23:00:00Z'", "--local", client, env={"TZ": "XYZ-02"})

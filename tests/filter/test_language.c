@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The filter language, line by line of language.txt: what passes, in all ways of reading; and what
  * is refused, with column, message and caret. */
 #include <stddef.h>

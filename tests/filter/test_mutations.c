@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Filters made of pieces that were thrown together: each is refused with a message whose column
  * lies in the expression, or it reads the events without a fault, and the three ways of reading –
  * event by event, counting, and the opposite of the opposite – agree. */

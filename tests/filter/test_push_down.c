@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a filter rejects is not read: classes are not subscribed to, other CPUs' and hosts' streams
  * and packets outside the time are not even looked at, so that damage there is not found. */
 #include <string.h>

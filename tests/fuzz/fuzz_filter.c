@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fuzz target: the text of a filter, compiled for the classes of valid traces and run on their
  * events. Each event passes either the filter or its negation. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A bounded run of a fuzz target must be the same each time. So the seeds of hash tables, Lull's
  * made of the time and json-c's of chance, are fixed. And what ends with a trap, as g_error() does,
  * must leave its input behind, for which libFuzzer has to see another signal. */

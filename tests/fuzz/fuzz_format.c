@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fuzz target: the text of a tracepoint's `format` file. A class that comes of it can be loaded and
  * visited on any record that is long enough, and its fields are found by their names. */
 #include <stdlib.h>

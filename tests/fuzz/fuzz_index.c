@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fuzz target: a letter for the trace, then the bytes of an index file beside a valid stream. */
 #include "fuzz/fuzz_trace.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fuzz target: all that a relay answers, from the first byte of the connection to its end. The
  * socket below the protocol (source/live/wire.h) is replaced by one that is fed from memory, and
  * time passes only in its pauses, so that no outcome depends on the machine. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fuzz target: a metadata file of CTF 1.8, plain or in packets. */
 #include "ctf/metadata.h"
 #include "fuzz/fuzz_schema.h"

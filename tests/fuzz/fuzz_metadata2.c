@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: MIT */
 /* Fuzz target: the text of a metadata stream of CTF 2. */
-#include "ctf/ctf2/tree.h"
+#include "ctf/ctf2/ctf2.h"
 #include "fuzz/fuzz_schema.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fuzz target: a perf.data. What is read of it are the events that are counted, in order of time.
  */
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fuzz target: definitions of periods, a line each, followed through valid traces. Looked up by key
  * or tried one by one, the same periods must be found. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Gives a fuzz target the files in a directory, in order of their names, so that they can be tried
  * without libFuzzer and with any compiler: replay_NAME DIRECTORY. Prints TAP, a line a file. */
 #include <glib.h>

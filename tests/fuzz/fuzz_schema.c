@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A schema of hostile metadata, used in every way that needs no data. */
 #include "fuzz/fuzz_schema.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the fuzz targets of metadata do with what was parsed. */
 #ifndef LULL_TESTS_FUZZ_SCHEMA_H
 #define LULL_TESTS_FUZZ_SCHEMA_H

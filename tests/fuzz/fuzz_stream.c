@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fuzz target: a letter for the trace, where to cut (in 256ths), then the bytes of a stream file
  * without an index, or of two that the cut makes of it. */
 #include "fuzz/fuzz_trace.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Streams whose bytes are the fuzzer's. The ways to read a stream share little code, so they check
  * each other: what one of them counts, shows or adds up, the others must as well. A session is
  * opened on each trace once; then the cursor of its stream is exchanged for one over other bytes.
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #include "ctf/stream/stream.h"
+#include "fuzz/fuzz_bytes.h"
 #include "source/session/private.h"
 #include "source/files/stitch.h"
 #include "view/event/babeltrace.h"
@@ -207,48 +209,6 @@ static void check_notes(struct lull_session *session)
 
 /* ---- streams of given bytes ---- */
 
-struct memory_bytes {
-    struct lull_bytes base;
-    const uint8_t *data;
-    size_t size;
-};
-
-static const char *memory_open(struct lull_bytes *bytes)
-{
-    return NULL;
-}
-
-static uint64_t memory_read(struct lull_bytes *base, uint64_t offset, uint8_t *buf, uint64_t size,
-                            const char **why)
-{
-    const struct memory_bytes *bytes = (const struct memory_bytes *)base;
-    *why = "the file has become shorter";
-    if (offset >= bytes->size) {
-        return 0;
-    }
-    size = MIN(size, bytes->size - offset);
-    memcpy(buf, bytes->data + offset, size);
-    return size;
-}
-
-static void memory_close(struct lull_bytes *bytes)
-{
-}
-
-static void memory_free(struct lull_bytes *bytes)
-{
-    g_free(bytes);
-}
-
-static struct lull_bytes *memory_new(const struct fuzz_file *file)
-{
-    static const struct lull_bytes_ops ops = {
-        .open = memory_open, .read = memory_read, .close = memory_close, .free = memory_free};
-    struct memory_bytes *bytes = g_new0(struct memory_bytes, 1);
-    *bytes = (struct memory_bytes){{&ops}, file->data, file->size};
-    return &bytes->base;
-}
-
 /* As the source does for streams whose packets do not say their times. */
 static void measure(struct lull_ctf_stream *cursor)
 {
@@ -299,7 +259,8 @@ void fuzz_trace_try(struct fuzz_trace *trace, const struct fuzz_file *files, uns
     g_autoptr(GPtrArray) pieces = g_ptr_array_new_with_free_func(free_piece);
     for (unsigned i = 0; i < n_files; i++) {
         g_autoptr(GError) error = NULL;
-        struct lull_piece *piece = lull_piece_new(names[i], names[i], memory_new(&files[i]));
+        struct lull_piece *piece =
+            lull_piece_new(names[i], names[i], fuzz_bytes_new(files[i].data, files[i].size));
         struct lull_packet_file file = {.bytes = piece->bytes,
                                         .size = files[i].size,
                                         .path = names[i],

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Streams of the traces in tests/fuzz/traces, whose bytes are the fuzzer's, read in every way the
  * library has. The metadata are parsed once. Each trace has a letter, the first of its directory's
  * name. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fuzz target: a trace.dat file. What was opened is read, visited, printed by its layout and
  * counted, which must find the same events; times do not go back. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes the traces of tests/fuzz/traces that are CTF 1.8, which the fuzz targets change and whose
  * files are their first inputs: make_traces DIRECTORY. Those of CTF 2 are from
  * tests/corpus/test_ctf2.py. */

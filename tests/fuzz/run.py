@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Runs fuzz targets and prints TAP. Four ways:
 
     run.py --replay PROGRAM --target NAME            gives all known inputs to replay_NAME, in any build
@@ -14,11 +15,13 @@
 BUILD is configured with CC=clang and -Dfuzz=true. README.md says where inputs come from."""
 import argparse
 import os
+import random
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "source"))
@@ -27,7 +30,8 @@ import perf_writer  # noqa: E402
 import relay  # noqa: E402
 import tracedat  # noqa: E402
 
-FINDING = 77          # libFuzzer's exit code for a crash
+MOST_FINDINGS = 20    # so many of a target are enough for one search
+MEANINGS = 600        # seeds of the target meaning: verbs and forms, in turn
 # Entropic scheduling takes longer than the targets do: they are large and have many features.
 OPTIONS = ["-timeout=100", "-rss_limit_mb=2048", "-print_final_stats=1", "-entropic=0"]
 
@@ -138,6 +142,42 @@ def perfs():
     return made
 
 
+def vocabulary():
+    """Numbers of the events, and how many times each is to come: what tasks do most is what analyses are about."""
+    with open(os.path.join(HERE, "..", "..", "src", "kernel", "events.def"), encoding="utf-8") as file:
+        names = re.findall(r"^EVENT_BEGIN\((\w+),", file.read(), re.MULTILINE)
+    often = {"sched_switch": 60, "sched_waking": 15, "sched_wakeup": 15, "packet_sent": 8, "packet_received": 8, "netif_sent": 3}
+    return [number for number, name in enumerate(names) for _ in range(often.get(name, 1))]
+
+
+def meaning_event(chance, what, wild):
+    """Bytes of an event: at sane times and with values that fit together, or neither; most of the time in between."""
+    late = chance.choice([1, 1, 1, 2, 2, 3, 4, 5, 6, 7]) if chance.random() < wild else chance.randrange(1, 3)
+    event = [what, *([chance.randrange(256)] if 160 <= what < 255 else []), chance.randrange(8) | late << 3]
+    event += [chance.randrange(256) for _ in range(8 if late == 6 else 1)]
+    given = chance.randrange(1, 6) if chance.random() < 2 * wild else 0
+    event.append(given << 4 | chance.randrange(4))
+    for _ in range(given):
+        event += [chance.randrange(256), chance.randrange(128, 255) if chance.random() < 0.7 else chance.randrange(16)]
+    return bytes(event)
+
+
+def meanings():
+    """Verbs with forms in turn, about traces in which everything happens; the same each time. fuzz_meaning.c and meaning.c
+    say what the bytes are: verb, form, task; hosts, fields that are left out, clocks; events."""
+    chance = random.Random(10)
+    numbers, inputs = vocabulary(), []
+    for number in range(MEANINGS):
+        wild = (0, 0.02, 0.1, 0.5)[number % 4]
+        clocks = chance.randrange(1 << 12) if number % 5 == 4 else 0
+        head = [number & 255, number // 7 & 255, number // 3 & 3, number % 3 | 4, chance.choice([0, 0, 1, 5, 32, 64, 255]),
+                clocks & 255, clocks >> 8]
+        events = [meaning_event(chance, chance.randrange(160, 256) if chance.random() < 0.3 else chance.choice(numbers), wild)
+                  for _ in range(chance.randrange(40, 300))]
+        inputs.append(bytes(head) + b"".join(events))
+    return inputs
+
+
 def metadata(is_json):
     return [files["metadata"] for _, files in traces() if files["metadata"].startswith(b"\x1e") == is_json]
 
@@ -164,6 +204,7 @@ MADE = {
     "format": formats,
     "live": conversations,
     "index": lambda: files_of(lambda name: name.startswith("index")),
+    "meaning": meanings,
     "metadata": lambda: metadata(False),
     "metadata2": lambda: metadata(True),
     "perf": perfs,
@@ -249,6 +290,12 @@ def final_stat(text, key):
     return int(found.group(1)) if found else 0
 
 
+def executed(text):
+    """Inputs that the fuzzer tried; a process that crashed says it in its last line of progress."""
+    progress = [int(number) for number in re.findall(r"^#(\d+)\t", text, re.MULTILINE)]
+    return final_stat(text, "number_of_executed_units") or max(progress, default=0)
+
+
 def dictionary(name):
     path = os.path.join(HERE, "dictionaries", name)
     return [f"-dict={path}"] if os.path.exists(path) else []
@@ -267,30 +314,56 @@ def bounded(tap, options, target, scratch):
         return
     with open(listed, "w", encoding="utf-8") as out:
         out.write(",".join(paths))
+    began = time.monotonic()
     result = run_fixed([options.bounded, *OPTIONS, *dictionary(target.name), "-seed=1", f"-runs={options.runs or target.runs}",
                         f"-max_len={target.longest}", f"-artifact_prefix={options.findings}/{target.name}-",
                         f"-seed_inputs=@{listed}"])
     covered = re.findall(r"cov: (\d+) ft: (\d+) corp: (\d+)", result.stdout)
-    tap.ok(result.returncode == 0, f"fuzz {target.name}: {final_stat(result.stdout, 'number_of_executed_units')} mutations, "
-           f"{' '.join(covered[-1]) if covered else 'no'} edges, features and inputs", result.stdout)
+    tap.ok(result.returncode == 0, f"fuzz {target.name}: {executed(result.stdout)} of {options.runs or target.runs} mutations in "
+           f"{time.monotonic() - began:.0f} s, {' '.join(covered[-1]) if covered else 'no'} edges, features and inputs",
+           result.stdout)
+
+
+def search_once(options, target, scratch, seconds):
+    """One process of the fuzzer, which ends with its first finding: exit code and output."""
+    corpus = os.path.join(options.corpus, target.name)
+    program = os.path.join(options.search, "tests", "fuzz", "fuzz_" + target.name)
+    result = subprocess.run([program, *OPTIONS, *dictionary(target.name), f"-max_total_time={seconds}", f"-max_len={target.longest}",
+                             f"-artifact_prefix={corpus}-findings/", corpus],
+                            env=dict(os.environ, TMPDIR=scratch, G_SLICE="always-malloc"), stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, errors="replace", stdin=subprocess.DEVNULL, check=False)
+    with open(corpus + ".log", "a", encoding="utf-8") as log:
+        log.write(result.stdout)
+    return result.returncode, result.stdout
+
+
+def what_was_found(code, text):
+    """A line for a finding: where its input is, and what the sanitizer or the target said."""
+    kept = re.findall(r"Test unit written to (.*)$", text, re.MULTILINE)
+    said = re.findall(r"^(?:SUMMARY: |.*runtime error: |fuzz_\w+: )(.*)$", text, re.MULTILINE)
+    return f"{kept[-1] if kept else 'no input kept'}: exit code {code}, {said[0] if said else 'see the log'}"
 
 
 def search(tap, options, target, scratch):
+    """Goes on behind each finding for as long as it may, and says how long that really was."""
     corpus = os.path.join(options.corpus, target.name)
-    findings = os.path.join(options.corpus, target.name + "-findings")
-    for folder in corpus, findings:
+    for folder in corpus, corpus + "-findings":
         os.makedirs(folder, exist_ok=True)
     collect(target.name, corpus)
-    program = os.path.join(options.search, "tests", "fuzz", "fuzz_" + target.name)
-    log = os.path.join(options.corpus, target.name + ".log")
-    with open(log, "a", encoding="utf-8") as out:
-        code = subprocess.run([program, *OPTIONS, *dictionary(target.name), f"-max_total_time={options.seconds}",
-                               f"-max_len={target.longest}", f"-artifact_prefix={findings}/", corpus],
-                              env=dict(os.environ, TMPDIR=scratch, G_SLICE="always-malloc"), stdout=out, stderr=out,
-                              stdin=subprocess.DEVNULL, check=False).returncode
-    text = read(log).decode(errors="replace")
-    tap.ok(code == 0, f"fuzz {target.name}: {final_stat(text, 'number_of_executed_units')} inputs in {options.seconds} s",
-           text)
+    ran, inputs, last, findings = 0.0, 0, 0.0, []
+    while (left := round(options.seconds - ran)) > 0 and len(findings) < MOST_FINDINGS:
+        began = time.monotonic()
+        code, text = search_once(options, target, scratch, left)
+        ran += time.monotonic() - began
+        inputs += executed(text)
+        if code == 0:
+            break
+        findings.append(what_was_found(code, text))
+        last = ran
+    quiet = f", the last after {last:.0f} s" if findings else ""
+    tap.ok(not findings and ran >= options.seconds * 0.99,
+           f"fuzz {target.name}: {inputs} inputs in {ran:.0f} of {options.seconds} s, {len(findings)} findings{quiet}",
+           "\n".join(findings) or "the fuzzer ended too early, see its log")
 
 
 def keep(tap, options, target, scratch):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Scripts of machines (tests/e2e/README.md) on which an asker sends requests to a server, and some are held
 up: by a lock, a disk, a busy CPU or a slow name server. Everything else varies a little, from a fixed seed. A
 script knows what it did, so what `lull why` has to say follows from it.

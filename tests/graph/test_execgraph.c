@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Events in, graph and path out. The fixtures of section 7.3 of the Trace Compass facts, expected
  * lines and paths derived from there by hand: TC's BLOCKED by a waker is "blocked:task", NETWORK is
  * "blocked:network"; neighbouring edges of one state are written as one; a packet's transit is a
@@ -375,6 +376,22 @@ static void test_prev_states(struct fixture *f, gconstpointer data)
     }
 }
 
+/* Before Linux 4.14 a task leaves for the last time in state 64, TASK_DEAD, which later says that a
+ * thread is parked: only who exits is dead. */
+static void test_dead_on_old_kernels(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    SWITCH(10, 1, 2, 1);
+    FEED(sched_process_exit, 0, 0, 12, .have = ALL, .tid = 2);
+    uint32_t exiting = line_of(f, 0, 2);
+    SWITCH(20, 2, 3, 64);
+    g_assert_true(lull_model_task(f->model, exiting)->is_dead);
+    SWITCH(30, 3, 0, 64);
+    g_assert_false(lull_model_task(f->model, line_of(f, 0, 3))->is_dead);
+    SWITCH(40, 0, 3, 0);
+    ASSERT_LINE(0, 3, "20 running 30 blocked:unknown 40");
+}
+
 /* A tid that is used again after its task died is another task. */
 static void test_tid_again(struct fixture *f, gconstpointer data)
 {
@@ -546,6 +563,7 @@ int main(int argc, char **argv)
         {"/execgraph/early-waking", test_early_waking},
         {"/execgraph/second-wakeup", test_second_wakeup},
         {"/execgraph/prev-states", test_prev_states},
+        {"/execgraph/dead-on-old-kernels", test_dead_on_old_kernels},
         {"/execgraph/tid-again", test_tid_again},
         {"/execgraph/interrupt-causes", test_interrupt_causes},
         {"/execgraph/batch", test_batch},

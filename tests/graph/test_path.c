@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The shares of a path, against sums by hand. */
 #include <glib.h>
 

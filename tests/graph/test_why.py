@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """`lull why` on scripted machines whose trouble is known: the first sentence names it, and its share of the
 difference is what the script says. Then on the recorded django trace.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Installs into a scratch directory and uses the result as a stranger would: the files that must be there, the symbols that
 # liblull.so exports, an example compiled with nothing but what pkg-config says.
 #   test_install.py BUILD COMPILER SANITIZERS PYTHON     (the last empty if the Python module was not built)
@@ -37,6 +38,8 @@ def files_are_there(found):
                           ("the pkg-config file", r"/pkgconfig/lull\.pc$"), ("manual pages", r"/man/man1/lull[\w-]*\.1$"),
                           ("manual pages of the library", r"/man/man3/lull-session\.3$"),
                           ("bash completion", r"/bash-completion/completions/lull$"),
+                          ("zsh completion", r"/zsh/site-functions/_lull$"),
+                          ("fish completion", r"/fish/vendor_completions\.d/lull\.fish$"),
                           ("a name of lttng-analyses", r"/bin/lttng-cputop$"), ("its twin for programs", r"/bin/lttng-iolog-mi$")):
         tap.ok(any(re.search(pattern, path) for path in found), f"{what}: installed", "\n".join(sorted(found)))
 

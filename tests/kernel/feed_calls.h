@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* System calls for tests of the model: one fed to it with the arguments that matter, and the facts
  * that come out as lines of text. */
 #ifndef LULL_TESTS_FEED_CALLS_H

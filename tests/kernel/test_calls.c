@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* System calls from begin to end: whose they are, which begin an end belongs to, and the names that
  * tracers give them. Names of events are LTTng's (lttng-modules before and since 2.6) and ftrace's;
  * what must come out is said in facts.h and follows from the events' order. */

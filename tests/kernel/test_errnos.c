@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names of error numbers against those that the C library of this machine knows, and the kernel's
  * own (include/linux/errno.h of Linux 6.1). */
 #include "kernel/errnos.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Facts of the machine: each case is a few events at small times, and what they mean, worked out by
  * hand. A fact is one line of text. */
 #include "kernel/model.h"
@@ -466,14 +467,26 @@ static void test_missing_packets(void)
                "c0 65: 9 since 50 (unknown 30) then 0\n");
 }
 
-/* LTTng's numbers are the kernel's less 100. */
+/* LTTng's numbers are the kernel's less 100; those of wake-ups only since 2.7.1. */
 static void test_tracer_priorities(void)
 {
-    char *dir;
-    struct ctf_writer *writer = open_trace(&dir);
-    write_switch(writer, 0, 10, 0, 7);
-    ctf_writer_close(writer);
-    expect_run(dir, false, "10: 7 has prio 120\nc0 10: 0 since 10 then 7 prio 120\n");
+    static const struct {
+        unsigned version[3];
+        int prio; /* as a wake-up of this version tells the kernel's 120 */
+    } tracers[] = {{{2, 13, 9}, 20}, {{2, 7, 1}, 20},  {{2, 8, 0}, 20}, {{3, 0, 0}, 20},
+                   {{2, 7, 0}, 120}, {{2, 6, 9}, 120}, {{1, 9, 9}, 120}};
+    for (size_t i = 0; i < G_N_ELEMENTS(tracers); i++) {
+        char *dir = scratch_dir();
+        struct ctf_options options = {0};
+        memcpy(options.tracer, tracers[i].version, sizeof options.tracer);
+        struct ctf_writer *writer = ctf_writer_new(dir, &options);
+        write_switch(writer, 0, 10, 0, 7);
+        ctf_event(writer, 0, 15, "sched_wakeup", "tid=8 prio=%d target_cpu=0", tracers[i].prio);
+        ctf_event(writer, 0, 16, "sched_wakeup", "tid=7 prio=%d target_cpu=0", tracers[i].prio);
+        ctf_writer_close(writer);
+        expect_run(dir, false,
+                   "10: 7 has prio 120\nc0 10: 0 since 10 then 7 prio 120\n15: 8 has prio 120\n");
+    }
 }
 
 int main(int argc, char **argv)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Descriptors of processes: what each call does to them, as the manual pages of the calls say
  * (open(2), dup(2), fcntl(2), close(2), close_range(2), fork(2), clone(2), execve(2), unshare(2),
  * accept(2), connect(2) …). One CPU unless said; expected lines are derived from there by hand. */
@@ -457,6 +458,27 @@ static void test_dump_by_pid(struct fixture *f, gconstpointer data)
     check_dump(f, 0);
 }
 
+/* A dump that gives one process two tables, and a fork of a task into itself, leave no table behind
+ * that processes to come would share without knowing. */
+static void test_dumps_contradict(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    dump_process(f, 10, 10, 10, 0xa);
+    dump_process(f, 11, 10, 10, 0xb);
+    feed_fork(f->model, 0, 20, 10, 10, 10);
+    open_file(f, 40, 5, "/of-10", 0);
+    FEED(sched_process_exit, 0, 0, 60, .have = ALL, .tid = 10);
+    feed_switch(f->model, 0, 0, 70, 10, 30, 32);
+    dump_process(f, 80, 30, 30, 0xa);
+    feed_switch(f->model, 0, 0, 90, 30, 40, 0);
+    open_file(f, 100, 5, "/of-40", 0);
+    feed_switch(f->model, 0, 0, 120, 40, 30, 0);
+    read_file(f, 130, 5, 1);
+    expect(f, "10: openat 40..50 = 5 open fd 5=disk,/of-10,50\n"
+              "40: openat 100..110 = 5 open fd 5=disk,/of-40,110\n"
+              "30: read 130..140 = 1 read fd 5=unknown,?,before wants 100 moved 1\n");
+}
+
 /* A thread used descriptors before its process was known: they are the process's. */
 static void test_late_pid(struct fixture *f, gconstpointer data)
 {
@@ -476,7 +498,24 @@ static void test_late_pid(struct fixture *f, gconstpointer data)
     g_assert_cmpint(lull_model_task(f->model, lull_model_file(f->model, 0)->owner)->tid, ==, 10);
 }
 
-/* Many descriptors, in no order. */
+/* Whoever is on the CPU has N files of test_many() and calls on each. */
+static void expect_many(struct fixture *f, int64_t t, int n, int tid, bool closes)
+{
+    for (int fd = 0; fd < n; fd++, t += 20) {
+        g_autofree char *line =
+            g_strdup_printf("%d: %s %d..%d = 0 %s fd %d=disk,/%d,", tid, closes ? "close" : "read",
+                            (int)t, (int)t + 10, closes ? "close" : "read", fd * 3, fd);
+        g_string_truncate(f->seen, 0);
+        if (closes) {
+            CALL(t, close, 0, ARG(fd), .fd = fd * 3);
+        } else {
+            read_file(f, t, fd * 3, 0);
+        }
+        g_assert_true(g_str_has_prefix(f->seen->str, line));
+    }
+}
+
+/* Many descriptors, in no order; a child has the same. */
 static void test_many(struct fixture *f, gconstpointer data)
 {
     enum { N = 5000, STEP = 1237 }; /* no common divisor: all numbers come once */
@@ -486,15 +525,13 @@ static void test_many(struct fixture *f, gconstpointer data)
         g_snprintf(path, sizeof path, "/%d", fd);
         open_file(f, 1000 + i * 20, fd * 3, path, 0);
     }
-    for (int fd = 0; fd < N; fd++) {
-        char line[96];
-        g_string_truncate(f->seen, 0);
-        int64_t t = 1000000 + (int64_t)fd * 20;
-        CALL(t, close, 0, ARG(fd), .fd = fd * 3);
-        g_snprintf(line, sizeof line, "10: close %d..%d = 0 close fd %d=disk,/%d,", (int)t,
-                   (int)t + 10, fd * 3, fd);
-        g_assert_true(g_str_has_prefix(f->seen->str, line));
-    }
+    FEED_ENTER(f->model, 0, 200000, clone, ARG(flags), .flags = 0x1200011);
+    feed_fork(f->model, 0, 200010, 10, 20, 20);
+    feed_leave(f->model, 0, 200020, NR_clone, 20);
+    expect_many(f, 1000000, N, 10, true);
+    feed_switch(f->model, 0, 0, 2000000, 10, 20, 0);
+    feed_leave(f->model, 0, 2000010, NR_clone, 0);
+    expect_many(f, 3000000, N, 20, false);
 }
 
 int main(int argc, char **argv)
@@ -518,6 +555,7 @@ int main(int argc, char **argv)
     TEST("bytes", test_bytes);
     TEST("dump-by-table", test_dump_by_table);
     TEST("dump-by-pid", test_dump_by_pid);
+    TEST("dumps-contradict", test_dumps_contradict);
     TEST("late-pid", test_late_pid);
     TEST("many", test_many);
     return g_test_run();

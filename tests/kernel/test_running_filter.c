@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which events happened while a task ran: told by the contexts, or by sched_switch where there are
  * none. The traces are scripted here, so who ran when is known. */
 #include "kernel/running_filter.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Call chains: addresses become places in what was mapped where; worked out by hand. */
 #include <glib.h>
 #include <string.h>

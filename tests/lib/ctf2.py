@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The rules of CTF2-SPEC-2.0, told anew: a reader of metadata, packets and events that shares not a line with Lull.
 import glob
 import json

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Trace writer: from values given as text to bits, after CTF 1.8.3, section 4. */
 #include "lib/ctf_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Between the parts of the trace writer: bits, values, metadata text. */
 #ifndef CTF_INTERNAL_H
 #define CTF_INTERNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Trace writer: field tables of the LTTng 2.13 kernel events that matter for waiting, as the
  * metadata of lttng-modules 2.13.9 on Linux 6.1 (x86-64) declares them. */
 #include "lib/ctf_writer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Trace writer: field tables as TSDL text, in the spelling of LTTng 2.13. */
 #include "lib/ctf_internal.h"
 

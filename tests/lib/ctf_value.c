@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Trace writer: the little language in which tests give values:
  *     value := word | "quoted" | [ items ] | { items }      items := ( name= )? value …
  * Items are separated by blanks or commas; a quoted text knows \" \\ and \xHH. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Trace writer: packets, event headers, index files and the frame of the metadata, as
  * lttng-modules 2.13 and lttng-consumerd write them. */
 #include "lib/ctf_internal.h"
@@ -351,13 +352,15 @@ static void print_trace(GString *out, const struct ctf_writer *w)
                            "\t\tuint64_t stream_instance_id;\n\t};\n};\n\n",
                            o->big_endian ? "be" : "le",
                            o->no_trace_uuid ? "" : "\t\tuint8_t  uuid[16];\n");
+    static const unsigned usual[3] = {2, 13, 9};
+    const unsigned *tracer = o->tracer[0] > 0 ? o->tracer : usual;
     g_string_append_printf(out,
                            "env {\n\thostname = \"%s\";\n\tdomain = \"kernel\";\n"
                            "\tsysname = \"Linux\";\n\tkernel_release = \"6.1.0-test\";\n"
-                           "\ttracer_name = \"lttng-modules\";\n\ttracer_major = 2;\n"
-                           "\ttracer_minor = 13;\n\ttracer_patchlevel = 9;\n"
+                           "\ttracer_name = \"lttng-modules\";\n\ttracer_major = %u;\n"
+                           "\ttracer_minor = %u;\n\ttracer_patchlevel = %u;\n"
                            "\ttrace_name = \"synthetic\";\n};\n\n",
-                           w->hostname);
+                           w->hostname, tracer[0], tracer[1], tracer[2]);
     g_string_append(out, "clock {\n\tname = \"monotonic\";\n");
     if (!o->no_clock_uuid) {
         g_string_append(out, "\tuuid = \"");

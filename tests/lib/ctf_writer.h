@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Test only: writes CTF 1.8 traces with the shape of LTTng's. One field table for each event class
  * gives both the metadata text and the bytes, so they cannot disagree; the reference for both is
  * babeltrace2 (tests/lib/test_ctf_writer.c). Wrong use of this library aborts the test. */
@@ -70,6 +71,7 @@ struct ctf_options {
     bool no_index, no_clock_uuid, no_trace_uuid;
     unsigned contexts;    /* bits of enum ctf_context */
     const char *hostname; /* NULL: "host" */
+    unsigned tracer[3];   /* version of LTTng; 0.0.0: 2.13.9 */
     uint8_t seed;         /* makes UUIDs differ */
     uint64_t frequency;   /* Hz; 0: 1e9 */
     int64_t offset_s;     /* of the clock's origin from the epoch */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Typed events for tests of the model and what stands on it, without a trace: each function feeds
  * one event. */
 #ifndef LULL_TESTS_FEED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Test only: see image.h. */
 #include "lib/image.h"
 

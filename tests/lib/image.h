@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Test only: a trace directory held in memory, to be changed and written out again. */
 #ifndef IMAGE_H
 #define IMAGE_H

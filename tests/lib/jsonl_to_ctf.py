@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Turns a file of events, one JSON object a line, into a CTF 2 trace.
 
     {"t": ns, "n": name, "p": {payload}, "pc": {"cpu_id": c}, "sec": {contexts}}

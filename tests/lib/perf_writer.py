@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Writes perf.data files from lists of records, for what `perf record` of one machine does not produce: other byte orders, rare
 # parts of samples, losses. The layout is that of linux/perf_event.h and of Linux' perf.data-file-format.txt.
 import struct

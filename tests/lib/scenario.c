@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Scripted machines: keeps what was said as a list for each host, sorts it by time, and plays it
  * into a trace writer, where the running task of each CPU fills in the contexts and the other half
  * of switches. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Test only: scripts machines. Calls state in true time what happens on each host (who runs, who
  * wakes whom, which packet goes where); scenario_close() writes one trace a host, as LTTng would
  * have recorded it by that host's clock. Times are ns after the scenario's begin; calls need not

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Scripted machines from a text file: one line a thing that happens. The grammar is in
  * tests/e2e/README.md. */
 #include "lib/scenario.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A trace.dat of a few scheduling events and reads whose contents are known, with tracedat.Writer."""
 import struct
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A sink that writes tables down as text, a line each row, for tests of analyses:
  *
  *   per-tid [t10 (?, TID: 10)]

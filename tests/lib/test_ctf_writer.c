@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The trace writer against its reference: babeltrace2 must read what it wrote and print the values
  * that were put in. Skipped where babeltrace2 is not installed. */
 #include "lib/ctf_writer.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What `trace-cmd report -R -t` prints, and whether an event is as it says.
 import re
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Writes trace.dat files (trace-cmd.dat.v6(5), trace-cmd.dat.v7(5)) whose contents are known, and cuts genuine ones
 # down to what their events need. Pages are those of the kernel's ring buffer (include/linux/ring_buffer.h).
 import struct

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Compares `lull print --json` with babeltrace2, event by event.
 
     compare_babeltrace.py [--lull PROGRAM] [--limit N] [--scripted MAKE_TRACES SCRIPTS] TRACE...

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Compares `lull print --format=babeltrace` with what babeltrace2 prints, byte for byte.
 
     compare_text.py [--lull PROGRAM] [--scripted MAKE_TRACES SCRIPTS] FOLDER...

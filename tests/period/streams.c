@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Streams of events for the tests of periods. */
 #include "period/streams.h"
 

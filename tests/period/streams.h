@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Streams of events for the tests of periods, and the periods found in them as text. */
 #ifndef TESTS_PERIOD_STREAMS_H
 #define TESTS_PERIOD_STREAMS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The example of the manual on a recording of a real server: requests of Apache, from the exit of
  * the accept4 that returned a descriptor to the close of it, with what is sent on it inside. What
  * must be found was computed from the text that babeltrace2 prints of the trace, by a script

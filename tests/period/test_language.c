@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The language of periods, line by line of language.txt: what a text means, or where and why it is
  * refused. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What periods are found: streams of known events, and what the definitions must make of them by
  * the rules of the language. */
 #include <stddef.h>

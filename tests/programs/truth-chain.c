@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* t-asker waits on a condition variable for its thread t-worker, which reads a pipe from the
  * process t-writer. That naps 40 ms, burns 30 ms, writes 4 MiB to a file and syncs it, and writes
  * the pipe; t-worker burns 5 ms and signals; t-asker burns 10 ms. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Waiting for the disk. direct: t-asks waits for its child t-reads, which reads blocks past the
  * page cache and burns 1 ms after each. sync: t-sync appends 8 KiB and syncs, 60 times. The file
  * lies beside that of the stamps. */

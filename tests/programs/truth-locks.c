@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* t-waiter waits for a flock that t-holder holds, which naps 70 ms and burns 10 ms; burns 5 ms; and
  * waits for its child t-child, which naps 20 ms and burns 12 ms, to end. */
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* t-victim and t-rival want the same CPU, 80 ms each: t-victim runs half of the time, and waits for
  * t-rival in the other. */
 #include <stddef.h>

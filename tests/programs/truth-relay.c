@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Three rounds of: t-client burns 3 ms and asks t-broker over a Unix socket, which asks t-backend
  * by an eventfd; that naps 25 ms, burns 15 ms and answers; t-broker burns 4 ms and passes the
  * answer on. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* t-caller asks t-server twice over TCP: that burns 50 ms and answers; t-caller burns 5 ms;
  * t-server naps 30 ms and answers; t-caller burns 5 ms. */
 #include <unistd.h>

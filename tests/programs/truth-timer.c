@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* t-timer waits for time to pass, 15 ms in each of many ways. A stamp names the way. */
 #include <errno.h>
 #include <poll.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* t-waiter waits for t-waker, by one of the ways in which a task can wait for another: t-waker naps
  * 20 ms, burns 15 ms and wakes t-waiter, which burns 10 ms. */
 #include <fcntl.h>

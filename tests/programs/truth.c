@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The helper of the programs of known structure. Stamps are kept in shared memory and written when
  * all is over, so that they cost a task some microseconds and no disk. */
 #include "truth.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the programs of known structure share. Each task says what it does from now on with stamp();
  * what it did then is known without any tracer: the clock, the task's own CPU time and the time it
  * was kept waiting for a CPU. */

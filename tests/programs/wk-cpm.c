@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Forks and waits. nested: t-master burns and forks t-child1, which burns and forks t-child2; each
  * waits for its child: the critical path is t-master, t-child1, t-child2, t-child1, t-master.
  * alone: t-master waits for t-child1 only after that has ended: its critical path is its own. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One mutex, three threads that come one after the other: t-first holds it while it burns 10 ms and
  * then naps 10 ms, t-second while it burns 10 ms, then t-third gets it. */
 #include <pthread.h>

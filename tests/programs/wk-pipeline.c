@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Three threads in a pipeline over semaphores, three items: t-first burns 10 ms for each, t-second
  * naps 15 ms, t-third burns 5 ms. t-second is the slowest: its work is most of what t-third waits
  * for. t-first begins an item when the one before has been taken. */

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # The Python module: on a trace written here by hand, whose values are what was written; on the bundled samples against what
 # babeltrace2 prints of them; and that nothing leaks. The examples of docs/PYTHON.md are run too.
 #   test_module.py [FOLDER]     FOLDER holds the package; without it the module was not built, and all is skipped

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records a command with one tracer through its contract (src/record/tracer.h), for the tests:
  *
  *   drive [OPTION]... DIR -- COMMAND...
@@ -7,7 +8,6 @@
  *
  * Prints "PID EVENTS LOST BYTES"; exit 77 with what is missing if the machine does not let it. */
 #include <glib.h>
-#include <glib/gstdio.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,12 +17,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/kept.h"
 #include "record/tracer.h"
 
 #define SKIPPED 77
 
 struct options {
     struct lull_tracer_request request;
+    const char *dir;
     char **command;
     bool stops_early;
 };
@@ -51,7 +53,7 @@ static void parse(struct options *options, char **at)
         } else if (strcmp(*at, "--for") == 0) {
             g_assert_true(lull_purpose_of(*++at, &request->purpose));
         } else {
-            request->dir = *at;
+            options->dir = *at;
         }
     }
     g_assert_nonnull(*at);
@@ -86,20 +88,18 @@ static void must(bool is_good, GError *error)
 }
 
 /* Lets the command run, or some time pass. */
-static void record(const struct options *options, struct lull_tracer *tracer, pid_t pid,
-                   struct lull_tracer_result *result)
+static void record(const struct options *options, struct kept *kept, struct lull_tracer *tracer,
+                   pid_t pid, struct lull_tracer_result *result)
 {
-    const char *dir = options->request.dir;
     GError *error = NULL;
     int status;
     if (options->stops_early || options->request.is_snapshot) {
         g_usleep(200000);
     }
     if (options->request.is_snapshot) {
-        char *early = g_build_filename(dir, "early", NULL);
-        g_assert_cmpint(g_mkdir(early, 0755), ==, 0);
-        must(tracer->kind->snapshot(tracer, early, result, &error), error);
-        g_free(early);
+        kept_make(kept, options->dir, "early");
+        must(tracer->kind->snapshot(tracer, result, &error), error);
+        kept_publish(kept);
     }
     if (!options->stops_early) {
         waitpid(pid, &status, 0);
@@ -107,7 +107,8 @@ static void record(const struct options *options, struct lull_tracer *tracer, pi
     must(tracer->kind->check(tracer, &error), error);
     if (options->request.is_snapshot) {
         struct lull_tracer_result none;
-        must(tracer->kind->snapshot(tracer, dir, result, &error), error);
+        kept_make(kept, options->dir, "recording");
+        must(tracer->kind->snapshot(tracer, result, &error), error);
         must(tracer->kind->stop(tracer, &none, &error), error);
     } else {
         must(tracer->kind->stop(tracer, result, &error), error);
@@ -130,6 +131,13 @@ int main(int argc, char **argv)
         return SKIPPED;
     }
     GError *error = NULL;
+    struct kept kept;
+    kept_start(&kept);
+    options.request.keeper = &kept.keeper;
+    options.request.invoker = &kept.invoker;
+    if (!options.request.is_snapshot) {
+        kept_make(&kept, options.dir, "recording");
+    }
     int gate;
     pid_t pid = start(options.command, &gate);
     struct lull_tracer *tracer = kind->set_up(&options.request, &error);
@@ -140,8 +148,11 @@ int main(int argc, char **argv)
     must(kind->start(tracer, &error), error);
     g_assert_cmpint(write(gate, "", 1), ==, 1);
     struct lull_tracer_result result;
-    record(&options, tracer, pid, &result);
+    record(&options, &kept, tracer, pid, &result);
     kind->free(tracer);
+    kept_publish(&kept);
+    kept_take_out(&kept, kind->files);
+    kept_end(&kept);
     printf("%d %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", (int)pid, result.events, result.lost_events,
            result.bytes);
     return 0;

@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: MIT */
 /* The daemon's side of liblttng-ctl; what only fills structures is the real library's. */
 #include "record/fake_lttng.h"
 
 #include <lttng/lttng.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct fake_lttng fake;
 
@@ -88,6 +90,7 @@ enum lttng_error_code lttng_create_session_ext(struct lttng_session_descriptor *
     add_session(d->name);
     g_free(fake.path);
     fake.path = g_strdup(d->path);
+    fake.owner = geteuid();
     return LTTNG_OK;
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A session daemon of LTTng that is not there: what of liblttng-ctl would talk to it, talks to
  * this. What it is told is kept, and any call can be made to fail. Its traces are files of known
  * sizes. */
@@ -19,6 +20,7 @@ struct fake_lttng {
     GPtrArray *calls;          /* "FUNCTION" or "FUNCTION WHAT", in order */
     const char *const *known;  /* tracepoints, NULL at the end */
     char *path;                /* of the last session made */
+    unsigned owner;            /* of it: the user who was seen to make it */
     uint64_t subbuf_size, num_subbuf;
     int overwrite;
 };

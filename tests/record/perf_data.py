@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Reads perf.data as far as the tests need it, independently of Lull: the layout is that of
 # tools/perf/Documentation/perf.data-file-format.txt and linux/perf_event.h.
 import struct

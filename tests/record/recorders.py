@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # `lull record` of a program that a test starts, and of nothing else.
 import functools
 import json

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* take_snapshots TRACER BYTES DIR COMMAND…: records the scheduling of the machine as a flight
  * recorder with a buffer of BYTES; after each shell command it takes a snapshot into DIR/1, DIR/2,
  * … Prints the bytes and lost events of each, one line a snapshot. */
@@ -5,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "record/kept.h"
 #include "record/tracer.h"
 
 static const struct lull_tracer_kind *find(const char *name)
@@ -19,31 +20,33 @@ static const struct lull_tracer_kind *find(const char *name)
     return NULL;
 }
 
-static bool take(struct lull_tracer *tracer, const char *dir, const char *command, int number,
-                 GError **error)
+static bool take(struct lull_tracer *tracer, struct kept *kept, const char *dir,
+                 const char *command, int number, GError **error)
 {
     struct lull_tracer_result result;
-    g_autofree char *to = g_strdup_printf("%s/%d", dir, number);
-    if (system(command) != 0 || mkdir(to, 0777) != 0) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "“%s” failed, or making “%s”", command, to);
+    g_autofree char *name = g_strdup_printf("%d", number);
+    if (system(command) != 0) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "“%s” failed", command);
         return false;
     }
-    if (!tracer->kind->check(tracer, error) ||
-        !tracer->kind->snapshot(tracer, to, &result, error)) {
+    kept_make(kept, dir, name);
+    if (!tracer->kind->check(tracer, error) || !tracer->kind->snapshot(tracer, &result, error)) {
         return false;
     }
+    kept_publish(kept);
     printf("%" PRIu64 " %" PRIu64 "\n", result.bytes, result.lost_events);
     return true;
 }
 
-static bool run(struct lull_tracer *tracer, const char *dir, char **commands, GError **error)
+static bool run(struct lull_tracer *tracer, struct kept *kept, const char *dir, char **commands,
+                GError **error)
 {
     struct lull_tracer_result result;
     if (!tracer->kind->start(tracer, error)) {
         return false;
     }
     for (int i = 0; commands[i]; i++) {
-        if (!take(tracer, dir, commands[i], i + 1, error)) {
+        if (!take(tracer, kept, dir, commands[i], i + 1, error)) {
             return false;
         }
     }
@@ -58,13 +61,17 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: take_snapshots TRACER BYTES DIR COMMAND…\n");
         return 2;
     }
-    const struct lull_tracer_request request = {.dir = argv[3],
+    struct kept kept;
+    kept_start(&kept);
+    const struct lull_tracer_request request = {.keeper = &kept.keeper,
+                                                .invoker = &kept.invoker,
                                                 .purpose = LULL_PURPOSE_SCHED,
                                                 .buffer_bytes = g_ascii_strtoull(argv[2], NULL, 10),
                                                 .is_snapshot = true};
     struct lull_tracer *tracer = kind->set_up(&request, &error);
-    const bool done = tracer && run(tracer, argv[3], argv + 4, &error);
+    const bool done = tracer && run(tracer, &kept, argv[3], argv + 4, &error);
     kind->free(tracer);
+    kept_end(&kept);
     if (!done) {
         fprintf(stderr, "take_snapshots: %s\n", error->message);
     }

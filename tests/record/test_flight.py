@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # The flight recorder: what it writes is the end of what happened, whole and without holes; nothing else is left, however
 # it ends; and only who may, may ask. Records, of this machine, a program of the test alone.
 import contextlib

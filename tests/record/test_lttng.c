@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The LTTng tracer against a daemon that is not there: what it tells the daemon, and that nothing
  * is left there whichever call fails. What the real one does with it is the business of tests/vm.
  */
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "record/fake_lttng.h"
+#include "record/kept.h"
 #include "record/lttng/lttng.h"
 
 #define KIND (&lull_tracer_lttng)
@@ -19,6 +21,7 @@ static const char *const known[] = {
 
 struct position {
     char *dir;
+    struct kept kept;
     struct lull_tracer_request request;
 };
 
@@ -26,8 +29,11 @@ static void start(struct position *position, gconstpointer unused)
 {
     position->dir = g_dir_make_tmp("lull-lttng-XXXXXX", NULL);
     g_assert_nonnull(position->dir);
-    position->request =
-        (struct lull_tracer_request){.dir = position->dir, .purpose = LULL_PURPOSE_CRITPATH};
+    kept_start(&position->kept);
+    kept_make(&position->kept, position->dir, "recording");
+    position->request = (struct lull_tracer_request){.keeper = &position->kept.keeper,
+                                                     .invoker = &position->kept.invoker,
+                                                     .purpose = LULL_PURPOSE_CRITPATH};
     fake_lttng_start(known);
 }
 
@@ -44,6 +50,7 @@ static void remove_tree(const char *path)
 
 static void end(struct position *position, gconstpointer unused)
 {
+    kept_end(&position->kept);
     remove_tree(position->dir);
     g_free(position->dir);
     fake_lttng_end();
@@ -62,7 +69,7 @@ static void test_records(struct position *position, gconstpointer unused)
     g_assert_null(KIND->missing(&position->request));
     struct lull_tracer *tracer = KIND->set_up(&position->request, &error);
     g_assert_no_error(error);
-    g_assert_cmpstr(fake.path, ==, position->dir);
+    g_assert_cmpstr(fake.path, ==, position->kept.keeper.part);
     for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
         g_assert_true(fake_lttng_was_called(calls[i]));
     }
@@ -164,15 +171,15 @@ static void test_snapshot(struct position *position, gconstpointer unused)
 {
     g_autoptr(GError) error = NULL;
     struct lull_tracer_result result;
-    g_autofree char *dir = g_build_filename(position->dir, "snapshot", NULL);
+    const char *dir = position->kept.keeper.path;
     g_autofree char *metadata = g_build_filename(dir, "kernel", "metadata", NULL);
-    g_assert_cmpint(g_mkdir(dir, 0700), ==, 0);
     position->request.is_snapshot = true;
     struct lull_tracer *tracer = KIND->set_up(&position->request, &error);
     g_assert_true(fake_lttng_was_called("lttng_create_session_ext snapshot"));
     g_assert_cmpint(fake.overwrite, ==, 1);
     g_assert_true(KIND->start(tracer, &error));
-    g_assert_true(KIND->snapshot(tracer, dir, &result, &error));
+    g_assert_true(KIND->snapshot(tracer, &result, &error));
+    kept_publish(&position->kept);
     g_assert_true(g_file_test(metadata, G_FILE_TEST_IS_REGULAR));
     g_assert_cmpuint(result.bytes, ==, FAKE_METADATA_BYTES + FAKE_STREAM_BYTES);
     g_autoptr(GDir) entries = g_dir_open(dir, 0, NULL);
@@ -182,6 +189,22 @@ static void test_snapshot(struct position *position, gconstpointer unused)
     g_assert_cmpuint(result.bytes, ==, 0);
     KIND->free(tracer);
     g_assert_cmpuint(fake.sessions->len, ==, 0);
+}
+
+/* The daemon makes files with the rights of a session's owner: that is who called sudo. */
+static void test_owner(struct position *position, gconstpointer unused)
+{
+    const struct lull_invoker invoker = {.is_other = true, .uid = 65534, .gid = 65534};
+    if (geteuid() != 0) {
+        g_test_skip("only root can act as another user");
+        return;
+    }
+    position->request.invoker = &invoker;
+    struct lull_tracer *tracer = KIND->set_up(&position->request, NULL);
+    g_assert_nonnull(tracer);
+    g_assert_cmpuint(fake.owner, ==, 65534);
+    g_assert_cmpuint(geteuid(), ==, 0);
+    KIND->free(tracer);
 }
 
 static void test_clean_up(struct position *position, gconstpointer unused)
@@ -227,6 +250,7 @@ int main(int argc, char **argv)
         {"/record/lttng/buffers", test_buffers},
         {"/record/lttng/ended-by-others", test_ended_by_others},
         {"/record/lttng/snapshot", test_snapshot},
+        {"/record/lttng/owner", test_owner},
         {"/record/lttng/clean-up", test_clean_up},
         {"/record/lttng/missing", test_missing},
     };

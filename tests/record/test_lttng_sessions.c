@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whose an LTTng session is: processes that live, ended, or got the pid of another. */
 #include <glib.h>
 #include <signal.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # `lull record -- make -j2` of a small project, and what the analyses say of it against what the kernel accounted for the
 # same processes: CPU time (rusage), bytes read and written (/proc/PID/io), switches (rusage), the compilers that make
 # started. LULL is the program, LULL_SOURCE this source tree.

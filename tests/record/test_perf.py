@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The tracer perf of `lull record`, driven through its contract: what it wrote is read by the perf tool and by a reader
 # of its own (perf_data.py), and compared with what the recorded programs were written to do.
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which records a recording of some tasks keeps: records made by hand, as linux/perf_event.h lays
  * them out. */
 #include <glib.h>

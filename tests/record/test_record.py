@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # `lull record`: what it leaves, and that it leaves nothing else. Where the kernel allows it, real recordings are made with ftrace of
 # commands that are started here, and of nothing else (--only). trace-cmd reads them as well.
 # LULL is the program. Everything happens in directories of this test; the state directory too.

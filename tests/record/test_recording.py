@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Directories that lull record leaves, made by hand: their traces are of one host, what recording.json says is shown,
 # the state beside the events gives names and files, and what is damaged or not finished is refused. Argument: write_state.
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # The state that a recording begins with: what /proc says of processes that were started for it must be in the trace,
 # and Babeltrace must read the trace as Lull does. Arguments: the program write_state.
 import ctypes

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Programs of known structure are recorded now, with each tracer of this machine: each leg of their critical paths is found.
 #
 # Expected is what the programs' own stamps say (truth_stamps.py) of the legs that their sources have (truth_legs.py); a leg

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # What a recording of chosen tasks does not hold: interrupts that came while another task was on the CPU – that a wake-up
 # came from one is told by the flags of the event alone – and switches between others; and wake-ups that a kernel hides. The file is made here, as a kernel
 # writes it.

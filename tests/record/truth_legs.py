@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What the programs of tests/programs do, as their sources say: the one table of the legs of their critical paths.
 #
 # A leg is what one task did after its stamps of one label, until its next stamp: (task, label, what it is, for how long

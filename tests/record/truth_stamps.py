@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The stamps of a program of tests/programs, and what they say that its critical path must hold. Everything here comes from
 # clocks that the program read itself: the time, its CPU time, and how long it was kept waiting for a CPU.
 import collections

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Test only: see mutate.h. */
 #include "robust/mutate.h"
 

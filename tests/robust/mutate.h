@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Test only: ways to damage a trace, chosen at random but repeatably. */
 #ifndef MUTATE_H
 #define MUTATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a person is told about a trace that cannot be read, or only in part: one line that names the
  * file, the byte where there is one, and the reason. */
 #include "lib/ctf_writer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The metadata parser over thousands of damaged and hostile metadata files, from memory.
  * LULL_MUTATIONS and LULL_MUTATION_SEED as in test_mutations.c. */
 #include "ctf/metadata.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Thousands of damaged traces: nothing may crash, hang, read out of bounds (run it under ASan) or
  * hide that something is missing. LULL_MUTATIONS sets the number of cases, LULL_MUTATION_SEED the
  * seed, LULL_MUTATION_CASE runs a single case, LULL_MUTATION_KEEP leaves its trace there. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The whole way from damaged traces of several machines to the paths of all their tasks, and every
  * view of them: no crash, no hang, and each path covers its time exactly. Variables as in
  * test_mutations.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Test only: see walk.h. */
 #include "robust/walk.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Test only: reads everything of a trace through the public API and touches every byte it is given.
  */
 #ifndef WALK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Test only: see watch.h. */
 #include "robust/watch.h"
 

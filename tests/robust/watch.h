@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Test only: names the case that crashes or takes too long. */
 #ifndef WATCH_H
 #define WATCH_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Runs inside `perf script -s`: prints each sample of a tracepoint as a line of JSON, as perf itself decodes it.
 import json
 

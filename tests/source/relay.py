@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A relay to test against: serves scripted streams by the LTTng live protocol on loopback. The commands and the
 # layout of their messages are those of lttng-viewer-abi.h of lttng-tools. Also a small writer of CTF packets.
 import json

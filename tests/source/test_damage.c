@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Damaged traces: what can be read is read, and what was lost is said with file and byte. */
 #include <lull/session.h>
 
@@ -284,7 +285,8 @@ static void test_odd_files(void)
     struct outcome outcome = read_trace(dir);
     g_assert_cmpuint(outcome.events, ==, 20);
     g_assert_cmpuint(outcome.problems, ==, 3);
-    ASSERT_SAYS(outcome, "e_emptied: byte 0: the stream file is empty, its index tells of packets");
+    ASSERT_SAYS(outcome,
+                "e_emptied: byte 0: the stream file is empty, but its index lists packets");
     ASSERT_SAYS(outcome, "a_foreign: byte 0: the packet belongs to another trace");
     ASSERT_SAYS(outcome, "c_text: byte 0: no packet begins here");
     g_free(outcome.text);

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # `lull export --ctf2` of recordings whose records are the kernel's own structures: a reader of CTF 2 that shares nothing with Lull
 # (lib/ctf2.py) finds in the export what trace-cmd reports of the recording, or what the file was made of; Lull itself tells the same
 # of both. See LULL, LULL_SAMPLES in tests/meson.build.

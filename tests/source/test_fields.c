@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a class declares, one field by its name, and reals in bindings; on a hand-written trace.
  * Values are what was written; reals are IEEE 754 by hand: 1.5 is 0x3e00 in 16 bits and 0x3fc00000
  * in 32, -2.25 is 0xc002000000000000 in 64. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Classes from the kernel's `format` files: what the fields of records made by hand are. The texts
  * are in the form of Documentation/trace/events.rst, the records follow from their offsets. */
 #include "source/format/format.h"
@@ -230,6 +231,123 @@ static void refuse(struct lull_formats *formats, const char *text)
     g_assert_error(error, LULL_ERROR, LULL_ERROR_FORMAT);
 }
 
+/* A class whose fields cannot be read keeps its name, its number and what all classes have. */
+static void test_undecoded(void)
+{
+    static const char *const texts[] = {
+        "name: x\nID: 8\nformat:\n"
+        "\tfield:int other;\toffset:0;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n",
+        "name: y\nID: 9\nformat:\n" COMMON
+        "\tfield:int far;\toffset:99999999;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n",
+        "name: z\nID: 10\nformat:\n" COMMON
+        "\tfield:int (*call)(void);\toffset:8;\tsize:8;\tsigned:0;\n\nprint fmt: \"\"\n",
+        "name: w\nID: 11\nformat:\n" COMMON "\tfield:char gap;\toffset:8;\tsize:0;\tsigned:0;\n"
+        "\tfield:int after;\toffset:8;\tsize:4;\tsigned:0;\n\nprint fmt: \"\"\n",
+    };
+    static const char *const common[] = {"common_flags", "common_preempt_count", "common_pid"};
+    struct lull_formats *formats = make_formats(false);
+    for (uint16_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        g_assert_true(lull_formats_add(formats, "test", texts[i], strlen(texts[i]), NULL, 0, NULL));
+        const struct lull_format *format = lull_formats_find(formats, 8 + i);
+        g_assert_nonnull(format);
+        g_assert_nonnull(format->undecoded);
+        g_assert_cmpint(format->event_class.name[0], ==, "xyzw"[i]);
+        g_assert_cmpuint(format->n_fields, ==, G_N_ELEMENTS(common));
+        for (uint32_t k = 0; k < format->n_fields; k++) {
+            g_assert_cmpstr(format->fields[k].name, ==, common[k]);
+        }
+        g_assert_cmpuint(format->least_size, ==, 8);
+    }
+    g_assert_null(lull_formats_find(formats, 300)->undecoded);
+    lull_formats_free(formats);
+}
+
+struct seen {
+    int64_t numbers[8];
+    uint32_t n_numbers;
+    char text[64];
+};
+
+static void see_integer(void *user, const char *name, const struct lull_visit_int *value)
+{
+    struct seen *seen = user;
+    if (name == NULL && seen->n_numbers < G_N_ELEMENTS(seen->numbers)) {
+        seen->numbers[seen->n_numbers++] = (int64_t)value->bits;
+    }
+}
+
+static void see_text(void *user, const char *name, struct lull_text text)
+{
+    struct seen *seen = user;
+    size_t used = strlen(seen->text);
+    g_snprintf(seen->text + used, sizeof seen->text - used, "%s=%.*s;", name, (int)text.length,
+               text.data);
+}
+
+static void see_nothing(void *user, const char *name, enum lull_visit_kind kind)
+{
+}
+
+static void see_end(void *user, enum lull_visit_kind kind)
+{
+}
+
+/* Kernels around 3.10 and 4.4 write lengths as they are in the source, and arrays that go on to the
+ * end of the record as one element of size 0. Each text is one field behind those that all have. */
+static void test_old_kernels(void)
+{
+    static const struct {
+        const char *field;
+        const char *text; /* what is shown of the 16 bytes 'A' to 'P' behind the common fields */
+        int64_t numbers[8];
+        uint32_t n_numbers;
+    } cases[] = {
+        {"char f;\toffset:8;\tsize:0;\tsigned:0;", "f=ABCDEFGHIJKLMNOP;", {0}, 0},
+        {"char f[2+1];\toffset:8;\tsize:3;\tsigned:0;", "f=ABC;", {0}, 0},
+        {"__u8 f[1 + 2];\toffset:8;\tsize:3;\tsigned:0;", "", {65, 66, 67}, 3},
+        {"__u8 f[6 + 2];\toffset:8;\tsize:8;\tsigned:0;", "", {65, 66, 67, 68, 69, 70, 71, 72}, 8},
+        {"__u8 f[SOME_MAX + 2];\toffset:8;\tsize:2;\tsigned:0;", "", {65, 66}, 2},
+        {"u32 f;\toffset:8;\tsize:0;\tsigned:0;",
+         "",
+         {0x44434241, 0x48474645, 0x4c4b4a49, 0x504f4e4d},
+         4},
+        {"__u16 f[1+1];\toffset:8;\tsize:4;\tsigned:0;", "", {0x4241, 0x4443}, 2},
+        {"unsigned long f;\toffset:8;\tsize:0;\tsigned:0;",
+         "",
+         {0x4847464544434241, 0x504f4e4d4c4b4a49},
+         2},
+        {"unsigned long f[];\toffset:8;\tsize:0;\tsigned:0;",
+         "",
+         {0x4847464544434241, 0x504f4e4d4c4b4a49},
+         2},
+        {"int f;\toffset:16;\tsize:0;\tsigned:1;", "", {0x4c4b4a49, 0x504f4e4d}, 2},
+    };
+    static const struct lull_visitor visitor = {
+        .start = see_nothing, .end = see_end, .integer = see_integer, .text = see_text};
+    uint8_t data[24] = {12, 0};
+    for (uint32_t i = 8; i < sizeof data; i++) {
+        data[i] = (uint8_t)('A' + i - 8);
+    }
+    const struct lull_format_record record = {.data = data, .size = sizeof data};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct lull_formats *formats = make_formats(false);
+        g_autofree char *text =
+            g_strdup_printf("name: old\nID: 12\nformat:\n" COMMON "\tfield:%s\n\nprint fmt: \"\"\n",
+                            cases[i].field);
+        g_assert_true(lull_formats_add(formats, "ftrace", text, strlen(text), NULL, 0, NULL));
+        const struct lull_format *format = lull_formats_find(formats, 12);
+        g_assert_null(format->undecoded);
+        struct seen seen = {.n_numbers = 0};
+        g_assert_true(lull_format_visit(format, &record, &visitor, &seen, NULL));
+        g_assert_cmpuint(seen.n_numbers, ==, cases[i].n_numbers);
+        for (uint32_t k = 0; k < seen.n_numbers; k++) {
+            g_assert_cmphex((uint64_t)seen.numbers[k], ==, (uint64_t)cases[i].numbers[k]);
+        }
+        g_assert_cmpstr(seen.text, ==, cases[i].text);
+        lull_formats_free(formats);
+    }
+}
+
 static void test_refused(void)
 {
     struct lull_formats *formats = make_formats(false);
@@ -237,10 +355,6 @@ static void test_refused(void)
     refuse(formats, "name: x\n");
     refuse(formats, mixed); /* twice */
     refuse(formats, "name: x\nID: 70000\nformat:\n" COMMON "\nprint fmt: \"\"\n");
-    refuse(formats, "name: x\nID: 8\nformat:\n"
-                    "\tfield:int other;\toffset:0;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n");
-    refuse(formats, "name: x\nID: 9\nformat:\n" COMMON
-                    "\tfield:int far;\toffset:99999999;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n");
     /* Parts of lines are missing, which libtraceevent must not be shown. */
     for (size_t size = 1; size < strlen(mixed) - strlen("print fmt: \"%s\", REC->comm\n"); size++) {
         g_autofree char *text = g_strdup(mixed);
@@ -301,6 +415,8 @@ int main(int argc, char **argv)
     g_test_add_func("/format/visit", test_visit);
     g_test_add_func("/format/layout", test_layout);
     g_test_add_func("/format/refused", test_refused);
+    g_test_add_func("/format/undecoded", test_undecoded);
+    g_test_add_func("/format/old_kernels", test_old_kernels);
     g_test_add_func("/format/aside", test_aside);
     return g_test_run();
 }

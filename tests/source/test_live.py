@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Live sessions against a scripted relay (relay.py): what is printed, when, and how it ends. Expectations are computed
 # from what the relay was told to serve; a recorded trace served live must print as it does from its directory. LULL
 # is the program, LULL_SAMPLES the directory of the unpacked samples.
@@ -627,6 +628,86 @@ def test_hostile():
         fails("a packet of zeros is left out", follow(relay), "no packet begins here", expected(a + ticks(20, 10, 3 * S)))
 
 
+class Flood(Relay):
+    """Answers requests for an index before they come, without end: `piece` and again `piece`, `pause` seconds between."""
+
+    def __init__(self, sessions, piece, pause=0.0):
+        self.piece, self.pause = piece, pause
+        super().__init__(sessions)
+
+    def index(self, _):
+        connection = self.connection
+        threading.Thread(target=self.drain, args=(connection,), daemon=True).start()
+        while not self.stop.wait(self.pause) if self.pause else not self.stop.is_set():
+            connection.sendall(self.piece)
+        return None
+
+    def drain(self, connection):
+        try:
+            while connection.recv(65536):
+                pass
+        except OSError:
+            pass
+
+
+def peak_mib(process):
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
+
+
+def test_flood():
+    """A relay that is never waited for: the reader can be stopped, and what it keeps of the damage has a bound."""
+    with Flood([simple([])], index(packet=416, content=0, begin=S, end=S) * 4096) as relay:
+        process = start("print", relay.session_url())
+        time.sleep(6)
+        peak = peak_mib(process)
+        process.send_signal(signal.SIGINT)
+        try:
+            status, _, err = finish(process, 20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            status, err = "goes on", process.communicate()[1]
+        more = re.search(r"… and (\d+) more places", err)
+        tap.ok(status == 1 and more is not None, "Ctrl-C in a flood of empty packets", status, err[-300:])
+        # Whoever kept each of 300 000 would need more than 64 MiB for them; addresses that are watched take more by themselves.
+        if more and int(more[1]) > 300000 and "ASAN_OPTIONS" not in os.environ:
+            tap.ok(peak < 64, f"{more[1]} damaged packets do not pile up", f"{peak:.1f} MiB")
+        else:
+            tap.skip("damaged packets do not pile up", "the machine was too slow for a flood")
+
+
+def test_drip():
+    """Each byte of an answer in time, but not the answer."""
+    with Flood([simple([])], b"\0", 0.5) as relay:
+        began = time.monotonic()
+        result = follow(relay)
+        fails("a relay that drips is given up", result, "the relay did not answer within 10 s")
+        took = time.monotonic() - began
+        tap.ok(took < 25, "after 10 s in all", f"{took:.1f} s")
+
+
+def test_unparsed():
+    """Metadata with an error that more text will not mend: it is reported also if nobody waits until patience ends."""
+    never = threading.Event()
+    session = simple([never], [b"what is this { ; }"], timer=100000000, open=never)
+    with Relay([session]) as relay:
+        process = start("print", relay.session_url())
+        end = time.monotonic() + 10
+        while r.METADATA not in relay.commands and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        fails("metadata that cannot be parsed is reported", finish(process), "line 1, column 6.*the trace is left out")
+    with Relay([Session(1, "test", [Trace(1, [b"what is this { ; }"])], [], open=never)]) as relay:
+        process = start("print", relay.session_url())
+        end = time.monotonic() + 10
+        while r.METADATA not in relay.commands and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        fails("also if no stream needs it yet", finish(process), "line 1, column 6.*the trace is left out")
+
+
 def test_nonsense():
     """What might yet become clear is waited for."""
     good = packet(ticks(0, 10, S), S, S + 5000)
@@ -664,8 +745,8 @@ def test_noise():
 
 
 
-FUNCTIONS = (test_gone, test_hostile, test_nonsense, test_noise, test_plain, test_many, test_beacons, test_beacon_merges_with_files,
-             test_new_streams, test_metadata, test_several, test_limits, test_losses, test_recorded, test_list, test_questions,
+FUNCTIONS = (test_drip, test_flood, test_unparsed, test_gone, test_hostile, test_nonsense, test_noise, test_plain, test_many,
+             test_beacons, test_beacon_merges_with_files, test_new_streams, test_metadata, test_several, test_limits, test_losses, test_recorded, test_list, test_questions,
              test_interrupt, test_relay_errors, test_filter, test_ctf2, test_start, test_hosts, test_relative_times)
 
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Live against the real thing: a private relay and session daemon on loopback, a traced program, and `lull print` attached
 # while 100 000 events are made: none may be missing, none come twice. It runs only when asked for with LULL_TEST_LTTNG=1:
 # starting daemons is not for every check. Skips without LTTng or a compiler. LULL is the program; the arguments are the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tournament tree against sorting, and clock arithmetic against sums by hand. */
 #include "base/clock.h"
 #include "source/session/merge.h"
@@ -69,17 +70,55 @@ static void test_clock(void)
     struct lull_clock_map map;
     struct lull_clock_transform identity = {0};
     lull_clock_map_init(&map, 1000000000, 10, 5, 100, &identity);
-    g_assert_true(map.is_linear);
+    g_assert_cmpuint(map.n_linear, >, 0);
     g_assert_cmpint(lull_clock_map_joined(&map, 7), ==, 10000000112);
     /* 3 Hz, 2 s, (1 + 4) cycles: 5/3 s */
     lull_clock_map_init(&map, 3, 2, 1, 0, &identity);
-    g_assert_false(map.is_linear);
+    g_assert_cmpuint(map.n_linear, ==, 0);
     g_assert_cmpint(lull_clock_map_joined(&map, 4), ==, 3666666666);
     /* 2.4 GHz for 2^63 cycles: 9223372036854775808 / 2.4 ns */
     lull_clock_map_init(&map, 2400000000, 0, 0, 0, &identity);
     g_assert_cmpint(lull_clock_map_joined(&map, UINT64_C(1) << 63), ==, 3843071682022823253);
     lull_clock_map_init(&map, 1, INT64_MAX, UINT64_MAX, 0, &identity);
-    g_assert_cmpint(lull_clock_map_joined(&map, UINT64_MAX), ==, INT64_MAX - 1);
+    g_assert_cmpint(lull_clock_map_joined(&map, UINT64_MAX), ==, LULL_TIME_MAX);
+    lull_clock_map_init(&map, 1000000000, INT64_MIN, 0, 0, &identity);
+    g_assert_cmpint(lull_clock_map_joined(&map, UINT64_MAX), ==, LULL_TIME_MIN);
+}
+
+/* What a clock can show: from -(2^62 - 1) = -4611686018427387903 to 2^62 - 1. */
+static void test_valid(void)
+{
+    const int64_t most = 4611686018427387903;
+    struct lull_clock_map map;
+    struct lull_clock_transform identity = {0}, later = {.offset_ns = 5};
+    lull_clock_map_init(&map, 1000000000, 0, 0, 0, &identity);
+    g_assert_true(lull_clock_map_holds(&map, 0));
+    g_assert_true(lull_clock_map_holds(&map, (uint64_t)most));
+    g_assert_cmpint(lull_clock_map_joined(&map, (uint64_t)most), ==, most);
+    g_assert_false(lull_clock_map_holds(&map, (uint64_t)most + 1));
+    g_assert_false(lull_clock_map_holds(&map, UINT64_MAX));
+    g_assert_cmpint(lull_clock_map_joined(&map, UINT64_MAX), ==, most);
+    /* 4611686019 s earlier the first valid value is 4611686019000000000 - 4611686018427387903. */
+    lull_clock_map_init(&map, 1000000000, -4611686019, 0, 0, &identity);
+    g_assert_false(lull_clock_map_holds(&map, 572612096));
+    g_assert_true(lull_clock_map_holds(&map, 572612097));
+    g_assert_cmpint(lull_clock_map_joined(&map, 572612097), ==, -most);
+    /* What joining moves out of the valid times stays at their edge, and is no damage. */
+    lull_clock_map_init(&map, 1000000000, 0, 0, 2, &later);
+    g_assert_true(lull_clock_map_holds(&map, (uint64_t)most));
+    g_assert_cmpint(lull_clock_map_joined(&map, (uint64_t)most - 7), ==, most);
+    g_assert_cmpint(lull_clock_map_joined(&map, (uint64_t)most - 6), ==, most);
+    g_assert_cmpint(lull_clock_map_joined(&map, (uint64_t)most - 8), ==, most - 1);
+    g_assert_cmpint(lull_clock_map_own(&map, (uint64_t)most - 7), ==, most - 7);
+    /* Clocks that are not of 1 GHz: 3 Hz, the last cycle before 4611686018.427387904 s. */
+    lull_clock_map_init(&map, 3, 0, 0, 0, &identity);
+    g_assert_true(lull_clock_map_holds(&map, 13835058055));
+    g_assert_false(lull_clock_map_holds(&map, 13835058056));
+    /* None at all, and all. */
+    lull_clock_map_init(&map, 1000000000, INT64_MAX, 0, 0, &identity);
+    g_assert_false(lull_clock_map_holds(&map, 0) || lull_clock_map_holds(&map, UINT64_MAX));
+    lull_clock_map_init(&map, UINT64_MAX, 0, 0, 0, &identity);
+    g_assert_true(lull_clock_map_holds(&map, 0) && lull_clock_map_holds(&map, UINT64_MAX));
 }
 
 /* What babeltrace2 2.0.4 prints of clocks that do not count nanoseconds; the cycles are from real
@@ -138,6 +177,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/merge/random", test_merge);
     g_test_add_func("/clock/map", test_clock);
+    g_test_add_func("/clock/valid", test_valid);
     g_test_add_func("/clock/map-in-doubles", test_clock_in_doubles);
     g_test_add_func("/clock/transform", test_transform);
     return g_test_run();

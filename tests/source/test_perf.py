@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # perf.data: recordings made here and recorded ones are read as perf reads them (`perf script` tells each event's fields through a
 # script of ours), and written ones, which have what perf of one machine does not produce, as they were written.
 import json

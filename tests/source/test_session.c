@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading hand-written traces: byte orders, bit fields, alignment, headers, bindings, merging,
  * limits. All expectations are the values that were written, or arithmetic by hand. */
 #include <stddef.h>

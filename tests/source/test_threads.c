@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading streams apart by several threads: counts, sums, problems and losses must be the same
  * whatever the number of threads. */
 #include <lull/session.h>

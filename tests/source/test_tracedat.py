@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # trace.dat: what trace-cmd itself reads in genuine recordings, old and new, Lull reads too; files whose pages were
 # made for it are read as they were made. See LULL, LULL_SAMPLES in tests/meson.build.
 import contextlib

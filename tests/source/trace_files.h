@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes small traces by hand for the tests of the reader: bytes in either byte order, into
  * temporary directories that are removed again. */
 #ifndef TESTS_TRACE_FILES_H

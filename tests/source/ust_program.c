@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A traced program for test_lttng.py: a line "N" on stdin asks for N more numbered events, which a
  * line with the sum so far on stdout confirms. */
 #include <lttng/tracef.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """tools/layers.py on a small tree with planted breaches: an include and a symbol that point upwards, a private header."""
 import os
 import shutil

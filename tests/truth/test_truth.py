@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # The critical paths that are known: programs that did a known thing while they were traced.
 #
 # What is expected here comes from what the programs were written to do (their own stamps and the description

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Babeltrace's text, byte for byte: lines derived by hand from the form that its manual and output
  * show, the same from babeltrace2 itself where it is installed, and both ways of writing (print
  * programs, walking) against each other. The trace has every kind of field. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One event as text and as JSON: nested fields, enumerations, empty structures, text that would
  * harm a terminal. The writer of
  * traces puts an underscore before labels, as LTTng does; labels are shown as they are. */

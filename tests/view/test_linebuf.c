@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The buffer that printers of events write into. Expectations: the C standard's escapes, RFC 8259
  * (JSON strings), and the decimal numbers by hand. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Views of results: one small table in all three, with what each of them leaves out. The expected
  * texts are written by hand. */
 #include <glib.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What is checked inside of the machine of test_lttng_vm.py, which has LTTng's kernel modules, no session daemon, and is
 # slow. LULL and TAKE_SNAPSHOTS are the programs. Babeltrace and LTTng's own tools say what is expected.
 import grp

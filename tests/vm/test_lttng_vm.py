@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # `lull record` with LTTng's kernel modules, which few machines have: in an emulated one. It gets Debian's oldest
 # kernel of this release, builds Debian's lttng-modules for it, and runs guest_lttng.py there, which makes the checks; its
 # files are those of this machine, read only. It runs only when asked for with LULL_TEST_VM=1 (it downloads 90 MB,

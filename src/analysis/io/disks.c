@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Block requests by disk and by the task that put them in. Which disk a request was for may come
  * out only after it completed (lull_model_device()), so requests are kept by number and looked at
  * when the window closes. */
@@ -34,15 +35,9 @@ static enum io_direction direction_of(const struct lull_block_request *request)
     return request->rwbs & (LULL_RWBS_READ | LULL_RWBS_READ_AHEAD) ? IO_READS : IO_UNTOLD_DIRECTION;
 }
 
-static struct io_disk *disk_of(struct io_analysis *io, uint32_t host, const char *name)
+static struct io_disk *add_disk(struct io_analysis *io, uint32_t host, const char *name)
 {
     struct io_disks *disks = &io->disks;
-    for (size_t i = 0; i < disks->disks.count; i++) {
-        struct io_disk *disk = &disks->disks.items[i];
-        if (disk->host == host && strcmp(disk->name, name) == 0) {
-            return disk;
-        }
-    }
     const struct lull_question_params *params = io->head.params;
     const struct lull_distribution empty = {.has_buckets = true,
                                             .keep_values = (params->sections & LULL_SECTION_FREQ) &&
@@ -58,11 +53,20 @@ static struct io_disk *disk_of(struct io_analysis *io, uint32_t host, const char
 static struct io_disk *disk_of_request(struct io_analysis *io, uint32_t number)
 {
     const struct lull_block_request *request = lull_model_request(io->head.model, number);
-    const char *known = lull_model_device(io->head.model, number);
-    char numbers[32];
-    g_snprintf(numbers, sizeof numbers, "(%u,%u)", request->mapped_dev >> 20,
+    uint32_t label = lull_model_device_label(io->head.model, number);
+    bool has_name = label != LULL_NONE;
+    struct lull_map *numbers = has_name ? &io->disks.by_label : &io->disks.by_dev;
+    uint64_t key = (uint64_t)request->host << 32 | (has_name ? label : request->mapped_dev);
+    uint32_t index = lull_map_find(numbers, key);
+    if (index != LULL_MAP_NONE) {
+        return &io->disks.disks.items[index];
+    }
+    char numeric[32];
+    g_snprintf(numeric, sizeof numeric, "(%u,%u)", request->mapped_dev >> 20,
                request->mapped_dev & 0xfffff);
-    return disk_of(io, request->host, known ? known : numbers);
+    lull_map_insert(numbers, key, (uint32_t)io->disks.disks.count);
+    return add_disk(io, request->host,
+                    has_name ? lull_model_label(io->head.model, label) : numeric);
 }
 
 /* What --min, --max, --minsize and --maxsize leave out is not measured, but counts in the usage. */
@@ -128,6 +132,8 @@ void io_disks_free(struct io_disks *disks)
         lull_distribution_clear(&disk->flush);
     }
     lull_vec_free(&disks->disks);
+    lull_map_free(&disks->by_label);
+    lull_map_free(&disks->by_dev);
     lull_vec_free(&disks->submitters);
     lull_vec_free(&disks->completed);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* I/O by system calls, disks and network devices: the class of the analysis, and which facts belong
  * to which part of it. A call or request counts where it ends. */
 #include "analysis/io/io.h"
@@ -118,13 +119,12 @@ static int64_t bytes_of(const struct lull_io *moved, enum io_category category, 
 static struct io_call call_of(const struct lull_syscall_fact *fact, enum io_category category)
 {
     const struct lull_io *moved = fact->io;
-    bool has_failed = fact->has_ret && fact->ret < 0;
     /* Of a copied descriptor the new one is what the call was for. */
     bool is_new = moved->kind == LULL_IO_DUP && moved->to_fd >= 0;
     return (struct io_call){
         .start_ns = fact->start_ns,
         .end_ns = fact->end_ns,
-        .bytes = bytes_of(moved, category, has_failed),
+        .bytes = bytes_of(moved, category, fact->error != 0),
         .task = fact->task,
         .name = fact->name,
         .file = is_new ? moved->to_file : moved->file,
@@ -132,9 +132,7 @@ static struct io_call call_of(const struct lull_syscall_fact *fact, enum io_cate
         .fd = is_new ? moved->to_fd : moved->fd,
         .category = category,
         .has_to = category == IO_COPY && moved->to_fd >= 0,
-        .error = !has_failed              ? 0
-                 : fact->ret < -INT16_MAX ? INT16_MAX
-                                          : (int16_t)-fact->ret,
+        .error = (int16_t)fact->error,
     };
 }
 
@@ -215,7 +213,8 @@ static void io_emit(struct lull_analysis *analysis, const struct lull_window *wi
          "calls are not measured, as their begin was not seen; what they moved counts");
     note(sink, io->disks.n_unmeasured,
          "block requests are not measured, as their issue was not seen; their sectors count");
-    note(sink, io->usage.n_unreported, "calls moved bytes that the trace does not tell");
+    note(sink, io->usage.n_unreported,
+         "calls moved a number of bytes that the trace does not record");
     const uint64_t n_log =
         lull_params_listed(analysis->params, io->log.calls.count, "calls of the log", sink);
     if (sections & LULL_SECTION_USAGE) {

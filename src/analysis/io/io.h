@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parts of the analysis of I/O: what tasks moved (io_usage.c, with the disks in io_disks.c), how
  * long their calls took (io_latency.c), and the calls themselves (io_log.c). For src/analysis/io*.c
  * only.
@@ -91,6 +92,7 @@ struct io_disks {
     LULL_VEC(struct io_completed) completed; /* in the window */
     uint64_t n_unmeasured;                   /* those whose issue was not seen */
     LULL_VEC(struct io_disk) disks;
+    struct lull_map by_label, by_dev; /* host and name, or number if it has none → disk */
     LULL_VEC(struct io_submitter) submitters;
 };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How long I/O calls and block requests took: statistics and histograms. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The I/O calls themselves: the log by begin, and the longest of each category. */
 #include <stdlib.h>
 #include <string.h>
@@ -139,7 +140,7 @@ static struct lull_cell error_cell(const struct io_analysis *io, int16_t error)
 static struct lull_cell path_cell(const struct lull_model *model, uint32_t file)
 {
     uint32_t path = file == LULL_NONE ? LULL_NONE : lull_model_file(model, file)->path;
-    return lull_cell_text(LULL_CELL_PATH, path == LULL_NONE ? NULL : lull_model_label(model, path));
+    return lull_cell_text(LULL_CELL_PATH, lull_model_label(model, path));
 }
 
 static void call_row(const void *user, uint64_t index, struct lull_cell *cells)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who moved how much through which files and network devices. For each direction, what the tasks
  * moved is what went through the files plus what went through descriptors of which nothing is
  * known. */
@@ -236,7 +237,7 @@ typedef LULL_VEC(struct file_group) file_groups;
 static char *file_name(const struct lull_model *model, const struct lull_file *file,
                        int64_t time_ns)
 {
-    const char *path = file->path == LULL_NONE ? NULL : lull_model_label(model, file->path);
+    const char *path = lull_model_label(model, file->path);
     bool is_address = path && file->type == LULL_FILE_NET && strchr(path, ':') &&
                       !g_str_has_prefix(path, "socket");
     if (path && (file->type == LULL_FILE_DISK || *path == '/' || is_address)) {

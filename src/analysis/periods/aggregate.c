@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The aggregated log: for each instance of an ancestor, what it had of each selected period inside.
  */
 #include "analysis/period_windows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Groups of periods by captured values. An instance of the deepest period of --group-by, with its
  * ancestors, says what the group is called; to the group belong that instance, its ancestors, and
  * what lies in it. So an ancestor belongs to as many groups as instances in it say, and counts in

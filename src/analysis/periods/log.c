@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Periods one by one: the log by time or by hierarchy, the longest, and those without an end. */
 #include "analysis/period_windows.h"
 #include "analysis/periods/private.h"

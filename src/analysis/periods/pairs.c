@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: MIT */
 /* Statistics of a set of periods. Each instance is added once to each of its ancestors in the set.
  */
 #include "analysis/periods/pairs.h"
 
 #include "analysis/spread.h"
+#include "base/sums.h"
 
 /* What an ancestor's instance had of one inner definition. */
 struct tally {
@@ -71,7 +73,7 @@ static void fill_tallies(struct maker *m)
         while (above != LULL_NO_PERIOD && report->positions[above] != SIZE_MAX) {
             struct tally *tally = tally_of(m, above, at->period);
             tally->count++;
-            tally->sum_ns += period_duration(at);
+            lull_add(&tally->sum_ns, period_duration(at));
             above = period_instance(report, above)->parent;
         }
     }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statistics of a set of periods: of each definition, and of each pair of a definition and one that
  * it lies in, at any depth. For the pair, the values are those of the ancestor's instances: how
  * many of the inner ones each had, how long they were together, and which share of it that is. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The analysis of periods: which instances count, and which tables tell of them. */
 #include "analysis/periods/private.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The analysis of periods themselves: periodlog, periodtop, periodstats, periodfreq. It has one
  * window, the whole range, and what it tells of is a tracker's list of instances. */
 #ifndef LULL_ANALYSIS_PERIODS_H

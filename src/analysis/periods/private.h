@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the analysis of periods share. */
 #ifndef LULL_ANALYSIS_PERIODS_PRIVATE_H
 #define LULL_ANALYSIS_PERIODS_PRIVATE_H

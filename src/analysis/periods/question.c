@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is asked of periods, from the texts of the options to numbers of definitions. */
 #include <lull/error.h>
 #include <string.h>

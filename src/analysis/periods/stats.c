@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tables of statistics and histograms of periods. */
 #include "analysis/histogram.h"
 #include "analysis/periods/pairs.h"

@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: MIT */
 /* Field classes of CTF 2 that have parts (CTF2-SPEC-2.0, sections 5.3.18 to 5.3.23), aliases, and
  * the choice among all classes. */
-#include "ctf/ctf2/tree.h"
+#include "ctf/ctf2/fields.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-bool ctf2_name(struct ctf2_tree *tree, const struct ctf2_at *at, const struct tsdl_atom **name)
+bool ctf2_name(struct draft_tree *tree, const struct ctf2_at *at, const struct draft_atom **name)
 {
     const char *text;
     size_t length;
@@ -13,14 +14,14 @@ bool ctf2_name(struct ctf2_tree *tree, const struct ctf2_at *at, const struct ts
     if (!ctf2_text(at, &text, &length)) {
         return false;
     }
-    *name = tsdl_atoms_add(&tree->atoms, text, length);
+    *name = draft_names_add(&tree->names, text, length);
     return true;
 }
 
-bool ctf2_get_copy(struct ctf2_tree *tree, const struct ctf2_at *at, const char *key,
+bool ctf2_get_copy(struct draft_tree *tree, const struct ctf2_at *at, const char *key,
                    const char **copy)
 {
-    const struct tsdl_atom *name;
+    const struct draft_atom *name;
     struct ctf2_at property;
 
     if (!ctf2_property(at, key, &property)) {
@@ -34,24 +35,24 @@ bool ctf2_get_copy(struct ctf2_tree *tree, const struct ctf2_at *at, const char 
 }
 
 /* What a class takes over from a part of it. */
-static bool take_part(const struct ctf2_at *at, struct ctf2_type *type,
-                      const struct ctf2_type *part)
+static bool take_part(const struct ctf2_at *at, struct draft_class *type,
+                      const struct draft_class *part)
 {
-    type->is_placed = type->is_placed || part->is_placed;
+    type->has_refs = type->has_refs || part->has_refs;
     type->depth = MAX(type->depth, part->depth + 1);
-    if (part->n_classes > CTF2_MAX_CLASSES - type->n_classes) {
+    if (part->n_classes > DRAFT_MAX_CLASSES - type->n_classes) {
         return ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "more than %u field classes in one",
-                         CTF2_MAX_CLASSES);
+                         DRAFT_MAX_CLASSES);
     }
     type->n_classes += part->n_classes;
-    return type->depth <= CTF2_MAX_DEPTH ||
+    return type->depth <= DRAFT_MAX_DEPTH ||
            ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "field classes nested more than %d deep",
-                     CTF2_MAX_DEPTH);
+                     DRAFT_MAX_DEPTH);
 }
 
 /* The class of a part, which is the property `key` of `at`. */
-static bool get_part(struct ctf2_tree *tree, const struct ctf2_at *at, const char *key,
-                     struct ctf2_type *type, struct ctf2_part *part)
+static bool get_part(struct draft_tree *tree, const struct ctf2_at *at, const char *key,
+                     struct draft_class *type, struct draft_part *part)
 {
     struct ctf2_at property;
 
@@ -62,18 +63,19 @@ static bool get_part(struct ctf2_tree *tree, const struct ctf2_at *at, const cha
     return part->type && take_part(&property, type, part->type);
 }
 
-static bool parse_member(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type,
-                         size_t index)
+static bool parse_member(struct draft_tree *tree, const struct ctf2_at *at,
+                         struct draft_class *type, size_t index)
 {
     static const char *const keys[] = {"name", "field-class", NULL};
-    struct ctf2_part *part = &type->parts[index];
+    struct draft_part *part = &type->body->parts[index];
     struct ctf2_at name;
 
     if (!ctf2_check_object(at, keys) || !ctf2_required(at, "name", &name) ||
         !ctf2_name(tree, &name, &part->name)) {
         return false;
     }
-    if (!tsdl_map_add(&tree->map, type, part->name, GSIZE_TO_POINTER(index + 1))) {
+    part->shown = part->name->text;
+    if (!draft_names_bind(&tree->names, type->body, part->name, GSIZE_TO_POINTER(index + 1))) {
         return ctf2_fail(&name, LULL_ERROR_FORMAT, "there is a member '%.60s' already",
                          part->name->text);
     }
@@ -81,29 +83,30 @@ static bool parse_member(struct ctf2_tree *tree, const struct ctf2_at *at, struc
 }
 
 /* Room for the parts that the array at `at` describes. */
-static bool new_parts(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type)
+static bool new_parts(struct draft_tree *tree, const struct ctf2_at *at, struct draft_class *type)
 {
     size_t length;
 
     if (!ctf2_is_array(at, &length)) {
         return false;
     }
-    if (length > CTF2_MAX_CLASSES) {
+    if (length > DRAFT_MAX_CLASSES) {
         return ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "more than %u field classes in one",
-                         CTF2_MAX_CLASSES);
+                         DRAFT_MAX_CLASSES);
     }
-    type->parts = lull_arena_alloc_n(tree->scratch, length, sizeof *type->parts);
-    type->n_parts = (uint32_t)length;
+    type->body->parts = lull_arena_alloc_n(tree->scratch, length, sizeof *type->body->parts);
+    type->body->n_parts = (uint32_t)length;
     return true;
 }
 
-static bool parse_structure(struct ctf2_tree *tree, const struct ctf2_at *at,
-                            struct ctf2_type *type)
+static bool parse_structure(struct draft_tree *tree, const struct ctf2_at *at,
+                            struct draft_class *type)
 {
     static const char *const keys[] = {"type", "member-classes", "minimum-alignment", NULL};
     struct ctf2_at members;
 
     type->fc.kind = LULL_FC_STRUCT;
+    type->body = lull_arena_alloc(tree->scratch, sizeof *type->body);
     if (!ctf2_check_object(at, keys) ||
         !ctf2_get_alignment(at, "minimum-alignment", &type->fc.alignment)) {
         return false;
@@ -114,30 +117,29 @@ static bool parse_structure(struct ctf2_tree *tree, const struct ctf2_at *at,
     if (!new_parts(tree, &members, type)) {
         return false;
     }
-    for (size_t i = 0; i < type->n_parts; i++) {
+    for (size_t i = 0; i < type->body->n_parts; i++) {
         struct ctf2_at member = ctf2_element(&members, i);
         if (!parse_member(tree, &member, type, i)) {
             return false;
         }
-        type->fc.alignment = MAX(type->fc.alignment, type->parts[i].type->fc.alignment);
+        type->fc.alignment = MAX(type->fc.alignment, type->body->parts[i].type->fc.alignment);
     }
     return true;
 }
 
-static bool parse_array(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type)
+static bool parse_array(struct draft_tree *tree, const struct ctf2_at *at, struct draft_class *type)
 {
-    type->n_parts = 1;
-    type->parts = lull_arena_alloc(tree->scratch, sizeof *type->parts);
+    type->body = draft_body_of(tree, NULL);
     if (!ctf2_get_alignment(at, "minimum-alignment", &type->fc.alignment) ||
-        !get_part(tree, at, "element-field-class", type, &type->parts[0])) {
+        !get_part(tree, at, "element-field-class", type, &type->body->parts[0])) {
         return false;
     }
-    type->fc.alignment = MAX(type->fc.alignment, type->parts[0].type->fc.alignment);
+    type->fc.alignment = MAX(type->fc.alignment, type->body->parts[0].type->fc.alignment);
     return true;
 }
 
-static bool parse_static_array(struct ctf2_tree *tree, const struct ctf2_at *at,
-                               struct ctf2_type *type)
+static bool parse_static_array(struct draft_tree *tree, const struct ctf2_at *at,
+                               struct draft_class *type)
 {
     static const char *const keys[] = {"type", "element-field-class", "minimum-alignment", "length",
                                        NULL};
@@ -148,8 +150,8 @@ static bool parse_static_array(struct ctf2_tree *tree, const struct ctf2_at *at,
            ctf2_unsigned(&length, &type->fc.array.length) && parse_array(tree, at, type);
 }
 
-static bool parse_dynamic_array(struct ctf2_tree *tree, const struct ctf2_at *at,
-                                struct ctf2_type *type)
+static bool parse_dynamic_array(struct draft_tree *tree, const struct ctf2_at *at,
+                                struct draft_class *type)
 {
     static const char *const keys[] = {"type", "element-field-class", "minimum-alignment",
                                        "length-field-location", NULL};
@@ -161,41 +163,41 @@ static bool parse_dynamic_array(struct ctf2_tree *tree, const struct ctf2_at *at
 }
 
 /* Moves ranges into the tree. */
-static void keep_ranges(struct ctf2_tree *tree, GArray *ranges, struct ctf2_type *type)
+static void keep_ranges(struct draft_tree *tree, GArray *ranges, struct draft_class *type)
 {
     type->n_ranges = ranges->len;
     type->ranges = lull_arena_copy(tree->scratch, ranges->data, ranges->len * sizeof *type->ranges);
 }
 
-static bool parse_optional(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type)
+static bool parse_optional(struct draft_tree *tree, const struct ctf2_at *at,
+                           struct draft_class *type)
 {
     static const char *const keys[] = {"type", "field-class", "selector-field-location",
                                        "selector-field-ranges", NULL};
     struct ctf2_at position;
 
     type->fc.kind = LULL_FC_OPTIONAL;
-    type->n_parts = 1;
-    type->parts = lull_arena_alloc(tree->scratch, sizeof *type->parts);
+    type->body = draft_body_of(tree, NULL);
     if (!ctf2_check_object(at, keys) ||
         !ctf2_get_location(tree, at, "selector-field-location", type) ||
-        !get_part(tree, at, "field-class", type, &type->parts[0])) {
+        !get_part(tree, at, "field-class", type, &type->body->parts[0])) {
         return false;
     }
     if (!ctf2_property(at, "selector-field-ranges", &position)) {
         return true;
     }
-    GArray *ranges = g_array_new(FALSE, FALSE, sizeof(struct ctf2_range));
+    GArray *ranges = g_array_new(FALSE, FALSE, sizeof(struct draft_range));
     bool ok = ctf2_parse_ranges(&position, 0, ranges);
     if (ok) {
         keep_ranges(tree, ranges, type);
     }
     g_array_free(ranges, TRUE);
-    return ok && take_part(&position, type, &(struct ctf2_type){.n_classes = type->n_ranges});
+    return ok && take_part(&position, type, &(struct draft_class){.n_classes = type->n_ranges});
 }
 
 static int by_lower(const void *a, const void *b)
 {
-    const struct ctf2_range *x = a, *y = b;
+    const struct draft_range *x = a, *y = b;
     return ctf2_compare(x->lower, y->lower);
 }
 
@@ -204,14 +206,14 @@ static int by_lower(const void *a, const void *b)
  * any other option than that has. Leaves the ranges in that order. */
 static bool check_overlap(const struct ctf2_at *at, GArray *ranges)
 {
-    const struct ctf2_range *highest = NULL, *other = NULL;
+    const struct draft_range *highest = NULL, *other = NULL;
 
     if (ranges->len > 1) {
-        qsort(ranges->data, ranges->len, sizeof(struct ctf2_range), by_lower);
+        qsort(ranges->data, ranges->len, sizeof(struct draft_range), by_lower);
     }
     for (guint i = 0; i < ranges->len; i++) {
-        const struct ctf2_range *range = &g_array_index(ranges, struct ctf2_range, i);
-        const struct ctf2_range *rival =
+        const struct draft_range *range = &g_array_index(ranges, struct draft_range, i);
+        const struct draft_range *rival =
             highest && highest->option != range->option ? highest : other;
         if (rival && ctf2_compare(range->lower, rival->upper) <= 0) {
             return ctf2_fail(at, LULL_ERROR_FORMAT,
@@ -231,13 +233,14 @@ static bool check_overlap(const struct ctf2_at *at, GArray *ranges)
     return true;
 }
 
-static bool parse_option(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type,
-                         size_t index, GArray *ranges)
+static bool parse_option(struct draft_tree *tree, const struct ctf2_at *at,
+                         struct draft_class *type, size_t index, GArray *ranges)
 {
     static const char *const keys[] = {"name", "field-class", "selector-field-ranges", NULL};
-    struct ctf2_part *part = &type->parts[index];
+    struct draft_part *part = &type->body->parts[index];
     struct ctf2_at position;
 
+    part->shown = "";
     if (!ctf2_check_object(at, keys)) {
         return false;
     }
@@ -245,7 +248,8 @@ static bool parse_option(struct ctf2_tree *tree, const struct ctf2_at *at, struc
         if (!ctf2_name(tree, &position, &part->name)) {
             return false;
         }
-        if (!tsdl_map_add(&tree->map, type, part->name, GSIZE_TO_POINTER(index + 1))) {
+        part->shown = part->name->text;
+        if (!draft_names_bind(&tree->names, type->body, part->name, GSIZE_TO_POINTER(index + 1))) {
             return ctf2_fail(&position, LULL_ERROR_FORMAT, "there is an option '%.60s' already",
                              part->name->text);
         }
@@ -255,23 +259,25 @@ static bool parse_option(struct ctf2_tree *tree, const struct ctf2_at *at, struc
            get_part(tree, at, "field-class", type, part);
 }
 
-static bool parse_variant(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type)
+static bool parse_variant(struct draft_tree *tree, const struct ctf2_at *at,
+                          struct draft_class *type)
 {
     static const char *const keys[] = {"type", "options", "selector-field-location", NULL};
     struct ctf2_at options;
 
     type->fc.kind = LULL_FC_VARIANT;
+    type->body = lull_arena_alloc(tree->scratch, sizeof *type->body);
     if (!ctf2_check_object(at, keys) ||
         !ctf2_get_location(tree, at, "selector-field-location", type) ||
         !ctf2_required(at, "options", &options) || !new_parts(tree, &options, type)) {
         return false;
     }
-    if (type->n_parts == 0) {
+    if (type->body->n_parts == 0) {
         return ctf2_fail(&options, LULL_ERROR_FORMAT, "a variant without an option");
     }
-    GArray *ranges = g_array_new(FALSE, FALSE, sizeof(struct ctf2_range));
+    GArray *ranges = g_array_new(FALSE, FALSE, sizeof(struct draft_range));
     bool ok = true;
-    for (size_t i = 0; ok && i < type->n_parts; i++) {
+    for (size_t i = 0; ok && i < type->body->n_parts; i++) {
         struct ctf2_at option = ctf2_element(&options, i);
         ok = parse_option(tree, &option, type, i, ranges);
     }
@@ -280,7 +286,7 @@ static bool parse_variant(struct ctf2_tree *tree, const struct ctf2_at *at, stru
         keep_ranges(tree, ranges, type);
     }
     g_array_free(ranges, TRUE);
-    return ok && take_part(at, type, &(struct ctf2_type){.n_classes = type->n_ranges});
+    return ok && take_part(at, type, &(struct draft_class){.n_classes = type->n_ranges});
 }
 
 static const struct ctf2_kind compounds[] = {
@@ -300,15 +306,15 @@ static const struct ctf2_kind *find_kind(const struct ctf2_kind *kinds, const ch
     return kinds->name ? kinds : NULL;
 }
 
-static struct ctf2_type *find_alias(struct ctf2_tree *tree, const struct ctf2_at *at)
+static struct draft_class *find_alias(struct draft_tree *tree, const struct ctf2_at *at)
 {
-    const struct tsdl_atom *name;
-    struct ctf2_type *type = NULL;
+    const struct draft_atom *name;
+    struct draft_class *type = NULL;
 
     if (!ctf2_name(tree, at, &name)) {
         return NULL;
     }
-    type = tsdl_map_find(&tree->map, &tree->packet_header, name);
+    type = draft_names_bound(&tree->names, &tree->packet_header, name);
     if (!type) {
         ctf2_fail(at, LULL_ERROR_FORMAT, "there is no field class alias '%.60s' before this",
                   name->text);
@@ -316,7 +322,7 @@ static struct ctf2_type *find_alias(struct ctf2_tree *tree, const struct ctf2_at
     return type;
 }
 
-struct ctf2_type *ctf2_parse_type(struct ctf2_tree *tree, const struct ctf2_at *at)
+struct draft_class *ctf2_parse_type(struct draft_tree *tree, const struct ctf2_at *at)
 {
     struct ctf2_at position;
     const char *name;
@@ -338,14 +344,12 @@ struct ctf2_type *ctf2_parse_type(struct ctf2_tree *tree, const struct ctf2_at *
                   name);
         return NULL;
     }
-    struct ctf2_type *type = lull_arena_alloc(tree->scratch, sizeof *type);
-    type->fc.alignment = 1;
-    type->depth = type->n_classes = 1;
+    struct draft_class *type = draft_class_new(tree, LULL_FC_INT);
     return kind->parse(tree, at, type) ? type : NULL;
 }
 
-bool ctf2_get_scope(struct ctf2_tree *tree, const struct ctf2_at *at, const char *key,
-                    struct ctf2_type **type)
+bool ctf2_get_scope(struct draft_tree *tree, const struct ctf2_at *at, const char *key,
+                    struct draft_class **type)
 {
     struct ctf2_at property;
 

@@ -1,16 +1,17 @@
+/* SPDX-License-Identifier: MIT */
 /* Fragments of CTF 2 metadata (CTF2-SPEC-2.0, sections 5.4 to 5.9): which may stand where, and what
  * each declares. */
-#include "ctf/ctf2/tree.h"
+#include "ctf/ctf2/fields.h"
 
 #include <string.h>
 
-static struct ctf2_origin origin_of(const struct ctf2_at *at)
+static struct draft_origin origin_of(const struct ctf2_at *at)
 {
-    return (struct ctf2_origin){at->source->fragment, at->source->offset};
+    return (struct draft_origin){at->source->fragment, at->source->offset};
 }
 
 /* The properties `namespace`, `name` and `uid`. */
-static bool get_identity(struct ctf2_tree *tree, const struct ctf2_at *at,
+static bool get_identity(struct draft_tree *tree, const struct ctf2_at *at,
                          struct lull_identity *identity)
 {
     return ctf2_get_copy(tree, at, "namespace", &identity->name_space) &&
@@ -18,7 +19,7 @@ static bool get_identity(struct ctf2_tree *tree, const struct ctf2_at *at,
            ctf2_get_copy(tree, at, "uid", &identity->uid);
 }
 
-static bool get_uuid(struct ctf2_tree *tree, const struct ctf2_at *at)
+static bool get_uuid(struct draft_tree *tree, const struct ctf2_at *at)
 {
     struct ctf2_at position;
     size_t length;
@@ -47,7 +48,7 @@ static bool get_uuid(struct ctf2_tree *tree, const struct ctf2_at *at)
     return true;
 }
 
-static bool parse_preamble(struct ctf2_tree *tree, const struct ctf2_at *at)
+static bool parse_preamble(struct draft_tree *tree, const struct ctf2_at *at)
 {
     static const char *const keys[] = {"type", "version", "uuid", NULL};
     struct ctf2_at version;
@@ -65,26 +66,26 @@ static bool parse_preamble(struct ctf2_tree *tree, const struct ctf2_at *at)
     return ctf2_check_object(at, keys) && get_uuid(tree, at);
 }
 
-static bool parse_alias(struct ctf2_tree *tree, const struct ctf2_at *at)
+static bool parse_alias(struct draft_tree *tree, const struct ctf2_at *at)
 {
     static const char *const keys[] = {"type", "name", "field-class", NULL};
     struct ctf2_at position, name_position;
-    const struct tsdl_atom *name;
+    const struct draft_atom *name;
 
     if (!ctf2_check_object(at, keys) || !ctf2_required(at, "name", &name_position) ||
         !ctf2_name(tree, &name_position, &name) || !ctf2_required(at, "field-class", &position)) {
         return false;
     }
-    struct ctf2_type *type = ctf2_parse_type(tree, &position);
+    struct draft_class *type = ctf2_parse_type(tree, &position);
     if (!type) {
         return false;
     }
-    return tsdl_map_add(&tree->map, &tree->packet_header, name, type) ||
+    return draft_names_bind(&tree->names, &tree->packet_header, name, type) ||
            ctf2_fail(&name_position, LULL_ERROR_FORMAT, "there is an alias '%.60s' already",
                      name->text);
 }
 
-static bool get_environment(struct ctf2_tree *tree, const struct ctf2_at *at)
+static bool get_environment(struct draft_tree *tree, const struct ctf2_at *at)
 {
     struct ctf2_at position;
 
@@ -98,8 +99,8 @@ static bool get_environment(struct ctf2_tree *tree, const struct ctf2_at *at)
     {
         struct ctf2_at entry = {
             .source = at->source, .parent = &position, .key = key, .value = value};
-        struct lull_env_entry env = {.key = tsdl_atoms_add(&tree->atoms, key, strlen(key))->text};
-        const struct tsdl_atom *text = NULL;
+        struct lull_env_entry env = {.key = draft_names_add(&tree->names, key, strlen(key))->text};
+        const struct draft_atom *text = NULL;
         if (json_object_is_type(value, json_type_int) ? !ctf2_signed(&entry, &env.number)
                                                       : !ctf2_name(tree, &entry, &text)) {
             return false;
@@ -110,7 +111,7 @@ static bool get_environment(struct ctf2_tree *tree, const struct ctf2_at *at)
     return true;
 }
 
-static bool parse_trace(struct ctf2_tree *tree, const struct ctf2_at *at)
+static bool parse_trace(struct draft_tree *tree, const struct ctf2_at *at)
 {
     static const char *const keys[] = {
         "type", "namespace", "name", "uid", "environment", "packet-header-field-class", NULL};
@@ -120,7 +121,7 @@ static bool parse_trace(struct ctf2_tree *tree, const struct ctf2_at *at)
                          tree->trace_origin.fragment);
     }
     if (tree->streams->len > 0) {
-        return ctf2_fail(at, LULL_ERROR_FORMAT, "a trace class behind a data stream class");
+        return ctf2_fail(at, LULL_ERROR_FORMAT, "a trace class after a data stream class");
     }
     tree->has_trace = true;
     tree->trace_origin = origin_of(at);
@@ -129,7 +130,7 @@ static bool parse_trace(struct ctf2_tree *tree, const struct ctf2_at *at)
            ctf2_get_scope(tree, at, "packet-header-field-class", &tree->packet_header);
 }
 
-static bool get_clock_origin(struct ctf2_tree *tree, const struct ctf2_at *at,
+static bool get_clock_origin(struct draft_tree *tree, const struct ctf2_at *at,
                              struct lull_clock *clock)
 {
     static const char *const names[] = {"unix-epoch", NULL};
@@ -210,7 +211,7 @@ static bool agree(const struct lull_clock *a, const struct lull_clock *b)
            is_same_text(x->name, y->name) && is_same_text(x->uid, y->uid);
 }
 
-static bool check_identity(struct ctf2_tree *tree, const struct ctf2_at *at,
+static bool check_identity(struct draft_tree *tree, const struct ctf2_at *at,
                            const struct lull_clock *clock)
 {
     const struct lull_identity *identity = &clock->identity;
@@ -223,12 +224,12 @@ static bool check_identity(struct ctf2_tree *tree, const struct ctf2_at *at,
         "%d %zu %zu %s%s%s", identity->name_space != NULL,
         identity->name_space ? strlen(identity->name_space) : 0, strlen(identity->name),
         identity->name_space ? identity->name_space : "", identity->name, identity->uid);
-    const struct tsdl_atom *name = tsdl_atoms_add(&tree->atoms, text, strlen(text));
-    gpointer index = tsdl_map_find(&tree->map, &tree->identity, name);
+    const struct draft_atom *name = draft_names_add(&tree->names, text, strlen(text));
+    gpointer index = draft_names_bound(&tree->names, &tree->identity, name);
     g_free(text);
     if (!index) {
-        return tsdl_map_add(&tree->map, &tree->identity, name,
-                            GUINT_TO_POINTER(tree->clocks->len + 1));
+        return draft_names_bind(&tree->names, &tree->identity, name,
+                                GUINT_TO_POINTER(tree->clocks->len + 1));
     }
     return agree(clock,
                  &g_array_index(tree->clocks, struct lull_clock, GPOINTER_TO_UINT(index) - 1)) ||
@@ -237,13 +238,13 @@ static bool check_identity(struct ctf2_tree *tree, const struct ctf2_at *at,
                      "precision, accuracy or origin");
 }
 
-static bool parse_clock(struct ctf2_tree *tree, const struct ctf2_at *at)
+static bool parse_clock(struct draft_tree *tree, const struct ctf2_at *at)
 {
     static const char *const keys[] = {"type",   "id",        "namespace",          "name",
                                        "uid",    "frequency", "description",        "precision",
                                        "origin", "accuracy",  "offset-from-origin", NULL};
     struct lull_clock clock = {.name = NULL};
-    const struct tsdl_atom *id;
+    const struct draft_atom *id;
     struct ctf2_at position, id_position;
 
     if (!ctf2_check_object(at, keys) || !ctf2_required(at, "id", &id_position) ||
@@ -265,7 +266,8 @@ static bool parse_clock(struct ctf2_tree *tree, const struct ctf2_at *at)
     clock.id = id->text;
     clock.name = clock.identity.name ? clock.identity.name : "";
     take_uuid(&clock);
-    if (!tsdl_map_add(&tree->map, tree->clocks, id, GUINT_TO_POINTER(tree->clocks->len + 1))) {
+    if (!draft_names_bind(&tree->names, tree->clocks, id,
+                          GUINT_TO_POINTER(tree->clocks->len + 1))) {
         return ctf2_fail(&id_position, LULL_ERROR_FORMAT, "there is a clock class '%.60s' already",
                          id->text);
     }
@@ -273,10 +275,10 @@ static bool parse_clock(struct ctf2_tree *tree, const struct ctf2_at *at)
     return true;
 }
 
-static bool get_default_clock(struct ctf2_tree *tree, const struct ctf2_at *at,
-                              struct ctf2_stream *stream)
+static bool get_default_clock(struct draft_tree *tree, const struct ctf2_at *at,
+                              struct draft_stream *stream)
 {
-    const struct tsdl_atom *id;
+    const struct draft_atom *id;
     struct ctf2_at position;
 
     stream->clock = -1;
@@ -286,19 +288,20 @@ static bool get_default_clock(struct ctf2_tree *tree, const struct ctf2_at *at,
     if (!ctf2_name(tree, &position, &id)) {
         return false;
     }
-    stream->clock = (int64_t)GPOINTER_TO_UINT(tsdl_map_find(&tree->map, tree->clocks, id)) - 1;
+    stream->clock =
+        (int64_t)GPOINTER_TO_UINT(draft_names_bound(&tree->names, tree->clocks, id)) - 1;
     return stream->clock >= 0 || ctf2_fail(&position, LULL_ERROR_FORMAT,
                                            "there is no clock class '%.60s' before this", id->text);
 }
 
 /* Numbers as names serve as keys of the tree's map. */
-static const struct tsdl_atom *number_name(struct ctf2_tree *tree, uint64_t a, uint64_t b)
+static const struct draft_atom *number_name(struct draft_tree *tree, uint64_t a, uint64_t b)
 {
     uint64_t numbers[] = {a, b};
-    return tsdl_atoms_add(&tree->atoms, (const char *)numbers, sizeof numbers);
+    return draft_names_add(&tree->names, (const char *)numbers, sizeof numbers);
 }
 
-static bool parse_stream(struct ctf2_tree *tree, const struct ctf2_at *at)
+static bool parse_stream(struct draft_tree *tree, const struct ctf2_at *at)
 {
     static const char *const keys[] = {"type",
                                        "id",
@@ -310,7 +313,7 @@ static bool parse_stream(struct ctf2_tree *tree, const struct ctf2_at *at)
                                        "event-record-header-field-class",
                                        "event-record-common-context-field-class",
                                        NULL};
-    struct ctf2_stream stream = {.origin = origin_of(at)};
+    struct draft_stream stream = {.origin = origin_of(at)};
 
     if (!ctf2_check_object(at, keys) || !ctf2_get_unsigned(at, "id", &stream.id) ||
         !get_identity(tree, at, &stream.identity) || !get_default_clock(tree, at, &stream) ||
@@ -320,7 +323,7 @@ static bool parse_stream(struct ctf2_tree *tree, const struct ctf2_at *at)
                         &stream.event_context)) {
         return false;
     }
-    if (!tsdl_map_add(&tree->map, tree->streams, number_name(tree, stream.id, 0), tree)) {
+    if (!draft_names_bind(&tree->names, tree->streams, number_name(tree, stream.id, 0), tree)) {
         return ctf2_fail(at, LULL_ERROR_FORMAT,
                          "there is a data stream class %" G_GUINT64_FORMAT " already", stream.id);
     }
@@ -330,8 +333,8 @@ static bool parse_stream(struct ctf2_tree *tree, const struct ctf2_at *at)
 
 /* Log level and model of an event as LTTng and Babeltrace give them; anything else there is not
  * looked at, and nothing there is wrong. */
-static void take_attributes(struct ctf2_tree *tree, const struct ctf2_at *at,
-                            struct ctf2_event *event)
+static void take_attributes(struct draft_tree *tree, const struct ctf2_at *at,
+                            struct draft_event *event)
 {
     static const char *const name_spaces[] = {"lttng.org,2009", "babeltrace.org,2020"};
     static const char *const levels[] = {
@@ -350,7 +353,7 @@ static void take_attributes(struct ctf2_tree *tree, const struct ctf2_at *at,
         if (json_object_object_get_ex(position.value, "emf-uri", &value) &&
             json_object_is_type(value, json_type_string)) {
             const char *uri = json_object_get_string(value);
-            event->emf_uri = tsdl_atoms_add(&tree->atoms, uri, strlen(uri))->text;
+            event->emf_uri = draft_names_add(&tree->names, uri, strlen(uri))->text;
         }
         if (!json_object_object_get_ex(position.value, "log-level", &value)) {
             continue;
@@ -367,13 +370,13 @@ static void take_attributes(struct ctf2_tree *tree, const struct ctf2_at *at,
     }
 }
 
-static bool parse_event(struct ctf2_tree *tree, const struct ctf2_at *at)
+static bool parse_event(struct draft_tree *tree, const struct ctf2_at *at)
 {
     static const char *const keys[] = {
         "type", "id",  "data-stream-class-id",         "namespace",
         "name", "uid", "specific-context-field-class", "payload-field-class",
         NULL};
-    struct ctf2_event event = {.origin = origin_of(at), .loglevel = -1};
+    struct draft_event event = {.origin = origin_of(at), .loglevel = -1};
 
     if (!ctf2_check_object(at, keys) || !ctf2_get_unsigned(at, "id", &event.id) ||
         !ctf2_get_unsigned(at, "data-stream-class-id", &event.stream_id) ||
@@ -383,13 +386,13 @@ static bool parse_event(struct ctf2_tree *tree, const struct ctf2_at *at)
         return false;
     }
     take_attributes(tree, at, &event);
-    if (!tsdl_map_find(&tree->map, tree->streams, number_name(tree, event.stream_id, 0))) {
+    if (!draft_names_bound(&tree->names, tree->streams, number_name(tree, event.stream_id, 0))) {
         return ctf2_fail(at, LULL_ERROR_FORMAT,
                          "there is no data stream class %" G_GUINT64_FORMAT " before this",
                          event.stream_id);
     }
-    if (!tsdl_map_add(&tree->map, tree->events, number_name(tree, event.id, event.stream_id),
-                      tree)) {
+    if (!draft_names_bind(&tree->names, tree->events, number_name(tree, event.id, event.stream_id),
+                          tree)) {
         return ctf2_fail(at, LULL_ERROR_FORMAT,
                          "data stream class %" G_GUINT64_FORMAT
                          " has an event record class %" G_GUINT64_FORMAT " already",
@@ -399,12 +402,12 @@ static bool parse_event(struct ctf2_tree *tree, const struct ctf2_at *at)
     return true;
 }
 
-bool ctf2_parse_fragment(struct ctf2_tree *tree, const struct ctf2_at *at)
+bool ctf2_parse_fragment(struct draft_tree *tree, const struct ctf2_at *at)
 {
     static const char *const types[] = {"preamble",    "field-class-alias", "trace-class",
                                         "clock-class", "data-stream-class", "event-record-class",
                                         NULL};
-    static bool (*const parse[])(struct ctf2_tree *, const struct ctf2_at *) = {
+    static bool (*const parse[])(struct draft_tree *, const struct ctf2_at *) = {
         parse_preamble, parse_alias, parse_trace, parse_clock, parse_stream, parse_event};
     struct ctf2_at position;
     int type = 0;

@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: MIT */
 /* Integer range sets of CTF 2 metadata (CTF2-SPEC-2.0, section 5.3.2), and names for them. */
-#include "ctf/ctf2/tree.h"
+#include "ctf/ctf2/fields.h"
 
 #include <string.h>
 
-int ctf2_compare(struct ctf2_integer a, struct ctf2_integer b)
+int ctf2_compare(struct draft_integer a, struct draft_integer b)
 {
     if (a.is_negative != b.is_negative) {
         return a.is_negative ? -1 : 1;
@@ -12,7 +13,7 @@ int ctf2_compare(struct ctf2_integer a, struct ctf2_integer b)
     return a.bits < b.bits ? -1 : a.bits > b.bits;
 }
 
-static bool parse_range(const struct ctf2_at *at, struct ctf2_range *range)
+static bool parse_range(const struct ctf2_at *at, struct draft_range *range)
 {
     size_t length;
 
@@ -40,12 +41,12 @@ bool ctf2_parse_ranges(const struct ctf2_at *at, uint32_t option, GArray *ranges
     if (length == 0) {
         return ctf2_fail(at, LULL_ERROR_FORMAT, "there is no range");
     }
-    if (length > CTF2_MAX_CLASSES || ranges->len > CTF2_MAX_CLASSES) {
-        return ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "more than %u ranges", CTF2_MAX_CLASSES);
+    if (length > DRAFT_MAX_CLASSES || ranges->len > DRAFT_MAX_CLASSES) {
+        return ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "more than %u ranges", DRAFT_MAX_CLASSES);
     }
     for (size_t i = 0; i < length; i++) {
         struct ctf2_at element = ctf2_element(at, i);
-        struct ctf2_range range = {.option = option};
+        struct draft_range range = {.option = option};
         if (!parse_range(&element, &range)) {
             return false;
         }
@@ -54,10 +55,10 @@ bool ctf2_parse_ranges(const struct ctf2_at *at, uint32_t option, GArray *ranges
     return true;
 }
 
-bool ctf2_clip(const struct ctf2_range *range, bool is_signed, uint64_t *lower, uint64_t *upper)
+bool ctf2_clip(const struct draft_range *range, bool is_signed, uint64_t *lower, uint64_t *upper)
 {
-    const struct ctf2_integer least = {is_signed ? (uint64_t)INT64_MIN : 0, is_signed};
-    const struct ctf2_integer most = {is_signed ? INT64_MAX : UINT64_MAX, false};
+    const struct draft_integer least = {is_signed ? (uint64_t)INT64_MIN : 0, is_signed};
+    const struct draft_integer most = {is_signed ? INT64_MAX : UINT64_MAX, false};
 
     *lower = ctf2_compare(range->lower, least) < 0 ? least.bits : range->lower.bits;
     *upper = ctf2_compare(range->upper, most) > 0 ? most.bits : range->upper.bits;
@@ -65,20 +66,20 @@ bool ctf2_clip(const struct ctf2_range *range, bool is_signed, uint64_t *lower, 
 }
 
 /* One name and its ranges, appended to `labels` (struct lull_enum_range). */
-static bool parse_label(struct ctf2_tree *tree, const struct ctf2_at *at, bool is_signed,
+static bool parse_label(struct draft_tree *tree, const struct ctf2_at *at, bool is_signed,
                         GArray *ranges, GArray *labels)
 {
-    const struct tsdl_atom *name = tsdl_atoms_add(&tree->atoms, at->key, strlen(at->key));
+    const struct draft_atom *name = draft_names_add(&tree->names, at->key, strlen(at->key));
 
     g_array_set_size(ranges, 0);
-    if (labels->len > CTF2_MAX_CLASSES) {
-        return ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "more than %u ranges", CTF2_MAX_CLASSES);
+    if (labels->len > DRAFT_MAX_CLASSES) {
+        return ctf2_fail(at, LULL_ERROR_UNSUPPORTED, "more than %u ranges", DRAFT_MAX_CLASSES);
     }
     if (!ctf2_parse_ranges(at, 0, ranges)) {
         return false;
     }
     for (guint i = 0; i < ranges->len; i++) {
-        const struct ctf2_range *range = &g_array_index(ranges, struct ctf2_range, i);
+        const struct draft_range *range = &g_array_index(ranges, struct draft_range, i);
         struct lull_enum_range label = {.label = name->text};
         if (ctf2_clip(range, is_signed, &label.lower, &label.upper)) {
             g_array_append_val(labels, label);
@@ -87,10 +88,10 @@ static bool parse_label(struct ctf2_tree *tree, const struct ctf2_at *at, bool i
     return true;
 }
 
-bool ctf2_parse_labels(struct ctf2_tree *tree, const struct ctf2_at *at, bool is_signed,
+bool ctf2_parse_labels(struct draft_tree *tree, const struct ctf2_at *at, bool is_signed,
                        const struct lull_enumeration **enumeration)
 {
-    GArray *ranges = g_array_new(FALSE, FALSE, sizeof(struct ctf2_range));
+    GArray *ranges = g_array_new(FALSE, FALSE, sizeof(struct draft_range));
     GArray *labels = g_array_new(FALSE, FALSE, sizeof(struct lull_enum_range));
     bool ok = ctf2_is_object(at);
 

@@ -1,14 +1,17 @@
+/* SPDX-License-Identifier: MIT */
 /* JSON text sequences (RFC 7464), which CTF 2 metadata is: finds the fragments, has each parsed as
  * JSON (strictly: RFC 8259, UTF-8) and read, and then all of them resolved. */
-#include "ctf/ctf2/tree.h"
+#include "ctf/ctf2/ctf2.h"
+
+#include "ctf/ctf2/fields.h"
 
 #include <string.h>
 
 #define RECORD_SEPARATOR 0x1e
 /* A class in a structure is four levels deeper than the structure; plus the fragment's own. */
-#define JSON_DEPTH (4 * CTF2_MAX_DEPTH + 16)
+#define JSON_DEPTH (4 * DRAFT_MAX_DEPTH + 16)
 
-static bool fail_at(struct ctf2_source *source, size_t offset, const char *why)
+static bool fail_at(struct draft_source *source, size_t offset, const char *why)
 {
     source->failed = true;
     g_set_error(source->error, LULL_ERROR, LULL_ERROR_FORMAT,
@@ -50,10 +53,10 @@ static bool has_huge(const char *text, size_t size)
 }
 
 /* One fragment; `room` is its size with the white space behind, which ends a number. */
-static bool parse_text(struct ctf2_tree *tree, struct json_tokener *tokener, const char *text,
+static bool parse_text(struct draft_tree *tree, struct json_tokener *tokener, const char *text,
                        size_t size, size_t room)
 {
-    struct ctf2_source *source = tree->source;
+    struct draft_source *source = tree->source;
 
     json_tokener_reset(tokener);
     struct json_object *value = json_tokener_parse_ex(tokener, text, (int)room);
@@ -65,7 +68,7 @@ static bool parse_text(struct ctf2_tree *tree, struct json_tokener *tokener, con
     } else if (status != json_tokener_success) {
         ok = fail_at(source, source->offset + end, json_tokener_error_desc(status));
     } else if (end < size) {
-        ok = fail_at(source, source->offset + end, "there is more behind its end");
+        ok = fail_at(source, source->offset + end, "there are bytes after its end");
     } else {
         source->has_huge = has_huge(text, size);
         ctf2_modernise(value);
@@ -75,9 +78,9 @@ static bool parse_text(struct ctf2_tree *tree, struct json_tokener *tokener, con
     return ok;
 }
 
-static bool parse_sequence(struct ctf2_tree *tree, const char *text, size_t size)
+static bool parse_sequence(struct draft_tree *tree, const char *text, size_t size)
 {
-    struct ctf2_source *source = tree->source;
+    struct draft_source *source = tree->source;
     struct json_tokener *tokener = json_tokener_new_ex(JSON_DEPTH);
     bool ok = true;
 
@@ -85,7 +88,7 @@ static bool parse_sequence(struct ctf2_tree *tree, const char *text, size_t size
                                         JSON_TOKENER_VALIDATE_UTF8);
     for (size_t start = 0; ok && start < size;) {
         if (text[start] != RECORD_SEPARATOR) { /* only before the first */
-            ok = fail_at(source, start, "a record separator (0x1e) should stand here");
+            ok = fail_at(source, start, "expected a record separator (0x1e)");
             break;
         }
         start++;
@@ -115,30 +118,12 @@ static bool parse_sequence(struct ctf2_tree *tree, const char *text, size_t size
 
 struct lull_schema *ctf2_parse(const char *name, const char *text, size_t size, GError **error)
 {
-    struct ctf2_source source = {.name = name, .error = error};
-    struct ctf2_tree tree = {
-        .source = &source,
-        .scratch = lull_arena_new(),
-        .arena = lull_arena_new(),
-        .env = g_array_new(FALSE, TRUE, sizeof(struct lull_env_entry)),
-        .clocks = g_array_new(FALSE, TRUE, sizeof(struct lull_clock)),
-        .streams = g_array_new(FALSE, TRUE, sizeof(struct ctf2_stream)),
-        .events = g_array_new(FALSE, TRUE, sizeof(struct ctf2_event)),
-    };
-    tsdl_atoms_init(&tree.atoms, tree.arena, (uint64_t)g_get_monotonic_time() ^ (uintptr_t)text);
-    tsdl_map_init(&tree.map);
+    struct draft_source source = {.name = name, .error = error};
+    struct draft_tree tree;
 
-    struct lull_schema *schema = parse_sequence(&tree, text, size) ? ctf2_resolve(&tree) : NULL;
-
-    tsdl_map_clear(&tree.map);
-    tsdl_atoms_clear(&tree.atoms);
-    g_array_free(tree.env, TRUE);
-    g_array_free(tree.clocks, TRUE);
-    g_array_free(tree.streams, TRUE);
-    g_array_free(tree.events, TRUE);
-    lull_arena_free(tree.scratch);
-    if (!schema) {
-        lull_arena_free(tree.arena);
-    }
+    draft_tree_init(&tree, &source);
+    tree.major = 2;
+    struct lull_schema *schema = parse_sequence(&tree, text, size) ? ctf2_build(&tree) : NULL;
+    draft_tree_clear(&tree, schema);
     return schema;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Checked access to the JSON values of a fragment, and messages that say where one is wrong. */
 #include "ctf/ctf2/source.h"
 
@@ -23,25 +24,19 @@ static void append_path(GString *path, const struct ctf2_at *at)
 
 bool ctf2_fail(const struct ctf2_at *at, enum lull_error code, const char *format, ...)
 {
-    struct ctf2_source *source = at->source;
-
-    if (source->failed) {
-        return false;
-    }
-    source->failed = true;
-    GString *path = g_string_new(NULL);
-    append_path(path, at);
+    struct draft_source *source = at->source;
+    g_autofree char *where =
+        g_strdup_printf("fragment %u at byte %zu", source->fragment, source->offset);
+    GString *message = g_string_new(NULL);
     va_list arguments;
+
+    append_path(message, at);
+    g_string_append(message, message->len ? ": " : "");
     va_start(arguments, format);
-    char *message = g_strdup_vprintf(format, arguments);
+    g_string_append_vprintf(message, format, arguments);
     va_end(arguments);
     /* Texts of the metadata end up in messages; what is no UTF-8 was refused before. */
-    g_set_error(source->error, LULL_ERROR, (gint)code, "%s: fragment %u at byte %zu: %s%s%s",
-                source->name, source->fragment, source->offset, path->str, path->len ? ": " : "",
-                message);
-    g_free(message);
-    g_string_free(path, TRUE);
-    return false;
+    return draft_fail(source, code, where, g_string_free(message, FALSE));
 }
 
 static const char *type_name(struct json_object *value)
@@ -95,7 +90,7 @@ bool ctf2_text(const struct ctf2_at *at, const char **text, size_t *length)
            ctf2_fail(at, LULL_ERROR_FORMAT, "the text has a NUL (U+0000) inside");
 }
 
-bool ctf2_integer(const struct ctf2_at *at, struct ctf2_integer *integer)
+bool ctf2_integer(const struct ctf2_at *at, struct draft_integer *integer)
 {
     if (!expect(at, json_type_int, "an integer")) {
         return false;
@@ -109,7 +104,7 @@ bool ctf2_integer(const struct ctf2_at *at, struct ctf2_integer *integer)
 
 bool ctf2_unsigned(const struct ctf2_at *at, uint64_t *number)
 {
-    struct ctf2_integer integer;
+    struct draft_integer integer;
 
     if (!ctf2_integer(at, &integer)) {
         return false;
@@ -120,7 +115,7 @@ bool ctf2_unsigned(const struct ctf2_at *at, uint64_t *number)
 
 bool ctf2_signed(const struct ctf2_at *at, int64_t *number)
 {
-    struct ctf2_integer integer;
+    struct draft_integer integer;
 
     if (!ctf2_integer(at, &integer)) {
         return false;

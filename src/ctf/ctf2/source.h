@@ -1,37 +1,20 @@
+/* SPDX-License-Identifier: MIT */
 /* Places in CTF 2 metadata: a fragment's JSON values with the path that leads to them, so that
  * whoever finds something wrong can say where; and properties read with their type checked. */
 #ifndef LULL_CTF_CTF2_SOURCE_H
 #define LULL_CTF_CTF2_SOURCE_H
 
-#include <glib.h>
 #include <json-c/json.h>
-#include <lull/error.h>
-#include <stdbool.h>
-#include <stdint.h>
 
-/* The fragment that is looked at, and where the first error goes. */
-struct ctf2_source {
-    const char *name;  /* of the file */
-    uint32_t fragment; /* counted from 1 */
-    size_t offset;     /* of the fragment's first byte in the text */
-    bool has_huge;     /* there is a number beyond 64 bits, which json-c makes the largest one */
-    GError **error;
-    bool failed;
-};
+#include "ctf/draft/draft.h"
 
 /* A JSON value and how it was reached: property `key` of the parent, or its element `index`. */
 struct ctf2_at {
-    struct ctf2_source *source;
+    struct draft_source *source;
     const struct ctf2_at *parent; /* NULL: the fragment itself */
     const char *key;              /* NULL: an element */
     size_t index;
     struct json_object *value; /* NULL: absent, or JSON's null */
-};
-
-/* An integer of JSON: any that fits in 64 bits with or without a sign. */
-struct ctf2_integer {
-    uint64_t bits; /* two's complement if negative */
-    bool is_negative;
 };
 
 /* Sets the error "FILE: fragment N at byte O: PATH: MESSAGE", unless there is one already. Always
@@ -57,7 +40,7 @@ struct ctf2_at ctf2_element(const struct ctf2_at *at, size_t index);
 bool ctf2_is_object(const struct ctf2_at *at);
 bool ctf2_is_array(const struct ctf2_at *at, size_t *length);
 bool ctf2_text(const struct ctf2_at *at, const char **text, size_t *length);
-bool ctf2_integer(const struct ctf2_at *at, struct ctf2_integer *integer);
+bool ctf2_integer(const struct ctf2_at *at, struct draft_integer *integer);
 bool ctf2_unsigned(const struct ctf2_at *at, uint64_t *number);
 bool ctf2_signed(const struct ctf2_at *at, int64_t *number);
 

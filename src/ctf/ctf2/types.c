@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: MIT */
 /* Field classes of CTF 2 (CTF2-SPEC-2.0, section 5.3) that have no parts, from JSON. What can be
  * checked without knowing where a class is used is checked here. */
-#include "ctf/ctf2/tree.h"
+#include "ctf/ctf2/fields.h"
 
 #include <string.h>
 
@@ -39,7 +40,7 @@ static bool parse_role(const struct ctf2_at *at, uint32_t *role)
 }
 
 /* Roles of a blob, or of anything else. */
-static bool get_roles(const struct ctf2_at *at, bool is_blob, struct ctf2_type *type)
+static bool get_roles(const struct ctf2_at *at, bool is_blob, struct draft_class *type)
 {
     struct ctf2_at list;
     size_t length;
@@ -61,7 +62,6 @@ static bool get_roles(const struct ctf2_at *at, bool is_blob, struct ctf2_type *
         }
         type->fc.roles |= role;
     }
-    type->is_placed = type->fc.roles != 0;
     return true;
 }
 
@@ -83,7 +83,7 @@ static bool get_base(const struct ctf2_at *at, uint8_t *base)
                      "%" G_GUINT64_FORMAT " is none of 2, 8, 10 and 16", number);
 }
 
-static bool get_labels(struct ctf2_tree *tree, const struct ctf2_at *at, const char *key,
+static bool get_labels(struct draft_tree *tree, const struct ctf2_at *at, const char *key,
                        bool is_signed, const struct lull_enumeration **enumeration)
 {
     struct ctf2_at property;
@@ -92,7 +92,7 @@ static bool get_labels(struct ctf2_tree *tree, const struct ctf2_at *at, const c
 }
 
 /* What all fixed-length bit arrays have. */
-static bool parse_bits(const struct ctf2_at *at, struct ctf2_type *type, uint64_t *size,
+static bool parse_bits(const struct ctf2_at *at, struct draft_class *type, uint64_t *size,
                        bool *is_big_endian, bool *is_bit_reversed)
 {
     static const char *const byte_orders[] = {"little-endian", "big-endian", NULL};
@@ -129,8 +129,8 @@ static const char *const *bits_keys(enum bits_variety variety)
     return variety == BIT_MAP ? map : variety >= UNSIGNED ? integer : plain;
 }
 
-static bool parse_integer(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type,
-                          enum bits_variety variety)
+static bool parse_integer(struct draft_tree *tree, const struct ctf2_at *at,
+                          struct draft_class *type, enum bits_variety variety)
 {
     static const enum lull_int_meaning meanings[] = {
         [BIT_ARRAY] = LULL_INT_BITS,  [BIT_MAP] = LULL_INT_FLAGS, [BOOLEAN] = LULL_INT_BOOLEAN,
@@ -172,33 +172,37 @@ static bool parse_integer(struct ctf2_tree *tree, const struct ctf2_at *at, stru
     return true;
 }
 
-static bool parse_bit_array(struct ctf2_tree *tree, const struct ctf2_at *at,
-                            struct ctf2_type *type)
+static bool parse_bit_array(struct draft_tree *tree, const struct ctf2_at *at,
+                            struct draft_class *type)
 {
     return parse_integer(tree, at, type, BIT_ARRAY);
 }
 
-static bool parse_bit_map(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type)
+static bool parse_bit_map(struct draft_tree *tree, const struct ctf2_at *at,
+                          struct draft_class *type)
 {
     return parse_integer(tree, at, type, BIT_MAP);
 }
 
-static bool parse_boolean(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type)
+static bool parse_boolean(struct draft_tree *tree, const struct ctf2_at *at,
+                          struct draft_class *type)
 {
     return parse_integer(tree, at, type, BOOLEAN);
 }
 
-static bool parse_unsigned(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type)
+static bool parse_unsigned(struct draft_tree *tree, const struct ctf2_at *at,
+                           struct draft_class *type)
 {
     return parse_integer(tree, at, type, UNSIGNED);
 }
 
-static bool parse_signed(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type)
+static bool parse_signed(struct draft_tree *tree, const struct ctf2_at *at,
+                         struct draft_class *type)
 {
     return parse_integer(tree, at, type, SIGNED);
 }
 
-static bool parse_float(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type)
+static bool parse_float(struct draft_tree *tree, const struct ctf2_at *at, struct draft_class *type)
 {
     uint64_t size;
 
@@ -222,8 +226,8 @@ static bool parse_float(struct ctf2_tree *tree, const struct ctf2_at *at, struct
                      "there is no floating point number of %" G_GUINT64_FORMAT " bits", size);
 }
 
-static bool parse_varint(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type,
-                         bool is_signed)
+static bool parse_varint(struct draft_tree *tree, const struct ctf2_at *at,
+                         struct draft_class *type, bool is_signed)
 {
     static const char *const keys[] = {"type", "preferred-display-base", "mappings", "roles", NULL};
     struct ctf2_at property;
@@ -247,14 +251,14 @@ static bool parse_varint(struct ctf2_tree *tree, const struct ctf2_at *at, struc
     return true;
 }
 
-static bool parse_varint_unsigned(struct ctf2_tree *tree, const struct ctf2_at *at,
-                                  struct ctf2_type *type)
+static bool parse_varint_unsigned(struct draft_tree *tree, const struct ctf2_at *at,
+                                  struct draft_class *type)
 {
     return parse_varint(tree, at, type, false);
 }
 
-static bool parse_varint_signed(struct ctf2_tree *tree, const struct ctf2_at *at,
-                                struct ctf2_type *type)
+static bool parse_varint_signed(struct draft_tree *tree, const struct ctf2_at *at,
+                                struct draft_class *type)
 {
     return parse_varint(tree, at, type, true);
 }
@@ -275,7 +279,8 @@ static bool get_encoding(const struct ctf2_at *at, enum lull_encoding *encoding)
     return true;
 }
 
-static bool parse_string(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type)
+static bool parse_string(struct draft_tree *tree, const struct ctf2_at *at,
+                         struct draft_class *type)
 {
     static const char *const keys[] = {"type", "encoding", NULL};
 
@@ -286,8 +291,7 @@ static bool parse_string(struct ctf2_tree *tree, const struct ctf2_at *at, struc
 }
 
 /* Names up to the parent (null) or down to a member. */
-static bool parse_path(struct ctf2_tree *tree, const struct ctf2_at *at,
-                       struct ctf2_location *location)
+static bool parse_path(struct draft_tree *tree, const struct ctf2_at *at, struct draft_ref *ref)
 {
     size_t length;
 
@@ -302,22 +306,22 @@ static bool parse_path(struct ctf2_tree *tree, const struct ctf2_at *at,
                          "a path of %zu names: at most %d are understood", length,
                          CTF2_MAX_LOCATION);
     }
-    location->names = lull_arena_alloc_n(tree->scratch, length, sizeof *location->names);
-    location->n_names = (uint32_t)length;
+    ref->names = lull_arena_alloc_n(tree->scratch, length, sizeof *ref->names);
+    ref->n_names = (uint32_t)length;
     for (size_t i = 0; i < length; i++) {
         struct ctf2_at element = ctf2_element(at, i);
         if (!element.value && i + 1 == length) {
             return ctf2_fail(&element, LULL_ERROR_FORMAT, "a path does not end with null");
         }
-        if (element.value && !ctf2_name(tree, &element, &location->names[i])) {
+        if (element.value && !ctf2_name(tree, &element, &ref->names[i])) {
             return false;
         }
     }
     return true;
 }
 
-bool ctf2_get_location(struct ctf2_tree *tree, const struct ctf2_at *at, const char *key,
-                       struct ctf2_type *type)
+bool ctf2_get_location(struct draft_tree *tree, const struct ctf2_at *at, const char *key,
+                       struct draft_class *type)
 {
     static const char *const keys[] = {"origin", "path", NULL};
     static const char *const origins[] = {
@@ -329,21 +333,21 @@ bool ctf2_get_location(struct ctf2_tree *tree, const struct ctf2_at *at, const c
         [LULL_SCOPE_EVENT_PAYLOAD] = "event-record-payload",
         [LULL_SCOPE_COUNT] = NULL,
     };
-    struct ctf2_location *location = lull_arena_alloc(tree->scratch, sizeof *location);
+    struct draft_ref *ref = lull_arena_alloc(tree->scratch, sizeof *ref);
     struct ctf2_at position, path;
 
     if (!ctf2_required(at, key, &position)) {
         return false;
     }
-    location->scope = -1;
-    type->location = location;
-    type->is_placed = true;
+    ref->scope = -1;
+    type->ref = ref;
+    type->has_refs = true;
     return ctf2_check_plain_object(&position, keys) &&
-           ctf2_get_choice(&position, "origin", origins, &location->scope) &&
-           ctf2_required(&position, "path", &path) && parse_path(tree, &path, location);
+           ctf2_get_choice(&position, "origin", origins, &ref->scope) &&
+           ctf2_required(&position, "path", &path) && parse_path(tree, &path, ref);
 }
 
-static const struct lull_fc *new_byte(struct ctf2_tree *tree, enum lull_encoding encoding)
+static const struct lull_fc *new_byte(struct draft_tree *tree, enum lull_encoding encoding)
 {
     struct lull_fc *byte = lull_arena_alloc(tree->arena, sizeof *byte);
     byte->kind = LULL_FC_INT;
@@ -354,7 +358,7 @@ static const struct lull_fc *new_byte(struct ctf2_tree *tree, enum lull_encoding
     return byte;
 }
 
-static bool parse_bytes(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type,
+static bool parse_bytes(struct draft_tree *tree, const struct ctf2_at *at, struct draft_class *type,
                         bool is_static)
 {
     struct ctf2_at length;
@@ -367,7 +371,7 @@ static bool parse_bytes(struct ctf2_tree *tree, const struct ctf2_at *at, struct
     return ctf2_required(at, "length", &length) && ctf2_unsigned(&length, &type->fc.array.length);
 }
 
-static bool parse_text(struct ctf2_tree *tree, const struct ctf2_at *at, struct ctf2_type *type,
+static bool parse_text(struct draft_tree *tree, const struct ctf2_at *at, struct draft_class *type,
                        bool is_static)
 {
     const char *const keys[] = {"type", "encoding", is_static ? "length" : "length-field-location",
@@ -388,20 +392,20 @@ static bool parse_text(struct ctf2_tree *tree, const struct ctf2_at *at, struct 
     return true;
 }
 
-static bool parse_static_string(struct ctf2_tree *tree, const struct ctf2_at *at,
-                                struct ctf2_type *type)
+static bool parse_static_string(struct draft_tree *tree, const struct ctf2_at *at,
+                                struct draft_class *type)
 {
     return parse_text(tree, at, type, true);
 }
 
-static bool parse_dynamic_string(struct ctf2_tree *tree, const struct ctf2_at *at,
-                                 struct ctf2_type *type)
+static bool parse_dynamic_string(struct draft_tree *tree, const struct ctf2_at *at,
+                                 struct draft_class *type)
 {
     return parse_text(tree, at, type, false);
 }
 
-static bool parse_static_blob(struct ctf2_tree *tree, const struct ctf2_at *at,
-                              struct ctf2_type *type)
+static bool parse_static_blob(struct draft_tree *tree, const struct ctf2_at *at,
+                              struct draft_class *type)
 {
     static const char *const keys[] = {"type", "length", "media-type", "roles", NULL};
 
@@ -420,8 +424,8 @@ static bool parse_static_blob(struct ctf2_tree *tree, const struct ctf2_at *at,
     return true;
 }
 
-static bool parse_dynamic_blob(struct ctf2_tree *tree, const struct ctf2_at *at,
-                               struct ctf2_type *type)
+static bool parse_dynamic_blob(struct draft_tree *tree, const struct ctf2_at *at,
+                               struct draft_class *type)
 {
     static const char *const keys[] = {"type", "length-field-location", "media-type", NULL};
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Subscriptions: finds the fields that bindings name, and has plans built that load them. */
 #include <string.h>
 

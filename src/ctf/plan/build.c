@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The plan compiler's back end: walks field classes and emits operations. What it knows about the
  * position's alignment at compile time is used to merge neighbours into runs; where it knows
  * nothing, runs align themselves when they are executed. */
@@ -203,7 +204,7 @@ static bool build_loop(struct lull_builder *b, const struct lull_fc *element, ui
 {
     close_run(b);
     uint32_t counter = b->next_slot;
-    b->next_slot += 16;
+    b->next_slot += LULL_LOOP_BYTES;
     struct lull_op *loop = lull_builder_emit(b, LULL_OP_LOOP);
     int first = (int)b->ops->len - 1;
     loop->slot = slot;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Private to the plan compiler: which fields are wanted (places), and the builder that turns field
  * classes into operations. */
 #ifndef LULL_CTF_PLAN_BUILD_H
@@ -46,6 +47,8 @@ uint32_t lull_kept_fields_absent(const struct lull_kept_fields *positions, enum 
 
 /* A slot is the value, and whether it was read (only for fields that may be absent). */
 #define LULL_SLOT_BYTES 16
+/* Of a loop, see lull_op.counter. */
+#define LULL_LOOP_BYTES 24
 
 /* Gives each length, tag and selector that classes refer to a slot. */
 struct lull_collector {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lists the fields of an event class: the leaves of its field classes, each with the path that a
  * binding would name it by. Follows the same rules as visit.c (what is text) and plan_bind.c (what
  * can be bound). */

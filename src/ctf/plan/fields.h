@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What fields the events of a class have, for those who choose bindings by what there is. */
 #ifndef LULL_CTF_PLAN_FIELDS_H
 #define LULL_CTF_PLAN_FIELDS_H

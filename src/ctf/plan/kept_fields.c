@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which fields must be kept, by their places: lengths, tags and selectors that the schema refers to
  * get slots of memory, others are added by those who want them. */
 #include "ctf/plan/build.h"

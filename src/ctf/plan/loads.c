@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The plan compiler's leaves: the operations that load or sum what stands at the current place. */
 #include "base/bits.h"
 #include "ctf/plan/build.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The plan compiler's front end: finds out what must be kept of packet headers, event headers and
  * events (lengths, tags, ids, clock values, bound fields) and has plans built for it. */
 #include "ctf/plan/build.h"
@@ -5,6 +6,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/search.h"
 
 /* Event ids up to this find their class by index. */
 #define MAX_DENSE_ID 65536u
@@ -242,18 +244,21 @@ static void recognise_header(struct lull_stream_plan *stream)
 
 /* ---- building ---- */
 
+/* Operations for a header or packet context. The counters of its loops lie behind the shared slots,
+ * where those of others may lie as well: no two of them run at a time. */
 static const struct lull_op *build_one(struct lull_ctf_plan *plan, enum lull_scope scope,
                                        const struct lull_fc *fc,
                                        const struct lull_kept_fields *wants,
                                        struct lull_builder *out, uint32_t known, GError **error)
 {
     struct lull_builder builder;
-    lull_builder_init(&builder, plan->owned, &plan->budget, plan->fields_offset);
+    lull_builder_init(&builder, plan->owned, &plan->budget, plan->shared_end);
     builder.known = known;
     builder.positions[0] = plan->shared;
     builder.positions[1] = wants;
     lull_builder_forget(&builder, plan->shared, scope);
     lull_builder_add(&builder, scope, fc);
+    plan->fields_offset = MAX(plan->fields_offset, builder.next_slot);
     const struct lull_op *ops = lull_builder_finish(&builder, error);
     if (out != NULL) {
         *out = builder;
@@ -452,7 +457,7 @@ static bool compile(struct lull_ctf_plan *plan, GError **error)
             return false;
         }
     }
-    plan->fields_offset = (uint32_t)lull_align_up(slot, 16);
+    plan->fields_offset = (uint32_t)lull_align_up(MAX(plan->fields_offset, slot), 16);
     return true;
 }
 
@@ -495,15 +500,7 @@ struct lull_event_plan *lull_stream_plan_find(const struct lull_stream_plan *str
     if (id < stream->n_by_id) {
         return stream->by_id[id]->skip != NULL ? stream->by_id[id] : NULL;
     }
-    uint32_t low = 0, high = stream->decl->n_events;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (stream->decl->events[middle].id < id) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    uint32_t low = LULL_LOWER_BOUND(i, stream->decl->n_events, stream->decl->events[i].id < id);
     bool found = low < stream->decl->n_events && stream->decl->events[low].id == id;
     return found ? &stream->plans[low] : NULL;
 }

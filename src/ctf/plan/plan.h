@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Decode plans: what a schema says about packets and events, compiled to short lists of operations.
  * A run of fixed size is one operation; a wanted field is one load relative to its run; only
  * strings, sequences, variants and loops cost more. Plans are immutable once compiled. */
@@ -72,7 +73,8 @@ struct lull_op {
     uint32_t align;   /* bits, a power of two; 1: nothing to do */
     uint32_t dst;
     uint32_t slot;    /* of a length or a tag; of a loop's counter for NEXT */
-    uint32_t counter; /* LOOP, NEXT: two slots, remaining rounds and position of this round */
+    uint32_t counter; /* LOOP, NEXT: LULL_LOOP_BYTES for what remains, and for what the position and
+                         the sum of fields were when this round started */
     uint32_t target;
     uint64_t bits;
     uint64_t count; /* of RUN: fields in it that are summed */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The machine that runs decode plans. It trusts the operations, which are ours, and nothing in the
  * bytes: every step is checked against the limit before anything is loaded. */
 #include "ctf/plan/plan.h"
@@ -189,6 +190,9 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
             uint64_t n = op->slot != 0 ? lull_memory_get(memory, op->slot) : op->count;
             lull_memory_set(memory, op->counter, n);
             lull_memory_set(memory, op->counter + 8, pos);
+            if (tally != NULL) {
+                lull_memory_set(memory, op->counter + 16, sums.fields);
+            }
             if (n == 0) {
                 op = ops + op->target;
             }
@@ -198,10 +202,16 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
             uint64_t left = lull_memory_get(memory, op->counter) - 1;
             /* A round that took no bits will not take any the next time either. */
             if (left == 0 || pos == lull_memory_get(memory, op->counter + 8)) {
+                if (tally != NULL) { /* but empty texts are fields as well */
+                    sums.fields += left * (sums.fields - lull_memory_get(memory, op->counter + 16));
+                }
                 break;
             }
             lull_memory_set(memory, op->counter, left);
             lull_memory_set(memory, op->counter + 8, pos);
+            if (tally != NULL) {
+                lull_memory_set(memory, op->counter + 16, sums.fields);
+            }
             op = ops + op->target - 1;
             break;
         }

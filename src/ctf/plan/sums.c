@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What fields add to the checksum of everything; see struct lull_tally. */
 #include "ctf/plan/sums.h"
 

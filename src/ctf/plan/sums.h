@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Private to the machine that runs plans: what single fields add to a checksum. */
 #ifndef LULL_CTF_PLAN_SUMS_H
 #define LULL_CTF_PLAN_SUMS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Questions that can be asked of a finished schema. Nothing here changes it. */
 #include "ctf/schema/schema.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The schema of one CTF trace: what its metadata declares, resolved and immutable. Built by the
  * metadata parsers (metadata.h), compiled to decode plans (plan.h), shared by readers without
  * locks. Everything lives in one arena and is freed with lull_schema_free(). Names are stored as a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Texts of traces. UTF-16 and UTF-32 become UTF-8 in memory that is kept from event to event, so
  * that nothing is allocated once it is large enough. */
 #include "ctf/schema/text.h"

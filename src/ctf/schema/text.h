@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Texts of traces: where they end in each encoding, and conversion to UTF-8. */
 #ifndef LULL_CTF_SCHEMA_TEXT_H
 #define LULL_CTF_SCHEMA_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bytes of a stream file, read in order with pread(). */
 #include "ctf/stream/bytes.h"
 
@@ -5,6 +6,8 @@
 #include <fcntl.h>
 #include <glib.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 struct file_bytes {
     struct lull_bytes base;
@@ -15,9 +18,9 @@ struct file_bytes {
 static const char *file_open(struct lull_bytes *base)
 {
     struct file_bytes *file = (struct file_bytes *)base;
-    file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (file->fd < 0) {
-        return g_strerror(errno);
+    const char *why;
+    if (lull_file_open(file->path, &file->fd, NULL, &why) != LULL_OPEN_DONE) {
+        return why;
     }
     posix_fadvise(file->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return NULL;

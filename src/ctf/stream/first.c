@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where reading begins and ends. Packet headers say between which times a packet's events lie, but
  * an event may lie before its packet's begin or after its end. All that holds is that times do not
  * go back, so the first event of a packet is asked where the header alone could hide one. */
@@ -6,6 +7,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/search.h"
 
 /* So much of a packet is read first, and so much at most, to see its first event's header. */
 #define FIRST_BYTES 4096u
@@ -58,17 +60,9 @@ bool lull_ctf_stream_first_event(struct lull_ctf_stream *s, int64_t index, int64
 /* The first packet that, by its header, does not end before the limits begin. */
 static int64_t by_headers(const struct lull_ctf_stream *s)
 {
-    int64_t low = 0, high = s->list.packets->len;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        const struct lull_packet *packet = lull_ctf_stream_packet_at(s, middle);
-        if (lull_clock_map_joined(&s->map, packet->end) < s->start_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return LULL_LOWER_BOUND(i, (int64_t)s->list.packets->len,
+                            lull_clock_map_joined(&s->map, lull_ctf_stream_packet_at(s, i)->end) <
+                                s->start_ns);
 }
 
 void lull_ctf_stream_seek(struct lull_ctf_stream *s)

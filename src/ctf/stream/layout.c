@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Describes the bytes of one event class as a list of steps (source/layout.h), from its schema.
  * What refers to packet or event headers, or is too large, has no layout: the general walk does it.
  */

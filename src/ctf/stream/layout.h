@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which fields of an event a visitor sees, and their layout. Shared by the walk over one event
  * (visit.c) and the compiled description of a class (layout.c). */
 #ifndef LULL_CTF_STREAM_LAYOUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Packet discovery. Index files are checked against the stream file before they are believed; a
  * scan that meets damage looks for the next packet's magic number and UUID and goes on from there.
  */
@@ -127,7 +128,7 @@ const char *lull_packet_fill(const struct lull_stream_plan *stream, const uint8_
     }
     if ((packet->flags & LULL_PACKET_HAS_BEGIN) && (packet->flags & LULL_PACKET_HAS_END) &&
         stream->start_bits == 64 && stream->end_bits == 64 && packet->start > packet->end) {
-        return "the packet header's timestamp_begin lies behind its timestamp_end";
+        return "the packet header's timestamp_begin is after its timestamp_end";
     }
     return NULL;
 }
@@ -494,6 +495,20 @@ void lull_packet_lost(const struct lull_stream_plan *stream, const struct lull_p
             *events = n;
         }
     }
+}
+
+bool lull_packet_check_times(struct lull_packet *packet, const struct lull_clock_map *map)
+{
+    bool has_start = (packet->flags & LULL_PACKET_HAS_BEGIN) != 0;
+    bool has_end = (packet->flags & LULL_PACKET_HAS_END) != 0;
+    if ((!has_start || lull_clock_map_holds(map, packet->start)) &&
+        (!has_end || lull_clock_map_holds(map, packet->end))) {
+        return false;
+    }
+    packet->flags &= ~(uint32_t)(LULL_PACKET_HAS_BEGIN | LULL_PACKET_HAS_END);
+    packet->flags |= LULL_PACKET_OPEN_END;
+    packet->start = packet->end = 0;
+    return true;
 }
 
 void lull_packet_list_check_order(struct lull_packet_list *list)

@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: MIT */
 /* The packets of a stream file: found with the index file that LTTng writes beside it, else by
  * stepping from packet header to packet header. */
 #ifndef LULL_CTF_STREAM_PACKET_H
 #define LULL_CTF_STREAM_PACKET_H
 
+#include "base/clock.h"
 #include "base/report.h"
 #include "ctf/stream/bytes.h"
 #include "ctf/plan/plan.h"
@@ -72,6 +74,9 @@ bool lull_packet_list_find(struct lull_packet_list *list, const struct lull_ctf_
  * the end of `packet`, as their counters say: events, and whole packets in between. */
 void lull_packet_lost(const struct lull_stream_plan *stream, const struct lull_packet *before,
                       const struct lull_packet *packet, uint64_t *events, uint64_t *packets);
+/* Takes from the packet times that its trace's clock cannot show, as if it had none. True if there
+ * was one, which is damage. */
+bool lull_packet_check_times(struct lull_packet *packet, const struct lull_clock_map *map);
 /* Sets in_order again after times have been filled in. */
 void lull_packet_list_check_order(struct lull_packet_list *list);
 void lull_packet_list_clear(struct lull_packet_list *list);

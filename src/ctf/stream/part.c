@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One stream read by several threads: each has a twin of the cursor, and reads packets that no
  * other reads. What a packet's flags tell (its damage has been told) is shared; packets are not. */
 #include "ctf/stream/stream.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the stream share. */
 #ifndef LULL_CTF_STREAM_PRIVATE_H
 #define LULL_CTF_STREAM_PRIVATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The packets of one stream: which is next, its header, and the window through which its bytes are
  * read. What happens within a packet is in stream_walk.c. */
 #include "ctf/stream/private.h"
@@ -41,9 +42,8 @@ void lull_ctf_stream_damaged(struct lull_ctf_stream *s, uint64_t pos, const char
         clock = packet->start;
     }
     uint64_t end = packet->flags & LULL_PACKET_HAS_END ? MAX(packet->end, clock) : clock;
-    s->report->lost(s->report->user, s->number,
-                    lull_clock_map_own(&s->map, clock) - s->map.delta_ns,
-                    lull_clock_map_own(&s->map, end) - s->map.delta_ns, 0, 1);
+    s->report->lost(s->report->user, s->number, lull_clock_map_own(&s->map, clock),
+                    lull_clock_map_own(&s->map, end), 0, 1);
 }
 
 /* ---- the window ---- */

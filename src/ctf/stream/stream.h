@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A cursor over one stream: reads its packets through a window of fixed size and decodes what is
  * subscribed to, in a single pass. Memory does not depend on the size of the stream. The packets
  * are those of a file, known beforehand, or are fed one by one as they come from a relay. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Walks all fields of one event as its schema describes them, for printing. Slow and general; what
  * is read often is bound by a subscription instead. */
 #include "ctf/stream/layout.h"
@@ -9,9 +10,6 @@
 #include "ctf/schema/text.h"
 #include "base/layout.h"
 
-/* Elements without any bits: more of them than this is nonsense. */
-#define MAX_EMPTY_ELEMENTS 65536u
-
 struct visit {
     const struct lull_ctf_stream *stream;
     const struct lull_visitor *visitor;
@@ -19,6 +17,7 @@ struct visit {
     const uint8_t *buf;
     uint64_t window; /* byte of the packet at buf[0] */
     uint64_t pos, end;
+    unsigned n_empty; /* elements without bits */
     struct lull_field_position position;
     GError **error;
 };
@@ -275,12 +274,12 @@ static bool visit_elements(struct visit *v, const char *name, const struct lull_
         return visit_bytes(v, name, fc, n);
     }
     v->visitor->start(v->user, name, LULL_VISIT_ARRAY);
-    uint64_t start = v->pos;
     for (uint64_t i = 0; i < n; i++) {
+        uint64_t start = v->pos;
         if (!visit_field(v, NULL, element, nesting)) {
             return false;
         }
-        if (i >= MAX_EMPTY_ELEMENTS && v->pos == start) {
+        if (v->pos == start && ++v->n_empty > LULL_MOST_EMPTY_ELEMENTS) {
             return fail(v, "an array of too many elements without contents");
         }
     }

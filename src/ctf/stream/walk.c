@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The hot path. One loop, compiled once for each kind of event header and each purpose, steps from
  * event to event; whatever is unusual (end of the window, of the packet, damage) leaves it. */
 #include "ctf/stream/private.h"
@@ -46,9 +47,8 @@ static enum found general_header(struct lull_ctf_stream *s, uint64_t *body)
         return recover(s, *body, NULL) ? FOUND_NOTHING : FOUND_END;
     }
     if (!s->stream->has_id && !is_only && s->plan->schema->major < 2) {
-        return recover(s, LULL_PLAN_BAD_TAG, "no event class can be told from the header")
-                   ? FOUND_NOTHING
-                   : FOUND_END;
+        return recover(s, LULL_PLAN_BAD_TAG, "the header names no event class") ? FOUND_NOTHING
+                                                                                : FOUND_END;
     }
     return FOUND_EVENT;
 }
@@ -74,6 +74,14 @@ static inline int64_t event_time(struct lull_ctf_stream *s, uint64_t clock)
 }
 
 enum purpose { TO_NEXT, TO_COUNT, TO_COUNT_TIMED, TO_MEASURE, TO_SUM, TO_SUM_TIMED };
+
+/* Counting does not follow the clock from event to event: true if none of the packet's events can
+ * leave the valid times from here on. None has less than 32 bits or takes more than 2^32 cycles. */
+static bool is_calm(const struct lull_ctf_stream *s, uint64_t clock)
+{
+    uint64_t since = clock - s->map.first;
+    return since < s->map.count && s->content_bits / 32 < (s->map.count - since) >> 32;
+}
 
 /* Decodes an event header that straight code knows. Returns the position behind it. */
 static inline __attribute__((always_inline)) uint64_t
@@ -134,7 +142,8 @@ static void measure(struct lull_ctf_stream *s, uint64_t clock)
     }
 }
 
-/* Steps over events until there is one to hand out: true; or to the end of the stream: false. */
+/* Steps over events until there is one to hand out: true; or to the end of the stream: false. What
+ * counts also stops, true, before an event whose time has to be looked at. */
 static inline __attribute__((always_inline)) bool
 walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose, uint64_t *counts)
 {
@@ -146,7 +155,7 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
     uint8_t *memory = s->memory;
     const uint8_t *buf = s->buf;
     uint64_t pos = s->pos, limit = s->limit;
-    uint64_t clock = lull_memory_get(memory, LULL_MEM_CLOCK);
+    uint64_t clock = lull_memory_get(memory, LULL_MEM_CLOCK), calm = ~clock;
     for (;;) {
         uint64_t id, body;
         if (kind != LULL_HEADER_GENERAL && G_LIKELY(pos + layout.long_end <= limit)) {
@@ -162,10 +171,19 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
             pos = s->pos;
             limit = s->limit;
             clock = lull_memory_get(memory, LULL_MEM_CLOCK);
+            calm = ~clock;
             if (found == FOUND_NOTHING) {
                 continue;
             }
             id = lull_memory_get(memory, LULL_MEM_ID);
+        }
+        if (purpose == TO_COUNT && G_UNLIKELY(clock != calm)) {
+            if (!is_calm(s, clock)) {
+                s->pos = pos;
+                lull_memory_set(memory, LULL_MEM_CLOCK, clock);
+                return true;
+            }
+            calm = clock;
         }
         const struct lull_event_plan *plan =
             G_LIKELY(id < n_by_id) ? by_id[id] : lull_stream_plan_find(stream, id);
@@ -174,7 +192,10 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
         struct lull_tally tally = {0, 0};
         uint64_t next;
         /* A class without wanted fields and of fixed size takes one addition. */
-        if (G_UNLIKELY(plan == NULL || plan->skip == NULL)) {
+        if (purpose != TO_COUNT && !lull_clock_map_holds(&s->map, clock)) {
+            next = LULL_PLAN_BAD_TAG;
+            why = LULL_TIME_OUTSIDE;
+        } else if (G_UNLIKELY(plan == NULL || plan->skip == NULL)) {
             next = LULL_PLAN_BAD_TAG;
             why = "an event of a class that the metadata does not declare";
         } else if (purpose == TO_SUM || purpose == TO_SUM_TIMED) {
@@ -204,6 +225,7 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
             pos = s->pos;
             limit = s->limit;
             clock = lull_memory_get(memory, LULL_MEM_CLOCK);
+            calm = ~clock;
             continue;
         }
         pos = lull_align_up(next, event_align);
@@ -301,9 +323,8 @@ void lull_ctf_stream_count(struct lull_ctf_stream *s, uint64_t *counts)
     if (s->is_done || (!s->is_open && !lull_ctf_stream_next_packet(s))) {
         return;
     }
-    if (s->start_ns == INT64_MIN && s->end_ns == INT64_MAX) {
-        walk_count(s, counts);
-    } else {
+    bool is_timed = s->start_ns != INT64_MIN || s->end_ns != INT64_MAX;
+    if (is_timed || walk_count(s, counts)) {
         walk_count_timed(s, counts);
     }
 }

@@ -1,23 +1,31 @@
+/* SPDX-License-Identifier: MIT */
 /* The blocks of TSDL: trace, env, clock, stream, event (sections 7.4 and 8) and callsite.
  * Attributes that are not known are read and ignored, as tracers add their own. */
 #include "ctf/tsdl/parser.h"
 
 #include <string.h>
 
+struct tsdl_clock {
+    const struct draft_atom *name;
+    uint32_t pos;
+    struct lull_clock clock; /* without name */
+    bool offset_is_negative; /* then clock.offset_cycles is its magnitude */
+};
+
 struct block {
     enum tsdl_word keyword;
     uint32_t pos;
     uint64_t seen;
     struct tsdl_clock clock;
-    struct tsdl_stream stream;
-    struct tsdl_event event;
+    struct draft_stream stream;
+    struct draft_event event;
 };
 
 /* An environment value that is no text and fits no int64_t is kept as it is spelled. */
-static bool set_env(struct tsdl_parser *parser, const struct tsdl_atom *key,
+static bool set_env(struct tsdl_parser *parser, const struct draft_atom *key,
                     const struct tsdl_value *value)
 {
-    struct tsdl_tree *tree = parser->tree;
+    struct draft_tree *tree = parser->tree;
     struct lull_env_entry entry = {.key = key->text};
 
     if (value->kind == TSDL_VALUE_TEXT) {
@@ -36,13 +44,13 @@ static bool set_env(struct tsdl_parser *parser, const struct tsdl_atom *key,
         entry.number = (int64_t)(value->is_negative ? -value->number : value->number);
     }
 
-    gpointer index = tsdl_map_find(&tree->members, &tree->env, key);
+    gpointer index = draft_names_bound(&tree->names, &tree->env, key);
     if (index) {
         g_array_index(tree->env, struct lull_env_entry, GPOINTER_TO_UINT(index) - 1) = entry;
         return true;
     }
     g_array_append_val(tree->env, entry);
-    tsdl_map_add(&tree->members, &tree->env, key, GUINT_TO_POINTER(tree->env->len));
+    draft_names_bind(&tree->names, &tree->env, key, GUINT_TO_POINTER(tree->env->len));
     return true;
 }
 
@@ -66,7 +74,7 @@ static bool set_version(struct tsdl_parser *parser, const struct tsdl_value *val
 static bool set_trace(struct tsdl_parser *parser, enum tsdl_word word,
                       const struct tsdl_value *value)
 {
-    struct tsdl_tree *tree = parser->tree;
+    struct draft_tree *tree = parser->tree;
     enum tsdl_byte_order order;
 
     switch (word) {
@@ -86,7 +94,7 @@ static bool set_trace(struct tsdl_parser *parser, enum tsdl_word word,
                              "bad value of byte_order: a trace's is be or le");
         }
         tree->is_big_endian = order == TSDL_BIG;
-        tree->has_byte_order = true;
+        parser->has_byte_order = true;
         return true;
     default:
         return true;
@@ -107,7 +115,7 @@ static bool set_clock_offset(struct tsdl_parser *parser, struct tsdl_clock *cloc
 static bool set_clock(struct tsdl_parser *parser, struct tsdl_clock *clock, enum tsdl_word word,
                       const struct tsdl_value *value)
 {
-    const struct tsdl_atom *text;
+    const struct draft_atom *text;
 
     switch (word) {
     case TSDL_NAME:
@@ -139,15 +147,15 @@ static bool set_clock(struct tsdl_parser *parser, struct tsdl_clock *clock, enum
     }
 }
 
-static bool set_event(struct tsdl_parser *parser, struct tsdl_event *event, enum tsdl_word word,
+static bool set_event(struct tsdl_parser *parser, struct draft_event *event, enum tsdl_word word,
                       const struct tsdl_value *value)
 {
-    const struct tsdl_atom *text;
+    const struct draft_atom *text;
 
     switch (word) {
     case TSDL_NAME:
         text = tsdl_value_text(parser, value, "name");
-        event->name = text ? text->text : NULL;
+        event->identity.name = text ? text->text : NULL;
         return text != NULL;
     case TSDL_EMF_URI:
         text = tsdl_value_text(parser, value, "model.emf.uri");
@@ -166,7 +174,7 @@ static bool set_event(struct tsdl_parser *parser, struct tsdl_event *event, enum
 }
 
 /* KEY = VALUE */
-static bool set_value(struct tsdl_parser *parser, struct block *block, const struct tsdl_atom *key,
+static bool set_value(struct tsdl_parser *parser, struct block *block, const struct draft_atom *key,
                       const struct tsdl_value *value)
 {
     switch (block->keyword) {
@@ -190,8 +198,8 @@ static bool set_value(struct tsdl_parser *parser, struct block *block, const str
 }
 
 /* Where the type of a KEY := TYPE goes; NULL if the key is not known in this block. */
-static struct tsdl_type **find_slot(struct tsdl_parser *parser, struct block *block,
-                                    enum tsdl_word word)
+static struct draft_class **find_slot(struct tsdl_parser *parser, struct block *block,
+                                      enum tsdl_word word)
 {
     if (block->keyword == TSDL_TRACE && word == TSDL_PACKET_HEADER) {
         return &parser->tree->packet_header;
@@ -216,22 +224,22 @@ static struct tsdl_type **find_slot(struct tsdl_parser *parser, struct block *bl
 
 /* KEY := TYPE */
 static bool parse_type_assignment(struct tsdl_parser *parser, struct block *block,
-                                  const struct tsdl_atom *key)
+                                  const struct draft_atom *key)
 {
     struct tsdl_specifiers specifiers;
-    struct tsdl_type **slot = find_slot(parser, block, key->word);
+    struct draft_class **slot = find_slot(parser, block, key->word);
 
     if (!tsdl_parse_specifiers(parser, &specifiers)) {
         return false;
     }
-    struct tsdl_type *type = tsdl_specified_type(parser, &specifiers, NULL);
+    struct draft_class *type = tsdl_specified_type(parser, &specifiers, NULL);
     if (!type) {
         return false;
     }
     if (!slot) {
         return true;
     }
-    if (type->kind != LULL_FC_STRUCT) {
+    if (type->fc.kind != LULL_FC_STRUCT) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, specifiers.pos, "%s is not a structure",
                          key->text);
     }
@@ -243,7 +251,7 @@ static bool parse_assignment(struct tsdl_parser *parser, struct block *block)
 {
     uint32_t pos = parser->token.pos;
     struct tsdl_value value;
-    const struct tsdl_atom *key = tsdl_parse_key(parser);
+    const struct draft_atom *key = tsdl_parse_key(parser);
 
     if (!key) {
         return false;
@@ -283,9 +291,10 @@ static bool finish_clock(struct tsdl_parser *parser, struct tsdl_clock *clock)
         c->offset_cycles = rest ? c->frequency - rest : 0;
     }
     c->name = clock->name->text;
-    g_array_append_val(parser->tree->clocks, *clock);
-    if (!tsdl_map_add(&parser->tree->members, &parser->tree->clocks, clock->name,
-                      GUINT_TO_POINTER(parser->tree->clocks->len))) {
+    c->origin = c->is_absolute ? LULL_ORIGIN_UNIX_EPOCH : LULL_ORIGIN_UNKNOWN;
+    g_array_append_val(parser->tree->clocks, *c);
+    if (!draft_names_bind(&parser->tree->names, &parser->tree->clocks, clock->name,
+                          GUINT_TO_POINTER(parser->tree->clocks->len))) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, clock->pos,
                          "clock '%.60s' is declared twice", clock->name->text);
     }
@@ -294,17 +303,17 @@ static bool finish_clock(struct tsdl_parser *parser, struct tsdl_clock *clock)
 
 static bool finish_trace(struct tsdl_parser *parser, const struct block *block)
 {
-    struct tsdl_tree *tree = parser->tree;
+    struct draft_tree *tree = parser->tree;
 
     if (tree->has_trace) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, block->pos, "second trace declaration");
     }
-    if (!tree->has_byte_order) {
+    if (!parser->has_byte_order) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, block->pos,
                          "trace without byte_order: the attribute is mandatory");
     }
     tree->has_trace = true;
-    tree->trace_pos = block->pos;
+    tree->trace_origin.offset = block->pos;
     return true;
 }
 
@@ -333,8 +342,8 @@ bool tsdl_parse_block(struct tsdl_parser *parser)
         .keyword = parser->token.atom->word,
         .pos = pos,
         .clock = {.pos = pos, .clock = {.frequency = 1000000000}},
-        .stream = {.pos = pos},
-        .event = {.pos = pos, .name = "", .loglevel = -1},
+        .stream = {.origin.offset = pos, .clock = -1},
+        .event = {.origin.offset = pos, .identity.name = "", .loglevel = -1},
     };
 
     if (!tsdl_advance(parser) || !tsdl_expect(parser, '{', "'{'") || !tsdl_open_scope(parser)) {
@@ -347,6 +356,6 @@ bool tsdl_parse_block(struct tsdl_parser *parser)
         }
     }
     tsdl_close_scope(parser);
-    return tsdl_advance(parser) && tsdl_expect(parser, ';', "';' behind '}'") &&
+    return tsdl_advance(parser) && tsdl_expect(parser, ';', "';' after '}'") &&
            finish_block(parser, &block);
 }

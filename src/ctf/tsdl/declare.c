@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Declarations of TSDL: declarators with pointers, arrays and sequences, typedef, typealias, and
  * the bodies of structures and variants with the layout that GNU/C bit-fields need (section 4.1.6).
  */
@@ -9,54 +10,54 @@
 struct dimension {
     uint32_t pos;
     uint64_t length;
-    const struct tsdl_ref *length_ref; /* not NULL: a sequence */
+    const struct draft_ref *length_ref; /* not NULL: a sequence */
 };
 
 struct dimensions {
-    struct dimension list[TSDL_MAX_DEPTH];
+    struct dimension list[DRAFT_MAX_DEPTH];
     uint32_t n;
 };
 
 static uint64_t align_up(uint64_t bits, uint64_t alignment)
 {
     uint64_t sum;
-    return __builtin_add_overflow(bits, alignment - 1, &sum) ? TSDL_UNKNOWN_BITS
+    return __builtin_add_overflow(bits, alignment - 1, &sum) ? DRAFT_UNKNOWN_BITS
                                                              : sum & ~(alignment - 1);
 }
 
-static uint64_t array_bits(const struct tsdl_type *element, uint64_t length)
+static uint64_t array_bits(const struct draft_class *element, uint64_t length)
 {
     uint64_t stride = element->fixed_bits, bits;
 
     if (length == 0) {
         return 0;
     }
-    if (stride == TSDL_UNKNOWN_BITS) {
-        return TSDL_UNKNOWN_BITS;
+    if (stride == DRAFT_UNKNOWN_BITS) {
+        return DRAFT_UNKNOWN_BITS;
     }
-    stride = align_up(stride, element->alignment);
-    if (stride == TSDL_UNKNOWN_BITS || __builtin_mul_overflow(stride, length - 1, &bits) ||
+    stride = align_up(stride, element->fc.alignment);
+    if (stride == DRAFT_UNKNOWN_BITS || __builtin_mul_overflow(stride, length - 1, &bits) ||
         __builtin_add_overflow(bits, element->fixed_bits, &bits)) {
-        return TSDL_UNKNOWN_BITS;
+        return DRAFT_UNKNOWN_BITS;
     }
     return bits;
 }
 
-static struct tsdl_type *new_array(struct tsdl_parser *parser, struct tsdl_type *element,
-                                   const struct dimension *dimension)
+static struct draft_class *new_array(struct tsdl_parser *parser, struct draft_class *element,
+                                     const struct dimension *dimension)
 {
     enum lull_fc_kind kind = dimension->length_ref ? LULL_FC_SEQUENCE : LULL_FC_ARRAY;
-    struct tsdl_type *type = tsdl_new_type(parser, kind, dimension->pos);
+    struct draft_class *type = tsdl_new_type(parser, kind, dimension->pos);
 
     if (!tsdl_add_part(parser, type, element)) {
         return NULL;
     }
     type->has_refs |= dimension->length_ref != NULL;
-    type->alignment = element->alignment;
-    type->array.element = element;
-    type->array.length = dimension->length;
-    type->array.length_ref = dimension->length_ref;
-    if (!dimension->length_ref) {
+    type->fc.alignment = element->fc.alignment;
+    type->body = draft_body_of(parser->tree, element);
+    type->ref = dimension->length_ref;
+    if (!type->ref) {
+        type->fc.array.length = dimension->length;
         type->fixed_bits = array_bits(element, dimension->length);
     }
     return type;
@@ -67,9 +68,9 @@ static bool parse_dimension(struct tsdl_parser *parser, struct dimensions *dimen
 {
     struct tsdl_value value;
 
-    if (dimensions->n == TSDL_MAX_DEPTH) {
+    if (dimensions->n == DRAFT_MAX_DEPTH) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, parser->token.pos,
-                         "nested too deeply: more than %d dimensions", TSDL_MAX_DEPTH);
+                         "nested too deeply: more than %d dimensions", DRAFT_MAX_DEPTH);
     }
     struct dimension *dimension = &dimensions->list[dimensions->n++];
     *dimension = (struct dimension){.pos = parser->token.pos};
@@ -146,7 +147,7 @@ bool tsdl_parse_declarator(struct tsdl_parser *parser, const struct tsdl_specifi
                            bool needs_name, struct tsdl_declarator *declarator)
 {
     struct dimensions dimensions;
-    struct tsdl_type *type;
+    struct draft_class *type;
 
     *declarator = (struct tsdl_declarator){.pos = parser->token.pos};
     dimensions.n = 0;
@@ -187,7 +188,7 @@ bool tsdl_parse_typedef(struct tsdl_parser *parser, const struct tsdl_specifiers
 }
 
 /* The right side of a typealias as one name: "unsigned long", "const struct page *". */
-static const struct tsdl_atom *parse_alias_name(struct tsdl_parser *parser, GString *name)
+static const struct draft_atom *parse_alias_name(struct tsdl_parser *parser, GString *name)
 {
     bool is_const = false;
 
@@ -214,7 +215,7 @@ static const struct tsdl_atom *parse_alias_name(struct tsdl_parser *parser, GStr
     if (!parse_pointers(parser, name)) {
         return NULL;
     }
-    return tsdl_atoms_add(&parser->tree->atoms, name->str, name->len);
+    return draft_names_add(&parser->tree->names, name->str, name->len);
 }
 
 bool tsdl_parse_typealias(struct tsdl_parser *parser)
@@ -236,7 +237,7 @@ bool tsdl_parse_typealias(struct tsdl_parser *parser)
 
     uint32_t pos = parser->token.pos;
     GString *text = g_string_new(NULL);
-    const struct tsdl_atom *name = parse_alias_name(parser, text);
+    const struct draft_atom *name = parse_alias_name(parser, text);
     g_string_free(text, TRUE);
     return name && tsdl_define(parser, name, target.type, pos);
 }
@@ -276,19 +277,21 @@ bool tsdl_parse_declaration(struct tsdl_parser *parser)
 
 /* Where the next member of a structure begins, as far as that is the same in every record. */
 struct layout {
-    uint64_t offset; /* from the begin of the structure, or TSDL_UNKNOWN_BITS */
+    uint64_t offset; /* from the begin of the structure, or DRAFT_UNKNOWN_BITS */
 };
 
-static bool add_member(struct tsdl_parser *parser, struct tsdl_type *type, struct tsdl_body *body,
-                       struct layout *layout, const struct tsdl_declarator *declarator)
+static bool add_member(struct tsdl_parser *parser, struct draft_class *type,
+                       struct draft_body *body, struct layout *layout,
+                       const struct tsdl_declarator *declarator)
 {
-    const struct tsdl_type *part = declarator->type;
-    struct tsdl_member member = {declarator->name, declarator->type};
+    const struct draft_class *part = declarator->type;
+    struct draft_part member = {declarator->name, draft_bare_name(declarator->name),
+                                declarator->type};
 
-    body->n_members++;
+    body->n_parts++;
     if (declarator->name->length > 0 &&
-        !tsdl_map_add(&parser->tree->members, body, declarator->name,
-                      GUINT_TO_POINTER(body->n_members))) {
+        !draft_names_bind(&parser->tree->names, body, declarator->name,
+                          GUINT_TO_POINTER(body->n_parts))) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, declarator->pos,
                          "field '%.60s' is declared twice", declarator->name->text);
     }
@@ -296,16 +299,16 @@ static bool add_member(struct tsdl_parser *parser, struct tsdl_type *type, struc
     if (!tsdl_add_part(parser, type, part)) {
         return false;
     }
-    if (type->kind != LULL_FC_STRUCT) {
+    if (type->fc.kind != LULL_FC_STRUCT) {
         return true;
     }
-    type->alignment = MAX(type->alignment, part->alignment);
-    if (layout->offset != TSDL_UNKNOWN_BITS) {
-        layout->offset = align_up(layout->offset, part->alignment);
+    type->fc.alignment = MAX(type->fc.alignment, part->fc.alignment);
+    if (layout->offset != DRAFT_UNKNOWN_BITS) {
+        layout->offset = align_up(layout->offset, part->fc.alignment);
     }
-    if (part->fixed_bits == TSDL_UNKNOWN_BITS || layout->offset == TSDL_UNKNOWN_BITS ||
+    if (part->fixed_bits == DRAFT_UNKNOWN_BITS || layout->offset == DRAFT_UNKNOWN_BITS ||
         __builtin_add_overflow(layout->offset, part->fixed_bits, &layout->offset)) {
-        layout->offset = TSDL_UNKNOWN_BITS;
+        layout->offset = DRAFT_UNKNOWN_BITS;
     }
     return true;
 }
@@ -313,10 +316,10 @@ static bool add_member(struct tsdl_parser *parser, struct tsdl_type *type, struc
 /* `: WIDTH`, behind the declarator of the unit type. The bit-field follows on the next bit unless
  * it would cross the end of the unit; then it begins the next one. Of width 0 it only ends the
  * unit: an empty structure does that. */
-static bool make_bit_field(struct tsdl_parser *parser, struct tsdl_type *type,
+static bool make_bit_field(struct tsdl_parser *parser, struct draft_class *type,
                            const struct layout *layout, struct tsdl_declarator *declarator)
 {
-    const struct tsdl_type *unit = declarator->type;
+    const struct draft_class *unit = declarator->type;
     uint32_t pos = parser->token.pos;
     struct tsdl_value value;
     uint64_t width;
@@ -325,48 +328,47 @@ static bool make_bit_field(struct tsdl_parser *parser, struct tsdl_type *type,
         !tsdl_value_unsigned(parser, &value, "a bit-field's width", &width)) {
         return false;
     }
-    if (type->kind != LULL_FC_STRUCT || unit->kind != LULL_FC_INT) {
+    if (type->fc.kind != LULL_FC_STRUCT || unit->fc.kind != LULL_FC_INT) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, pos,
                          "bit-field that is no integer of a structure");
     }
-    if (width > unit->integer.size || (width == 0 && declarator->name->length > 0)) {
+    if (width > unit->fixed_bits || (width == 0 && declarator->name->length > 0)) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, pos,
                          "bad width of a bit-field: its unit has %" G_GUINT64_FORMAT " bits",
-                         unit->integer.size);
+                         unit->fixed_bits);
     }
-    if (unit->integer.size != unit->alignment) {
+    if (unit->fixed_bits != unit->fc.alignment) {
         return tsdl_fail(parser->source, LULL_ERROR_UNSUPPORTED, pos,
                          "bit-field in a unit that is not aligned to its size");
     }
-    if (layout->offset == TSDL_UNKNOWN_BITS) {
+    if (layout->offset == DRAFT_UNKNOWN_BITS) {
         return tsdl_fail(parser->source, LULL_ERROR_UNSUPPORTED, pos,
-                         "bit-field behind fields of variable size: it has no fixed unit");
+                         "a bit-field after fields of variable size has no fixed unit");
     }
-    type->alignment = MAX(type->alignment, unit->alignment);
-    uint64_t used = layout->offset % unit->alignment;
+    type->fc.alignment = MAX(type->fc.alignment, unit->fc.alignment);
+    uint64_t used = layout->offset % unit->fc.alignment;
     if (width == 0) {
         declarator->type = tsdl_new_type(parser, LULL_FC_STRUCT, pos);
-        declarator->type->structure.body =
-            lull_arena_alloc(parser->tree->scratch, sizeof(struct tsdl_body));
-        declarator->type->alignment = unit->alignment;
+        declarator->type->body = lull_arena_alloc(parser->tree->scratch, sizeof(struct draft_body));
+        declarator->type->fc.alignment = unit->fc.alignment;
         declarator->type->fixed_bits = 0;
         return true;
     }
     declarator->type = lull_arena_copy(parser->tree->scratch, unit, sizeof *unit);
     declarator->type->built = NULL;
-    declarator->type->alignment = used + width > unit->alignment ? unit->alignment : 1;
-    declarator->type->integer.size = declarator->type->fixed_bits = width;
+    declarator->type->fc.alignment = used + width > unit->fc.alignment ? unit->fc.alignment : 1;
+    declarator->type->fixed_bits = width;
     return true;
 }
 
-static bool parse_members(struct tsdl_parser *parser, struct tsdl_type *type,
-                          struct tsdl_body *body, struct layout *layout,
+static bool parse_members(struct tsdl_parser *parser, struct draft_class *type,
+                          struct draft_body *body, struct layout *layout,
                           const struct tsdl_specifiers *specifiers)
 {
     for (;;) {
         struct tsdl_declarator declarator = {.pos = parser->token.pos};
         if (tsdl_at(parser, ':')) {
-            declarator.name = tsdl_atoms_add(&parser->tree->atoms, "", 0);
+            declarator.name = draft_names_add(&parser->tree->names, "", 0);
             declarator.type = tsdl_specified_type(parser, specifiers, NULL);
             if (!declarator.type) {
                 return false;
@@ -389,8 +391,8 @@ static bool parse_members(struct tsdl_parser *parser, struct tsdl_type *type,
     }
 }
 
-static bool parse_body_statement(struct tsdl_parser *parser, struct tsdl_type *type,
-                                 struct tsdl_body *body, struct layout *layout)
+static bool parse_body_statement(struct tsdl_parser *parser, struct draft_class *type,
+                                 struct draft_body *body, struct layout *layout)
 {
     struct tsdl_specifiers specifiers;
 
@@ -409,16 +411,16 @@ static bool parse_body_statement(struct tsdl_parser *parser, struct tsdl_type *t
     return parse_members(parser, type, body, layout, &specifiers);
 }
 
-bool tsdl_parse_body(struct tsdl_parser *parser, struct tsdl_type *type)
+bool tsdl_parse_body(struct tsdl_parser *parser, struct draft_class *type)
 {
-    struct tsdl_body *body = lull_arena_alloc(parser->tree->scratch, sizeof *body);
+    struct draft_body *body = lull_arena_alloc(parser->tree->scratch, sizeof *body);
     struct layout layout = {0};
     guint base = parser->members->len;
 
     if (!tsdl_open_scope(parser) || !tsdl_expect(parser, '{', "'{'")) {
         return false;
     }
-    if (type->kind == LULL_FC_STRUCT) {
+    if (type->fc.kind == LULL_FC_STRUCT) {
         parser->bodies[parser->n_bodies++] = body;
     }
     while (!tsdl_at(parser, '}')) {
@@ -427,18 +429,16 @@ bool tsdl_parse_body(struct tsdl_parser *parser, struct tsdl_type *type)
             return false;
         }
     }
-    if (type->kind == LULL_FC_STRUCT) {
+    if (type->fc.kind == LULL_FC_STRUCT) {
         parser->n_bodies--;
-        type->structure.body = body;
         type->fixed_bits = layout.offset;
-    } else {
-        type->variant.body = body;
     }
+    type->body = body;
     tsdl_close_scope(parser);
-    if (body->n_members > 0) {
-        body->members = lull_arena_copy(parser->tree->scratch,
-                                        &g_array_index(parser->members, struct tsdl_member, base),
-                                        body->n_members * sizeof(struct tsdl_member));
+    if (body->n_parts > 0) {
+        body->parts = lull_arena_copy(parser->tree->scratch,
+                                      &g_array_index(parser->members, struct draft_part, base),
+                                      body->n_parts * sizeof(struct draft_part));
     }
     g_array_set_size(parser->members, base);
     return tsdl_advance(parser);

@@ -1,12 +1,79 @@
+/* SPDX-License-Identifier: MIT */
 /* The lexer: reads one token at a time. What is common (identifiers, plain strings, small decimal
  * numbers) is taken straight from the text; only escapes go through a scratch buffer. */
 #include "ctf/tsdl/lexer.h"
 
 #include <string.h>
 
+static const char *const words[TSDL_WORD_COUNT] = {
+    [TSDL_ALIGN] = "align",
+    [TSDL_CALLSITE] = "callsite",
+    [TSDL_CONST] = "const",
+    [TSDL_CHAR] = "char",
+    [TSDL_CLOCK] = "clock",
+    [TSDL_DOUBLE] = "double",
+    [TSDL_ENUM] = "enum",
+    [TSDL_ENV] = "env",
+    [TSDL_EVENT] = "event",
+    [TSDL_FLOATING_POINT] = "floating_point",
+    [TSDL_FLOAT] = "float",
+    [TSDL_INTEGER] = "integer",
+    [TSDL_INT] = "int",
+    [TSDL_LONG] = "long",
+    [TSDL_SHORT] = "short",
+    [TSDL_SIGNED] = "signed",
+    [TSDL_STREAM] = "stream",
+    [TSDL_STRING] = "string",
+    [TSDL_STRUCT] = "struct",
+    [TSDL_TRACE] = "trace",
+    [TSDL_TYPEALIAS] = "typealias",
+    [TSDL_TYPEDEF] = "typedef",
+    [TSDL_UNSIGNED] = "unsigned",
+    [TSDL_VARIANT] = "variant",
+    [TSDL_VOID] = "void",
+    [TSDL_BOOL] = "_Bool",
+    [TSDL_COMPLEX] = "_Complex",
+    [TSDL_IMAGINARY] = "_Imaginary",
+    [TSDL_SIZE] = "size",
+    [TSDL_BYTE_ORDER] = "byte_order",
+    [TSDL_BASE] = "base",
+    [TSDL_ENCODING] = "encoding",
+    [TSDL_MAP] = "map",
+    [TSDL_EXP_DIG] = "exp_dig",
+    [TSDL_MANT_DIG] = "mant_dig",
+    [TSDL_NAME] = "name",
+    [TSDL_UUID] = "uuid",
+    [TSDL_DESCRIPTION] = "description",
+    [TSDL_FREQ] = "freq",
+    [TSDL_PRECISION] = "precision",
+    [TSDL_OFFSET] = "offset",
+    [TSDL_OFFSET_S] = "offset_s",
+    [TSDL_ABSOLUTE] = "absolute",
+    [TSDL_MAJOR] = "major",
+    [TSDL_MINOR] = "minor",
+    [TSDL_ID] = "id",
+    [TSDL_STREAM_ID] = "stream_id",
+    [TSDL_LOGLEVEL] = "loglevel",
+    [TSDL_CONTEXT] = "context",
+    [TSDL_FIELDS] = "fields",
+    [TSDL_PACKET_HEADER] = "packet.header",
+    [TSDL_PACKET_CONTEXT] = "packet.context",
+    [TSDL_EVENT_HEADER] = "event.header",
+    [TSDL_EVENT_CONTEXT] = "event.context",
+    [TSDL_EMF_URI] = "model.emf.uri",
+};
+
+void tsdl_add_words(struct draft_names *names)
+{
+    for (enum tsdl_word word = 1; word < TSDL_WORD_COUNT; word++) {
+        const struct draft_atom *atom = draft_names_add(names, words[word], strlen(words[word]));
+        ((struct draft_atom *)atom)->word = word;
+    }
+}
+
 /* Whether nothing follows the word at `pos`: then the fault may be that the text was cut off there.
  */
-static bool is_last_word(const struct tsdl_source *source, uint32_t pos)
+static bool is_last_word(const struct draft_source *source, size_t pos)
 {
     while (pos < source->size && !g_ascii_isspace(source->text[pos])) {
         pos++;
@@ -17,33 +84,31 @@ static bool is_last_word(const struct tsdl_source *source, uint32_t pos)
     return pos >= source->size;
 }
 
-bool tsdl_fail(struct tsdl_source *source, enum lull_error code, uint32_t pos, const char *format,
+bool tsdl_fail(struct draft_source *source, enum lull_error code, size_t pos, const char *format,
                ...)
 {
+    uint32_t line = 1, column = 1;
+    va_list arguments;
+
     if (source->failed) {
         return false;
     }
-    source->failed = true;
-
-    uint32_t line = 1, column = 1;
-    for (uint32_t i = 0; i < pos && i < source->size; i++) {
+    for (size_t i = 0; i < pos && i < source->size; i++) {
         column++;
         if (source->text[i] == '\n') {
             line++;
             column = 1;
         }
     }
-    va_list arguments;
+    g_autofree char *where = g_strdup_printf("line %u, column %u", line, column);
+    GString *message = g_string_new(NULL);
     va_start(arguments, format);
-    char *message = g_strdup_vprintf(format, arguments);
+    g_string_append_vprintf(message, format, arguments);
     va_end(arguments);
-    g_autofree char *end = is_last_word(source, pos) && !strstr(message, "the text ends at byte")
-                               ? g_strdup_printf("; the text ends at byte %u", source->size)
-                               : NULL;
-    g_set_error(source->error, LULL_ERROR, (gint)code, "%s: line %u, column %u: %s%s", source->name,
-                line, column, message, end ? end : "");
-    g_free(message);
-    return false;
+    if (is_last_word(source, pos) && !strstr(message->str, "the text ends at byte")) {
+        g_string_append_printf(message, "; the text ends at byte %u", source->size);
+    }
+    return draft_fail(source, code, where, g_string_free(message, FALSE));
 }
 
 static void fail(struct tsdl_lexer *lexer, struct tsdl_token *token, const char *message)
@@ -67,7 +132,7 @@ static inline bool is_word_byte(char c)
 /* Skips white space and comments; false (error set) if a comment does not end. */
 static bool skip_blanks(struct tsdl_lexer *lexer)
 {
-    const struct tsdl_source *source = lexer->source;
+    const struct draft_source *source = lexer->source;
 
     for (;;) {
         while (lexer->pos < source->size && g_ascii_isspace(source->text[lexer->pos])) {
@@ -156,7 +221,7 @@ static bool read_escape(struct tsdl_lexer *lexer, GString *out)
 /* Reads from behind the opening quote to behind the closing one; into the scratch buffer. */
 static bool read_quoted(struct tsdl_lexer *lexer, struct tsdl_token *token, char quote)
 {
-    const struct tsdl_source *source = lexer->source;
+    const struct draft_source *source = lexer->source;
 
     g_string_truncate(lexer->scratch, 0);
     for (;;) {
@@ -184,20 +249,20 @@ static bool read_quoted(struct tsdl_lexer *lexer, struct tsdl_token *token, char
 }
 
 /* Texts are handed on to JSON and terminals, so they have to be UTF-8. */
-static const struct tsdl_atom *add_text(struct tsdl_lexer *lexer, const char *text, size_t length)
+static const struct draft_atom *add_text(struct tsdl_lexer *lexer, const char *text, size_t length)
 {
     if (g_utf8_validate_len(text, length, NULL)) {
-        return tsdl_atoms_add(lexer->atoms, text, length);
+        return draft_names_add(lexer->names, text, length);
     }
     char *valid = g_utf8_make_valid(text, (gssize)length);
-    const struct tsdl_atom *atom = tsdl_atoms_add(lexer->atoms, valid, strlen(valid));
+    const struct draft_atom *atom = draft_names_add(lexer->names, valid, strlen(valid));
     g_free(valid);
     return atom;
 }
 
 static void read_text(struct tsdl_lexer *lexer, struct tsdl_token *token)
 {
-    const struct tsdl_source *source = lexer->source;
+    const struct draft_source *source = lexer->source;
     uint32_t start = lexer->pos, end = start;
 
     while (end < source->size && source->text[end] != '"' && source->text[end] != '\\' &&
@@ -302,13 +367,13 @@ static void read_odd_identifier(struct tsdl_lexer *lexer, struct tsdl_token *tok
     } else if (!g_utf8_validate_len(out->str, out->len, NULL)) {
         fail(lexer, token, "bad name: it is not UTF-8");
     } else {
-        token->atom = tsdl_atoms_add(lexer->atoms, out->str, out->len);
+        token->atom = draft_names_add(lexer->names, out->str, out->len);
     }
 }
 
 static void read_identifier(struct tsdl_lexer *lexer, struct tsdl_token *token)
 {
-    const struct tsdl_source *source = lexer->source;
+    const struct draft_source *source = lexer->source;
     uint32_t end = lexer->pos;
 
     while (end < source->size && is_word_byte(source->text[end])) {
@@ -319,7 +384,7 @@ static void read_identifier(struct tsdl_lexer *lexer, struct tsdl_token *token)
         read_odd_identifier(lexer, token);
         return;
     }
-    token->atom = tsdl_atoms_add(lexer->atoms, source->text + lexer->pos, end - lexer->pos);
+    token->atom = draft_names_add(lexer->names, source->text + lexer->pos, end - lexer->pos);
     if (token->atom->word != TSDL_WORD_NONE && token->atom->word <= TSDL_LAST_KEYWORD) {
         token->kind = TSDL_TOKEN_KEYWORD;
     }

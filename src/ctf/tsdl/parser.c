@@ -1,5 +1,8 @@
+/* SPDX-License-Identifier: MIT */
 /* The TSDL parser's frame: tokens with one of look-ahead, scopes, and the loop over the text's
  * declarations. It is a recursive descent over the grammar of CTF 1.8.3, annex C.2. */
+#include "ctf/tsdl/tsdl.h"
+
 #include "ctf/tsdl/parser.h"
 
 #include <string.h>
@@ -62,9 +65,9 @@ bool tsdl_expect(struct tsdl_parser *parser, int kind, const char *what)
 
 bool tsdl_enter(struct tsdl_parser *parser)
 {
-    if (parser->nesting >= TSDL_MAX_DEPTH) {
+    if (parser->nesting >= DRAFT_MAX_DEPTH) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, parser->token.pos,
-                         "nested too deeply: more than %d levels", TSDL_MAX_DEPTH);
+                         "nested too deeply: more than %d levels", DRAFT_MAX_DEPTH);
     }
     parser->nesting++;
     return true;
@@ -125,26 +128,39 @@ static bool parse_text(struct tsdl_parser *parser)
     return true;
 }
 
-bool tsdl_parse(struct tsdl_tree *tree)
+static bool fill_tree(struct draft_tree *tree)
 {
     struct tsdl_parser parser = {
         .tree = tree,
         .source = tree->source,
-        .lexer = {.source = tree->source, .atoms = &tree->atoms, .scratch = g_string_new(NULL)},
-        .members = g_array_new(FALSE, TRUE, sizeof(struct tsdl_member)),
+        .lexer = {.source = tree->source, .names = &tree->names, .scratch = g_string_new(NULL)},
+        .members = g_array_new(FALSE, TRUE, sizeof(struct draft_part)),
         .ranges = g_array_new(FALSE, TRUE, sizeof(struct lull_enum_range)),
         .names = g_ptr_array_new(),
         .text = g_string_new(NULL),
     };
-    tsdl_map_init(&parser.types);
 
     bool ok = parse_text(&parser);
 
-    tsdl_map_clear(&parser.types);
     g_array_free(parser.members, TRUE);
     g_array_free(parser.ranges, TRUE);
     g_ptr_array_free(parser.names, TRUE);
     g_string_free(parser.text, TRUE);
     g_string_free(parser.lexer.scratch, TRUE);
     return ok;
+}
+
+struct lull_schema *tsdl_parse(const char *name, const char *text, size_t size, GError **error)
+{
+    struct draft_source source = {
+        .name = name, .text = text, .size = (uint32_t)size, .error = error};
+    struct draft_tree tree;
+
+    draft_tree_init(&tree, &source);
+    tree.major = 1;
+    tree.minor = 8;
+    tsdl_add_words(&tree.names);
+    struct lull_schema *schema = fill_tree(&tree) ? tsdl_build(&tree) : NULL;
+    draft_tree_clear(&tree, schema);
+    return schema;
 }

@@ -1,60 +1,59 @@
+/* SPDX-License-Identifier: MIT */
 /* Type specifiers of TSDL: names of types and their lexical scopes (section 7.3.1), structures,
  * variants and enumerations, and references to the fields that tags and lengths come from. */
 #include "ctf/tsdl/parser.h"
 
 #include <string.h>
 
-struct tsdl_type *tsdl_new_type(struct tsdl_parser *parser, enum lull_fc_kind kind, uint32_t pos)
+struct draft_class *tsdl_new_type(struct tsdl_parser *parser, enum lull_fc_kind kind, uint32_t pos)
 {
-    struct tsdl_type *type = lull_arena_alloc(parser->tree->scratch, sizeof *type);
-    type->kind = kind;
-    type->alignment = 1;
+    struct draft_class *type = draft_class_new(parser->tree, kind);
     type->pos = pos;
-    type->depth = 1;
-    type->n_classes = 1;
-    type->fixed_bits = TSDL_UNKNOWN_BITS;
+    type->is_native = true;
     return type;
 }
 
-static struct tsdl_type *copy_type(struct tsdl_parser *parser, const struct tsdl_type *type)
+static struct draft_class *copy_type(struct tsdl_parser *parser, const struct draft_class *type)
 {
     return lull_arena_copy(parser->tree->scratch, type, sizeof *type);
 }
 
-bool tsdl_add_part(struct tsdl_parser *parser, struct tsdl_type *type, const struct tsdl_type *part)
+bool tsdl_add_part(struct tsdl_parser *parser, struct draft_class *type,
+                   const struct draft_class *part)
 {
     type->has_refs |= part->has_refs;
     type->depth = MAX(type->depth, part->depth + 1);
-    type->n_classes += part->n_classes; /* each is at most TSDL_MAX_CLASSES, so it cannot wrap */
-    if (type->depth > TSDL_MAX_DEPTH) {
+    type->n_classes += part->n_classes; /* each is at most DRAFT_MAX_CLASSES, so it cannot wrap */
+    if (type->depth > DRAFT_MAX_DEPTH) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, type->pos,
-                         "nested too deeply: more than %d levels", TSDL_MAX_DEPTH);
+                         "nested too deeply: more than %d levels", DRAFT_MAX_DEPTH);
     }
-    if (type->n_classes > TSDL_MAX_CLASSES) {
+    if (type->n_classes > DRAFT_MAX_CLASSES) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, type->pos,
                          "type too large: more than %u fields when it is spelled out",
-                         TSDL_MAX_CLASSES);
+                         DRAFT_MAX_CLASSES);
     }
     return true;
 }
 
-bool tsdl_define(struct tsdl_parser *parser, const struct tsdl_atom *name, struct tsdl_type *type,
-                 uint32_t pos)
+bool tsdl_define(struct tsdl_parser *parser, const struct draft_atom *name,
+                 struct draft_class *type, uint32_t pos)
 {
     uintptr_t scope = parser->scopes[parser->n_scopes - 1];
 
-    if (!tsdl_map_add(&parser->types, (const void *)scope, name, type)) {
+    if (!draft_names_bind(&parser->tree->names, (const void *)scope, name, type)) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, pos,
                          "type '%.60s' is declared twice in the same scope", name->text);
     }
     return true;
 }
 
-static struct tsdl_type *find_type(const struct tsdl_parser *parser, const struct tsdl_atom *name)
+static struct draft_class *find_type(const struct tsdl_parser *parser,
+                                     const struct draft_atom *name)
 {
     for (uint32_t i = parser->n_scopes; i-- > 0;) {
-        struct tsdl_type *type =
-            tsdl_map_find(&parser->types, (const void *)parser->scopes[i], name);
+        struct draft_class *type =
+            draft_names_bound(&parser->tree->names, (const void *)parser->scopes[i], name);
         if (type) {
             return type;
         }
@@ -62,11 +61,11 @@ static struct tsdl_type *find_type(const struct tsdl_parser *parser, const struc
     return NULL;
 }
 
-struct tsdl_type *tsdl_specified_type(struct tsdl_parser *parser,
-                                      const struct tsdl_specifiers *specifiers,
-                                      const char *pointers)
+struct draft_class *tsdl_specified_type(struct tsdl_parser *parser,
+                                        const struct tsdl_specifiers *specifiers,
+                                        const char *pointers)
 {
-    struct tsdl_type *type = NULL;
+    struct draft_class *type = NULL;
 
     if (specifiers->type && !pointers) {
         return specifiers->type;
@@ -83,8 +82,8 @@ struct tsdl_type *tsdl_specified_type(struct tsdl_parser *parser,
         for (int with_const = specifiers->is_const; with_const >= 0 && !type; with_const--) {
             g_string_printf(parser->text, "%s%s%s", with_const ? "const " : "",
                             specifiers->words->text, pointers ? pointers : "");
-            const struct tsdl_atom *name =
-                tsdl_atoms_find(&parser->tree->atoms, parser->text->str, parser->text->len);
+            const struct draft_atom *name =
+                draft_names_find(&parser->tree->names, parser->text->str, parser->text->len);
             type = name ? find_type(parser, name) : NULL;
         }
     }
@@ -100,15 +99,16 @@ struct tsdl_type *tsdl_specified_type(struct tsdl_parser *parser,
 }
 
 /* "struct NAME" and the like: tags of compounds do not clash with other names of types. */
-static const struct tsdl_atom *tag_name(struct tsdl_parser *parser, const struct tsdl_atom *keyword,
-                                        const struct tsdl_atom *name)
+static const struct draft_atom *tag_name(struct tsdl_parser *parser,
+                                         const struct draft_atom *keyword,
+                                         const struct draft_atom *name)
 {
     g_string_printf(parser->text, "%s %s", keyword->text, name->text);
-    return tsdl_atoms_add(&parser->tree->atoms, parser->text->str, parser->text->len);
+    return draft_names_add(&parser->tree->names, parser->text->str, parser->text->len);
 }
 
 /* Finds the dynamic scope that an absolute path begins with, and leaves out its names. */
-static bool take_scope(struct tsdl_parser *parser, struct tsdl_ref *ref)
+static bool take_scope(struct tsdl_parser *parser, struct draft_ref *ref)
 {
     static const struct {
         const char *names[3];
@@ -145,22 +145,22 @@ static bool take_scope(struct tsdl_parser *parser, struct tsdl_ref *ref)
     }
     if (ref->n_names == 0) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, ref->pos,
-                         "bad reference: the name of a field is missing behind its scope");
+                         "bad reference: the name of a field is missing after its scope");
     }
     return true;
 }
 
-const struct tsdl_ref *tsdl_new_ref(struct tsdl_parser *parser, uint32_t pos,
-                                    const struct tsdl_atom **names, uint32_t n_names)
+const struct draft_ref *tsdl_new_ref(struct tsdl_parser *parser, uint32_t pos,
+                                     const struct draft_atom **names, uint32_t n_names)
 {
-    struct tsdl_ref *ref = lull_arena_alloc(parser->tree->scratch, sizeof *ref);
+    struct draft_ref *ref = lull_arena_alloc(parser->tree->scratch, sizeof *ref);
 
-    *ref = (struct tsdl_ref){.names = names, .n_names = n_names, .pos = pos, .scope = -1};
+    *ref = (struct draft_ref){.names = names, .n_names = n_names, .pos = pos, .scope = -1};
     if (names[0]->word != TSDL_WORD_NONE && names[0]->word <= TSDL_LAST_KEYWORD) {
         return take_scope(parser, ref) ? ref : NULL;
     }
     for (uint32_t i = parser->n_bodies; i-- > 0 && !ref->anchor;) {
-        if (tsdl_map_find(&parser->tree->members, parser->bodies[i], names[0])) {
+        if (draft_names_bound(&parser->tree->names, parser->bodies[i], names[0])) {
             ref->anchor = parser->bodies[i];
         }
     }
@@ -168,10 +168,10 @@ const struct tsdl_ref *tsdl_new_ref(struct tsdl_parser *parser, uint32_t pos,
 }
 
 /* `< PATH >`, if it is there. */
-static bool parse_tag(struct tsdl_parser *parser, const struct tsdl_ref **tag)
+static bool parse_tag(struct tsdl_parser *parser, const struct draft_ref **tag)
 {
     uint32_t pos, n_names;
-    const struct tsdl_atom **names;
+    const struct draft_atom **names;
 
     if (!tsdl_at(parser, '<')) {
         return true;
@@ -207,12 +207,12 @@ static bool parse_align(struct tsdl_parser *parser, uint32_t *alignment)
 
 /* A named compound without a body: what its tag or alignment adds goes to a copy. */
 static bool use_named(struct tsdl_parser *parser, struct tsdl_specifiers *specifiers,
-                      const struct tsdl_ref *tag)
+                      const struct draft_ref *tag)
 {
     if (!tag && !tsdl_at_word(parser, TSDL_ALIGN)) {
         return true; /* looked up when it is known whether there is a pointer to it */
     }
-    struct tsdl_type *type = tsdl_specified_type(parser, specifiers, NULL);
+    struct draft_class *type = tsdl_specified_type(parser, specifiers, NULL);
     if (!type) {
         return false;
     }
@@ -220,29 +220,29 @@ static bool use_named(struct tsdl_parser *parser, struct tsdl_specifiers *specif
     type->built = NULL;
     specifiers->type = type;
     if (!tag) {
-        return parse_align(parser, &type->alignment);
+        return parse_align(parser, &type->fc.alignment);
     }
-    if (type->kind != LULL_FC_VARIANT) {
+    if (type->fc.kind != LULL_FC_VARIANT) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, tag->pos,
                          "tag for '%.60s', which is no variant", specifiers->words->text);
     }
-    if (type->variant.tag) {
+    if (type->ref) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, tag->pos,
                          "second tag for '%.60s': its declaration has one",
                          specifiers->words->text);
     }
-    type->variant.tag = tag;
+    type->ref = tag;
     type->has_refs = true;
     return true;
 }
 
 /* From behind `struct` or `variant`. */
 static bool parse_compound(struct tsdl_parser *parser, struct tsdl_specifiers *specifiers,
-                           const struct tsdl_atom *keyword)
+                           const struct draft_atom *keyword)
 {
     bool is_variant = keyword->word == TSDL_VARIANT;
-    const struct tsdl_atom *name = NULL;
-    const struct tsdl_ref *tag = NULL;
+    const struct draft_atom *name = NULL;
+    const struct draft_ref *tag = NULL;
     uint32_t name_pos = parser->token.pos;
 
     if (tsdl_at(parser, TSDL_TOKEN_IDENTIFIER)) {
@@ -259,13 +259,14 @@ static bool parse_compound(struct tsdl_parser *parser, struct tsdl_specifiers *s
         return name ? use_named(parser, specifiers, tag) : tsdl_unexpected(parser, "a name or '{'");
     }
 
-    struct tsdl_type *type =
+    struct draft_class *type =
         tsdl_new_type(parser, is_variant ? LULL_FC_VARIANT : LULL_FC_STRUCT, specifiers->pos);
     if (is_variant) {
-        type->variant.tag = tag;
+        type->ref = tag;
     }
     type->has_refs = tag != NULL;
-    if (!tsdl_parse_body(parser, type) || (!is_variant && !parse_align(parser, &type->alignment))) {
+    if (!tsdl_parse_body(parser, type) ||
+        (!is_variant && !parse_align(parser, &type->fc.alignment))) {
         return false;
     }
     specifiers->type = type;
@@ -274,20 +275,20 @@ static bool parse_compound(struct tsdl_parser *parser, struct tsdl_specifiers *s
 }
 
 /* The integer that an enumeration is kept in: behind a colon, or `int`. */
-static const struct tsdl_type *parse_container(struct tsdl_parser *parser)
+static const struct draft_class *parse_container(struct tsdl_parser *parser)
 {
     struct tsdl_specifiers specifiers = {.pos = parser->token.pos};
-    const struct tsdl_type *type;
+    const struct draft_class *type;
 
     if (tsdl_at(parser, ':')) {
         if (!tsdl_advance(parser) || !tsdl_parse_specifiers(parser, &specifiers)) {
             return NULL;
         }
     } else {
-        specifiers.words = tsdl_atoms_add(&parser->tree->atoms, "int", 3);
+        specifiers.words = draft_names_add(&parser->tree->names, "int", 3);
     }
     type = tsdl_specified_type(parser, &specifiers, NULL);
-    if (type && (type->kind != LULL_FC_INT || type->integer.enumeration)) {
+    if (type && (type->fc.kind != LULL_FC_INT || type->fc.integer.enumeration)) {
         tsdl_fail(parser->source, LULL_ERROR_FORMAT, specifiers.pos,
                   "enumeration of something that is no integer");
         return NULL;
@@ -297,9 +298,9 @@ static const struct tsdl_type *parse_container(struct tsdl_parser *parser)
 
 /* From behind `enum`. */
 static bool parse_enum(struct tsdl_parser *parser, struct tsdl_specifiers *specifiers,
-                       const struct tsdl_atom *keyword)
+                       const struct draft_atom *keyword)
 {
-    const struct tsdl_atom *name = NULL;
+    const struct draft_atom *name = NULL;
     uint32_t name_pos = parser->token.pos;
 
     if (tsdl_at(parser, TSDL_TOKEN_IDENTIFIER)) {
@@ -313,11 +314,11 @@ static bool parse_enum(struct tsdl_parser *parser, struct tsdl_specifiers *speci
         return name || tsdl_unexpected(parser, "a name, ':' or '{'");
     }
 
-    const struct tsdl_type *container = parse_container(parser);
+    const struct draft_class *container = parse_container(parser);
     if (!container) {
         return false;
     }
-    struct tsdl_type *type = copy_type(parser, container);
+    struct draft_class *type = copy_type(parser, container);
     type->pos = specifiers->pos;
     type->built = NULL;
     if (!tsdl_parse_enumerators(parser, type)) {
@@ -331,12 +332,12 @@ static bool parse_enum(struct tsdl_parser *parser, struct tsdl_specifiers *speci
 /* A specifier that is a type class of its own rather than a name. */
 static bool parse_class(struct tsdl_parser *parser, struct tsdl_specifiers *specifiers)
 {
-    const struct tsdl_atom *keyword = parser->token.atom;
+    const struct draft_atom *keyword = parser->token.atom;
     uint32_t pos = parser->token.pos;
     bool ok;
 
     if (specifiers->type || specifiers->words) {
-        return tsdl_unexpected(parser, "a name behind the type");
+        return tsdl_unexpected(parser, "a name after the type");
     }
     specifiers->pos = pos;
     if (!tsdl_enter(parser) || !tsdl_advance(parser)) {
@@ -367,10 +368,10 @@ static bool parse_class(struct tsdl_parser *parser, struct tsdl_specifiers *spec
 static bool parse_c_word(struct tsdl_parser *parser, struct tsdl_specifiers *specifiers,
                          bool *has_c_words)
 {
-    const struct tsdl_atom *word = parser->token.atom;
+    const struct draft_atom *word = parser->token.atom;
 
     if (specifiers->type || (specifiers->words && !*has_c_words)) {
-        return tsdl_unexpected(parser, "a name behind the type");
+        return tsdl_unexpected(parser, "a name after the type");
     }
     if (*has_c_words) {
         word = tag_name(parser, specifiers->words, word);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The right sides of assignments, what they mean, and the attributes of the basic types: integer,
  * floating_point, string (sections 4.1 and 4.2.5) and the labels of enumerations (4.1.8). */
 #include "ctf/tsdl/parser.h"
@@ -6,7 +7,7 @@
 
 _Static_assert(TSDL_WORD_COUNT <= 64, "tsdl_once() keeps a bit a word");
 
-bool tsdl_parse_path(struct tsdl_parser *parser, const struct tsdl_atom ***names, uint32_t *n)
+bool tsdl_parse_path(struct tsdl_parser *parser, const struct draft_atom ***names, uint32_t *n)
 {
     guint base = parser->names->len;
 
@@ -27,14 +28,14 @@ bool tsdl_parse_path(struct tsdl_parser *parser, const struct tsdl_atom ***names
     }
     *n = parser->names->len - base;
     *names = lull_arena_copy(parser->tree->scratch, parser->names->pdata + base,
-                             *n * sizeof(struct tsdl_atom *));
+                             *n * sizeof(struct draft_atom *));
     g_ptr_array_set_size(parser->names, (gint)base);
     return true;
 }
 
-const struct tsdl_atom *tsdl_parse_key(struct tsdl_parser *parser)
+const struct draft_atom *tsdl_parse_key(struct tsdl_parser *parser)
 {
-    const struct tsdl_atom *key = parser->token.atom;
+    const struct draft_atom *key = parser->token.atom;
 
     if (!tsdl_at(parser, TSDL_TOKEN_IDENTIFIER) && !tsdl_at(parser, TSDL_TOKEN_KEYWORD)) {
         tsdl_unexpected(parser, "the name of an attribute or '}'");
@@ -61,7 +62,7 @@ const struct tsdl_atom *tsdl_parse_key(struct tsdl_parser *parser)
             return NULL;
         }
     }
-    return tsdl_atoms_add(&parser->tree->atoms, parser->text->str, parser->text->len);
+    return draft_names_add(&parser->tree->names, parser->text->str, parser->text->len);
 }
 
 bool tsdl_parse_value(struct tsdl_parser *parser, struct tsdl_value *value)
@@ -140,8 +141,8 @@ bool tsdl_value_signed(struct tsdl_parser *parser, const struct tsdl_value *valu
     return true;
 }
 
-const struct tsdl_atom *tsdl_value_text(struct tsdl_parser *parser, const struct tsdl_value *value,
-                                        const char *what)
+const struct draft_atom *tsdl_value_text(struct tsdl_parser *parser, const struct tsdl_value *value,
+                                         const char *what)
 {
     if (value->kind == TSDL_VALUE_TEXT || (value->kind == TSDL_VALUE_PATH && value->n_names == 1)) {
         return value->text;
@@ -214,7 +215,7 @@ bool tsdl_value_byte_order(struct tsdl_parser *parser, const struct tsdl_value *
     return true;
 }
 
-bool tsdl_once(struct tsdl_parser *parser, uint64_t *seen, const struct tsdl_atom *key,
+bool tsdl_once(struct tsdl_parser *parser, uint64_t *seen, const struct draft_atom *key,
                uint32_t pos)
 {
     uint64_t bit = UINT64_C(1) << key->word;
@@ -283,7 +284,7 @@ static bool value_encoding(struct tsdl_parser *parser, const struct tsdl_value *
 
 /* clock.NAME.value */
 static bool value_clock(struct tsdl_parser *parser, const struct tsdl_value *value,
-                        const struct tsdl_atom **out)
+                        const struct draft_atom **out)
 {
     if (value->kind != TSDL_VALUE_PATH || value->n_names != 3 ||
         value->names[0]->word != TSDL_CLOCK || strcmp(value->names[2]->text, "value") != 0) {
@@ -294,8 +295,8 @@ static bool value_clock(struct tsdl_parser *parser, const struct tsdl_value *val
 }
 
 /* Calls `set` for each `KEY = VALUE;` of a block in braces. */
-static bool parse_attributes(struct tsdl_parser *parser, struct tsdl_type *type, uint64_t *seen,
-                             bool (*set)(struct tsdl_parser *parser, struct tsdl_type *type,
+static bool parse_attributes(struct tsdl_parser *parser, struct draft_class *type, uint64_t *seen,
+                             bool (*set)(struct tsdl_parser *parser, struct draft_class *type,
                                          enum tsdl_word word, const struct tsdl_value *value))
 {
     if (!tsdl_expect(parser, '{', "'{'")) {
@@ -304,7 +305,7 @@ static bool parse_attributes(struct tsdl_parser *parser, struct tsdl_type *type,
     while (!tsdl_at(parser, '}')) {
         struct tsdl_value value;
         uint32_t pos = parser->token.pos;
-        const struct tsdl_atom *key = tsdl_parse_key(parser);
+        const struct draft_atom *key = tsdl_parse_key(parser);
         if (!key || !tsdl_expect(parser, '=', "'='") || !tsdl_parse_value(parser, &value) ||
             !tsdl_expect(parser, ';', "';'") || !tsdl_once(parser, seen, key, pos) ||
             !set(parser, type, key->word, &value)) {
@@ -314,22 +315,35 @@ static bool parse_attributes(struct tsdl_parser *parser, struct tsdl_type *type,
     return tsdl_advance(parser);
 }
 
-static bool set_integer(struct tsdl_parser *parser, struct tsdl_type *type, enum tsdl_word word,
+static bool set_byte_order(struct tsdl_parser *parser, const struct tsdl_value *value,
+                           struct draft_class *type, bool *is_big_endian)
+{
+    enum tsdl_byte_order order;
+
+    if (!tsdl_value_byte_order(parser, value, &order)) {
+        return false;
+    }
+    type->is_native = order == TSDL_NATIVE;
+    *is_big_endian = order == TSDL_BIG;
+    return true;
+}
+
+static bool set_integer(struct tsdl_parser *parser, struct draft_class *type, enum tsdl_word word,
                         const struct tsdl_value *value)
 {
     switch (word) {
     case TSDL_SIZE:
-        return tsdl_value_unsigned(parser, value, "size", &type->integer.size);
+        return tsdl_value_unsigned(parser, value, "size", &type->fixed_bits);
     case TSDL_ALIGN:
-        return tsdl_value_alignment(parser, value, &type->alignment);
+        return tsdl_value_alignment(parser, value, &type->fc.alignment);
     case TSDL_SIGNED:
-        return tsdl_value_bool(parser, value, "signed", &type->integer.is_signed);
+        return tsdl_value_bool(parser, value, "signed", &type->fc.integer.is_signed);
     case TSDL_BYTE_ORDER:
-        return tsdl_value_byte_order(parser, value, &type->integer.byte_order);
+        return set_byte_order(parser, value, type, &type->fc.integer.is_big_endian);
     case TSDL_BASE:
-        return value_base(parser, value, &type->integer.base);
+        return value_base(parser, value, &type->fc.integer.base);
     case TSDL_ENCODING:
-        return value_encoding(parser, value, &type->integer.encoding);
+        return value_encoding(parser, value, &type->fc.integer.encoding);
     case TSDL_MAP:
         type->integer.clock_pos = value->pos;
         return value_clock(parser, value, &type->integer.clock);
@@ -338,30 +352,30 @@ static bool set_integer(struct tsdl_parser *parser, struct tsdl_type *type, enum
     }
 }
 
-struct tsdl_type *tsdl_parse_integer(struct tsdl_parser *parser, uint32_t pos)
+struct draft_class *tsdl_parse_integer(struct tsdl_parser *parser, uint32_t pos)
 {
-    struct tsdl_type *type = tsdl_new_type(parser, LULL_FC_INT, pos);
+    struct draft_class *type = tsdl_new_type(parser, LULL_FC_INT, pos);
     uint64_t seen = 0;
 
-    type->alignment = 0;
-    type->integer.base = 10;
+    type->fc.alignment = 0;
+    type->fc.integer.base = 10;
+    type->fixed_bits = 0;
     if (!parse_attributes(parser, type, &seen, set_integer)) {
         return NULL;
     }
-    if (type->integer.size == 0) {
+    if (type->fixed_bits == 0) {
         tsdl_fail(parser->source, LULL_ERROR_FORMAT, pos, "integer without a size: %s",
                   seen & UINT64_C(1) << TSDL_SIZE ? "0 bits are forbidden"
                                                   : "the attribute has no default");
         return NULL;
     }
-    if (type->alignment == 0) {
-        type->alignment = type->integer.size % 8 == 0 ? 8 : 1;
+    if (type->fc.alignment == 0) {
+        type->fc.alignment = type->fixed_bits % 8 == 0 ? 8 : 1;
     }
-    type->fixed_bits = type->integer.size;
     return type;
 }
 
-static bool set_float(struct tsdl_parser *parser, struct tsdl_type *type, enum tsdl_word word,
+static bool set_float(struct tsdl_parser *parser, struct draft_class *type, enum tsdl_word word,
                       const struct tsdl_value *value)
 {
     switch (word) {
@@ -370,20 +384,20 @@ static bool set_float(struct tsdl_parser *parser, struct tsdl_type *type, enum t
     case TSDL_MANT_DIG:
         return tsdl_value_unsigned(parser, value, "mant_dig", &type->floating.mant_dig);
     case TSDL_ALIGN:
-        return tsdl_value_alignment(parser, value, &type->alignment);
+        return tsdl_value_alignment(parser, value, &type->fc.alignment);
     case TSDL_BYTE_ORDER:
-        return tsdl_value_byte_order(parser, value, &type->floating.byte_order);
+        return set_byte_order(parser, value, type, &type->fc.floating.is_big_endian);
     default:
         return true;
     }
 }
 
-struct tsdl_type *tsdl_parse_float(struct tsdl_parser *parser, uint32_t pos)
+struct draft_class *tsdl_parse_float(struct tsdl_parser *parser, uint32_t pos)
 {
-    struct tsdl_type *type = tsdl_new_type(parser, LULL_FC_FLOAT, pos);
+    struct draft_class *type = tsdl_new_type(parser, LULL_FC_FLOAT, pos);
     uint64_t seen = 0;
 
-    type->alignment = 8;
+    type->fc.alignment = 8;
     if (!parse_attributes(parser, type, &seen, set_float)) {
         return NULL;
     }
@@ -395,24 +409,24 @@ struct tsdl_type *tsdl_parse_float(struct tsdl_parser *parser, uint32_t pos)
     /* Saturates: what does not fit is refused when it is used. */
     if (__builtin_add_overflow(type->floating.exp_dig, type->floating.mant_dig,
                                &type->fixed_bits)) {
-        type->fixed_bits = TSDL_UNKNOWN_BITS;
+        type->fixed_bits = DRAFT_UNKNOWN_BITS;
     }
     return type;
 }
 
-static bool set_string(struct tsdl_parser *parser, struct tsdl_type *type, enum tsdl_word word,
+static bool set_string(struct tsdl_parser *parser, struct draft_class *type, enum tsdl_word word,
                        const struct tsdl_value *value)
 {
-    return word != TSDL_ENCODING || value_encoding(parser, value, &type->string_encoding);
+    return word != TSDL_ENCODING || value_encoding(parser, value, &type->fc.string.encoding);
 }
 
-struct tsdl_type *tsdl_parse_string(struct tsdl_parser *parser, uint32_t pos)
+struct draft_class *tsdl_parse_string(struct tsdl_parser *parser, uint32_t pos)
 {
-    struct tsdl_type *type = tsdl_new_type(parser, LULL_FC_STRING, pos);
+    struct draft_class *type = tsdl_new_type(parser, LULL_FC_STRING, pos);
     uint64_t seen = 0;
 
-    type->alignment = 8;
-    type->string_encoding = LULL_ENCODING_UTF8;
+    type->fc.alignment = 8;
+    type->fc.string.encoding = LULL_ENCODING_UTF8;
     if (tsdl_at(parser, '{') && !parse_attributes(parser, type, &seen, set_string)) {
         return NULL;
     }
@@ -477,9 +491,9 @@ static bool parse_enumerator(struct tsdl_parser *parser, bool is_signed, uint64_
     return true;
 }
 
-bool tsdl_parse_enumerators(struct tsdl_parser *parser, struct tsdl_type *type)
+bool tsdl_parse_enumerators(struct tsdl_parser *parser, struct draft_class *type)
 {
-    bool is_signed = type->integer.is_signed, next_fits = true;
+    bool is_signed = type->fc.integer.is_signed, next_fits = true;
     guint base = parser->names->len;
     uint64_t next = 0;
 
@@ -507,9 +521,9 @@ bool tsdl_parse_enumerators(struct tsdl_parser *parser, struct tsdl_type *type)
     enumeration->n_ranges = parser->ranges->len;
     enumeration->ranges = lull_arena_copy(parser->tree->arena, parser->ranges->data,
                                           parser->ranges->len * sizeof(struct lull_enum_range));
-    type->integer.enumeration = enumeration;
-    type->integer.range_names = lull_arena_copy(parser->tree->scratch, parser->names->pdata + base,
-                                                enumeration->n_ranges * sizeof(struct tsdl_atom *));
+    type->fc.integer.enumeration = enumeration;
+    type->integer.labels = lull_arena_copy(parser->tree->scratch, parser->names->pdata + base,
+                                           enumeration->n_ranges * sizeof(struct draft_atom *));
     g_ptr_array_set_size(parser->names, (gint)base);
     return tsdl_advance(parser);
 }

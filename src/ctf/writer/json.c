@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Field classes as JSON: one function a kind of class. Names within a structure are made unique,
  * because CTF 2 demands it and CTF 1.8 does not. */
 #include "ctf/writer/json.h"
@@ -45,12 +46,6 @@ void lull_json_classes_enter(struct lull_json_classes *c, const struct lull_stre
 {
     c->stream = stream;
     c->event = event;
-}
-
-struct json_object *lull_json_text(const char *text)
-{
-    g_autofree char *valid = g_utf8_make_valid(text, -1);
-    return json_object_new_string(valid);
 }
 
 static struct json_object *object_of_type(const char *type)

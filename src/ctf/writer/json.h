@@ -1,9 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 /* Field classes as JSON objects of CTF 2 metadata (CTF2-SPEC-2.0, 5.3). */
 #ifndef LULL_CTF_WRITER_JSON_H
 #define LULL_CTF_WRITER_JSON_H
 
-#include <json-c/json.h>
-
+#include "base/json.h"
 #include "ctf/schema/schema.h"
 
 struct lull_json_classes;
@@ -20,8 +20,6 @@ void lull_json_classes_enter(struct lull_json_classes *classes,
 struct json_object *lull_json_class(struct lull_json_classes *classes, const struct lull_fc *fc,
                                     GError **error);
 
-/* A JSON string; bytes that are no UTF-8 are replaced. */
-struct json_object *lull_json_text(const char *text);
 /* An unsigned integer of whole bytes in little-endian order; `role` may be NULL. */
 struct json_object *lull_json_unsigned(unsigned bits, const char *role);
 /* A structure without members, and adding one. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Decides how the packets of a stream class are laid out: what has to be carried along besides the
  * events, and how their alignment is kept. */
 #include "ctf/writer/writer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The metadata stream of a CTF 2 trace from a schema: a sequence of JSON texts, one a fragment
  * (CTF2-SPEC-2.0, 5). */
 #include "ctf/writer/writer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The packets of one output data stream: their heads, the heads of events in them, and the file
  * that they are appended to. What the events hold comes from writer_stream.c, which copies a CTF
  * stream, or writer_records.c, which is given them one by one. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the CTF 2 writer share. */
 #ifndef LULL_CTF_WRITER_PRIVATE_H
 #define LULL_CTF_WRITER_PRIVATE_H

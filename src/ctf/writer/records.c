@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One output data stream whose events are given one by one, by a source that is not CTF. */
 #include "base/bits.h"
 #include "ctf/writer/private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One output data stream that copies events of a CTF stream, bit by bit, and carries over what the
  * input's packets say besides: how many events and packets were lost, and when. */
 #include "ctf/writer/private.h"
@@ -5,6 +6,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/search.h"
 
 static const struct lull_packet *packet_at(const struct lull_ctf_out_stream *out, int64_t index)
 {
@@ -238,15 +240,7 @@ static uint64_t event_value(const struct lull_ctf_out_stream *out, int64_t time_
         low = high;
         high += step;
     }
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (joined(out, middle) < time_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return low + LULL_LOWER_BOUND(i, high - low, joined(out, low + i) < time_ns);
 }
 
 bool lull_ctf_out_stream_write(struct lull_ctf_out_stream *out, int64_t time_ns, GError **error)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One output trace: its directory, metadata and data streams. */
 #include "ctf/writer/writer.h"
 

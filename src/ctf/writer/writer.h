@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes events of one trace as a CTF 2 trace (CTF2-SPEC-2.0): metadata from the schema, and data
  * streams of new packets. If the events come from a CTF trace, their bytes are copied as they are:
  * the field classes keep size, byte order and alignment, and each copy begins at the same place

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Moves the pages of one CPU's ring buffer to a file. A full page goes from the kernel's buffer to
  * the file system through a pipe (splice), without passing through our memory. */
 #include <errno.h>
@@ -43,16 +44,13 @@ bool lull_ftrace_cpu_open(struct lull_ftrace_cpu *cpu, const struct lull_ftrace_
     return cpu->stop >= 0 || fail(cpu, "no event for the reader", errno, error);
 }
 
-bool lull_ftrace_cpu_start_file(struct lull_ftrace_cpu *cpu, const char *dir, GError **error)
+bool lull_ftrace_cpu_start_file(struct lull_ftrace_cpu *cpu, const struct lull_keeper *keeper,
+                                GError **error)
 {
-    g_autofree char *name = g_strdup_printf("%s/cpu%d.part", dir, cpu->cpu);
+    g_autofree char *name = g_strdup_printf("cpu%d.part", cpu->cpu);
     cpu->bytes = 0;
-    cpu->out = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (cpu->out < 0) {
-        return fail(cpu, "no file for the pages", errno, error);
-    }
-    unlink(name);
-    return true;
+    cpu->out = lull_keeper_create_unnamed(keeper, name, error);
+    return cpu->out >= 0;
 }
 
 /* From the pipe to the file. */

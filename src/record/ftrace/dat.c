@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes a trace.dat of version 6, as trace-cmd.dat.v6(5) describes it: formats of pages and
  * events, names of tasks, options, and the pages of each CPU at a multiple of their size. */
 #include <lull/version.h>
@@ -5,11 +6,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "record/ftrace/ftrace.h"
+
+#define FILE_NAME "trace.dat"
 
 enum option {
     OPTION_DONE = 0,
@@ -272,27 +274,25 @@ static bool put_all(FILE *file, const struct lull_ftrace_dat *dat, uint64_t *byt
     return put_pages(file, dat) && ftruncate(fileno(file), (off_t)*bytes) == 0;
 }
 
-bool lull_ftrace_dat_write(const struct lull_ftrace_dat *dat, const char *dir, uint64_t *bytes,
-                           GError **error)
+bool lull_ftrace_dat_write(const struct lull_ftrace_dat *dat, const struct lull_keeper *keeper,
+                           uint64_t *bytes, GError **error)
 {
-    g_autofree char *path = g_build_filename(dir, "trace.dat", NULL);
-    g_autofree char *part = g_strconcat(path, ".part", NULL);
+    const int fd = lull_keeper_create(keeper, FILE_NAME, error);
+    if (fd < 0) {
+        return false;
+    }
     GError *own = NULL;
-    FILE *file = fopen(part, "wxe");
+    FILE *file = fdopen(fd, "w");
     bool done = file && put_all(file, dat, bytes, &own);
     const int why = errno;
-    if (file && fclose(file) != 0) {
+    if (file ? fclose(file) != 0 : close(fd) != 0) {
         done = false;
-    }
-    if (done && rename(part, path) == 0) {
-        return true;
     }
     if (own) {
         g_propagate_error(error, own);
-    } else {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write “%s”: %s", path,
-                    g_strerror(why));
+    } else if (!done) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write “%s/" FILE_NAME "”: %s",
+                    keeper->part, g_strerror(why));
     }
-    unlink(part);
-    return false;
+    return done;
 }

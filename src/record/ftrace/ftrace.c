@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records with ftrace: the kernel's own tracer, which needs nothing but tracefs and the right to
  * write there. Everything happens in an instance of our own. */
 #include "record/ftrace/ftrace.h"
@@ -72,7 +73,7 @@ static char *ftrace_missing(const struct lull_tracer_request *request)
     }
     char *missing = not_allowed();
     if (!missing && request->is_filtered && !lull_tasks_are_global()) {
-        missing = g_strdup("in a container with process ids of its own the kernel cannot be told "
+        missing = g_strdup("in a container with its own process ids the kernel cannot be given "
                            "which tasks are meant; record the whole machine");
     }
     for (uint32_t i = 0; !missing && i < lull_purpose_n_events; i++) {
@@ -245,10 +246,10 @@ static struct lull_tracer *ftrace_set_up(const struct lull_tracer_request *reque
 
 /* ---- recording ---- */
 
-static bool start_files(struct ftrace *f, const char *dir, GError **error)
+static bool start_files(struct ftrace *f, GError **error)
 {
     for (uint32_t i = 0; i < f->n_cpus; i++) {
-        if (!lull_ftrace_cpu_start_file(&f->cpus[i], dir, error)) {
+        if (!lull_ftrace_cpu_start_file(&f->cpus[i], f->request.keeper, error)) {
             return false;
         }
     }
@@ -258,7 +259,7 @@ static bool start_files(struct ftrace *f, const char *dir, GError **error)
 static bool ftrace_start(struct lull_tracer *tracer, GError **error)
 {
     struct ftrace *f = (struct ftrace *)tracer;
-    if (!f->request.is_snapshot && !start_files(f, f->request.dir, error)) {
+    if (!f->request.is_snapshot && !start_files(f, error)) {
         return false;
     }
     if (!lull_ftrace_instance_write(f->instance, "tracing_on", "1", error)) {
@@ -342,8 +343,7 @@ static uint32_t count_used(const struct ftrace *f)
 
 /* Moves what the buffers hold to the files and makes trace.dat of them. The first page of a flight
  * recorder says that events before it were lost: they were overwritten, as they should be. */
-static bool write_dat(struct ftrace *f, const char *dir, struct lull_tracer_result *result,
-                      GError **error)
+static bool write_dat(struct ftrace *f, struct lull_tracer_result *result, GError **error)
 {
     for (uint32_t i = 0; i < f->n_cpus; i++) {
         if (!lull_ftrace_cpu_finish(&f->cpus[i], error) ||
@@ -358,7 +358,7 @@ static bool write_dat(struct ftrace *f, const char *dir, struct lull_tracer_resu
                                         .stats = stats,
                                         .n_cpus = count_used(f),
                                         .epoch_offset_ns = f->request.epoch_offset_ns};
-    return lull_ftrace_dat_write(&dat, dir, &result->bytes, error);
+    return lull_ftrace_dat_write(&dat, f->request.keeper, &result->bytes, error);
 }
 
 static void end_files(struct ftrace *f)
@@ -381,8 +381,8 @@ static bool clear_buffers(const struct ftrace *f, GError **error)
 }
 
 /* Recording rests while the buffers are emptied: a copy of them in motion would have holes. */
-static bool ftrace_snapshot(struct lull_tracer *tracer, const char *dir,
-                            struct lull_tracer_result *result, GError **error)
+static bool ftrace_snapshot(struct lull_tracer *tracer, struct lull_tracer_result *result,
+                            GError **error)
 {
     struct ftrace *f = (struct ftrace *)tracer;
     *result = (struct lull_tracer_result){0};
@@ -390,7 +390,7 @@ static bool ftrace_snapshot(struct lull_tracer *tracer, const char *dir,
         return false;
     }
     const bool done =
-        start_files(f, dir, error) && write_dat(f, dir, result, error) && clear_buffers(f, error);
+        start_files(f, error) && write_dat(f, result, error) && clear_buffers(f, error);
     end_files(f);
     const bool goes_on =
         lull_ftrace_instance_write(f->instance, "tracing_on", "1", done ? error : NULL);
@@ -405,7 +405,7 @@ static bool ftrace_stop(struct lull_tracer *tracer, struct lull_tracer_result *r
     if (!lull_ftrace_instance_write(f->instance, "tracing_on", "0", error)) {
         return false;
     }
-    const bool done = f->request.is_snapshot || write_dat(f, f->request.dir, result, error);
+    const bool done = f->request.is_snapshot || write_dat(f, result, error);
     end_files(f);
     return done;
 }
@@ -419,6 +419,7 @@ const struct lull_tracer_kind lull_tracer_ftrace = {
     .name = "ftrace",
     .files = "trace.dat",
     .needs_state = true,
+    .needs_root = true,
     .missing = ftrace_missing,
     .set_up = ftrace_set_up,
     .follow = ftrace_follow,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The parts of the ftrace tracer: an instance of tracefs, the readers of its CPUs, and the writer
  * of trace.dat. */
 #ifndef LULL_RECORD_FTRACE_H
@@ -5,6 +6,7 @@
 
 #include <tracefs/tracefs.h>
 
+#include "record/keeper.h"
 #include "record/tracer.h"
 
 /* ---- ftrace_instance.c ---- */
@@ -48,9 +50,9 @@ struct lull_ftrace_cpu {
 /* Opens the CPU's ring buffer. */
 bool lull_ftrace_cpu_open(struct lull_ftrace_cpu *cpu, const struct lull_ftrace_instance *instance,
                           GError **error);
-/* Makes the file, without a name in any directory: it is on the disk of `dir`, and gone when it is
- * closed. */
-bool lull_ftrace_cpu_start_file(struct lull_ftrace_cpu *cpu, const char *dir, GError **error);
+/* Makes the file, without a name in any directory: it is gone when it is closed. */
+bool lull_ftrace_cpu_start_file(struct lull_ftrace_cpu *cpu, const struct lull_keeper *keeper,
+                                GError **error);
 /* Has a thread move pages as they get full. */
 bool lull_ftrace_cpu_start(struct lull_ftrace_cpu *cpu, GError **error);
 /* Whether all went well so far. */
@@ -74,8 +76,8 @@ struct lull_ftrace_dat {
     int64_t epoch_offset_ns;
 };
 
-/* Writes DIR/trace.dat; *bytes is its size. The file gets its name when it is whole. */
-bool lull_ftrace_dat_write(const struct lull_ftrace_dat *dat, const char *dir, uint64_t *bytes,
-                           GError **error);
+/* Writes trace.dat; *bytes is its size. */
+bool lull_ftrace_dat_write(const struct lull_ftrace_dat *dat, const struct lull_keeper *keeper,
+                           uint64_t *bytes, GError **error);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Instances of tracefs that belong to recorders. An instance is machine-wide and outlives who made
  * it, so each is locked by its owner: flock() on its directory ends with the process. */
 #include <errno.h>

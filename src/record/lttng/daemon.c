@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What has to be there to record with LTTng: its kernel modules, and its session daemon, which is
  * started for the time of a recording if none runs. */
 #include <errno.h>
@@ -56,7 +57,7 @@ static bool wait_for(struct lull_lttng_daemon *daemon, GError **error)
         if (daemon->pid == 0) {
             g_set_error_literal(error, LULL_ERROR, LULL_ERROR_IO,
                                 "LTTng: its session daemon ends as soon as it is started; "
-                                "“" PROGRAM "” on a terminal tells why");
+                                "run “" PROGRAM "” on a terminal to see why");
             return false;
         }
         g_usleep(STEP_US);

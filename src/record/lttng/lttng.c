@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records with LTTng: its kernel modules make the events, its session daemon writes them as CTF; we
  * only tell the daemon what to do. Everything happens in a recording session of our own. */
 #include "record/lttng/lttng.h"
@@ -5,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define CHANNEL "channel0"
@@ -23,7 +22,8 @@
 /* How long the daemon may take to write what the buffers hold. */
 #define WRITE_SECONDS 120
 #define STEP_US (20 * 1000)
-#define DEPTH 3
+/* The directory that it makes. */
+#define FILES "kernel"
 
 struct lttng {
     struct lull_tracer base;
@@ -37,19 +37,34 @@ struct lttng {
 
 /* ---- setting up ---- */
 
+/* The daemon will make such files: in the directory that is returned; NULL and an error. */
+static const char *expect_files(const struct lttng *l, const char *pattern, GError **error)
+{
+    const struct lull_keeper *keeper = l->request.keeper;
+    return lull_keeper_expect(keeper, pattern, error) ? lull_keeper_path_for_daemon(keeper, error)
+                                                      : NULL;
+}
+
 static bool create_session(struct lttng *l, GError **error)
 {
     /* The flight recorder's session writes nothing by itself. */
-    g_autofree char *dir = g_canonicalize_filename(l->request.dir, NULL);
+    const char *dir = NULL;
+    if (!l->request.is_snapshot && !(dir = expect_files(l, FILES, error))) {
+        return false;
+    }
     struct lttng_session_descriptor *descriptor =
         l->request.is_snapshot ? lttng_session_descriptor_snapshot_create(l->session)
                                : lttng_session_descriptor_local_create(l->session, dir);
-    const enum lttng_error_code code =
-        descriptor ? lttng_create_session_ext(descriptor) : LTTNG_ERR_INVALID;
+    /* The daemon makes all files of a session with the rights of its owner. */
+    enum lttng_error_code code = LTTNG_ERR_EPERM;
+    if (lull_invoker_speak_as(l->request.invoker)) {
+        code = descriptor ? lttng_create_session_ext(descriptor) : LTTNG_ERR_INVALID;
+        lull_invoker_speak_as_self();
+    }
     lttng_session_descriptor_destroy(descriptor);
     if (code != LTTNG_OK) {
-        g_autofree char *what =
-            g_strdup_printf("no session “%s” that writes to “%s” can be made", l->session, dir);
+        g_autofree char *what = g_strdup_printf("no session “%s” that writes to “%s” can be made",
+                                                l->session, dir ? dir : "memory");
         return lull_lttng_fail(what, -(int)code, error);
     }
     l->has_session = true;
@@ -234,18 +249,6 @@ static bool tracer_start(struct lull_tracer *tracer, GError **error)
     return code == 0 || lull_lttng_fail("recording cannot begin", code, error);
 }
 
-/* The daemon does not tell when it cannot write. */
-static bool has_space(const struct lttng *l, GError **error)
-{
-    struct statvfs st;
-    if (statvfs(l->request.dir, &st) != 0 || st.f_blocks == 0 || st.f_bfree > 0) {
-        return true;
-    }
-    g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "LTTng: no space is left on the disk of “%s”",
-                l->request.dir);
-    return false;
-}
-
 static bool tracer_check(struct lull_tracer *tracer, GError **error)
 {
     const struct lttng *l = (const struct lttng *)tracer;
@@ -263,7 +266,8 @@ static bool tracer_check(struct lull_tracer *tracer, GError **error)
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
                     "LTTng: somebody else has ended the session “%s”", l->session);
     }
-    return goes_on && (l->request.is_snapshot || has_space(l, error));
+    /* The daemon does not tell when it cannot write. */
+    return goes_on && (l->request.is_snapshot || lull_keeper_has_room(l->request.keeper, error));
 }
 
 static bool count_lost(const struct lttng *l, struct lull_tracer_result *result, GError **error)
@@ -280,62 +284,26 @@ static bool count_lost(const struct lttng *l, struct lull_tracer_result *result,
     return code == 0 || lull_lttng_fail("lost events cannot be counted", code, error);
 }
 
-static uint64_t bytes_of(const char *path, unsigned depth)
+/* Measures what the daemon wrote, and sees that it is there. */
+static bool measure(const struct lttng *l, struct lull_tracer_result *result, GError **error)
 {
-    struct stat st;
-    if (lstat(path, &st) != 0) {
-        return 0;
-    }
-    g_autoptr(GDir) dir = S_ISDIR(st.st_mode) && depth > 0 ? g_dir_open(path, 0, NULL) : NULL;
-    uint64_t bytes = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
-    const char *name;
-    while (dir && (name = g_dir_read_name(dir))) {
-        g_autofree char *child = g_build_filename(path, name, NULL);
-        bytes += bytes_of(child, depth - 1);
-    }
-    return bytes;
-}
-
-/* Measures DIR/kernel, and sees that it is there. */
-static bool measure(const char *dir, struct lull_tracer_result *result, GError **error)
-{
-    g_autofree char *kernel = g_build_filename(dir, lull_tracer_lttng.files, NULL);
-    g_autofree char *metadata = g_build_filename(kernel, "metadata", NULL);
-    struct stat st;
-    if (stat(metadata, &st) != 0 || st.st_size == 0) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
-                    "LTTng: its session daemon has written no trace to “%s”", kernel);
+    const struct lull_keeper *keeper = l->request.keeper;
+    uint64_t metadata;
+    if (!lull_keeper_measure(keeper, FILES "/metadata", &metadata, error) ||
+        !lull_keeper_measure(keeper, FILES, &result->bytes, error)) {
         return false;
     }
-    result->bytes = bytes_of(kernel, DEPTH);
-    return true;
+    if (metadata == 0) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
+                    "LTTng: its session daemon has written no trace to “%s/" FILES "”",
+                    keeper->part);
+    }
+    return metadata > 0;
 }
 
 /* LTTng writes below a directory "NAME-TIME-NUMBER" that it makes: its "kernel" is what we want. */
-static bool lift_kernel(const char *dir, const char *prefix, GError **error)
+static bool record_snapshot(const struct lttng *l, const char *path, GError **error)
 {
-    g_autoptr(GDir) entries = g_dir_open(dir, 0, error);
-    const char *name;
-    while (entries && (name = g_dir_read_name(entries))) {
-        g_autofree char *made = g_build_filename(dir, name, NULL);
-        g_autofree char *from = g_build_filename(made, lull_tracer_lttng.files, NULL);
-        g_autofree char *to = g_build_filename(dir, lull_tracer_lttng.files, NULL);
-        if (g_str_has_prefix(name, prefix) && rename(from, to) == 0) {
-            rmdir(made);
-            return true;
-        }
-    }
-    if (entries) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "LTTng: its snapshot is not in “%s”", dir);
-    }
-    return false;
-}
-
-static bool tracer_snapshot(struct lull_tracer *tracer, const char *dir,
-                            struct lull_tracer_result *result, GError **error)
-{
-    const struct lttng *l = (const struct lttng *)tracer;
-    g_autofree char *path = g_canonicalize_filename(dir, NULL);
     struct lttng_snapshot_output *output = lttng_snapshot_output_create();
     int code = output ? lttng_snapshot_output_set_local_path(path, output) : -LTTNG_ERR_NOMEM;
     if (code == 0) {
@@ -345,12 +313,20 @@ static bool tracer_snapshot(struct lull_tracer *tracer, const char *dir,
         code = lttng_snapshot_record(l->session, output, 1);
     }
     lttng_snapshot_output_destroy(output);
-    if (code != 0) {
-        return lull_lttng_fail("no snapshot of the buffers", code, error);
-    }
+    return code == 0 || lull_lttng_fail("no snapshot of the buffers", code, error);
+}
+
+static bool tracer_snapshot(struct lull_tracer *tracer, struct lull_tracer_result *result,
+                            GError **error)
+{
+    const struct lttng *l = (const struct lttng *)tracer;
+    g_autofree char *made = g_strconcat(l->session, "-*", NULL);
+    const char *path = expect_files(l, made, error);
     *result = (struct lull_tracer_result){0};
-    return count_lost(l, result, error) && lift_kernel(path, l->session, error) &&
-           measure(path, result, error);
+    return path && lull_keeper_expect(l->request.keeper, FILES, error) &&
+           record_snapshot(l, path, error) && count_lost(l, result, error) &&
+           lull_keeper_lift(l->request.keeper, l->session, FILES, error) &&
+           measure(l, result, error);
 }
 
 static bool wait_until_written(const struct lttng *l, GError **error)
@@ -386,7 +362,7 @@ static bool tracer_stop(struct lull_tracer *tracer, struct lull_tracer_result *r
         return destroy_session(l, error);
     }
     return wait_until_written(l, error) && count_lost(l, result, error) &&
-           destroy_session(l, error) && measure(l->request.dir, result, error);
+           destroy_session(l, error) && measure(l, result, error);
 }
 
 static const char *tracer_name_of(const struct lull_tracer *tracer)
@@ -396,8 +372,9 @@ static const char *tracer_name_of(const struct lull_tracer *tracer)
 
 const struct lull_tracer_kind lull_tracer_lttng = {
     .name = "lttng",
-    .files = "kernel",
+    .files = FILES,
     .needs_state = false,
+    .needs_root = true,
     .missing = lull_lttng_missing,
     .set_up = tracer_set_up,
     .follow = tracer_follow,

@@ -1,9 +1,12 @@
+/* SPDX-License-Identifier: MIT */
 /* The parts of the LTTng tracer: the names of its sessions, and the session daemon. */
 #ifndef LULL_RECORD_LTTNG_H
 #define LULL_RECORD_LTTNG_H
 
 #include <lttng/lttng.h>
 
+#include "record/invoker.h"
+#include "record/keeper.h"
 #include "record/tracer.h"
 
 /* ---- lttng_sessions.c ---- */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Recording sessions that belong to recorders. A session is machine-wide and outlives who made it,
  * so its name tells its owner: a process id alone would do so only until it is given to another
  * process, so the time when the process started stands beside it, and the pid namespace in which

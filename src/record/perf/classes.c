@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which events the tracer perf opens: the tracepoints of a purpose, behind a leader that measures
  * nothing and reports names of tasks, forks, ends and mapped files. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The feature sections of perf.data that tell what a recording is of: the machine, the events and
  * their formats, the clock. */
 #include <lull/version.h>

@@ -1,12 +1,14 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes perf.data: tools/perf/Documentation/perf.data-file-format.txt of Linux. The records come
  * first, behind a head of zeros: the file is none of perf's until perfrec_file_finish() has written
  * what follows them and then the head. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "record/perf/perf.h"
+
+#define FILE_NAME "perf.data"
 
 struct section {
     uint64_t offset, size;
@@ -30,17 +32,16 @@ static bool fail(const struct perfrec_file *file, const char *what, GError **err
     return false;
 }
 
-bool perfrec_file_create(struct perfrec_file *file, const char *dir, GError **error)
+bool perfrec_file_create(struct perfrec_file *file, const struct lull_keeper *keeper,
+                         GError **error)
 {
-    file->path = g_build_filename(dir, "perf.data", NULL);
     file->at = 0;
-    file->fd = open(file->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    file->path = NULL;
+    file->fd = lull_keeper_create(keeper, FILE_NAME, error);
     if (file->fd < 0) {
-        fail(file, "create it", error);
-        g_free(file->path);
-        file->path = NULL;
         return false;
     }
+    file->path = g_build_filename(keeper->part, FILE_NAME, NULL);
     struct head head = {.size = 0};
     struct iovec part = {&head, sizeof head};
     if (!perfrec_file_append(file, &part, 1, error)) {
@@ -164,9 +165,7 @@ bool perfrec_file_finish(struct perfrec_file *file, const struct perfrec_classes
     int fd = file->fd;
     file->fd = -1;
     if (close(fd) < 0) {
-        fail(file, "complete it", error);
-        unlink(file->path);
-        return false;
+        return fail(file, "complete it", error);
     }
     return true;
 }
@@ -178,7 +177,6 @@ void perfrec_file_clear(struct perfrec_file *file)
     }
     if (file->fd >= 0) {
         close(file->fd);
-        unlink(file->path);
     }
     g_free(file->path);
     file->path = NULL;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a recording of some tasks keeps of what the machine does. Which tasks there are is learned
  * from the kernel's records of forks, so what a followed task starts is followed from its birth. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which code lies where when a recording with call chains begins, as records: the kernel's text,
  * and the mapped files of each process, which /proc tells. The kernel reports only what is mapped
  * later. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opens the events of the tracer perf: a group on each CPU, whose leader has the ring buffer that
  * all of the group write to. */
 #include <errno.h>

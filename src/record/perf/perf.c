@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tracer perf: tracepoints by perf_event_open(2), written as perf.data. All that it sets up on
  * the machine are descriptors, so the kernel removes it when the recorder ends, however it ends. */
 #include "record/perf/perf.h"
@@ -124,7 +125,7 @@ static struct lull_tracer *perf_set_up(const struct lull_tracer_request *request
     if (!perfrec_classes_make(&perf->classes, request, error) ||
         !perfrec_open_all(&perf->open, &perf->classes, request, error) ||
         !set_up_filter(perf, error) ||
-        (!request->is_snapshot && !perfrec_file_create(&perf->file, request->dir, error))) {
+        (!request->is_snapshot && !perfrec_file_create(&perf->file, request->keeper, error))) {
         perf_free(&perf->base);
         return NULL;
     }
@@ -167,13 +168,13 @@ static struct lull_tracer_result result_of(const struct perfrec_tally *tally,
                                        .has_events = true};
 }
 
-static bool perf_snapshot(struct lull_tracer *tracer, const char *dir,
-                          struct lull_tracer_result *result, GError **error)
+static bool perf_snapshot(struct lull_tracer *tracer, struct lull_tracer_result *result,
+                          GError **error)
 {
     struct perfrec_tracer *perf = of(tracer);
     struct perfrec_tally tally = {.samples = 0};
     struct perfrec_file file;
-    if (!perfrec_file_create(&file, dir, error)) {
+    if (!perfrec_file_create(&file, perf->request->keeper, error)) {
         return false;
     }
     bool is_good =

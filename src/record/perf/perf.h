@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the tracer perf share. perf.c is the tracer; perfrec_classes.c says which
  * events there are, perf_open.c opens them, perf_ring.c reads their ring buffers, perf_pump.c
  * carries these to the file, perf_file.c and perf_features.c write that. Only perf_event_open(2) is
@@ -12,6 +13,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "record/keeper.h"
 #include "record/tracer.h"
 
 /* An attribute, and its events on all CPUs: one entry of the file's table of events. The first
@@ -116,7 +118,8 @@ struct perfrec_file {
     uint64_t at; /* its size */
 };
 
-bool perfrec_file_create(struct perfrec_file *file, const char *dir, GError **error);
+bool perfrec_file_create(struct perfrec_file *file, const struct lull_keeper *keeper,
+                         GError **error);
 bool perfrec_file_append(struct perfrec_file *file, const struct iovec *parts, uint32_t n,
                          GError **error);
 /* A record of the kind of those that perf makes itself. */
@@ -128,7 +131,6 @@ bool perfrec_file_append_lost(struct perfrec_file *file, uint64_t lost, uint64_t
 bool perfrec_file_finish(struct perfrec_file *file, const struct perfrec_classes *classes,
                          const struct perfrec_tally *tally, int64_t epoch_offset_ns,
                          GError **error);
-/* Also removes the file if it was not finished. */
 void perfrec_file_clear(struct perfrec_file *file);
 
 /* What a feature section says, in the bytes of perfrec_features_make(). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The thread that carries records from the ring buffers to the file, in rounds: a round takes what
  * each buffer holds, and a mark ends it. Whatever a later round brings is younger than what the
  * round before had, so a reader sorts two rounds at a time, not the file. */

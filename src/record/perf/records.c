@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Walks over records, as linux/perf_event.h lays them out with the sample_type of perf_classes.c.
  */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The flight recorder of the tracer perf. The kernel writes the ring buffers backwards, newest
  * record first, and over the oldest: so a walk from the head finds whole records until it comes to
  * the one that is being overwritten (perf_event_open(2), write_backward). */

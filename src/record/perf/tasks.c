@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tasks that there are, from /proc. Their names, as records: the kernel reports only those that
  * change. A task that ends meanwhile is left out. */
 #include <string.h>

@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tracer perf reads from tracefs: the numbers of tracepoints and their formats. */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "record/perf/perf.h"
@@ -10,8 +12,10 @@ const char *perfrec_tracefs(GError **error)
     static const char *const positions[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
     int why = ENOENT;
     for (size_t i = 0; i < G_N_ELEMENTS(positions); i++) {
-        char *events = g_strconcat(positions[i], "/events", NULL);
-        bool is_there = access(events, X_OK) == 0;
+        /* Not access(2), which does not ask for what capabilities allow. */
+        char *events = g_strconcat(positions[i], "/events/header_page", NULL);
+        struct stat st;
+        bool is_there = stat(events, &st) == 0;
         if (!is_there && errno != ENOENT) {
             why = errno;
         }
@@ -27,7 +31,8 @@ const char *perfrec_tracefs(GError **error)
                     positions[0]);
     } else {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
-                    "%s, which lists the kernel's events, cannot be entered: %s (run as root)",
+                    "%s, which lists the kernel's events, cannot be entered: %s (run as root, or "
+                    "be in its group)",
                     positions[0], g_strerror(why));
     }
     return NULL;

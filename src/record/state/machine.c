@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Disks, network interfaces, interrupts and CPUs, from /proc, /sys and the network's own calls. */
 #include "record/state/machine.h"
 

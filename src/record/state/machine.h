@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The part of a machine's state that is not about tasks. */
 #ifndef LULL_RECORD_STATE_MACHINE_H
 #define LULL_RECORD_STATE_MACHINE_H

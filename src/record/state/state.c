@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Takes the state of the machine: tasks and their open files from /proc. What ends while it is
  * looked at, or may not be looked at, is left out. Each event is stamped after what it tells was
  * read: if that has changed in between, an event of the tracer has told so before. */
@@ -263,15 +264,16 @@ static bool write_state(struct lull_state_trace *trace, GError **error)
     return lull_state_trace_close(trace, error);
 }
 
-bool lull_state_write(const char *path, int64_t epoch_offset_ns, GError **error)
+bool lull_state_write(const struct lull_state_files *files, int64_t epoch_offset_ns, GError **error)
 {
-    struct lull_state_trace *trace = lull_state_trace_new(path, epoch_offset_ns, error);
+    struct lull_state_trace *trace = lull_state_trace_new(files, epoch_offset_ns, error);
     return trace != NULL && write_state(trace, error);
 }
 
-bool lull_state_write_at(const char *path, int64_t epoch_offset_ns, int64_t time_ns, GError **error)
+bool lull_state_write_at(const struct lull_state_files *files, int64_t epoch_offset_ns,
+                         int64_t time_ns, GError **error)
 {
-    struct lull_state_trace *trace = lull_state_trace_new(path, epoch_offset_ns, error);
+    struct lull_state_trace *trace = lull_state_trace_new(files, epoch_offset_ns, error);
     if (trace == NULL) {
         return false;
     }

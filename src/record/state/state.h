@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The state of the machine when a recording begins, taken from /proc and /sys: tasks and what they
  * do, their open files, disks, network interfaces. Written as a trace of LTTng's statedump events
  * (CTF 1.8, which all readers know), so that the model needs to know of nothing new. */
@@ -8,16 +9,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Writes the trace `path`, a directory that must not exist. To be called after recording has begun,
+#include "record/state/trace.h"
+
+/* Writes the trace to these files. To be called after recording has begun,
  * so that no task can be missed: what the trace tells later wins. Times are CLOCK_MONOTONIC, which
  * `epoch_offset_ns` brings to the Unix epoch. Processes that end meanwhile, or that may not be
  * looked at, are left out in part or whole. False and an error if it cannot be written. */
-bool lull_state_write(const char *path, int64_t epoch_offset_ns, GError **error);
+bool lull_state_write(const struct lull_state_files *files, int64_t epoch_offset_ns,
+                      GError **error);
 
 /* The same for the end of a recording: all is said to be so at `time_ns` (since the epoch), after
  * which the tracer has recorded next to nothing. Taken while it records, a state would push older
  * events out of its buffers; later times would make the recording longer than it is. */
-bool lull_state_write_at(const char *path, int64_t epoch_offset_ns, int64_t time_ns,
-                         GError **error);
+bool lull_state_write_at(const struct lull_state_files *files, int64_t epoch_offset_ns,
+                         int64_t time_ns, GError **error);
 
 #endif

@@ -1,13 +1,12 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes the trace of a machine's state: one stream that belongs to no CPU, in packets of some
  * hundred kilobytes. CTF 1.8 rather than 2, because every reader in use knows it. All fields are
  * whole bytes, so an event is the bytes of its fields, one behind the other. */
 #include "record/state/trace.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -196,26 +195,17 @@ static int write_all(int fd, const void *data, size_t size)
     return 0;
 }
 
-static int create(const char *path)
+static bool write_metadata(const struct lull_state_files *files, const uint8_t uuid[static 16],
+                           int64_t epoch_offset_ns, GError **error)
 {
-    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-}
-
-static bool write_metadata(const char *dir, const uint8_t uuid[static 16], int64_t epoch_offset_ns,
-                           GError **error)
-{
-    g_autofree char *path = g_build_filename(dir, "metadata", NULL);
+    g_autofree char *path = g_build_filename(files->dir, "metadata", NULL);
     g_autoptr(GString) text = g_string_new(NULL);
     add_layout(text, uuid);
     add_environment(text);
     add_clock(text, epoch_offset_ns);
     add_stream(text);
-    int fd = create(path);
-    if (fd < 0) {
-        return fail(path, errno, error);
-    }
-    int why = write_all(fd, text->str, text->len);
-    if (close(fd) != 0 && why == 0) {
+    int why = write_all(files->metadata, text->str, text->len);
+    if (close(files->metadata) != 0 && why == 0) {
         why = errno;
     }
     return why == 0 || fail(path, why, error);
@@ -234,27 +224,18 @@ static void make_uuid(uint8_t uuid[static 16])
     }
 }
 
-struct lull_state_trace *lull_state_trace_new(const char *path, int64_t epoch_offset_ns,
-                                              GError **error)
+struct lull_state_trace *lull_state_trace_new(const struct lull_state_files *files,
+                                              int64_t epoch_offset_ns, GError **error)
 {
     struct packet_head head = {.magic = 0xc1fc1fc1};
-    if (mkdir(path, 0777) != 0) {
-        fail(path, errno, error);
-        return NULL;
-    }
     make_uuid(head.uuid);
-    if (!write_metadata(path, head.uuid, epoch_offset_ns, error)) {
-        return NULL;
-    }
-    g_autofree char *file = g_build_filename(path, "state", NULL);
-    int fd = create(file);
-    if (fd < 0) {
-        fail(file, errno, error);
+    if (!write_metadata(files, head.uuid, epoch_offset_ns, error)) {
+        close(files->events);
         return NULL;
     }
     struct lull_state_trace *trace = g_new0(struct lull_state_trace, 1);
-    trace->path = g_steal_pointer(&file);
-    trace->fd = fd;
+    trace->path = g_build_filename(files->dir, "state", NULL);
+    trace->fd = files->events;
     trace->stopped_ns = INT64_MIN;
     trace->head = head;
     trace->packet = g_byte_array_sized_new(PACKET_BYTES + (64 << 10));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The trace that a state of the machine is written as: CTF 1.8, with LTTng's statedump events. */
 #ifndef LULL_RECORD_STATE_TRACE_H
 #define LULL_RECORD_STATE_TRACE_H
@@ -26,9 +27,15 @@ union lull_state_value {
 
 struct lull_state_trace;
 
-/* Begins a trace in the new directory `path`. NULL and an error if it cannot be written. */
-struct lull_state_trace *lull_state_trace_new(const char *path, int64_t epoch_offset_ns,
-                                              GError **error);
+/* The files of a trace, new and open. Closed by who takes them. */
+struct lull_state_files {
+    const char *dir; /* for messages */
+    int metadata, events;
+};
+
+/* Begins a trace. NULL and an error if it cannot be written. */
+struct lull_state_trace *lull_state_trace_new(const struct lull_state_files *files,
+                                              int64_t epoch_offset_ns, GError **error);
 /* Adds an event that is so now. What goes wrong is told when the trace is closed. */
 void lull_state_trace_put(struct lull_state_trace *trace, enum lull_state_event event,
                           const union lull_state_value *values);

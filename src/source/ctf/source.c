@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A CTF trace as a source: its schema, its plans, its streams, what its headers say was lost. It
  * lies in one directory, or in one for each rotation or snapshot. */
 #include "source/source.h"
@@ -198,6 +199,27 @@ static bool lacks_times(const struct lull_packet_list *list)
     return false;
 }
 
+/* Times in packet headers that cannot be are damage; those of the events count then. */
+static void check_times(const struct ctf_source *source, struct lull_ctf_stream *cursor)
+{
+    static const struct lull_clock_transform identity;
+    struct lull_clock_map map;
+    lull_ctf_clock_map(cursor->stream, 0, &identity, &map);
+    for (uint32_t i = 0; i < cursor->list.packets->len; i++) {
+        struct lull_packet *packet = &g_array_index(cursor->list.packets, struct lull_packet, i);
+        if (!lull_packet_check_times(packet, &map)) {
+            continue;
+        }
+        uint64_t byte = packet->offset;
+        const char *path = lull_ctf_stream_where(cursor, &byte);
+        packet->flags |= LULL_PACKET_REPORTED;
+        lull_report_problem(source->report,
+                            "%s: packet %u, byte %" G_GUINT64_FORMAT
+                            ": in its header " LULL_TIME_OUTSIDE "; its times are not used",
+                            path, i, byte);
+    }
+}
+
 /* The range of the stream, which is part of that of the trace. */
 static void extend_range(struct ctf_source *source, struct ctf_stream *stream)
 {
@@ -241,6 +263,7 @@ static void add_stream(void *user, struct lull_stitched *found)
                                 : source->n_unnumbered++;
     stream->base.event.impl = &stream->base;
     g_ptr_array_add(source->streams, stream);
+    check_times(source, stream->cursor);
     if (lacks_times(&stream->cursor->list)) {
         static const struct lull_clock_transform identity;
         struct lull_clock_map map;
@@ -262,8 +285,32 @@ static void check_empty(const struct ctf_source *source, const struct lull_packe
     const size_t index_header = 16;
     if (file->index_size > index_header) {
         lull_report_problem(source->report,
-                            "%s: byte 0: the stream file is empty, its index tells of packets",
+                            "%s: byte 0: the stream file is empty, but its index lists packets",
                             file->path);
+    }
+}
+
+/* Smaller indexes are read whatever the size of the stream. */
+#define LEAST_INDEX_LIMIT (UINT64_C(1) << 20)
+
+/* An index is no larger than the packets that it lists. Without it all is found as well. */
+static void read_index(const struct ctf_source *source, const struct lull_location *location,
+                       const char *name, uint64_t most_bytes, char **index, size_t *size)
+{
+    g_autoptr(GError) error = NULL;
+    struct lull_bytes *bytes;
+    uint64_t unused;
+    enum lull_open_status status = lull_location_bytes(location, name, &bytes, &unused, &error);
+    *size = 0;
+    if (status == LULL_OPEN_ABSENT) {
+        return;
+    }
+    if (status == LULL_OPEN_DONE) {
+        bytes->ops->free(bytes);
+    }
+    if (status != LULL_OPEN_DONE ||
+        !lull_location_read(location, name, most_bytes, index, size, &error)) {
+        lull_report_problem(source->report, "%s; the index is not used", error->message);
     }
 }
 
@@ -277,9 +324,8 @@ static bool open_piece(struct ctf_source *source, const struct lull_location *lo
     g_autofree char *index = NULL;
     struct lull_packet_file file = {
         .bytes = piece->bytes, .size = size, .path = piece->path, .index_path = index_path};
-    if (!lull_location_read(location, index_name, &index, &file.index_size, NULL)) {
-        file.index_size = 0;
-    }
+    read_index(source, location, index_name, MAX(size, LEAST_INDEX_LIMIT), &index,
+               &file.index_size);
     file.index = index;
     if (size == 0) {
         check_empty(source, &file);
@@ -306,11 +352,11 @@ static void open_file(struct ctf_source *source, const struct lull_location *loc
     g_autofree char *path = g_build_filename(location->path, name, NULL);
     struct lull_bytes *bytes = NULL;
     uint64_t size = 0;
-    enum lull_location_kind kind = lull_location_bytes(location, name, &bytes, &size, &error);
-    if (kind == LULL_PLACE_FAILED) {
-        lull_report_problem(source->report, "%s", error->message);
+    enum lull_open_status status = lull_location_bytes(location, name, &bytes, &size, &error);
+    if (status != LULL_OPEN_DONE && status != LULL_OPEN_DIRECTORY) {
+        lull_report_problem(source->report, "%s; the stream is left out", error->message);
     }
-    if (kind != LULL_PLACE_FILE) {
+    if (status != LULL_OPEN_DONE) {
         return;
     }
     struct lull_piece *piece = lull_piece_new(path, name, bytes);

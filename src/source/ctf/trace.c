@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a CTF schema says about its trace, for all sources of CTF: description, clock, losses,
  * classes and their fields. */
 #include "source/ctf/trace.h"
@@ -97,10 +98,10 @@ static void describe_clock(struct describer *d)
     lull_clock_map_init(&map, clock->frequency, clock->offset_s, clock->offset_cycles, 0,
                         &identity);
     info->clock_offset_ns = lull_clock_map_own(&map, 0);
-    if (info->clock_offset_ns == INT64_MAX - 1 || info->clock_offset_ns == INT64_MIN + 1) {
+    if (!lull_clock_map_holds(&map, 0)) {
         lull_report_problem(d->report,
-                            "%s/metadata: clock '%s': its times do not fit 64 bits of nanoseconds; "
-                            "they are shown as the last one that does",
+                            "%s/metadata: clock '%s': by its offset " LULL_TIME_OUTSIDE
+                            "; events of such times are left out",
                             info->path, clock->name);
     }
     d->base->has_clock_uuid = clock->has_uuid;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a CTF schema says about its trace; shared by the sources of CTF. */
 #ifndef LULL_SOURCE_CTF_TRACE_H
 #define LULL_SOURCE_CTF_TRACE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where the traces of an export go, which clock they get, and that nothing half-written stays. */
 #include "source/export/export.h"
 

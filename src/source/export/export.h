@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes what a session reads as CTF 2 traces again: a directory with one trace for each input
  * trace. It appears under its name only when it is whole. Clock values are kept as they were
  * recorded, unless the clock of the trace's host was joined to that of others: then the joined

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Streams of an export whose events are records in the kernel's own layout. */
 #include "source/export/records.h"
 
@@ -147,9 +148,8 @@ void lull_export_records_start(struct lull_export_records *r, uint32_t stream,
     s->first_ns = INT64_MAX;
     s->last_ns = INT64_MIN;
     if (base->start_ns <= base->end_ns) {
-        s->first_ns =
-            lull_clock_transform_apply(&window.transform, base->start_ns + window.delta_ns);
-        s->last_ns = lull_clock_transform_apply(&window.transform, base->end_ns + window.delta_ns);
+        s->first_ns = lull_clock_join(&window.transform, base->start_ns, window.delta_ns);
+        s->last_ns = lull_clock_join(&window.transform, base->end_ns, window.delta_ns);
     }
     s->outs = g_ptr_array_new();
     s->by_cpu = g_hash_table_new(NULL, NULL);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What an export writes of traces that are not CTF: their records, each to a stream of its CPU, and
  * what was lost between them. */
 #ifndef LULL_SOURCE_EXPORT_RECORDS_H

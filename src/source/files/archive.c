@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Archives that have been unpacked: a table of members, their bytes in a file without a name. */
 #include "source/files/archive.h"
 
@@ -5,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/search.h"
 #include "source/files/private.h"
 
 struct lull_archive *lull_archive_ref(struct lull_archive *archive)
@@ -41,16 +43,8 @@ const struct lull_archive_member *lull_archive_member(const struct lull_archive 
 
 uint32_t lull_archive_first(const struct lull_archive *archive, const char *name)
 {
-    uint32_t low = 0, high = archive->members->len;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (strcmp(lull_archive_member(archive, middle)->name, name) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return LULL_LOWER_BOUND(i, archive->members->len,
+                            strcmp(lull_archive_member(archive, i)->name, name) < 0);
 }
 
 const struct lull_archive_member *lull_archive_find(const struct lull_archive *archive,

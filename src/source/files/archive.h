@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A packed directory (tar, also compressed) that is read once, member by member, into memory or, if
  * it is large, into a temporary file without a name. Nothing is ever written under a member's name.
  */

@@ -1,10 +1,8 @@
+/* SPDX-License-Identifier: MIT */
 /* Directories and directories inside archives, looked at in the same way. */
 #include "source/files/location.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "source/files/recording.h"
@@ -91,21 +89,19 @@ static const struct lull_archive_member *find_member(const struct lull_location 
     return lull_archive_find(location->archive, full);
 }
 
-bool lull_location_read(const struct lull_location *location, const char *name, char **data,
-                        gsize *size, GError **error)
+bool lull_location_read(const struct lull_location *location, const char *name, uint64_t most_bytes,
+                        char **data, gsize *size, GError **error)
 {
-    g_autoptr(GError) cause = NULL;
     g_autofree char *path = g_build_filename(location->path, name, NULL);
     if (location->archive == NULL) {
-        if (g_file_get_contents(path, data, size, &cause)) {
-            return true;
-        }
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s", cause->message);
-        return false;
+        return lull_file_read(path, most_bytes, data, size, error);
     }
     const struct lull_archive_member *member = find_member(location, name);
-    if (member == NULL || member->size > G_MAXSSIZE - 1) {
+    if (member == NULL) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: there is no such file", path);
+        return false;
+    }
+    if (!lull_file_check_size(path, member->size, most_bytes, error)) {
         return false;
     }
     *data = g_try_malloc(member->size + 1);
@@ -119,37 +115,34 @@ bool lull_location_read(const struct lull_location *location, const char *name, 
     return true;
 }
 
-enum lull_location_kind lull_location_bytes(const struct lull_location *location, const char *name,
-                                            struct lull_bytes **bytes, uint64_t *size,
-                                            GError **error)
+static enum lull_open_status member_bytes(const struct lull_location *location, const char *name,
+                                          struct lull_bytes **bytes, uint64_t *size,
+                                          const char **why)
 {
-    if (location->archive != NULL) {
-        const struct lull_archive_member *member = find_member(location, name);
-        if (member == NULL) {
-            return LULL_PLACE_OTHER;
-        }
-        *bytes = lull_archive_bytes(location->archive, member);
-        *size = member->size;
-        return LULL_PLACE_FILE;
+    const struct lull_archive_member *member = find_member(location, name);
+    if (member == NULL) {
+        *why = "there is no such file";
+        return LULL_OPEN_ABSENT;
     }
+    *bytes = lull_archive_bytes(location->archive, member);
+    *size = member->size;
+    return LULL_OPEN_DONE;
+}
+
+enum lull_open_status lull_location_bytes(const struct lull_location *location, const char *name,
+                                          struct lull_bytes **bytes, uint64_t *size, GError **error)
+{
+    int fd;
+    const char *why;
     g_autofree char *path = g_build_filename(location->path, name, NULL);
-    struct stat st;
-    /* Not blocking: a pipe or device with a stream's name must not hang us. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    bool is_known = fd >= 0 && fstat(fd, &st) == 0;
-    int reason = errno;
-    if (fd >= 0) {
+    enum lull_open_status status = location->archive != NULL
+                                       ? member_bytes(location, name, bytes, size, &why)
+                                       : lull_file_open(path, &fd, size, &why);
+    if (status != LULL_OPEN_DONE) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: it cannot be read: %s", path, why);
+    } else if (location->archive == NULL) {
         close(fd);
+        *bytes = lull_bytes_of_file(path);
     }
-    if (!is_known) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: the stream file cannot be read: %s",
-                    path, g_strerror(reason));
-        return LULL_PLACE_FAILED;
-    }
-    if (!S_ISREG(st.st_mode)) {
-        return LULL_PLACE_OTHER;
-    }
-    *bytes = lull_bytes_of_file(path);
-    *size = (uint64_t)st.st_size;
-    return LULL_PLACE_FILE;
+    return status;
 }

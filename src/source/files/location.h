@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: MIT */
 /* Where the files of a trace lie: a directory of the file system, or one inside an archive. */
 #ifndef LULL_SOURCE_FILES_LOCATION_H
 #define LULL_SOURCE_FILES_LOCATION_H
 
 #include <lull/error.h>
 
+#include "base/file.h"
 #include "ctf/stream/bytes.h"
 #include "source/files/archive.h"
 
@@ -29,16 +31,12 @@ void lull_location_free(struct lull_location *location);
 
 /* Names of the files in it that may be streams, sorted: not `metadata`, not hidden ones. */
 GPtrArray *lull_location_list(const struct lull_location *location, GError **error);
-/* All of a file. False and an error if it cannot be read. */
-bool lull_location_read(const struct lull_location *location, const char *name, char **data,
-                        gsize *size, GError **error);
-
-enum lull_location_kind { LULL_PLACE_FILE, LULL_PLACE_OTHER, LULL_PLACE_FAILED };
-
-/* The bytes of a file, not yet opened, and how many there are. LULL_PLACE_OTHER if it is none (a
- * directory, a pipe). */
-enum lull_location_kind lull_location_bytes(const struct lull_location *location, const char *name,
-                                            struct lull_bytes **bytes, uint64_t *size,
-                                            GError **error);
+/* All of a file of at most `most_bytes`. False and an error if it cannot be read. */
+bool lull_location_read(const struct lull_location *location, const char *name, uint64_t most_bytes,
+                        char **data, gsize *size, GError **error);
+/* The bytes of a file, not opened yet, and how many there are; or an error that says why not. */
+enum lull_open_status lull_location_bytes(const struct lull_location *location, const char *name,
+                                          struct lull_bytes **bytes, uint64_t *size,
+                                          GError **error);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What unpacking and reading of archives share. */
 #ifndef LULL_SOURCE_FILES_PRIVATE_H
 #define LULL_SOURCE_FILES_PRIVATE_H

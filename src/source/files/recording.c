@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads recording.json. It comes from anywhere: each key that is known has the type and range that
  * docs/RECORDING.md gives it, or the recording is not opened. */
 #include "source/files/recording.h"
@@ -6,6 +7,8 @@
 #include <limits.h>
 #include <stddef.h>
 #include <string.h>
+
+#include "base/time.h"
 
 /* Arguments of a command may have 2 MiB, and each byte may become an escape of six. */
 #define MOST_BYTES (16 << 20)
@@ -119,8 +122,8 @@ static bool read_numbers(const struct reader *reader, struct json_object *object
         {"pid", AT(info.pid), 1, INT32_MAX, false},
         {"exit_status", AT(info.exit_status), 0, 255, false},
         {"signal", AT(info.signal), 1, 127, false},
-        {"begin_ns", AT(info.start_ns), -(INT64_MAX / 2), INT64_MAX / 2, false},
-        {"end_ns", AT(info.end_ns), -(INT64_MAX / 2), INT64_MAX / 2, false},
+        {"begin_ns", AT(info.start_ns), LULL_TIME_MIN, LULL_TIME_MAX, false},
+        {"end_ns", AT(info.end_ns), LULL_TIME_MIN, LULL_TIME_MAX, false},
         {"events", AT(info.events), 0, INT64_MAX - 1, true},
         {"lost_events", AT(info.lost_events), 0, INT64_MAX - 1, true},
     };
@@ -319,27 +322,27 @@ static struct json_object *parse(const char *path, const char *text, size_t size
 bool lull_recording_read(const struct lull_location *location, struct lull_recording_file **file,
                          GError **error)
 {
-    uint64_t size = 0;
+    uint64_t size;
     g_autofree char *path = g_build_filename(location->path, LULL_RECORDING_FILE, NULL);
     g_autofree char *text = NULL;
     gsize length;
     struct lull_bytes *bytes = NULL;
     *file = NULL;
-    if (lull_location_bytes(location, LULL_RECORDING_FILE, &bytes, &size, NULL) !=
-        LULL_PLACE_FILE) {
+    g_autoptr(GError) cause = NULL;
+    switch (lull_location_bytes(location, LULL_RECORDING_FILE, &bytes, &size, &cause)) {
+    case LULL_OPEN_ABSENT:
+    case LULL_OPEN_DIRECTORY:
         return true;
+    case LULL_OPEN_REFUSED:
+        g_propagate_error(error, g_steal_pointer(&cause));
+        return false;
+    case LULL_OPEN_DONE:
+        bytes->ops->free(bytes);
     }
-    bytes->ops->free(bytes);
-    if (size > MOST_BYTES) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
-                    "%s: %" G_GUINT64_FORMAT " bytes are too many for what describes a recording",
-                    path, size);
+    if (!lull_location_read(location, LULL_RECORDING_FILE, MOST_BYTES, &text, &length, error)) {
         return false;
     }
-    if (!lull_location_read(location, LULL_RECORDING_FILE, &text, &length, error)) {
-        return false;
-    }
-    struct json_object *object = parse(path, text, MIN(length, MOST_BYTES), error);
+    struct json_object *object = parse(path, text, length, error);
     if (object == NULL) {
         return false;
     }

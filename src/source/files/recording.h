@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* recording.json: by it a directory is told to be a recording, whose traces are of one host. */
 #ifndef LULL_SOURCE_FILES_RECORDING_H
 #define LULL_SOURCE_FILES_RECORDING_H
@@ -7,6 +8,8 @@
 #include "source/files/location.h"
 
 #define LULL_RECORDING_FILE "recording.json"
+/* The directory in it that says what the machine was like; the rest is what the tracer recorded. */
+#define LULL_RECORDING_STATE "state"
 /* What the name of a directory ends with while it is being written. */
 #define LULL_RECORDING_UNFINISHED ".part"
 

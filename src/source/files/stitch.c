@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files of one data stream are known by the stream's id in their packets, or, where the tracer
  * wrote none (before LTTng 2.8), by CPU and name. Only what fits together in time is joined; files
  * that overlap stay streams of their own, which loses no event. */

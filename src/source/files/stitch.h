@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Makes data streams of stream files. LTTng spreads one stream over several files when it recycles
  * files (c0_0_0, c0_0_1, …), rotates (a directory a chunk) or takes snapshots, which may hold the
  * same packet twice. Packets that belong together are put in the order of their times. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Temporary files that vanish with their descriptor. */
 #include "source/files/temporary.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files without a name, for what is unpacked or converted when a trace is opened. */
 #ifndef LULL_SOURCE_FILES_TEMPORARY_H
 #define LULL_SOURCE_FILES_TEMPORARY_H

@@ -1,15 +1,16 @@
+/* SPDX-License-Identifier: MIT */
 /* Unpacks an archive with libarchive into the spool: in memory at first, in an unlinked file of
  * $TMPDIR beyond 64 MiB. Archives come from anywhere: names, sizes and their number are checked. */
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "source/files/private.h"
 #include "source/files/temporary.h"
 
@@ -25,6 +26,7 @@ struct unpacking {
     uint64_t limit, used; /* bytes of the spool */
     bool on_disk;
     unsigned n_problems;
+    GPtrArray *special; /* names of members that are no files */
     void (*problem)(void *user, const char *text);
     void *user;
     GError **error;
@@ -164,18 +166,15 @@ static char *plain_name(const char *name, const char **why)
     return plain->len > 0 ? g_string_free(g_steal_pointer(&plain), FALSE) : NULL;
 }
 
-/* A hard link: the bytes of a member that came before. */
-static bool is_link(const struct unpacking *u, struct archive_entry *entry,
-                    struct lull_archive_member *member, GHashTable *by_name)
+/* A hard link: the bytes of a member that came before. False if there is none. */
+static bool follow_link(const struct unpacking *u, const char *target,
+                        struct lull_archive_member *member, GHashTable *by_name)
 {
-    const char *why, *target = archive_entry_hardlink_utf8(entry);
-    if (target == NULL) {
-        return false;
-    }
+    const char *why;
     g_autofree char *plain = plain_name(target, &why);
     gpointer number = plain != NULL ? g_hash_table_lookup(by_name, plain) : NULL;
     if (number == NULL) {
-        return true;
+        return false;
     }
     const struct lull_archive_member *other = &g_array_index(
         u->archive->members, struct lull_archive_member, GPOINTER_TO_UINT(number) - 1);
@@ -193,9 +192,13 @@ static bool take_member(struct unpacking *u, struct archive_entry *entry, GHashT
     if (name == NULL) {
         name = "";
     }
-    bool links = archive_entry_hardlink_utf8(entry) != NULL;
-    if (!links && archive_entry_filetype(entry) != AE_IFREG) {
-        return true; /* directories are known by what is in them; nothing else holds a stream */
+    const char *target = archive_entry_hardlink_utf8(entry);
+    if (target == NULL && archive_entry_filetype(entry) != AE_IFREG) {
+        /* Directories are known by what is in them; of the rest see report_special(). */
+        if (archive_entry_filetype(entry) != AE_IFDIR) {
+            g_ptr_array_add(u->special, g_strdup(name));
+        }
+        return true;
     }
     char *plain = plain_name(name, &why);
     if (plain == NULL) {
@@ -215,7 +218,12 @@ static bool take_member(struct unpacking *u, struct archive_entry *entry, GHashT
         g_free(plain);
         return true;
     }
-    if (!is_link(u, entry, &member, by_name) && !spool(u, &member)) {
+    if (target != NULL && !follow_link(u, target, &member, by_name)) {
+        leave_out(u, name, "it is a link to a file that is not in the archive before it");
+        g_free(plain);
+        return true;
+    }
+    if (target == NULL && !spool(u, &member)) {
         g_free(plain);
         return false;
     }
@@ -243,6 +251,24 @@ static bool damaged(struct unpacking *u)
     return fail(u, LULL_ERROR_FORMAT, why);
 }
 
+/* Links, pipes and devices hold nothing. That matters where they stand for a file of a trace. */
+static void report_special(struct unpacking *u, GHashTable *by_name)
+{
+    for (guint i = 0; i < u->special->len; i++) {
+        const char *why, *name = u->special->pdata[i];
+        g_autofree char *plain = plain_name(name, &why);
+        g_autofree char *dir = plain != NULL ? g_path_get_dirname(plain) : NULL;
+        g_autofree char *metadata = dir == NULL || strcmp(dir, ".") == 0
+                                        ? g_strdup("metadata")
+                                        : g_build_filename(dir, "metadata", NULL);
+        if (plain != NULL &&
+            (strcmp(plain, metadata) == 0 || g_hash_table_contains(by_name, metadata) ||
+             g_str_has_suffix(plain, ".dat") || g_str_has_suffix(plain, ".data"))) {
+            leave_out(u, name, "it is a link, pipe or device, not a file");
+        }
+    }
+}
+
 static bool read_members(struct unpacking *u)
 {
     g_autoptr(GHashTable) by_name = g_hash_table_new(g_str_hash, g_str_equal);
@@ -259,6 +285,7 @@ static bool read_members(struct unpacking *u)
     if (status != ARCHIVE_EOF) {
         return any ? damaged(u) : unrecognized(u);
     }
+    report_special(u, by_name);
     /* A hole at the end has no bytes yet. */
     return ftruncate(u->archive->fd, (off_t)u->used) == 0 || write_failed(u);
 }
@@ -298,15 +325,17 @@ struct lull_archive *lull_archive_open(const char *path,
                                        GError **error)
 {
     struct unpacking unpacking = {.path = path, .problem = problem, .user = user, .error = error};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0) {
-        fail(&unpacking, LULL_ERROR_IO, g_strerror(errno));
+    const char *why;
+    int fd;
+    if (lull_file_open(path, &fd, NULL, &why) != LULL_OPEN_DONE) {
+        fail(&unpacking, LULL_ERROR_IO, why);
         return NULL;
     }
     struct lull_archive *archive = unpacking.archive = g_new0(struct lull_archive, 1);
     archive->references = 1;
     archive->members = g_array_new(FALSE, FALSE, sizeof(struct lull_archive_member));
     archive->fd = memfd_create("lull-archive", MFD_CLOEXEC);
+    g_autoptr(GPtrArray) special = unpacking.special = g_ptr_array_new_with_free_func(g_free);
     unpacking.limit = bytes_limit(fd);
     bool done = archive->fd >= 0 || move_to_disk(&unpacking);
     done = done && open_reader(&unpacking, fd) && read_members(&unpacking);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* In place of unpack.c in a build without libarchive. */
 #include "source/files/archive.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From formats to a schema of CTF 2. Integers and arrays of fixed size keep their bytes, one behind
  * the other without the gaps that C leaves between them; texts of variable size become strings;
  * other arrays of variable size get their length in front, in a field named as LTTng names it,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Events in the kernel's own layout as CTF: a schema made of their formats, and for each class the
  * list of pieces that its records are copied by. */
 #ifndef LULL_SOURCE_FORMAT_CTF_H

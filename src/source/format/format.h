@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Events as the kernel itself lays them out, in ftrace's ring buffers and perf's samples: each
  * class is described by a text, the tracepoint's `format` file. Here such a text becomes a class
  * with fields, and what a subscription wants of it a short list of loads. Sources differ in where
@@ -46,6 +47,8 @@ struct lull_format {
     const struct lull_format_field *fields; /* contexts first */
     uint32_t n_fields;
     uint32_t least_size; /* a shorter record is damaged */
+    /* Why its own fields are not known: its events have a name and contexts only. NULL: they are. */
+    const char *undecoded;
     /* What is subscribed to. */
     int32_t subscription; /* or -1 */
     uint64_t have, extra_have;
@@ -72,8 +75,9 @@ struct lull_formats {
 struct lull_formats *lull_formats_new(bool is_big_endian, uint32_t long_bytes);
 void lull_formats_free(struct lull_formats *formats);
 /* Adds the class that a `format` file describes. `aside` are fields that the source keeps aside for
- * it, contexts; they are copied, their names borrowed. False and an error if the text is none, or
- * its number is taken. */
+ * it, contexts; they are copied, their names borrowed. A class whose name and number can be read,
+ * but not its fields, is added as `undecoded`. False and an error if the text is none, or its number
+ * is taken. */
 bool lull_formats_add(struct lull_formats *formats, const char *system, const char *text,
                       size_t size, const struct lull_format_field *aside, uint32_t n_aside,
                       GError **error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a subscription wants of events in the kernel's own layout, as a list of loads for each
  * class; and the fields of such classes as others ask for them. */
 #include "source/format/format.h"

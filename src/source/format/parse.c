@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the text of a tracepoint's `format` file to a class of events. The parser is
  * libtraceevent's; what it says is checked, since the text comes from a file. */
 #include "source/format/format.h"
@@ -17,11 +18,13 @@
 #define WORD "[A-Za-z_]" LETTER "*+"
 #define ATTRIBUTE "__attribute__\\(\\(" LETTER "++(?:\\(\"" LETTER "++\"\\))?+\\)\\)"
 static const char head_pattern[] = "\\Aname: [A-Za-z0-9_.:-]++\nID: [0-9]{1,9}+\nformat:\n";
+/* Some kernels write lengths as they are in the source: "30+1", "I2C_SMBUS_BLOCK_MAX + 2". */
+#define LENGTH "(?:" LETTER "*+|" LETTER "++ ?\\+ ?[0-9]{1,6}+)"
 #define TYPE "(?:(?:" ATTRIBUTE "|" WORD "|\\*) ?+)+"
 static const char field_pattern[] =
     "\\A\tfield:(?:(?:__data_loc|__rel_loc) " TYPE "(?:\\[" LETTER "*+\\] )?" WORD
-    "|(?!__data_loc|__rel_loc)" TYPE WORD "(?:\\[" LETTER
-    "*+\\])?);\toffset:[0-9]{1,9};\tsize:[0-9]{1,9};(?:\tsigned:[01];)?\n";
+    "|(?!__data_loc|__rel_loc)" TYPE WORD "(?:\\[" LENGTH
+    "\\])?);\toffset:[0-9]{1,9};\tsize:[0-9]{1,9};(?:\tsigned:[01];)?\n";
 
 struct lull_formats *lull_formats_new(bool is_big_endian, uint32_t long_bytes)
 {
@@ -79,6 +82,25 @@ static bool is_width(uint32_t bytes)
     return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
 }
 
+/* The width of elements that libtraceevent does not know: of arrays without a length, and of those
+ * that old kernels describe as one field of size 0. */
+static uint8_t width_of_type(const struct lull_formats *formats, const char *type)
+{
+    static const struct {
+        const char *word;
+        uint8_t bytes;
+    } words[] = {{"64", 8}, {"32", 4}, {"16", 2}, {"u8", 1}, {"long long", 8}, {"short", 2}};
+    for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
+        if (strstr(type, words[i].word) != NULL) {
+            return words[i].bytes;
+        }
+    }
+    if (strstr(type, "long") != NULL) {
+        return (uint8_t)tep_get_long_size(formats->parser);
+    }
+    return strstr(type, "int") != NULL ? 4 : 1;
+}
+
 /* Arrays of char are texts; unsigned char and u8 are numbers. */
 static bool is_text(const char *type)
 {
@@ -113,11 +135,14 @@ static bool take_field(struct lull_formats *formats, const struct tep_format_fie
         return true;
     }
     out->kind = is_text(in->type) ? LULL_INFO_TEXT : LULL_INFO_BYTES;
-    if (out->kind == LULL_INFO_BYTES && is_array && is_width(in->elementsize) &&
-        (out->is_dynamic || out->size % in->elementsize == 0)) {
-        out->element_bytes = (uint8_t)in->elementsize;
+    uint8_t width =
+        is_width(in->elementsize) ? (uint8_t)in->elementsize : width_of_type(formats, in->type);
+    if (out->kind == LULL_INFO_BYTES && (is_array || out->size == 0) &&
+        (out->is_dynamic || out->size % width == 0)) {
+        out->element_bytes = width;
     }
-    return is_array || out->size > 0; /* a structure is the bytes that it has */
+    /* A structure is the bytes that it has; what has none goes on to the end of the record. */
+    return is_array || out->size > 0 || in->next == NULL;
 }
 
 /* What a record must have at least. The tracer's own records, such as stacks, end with an array
@@ -224,10 +249,20 @@ static size_t match(const GRegex *regex, const char *text)
     return (size_t)end;
 }
 
-/* The part of the text that describes fields, or NULL if it has not the form. */
-static char *cut_text(const struct lull_formats *formats, const char *text, size_t size)
+/* A length that is a sum, in the line at `line`, becomes blanks: libtraceevent takes its last part
+ * for the whole, and the size of the field says it all. */
+static void forget_sum(char *line)
 {
-    g_autofree char *copy = g_strndup(text, size);
+    char *open = line + strcspn(line, "[\n");
+    size_t length = strcspn(open, "]\n");
+    if (*open == '[' && memchr(open, '+', length) != NULL) {
+        memset(open + 1, ' ', length - 1);
+    }
+}
+
+/* The part of the text that describes fields, which is changed; or NULL if it has not the form. */
+static char *cut_text(const struct lull_formats *formats, char *copy)
+{
     size_t at = match(formats->head, copy), length;
     if (at == 0) {
         return NULL;
@@ -245,6 +280,7 @@ static char *cut_text(const struct lull_formats *formats, const char *text, size
         if ((length = match(formats->field, line)) == 0) {
             return NULL;
         }
+        forget_sum(copy + at);
         at += length;
     }
     if (!g_str_has_prefix(copy + at, "print fmt:")) {
@@ -252,6 +288,26 @@ static char *cut_text(const struct lull_formats *formats, const char *text, size
     }
     copy[at] = '\0';
     return g_strconcat(copy, "print fmt: \"\"\n", NULL);
+}
+
+/* Whether a class can have the number of `event`. */
+static bool check_number(struct lull_formats *formats, const char *system, const char *name, int id,
+                         GError **error)
+{
+    bool is_too_large = id < 0 || (uint32_t)id >= LULL_FORMAT_IDS;
+    if (!is_too_large && formats->by_id[id] == NULL) {
+        return true;
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT, "event '%s:%s': its number %d %s", system,
+                name, id, is_too_large ? "does not fit 16 bits" : "belongs to another event");
+    return false;
+}
+
+static void give_number(struct lull_formats *formats, struct lull_format *format, int id)
+{
+    format->id = id;
+    format->least_size = MAX(format->least_size, formats->id_offset + 2);
+    formats->by_id[id] = format;
 }
 
 static bool add_parsed(struct lull_formats *formats, const char *system,
@@ -267,25 +323,45 @@ static bool add_parsed(struct lull_formats *formats, const char *system,
         !take_fields(formats, event->format.common_fields, true, fields, &bad) ||
         !take_fields(formats, event->format.fields, false, fields, &bad)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
-                    "event '%s:%s': field '%s' is not what a record can hold", system, event->name,
-                    bad != NULL ? bad : "");
-        return false;
-    }
-    if (event->id < 0 || (uint32_t)event->id >= LULL_FORMAT_IDS ||
-        formats->by_id[event->id] != NULL) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT, "event '%s:%s': its number %d %s", system,
-                    event->name, event->id,
-                    event->id < 0 || (uint32_t)event->id >= LULL_FORMAT_IDS
-                        ? "does not fit 16 bits"
-                        : "belongs to another event");
+                    "field '%s' is not what a record can hold", bad != NULL ? bad : "");
         return false;
     }
     struct lull_format *format =
         add_class(formats, system, event->name, (struct lull_format_field *)(void *)fields->data,
                   fields->len);
-    format->id = event->id;
-    format->least_size = MAX(format->least_size, formats->id_offset + 2);
-    formats->by_id[event->id] = format;
+    give_number(formats, format, event->id);
+    return true;
+}
+
+/* A class whose own fields are unknown: what is common to all classes is as in those that are
+ * known. */
+static void add_undecoded(struct lull_formats *formats, const char *system, const char *name,
+                          int id, const char *why)
+{
+    const struct lull_format *like = NULL;
+    for (guint i = 0; i < formats->all->len && like == NULL; i++) {
+        const struct lull_format *format = formats->all->pdata[i];
+        like = format->id >= 0 && format->undecoded == NULL ? format : NULL;
+    }
+    uint32_t n = 0;
+    while (like != NULL && n < like->n_fields && like->fields[n].is_context) {
+        n++;
+    }
+    struct lull_format *format = add_class(formats, system, name, like ? like->fields : NULL, n);
+    format->undecoded = keep(formats, why);
+    give_number(formats, format, id);
+}
+
+/* The name and number at the start of a text that has the right form. */
+static bool read_head(const struct lull_formats *formats, const char *text, char **name, int *id)
+{
+    if (match(formats->head, text) == 0) {
+        return false;
+    }
+    text += strlen("name: ");
+    size_t length = strcspn(text, "\n");
+    *name = g_strndup(text, length);
+    *id = (int)g_ascii_strtoll(text + length + strlen("\nID: "), NULL, 10);
     return true;
 }
 
@@ -293,25 +369,34 @@ bool lull_formats_add(struct lull_formats *formats, const char *system, const ch
                       size_t size, const struct lull_format_field *aside, uint32_t n_aside,
                       GError **error)
 {
-    struct tep_event *event = NULL;
     if (formats->parser == NULL || size > MAX_TEXT) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
                     "an event of '%s': its format of %zu bytes is too large", system, size);
         return false;
     }
-    g_autofree char *cut = cut_text(formats, text, size);
-    enum tep_errno why = TEP_ERRNO__READ_FORMAT_FAILED;
-    if (cut != NULL) {
-        why = tep_parse_format(formats->parser, &event, cut, strlen(cut), system);
-    }
-    if (event == NULL || event->name == NULL || (event->flags & (int)TEP_EVENT_FL_FAILED)) {
-        char reason[128] = "";
-        tep_strerror(formats->parser, why, reason, sizeof reason);
+    g_autofree char *copy = g_strndup(text, size), *name = NULL;
+    int id;
+    if (!read_head(formats, copy, &name, &id)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
-                    "an event of '%s': its format cannot be read: %s", system, reason);
+                    "an event of '%s': its format does not start with a name and a number", system);
         return false;
     }
-    return add_parsed(formats, system, event, aside, n_aside, error);
+    if (!check_number(formats, system, name, id, error)) {
+        return false;
+    }
+    g_autofree char *cut = cut_text(formats, copy);
+    g_autoptr(GError) reason = NULL;
+    struct tep_event *event = NULL;
+    if (cut != NULL) {
+        tep_parse_format(formats->parser, &event, cut, strlen(cut), system);
+    }
+    if (event == NULL || event->name == NULL || event->id != id ||
+        (event->flags & (int)TEP_EVENT_FL_FAILED)) {
+        add_undecoded(formats, system, name, id, "its format has a form that is not known");
+    } else if (!add_parsed(formats, system, event, aside, n_aside, &reason)) {
+        add_undecoded(formats, system, name, id, reason->message);
+    }
+    return true;
 }
 
 void lull_formats_finish(struct lull_formats *formats, const struct lull_source *source)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What sources have in common whose records are those that `format` files describe: their classes,
  * and the event that a stream has found. */
 #include "source/format/source.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What sources have in common whose records are those that `format` files describe: they differ in
  * where a record comes from, and in what its time is. */
 #ifndef LULL_SOURCE_FORMAT_SOURCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* All fields of a record in the kernel's own layout, one by one: for printing, for adding up, and
  * as a list of steps for printers that compile it. */
 #include "source/format/format.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A live session: attaches to the recordings of a name, keeps up with what the relay says is new,
  * and knows when it has ended. */
 #include "source/live/private.h"
@@ -32,9 +33,18 @@ static void ignore_loss(void *user, uint32_t stream, int64_t start_ns, int64_t e
 {
 }
 
-void live_fail(struct lull_live *live, GError *error)
+/* Nothing more is read: metadata that was still waited for will not get better. */
+static void end(struct lull_live *live)
 {
     live->is_over = true;
+    for (guint i = 0; i < live->traces->len; i++) {
+        live_trace_end(live->traces->pdata[i]);
+    }
+}
+
+void live_fail(struct lull_live *live, GError *error)
+{
+    end(live);
     if (live->relay.wire.is_stopped || live->error != NULL) {
         g_clear_error(&error);
     } else {
@@ -49,7 +59,7 @@ bool live_idle(struct lull_live *live)
     }
     live->pause_ms = CLAMP(live->pause_ms * 2, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     if (!live_wire_pause(&live->relay.wire, live->pause_ms)) {
-        live->is_over = true;
+        end(live);
     }
     return !live->is_over;
 }
@@ -182,7 +192,7 @@ bool lull_live_follow(struct lull_live *live)
         is_open |= !g_array_index(live->attached, struct live_attached, i).is_closed;
     }
     if (!is_open || live->passed_end) {
-        live->is_over = true;
+        end(live);
     }
     live_expect_streams(live);
     return live_idle(live) && drain(live) && live_catch_up(live);
@@ -321,7 +331,10 @@ void lull_live_free(struct lull_live *live)
     wire->wait = NULL;
     wire->is_stopped = false;
     wire->timeout_ms = GOODBYE_MS;
-    for (guint i = 0; i < live->attached->len && wire->fd >= 0 && !wire->is_broken; i++) {
+    int64_t end_us = g_get_monotonic_time() + INT64_C(1000) * GOODBYE_MS;
+    for (guint i = 0; i < live->attached->len && wire->fd >= 0 && !wire->is_broken &&
+                      g_get_monotonic_time() < end_us;
+         i++) {
         live_relay_detach(&live->relay, g_array_index(live->attached, struct live_attached, i).id,
                           NULL);
     }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Live sessions: recordings that a relay (lttng-relayd) hands on while they are made. A live
  * session is one connection and any number of traces, each a source, which come, grow and end while
  * they are read. */

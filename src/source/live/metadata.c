@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Metadata of a live trace: it grows, and what has come so far is parsed anew. Streams keep to what
  * they decode with until their next packet. */
 #include "source/live/private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the live client share. */
 #ifndef LULL_SOURCE_LIVE_PRIVATE_H
 #define LULL_SOURCE_LIVE_PRIVATE_H
@@ -91,7 +92,7 @@ struct live_trace {
     GByteArray *text;
     uint64_t parsed;     /* bytes, of all attempts */
     int64_t deadline_us; /* monotonic; until then metadata may be incomplete; 0: it is not */
-    char *why;           /* what is wrong with it so far */
+    char *why;           /* what is wrong with it so far, or NULL */
     struct live_schema *first, *newest;
 
     GPtrArray *streams; /* struct live_stream */
@@ -108,6 +109,8 @@ void live_trace_free(gpointer trace);
 void live_trace_add_stream(struct live_trace *trace, const struct live_stream_info *info);
 /* True if it has data, and waits for metadata to read it. */
 bool live_trace_is_waiting(const struct live_trace *trace);
+/* No more metadata will come: says what is wrong with what came. */
+void live_trace_end(struct live_trace *trace);
 /* Fetches metadata if that is needed. False: reading has ended. */
 bool live_trace_update(struct live_trace *trace);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The live protocol. All numbers are big-endian, without padding between them; texts fill fields of
  * fixed size. Nothing is allocated by a length before that many bytes have come or the length has
  * been found to be small. */
@@ -376,7 +377,7 @@ bool live_relay_packet(struct live_relay *relay, uint64_t stream, uint64_t offse
         return true;
     }
     if (length == 0 || length > size) {
-        return refuse(relay, error, "the relay sends %u bytes of a packet where %u were asked for",
+        return refuse(relay, error, "the relay sends %u bytes of a packet, but %u were requested",
                       length, size);
     }
     *got = length;

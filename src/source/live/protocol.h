@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The commands of the LTTng live protocol (viewer protocol 2.4 and later, lttng-viewer-abi.h of
  * lttng-tools): one function each, host byte order inside. Whatever a relay answers is checked. On
  * false, *error is set and the connection is of no more use. */

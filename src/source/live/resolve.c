@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A lookup is shared by the thread that asks and the one that wants to know; the last one frees it.
  */
 #include "source/live/resolve.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The addresses of a relay. Asking for them can take long and cannot be broken off, so a thread
  * does it, which is left alone if nobody wants to wait any more. */
 #ifndef LULL_SOURCE_LIVE_RESOLVE_H

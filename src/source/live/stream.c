@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One stream of a live trace: asks the relay for the next packet, lets the cursor decode it, says
  * how far time has come when there is none. */
 #include "source/live/private.h"
@@ -117,7 +118,7 @@ static int64_t joined(const struct live_stream *stream, uint64_t value)
         return INT64_MIN;
     }
     clock_of(stream, stream->index.stream_class, &map);
-    return lull_clock_map_joined(&map, value);
+    return lull_clock_map_holds(&map, value) ? lull_clock_map_joined(&map, value) : INT64_MIN;
 }
 
 static void advance(struct live_stream *stream, int64_t time_ns)
@@ -283,6 +284,12 @@ static void open_packet(struct live_stream *stream)
     stream->n_packets++;
     prepare_cursor(stream, index);
     struct lull_packet packet = packet_of(stream);
+    if (lull_packet_check_times(&packet, &stream->cursor->map)) {
+        live_problem(trace->live,
+                     "%s: byte %" G_GUINT64_FORMAT ": in the index of a packet " LULL_TIME_OUTSIDE
+                     "; its times are not used",
+                     stream->name, packet.offset);
+    }
     lull_ctf_stream_feed(stream->cursor, stream->schema->plan, &packet, trace->fields_size);
     stream->has_index = false;
     stream->is_open = true;

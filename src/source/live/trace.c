@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One trace of a live session: its metadata as it grows, its classes, its streams. */
 #include "source/live/private.h"
 
@@ -86,6 +87,16 @@ static void drop(struct live_trace *trace, const char *why)
     trace->needs_metadata = false;
 }
 
+void live_trace_end(struct live_trace *trace)
+{
+    g_autofree char *why = g_steal_pointer(&trace->why);
+    if (why != NULL && trace->newest == NULL) {
+        drop(trace, why);
+    } else if (why != NULL) {
+        live_problem(trace->live, "%s", why);
+    }
+}
+
 /* Metadata is missing or ends in the middle of something: fetches it again until it is whole, or
  * patience ends. */
 static void be_patient(struct live_trace *trace, const char *why)
@@ -109,8 +120,10 @@ static void be_patient(struct live_trace *trace, const char *why)
         trace->needs_metadata = true;
     } else if (trace->newest == NULL) {
         drop(trace, why);
+        g_clear_pointer(&trace->why, g_free);
     } else { /* what was understood before goes on */
         live_problem(trace->live, "%s", why);
+        g_clear_pointer(&trace->why, g_free);
         trace->needs_metadata = false;
         trace->deadline_us = 0;
     }
@@ -134,6 +147,7 @@ static void parse(struct live_trace *trace)
         return;
     }
     trace->deadline_us = 0;
+    g_clear_pointer(&trace->why, g_free);
     adopt(trace, schema);
 }
 

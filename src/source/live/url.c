@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Takes addresses of live sessions apart. */
 #include "source/live/url.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Addresses of live sessions: net://HOST[:PORT][/host/TARGET/SESSION]. */
 #ifndef LULL_SOURCE_LIVE_URL_H
 #define LULL_SOURCE_LIVE_URL_H

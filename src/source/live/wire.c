@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The socket below the live protocol. It does not block: all waiting is done here, in slices, so
  * that whoever reads can stop at any time. */
 #include "source/live/wire.h"
@@ -16,6 +17,8 @@
 /* A relay answers at once; one that is silent for so long is gone. */
 #define TIMEOUT_MS 10000
 #define SLICE_MS 100
+/* A long answer may take longer, if it comes at least this fast. */
+#define SLOWEST_BYTES_PER_S (16 << 10)
 
 static bool G_GNUC_PRINTF(3, 4)
     fail(struct live_wire *wire, GError **error, const char *format, ...)
@@ -31,24 +34,29 @@ static bool G_GNUC_PRINTF(3, 4)
 
 static bool may_wait(struct live_wire *wire)
 {
+    wire->asked_us = g_get_monotonic_time();
     if (!wire->is_stopped && wire->wait != NULL && !wire->wait(wire->user)) {
         wire->is_stopped = true;
     }
     return !wire->is_stopped;
 }
 
+static void start_clock(struct live_wire *wire)
+{
+    wire->deadline_us = g_get_monotonic_time() + INT64_C(1000) * wire->timeout_ms;
+}
+
 /* Waits until the socket is ready for `events`. */
 static bool await(struct live_wire *wire, short events, const char *what, GError **error)
 {
     struct pollfd pollfd = {.fd = wire->fd, .events = events};
-    int64_t end_us = g_get_monotonic_time() + INT64_C(1000) * wire->timeout_ms;
     /* Most answers are there at once. */
     int ready = poll(&pollfd, 1, 1);
     while (ready == 0 || (ready < 0 && errno == EINTR)) {
         if (!may_wait(wire)) {
             return fail(wire, error, "interrupted");
         }
-        if (g_get_monotonic_time() >= end_us) {
+        if (g_get_monotonic_time() >= wire->deadline_us) {
             return fail(wire, error, "the relay did not %s within %d s", what,
                         wire->timeout_ms / 1000);
         }
@@ -67,6 +75,7 @@ static bool connect_to(struct live_wire *wire, const struct addrinfo *address, G
     int one = 1, cause = 0;
     socklen_t size = sizeof cause;
     wire->is_broken = false;
+    start_clock(wire);
     wire->fd = socket(address->ai_family, address->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
                       address->ai_protocol);
     if (wire->fd < 0) {
@@ -95,13 +104,13 @@ static bool connect_to(struct live_wire *wire, const struct addrinfo *address, G
 static bool await_lookup(struct live_wire *wire, struct live_lookup *lookup,
                          struct addrinfo **found, GError **error)
 {
-    int64_t end_us = g_get_monotonic_time() + INT64_C(1000) * wire->timeout_ms;
     int code;
+    start_clock(wire);
     while (!live_lookup_wait(lookup, SLICE_MS, &code, found)) {
         if (!may_wait(wire)) {
             return fail(wire, error, "interrupted");
         }
-        if (g_get_monotonic_time() >= end_us) {
+        if (g_get_monotonic_time() >= wire->deadline_us) {
             return fail(wire, error, "the relay's address cannot be found within %d s",
                         wire->timeout_ms / 1000);
         }
@@ -150,6 +159,13 @@ void live_wire_close(struct live_wire *wire)
 bool live_wire_send(struct live_wire *wire, const void *data, size_t size, GError **error)
 {
     const char *p = data;
+    start_clock(wire);
+    /* A relay that always answers at once is never waited for. Nothing was sent yet, so whoever
+     * stops here can still say goodbye. */
+    if (g_get_monotonic_time() - wire->asked_us >= INT64_C(1000) * SLICE_MS && !may_wait(wire)) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: interrupted", wire->name);
+        return false;
+    }
     while (size > 0) {
         ssize_t n = send(wire->fd, p, size, MSG_NOSIGNAL);
         if (n > 0) {
@@ -172,6 +188,7 @@ bool live_wire_receive(struct live_wire *wire, void *data, size_t size, GError *
         if (n > 0) {
             p += n;
             size -= (size_t)n;
+            wire->deadline_us += n * INT64_C(1000000) / SLOWEST_BYTES_PER_S;
         } else if (n == 0) {
             return fail(wire, error, "the relay has gone away: it closed the connection");
         } else if (errno != EAGAIN && errno != EINTR) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Events that perf recorded, and how their samples are taken apart (linux/perf_event.h: struct
  * perf_event_attr, PERF_RECORD_SAMPLE, struct sample_id). */
 #include "source/perf/perf.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The classes of events of a perf.data: tracepoints, whose records the `format` files describe;
  * other samples, of which only what stands around them is known; and perf's own records that tell
  * what happened to tasks. What is not in a tracepoint's record is kept aside, in struct

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The parts of a perf.data: its header with the events that were recorded, features of the machine,
  * and where the records are (Linux, tools/perf/Documentation/perf.data-file-format.txt). */
 #include "source/perf/perf.h"

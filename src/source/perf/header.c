@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the header of a perf.data tells of the machine and of the events: its features, and the
  * "tracing data", which holds the formats of tracepoints (perf.data-file-format.txt and
  * trace-event-info.c of Linux say how both are laid out). */
@@ -181,6 +182,11 @@ static void add_format(struct perf_file *file, struct reader *r, const char *sys
                           (const struct lull_format_field *)(void *)aside->data, aside->len,
                           &error)) {
         lull_report_problem(file->report, "%s: %s", file->path, error->message);
+    } else if (number < LULL_FORMAT_IDS && file->formats->by_id[number] != NULL &&
+               file->formats->by_id[number]->undecoded != NULL) {
+        const struct lull_format *format = file->formats->by_id[number];
+        lull_report_problem(file->report, "%s: events '%s' are shown without their fields: %s",
+                            file->path, format->event_class.name, format->undecoded);
     }
 }
 

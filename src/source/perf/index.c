@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which parts of the records belong to which CPU. perf empties one ring buffer after the other, so
  * records of a CPU lie together in runs; the index has an entry for each run, not for each record.
  * Where runs are so short that the index would grow large, neighbours become one entry, and who

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* In place of the reader of perf.data in a build without libtraceevent, zlib or zstd. */
 #include "source/perf/source.h"
 

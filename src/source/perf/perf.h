@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the reader of perf.data share. perf_file.c finds the parts of the file and goes
  * through all records once, when it is opened; perf_attrs.c and perf_header.c know what header and
  * samples say, perf_classes.c makes classes of them, perf_index.c remembers which parts of the file
@@ -282,7 +283,7 @@ void perf_cpu_free(gpointer cpu);
 /* ---- which event a record is ---- */
 
 /* No clock comes near in a century, and sums of two such times do not overflow. */
-#define PERF_LAST_TIME (UINT64_MAX >> 2)
+#define PERF_LAST_TIME ((uint64_t)LULL_TIME_MAX)
 
 /* What is known of a record without taking it apart. */
 struct perf_head {

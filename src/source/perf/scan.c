@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The first pass over the records of a perf.data. It looks at heads only: which event a record is,
  * of which CPU and time. Records that tell of the recording are taken in, those that were
  * compressed are unpacked into a file without a name, for which this is the only pass that unpacks.
@@ -417,6 +418,23 @@ static void report_of_attr(const struct perf_file *file, const struct perf_attr 
     }
 }
 
+/* The offset to the wall's clock is one for all records: if it does not fit them, it is damaged. */
+static void check_clock(struct perf_file *file)
+{
+    struct perf_machine *machine = &file->machine;
+    __int128 offset_ns = (__int128)machine->wall_ns - machine->clock_ns;
+    if (!machine->has_clock || file->start > file->end ||
+        (lull_time_is_valid(file->start + offset_ns) &&
+         lull_time_is_valid(file->end + offset_ns))) {
+        return;
+    }
+    machine->has_clock = false;
+    lull_report_problem(file->report,
+                        "%s: with the wall clock of its header " LULL_TIME_OUTSIDE
+                        "; that clock is not used",
+                        file->path);
+}
+
 /* What perf counted in the end and no record told of was lost at some time. */
 static void end(struct perf_file *file)
 {
@@ -428,6 +446,7 @@ static void end(struct perf_file *file)
         file->start = MIN(file->start, cpu->first);
         file->end = MAX(file->end, cpu->last);
     }
+    check_clock(file);
     if (file->n_lost_total > file->n_lost && file->start <= file->end) {
         note_loss(file, perf_cpu_get(file, -1, false), file->start, file->end,
                   file->n_lost_total - file->n_lost);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A perf.data as a source: one trace, of one machine, with a stream for each CPU. */
 #include <string.h>
 
@@ -125,7 +126,7 @@ struct lull_source *lull_perf_source_open(struct lull_location *location,
     g_autofree char *path = g_build_filename(location->path, location->file, NULL);
     struct lull_bytes *bytes = NULL;
     uint64_t size;
-    if (lull_location_bytes(location, location->file, &bytes, &size, error) != LULL_PLACE_FILE) {
+    if (lull_location_bytes(location, location->file, &bytes, &size, error) != LULL_OPEN_DONE) {
         return NULL;
     }
     struct perf_file *file = perf_file_open(path, bytes, size, report, error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What others see of the reader of perf.data. */
 #ifndef LULL_SOURCE_PERF_SOURCE_H
 #define LULL_SOURCE_PERF_SOURCE_H

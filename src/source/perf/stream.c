@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads the events of one CPU, extent by extent. In nearly all recordings the records of a CPU are
  * in order, and are handed out as they lie in the window. Where they are not – several ring buffers
  * of one CPU, or a sample taken while another was – they are copied, and wait until no earlier

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A cursor over the events of one CPU of a perf.data, in order of time. */
 #ifndef LULL_SOURCE_PERF_STREAM_H
 #define LULL_SOURCE_PERF_STREAM_H

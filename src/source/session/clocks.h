@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How the clocks of a session's hosts were joined. Who joins them lies to the right of this room
  * (src/clock); the session only keeps what was found out. */
 #ifndef LULL_SOURCE_SESSION_CLOCKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading all streams of a session apart from each other, by several threads: counting events, and
  * decoding every field. What comes out does not depend on the number of threads: sums have no
  * order, and what the streams report is kept for each and passed on in the order of the streams.
@@ -61,35 +62,28 @@ static void keep_loss(void *user, uint32_t stream, int64_t start_ns, int64_t end
     g_array_append_val(((struct job *)user)->notes, note);
 }
 
-/* That a file cannot be read is found again for each part of it. */
-static bool is_reported(const struct job *job, const char *text)
-{
-    if (job->clone < 0 || job->first == 0) {
-        return false;
-    }
-    const GArray *before = (job - 1)->notes;
-    for (guint i = 0; i < before->len; i++) {
-        if (g_strcmp0(g_array_index(before, struct note, i).text, text) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Tells the session what the job has found. */
-static void pass_on(const struct lull_session *session, const struct job *job)
+/* Tells the session what the job has found. That a file cannot be read is found again for each part
+ * of it: `reported` is what was passed on of the parts before. */
+static void pass_on(const struct lull_session *session, const struct job *job, GHashTable *reported)
 {
     const struct lull_report *report =
         &lull_session_trace_at(session, job->stream->event.trace)->report;
+    if (job->clone < 0 || job->first == 0) {
+        g_hash_table_remove_all(reported);
+    }
     for (guint i = 0; i < job->notes->len; i++) {
         const struct note *note = &g_array_index(job->notes, struct note, i);
-        if (note->text != NULL && !is_reported(job, note->text)) {
-            report->problem(report->user, note->text);
-        } else if (note->text != NULL) {
-            continue;
-        } else {
+        if (note->text == NULL) {
             report->lost(report->user, note->stream, note->start_ns, note->end_ns, note->events,
                          note->packets);
+        } else if (!g_hash_table_contains(reported, note->text)) {
+            report->problem(report->user, note->text);
+        }
+    }
+    for (guint i = 0; i < job->notes->len && job->clone >= 0; i++) {
+        const struct note *note = &g_array_index(job->notes, struct note, i);
+        if (note->text != NULL) {
+            g_hash_table_add(reported, note->text);
         }
     }
 }
@@ -246,8 +240,9 @@ static void run_workers(const struct lull_session *session, struct work *work,
     for (uint32_t i = 0; i < n_workers; i++) {
         end_worker(&workers[i]);
     }
+    g_autoptr(GHashTable) reported = g_hash_table_new(g_str_hash, g_str_equal);
     for (uint32_t i = 0; i < work->n_jobs; i++) {
-        pass_on(session, &work->jobs[i]);
+        pass_on(session, &work->jobs[i], reported);
     }
     for (uint32_t i = 0; i < work->n_jobs; i++) {
         g_array_unref(work->jobs[i].notes);

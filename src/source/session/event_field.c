@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One field of one event by its path, found by walking the event. */
 #include <lull/event.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A watch sees the events of a session before they are handed out, whoever subscribed to them, or
  * nobody: so that periods can begin and end while the model reads. It says of each event class
  * whether it wants its events, and which fields; they lie behind those of the subscriber and of the

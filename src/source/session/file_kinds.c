@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: MIT */
 /* Which kinds of files are traces, and how to tell. */
 #include "source/session/file_kinds.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "source/perf/source.h"
 #include "source/tracedat/source.h"
 
@@ -28,8 +29,9 @@ const struct lull_file_kind *lull_file_kind_of(const uint8_t *start, size_t size
 const struct lull_file_kind *lull_file_kind_at(const char *path)
 {
     uint8_t start[LULL_FILE_KIND_BYTES];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0) {
+    const char *why;
+    int fd;
+    if (lull_file_open(path, &fd, NULL, &why) != LULL_OPEN_DONE) {
         return NULL;
     }
     ssize_t n = read(fd, start, sizeof start);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Traces that are one file each, told by how the file begins. */
 #ifndef LULL_SOURCE_SESSION_FILE_KINDS_H
 #define LULL_SOURCE_SESSION_FILE_KINDS_H

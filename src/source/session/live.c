@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Live sessions as part of a session: their traces join, grow and end while they are read. */
 #include "source/session/private.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tournament tree. Leaf i is node n + i, its parent half of that; node 1 is the final. */
 #include "source/session/merge.h"
 

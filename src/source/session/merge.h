@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Merges sequences by (time, number) with a tournament tree of losers. As long as the winner's next
  * time does not pass the second best, the tree is not played again. */
 #ifndef LULL_SOURCE_SESSION_MERGE_H

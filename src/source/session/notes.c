@@ -1,6 +1,14 @@
+/* SPDX-License-Identifier: MIT */
 /* What a session found damaged, what was lost, and in which streams that may be. */
 #include "source/session/streams.h"
 #include "source/session/private.h"
+
+#include <string.h>
+
+/* A relay may go on for ever with what is damaged or lost. The first problems are kept and the rest
+ * are counted; when there are this many losses of live sessions, a stream's last one grows. */
+#define MOST_PROBLEM_BYTES ((size_t)16 << 20)
+#define MOST_LIVE_LOSSES (1u << 16)
 
 struct session_notes *lull_session_notes_new(void)
 {
@@ -16,12 +24,18 @@ void lull_session_notes_free(struct session_notes *notes)
     g_ptr_array_unref(notes->problems);
     g_array_unref(notes->raw);
     g_array_unref(notes->losses);
+    lull_map_free(&notes->by_stream);
     g_free(notes);
 }
 
 void lull_session_note_problem(struct lull_session *session, const char *text)
 {
-    g_ptr_array_add(session->notes->problems, g_strdup(text));
+    struct session_notes *notes = session->notes;
+    notes->n_problems++;
+    notes->problem_bytes += strlen(text) + sizeof text;
+    if (notes->problem_bytes <= MOST_PROBLEM_BYTES) {
+        g_ptr_array_add(notes->problems, g_strdup(text));
+    }
 }
 
 static void note_problem(void *user, const char *text)
@@ -44,8 +58,19 @@ static void note_loss(void *user, uint32_t stream, int64_t start_ns, int64_t end
                              .end_ns = end_ns,
                              .events = events,
                              .packets = packets};
-    g_array_append_val(notes->raw, loss);
+    uint32_t last = lull_map_find(&notes->by_stream, number);
     notes->is_stale = true;
+    if (trace->session->lives->len > 0 && notes->raw->len >= MOST_LIVE_LOSSES &&
+        last != LULL_MAP_NONE) {
+        struct lull_loss *known = &g_array_index(notes->raw, struct lull_loss, last);
+        known->start_ns = MIN(known->start_ns, start_ns);
+        known->end_ns = MAX(known->end_ns, end_ns);
+        known->events += events;
+        known->packets += packets;
+        return;
+    }
+    lull_map_insert(&notes->by_stream, number, notes->raw->len);
+    g_array_append_val(notes->raw, loss);
 }
 
 void lull_session_trace_listen(struct session_trace *trace)
@@ -57,13 +82,14 @@ void lull_session_trace_listen(struct session_trace *trace)
 
 uint32_t lull_session_problem_count(const struct lull_session *session)
 {
-    return session->notes->problems->len;
+    return (uint32_t)MIN(session->notes->n_problems, UINT32_MAX);
 }
 
 const char *lull_session_problem(const struct lull_session *session, uint32_t index)
 {
-    g_return_val_if_fail(index < session->notes->problems->len, NULL);
-    return session->notes->problems->pdata[index];
+    const GPtrArray *problems = session->notes->problems;
+    g_return_val_if_fail(index < session->notes->n_problems, NULL);
+    return index < problems->len ? problems->pdata[index] : NULL;
 }
 
 static int compare_losses(gconstpointer a, gconstpointer b)
@@ -85,8 +111,8 @@ struct lull_loss lull_session_found_loss(const struct lull_session *session, uin
     loss.host = trace->source->info.host;
     const struct lull_clock_transform *transform =
         &lull_session_host_at(session, loss.host)->transform;
-    loss.start_ns = lull_clock_transform_apply(transform, loss.start_ns + trace->delta_ns);
-    loss.end_ns = lull_clock_transform_apply(transform, loss.end_ns + trace->delta_ns);
+    loss.start_ns = lull_clock_join(transform, loss.start_ns, trace->delta_ns);
+    loss.end_ns = lull_clock_join(transform, loss.end_ns, trace->delta_ns);
     return loss;
 }
 
@@ -119,9 +145,8 @@ struct lull_stream_info lull_session_stream(const struct lull_session *session, 
                                     INT64_MAX};
     struct lull_source_window window = lull_session_window(session, found);
     if (found->start_ns <= found->end_ns) {
-        info.start_ns =
-            MAX(lull_clock_transform_apply(&window.transform, found->start_ns + window.delta_ns),
-                window.start_ns);
+        info.start_ns = MAX(lull_clock_join(&window.transform, found->start_ns, window.delta_ns),
+                            window.start_ns);
     }
     return info;
 }

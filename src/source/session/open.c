@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Adding traces to a session: telling which directories belong to one trace, and which host each is
  * of. */
 #include <string.h>
@@ -11,7 +12,7 @@ void lull_session_host_free(gpointer data)
 {
     struct session_host *host = data;
     g_free((char *)host->info.name);
-    g_free((char *)host->hostname);
+    g_array_unref(host->traces);
     g_free(host);
 }
 
@@ -30,23 +31,6 @@ void lull_session_trace_free(gpointer data)
 
 /* ---- hosts ---- */
 
-/* The clock's UUID is the boot id; whoever copied a machine's clock but gave it another name meant
- * another machine. */
-static bool is_host_of(const struct session_host *host, const struct lull_source *source)
-{
-    if (host->has_clock_uuid != source->has_clock_uuid) {
-        return false;
-    }
-    if (host->hostname && source->hostname && strcmp(host->hostname, source->hostname) != 0) {
-        return false;
-    }
-    if (host->has_clock_uuid) {
-        return memcmp(host->clock_uuid, source->clock_uuid, sizeof host->clock_uuid) == 0;
-    }
-    return host->hostname != NULL && source->hostname != NULL &&
-           strcmp(host->hostname, source->hostname) == 0;
-}
-
 /* A name for people: of the host, or of the directory; LTTng's "kernel" says nothing. */
 static char *base_name(const struct lull_source *source)
 {
@@ -62,36 +46,73 @@ static char *base_name(const struct lull_source *source)
     return g_path_get_basename(parent);
 }
 
-static bool name_is_taken(const struct lull_session *session, const char *name)
+/* The name, or with a number behind it if others have it. */
+static char *unique_name(struct lull_session *session, const char *base)
 {
-    for (uint32_t i = 0; i < session->hosts->len; i++) {
-        if (strcmp(lull_session_host_at(session, i)->info.name, name) == 0) {
-            return true;
-        }
+    char *name = g_strdup(base);
+    while (g_hash_table_contains(session->host_names, name)) {
+        unsigned n = GPOINTER_TO_UINT(g_hash_table_lookup(session->host_names, base)) + 1;
+        g_hash_table_insert(session->host_names, g_strdup(base), GUINT_TO_POINTER(n));
+        g_free(name);
+        name = g_strdup_printf("%s#%u", base, n);
     }
-    return false;
+    g_hash_table_insert(session->host_names, g_strdup(name), GUINT_TO_POINTER(1));
+    return name;
+}
+
+/* What a host is found by: its clock, and ('h') its name, ('n') that it has none, or ('a') no more. */
+static char *host_key(const struct lull_source *source, char kind)
+{
+    GString *key = g_string_new(NULL);
+    g_string_append_c(key, kind);
+    for (size_t i = 0; i < sizeof source->clock_uuid && source->has_clock_uuid; i++) {
+        g_string_append_printf(key, "%02x", source->clock_uuid[i]);
+    }
+    g_string_append_printf(key, " %s", kind == 'h' ? source->hostname : "");
+    return g_string_free(key, FALSE);
+}
+
+static uint32_t lookup_host(const struct lull_session *session, const struct lull_source *source,
+                            char kind)
+{
+    g_autofree char *key = host_key(source, kind);
+    return GPOINTER_TO_UINT(g_hash_table_lookup(session->hosts_by_key, key)) - 1;
+}
+
+/* The first host that the source may be of, or UINT32_MAX. The clock's UUID is the boot id; whoever
+ * copied a machine's clock but gave it another name meant another machine. */
+static uint32_t known_host(const struct lull_session *session, const struct lull_source *source)
+{
+    if (source->hostname == NULL) {
+        return source->has_clock_uuid ? lookup_host(session, source, 'a') : UINT32_MAX;
+    }
+    uint32_t found = lookup_host(session, source, 'h');
+    return source->has_clock_uuid ? MIN(found, lookup_host(session, source, 'n')) : found;
+}
+
+static void note_host(struct lull_session *session, const struct lull_source *source, char kind)
+{
+    if (lookup_host(session, source, kind) == UINT32_MAX) {
+        g_hash_table_insert(session->hosts_by_key, host_key(source, kind),
+                            GUINT_TO_POINTER(session->hosts->len));
+    }
 }
 
 static uint32_t find_host(struct lull_session *session, const struct lull_source *source)
 {
-    for (uint32_t i = 0; i < session->hosts->len; i++) {
-        if (is_host_of(lull_session_host_at(session, i), source)) {
-            return i;
-        }
+    uint32_t known = known_host(session, source);
+    if (known != UINT32_MAX) {
+        return known;
     }
     struct session_host *host = g_new0(struct session_host, 1);
     g_autofree char *base = base_name(source);
-    char *name = g_strdup(base);
-    for (unsigned n = 2; name_is_taken(session, name); n++) {
-        g_free(name);
-        name = g_strdup_printf("%s#%u", base, n);
-    }
-    host->info.name = name;
-    host->hostname = g_strdup(source->hostname);
+    host->info.name = unique_name(session, base);
     host->has_clock_uuid = source->has_clock_uuid;
-    memcpy(host->clock_uuid, source->clock_uuid, sizeof host->clock_uuid);
     host->clock_offset_ns = source->info.clock_offset_ns;
+    host->traces = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     g_ptr_array_add(session->hosts, host);
+    note_host(session, source, source->hostname != NULL ? 'h' : 'n');
+    note_host(session, source, 'a');
     return session->hosts->len - 1;
 }
 
@@ -102,17 +123,14 @@ static uint32_t find_host(struct lull_session *session, const struct lull_source
 static void adopt_clock(struct session_trace *trace, const struct session_host *host)
 {
     struct lull_trace *info = &trace->source->info;
-    if (!host->has_clock_uuid ||
-        __builtin_sub_overflow(host->clock_offset_ns, info->clock_offset_ns, &trace->delta_ns)) {
-        trace->delta_ns = 0;
-    }
+    trace->delta_ns = host->has_clock_uuid ? host->clock_offset_ns - info->clock_offset_ns : 0;
     if (trace->delta_ns == 0) {
         return;
     }
     info->clock_offset_ns = host->clock_offset_ns;
     if (info->start_ns <= info->end_ns) {
-        info->start_ns += trace->delta_ns;
-        info->end_ns += trace->delta_ns;
+        info->start_ns = lull_time_add(info->start_ns, trace->delta_ns);
+        info->end_ns = lull_time_add(info->end_ns, trace->delta_ns);
     }
 }
 
@@ -152,6 +170,8 @@ void lull_session_trace_join(struct session_trace *trace)
     struct lull_source *source = trace->source;
     source->info.host = find_host(session, source);
     adopt_clock(trace, lull_session_host_at(session, source->info.host));
+    g_array_append_val(lull_session_host_at(session, source->info.host)->traces,
+                       session->traces->len);
     g_ptr_array_add(session->traces, trace);
     trace->class_names = g_hash_table_new(g_str_hash, g_str_equal);
     lull_session_trace_grow(trace);
@@ -360,15 +380,15 @@ static bool read_metadata(struct adding *adding, struct lull_location *location,
         adding->found[location->root]++;
         return false;
     }
-    if (location->kind != NULL || lull_location_read(location, "metadata", &location->metadata,
-                                                     &location->metadata_size, &cause)) {
+    if (location->kind != NULL ||
+        lull_location_read(location, "metadata", LULL_METADATA_MOST_BYTES, &location->metadata,
+                           &location->metadata_size, &cause)) {
         g_hash_table_add(adding->session->directories, g_strdup(key));
         return true;
     }
-    note_error(adding, location->root,
-               g_error_new(LULL_ERROR, LULL_ERROR_IO,
-                           "%s/metadata: the metadata cannot be read: %s", location->path,
-                           cause->message));
+    note_error(
+        adding, location->root,
+        g_error_new(LULL_ERROR, LULL_ERROR_IO, "the metadata cannot be read: %s", cause->message));
     g_error_free(cause);
     return false;
 }
@@ -407,12 +427,15 @@ static void add_groups(struct adding *adding, const struct lull_search *search,
 
 /* False, with the error of the first path below which nothing was found; what was wrong below the
  * others is a problem of the session. */
-static bool conclude(struct adding *adding, const char *const *paths, GError **error)
+static bool conclude(struct adding *adding, const struct lull_search *search,
+                     const char *const *paths, GError **error)
 {
+    /* What was left out may be why there is nothing. */
+    const char *note = search->notes->len > 0 ? search->notes->pdata[0] : NULL;
     bool done = true;
     for (uint32_t i = 0; i < adding->rest->len; i++) {
         if (adding->found[g_array_index(adding->rest_roots, uint32_t, i)] > 0) {
-            g_ptr_array_add(adding->session->notes->problems, g_strdup(adding->rest->pdata[i]));
+            lull_session_note_problem(adding->session, adding->rest->pdata[i]);
         }
     }
     for (uint32_t i = 0; i < adding->n_roots; i++) {
@@ -425,8 +448,8 @@ static bool conclude(struct adding *adding, const char *const *paths, GError **e
                 g_set_error(
                     error, LULL_ERROR, LULL_ERROR_FORMAT,
                     "%s: there is no trace in it (no file 'metadata' and no trace.dat here or "
-                    "below)",
-                    paths[i]);
+                    "below)%s%s",
+                    paths[i], note != NULL ? "; " : "", note != NULL ? note : "");
             }
         }
         g_clear_error(&adding->errors[i]);
@@ -467,9 +490,9 @@ bool lull_session_add_all(struct lull_session *session, const char *const *paths
         g_ptr_array_set_size(search.errors, 0);
     }
     add_groups(&adding, &search, paths);
-    bool done = conclude(&adding, paths, error);
+    bool done = conclude(&adding, &search, paths, error);
     for (uint32_t i = 0; i < search.notes->len; i++) {
-        g_ptr_array_add(session->notes->problems, g_strdup(search.notes->pdata[i]));
+        lull_session_note_problem(session, search.notes->pdata[i]);
     }
     lull_search_clear(&search);
     g_free(adding.found);

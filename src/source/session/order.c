@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The order of streams for events of equal time: as added, or as Babeltrace 2 has it. */
 #include "source/session/private.h"
 

@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the session share. */
 #ifndef LULL_SOURCE_SESSION_PRIVATE_H
 #define LULL_SOURCE_SESSION_PRIVATE_H
 
+#include "base/map.h"
 #include "source/session/event_filter.h"
 #include "source/session/event_watch.h"
 #include "source/live/live.h"
@@ -11,10 +13,9 @@
 
 struct session_host {
     struct lull_host info;
-    const char *hostname; /* or NULL */
     bool has_clock_uuid;
-    uint8_t clock_uuid[16];
     int64_t clock_offset_ns; /* of the first trace */
+    GArray *traces;          /* uint32_t: numbers */
     struct lull_clock_transform transform;
 };
 
@@ -42,19 +43,24 @@ struct session_notes {
     GArray *raw;    /* struct lull_loss, times on the trace's clock */
     GArray *losses; /* the same on the joined clock, in order */
     bool is_stale;
+    uint64_t n_problems;       /* found; those behind the last that is kept are not kept */
+    size_t problem_bytes;      /* of those that are */
+    struct lull_map by_stream; /* stream → its last loss */
 };
 
 struct lull_session {
-    GPtrArray *hosts;        /* struct session_host */
-    uint32_t n_classes;      /* of all traces */
-    GPtrArray *traces;       /* struct session_trace */
-    GPtrArray *streams;      /* struct lull_source_stream, owned by the sources */
-    GHashTable *directories; /* "device:inode" of each trace, URLs of live sessions */
-    GPtrArray *lives;        /* struct lull_live */
-    GPtrArray *recordings;   /* struct lull_recording_file, references */
-    int64_t live_since_ns;   /* when the first of them was added; or 0 */
-    GArray *subscriptions;   /* struct lull_subscription */
-    GPtrArray *converted;    /* bindings, see lull_session_subscribe_sized() */
+    GPtrArray *hosts;         /* struct session_host */
+    GHashTable *host_names;   /* name → how often it was wanted */
+    GHashTable *hosts_by_key; /* text of what a source tells of its host → the first such, + 1 */
+    uint32_t n_classes;       /* of all traces */
+    GPtrArray *traces;        /* struct session_trace */
+    GPtrArray *streams;       /* struct lull_source_stream, owned by the sources */
+    GHashTable *directories;  /* "device:inode" of each trace, URLs of live sessions */
+    GPtrArray *lives;         /* struct lull_live */
+    GPtrArray *recordings;    /* struct lull_recording_file, references */
+    int64_t live_since_ns;    /* when the first of them was added; or 0 */
+    GArray *subscriptions;    /* struct lull_subscription */
+    GPtrArray *converted;     /* bindings, see lull_session_subscribe_sized() */
     struct session_notes *notes;
 
     int64_t start_ns, end_ns;

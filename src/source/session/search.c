@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The search for traces. A directory that has metadata is a trace, and nothing in or below it is
  * one; elsewhere files of some kinds are. What lies in or below a directory with recording.json
  * belongs to that recording. */
@@ -6,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "source/session/file_kinds.h"
 #include "source/files/recording.h"
@@ -148,6 +150,25 @@ static GPtrArray *list_directory(struct lull_search *search, const char *path)
     return names;
 }
 
+/* Something that is called as a file of a trace is, but cannot be read as one. */
+static void note_unreadable(struct lull_search *search, const char *path)
+{
+    struct stat st;
+    const char *why;
+    int fd;
+    if (lstat(path, &st) != 0) {
+        return;
+    }
+    const enum lull_open_status status = lull_file_open(path, &fd, NULL, &why);
+    if (status == LULL_OPEN_DONE) {
+        close(fd);
+    } else if (status != LULL_OPEN_DIRECTORY) {
+        g_ptr_array_add(search->errors,
+                        g_error_new(LULL_ERROR, LULL_ERROR_FORMAT,
+                                    "%s: it cannot be read: %s; the trace is left out", path, why));
+    }
+}
+
 static void search_directory(const struct walk *walk, const char *path,
                              struct lull_recording_file *above, unsigned depth);
 
@@ -168,6 +189,8 @@ static void search_children(const struct walk *walk, const char *path,
             search_directory(walk, child, recording, depth + 1);
         } else if (S_ISREG(st.st_mode)) {
             search_file(walk, child, &st, recording);
+        } else if (g_str_has_suffix(child, ".dat") || g_str_has_suffix(child, ".data")) {
+            note_unreadable(walk->search, child);
         }
     }
 }
@@ -190,6 +213,9 @@ static void search_directory(const struct walk *walk, const char *path,
     if (!is_trace && errno == EACCES) { /* it can be listed at best, but nothing in it looked at */
         add_error(walk->search, path, EACCES);
         return;
+    }
+    if (!is_trace) {
+        note_unreadable(walk->search, metadata);
     }
     struct lull_recording_file *recording;
     struct lull_location *location = lull_location_new(path, NULL, "");
@@ -382,11 +408,51 @@ static void add_unfinished(struct lull_search *search, const char *path)
                     path));
 }
 
+/* ---- recordings ---- */
+
+static bool is_state(const struct lull_location *location)
+{
+    g_autofree char *state =
+        g_build_filename(location->recording->info.path, LULL_RECORDING_STATE, NULL);
+    return strcmp(location->path, state) == 0;
+}
+
+/* A recording of which nothing but the state of the machine was found is not whole. */
+static void check_recordings(struct lull_search *search, guint first)
+{
+    static const struct {
+        const char *tracer, *file;
+    } files[] = {{"ftrace", "trace.dat"}, {"perf", "perf.data"}, {"lttng", "kernel/metadata"}};
+    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+    for (guint i = first; i < search->locations->len; i++) {
+        const struct lull_location *location = search->locations->pdata[i];
+        if (location->recording != NULL && !is_state(location)) {
+            g_hash_table_add(seen, location->recording);
+        }
+    }
+    for (guint i = first; i < search->locations->len; i++) {
+        const struct lull_location *location = search->locations->pdata[i];
+        if (location->recording == NULL || !g_hash_table_add(seen, location->recording)) {
+            continue;
+        }
+        const struct lull_recording_info *info = &location->recording->info;
+        const char *file = "what the tracer wrote";
+        for (size_t k = 0; k < G_N_ELEMENTS(files); k++) {
+            file = strcmp(info->tracer, files[k].tracer) == 0 ? files[k].file : file;
+        }
+        g_ptr_array_add(search->notes,
+                        g_strdup_printf("%s: %s is missing: of this recording nothing but the "
+                                        "state of the machine is there",
+                                        info->path, file));
+    }
+}
+
 void lull_search_path(struct lull_search *search, const char *path, uint32_t root)
 {
     struct stat st;
     g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     const struct walk walk = {search, seen, root};
+    const guint first = search->locations->len;
     if (stat(path, &st) != 0) {
         add_error(search, path, errno);
     } else if (lull_recording_is_unfinished(path)) {
@@ -404,4 +470,5 @@ void lull_search_path(struct lull_search *search, const char *path, uint32_t roo
     } else {
         search_directory(&walk, path, NULL, 0);
     }
+    check_recordings(search, first);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds the traces below a path: directories with a file `metadata`, in the file system or in an
  * archive. */
 #ifndef LULL_SOURCE_SESSION_SEARCH_H

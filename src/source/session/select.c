@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What of a session is read: which classes its subscriptions want, what a filter leaves of them, of
  * the streams and of the time. */
 #include "source/session/private.h"
@@ -285,25 +286,13 @@ bool lull_session_is_selected(const struct lull_session *session,
            (trace->is_wanted && cpu_may_pass(session, trace, stream->cpu));
 }
 
-/* A time plus a difference; saturates. */
-static int64_t add_delta(int64_t time_ns, int64_t delta_ns)
-{
-    int64_t sum;
-    if (__builtin_add_overflow(time_ns, delta_ns, &sum)) {
-        return delta_ns < 0 ? INT64_MIN : INT64_MAX;
-    }
-    return sum;
-}
-
 /* Leaves of the window the time in which all streams of the trace have packets. */
 static void intersect(const struct session_trace *trace, struct lull_source_window *window)
 {
-    int64_t start = lull_clock_transform_apply(&window->transform,
-                                               add_delta(trace->common_start_ns, window->delta_ns));
-    int64_t end = lull_clock_transform_apply(&window->transform,
-                                             add_delta(trace->common_end_ns, window->delta_ns));
+    int64_t start = lull_clock_join(&window->transform, trace->common_start_ns, window->delta_ns);
+    int64_t end = lull_clock_join(&window->transform, trace->common_end_ns, window->delta_ns);
     window->start_ns = MAX(window->start_ns, start);
-    window->end_ns = MIN(window->end_ns, MIN(end, INT64_MAX - 1) + 1);
+    window->end_ns = MIN(window->end_ns, end + 1);
 }
 
 struct lull_source_window lull_session_window(const struct lull_session *session,

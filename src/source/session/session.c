@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A session as its users see it: subscriptions, limits, and reading in order of time. */
 #include "base/sized.h"
 #include "source/session/private.h"
@@ -13,6 +14,8 @@ struct lull_session *lull_session_new(void)
 {
     struct lull_session *session = g_new0(struct lull_session, 1);
     session->hosts = g_ptr_array_new_with_free_func(lull_session_host_free);
+    session->host_names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    session->hosts_by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     session->traces = g_ptr_array_new_with_free_func(lull_session_trace_free);
     session->streams = g_ptr_array_new();
     session->directories = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -40,6 +43,8 @@ void lull_session_free(struct lull_session *session)
     g_ptr_array_unref(session->traces);
     g_ptr_array_unref(session->lives); /* the sources of live traces are theirs */
     g_ptr_array_unref(session->hosts);
+    g_hash_table_unref(session->host_names);
+    g_hash_table_unref(session->hosts_by_key);
     g_hash_table_unref(session->directories);
     g_array_unref(session->subscriptions);
     g_ptr_array_unref(session->converted);
@@ -114,16 +119,44 @@ const char *lull_session_environment(const struct lull_session *session, uint32_
     return NULL;
 }
 
+const uint32_t *lull_session_host_traces(const struct lull_session *session, uint32_t host,
+                                         uint32_t *n)
+{
+    const GArray *traces = lull_session_host_at(session, host)->traces;
+    *n = traces->len;
+    return (const uint32_t *)(const void *)traces->data;
+}
+
+static void each_class(const struct lull_session *session, uint32_t trace,
+                       void (*visit)(void *user, uint32_t trace,
+                                     const struct lull_event_class *event_class),
+                       void *user)
+{
+    const struct lull_source *source = lull_session_trace_at(session, trace)->source;
+    for (uint32_t i = 0; i < source->n_classes; i++) {
+        visit(user, trace, source->classes[i]);
+    }
+}
+
 void lull_session_each_class(const struct lull_session *session,
                              void (*visit)(void *user, uint32_t trace,
                                            const struct lull_event_class *event_class),
                              void *user)
 {
     for (uint32_t t = 0; t < session->traces->len; t++) {
-        const struct lull_source *source = lull_session_trace_at(session, t)->source;
-        for (uint32_t i = 0; i < source->n_classes; i++) {
-            visit(user, t, source->classes[i]);
-        }
+        each_class(session, t, visit, user);
+    }
+}
+
+void lull_session_each_host_class(const struct lull_session *session, uint32_t host,
+                                  void (*visit)(void *user, uint32_t trace,
+                                                const struct lull_event_class *event_class),
+                                  void *user)
+{
+    uint32_t n;
+    const uint32_t *traces = lull_session_host_traces(session, host, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        each_class(session, traces[i], visit, user);
     }
 }
 
@@ -148,11 +181,10 @@ static void find_names(struct session_trace *trace)
 bool lull_session_declares(const struct lull_session *session, uint32_t host,
                            const char *const *names)
 {
-    for (uint32_t t = 0; t < session->traces->len; t++) {
-        struct session_trace *trace = lull_session_trace_at(session, t);
-        if (trace->source->info.host != host) {
-            continue;
-        }
+    uint32_t n;
+    const uint32_t *traces = lull_session_host_traces(session, host, &n);
+    for (uint32_t t = 0; t < n; t++) {
+        struct session_trace *trace = lull_session_trace_at(session, traces[t]);
         find_names(trace);
         for (const char *const *name = names; *name != NULL; name++) {
             if (g_hash_table_contains(trace->class_names, *name)) {
@@ -185,9 +217,11 @@ static void read_task_names(struct session_trace *trace)
 const char *lull_session_task_name(const struct lull_session *session, uint32_t host, int32_t tid)
 {
     const char *name = NULL;
-    for (uint32_t t = 0; t < session->traces->len && name == NULL; t++) {
-        struct session_trace *trace = lull_session_trace_at(session, t);
-        if (trace->source->info.host != host || trace->source->task_names == NULL) {
+    uint32_t n;
+    const uint32_t *traces = lull_session_host_traces(session, host, &n);
+    for (uint32_t t = 0; t < n && name == NULL; t++) {
+        struct session_trace *trace = lull_session_trace_at(session, traces[t]);
+        if (trace->source->task_names == NULL) {
             continue;
         }
         if (trace->task_names == NULL) {
@@ -208,8 +242,8 @@ bool lull_session_range(const struct lull_session *session, int64_t *start_ns, i
         }
         const struct lull_clock_transform *transform =
             &lull_session_host_at(session, info->host)->transform;
-        int64_t start = lull_clock_transform_apply(transform, info->start_ns);
-        int64_t end = lull_clock_transform_apply(transform, info->end_ns);
+        int64_t start = lull_clock_join(transform, info->start_ns, 0);
+        int64_t end = lull_clock_join(transform, info->end_ns, 0);
         *start_ns = any ? MIN(*start_ns, start) : start;
         *end_ns = any ? MAX(*end_ns, end) : end;
         any = true;
@@ -360,12 +394,6 @@ const struct lull_clock_transform *lull_session_clock(const struct lull_session 
 
 /* ---- reading ---- */
 
-/* INT64_MAX means that a stream is exhausted. */
-static int64_t merge_time(int64_t time_ns)
-{
-    return MIN(time_ns, INT64_MAX - 1);
-}
-
 void lull_session_play(struct lull_session *session, uint32_t n)
 {
     lull_session_sort_streams(session, session->merged, n);
@@ -417,7 +445,7 @@ const struct lull_event *lull_session_read(struct lull_session *session)
             /* The tree has held a lower bound, or the time of the event that was handed out. */
             bool any = session->filter == NULL ? stream->ops->next(stream)
                                                : lull_session_next_passing(session, stream);
-            lull_merge_update(merge, any ? merge_time(stream->event.time_ns) : INT64_MAX);
+            lull_merge_update(merge, any ? stream->event.time_ns : INT64_MAX);
             if (G_UNLIKELY(session->has_news)) {
                 lull_session_take_news(session);
             }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The streams of a session, for those who must know what a loss touches and since when a CPU was
  * recorded. */
 #ifndef LULL_SOURCE_SESSION_STREAMS_H
@@ -23,6 +24,16 @@ struct lull_loss lull_session_found_loss(const struct lull_session *session, uin
 /* Where lull_session_loss_count() is kept, to look at between events; lives as long as the session.
  */
 const unsigned *lull_session_loss_counter(const struct lull_session *session);
+
+/* The numbers of a host's traces, in order. Nothing that is done for each host looks at all traces.
+ */
+const uint32_t *lull_session_host_traces(const struct lull_session *session, uint32_t host,
+                                         uint32_t *n);
+/* lull_session_each_class() of the traces of one host. */
+void lull_session_each_host_class(const struct lull_session *session, uint32_t host,
+                                  void (*visit)(void *user, uint32_t trace,
+                                                const struct lull_event_class *event_class),
+                                  void *user);
 
 /* How a tracer on `host` knew a task by the end of its recording, beside the events; NULL: none
  * did. Lives as long as the session. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The session's side of a watch: which classes it wants, where its fields lie, and what is handed
  * out once it has seen an event. */
 #include "source/session/event_watch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* In place of the reader of trace.dat in a build without libtraceevent, zlib or zstd. */
 #include "source/tracedat/source.h"
 

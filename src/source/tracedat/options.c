@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The options of a trace.dat: what was recorded how, and in version 7 where the sections are. */
 #include "source/tracedat/tracedat.h"
 
@@ -40,10 +41,11 @@ static void add_offset(struct lull_tracedat *file, struct lull_tracedat_in *in, 
     g_autofree char *text = text_of(in);
     int64_t offset = text != NULL ? g_ascii_strtoll(text, NULL, 0) : 0;
     if (__builtin_mul_overflow(offset, unit_ns, &offset) ||
-        __builtin_add_overflow(file->offset_ns, offset, &file->offset_ns)) {
+        __builtin_add_overflow(file->offset_ns, offset, &file->offset_ns) ||
+        !lull_time_is_valid(file->offset_ns)) {
         lull_report_problem(file->report,
-                            "%s: the offset of its times does not fit 64 bits of nanoseconds and "
-                            "is left out",
+                            "%s: with the offset that it gives, " LULL_TIME_OUTSIDE
+                            "; the offset is not used",
                             file->path);
         file->offset_ns = 0;
     }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The pages of one CPU of a trace.dat: as they are in the file, read some at a time, or packed in
  * chunks of some pages each. */
 #include "source/tracedat/tracedat.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A trace.dat as a source: one trace, of one machine, with a stream for each CPU of each instance
  * of the ring buffer. */
 #include <inttypes.h>
@@ -277,7 +278,7 @@ struct lull_source *lull_tracedat_source_open(struct lull_location *location,
     g_autofree char *path = g_build_filename(location->path, location->file, NULL);
     struct lull_bytes *bytes = NULL;
     uint64_t size;
-    if (lull_location_bytes(location, location->file, &bytes, &size, error) != LULL_PLACE_FILE) {
+    if (lull_location_bytes(location, location->file, &bytes, &size, error) != LULL_OPEN_DONE) {
         return NULL;
     }
     struct lull_tracedat *file = lull_tracedat_open(path, bytes, size, report, error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What others see of the reader of trace.dat. */
 #ifndef LULL_SOURCE_TRACEDAT_SOURCE_H
 #define LULL_SOURCE_TRACEDAT_SOURCE_H

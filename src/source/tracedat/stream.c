@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads the events in the pages of one CPU: the format of the kernel's ring buffer (header_event in
  * tracefs, include/linux/ring_buffer.h). An event has a head of 32 bits, five of which are its kind
  * or length, the others the time since the event before. */
@@ -26,6 +27,11 @@ static inline uint64_t clock_ns(const struct lull_tracedat_stream *s, uint64_t c
 int64_t lull_tracedat_stream_own_time(const struct lull_tracedat_stream *s, uint64_t clock)
 {
     return lull_clock_map_own(&s->own, clock_ns(s, clock));
+}
+
+static inline bool is_valid(const struct lull_tracedat_stream *s, uint64_t clock)
+{
+    return lull_clock_map_holds(&s->own, clock_ns(s, clock));
 }
 
 static int64_t joined_time(const struct lull_tracedat_stream *s, uint64_t clock)
@@ -91,6 +97,10 @@ bool lull_tracedat_stream_start_page(struct lull_tracedat_stream *s)
     if (need + file->commit_bytes > room) {
         commit &= ~MISSED_STORED;
     }
+    if (!is_valid(s, clock)) {
+        damaged(s, page, 0, LULL_TIME_OUTSIDE);
+        return false;
+    }
     s->clock = clock;
     s->pos = file->data_offset;
     s->end = file->data_offset + (uint32_t)need;
@@ -110,10 +120,11 @@ static uint64_t absolute(uint64_t stamp, uint64_t before)
 }
 
 /* Goes to the next record of the page, which is made s->base.record. False at its end, also where
- * it is damaged: then *why is set. */
+ * it is damaged: then *why is set, and the clock is that of the record before. */
 static inline __attribute__((always_inline)) bool next_record(struct lull_tracedat_stream *s,
                                                               bool be, const char **why)
 {
+    const uint64_t before = s->clock;
     while (s->end - s->pos >= 4) {
         const uint8_t *p = s->data + s->pos;
         uint32_t room = s->end - s->pos - 4, head = lull_load_u32(p, be);
@@ -151,6 +162,11 @@ static inline __attribute__((always_inline)) bool next_record(struct lull_traced
             break;
         }
         s->clock += delta;
+        if (G_UNLIKELY(!is_valid(s, s->clock))) {
+            s->clock = before;
+            *why = LULL_TIME_OUTSIDE;
+            return false;
+        }
         s->pos += 4 + MIN((length + 3) & ~3u, room);
         s->base.record.data = p;
         s->base.record.size = length;
@@ -158,11 +174,24 @@ static inline __attribute__((always_inline)) bool next_record(struct lull_traced
     }
     if (s->pos != s->end) {
         *why = "an event passes the end of the page";
+        s->clock = before;
     }
     return false;
 }
 
 /* The class of s->base.record, or NULL if it has none. */
+/* An event of a class whose fields are not known is shown by its name; that is a loss. */
+static void report_undecoded(struct lull_tracedat_stream *s, const struct lull_format *format)
+{
+    if (s->is_quiet) {
+        s->has_unreported = true;
+    } else if (format != s->undecoded) {
+        s->undecoded = format;
+        lull_report_problem(s->base.report, "%s: events '%s' are shown without their fields: %s",
+                            s->file->path, format->event_class.name, format->undecoded);
+    }
+}
+
 static inline const struct lull_format *find_format(struct lull_tracedat_stream *s, bool be,
                                                     const char **why)
 {
@@ -173,6 +202,9 @@ static inline const struct lull_format *find_format(struct lull_tracedat_stream 
         uint16_t id = lull_load_u16(s->base.record.data + formats->id_offset, be);
         format = lull_formats_find(formats, id);
         if (G_LIKELY(format != NULL && s->base.record.size >= format->least_size)) {
+            if (G_UNLIKELY(format->undecoded != NULL)) {
+                report_undecoded(s, format);
+            }
             return format;
         }
         if (format == NULL && s->is_quiet) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A cursor over the events of one CPU of a trace.dat. */
 #ifndef LULL_SOURCE_TRACEDAT_STREAM_H
 #define LULL_SOURCE_TRACEDAT_STREAM_H
@@ -33,6 +34,7 @@ struct lull_tracedat_stream {
     GArray *counts;      /* struct lull_tracedat_count: of all its events; or NULL */
     bool is_at_start;
     bool has_reported_unknown, has_reported_order;
+    const struct lull_format *undecoded; /* that was reported last */
 
     const struct lull_tracedat_shift *shift; /* or NULL */
     bool is_converted;                       /* time stamps are not nanoseconds as they are */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is to be known of a trace.dat before it is read: when each CPU was recorded, what was lost,
  * and of which classes there are events. Damage is not told here but by who reads. */
 #include "source/tracedat/stream.h"

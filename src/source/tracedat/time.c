@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the time stamps of a trace.dat to nanoseconds. A guest's are first moved to the clock of its
  * host: trace-cmd measured the difference at some times, for each CPU (option TIME_SHIFT). Cycles
  * of the TSC are then scaled as the kernel says (option TSC2NSEC). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What stands in a trace.dat before the pages: formats of pages and events, names of tasks, options
  * that say where the pages are. Sizes come from the file and are checked against it. */
 #include "source/tracedat/tracedat.h"
@@ -277,7 +278,15 @@ static bool read_version_6(struct lull_tracedat *file, struct lull_tracedat_in *
 
 /* ---- version 7 ---- */
 
-enum section { SECTION_HEADER = 16, SECTION_FTRACE, SECTION_FORMATS, SECTION_CMDLINES = 21 };
+enum section {
+    SECTION_STRINGS = 15,
+    SECTION_HEADER,
+    SECTION_FTRACE,
+    SECTION_FORMATS,
+    SECTION_SYMBOLS,
+    SECTION_PRINTK,
+    SECTION_CMDLINES
+};
 
 /* Reads and unpacks the section at `at`. */
 static uint8_t *read_section(struct lull_tracedat *file, uint64_t at, unsigned id, uint64_t *size,
@@ -333,13 +342,41 @@ bool lull_tracedat_section(struct lull_tracedat *file, unsigned id, uint64_t at,
     return false;
 }
 
+/* Sections follow one another. One that is not read, such as the last, which holds names, shows by
+ * its head alone that the file is cut; others say so when they are read. */
+static void check_sections(const struct lull_tracedat *file, uint64_t at)
+{
+    for (unsigned n = 0; n < MAX_SECTIONS; n++) {
+        struct lull_tracedat_in in = {
+            .file = (struct lull_tracedat *)file, .pos = at, .end = file->size};
+        unsigned id = (unsigned)lull_tracedat_number(&in, 2);
+        lull_tracedat_skip(&in, 6);
+        uint64_t size = lull_tracedat_number(&in, 8), room = file->size - MIN(in.pos, file->size);
+        if (in.is_short || id > SECTION_CMDLINES) {
+            return;
+        }
+        if (size > room) {
+            if (id == SECTION_STRINGS || id == SECTION_SYMBOLS || id == SECTION_PRINTK) {
+                lull_report_problem(
+                    file->report,
+                    "%s: byte %" G_GUINT64_FORMAT
+                    ": the file is cut short: this section should have %" G_GUINT64_FORMAT
+                    " bytes more than there are",
+                    file->path, at, size - room);
+            }
+            return;
+        }
+        at = in.pos + size;
+    }
+}
+
 static bool read_version_7(struct lull_tracedat *file, struct lull_tracedat_in *in, GError **error)
 {
     g_autofree char *packing = lull_tracedat_string(in);
     g_autofree char *packing_version = lull_tracedat_string(in);
     uint64_t next = lull_tracedat_number(in, 8);
     if (in->is_short) {
-        return fail(file, in->pos, "the head of the file is cut", error);
+        return fail(file, in->pos, "the file header is cut", error);
     }
     if (strcmp(packing, "zlib") == 0) {
         file->packing = LULL_PACKING_ZLIB;
@@ -350,6 +387,7 @@ static bool read_version_7(struct lull_tracedat *file, struct lull_tracedat_in *
                     "%s: it is compressed with '%s' (known: zlib, zstd)", file->path, packing);
         return false;
     }
+    check_sections(file, in->pos);
     for (unsigned n = 0; next != 0; n++) {
         if (n >= MAX_SECTIONS) {
             return fail(file, next, "there are too many sections of options", error);
@@ -382,7 +420,7 @@ static bool read_head(struct lull_tracedat *file, struct lull_tracedat_in *in, G
     file->is_big_endian = is_big_endian == 1;
     file->page_bytes = (uint32_t)lull_tracedat_number(in, 4);
     if (in->is_short || is_big_endian > 1 || (file->long_bytes != 4 && file->long_bytes != 8)) {
-        return fail(file, in->pos, "the head of the file is damaged", error);
+        return fail(file, in->pos, "the file header is damaged", error);
     }
     file->version = (unsigned)g_ascii_strtoull(version, NULL, 10);
     if (file->version == 6 || file->version == 7) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A trace.dat file, which trace-cmd writes (trace-cmd.dat.v6(5), trace-cmd.dat.v7(5)): what stands
  * before the pages of the ring buffers, and the pages. Version 6 is one sequence of parts; version
  * 7 has sections, found through options, that may be compressed. */

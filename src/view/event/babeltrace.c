@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Events in the text form of Babeltrace 2.0.4, byte for byte: scripts read it. What is known to
  * differ is in the manual page of `lull print`. */
 #include "view/event/babeltrace.h"
@@ -14,7 +15,7 @@ struct word {
     uint32_t bit;
 };
 
-/* Or's the bits of the words in `text`; "all" and "none" are told apart. */
+/* Or's the bits of the words in `text`; "all" and "none" are separate. */
 static bool parse_words(const char *option, const char *text, const struct word *words,
                         uint32_t *bits, bool *is_all, bool *is_none, GError **error)
 {
@@ -179,10 +180,10 @@ struct head {
     struct lull_linebuf *line;
     bool with_names;
     bool has_time;
-    bool has_part; /* one of those that stand together, with colons between */
+    bool has_part; /* one of those in a group, separated by colons */
 };
 
-/* What stands before a part of the head: its name, or the colon. */
+/* What precedes a part of the header: its name, or the colon. */
 static void start_part(struct head *head, const char *name)
 {
     if (head->with_names) {
@@ -263,7 +264,7 @@ static void add_class(const struct lull_event_babeltrace *text, struct head *hea
     }
 }
 
-/* All that stands between the time and the fields. */
+/* Everything between the time and the fields. */
 static void learn(struct lull_event_babeltrace *text, struct lull_event_head *head,
                   const struct lull_event *event, bool has_time, bool has_packet)
 {
@@ -291,7 +292,7 @@ static void learn(struct lull_event_babeltrace *text, struct lull_event_head *he
 /* ---- times ---- */
 
 /* "(+0.000001234) ", or as many question marks for the first event; and for a cycle backwards,
- * which babeltrace2 does not tell from it. */
+ * which babeltrace2 does not distinguish from it. */
 static void add_delta(struct lull_event_babeltrace *text, uint64_t now, bool with_names)
 {
     struct lull_linebuf *line = &text->line;

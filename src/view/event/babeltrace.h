@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One event as the line that Babeltrace 2 (2.0.4, sink.text.pretty) prints for it. */
 #ifndef LULL_VIEW_EVENT_BABELTRACE_H
 #define LULL_VIEW_EVENT_BABELTRACE_H
@@ -7,7 +8,7 @@
 #include "view/event/clock.h"
 #include "view/event/fields.h"
 
-/* What stands before the name of an event. */
+/* What precedes the name of an event. */
 enum lull_babeltrace_field {
     LULL_BABELTRACE_TRACE = 1 << 0,
     LULL_BABELTRACE_HOSTNAME = 1 << 1,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The times of events as text. */
 #include "view/event/clock.h"
 
@@ -80,10 +81,7 @@ void lull_event_clock_add_cycles(struct lull_linebuf *line, uint64_t cycles, uin
 
 static void add_elapsed(struct lull_linebuf *line, int64_t time_ns, int64_t origin_ns)
 {
-    int64_t elapsed_ns;
-    if (__builtin_sub_overflow(time_ns, origin_ns, &elapsed_ns)) {
-        elapsed_ns = time_ns < origin_ns ? INT64_MIN : INT64_MAX;
-    }
+    int64_t elapsed_ns = time_ns - origin_ns;
     if (elapsed_ns >= 0) {
         lull_linebuf_char(line, '+');
     }

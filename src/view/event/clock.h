@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The times of events as text. */
 #ifndef LULL_VIEW_EVENT_CLOCK_H
 #define LULL_VIEW_EVENT_CLOCK_H

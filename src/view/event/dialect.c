@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Brackets, names and values of events as text, in Lull's own form and in Babeltrace's. */
 #include "view/event/dialect.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How the fields of an event are written as text: the brackets, the names, the form of values. Two
  * ways lead to the same text: the walk over one event with a visitor, and print programs
  * (event_program.h), which are compiled with the same functions. */
@@ -8,7 +9,7 @@
 
 #include "view/linebuf.h"
 
-/* What stands around and between the parts of something. */
+/* The text around and between the parts of something. */
 struct lull_brackets {
     const char *open, *first, *next, *close;
 };
@@ -50,12 +51,12 @@ extern const struct lull_dialect lull_dialect_babeltrace;
 
 #define LULL_WRITER_DEPTH 128
 
-/* Writes brackets, commas and names. Zero but for the first members at the begin of an event. */
+/* Writes brackets, commas and names. Zero but for the first members at the start of an event. */
 struct lull_event_writer {
     const struct lull_dialect *dialect;
     struct lull_linebuf *line;
-    bool follows_scope; /* something that counts as a scope stands before */
-    bool is_element;    /* whoever goes through the array has written what stands before the next */
+    bool follows_scope; /* after something that counts as a scope */
+    bool is_element;    /* the walk over the array has written what precedes it */
     bool with_names;
     uint32_t depth;
     struct {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Print programs by class, and what is done without one. */
 #include "view/event/fields.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The fields of events in a dialect: a print program for each class, made at its first event, and
  * the walk over the event where there is none. Whoever prints puts a head of its own before. */
 #ifndef LULL_VIEW_EVENT_FIELDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One event as one JSON object on a line, written straight into a buffer: a tree of JSON objects
  * per event would cost more than reading the trace. */
 #include "view/event/json.h"
@@ -81,7 +82,7 @@ static void add_texts(struct lull_event_json *json, const struct lull_visit_int 
     lull_linebuf_char(&json->line, ']');
 }
 
-/* What is behind the value of an enumeration or of flags. */
+/* What follows the value of an enumeration or of flags. */
 static void add_labels(struct lull_event_json *json, const struct lull_visit_int *value)
 {
     if (value->is_flags) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One event as one line of JSON for programs. */
 #ifndef LULL_VIEW_EVENT_JSON_H
 #define LULL_VIEW_EVENT_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Running print programs: this is where `lull print` spends its time. Text goes straight into the
  * line's buffer; room is made sure of once for each operation. */
 #include "view/event/program_private.h"
@@ -5,18 +6,16 @@
 #include "base/bits.h"
 #include "view/digits.h"
 
-/* Elements without any bits: more of them than this is nonsense. */
-#define MAX_EMPTY_ELEMENTS 65536u
-
 struct runner {
     const struct lull_event_program *program;
     struct lull_linebuf *line;
     const uint8_t *data;
     uint64_t pos, end; /* bits */
+    unsigned n_empty;  /* elements without bits */
     uint64_t slots[LULL_PRINT_SLOTS];
 };
 
-/* Room that an operation without a text needs behind its piece: "-9223372036854775808" and what is
+/* Room that an operation without a text needs after its piece: "-9223372036854775808" and what is
  * copied too much. */
 #define ROOM 64u
 
@@ -76,7 +75,7 @@ static void add_real(struct runner *r, const struct lull_print_op *op, uint64_t 
 typedef uint8_t bytes16 __attribute__((vector_size(16)));
 typedef uint64_t words2 __attribute__((vector_size(16)));
 
-/* How many of the 16 bytes from `text` on stand for themselves. */
+/* How many of the 16 bytes from `text` on need no escape. */
 static inline uint32_t plain_bytes(bytes16 v, const char *special)
 {
     bytes16 odd = (bytes16)(v < 0x20) | (bytes16)(v >= 0x7f) | (bytes16)(v == (uint8_t)special[0]) |
@@ -98,7 +97,7 @@ static inline uint32_t plain_bytes(bytes16 v, const char *special)
 #endif
 }
 
-/* Appends `length` bytes at `text`, up to the first NUL. 16 bytes behind may be read. */
+/* Appends `length` bytes at `text`, up to the first NUL. 16 more bytes may be read. */
 static void add_text(struct runner *r, const char *text, uint64_t length)
 {
     struct lull_linebuf *line = r->line;
@@ -153,8 +152,9 @@ static bool run(struct runner *r, const struct lull_print_op *op);
 static bool run_array(struct runner *r, const struct lull_print_op *op)
 {
     const struct lull_brackets *brackets = &r->program->dialect->brackets[LULL_BRACKET_ARRAY];
-    const uint64_t n = count_of(r, op), start = r->pos;
+    const uint64_t n = count_of(r, op);
     for (uint64_t i = 0; i < n; i++) {
+        const uint64_t start = r->pos;
         if (!op->is_hidden) {
             lull_linebuf_string(r->line, i > 0 ? brackets->next : brackets->first);
         }
@@ -163,7 +163,7 @@ static bool run_array(struct runner *r, const struct lull_print_op *op)
             lull_linebuf_unsigned(r->line, i);
             lull_linebuf_literal(r->line, "] = ");
         }
-        if (!run(r, op + 1) || (i >= MAX_EMPTY_ELEMENTS && r->pos == start)) {
+        if (!run(r, op + 1) || (r->pos == start && ++r->n_empty > LULL_MOST_EMPTY_ELEMENTS)) {
             return false;
         }
     }
@@ -185,7 +185,7 @@ static const struct lull_print_op *choose(const struct runner *r, const struct l
     return NULL;
 }
 
-/* Copies the operation's text. At least ROOM bytes are free behind it then. */
+/* Copies the operation's text. At least ROOM bytes are free after it then. */
 static inline char *start_op(struct lull_linebuf *line, const struct lull_print_op *op)
 {
     const uint32_t length = op->text_length;
@@ -315,12 +315,13 @@ bool lull_event_program_run(const struct lull_event_program *program,
 {
     struct lull_event_bytes bytes;
     lull_event_bytes(event, &bytes);
-    struct runner runner; /* its slots are set before they are used: a length stands before */
+    struct runner runner; /* its slots are set before they are used: a length comes first */
     runner.program = program;
     runner.line = line;
     runner.data = bytes.data;
     runner.pos = bytes.start;
     runner.end = bytes.end;
+    runner.n_empty = 0;
     const size_t length = line->length;
     if (G_LIKELY(run(&runner, program->ops))) {
         return true;

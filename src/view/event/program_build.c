@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The compiler of print programs: drives the writer of brackets and names along the layout of a
  * class and cuts its text at the values. */
 #include "view/event/program_private.h"
@@ -7,10 +8,10 @@ struct builder {
     struct lull_event_program *program;
     struct lull_event_writer writer;
     struct lull_linebuf pool; /* text of all pieces */
-    uint32_t cut;             /* begin of the piece under way */
+    uint32_t cut;             /* start of the current piece */
     uint32_t align;           /* still to be done */
     GArray *ops;
-    uint32_t *op_of_step; /* the first operation behind each step's begin */
+    uint32_t *op_of_step; /* the first operation after each step's start */
     bool is_possible;
 };
 

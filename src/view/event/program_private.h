@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What compiling and running a print program share. */
 #ifndef LULL_VIEW_EVENT_PROGRAM_PRIVATE_H
 #define LULL_VIEW_EVENT_PROGRAM_PRIVATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One event as one line: time, host, CPU, name, contexts in parentheses, then the fields as `key =
  * value`. */
 #include "view/event/text.h"
@@ -10,7 +11,7 @@ void lull_event_text_clear(struct lull_event_text *text)
     lull_linebuf_free(&text->line);
 }
 
-/* The head of a class: " HOST cpu" before the number of the CPU, " PROCESS(PID) NAME" behind. */
+/* The header of a class: " HOST cpu" before the number of the CPU, " PROCESS(PID) NAME" after. */
 static void learn(struct lull_event_text *text, struct lull_event_head *head,
                   const struct lull_event *event)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One event as one line of text for people. */
 #ifndef LULL_VIEW_EVENT_TEXT_H
 #define LULL_VIEW_EVENT_TEXT_H

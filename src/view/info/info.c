@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the text and the JSON of lull info share. */
 #include "view/info/info.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What `lull info` is about to show, for its text and its JSON. */
 #ifndef LULL_VIEW_INFO_H
 #define LULL_VIEW_INFO_H
@@ -10,7 +11,7 @@
 struct lull_info {
     struct lull_session *session;
     int32_t host;                    /* the only one to show, or -1 for all */
-    GArray *events;                  /* of struct lull_event_count; NULL: not asked for */
+    GArray *events;                  /* of struct lull_event_count; NULL: not counted */
     struct lull_declared **declared; /* by host */
     uint64_t lost_events, lost_packets;
 };

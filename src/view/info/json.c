@@ -1,37 +1,18 @@
+/* SPDX-License-Identifier: MIT */
 /* lull info for programs. The structure is promised in the manual (see info.c). */
 #include <stdio.h>
 #include <string.h>
 
-#include <json-c/json.h>
-
 #include <lull/recording.h>
 
 #include "analysis/event_counts.h"
+#include "base/json.h"
 #include "view/info/info.h"
-
-/* JSON knows no bytes that are not UTF-8. */
-static struct json_object *json_text(const char *text)
-{
-    if (g_utf8_validate(text, -1, NULL)) {
-        return json_object_new_string(text);
-    }
-    g_autofree char *valid = g_utf8_make_valid(text, -1);
-    return json_object_new_string(valid);
-}
+#include "source/session/streams.h"
 
 static void add(struct json_object *object, const char *key, struct json_object *value)
 {
     json_object_object_add(object, key, value);
-}
-
-static void add_text(struct json_object *object, const char *key, const char *text)
-{
-    add(object, key, json_text(text));
-}
-
-static void add_number(struct json_object *object, const char *key, int64_t number)
-{
-    add(object, key, json_object_new_int64(number));
 }
 
 static void add_range(struct json_object *object, int64_t start_ns, int64_t end_ns)
@@ -53,20 +34,19 @@ static struct json_object *json_hosts(const struct lull_info *info)
         if (!lull_info_shows(info, host)) {
             continue;
         }
-        int64_t start_ns = INT64_MAX, end_ns = INT64_MIN, traces = 0;
-        for (uint32_t i = 0; i < lull_session_trace_count(info->session); i++) {
-            const struct lull_trace *trace = lull_session_trace(info->session, i);
-            if (trace->host == host) {
-                traces++;
-                if (trace->start_ns <= trace->end_ns) {
-                    start_ns = MIN(start_ns, trace->start_ns);
-                    end_ns = MAX(end_ns, trace->end_ns);
-                }
+        int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;
+        uint32_t n;
+        const uint32_t *traces = lull_session_host_traces(info->session, host, &n);
+        for (uint32_t i = 0; i < n; i++) {
+            const struct lull_trace *trace = lull_session_trace(info->session, traces[i]);
+            if (trace->start_ns <= trace->end_ns) {
+                start_ns = MIN(start_ns, trace->start_ns);
+                end_ns = MAX(end_ns, trace->end_ns);
             }
         }
         struct json_object *object = json_object_new_object();
-        add_text(object, "name", host_name(info, host));
-        add_number(object, "traces", traces);
+        lull_json_add_text(object, "name", host_name(info, host));
+        lull_json_add_number(object, "traces", n);
         add_range(object, start_ns, end_ns);
         json_object_array_add(list, object);
     }
@@ -84,8 +64,8 @@ static struct json_object *json_guests(const struct lull_info *info, uint32_t in
         for (char **word = words; *word; word++) {
             json_object_array_add(tids, json_object_new_int64(g_ascii_strtoll(*word, NULL, 10)));
         }
-        add_text(object, "name", guest.name);
-        add_text(object, "trace_id", guest.trace_id);
+        lull_json_add_text(object, "name", guest.name);
+        lull_json_add_text(object, "trace_id", guest.trace_id);
         add(object, "vcpu_tids", tids);
         json_object_array_add(list, object);
     }
@@ -100,37 +80,37 @@ static struct json_object *json_trace(const struct lull_info *info, uint32_t ind
     struct json_object *object = json_object_new_object();
     struct json_object *clock = json_object_new_object();
     int64_t duration_ns;
-    add_text(object, "path", trace->path);
-    add_text(object, "host", host_name(info, trace->host));
-    add_text(object, "tracer", trace->tracer);
-    add_text(object, "domain", trace->domain);
-    add_text(object, "kernel", trace->kernel);
-    add_text(object, "session", trace->name);
-    add_text(object, "format", trace->format);
-    add_text(clock, "name", trace->clock_name);
+    lull_json_add_text(object, "path", trace->path);
+    lull_json_add_text(object, "host", host_name(info, trace->host));
+    lull_json_add_text(object, "tracer", trace->tracer);
+    lull_json_add_text(object, "domain", trace->domain);
+    lull_json_add_text(object, "kernel", trace->kernel);
+    lull_json_add_text(object, "session", trace->name);
+    lull_json_add_text(object, "format", trace->format);
+    lull_json_add_text(clock, "name", trace->clock_name);
     add(clock, "frequency_hz", json_object_new_uint64(trace->clock_frequency_hz));
-    add_number(clock, "offset_ns", trace->clock_offset_ns);
+    lull_json_add_number(clock, "offset_ns", trace->clock_offset_ns);
     add(object, "clock", clock);
     add_range(object, trace->start_ns, trace->end_ns);
     if (trace->start_ns > trace->end_ns ||
         __builtin_sub_overflow(trace->end_ns, trace->start_ns, &duration_ns)) {
         add(object, "duration_ns", NULL);
     } else {
-        add_number(object, "duration_ns", duration_ns);
+        lull_json_add_number(object, "duration_ns", duration_ns);
     }
     if (trace->process[0]) {
         struct json_object *process = json_object_new_object();
-        add_text(process, "name", trace->process);
-        add_number(process, "pid", trace->process_id);
+        lull_json_add_text(process, "name", trace->process);
+        lull_json_add_number(process, "pid", trace->process_id);
         add(object, "process", process);
     } else {
         add(object, "process", NULL);
     }
-    add(object, "trace_id", id ? json_text(id) : NULL);
-    add(object, "guest_of", host ? json_text(host) : NULL);
+    add(object, "trace_id", id ? lull_json_text(id) : NULL);
+    add(object, "guest_of", host ? lull_json_text(host) : NULL);
     add(object, "guests", json_guests(info, index));
-    add_number(object, "directories", trace->directory_count);
-    add_number(object, "streams", trace->stream_count);
+    lull_json_add_number(object, "directories", trace->directory_count);
+    lull_json_add_number(object, "streams", trace->stream_count);
     add(object, "packets", json_object_new_uint64(trace->packet_count));
     add(object, "size_bytes", json_object_new_uint64(trace->size_bytes));
     return object;
@@ -161,7 +141,7 @@ static struct json_object *json_command(const struct lull_recording_info *record
     }
     struct json_object *list = json_object_new_array();
     for (uint32_t i = 0; recording->command[i]; i++) {
-        json_object_array_add(list, json_text(recording->command[i]));
+        json_object_array_add(list, lull_json_text(recording->command[i]));
     }
     return list;
 }
@@ -170,12 +150,12 @@ static struct json_object *json_recording(const struct lull_info *info,
                                           const struct lull_recording_info *recording)
 {
     struct json_object *object = json_object_new_object();
-    add_text(object, "path", recording->path);
-    add_text(object, "host", host_name(info, recording->host));
-    add_text(object, "lull", recording->program);
-    add_text(object, "tracer", recording->tracer);
-    add_text(object, "reason", recording->reason);
-    add_text(object, "purpose", recording->purpose);
+    lull_json_add_text(object, "path", recording->path);
+    lull_json_add_text(object, "host", host_name(info, recording->host));
+    lull_json_add_text(object, "lull", recording->program);
+    lull_json_add_text(object, "tracer", recording->tracer);
+    lull_json_add_text(object, "reason", recording->reason);
+    lull_json_add_text(object, "purpose", recording->purpose);
     add(object, "filtered", json_object_new_boolean(recording->is_filtered));
     add(object, "snapshot", json_object_new_boolean(recording->is_snapshot));
     add(object, "command", json_command(recording));
@@ -183,7 +163,7 @@ static struct json_object *json_recording(const struct lull_info *info,
     add_known(object, "exit_status", recording->exit_status);
     add_known(object, "signal", recording->signal);
     add_range(object, recording->start_ns, recording->end_ns);
-    add_text(object, "ended_by", recording->ended_by);
+    lull_json_add_text(object, "ended_by", recording->ended_by);
     add_known(object, "events", recording->events);
     add_known(object, "lost_events", recording->lost_events);
     return object;
@@ -211,8 +191,8 @@ static struct json_object *json_events(const struct lull_info *info)
         const struct lull_event_count *row =
             &g_array_index(info->events, struct lull_event_count, i);
         struct json_object *object = json_object_new_object();
-        add_text(object, "host", host_name(info, row->host));
-        add_text(object, "name", row->name);
+        lull_json_add_text(object, "host", host_name(info, row->host));
+        lull_json_add_text(object, "name", row->name);
         add(object, "count", json_object_new_uint64(row->count));
         json_object_array_add(list, object);
     }
@@ -229,11 +209,11 @@ static struct json_object *json_lost(const struct lull_info *info)
             continue;
         }
         struct json_object *interval = json_object_new_object();
-        add_text(interval, "host", host_name(info, loss->host));
-        add_text(interval, "path", lull_session_trace(info->session, loss->trace)->path);
-        add_number(interval, "stream", loss->stream);
-        add_number(interval, "begin_ns", loss->start_ns);
-        add_number(interval, "end_ns", loss->end_ns);
+        lull_json_add_text(interval, "host", host_name(info, loss->host));
+        lull_json_add_text(interval, "path", lull_session_trace(info->session, loss->trace)->path);
+        lull_json_add_number(interval, "stream", loss->stream);
+        lull_json_add_number(interval, "begin_ns", loss->start_ns);
+        lull_json_add_number(interval, "end_ns", loss->end_ns);
         add(interval, "events", json_object_new_uint64(loss->events));
         add(interval, "packets", json_object_new_uint64(loss->packets));
         json_object_array_add(list, interval);
@@ -270,12 +250,12 @@ static struct json_object *json_answer(const struct lull_info *info, uint32_t ho
         if (!lull_need_is_met(declared, need)) {
             struct json_object *missing = json_object_new_object();
             add(missing, "names", json_names(need));
-            add_text(missing, "then", need->without);
+            lull_json_add_text(missing, "then", need->without);
             json_object_array_add(without, missing);
         }
     }
-    add_text(object, "host", host_name(info, host));
-    add_text(object, "answer", lull_answer_name(lull_question_judge(declared, question)));
+    lull_json_add_text(object, "host", host_name(info, host));
+    lull_json_add_text(object, "answer", lull_answer_name(lull_question_judge(declared, question)));
     add(object, "lacks", lacks);
     add(object, "without", without);
     return object;
@@ -287,8 +267,8 @@ static struct json_object *json_questions(const struct lull_info *info)
     for (const struct lull_question *question = lull_questions; question->id; question++) {
         struct json_object *object = json_object_new_object();
         struct json_object *hosts = json_object_new_array();
-        add_text(object, "id", question->id);
-        add_text(object, "text", question->text);
+        lull_json_add_text(object, "id", question->id);
+        lull_json_add_text(object, "text", question->text);
         for (uint32_t host = 0; host < lull_session_host_count(info->session); host++) {
             if (lull_info_shows(info, host)) {
                 json_object_array_add(hosts, json_answer(info, host, question));
@@ -303,8 +283,11 @@ static struct json_object *json_questions(const struct lull_info *info)
 static struct json_object *json_problems(const struct lull_info *info)
 {
     struct json_object *list = json_object_new_array();
-    for (uint32_t i = 0; i < lull_session_problem_count(info->session); i++) {
-        json_object_array_add(list, json_text(lull_session_problem(info->session, i)));
+    const char *problem;
+    for (uint32_t i = 0; i < lull_session_problem_count(info->session) &&
+                         (problem = lull_session_problem(info->session, i));
+         i++) {
+        json_object_array_add(list, lull_json_text(problem));
     }
     return list;
 }
@@ -312,7 +295,7 @@ static struct json_object *json_problems(const struct lull_info *info)
 void lull_info_print_json(const struct lull_info *info)
 {
     struct json_object *root = json_object_new_object();
-    add_number(root, "version", 1);
+    lull_json_add_number(root, "version", 1);
     add(root, "hosts", json_hosts(info));
     add(root, "recordings", json_recordings(info));
     add(root, "traces", json_traces(info));
@@ -320,9 +303,7 @@ void lull_info_print_json(const struct lull_info *info)
     add(root, "lost", json_lost(info));
     add(root, "questions", json_questions(info));
     add(root, "problems", json_problems(info));
-    fputs(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-                                                   JSON_C_TO_STRING_NOSLASHESCAPE),
-          stdout);
+    g_autofree char *text = lull_json_format(root, true);
+    fputs(text, stdout);
     putchar('\n');
-    json_object_put(root);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What lull info says of recordings: which command, how it ended, how it was recorded. */
 #include <inttypes.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lull info for people. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include "view/info/info.h"
 #include "view/table.h"
 #include "view/words.h"
+#include "source/session/streams.h"
 
 static void print_field(const char *label, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
@@ -202,16 +204,13 @@ static void print_host(const struct lull_info *info, uint32_t host,
     print_heading(style, heading);
     g_autofree char *recordings = lull_info_recordings_text(info, host, !style->unicode);
     fputs(recordings, stdout);
-    bool is_first = true;
-    for (uint32_t i = 0; i < lull_session_trace_count(info->session); i++) {
-        const struct lull_trace *trace = lull_session_trace(info->session, i);
-        if (trace->host == host) {
-            if (!is_first) {
-                putchar('\n');
-            }
-            print_trace(info, i, style);
-            is_first = false;
+    uint32_t n;
+    const uint32_t *traces = lull_session_host_traces(info->session, host, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i > 0) {
+            putchar('\n');
         }
+        print_trace(info, traces[i], style);
     }
     print_losses(info, host, style->local_time);
 }

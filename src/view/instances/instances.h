@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How the critical paths of many instances are shown: a table of the instances, and the sum of
  * their paths. As in view.h, every function writes to `file`, flushes it and leaves it open. */
 #ifndef LULL_VIEW_INSTANCES_H
@@ -41,7 +42,7 @@ bool lull_view_sum_folded(const struct lull_instance_paths *paths, FILE *file, G
 /* Members of an object of JSON, without its braces: what, instances, incomplete, sum. */
 bool lull_view_instances_json(const struct lull_instance_paths *paths, FILE *file, GError **error);
 
-/* Appends "running", "waiting for disk: vda write, in fsync". */
+/* Appends "running", "blocked on disk: vda write, in fsync". */
 void lull_portion_append_what(GString *out, const struct lull_portion *portion, bool ascii);
 /* Whether the clock of a host is joined with those of the other hosts; true if there are none. */
 bool lull_instance_host_is_joined(const struct lull_instance_paths *paths, uint32_t host);

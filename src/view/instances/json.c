@@ -1,48 +1,26 @@
+/* SPDX-License-Identifier: MIT */
 /* Instances and the sum of their paths for programs. */
 #include "view/instances/instances.h"
 
-#include <json-c/json.h>
-#include <string.h>
-
 #include "view/out.h"
+#include "base/sums.h"
 #include "view/words.h"
-
-static void add_text(struct json_object *object, const char *key, const char *text)
-{
-    g_autofree char *clean = text ? lull_clean_text(text, false) : NULL;
-    json_object_object_add(object, key, clean ? json_object_new_string(clean) : NULL);
-}
-
-static void add_number(struct json_object *object, const char *key, int64_t number)
-{
-    json_object_object_add(object, key, json_object_new_int64(number));
-}
-
-static void add_share(struct json_object *object, int64_t part_ns, int64_t whole_ns)
-{
-    char text[LULL_DECIMAL_SIZE];
-    const double share = lull_share(part_ns, whole_ns);
-    lull_decimal_format_short(share, 6, text);
-    json_object_object_add(object, "share", json_object_new_double_s(share, text));
-}
 
 static void write_element(struct lull_out *out, bool is_first, struct json_object *object)
 {
     lull_out_text(out, is_first ? "\n" : ",\n");
-    lull_out_text(out, json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
-                                                                  JSON_C_TO_STRING_NOSLASHESCAPE));
-    json_object_put(object);
+    lull_out_json(out, object);
 }
 
 static void add_portion(struct json_object *object, const struct lull_instance_paths *paths,
                         uint32_t number)
 {
     const struct lull_portion *portion = lull_portions_at(paths->portions, number);
-    add_text(object, "host", lull_session_host(paths->session, portion->host)->name);
-    add_text(object, "comm", portion->comm);
-    add_text(object, "state", lull_state_name(portion->state));
-    add_text(object, "cause", lull_cause_name(portion->cause));
-    add_text(object, "detail", portion->detail);
+    lull_json_add_text(object, "host", lull_session_host(paths->session, portion->host)->name);
+    lull_json_add_text(object, "comm", portion->comm);
+    lull_json_add_text(object, "state", lull_state_name(portion->state));
+    lull_json_add_text(object, "cause", lull_cause_name(portion->cause));
+    lull_json_add_text(object, "detail", portion->detail);
 }
 
 static void add_task(struct json_object *object, const struct lull_instance_paths *paths,
@@ -50,10 +28,12 @@ static void add_task(struct json_object *object, const struct lull_instance_path
 {
     const struct lull_task *task =
         instance->task == LULL_NONE ? NULL : lull_model_task(paths->model, instance->task);
-    add_text(object, "host", task ? lull_session_host(paths->session, task->host)->name : NULL);
+    lull_json_add_text(object, "host",
+                       task ? lull_session_host(paths->session, task->host)->name : NULL);
     json_object_object_add(object, "tid", task ? json_object_new_int64(task->tid) : NULL);
-    add_text(object, "comm",
-             task ? lull_model_comm(paths->model, instance->task, instance->end_ns) : NULL);
+    lull_json_add_text(object, "comm",
+                       task ? lull_model_comm(paths->model, instance->task, instance->end_ns)
+                            : NULL);
 }
 
 static void add_sample(struct json_object *object, const struct lull_instance_paths *paths,
@@ -61,11 +41,13 @@ static void add_sample(struct json_object *object, const struct lull_instance_pa
 {
     struct json_object *most = json_object_new_object();
     add_portion(most, paths, sample->most);
-    add_number(most, "duration_ns", sample->most_ns);
-    add_share(most, sample->most_ns, sample->end_ns - sample->start_ns);
+    lull_json_add_number(most, "duration_ns", sample->most_ns);
+    json_object_object_add(
+        most, "share",
+        lull_decimal_json(lull_share(sample->most_ns, sample->end_ns - sample->start_ns), 6));
     json_object_object_add(object, "most", most);
-    add_number(object, "lost_events", (int64_t)MIN(sample->lost_events, INT64_MAX));
-    add_number(object, "lost_packets", (int64_t)MIN(sample->lost_packets, INT64_MAX));
+    lull_json_add_number(object, "lost_events", (int64_t)MIN(sample->lost_events, INT64_MAX));
+    lull_json_add_number(object, "lost_packets", (int64_t)MIN(sample->lost_packets, INT64_MAX));
 }
 
 static struct json_object *instance_to_json(const struct lull_instance_paths *paths, uint32_t i)
@@ -73,9 +55,9 @@ static struct json_object *instance_to_json(const struct lull_instance_paths *pa
     const struct lull_instance *instance =
         &g_array_index(paths->instances->list, struct lull_instance, i);
     struct json_object *object = json_object_new_object();
-    add_number(object, "number", instance->number);
-    add_number(object, "begin_ns", instance->start_ns);
-    add_number(object, "duration_ns", instance->end_ns - instance->start_ns);
+    lull_json_add_number(object, "number", instance->number);
+    lull_json_add_number(object, "begin_ns", instance->start_ns);
+    lull_json_add_number(object, "duration_ns", instance->end_ns - instance->start_ns);
     add_task(object, paths, instance);
     json_object_object_add(object, "captures",
                            instance->json ? json_tokener_parse(instance->json) : NULL);
@@ -106,18 +88,19 @@ static void write_sum(const struct lull_instance_paths *paths, struct lull_out *
     g_autofree uint32_t *samples = lull_instance_samples(paths, &count);
     g_autoptr(GArray) sums = lull_portions_sum(paths->portions, samples, count);
     for (guint i = 0; i < sums->len; i++) {
-        all_ns += g_array_index(sums, struct lull_portion_sum, i).total_ns;
+        lull_add(&all_ns, g_array_index(sums, struct lull_portion_sum, i).total_ns);
     }
     for (guint i = 0; i < sums->len; i++) {
         const struct lull_portion_sum *sum = &g_array_index(sums, struct lull_portion_sum, i);
         struct json_object *object = json_object_new_object();
         add_portion(object, paths, sum->portion);
-        add_number(object, "duration_ns", sum->total_ns);
-        add_share(object, sum->total_ns, all_ns);
-        add_number(object, "instances", sum->n_samples);
-        add_number(object, "mean_ns", sum->total_ns / count);
-        add_number(object, "min_ns", sum->min_ns);
-        add_number(object, "max_ns", sum->max_ns);
+        lull_json_add_number(object, "duration_ns", sum->total_ns);
+        json_object_object_add(object, "share",
+                               lull_decimal_json(lull_share(sum->total_ns, all_ns), 6));
+        lull_json_add_number(object, "instances", sum->n_samples);
+        lull_json_add_number(object, "mean_ns", sum->total_ns / count);
+        lull_json_add_number(object, "min_ns", sum->min_ns);
+        lull_json_add_number(object, "max_ns", sum->max_ns);
         write_element(out, i == 0, object);
     }
 }
@@ -125,18 +108,15 @@ static void write_sum(const struct lull_instance_paths *paths, struct lull_out *
 bool lull_view_instances_json(const struct lull_instance_paths *paths, FILE *file, GError **error)
 {
     struct lull_out out;
-    struct json_object *name = json_object_new_object();
-    add_text(name, "period", paths->instances->what);
     lull_out_start(&out, file);
-    const char *text = json_object_to_json_string_ext(name, JSON_C_TO_STRING_PLAIN |
-                                                                JSON_C_TO_STRING_NOSLASHESCAPE);
-    lull_out_printf(&out, "%.*s,\n\"instances\":[", (int)strlen(text) - 2, text + 1);
+    lull_out_text(&out, "\"period\":");
+    lull_out_json(&out, lull_json_text(paths->instances->what));
+    lull_out_text(&out, ",\n\"instances\":[");
     write_instances(paths, &out, true);
     lull_out_text(&out, "],\n\"without_path\":[");
     write_instances(paths, &out, false);
     lull_out_text(&out, "],\n\"sum\":[");
     write_sum(paths, &out);
     lull_out_text(&out, "]");
-    json_object_put(name);
     return lull_out_end(&out, "JSON", error);
 }

@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: MIT */
 /* Instances and the sum of their paths for people. */
 #include "view/instances/instances.h"
 
 #include <string.h>
 
 #include "base/time.h"
+#include "base/sums.h"
 #include "view/out.h"
 #include "view/table.h"
 #include "view/words.h"
@@ -244,7 +246,7 @@ static void add_rest_row(struct lull_table *table, const GArray *sums, guint fir
 {
     int64_t rest_ns = 0;
     for (guint i = first; i < sums->len; i++) {
-        rest_ns += g_array_index(sums, struct lull_portion_sum, i).total_ns;
+        lull_add(&rest_ns, g_array_index(sums, struct lull_portion_sum, i).total_ns);
     }
     g_autofree char *text = g_strdup_printf("%u others (--limit 0 shows all)", sums->len - first);
     lull_table_add_row(table);
@@ -300,7 +302,7 @@ bool lull_view_sum_text(const struct lull_instance_paths *paths, FILE *file,
     g_autoptr(GArray) sums = lull_portions_sum(paths->portions, samples, count);
     for (uint32_t i = 0; i < count; i++) {
         const struct lull_sample *sample = lull_sample_at(paths->portions, samples[i]);
-        all_ns += sample->end_ns - sample->start_ns;
+        lull_add(&all_ns, sample->end_ns - sample->start_ns);
         lost_events += sample->lost_events;
         lost_packets += sample->lost_packets;
     }

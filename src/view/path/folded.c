@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A critical path as folded stacks, the input of flame graph tools: one line per distinct stack
  * with its nanoseconds. */
 #include "view/view.h"
@@ -9,7 +10,7 @@
 
 #define SHORT_DETAIL 48 /* characters */
 
-/* Frames are separated by semicolons and the number stands behind the last space. */
+/* Frames are separated by semicolons and the number follows the last space. */
 static void append_frame(GString *stack, const char *text)
 {
     gsize start = stack->len;
@@ -22,7 +23,7 @@ static void append_frame(GString *stack, const char *text)
     }
 }
 
-/* The detail up to the first bracket or comma: what stands behind is about one case (a sector, an
+/* The detail up to the first bracket or comma: the rest is about one case (a sector, an
  * address) and would tear apart what belongs together. */
 static void append_short_detail(GString *stack, const char *detail)
 {

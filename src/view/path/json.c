@@ -1,59 +1,35 @@
+/* SPDX-License-Identifier: MIT */
 /* A critical path as JSON: the contract of `lull critpath --json`, version 1. Segments are written
  * one by one, so the memory needed does not grow with the path. */
 #include "view/view.h"
 
-#include <json-c/json.h>
-#include <math.h>
-
 #include "view/out.h"
 #include "view/words.h"
-
-static void add_text(struct json_object *object, const char *key, const char *text)
-{
-    g_autofree char *clean = text ? lull_clean_text(text, false) : NULL;
-    json_object_object_add(object, key, clean ? json_object_new_string(clean) : NULL);
-}
-
-static void add_number(struct json_object *object, const char *key, int64_t number)
-{
-    json_object_object_add(object, key, json_object_new_int64(number));
-}
 
 static void add_known(struct json_object *object, const char *key, int64_t number, bool is_known)
 {
     json_object_object_add(object, key, is_known ? json_object_new_int64(number) : NULL);
 }
 
-static void add_decimal(struct json_object *object, const char *key, double value)
-{
-    char text[LULL_DECIMAL_SIZE];
-
-    if (!isfinite(value)) {
-        value = 0;
-    }
-    lull_decimal_format_short(value, 6, text);
-    json_object_object_add(object, key, json_object_new_double_s(value, text));
-}
-
 static void add_duration(struct json_object *object, int64_t duration_ns,
                          const struct lull_path *path)
 {
-    add_number(object, "duration_ns", duration_ns);
-    add_decimal(object, "share", lull_share(duration_ns, path->end_ns - path->start_ns));
+    lull_json_add_number(object, "duration_ns", duration_ns);
+    json_object_object_add(
+        object, "share",
+        lull_decimal_json(lull_share(duration_ns, path->end_ns - path->start_ns), 6));
 }
 
 static void add_host(struct json_object *object, const struct lull_path *path, uint32_t host)
 {
-    add_text(object, "host", lull_path_host_name(path, host));
+    lull_json_add_text(object, "host", lull_path_host_name(path, host));
 }
 
 /* Writes the object as the next element of an array, and frees it. */
 static void write_element(struct lull_out *out, uint32_t index, struct json_object *object)
 {
     lull_out_text(out, index ? ",\n" : "\n");
-    lull_out_text(out, json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
-                                                                  JSON_C_TO_STRING_NOSLASHESCAPE));
-    json_object_put(object);
+    lull_out_json(out, object);
 }
 
 static void write_query(struct lull_out *out, const struct lull_path *path)
@@ -61,14 +37,12 @@ static void write_query(struct lull_out *out, const struct lull_path *path)
     struct json_object *object = json_object_new_object();
 
     add_host(object, path, path->host);
-    add_number(object, "tid", path->tid);
-    add_text(object, "comm", path->comm);
-    add_number(object, "begin_ns", path->start_ns);
-    add_number(object, "end_ns", path->end_ns);
-    lull_out_printf(out, "{\"version\":1,\n\"query\":%s",
-                    json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
-                                                               JSON_C_TO_STRING_NOSLASHESCAPE));
-    json_object_put(object);
+    lull_json_add_number(object, "tid", path->tid);
+    lull_json_add_text(object, "comm", path->comm);
+    lull_json_add_number(object, "begin_ns", path->start_ns);
+    lull_json_add_number(object, "end_ns", path->end_ns);
+    lull_out_text(out, "{\"version\":1,\n\"query\":");
+    lull_out_json(out, object);
 }
 
 /* Addresses are texts: as numbers they are too large for some programs that read JSON. */
@@ -81,8 +55,8 @@ static void add_frames(struct json_object *object, const struct lull_segment *se
         struct json_object *element = json_object_new_object();
         char offset[24];
         g_snprintf(offset, sizeof offset, "0x%" G_GINT64_MODIFIER "x", frame->offset);
-        add_text(element, "object", frame->object);
-        add_text(element, frame->object != NULL ? "offset" : "address", offset);
+        lull_json_add_text(element, "object", frame->object);
+        lull_json_add_text(element, frame->object != NULL ? "offset" : "address", offset);
         json_object_array_add(frames, element);
     }
     json_object_object_add(object, "stack", frames);
@@ -94,15 +68,15 @@ static struct json_object *segment_to_json(const struct lull_path *path,
     struct json_object *object = json_object_new_object();
 
     add_host(object, path, segment->host);
-    add_number(object, "tid", segment->tid);
+    lull_json_add_number(object, "tid", segment->tid);
     add_known(object, "pid", segment->pid, segment->pid >= 0);
-    add_text(object, "comm", segment->comm);
-    add_number(object, "begin_ns", segment->start_ns);
-    add_number(object, "end_ns", segment->end_ns);
-    add_text(object, "state", lull_state_name(segment->state));
-    add_text(object, "cause", lull_cause_name(segment->cause));
+    lull_json_add_text(object, "comm", segment->comm);
+    lull_json_add_number(object, "begin_ns", segment->start_ns);
+    lull_json_add_number(object, "end_ns", segment->end_ns);
+    lull_json_add_text(object, "state", lull_state_name(segment->state));
+    lull_json_add_text(object, "cause", lull_cause_name(segment->cause));
     add_known(object, "cpu", segment->cpu, segment->cpu >= 0);
-    add_text(object, "detail", segment->detail);
+    lull_json_add_text(object, "detail", segment->detail);
     if (segment->n_frames > 0) {
         add_frames(object, segment);
     }
@@ -114,8 +88,8 @@ static void write_summary(struct lull_out *out, const struct lull_path *path)
     lull_out_text(out, "],\n\"summary\":{\"by_state\":[");
     for (uint32_t i = 0; i < path->n_by_state; i++) {
         struct json_object *object = json_object_new_object();
-        add_text(object, "state", lull_state_name(path->by_state[i].state));
-        add_text(object, "cause", lull_cause_name(path->by_state[i].cause));
+        lull_json_add_text(object, "state", lull_state_name(path->by_state[i].state));
+        lull_json_add_text(object, "cause", lull_cause_name(path->by_state[i].cause));
         add_duration(object, path->by_state[i].duration_ns, path);
         write_element(out, i, object);
     }
@@ -123,8 +97,8 @@ static void write_summary(struct lull_out *out, const struct lull_path *path)
     for (uint32_t i = 0; i < path->n_by_task; i++) {
         struct json_object *object = json_object_new_object();
         add_host(object, path, path->by_task[i].host);
-        add_number(object, "tid", path->by_task[i].tid);
-        add_text(object, "comm", path->by_task[i].comm);
+        lull_json_add_number(object, "tid", path->by_task[i].tid);
+        lull_json_add_text(object, "comm", path->by_task[i].comm);
         add_duration(object, path->by_task[i].duration_ns, path);
         write_element(out, i, object);
     }
@@ -145,8 +119,9 @@ static void write_sync(struct lull_out *out, const struct lull_path *path)
         bool is_joined = sync->is_joined || sync->is_reference;
         struct json_object *object = json_object_new_object();
         add_host(object, path, sync->host);
-        add_number(object, "offset_ns", is_joined ? sync->offset_ns : 0);
-        add_decimal(object, "drift_ppm", is_joined ? sync->drift_ppm : 0);
+        lull_json_add_number(object, "offset_ns", is_joined ? sync->offset_ns : 0);
+        json_object_object_add(object, "drift_ppm",
+                               lull_decimal_json(is_joined ? sync->drift_ppm : 0, 6));
         add_known(object, "bound_ns", sync->bound_ns, is_joined && sync->bound_ns >= 0);
         write_element(out, i, object);
     }

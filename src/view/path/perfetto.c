@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: MIT */
 /* A critical path in Chrome's JSON trace event format: complete events ("X") on a thread per task,
- * flow events ("s", "f") for the jumps. Times are relative to the begin of the path: microseconds
+ * flow events ("s", "f") for the jumps. Times are relative to the start of the path: microseconds
  * since the epoch with three decimals do not fit the doubles that viewers read them into. */
 #include "view/view.h"
 
@@ -26,21 +27,7 @@ struct writer {
 static void write_event(struct writer *writer, struct json_object *event)
 {
     lull_out_text(&writer->out, writer->n_events++ ? ",\n" : "\n");
-    lull_out_text(&writer->out,
-                  json_object_to_json_string_ext(event, JSON_C_TO_STRING_PLAIN |
-                                                            JSON_C_TO_STRING_NOSLASHESCAPE));
-    json_object_put(event);
-}
-
-static void add_text(struct json_object *object, const char *key, const char *text)
-{
-    g_autofree char *clean = lull_clean_text(text, false);
-    json_object_object_add(object, key, json_object_new_string(clean));
-}
-
-static void add_number(struct json_object *object, const char *key, int64_t number)
-{
-    json_object_object_add(object, key, json_object_new_int64(number));
+    lull_out_json(&writer->out, event);
 }
 
 /* Nanoseconds as microseconds with three decimals, in exact digits. */
@@ -61,9 +48,9 @@ static void write_name(struct writer *writer, const char *what, int pid, int tid
 
     json_object_object_add(event, "ph", json_object_new_string("M"));
     json_object_object_add(event, "name", json_object_new_string(what));
-    add_number(event, "pid", pid);
-    add_number(event, "tid", tid);
-    add_text(args, "name", name);
+    lull_json_add_number(event, "pid", pid);
+    lull_json_add_number(event, "tid", tid);
+    lull_json_add_text(args, "name", name);
     json_object_object_add(event, "args", args);
     write_event(writer, event);
 }
@@ -131,8 +118,8 @@ static struct json_object *new_event(struct writer *writer, const char *phase, c
     json_object_object_add(event, "ph", json_object_new_string(phase));
     json_object_object_add(event, "name", json_object_new_string(name));
     json_object_object_add(event, "cat", json_object_new_string(category));
-    add_number(event, "pid", process_of(segment));
-    add_number(event, "tid", thread_of(writer, segment));
+    lull_json_add_number(event, "pid", process_of(segment));
+    lull_json_add_number(event, "tid", thread_of(writer, segment));
     add_time(event, "ts", time_ns - writer->path->start_ns);
     return event;
 }
@@ -145,40 +132,40 @@ static void write_slice(struct writer *writer, const struct lull_segment *segmen
     struct json_object *args = json_object_new_object();
 
     add_time(event, "dur", segment->end_ns - segment->start_ns);
-    add_text(args, "state", lull_state_name(segment->state));
+    lull_json_add_text(args, "state", lull_state_name(segment->state));
     if (lull_cause_name(segment->cause)) {
-        add_text(args, "cause", lull_cause_name(segment->cause));
+        lull_json_add_text(args, "cause", lull_cause_name(segment->cause));
     }
     if (segment->detail) {
-        add_text(args, "detail", segment->detail);
+        lull_json_add_text(args, "detail", segment->detail);
     }
     if (segment->comm) {
-        add_text(args, "comm", segment->comm);
+        lull_json_add_text(args, "comm", segment->comm);
     }
-    add_number(args, "tid", segment->tid);
+    lull_json_add_number(args, "tid", segment->tid);
     if (segment->pid >= 0) {
-        add_number(args, "pid", segment->pid);
+        lull_json_add_number(args, "pid", segment->pid);
     }
     if (segment->cpu >= 0) {
-        add_number(args, "cpu", segment->cpu);
+        lull_json_add_number(args, "cpu", segment->cpu);
     }
-    add_number(args, "begin_ns", segment->start_ns);
+    lull_json_add_number(args, "begin_ns", segment->start_ns);
     json_object_object_add(event, "args", args);
     write_event(writer, event);
 }
 
 /* The jump from segment `from` to the one that follows it: the flow starts inside the one and ends
- * at the begin of the other. */
+ * at the start of the other. */
 static void write_flow(struct writer *writer, uint32_t from)
 {
     const struct lull_segment *source = &writer->path->segments[from];
     struct json_object *event =
         new_event(writer, "s", "jump", "path", source, MAX(source->start_ns, source->end_ns - 1));
 
-    add_number(event, "id", (int64_t)from + 1);
+    lull_json_add_number(event, "id", (int64_t)from + 1);
     write_event(writer, event);
     event = new_event(writer, "f", "jump", "path", source + 1, source[1].start_ns);
-    add_number(event, "id", (int64_t)from + 1);
+    lull_json_add_number(event, "id", (int64_t)from + 1);
     json_object_object_add(event, "bp", json_object_new_string("e"));
     write_event(writer, event);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Grouping of segments into the rows of the text view. */
 #include "view/path/rows.h"
 
@@ -14,7 +15,7 @@ static bool is_groupable(const struct lull_segment *segment, int64_t short_ns)
             segment->end_ns - segment->start_ns < short_ns);
 }
 
-/* True if `b` is a better choice than `a` to stand for its row: running before all, then the
+/* True if `b` is a better choice than `a` to represent its row: running before all, then the
  * longest. */
 static bool stands_better(const struct lull_segment *b, const struct lull_segment *a)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rows of the text view of a path: segments that belong together in one row, how deep the path
  * is in the tasks it visits, and which rows a limit leaves out. */
 #ifndef LULL_VIEW_PATH_ROWS_H

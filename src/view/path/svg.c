@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A critical path as a picture: a row per task grouped by host, boxes coloured by state, arrows
  * where the path jumps from task to task, a legend and a time axis. Written by hand, without a
  * drawing library. What is narrower than a pixel is merged, so that the file's size is bounded by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The layout of the picture of a path. */
 #include "view/path/svg_layout.h"
 

@@ -1,4 +1,5 @@
-/* Where things stand in the picture of a path: rows, legend, time axis. No drawing. */
+/* SPDX-License-Identifier: MIT */
+/* Where things are in the picture of a path: rows, legend, time axis. No drawing. */
 #ifndef LULL_VIEW_PATH_SVG_LAYOUT_H
 #define LULL_VIEW_PATH_SVG_LAYOUT_H
 
@@ -24,7 +25,7 @@ struct lull_svg_pixel {
 /* A task. */
 struct lull_svg_row {
     uint32_t host, task;
-    uint32_t host_order; /* hosts and rows stand in the order in which the path comes to them */
+    uint32_t host_order; /* hosts and rows are in the order in which the path reaches them */
     uint32_t order;
     bool starts_host;
     char *label; /* cleaned */

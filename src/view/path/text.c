@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A critical path for a person: a sentence, the summary, warnings, and the path as a table in time
  * order. */
 #include "view/view.h"
@@ -17,7 +18,7 @@
 
 #define BAR_CELLS 20
 #define MAX_TASKS 10 /* in the summary */
-#define MAX_INDENT 8 /* levels shown; deeper ones stand below each other */
+#define MAX_INDENT 8 /* levels shown; deeper ones get the same indent */
 
 struct text_view {
     struct lull_out out;

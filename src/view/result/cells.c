@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cells as text: durations and sizes with their units, processes as NAME/TID, "?" for what is not
  * known. */
 #include "view/result/cells.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How the cells of results read as text. */
 #ifndef LULL_VIEW_RESULT_CELLS_H
 #define LULL_VIEW_RESULT_CELLS_H
@@ -13,7 +14,7 @@ void lull_cell_append(GString *text, const struct lull_cell *cell,
 void lull_result_value_append(GString *text, const struct lull_result_column *column, double value,
                               const struct lull_view_style *style);
 
-/* Whether the cells of a column stand at its right edge, as numbers do. */
+/* Whether the cells of a column are aligned right, as numbers do. */
 bool lull_cell_is_right(enum lull_cell_class class);
 
 /* The number in a cell, for bars; 0 if it has none. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A report as one page of HTML that needs nothing but itself: style and script are in it, charts
  * are SVG, and a policy in its head forbids it to load anything. What comes from the trace is
  * cleaned and escaped, and never in a script. */
@@ -134,7 +135,7 @@ static void start_page(struct lull_html_view *html)
     lull_html_put(html, "</title>\n<style>\n");
     lull_linebuf_literal(&html->view.line, report_css);
     lull_html_put(html,
-                  "</style>\n</head>\n<body>\n<header>\n<h1>What the trace tells</h1>\n<dl>\n");
+                  "</style>\n</head>\n<body>\n<header>\n<h1>What the trace shows</h1>\n<dl>\n");
     for (size_t i = 0; i < report->lines.count; i++) {
         put_row(html, report->lines.items[i].label, report->lines.items[i].text);
     }
@@ -169,7 +170,7 @@ static void put_losses(struct lull_html_view *html, const struct lull_window *wi
     }
     lull_html_put(html,
                   "<p class=\"warn\">Lost in this time: %" PRIu64 " events and %" PRIu64
-                  " packets. What they would have told is missing.</p>\n",
+                  " packets. What they recorded is missing.</p>\n",
                   window->lost_events, window->lost_packets);
 }
 
@@ -324,7 +325,7 @@ static void html_finish(struct lull_result_view *view)
     g_autofree char *limit = lull_result_report_limit(view->options.report);
     lull_html_put(html,
                   "</main>\n<footer><p>Written by lull stats " LULL_VERSION
-                  ". ? stands for what the trace does not tell. %s</p></footer>\n<script>",
+                  ". ? means that the trace does not say. %s</p></footer>\n<script>",
                   limit ? limit : "");
     lull_linebuf_literal(&view->line, report_js);
     lull_html_put(html, "</script>\n</body>\n</html>\n");

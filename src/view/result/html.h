@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the parts of the HTML view share: the page, its tables, its charts. */
 #ifndef LULL_VIEW_RESULT_HTML_H
 #define LULL_VIEW_RESULT_HTML_H
@@ -34,7 +35,7 @@ void lull_html_title(struct lull_html_view *html, const struct lull_result_table
 /* A table; its caption is the title, or hidden by `has_caption` if something else says it. */
 void lull_html_table(struct lull_html_view *html, const struct lull_result_table *table,
                      bool has_caption);
-/* Figures with the table behind a fold. */
+/* Figures with the table folded away. */
 void lull_html_histogram(struct lull_html_view *html, const struct lull_result_table *table);
 void lull_html_series(struct lull_html_view *html, const struct lull_result_table *table);
 

@@ -1,4 +1,5 @@
-/* Charts of the HTML view, as SVG that stretches with the page; what is to be read stands beside it
+/* SPDX-License-Identifier: MIT */
+/* Charts of the HTML view, as SVG that stretches with the page; text stands beside it
  * as text, so that it keeps its size. Histograms are bars, values over time are steps: shares one
  * strip for each column, others in one chart. */
 #include "view/result/html.h"
@@ -11,8 +12,8 @@ enum {
     BIN_WIDTH = 4,      /* of the drawing */
     CHART_HEIGHT = 100, /* of the drawing */
     MOST_NAMED = 24,    /* strips with a name of their own */
-    MOST_TOLD = 16,     /* columns whose values a tooltip tells */
-    MOST_COLUMNS = 12,  /* of a table behind the fold */
+    MOST_SHOWN = 16,    /* columns whose values a tooltip shows */
+    MOST_COLUMNS = 12,  /* of a folded table */
 };
 
 static void put_attribute(struct lull_html_view *html, const char *name, double value)
@@ -261,7 +262,7 @@ static void put_hits(const struct chart *chart, double height)
             lull_cell_integer(LULL_CELL_DURATION, (int64_t)bin * chart->width_ns);
         put_rect(html, (double)bin * BIN_WIDTH, 0, BIN_WIDTH, height);
         lull_html_put(html, "><title>+%s", lull_html_cell(html, &since));
-        for (uint32_t i = 1; i < chart->rows.n_columns && i <= MOST_TOLD; i++) {
+        for (uint32_t i = 1; i < chart->rows.n_columns && i <= MOST_SHOWN; i++) {
             const double value = value_of(chart, bin, i);
             lull_html_put(html, "\n");
             lull_html_text(html, chart->rows.columns[i].title);
@@ -274,7 +275,7 @@ static void put_hits(const struct chart *chart, double height)
     lull_html_put(html, "</g>\n");
 }
 
-/* The time since the begin, in steps of 1, 2 or 5 times a power of ten. */
+/* The time since the start, in steps of 1, 2 or 5 times a power of ten. */
 static void put_times(const struct chart *chart)
 {
     static const struct {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tables of the HTML view. Each cell with a number carries it in data-v as JSON would write it: the
  * script sorts by it. */
 #include "view/result/html.h"

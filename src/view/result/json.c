@@ -1,4 +1,5 @@
-/* Results as JSON, version 1: a line for each row. The rows of all tables of a class stand in one
+/* SPDX-License-Identifier: MIT */
+/* Results as JSON, version 1: a line for each row. The rows of all tables of a class are in one
  * array: those of a window's first class are written at once, so that memory does not grow with
  * them, those of others wait for the window's end. */
 #include "view/result/private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Results in the LTTng analyses machine interface, LAMI 1.0.1 (github.com/lttng/lami-spec, sections
  * "Data objects", "Metadata phase objects", "Results phase objects"). */
 #include "view/result/private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the views of results share. */
 #ifndef LULL_VIEW_RESULT_PRIVATE_H
 #define LULL_VIEW_RESULT_PRIVATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The head of a report: traces and hosts; which parts are answered and which are not. */
 #include "view/result/report.h"
 
@@ -6,6 +7,7 @@
 #include <lull/recording.h>
 
 #include "view/words.h"
+#include "source/session/streams.h"
 
 enum { MOST_TRACES = 8 };
 
@@ -42,17 +44,16 @@ static void add_traces(struct lull_result_report *report, const struct lull_sess
     }
 }
 
-/* "web: Linux 6.1.0, lttng-modules 2.13.9" from the first trace of it that tells; of a recording,
+/* "web: Linux 6.1.0, lttng-modules 2.13.9" from the first trace that has it; for a recording,
  * whose first trace may be the state of the machine, what that says. */
 static void add_host(struct lull_result_report *report, const struct lull_session *session,
                      uint32_t host)
 {
     const char *kernel = "", *tracer = "";
-    for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
-        const struct lull_trace *trace = lull_session_trace(session, i);
-        if (trace->host != host) {
-            continue;
-        }
+    uint32_t n;
+    const uint32_t *traces = lull_session_host_traces(session, host, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct lull_trace *trace = lull_session_trace(session, traces[i]);
         if (!kernel[0] && trace->kernel[0]) {
             kernel = trace->kernel;
             tracer = trace->tracer;

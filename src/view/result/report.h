@@ -1,4 +1,5 @@
-/* What stands around the results of a report: what was recorded, and what could not be answered. */
+/* SPDX-License-Identifier: MIT */
+/* What surrounds the results of a report: what was recorded, and what could not be answered. */
 #ifndef LULL_VIEW_RESULT_REPORT_H
 #define LULL_VIEW_RESULT_REPORT_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 "use strict";
 // Makes the tables sort. Cells with a number carry it in data-v; a cell that is empty or not known is last in either order.
 (function () {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Values over time as text: a line of small bars for each column, with its scale. */
 #include "view/result/private.h"
 
@@ -38,18 +39,25 @@ static void put_level(struct lull_linebuf *line, const struct reading *reading, 
     lull_linebuf_string(line, (unicode ? blocks : marks)[level == 0 && share > 0 ? 1 : level]);
 }
 
-static void read_column(struct lull_result_rows *rows, uint32_t column, uint32_t n_cells,
-                        struct reading *cells, struct reading *all)
+/* What the line of one column shows. */
+struct column_readings {
+    struct reading cells[MOST_CELLS], all;
+};
+
+/* A row is made once, however many columns it has. */
+static void read_columns(struct lull_result_rows *rows, uint32_t n_cells,
+                         struct column_readings *readings)
 {
     const uint64_t n_rows = rows->table->n_rows;
     for (uint64_t row = 0; row < n_rows; row++) {
         lull_result_rows_read(rows, row);
-        if (rows->cells[column].class != rows->columns[column].class) {
-            continue;
+        for (uint32_t i = 1; i < rows->n_columns; i++) {
+            if (rows->cells[i].class == rows->columns[i].class) {
+                const double value = lull_cell_value(&rows->cells[i]);
+                take(&readings[i].cells[row * n_cells / n_rows], value);
+                take(&readings[i].all, value);
+            }
         }
-        const double value = lull_cell_value(&rows->cells[column]);
-        take(&cells[row * n_cells / n_rows], value);
-        take(all, value);
     }
 }
 
@@ -62,10 +70,11 @@ void lull_result_series_print(struct lull_result_view *view, const struct lull_r
     for (uint32_t i = 1; i < rows.n_columns; i++) {
         width = MAX(width, lull_text_width(rows.columns[i].title));
     }
+    const uint32_t n_cells = (uint32_t)MIN(table->n_rows, MOST_CELLS);
+    g_autofree struct column_readings *readings = g_new0(struct column_readings, rows.n_columns);
+    read_columns(&rows, n_cells, readings);
     for (uint32_t i = 1; i < rows.n_columns; i++) {
-        struct reading cells[MOST_CELLS] = {0}, all = {0};
-        const uint32_t n_cells = (uint32_t)MIN(table->n_rows, MOST_CELLS);
-        read_column(&rows, i, n_cells, cells, &all);
+        const struct reading *cells = readings[i].cells, all = readings[i].all;
         const bool is_share = rows.columns[i].class == LULL_CELL_RATIO;
         double scale = is_share ? 1 : 0;
         for (uint32_t c = 0; c < n_cells && !is_share; c++) {

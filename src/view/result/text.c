@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: MIT */
 /* Results for people: what time they cover and what was lost in it, then tables with aligned
  * columns. The widths of a log are measured on its first rows, so that its length costs no memory;
- * a longer cell further down moves what stands behind it. */
+ * a longer cell further down moves what follows it. */
 #include "view/result/private.h"
 
 #include <inttypes.h>
@@ -55,7 +56,7 @@ static const char *paint(const struct text_view *text, const char *ansi)
     return text->view.options.style.color ? ansi : "";
 }
 
-/* ---- what is told of a window ---- */
+/* ---- what is shown of a window ---- */
 
 /* "00:37:17.1 to 00:38:59.5 (1 min 42.4 s)" */
 static void print_range(struct text_view *text, const struct lull_window *window)
@@ -113,12 +114,12 @@ static void print_losses(struct text_view *text, const struct lull_window *windo
                         window->lost_events ? " and " : "", window->lost_packets,
                         window->lost_packets == 1 ? "" : "s");
     }
-    lull_out_printf(
-        &text->view.out, " %s lost in this time: what they would have told is missing%s\n",
-        window->lost_events + window->lost_packets == 1 ? "was" : "were", paint(text, RESET));
+    lull_out_printf(&text->view.out, " %s lost in this time: what they recorded is missing%s\n",
+                    window->lost_events + window->lost_packets == 1 ? "was" : "were",
+                    paint(text, RESET));
 }
 
-/* ---- what is told of a report ---- */
+/* ---- what is shown of a report ---- */
 
 static void print_line(struct text_view *text, const char *label, const char *value)
 {
@@ -296,7 +297,7 @@ static void put_blanks(struct lull_linebuf *line, int n)
     }
 }
 
-/* The beginning of a text that fits into `width`, with a sign that there is more. */
+/* The start of a text that fits into `width`, with a sign that there is more. */
 static void put_cut(struct lull_linebuf *line, const char *text, int width, bool unicode)
 {
     int used = 0;

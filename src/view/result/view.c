@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the views of results share: columns, rows, pieces of JSON. */
 #include <errno.h>
 #include <math.h>

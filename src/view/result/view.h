@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Views of what analyses find: text for people, JSON for programs, LAMI for the clients of
  * lttng-analyses. Each is a sink that writes as the results come; rows are never kept.
  *
@@ -17,7 +18,7 @@ struct lull_result_options {
     struct lull_view_style style; /* text only: colours, character set, width, local time */
     bool is_held;                 /* LAMI: nothing is written before lull_result_finish() */
     bool has_hosts;               /* the session has several hosts: columns of LULL_USE_HOST */
-    /* The only analysis that is told; NULL: several are, and JSON says so in each window. */
+    /* The only analysis that is shown; NULL: several are, and JSON says so in each window. */
     const struct lull_analysis_class *analysis;
     const struct lull_result_report *report; /* they are the parts of it; or NULL. Borrowed */
 };

@@ -1,29 +1,15 @@
+/* SPDX-License-Identifier: MIT */
 /* The answer of lull why for programs. */
 #include "view/why/why.h"
 
-#include <json-c/json.h>
 #include <math.h>
 
 #include "view/out.h"
 #include "view/words.h"
 
-static void add_text(struct json_object *object, const char *key, const char *text)
-{
-    g_autofree char *clean = text ? lull_clean_text(text, false) : NULL;
-    json_object_object_add(object, key, clean ? json_object_new_string(clean) : NULL);
-}
-
 static void add_ns(struct json_object *object, const char *key, double ns)
 {
     json_object_object_add(object, key, json_object_new_int64(llround(ns)));
-}
-
-static void add_share(struct json_object *object, double part, double whole)
-{
-    char text[LULL_DECIMAL_SIZE];
-    const double share = whole > 0 ? part / whole : 0;
-    lull_decimal_format_short(share, 6, text);
-    json_object_object_add(object, "share", json_object_new_double_s(share, text));
 }
 
 /* NULL where there are several tasks, or none. */
@@ -35,7 +21,7 @@ static void add_tid(struct json_object *object, const char *key, int32_t tid)
 
 static void add_host(struct json_object *object, const struct lull_why_shown *why, uint32_t host)
 {
-    add_text(object, "host", lull_session_host(why->paths.session, host)->name);
+    lull_json_add_text(object, "host", lull_session_host(why->paths.session, host)->name);
 }
 
 static void add_portion(struct json_object *object, const struct lull_why_shown *why,
@@ -43,10 +29,10 @@ static void add_portion(struct json_object *object, const struct lull_why_shown 
 {
     const struct lull_portion *portion = lull_portions_at(why->paths.portions, number);
     add_host(object, why, portion->host);
-    add_text(object, "comm", portion->comm);
-    add_text(object, "state", lull_state_name(portion->state));
-    add_text(object, "cause", lull_cause_name(portion->cause));
-    add_text(object, "detail", portion->detail);
+    lull_json_add_text(object, "comm", portion->comm);
+    lull_json_add_text(object, "state", lull_state_name(portion->state));
+    lull_json_add_text(object, "cause", lull_cause_name(portion->cause));
+    lull_json_add_text(object, "detail", portion->detail);
 }
 
 static struct json_object *lock_to_json(const struct lull_why_shown *why,
@@ -58,9 +44,9 @@ static struct json_object *lock_to_json(const struct lull_why_shown *why,
     const struct lull_lock *lock = lull_portions_lock(why->paths.portions, contribution->lock);
     struct json_object *object = json_object_new_object();
     add_host(object, why, lock->host);
-    add_text(object, "comm", lock->comm);
-    add_text(object, "call", lock->call);
-    add_text(object, "holder", lock->holder);
+    lull_json_add_text(object, "comm", lock->comm);
+    lull_json_add_text(object, "call", lock->call);
+    lull_json_add_text(object, "holder", lock->holder);
     add_tid(object, "holder_tid", contribution->other_tid);
     return object;
 }
@@ -85,15 +71,18 @@ static struct json_object *contribution_to_json(const struct lull_why_shown *why
     struct json_object *object = json_object_new_object();
     g_autoptr(GString) sentence = g_string_new(NULL);
     lull_contribution_append(sentence, why, contribution, false);
-    add_text(object, "sentence", sentence->str);
+    lull_json_add_text(object, "sentence", sentence->str);
     add_portion(object, why, contribution->portion);
     add_tid(object, "tid", contribution->tid);
     add_tid(object, "other_tid", contribution->other_tid);
     json_object_object_add(object, "lock", lock_to_json(why, contribution));
     json_object_object_add(object, "details", details_to_json(why, contribution));
-    add_text(object, "through", contribution->through);
+    lull_json_add_text(object, "through", contribution->through);
     add_ns(object, "difference_ns", contribution->difference_ns);
-    add_share(object, contribution->difference_ns, kind->comparison->difference_ns);
+    const double whole_ns = kind->comparison->difference_ns;
+    json_object_object_add(
+        object, "share",
+        lull_decimal_json(whole_ns > 0 ? contribution->difference_ns / whole_ns : 0, 6));
     add_ns(object, "low_ns", contribution->low_ns);
     add_ns(object, "high_ns", contribution->high_ns);
     add_ns(object, "slow_ns", contribution->slow_ns);
@@ -120,8 +109,8 @@ static struct json_object *group_to_json(const struct lull_why_shown *why, const
                                json_object_new_int64(instance->end_ns - instance->start_ns));
         add_host(object, why, task->host);
         json_object_object_add(object, "tid", json_object_new_int64(task->tid));
-        add_text(object, "comm",
-                 lull_model_comm(why->paths.model, instance->task, instance->end_ns));
+        lull_json_add_text(object, "comm",
+                           lull_model_comm(why->paths.model, instance->task, instance->end_ns));
         json_object_object_add(object, "captures",
                                instance->json ? json_tokener_parse(instance->json) : NULL);
         json_object_array_add(array, object);
@@ -157,8 +146,8 @@ static struct json_object *kind_to_json(const struct lull_why_shown *why,
                                         const struct lull_why_group *kind)
 {
     struct json_object *object = json_object_new_object();
-    add_text(object, "kind", kind->info.name);
-    add_text(object, "verdict", lull_why_verdict_name(kind->info.verdict));
+    lull_json_add_text(object, "kind", kind->info.name);
+    lull_json_add_text(object, "verdict", lull_why_verdict_name(kind->info.verdict));
     json_object_object_add(object, "instances", json_object_new_int64(kind->info.n_instances));
     json_object_object_add(object, "slow", group_to_json(why, kind->chosen.slow));
     json_object_object_add(object, "typical", group_to_json(why, kind->chosen.typical));
@@ -173,14 +162,11 @@ static void write_apart(struct lull_out *out, const struct lull_why_shown *why)
     const struct lull_session *session = why->paths.session;
     struct json_object *hosts = json_object_new_array();
     for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
-        g_autofree char *name = lull_clean_text(lull_session_host(session, host)->name, false);
         if (!lull_instance_host_is_joined(&why->paths, host)) {
-            json_object_array_add(hosts, json_object_new_string(name));
+            json_object_array_add(hosts, lull_json_text(lull_session_host(session, host)->name));
         }
     }
-    lull_out_text(out, json_object_to_json_string_ext(hosts, JSON_C_TO_STRING_PLAIN |
-                                                                 JSON_C_TO_STRING_NOSLASHESCAPE));
-    json_object_put(hosts);
+    lull_out_json(out, hosts);
 }
 
 bool lull_view_why_json(const struct lull_why_shown *why, FILE *file, GError **error)
@@ -195,9 +181,7 @@ bool lull_view_why_json(const struct lull_why_shown *why, FILE *file, GError **e
         struct json_object *object =
             kind_to_json(why, &g_array_index(why->why->groups, struct lull_why_group, i));
         lull_out_text(&out, i ? ",\n" : "\n");
-        lull_out_text(&out, json_object_to_json_string_ext(
-                                object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
-        json_object_put(object);
+        lull_out_json(&out, object);
     }
     lull_out_text(&out, "]}\n");
     return lull_out_end(&out, "JSON", error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The answer of lull why in sentences. */
 #include "view/why/why.h"
 
@@ -87,7 +88,7 @@ static void append_meanwhile(GString *out, const struct lull_why_shown *why,
     }
 }
 
-/* Several details of one state: "waiting for disk: vda write, in fsync (55 ms), vda flush (5 ms)"
+/* Several details of one state: "blocked on disk: vda write, in fsync (55 ms), vda flush (5 ms)"
  */
 static void append_details(GString *out, const struct lull_why_shown *why,
                            const struct lull_contribution *contribution, bool ascii)
@@ -190,7 +191,7 @@ static void append_verdict(GString *out, const struct lull_why_group *kind)
                                LULL_FEWEST_INSTANCES);
         return;
     case LULL_WHY_NONE_SLOW:
-        g_string_append_printf(out, "%u instances: none is as slow as was asked.",
+        g_string_append_printf(out, "%u instances: none is as slow as requested.",
                                kind->info.n_instances);
         return;
     case LULL_WHY_NO_TYPICAL:
@@ -212,7 +213,7 @@ static void append_verdict(GString *out, const struct lull_why_group *kind)
     g_string_append(out, kind->info.verdict == LULL_WHY_ALIKE
                              ? ": they are all alike, there is nothing to explain."
                          : kind->info.verdict == LULL_WHY_UNCLEAR
-                             ? ", but nothing that is more in them can be told from chance."
+                             ? ", but nothing that is more in them differs clearly from chance."
                              : ", because:");
 }
 
@@ -279,7 +280,7 @@ static void append_rest(GString *out, const struct lull_comparison *comparison)
     append_percent(out, 1 - rest);
     g_string_append(out, " of the difference");
     if (rest > 0.01) {
-        g_string_append(out, "; the rest is small things, or cannot be told from chance");
+        g_string_append(out, "; the rest is small, or may be chance");
     }
     if (rest < -0.01) {
         g_string_append(out, "; of other things the slow ones do ");

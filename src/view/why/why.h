@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How the answer of lull why is shown. As in view.h, every function writes to `file`, flushes it
  * and leaves it open. */
 #ifndef LULL_VIEW_WHY_H
@@ -13,12 +14,12 @@ struct lull_why_shown {
     const char *command; /* "lull critpath … --instance": a number makes it whole */
 };
 
-bool lull_view_why_text(const struct lull_why_shown *why, FILE *file, const struct lull_view_style *style,
-                        GError **error);
+bool lull_view_why_text(const struct lull_why_shown *why, FILE *file,
+                        const struct lull_view_style *style, GError **error);
 bool lull_view_why_json(const struct lull_why_shown *why, FILE *file, GError **error);
 
 /* Appends what the slow ones do more, as a sentence without its full stop: "worker/7 on web is
- * waiting for disk: vda write, in fsync". */
+ * blocked on disk: vda write, in fsync". */
 void lull_contribution_append(GString *out, const struct lull_why_shown *why,
                               const struct lull_contribution *contribution, bool ascii);
 /* The slow instance whose path is that sample. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calls all parts. They are the same, so the result shows that each was built and linked. */
 #include <stdio.h>
 

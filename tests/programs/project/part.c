@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One of eight parts, which differ in the name of their function alone. */
 #include <math.h>
 #include <stdio.h>

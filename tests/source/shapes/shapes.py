@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Recordings in all shapes that LTTng leaves them in, made here: a little CTF trace whose events are
 # numbered in the order of their times, and the cutting of stream files at their packets.
 import os

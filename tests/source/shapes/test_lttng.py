@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Records a user-space program with LTTng in each shape and compares what Lull reads of it with
 # babeltrace2. The session daemon is this test's own: it has a home and a run directory of its own (as root:
 # in a mount namespace of its own) and ends with the test. It runs only when asked for with LULL_TEST_LTTNG=1: starting daemons

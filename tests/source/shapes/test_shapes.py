@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A recording prints the same in whatever shape its files lie: ring of files, rotation chunks,
 # snapshots, archives. What is expected is known by how the traces were made.
 import io
@@ -139,6 +140,22 @@ def test_damage(directory):
     tap.ok("damaged/c_0_0: packet 7, byte 596:" in err, "damage names the file of the ring and its byte", err)
 
 
+def test_damage_everywhere(directory):
+    # Twenty complaints are shown, the others are counted.
+    for damaged in (20, 21, 24):
+        trace = Trace()
+        for number in range(damaged):
+            packet = bytearray(trace.streams[number % 2][number // 2])
+            packet[84] = 9  # the id of its first event
+            trace.streams[number % 2][number // 2] = packet
+        status, found, err = numbers(trace.plain(f"{directory}/{damaged}"))
+        lines = err.splitlines()
+        more = {20: [], 21: ["lull: … and 1 more place"], 24: ["lull: … and 4 more places"]}[damaged]
+        tap.ok(status == 1 and len(found) == 120 - 5 * damaged, f"{damaged} damaged packets: the others are read", found)
+        tap.ok(all(line.startswith("lull: damaged: ") for line in lines[:20]) and len(set(lines)) == len(lines)
+               and lines[20:-1] == more and f" {damaged} packets were lost" in lines[-1], f"{damaged} damaged packets: what is said", err)
+
+
 def test_intersection(directory):
     trace = Trace()
     # CPU 0 has the first nine packets, CPU 1 from the fourth on.
@@ -234,6 +251,19 @@ def member(tar, name, data=b"", **fields):
     tar.addfile(entry, io.BytesIO(data))
 
 
+def sparse(name, size):
+    """A member of so many bytes, of which only the last 512 are in the archive."""
+    entry = tarfile.TarInfo(name)
+    entry.size = 512
+    header = bytearray(entry.tobuf(tarfile.GNU_FORMAT))
+    header[156:157] = b"S"
+    header[386:410] = b"%011o\0%011o\0" % (size - 512, 512)
+    header[483:495] = b"%011o\0" % size
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    return bytes(header) + bytes(512)
+
+
 def test_hostile(directory):
     trace = Trace(cpus=1)
     stream, metadata = b"".join(trace.streams[0]), trace.metadata.encode()
@@ -274,19 +304,38 @@ def test_bad_archives(directory):
         member(tar, "readme", b"x")
     status, _, err = lull("print", f"{directory}/empty.tar")
     tap.ok(status == 1 and "no trace in it" in err, "an archive without a trace", err)
-    # A sparse member of 3 GiB in an archive of 10 KiB.
-    entry = tarfile.TarInfo("t/metadata")
-    entry.size = 512
-    header = bytearray(entry.tobuf(tarfile.GNU_FORMAT))
-    header[156:157] = b"S"
-    header[386:410] = b"%011o\0%011o\0" % (3 * 2**30 - 512, 512)
-    header[483:495] = b"%011o\0" % (3 * 2**30)
-    header[148:156] = b" " * 8
-    header[148:156] = b"%06o\0 " % sum(header)
     with open(f"{directory}/bomb.tar", "wb") as file:
-        file.write(bytes(header) + bytes(512) + bytes(1024))
+        file.write(sparse("t/metadata", 3 * 2**30) + bytes(1024))  # 3 GiB in 2 KiB
     status, _, err = lull("print", f"{directory}/bomb.tar")
     tap.ok(status == 1 and "unpacks to more than 1024 MiB" in err, "an archive bomb", status, err)
+
+
+def test_archive_limits(directory):
+    # What an archive unpacks to: up to 250 times its size, if that is more than 1 GiB.
+    trace, padding = Trace(cpus=1), bytes(5 << 20)
+    path = f"{directory}/large.tar"
+    with tarfile.open(path, "w") as tar:
+        for name, data in (("t/metadata", trace.metadata.encode()), ("t/c_0", b"".join(trace.streams[0])),
+                           ("notes/padding", padding)):
+            member(tar, name, data)
+    with open(path, "rb") as file:
+        whole = file.read()
+    others = len(trace.metadata) + 12 * 512 + len(padding)
+    most = 250 * (len(whole) + 1024)  # the sparse member takes a header and 512 bytes of data
+    for end, expected in ((most, 0), (most + 1, 1)):
+        with open(path, "wb") as file:
+            file.write(sparse("notes/sparse", end - others) + whole)
+        status, found, err = numbers(path)
+        tap.ok(status == expected and len(found) == 60 * (1 - expected), f"an archive of {end} bytes", status, err)
+        tap.ok((f"unpacks to more than {most >> 20} MiB" in err) == bool(expected), f"an archive of {end} bytes: why", err)
+    # Members that are left out are named, the first twenty of them.
+    with tarfile.open(path, "w") as tar:
+        for number in range(23):
+            member(tar, f"../{number}", b"x")
+        member(tar, "t/metadata", trace.metadata.encode())
+        member(tar, "t/c_0", b"".join(trace.streams[0]))
+    found = json.loads(lull("info", "--json", path)[1])["problems"]
+    tap.ok([f"“../{number}”" in text for number, text in enumerate(found)] == [True] * 20, "members are left out", found)
 
 
 def test_large_archive(directory):
@@ -331,10 +380,10 @@ def test_recorded(directory):
 
 
 def main():
-    tests = [test_ring, test_names, test_chunks, test_no_uuid, test_snapshots, test_crash, test_unused, test_damage,
+    tests = [test_ring, test_names, test_chunks, test_no_uuid, test_snapshots, test_crash, test_unused, test_damage, test_damage_everywhere,
              test_intersection, test_several, test_user_space,
              test_false_kernel_events, test_recorded]
-    archives = [test_archives, test_hostile, test_bad_archives, test_large_archive]
+    archives = [test_archives, test_hostile, test_bad_archives, test_archive_limits, test_large_archive]
     if "libarchive" in lull("--version")[1]:
         tests += archives
     else:

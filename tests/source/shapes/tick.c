@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A program to trace: tick COUNT PAUSE_US records COUNT events, numbered, of changing size. */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The events of tick.c, for LTTng's macros, which read this file more than once. */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER lull_test

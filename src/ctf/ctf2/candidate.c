@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 /* Metadata of the release candidates of CTF 2 (up to CTF2-SPECRC-7.0, from before the
  * specification), which says "version 2" as well: brings a fragment into the form of CTF2-SPEC-2.0.
  * Trace Compass's example traces are of this kind. A fragment that follows the specification stays
  * as it is. */
-#include "ctf/ctf2/tree.h"
+#include "ctf/ctf2/fields.h"
 
 #include <string.h>
 

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* The recorder's end: asks, and checks what it is given. */
+#include "record/keeper.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/keeper_private.h"
+
+/* ---- messages ---- */
+
+bool lull_keeper_send(int socket, const void *message, size_t size, int fd)
+{
+    struct iovec part = {(void *)message, size};
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {.bytes = {0}};
+    struct msghdr all = {.msg_iov = &part, .msg_iovlen = 1};
+    if (fd >= 0) {
+        control.header = (struct cmsghdr){
+            .cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+        memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+        all.msg_control = &control;
+        all.msg_controllen = sizeof control;
+    }
+    ssize_t n;
+    while ((n = sendmsg(socket, &all, MSG_NOSIGNAL)) < 0 && errno == EINTR) {
+    }
+    return n == (ssize_t)size;
+}
+
+ssize_t lull_keeper_receive(int socket, void *message, size_t most, int *fd)
+{
+    struct iovec part = {message, most};
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct msghdr all = {.msg_iov = &part,
+                         .msg_iovlen = 1,
+                         .msg_control = &control,
+                         .msg_controllen = sizeof control};
+    ssize_t n;
+    while ((n = recvmsg(socket, &all, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
+    }
+    const struct cmsghdr *header = n >= 0 ? CMSG_FIRSTHDR(&all) : NULL;
+    *fd = -1;
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+        header->cmsg_len == CMSG_LEN(sizeof *fd)) {
+        memcpy(fd, CMSG_DATA(header), sizeof *fd);
+    }
+    if (n >= 0 && (all.msg_flags & MSG_TRUNC) != 0) {
+        errno = EMSGSIZE;
+        return -1;
+    }
+    return n;
+}
+
+struct answer {
+    struct lull_keeper_answer head;
+    char text[LULL_KEEPER_MOST_BYTES + 1];
+} __attribute__((packed));
+
+static bool fail(GError **error, int why)
+{
+    g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
+                "the process that keeps the recording, which has the rights of who records, %s",
+                why == 0 ? "has ended" : g_strerror(why));
+    return false;
+}
+
+/* Takes the answer; *fd is -1 if it comes without a descriptor. */
+static bool receive(const struct lull_keeper *keeper, struct answer *answer, int *fd,
+                    GError **error)
+{
+    const ssize_t n = lull_keeper_receive(keeper->socket, answer, sizeof *answer - 1, fd);
+    if (n < (ssize_t)sizeof answer->head) {
+        return fail(error, n < 0 && errno != ECONNRESET ? errno : 0);
+    }
+    answer->text[(size_t)n - sizeof answer->head] = '\0';
+    if (answer->head.error >= 0) {
+        g_set_error_literal(error, LULL_ERROR, answer->head.error, answer->text);
+    }
+    return answer->head.error < 0;
+}
+
+/* A descriptor that nobody asked for is closed. */
+static bool ask(const struct lull_keeper *keeper, enum lull_keeper_request request,
+                const char *first, const char *second, struct answer *answer, int *fd,
+                GError **error)
+{
+    g_autoptr(GByteArray) message = g_byte_array_new();
+    const uint8_t kind = (uint8_t)request;
+    int given = -1;
+    g_byte_array_append(message, &kind, 1);
+    g_byte_array_append(message, (const guint8 *)first, (guint)strlen(first) + 1);
+    g_byte_array_append(message, (const guint8 *)second, (guint)strlen(second) + 1);
+    if (message->len > LULL_KEEPER_MOST_BYTES) {
+        return fail(error, ENAMETOOLONG);
+    }
+    if (!lull_keeper_send(keeper->socket, message->data, message->len, -1)) {
+        return fail(error, errno == EPIPE ? 0 : errno);
+    }
+    const bool is_done = receive(keeper, answer, &given, error);
+    if (fd && is_done) {
+        *fd = given;
+    } else if (given >= 0) {
+        close(given);
+    }
+    return is_done;
+}
+
+static bool ask_simply(const struct lull_keeper *keeper, enum lull_keeper_request request,
+                       const char *first, const char *second, GError **error)
+{
+    struct answer answer;
+    return ask(keeper, request, first, second, &answer, NULL, error);
+}
+
+/* ---- from its start to its end ---- */
+
+bool lull_keeper_meet(struct lull_keeper *keeper, GError **error)
+{
+    struct answer answer;
+    int fd;
+    const bool is_there = receive(keeper, &answer, &fd, error);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return is_there;
+}
+
+void lull_keeper_leave(struct lull_keeper *keeper)
+{
+    if (keeper->socket >= 0) {
+        close(keeper->socket);
+    }
+    keeper->socket = -1;
+}
+
+/* ---- requests ---- */
+
+/* An empty text is none. */
+bool lull_keeper_make(struct lull_keeper *keeper, const char *output, const char *command,
+                      GError **error)
+{
+    struct answer answer;
+    g_clear_pointer(&keeper->path, g_free);
+    g_clear_pointer(&keeper->part, g_free);
+    if (output && !*output) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                            "the directory of a recording needs a name");
+        return false;
+    }
+    if (!ask(keeper, LULL_KEEPER_MAKE, output ? output : "", command ? command : "", &answer, NULL,
+             error)) {
+        return false;
+    }
+    keeper->path = g_strdup(answer.text);
+    keeper->part = g_strconcat(answer.text, ".part", NULL);
+    return true;
+}
+
+/* Whatever the keeper may be made to give: root writes to nothing but new, empty files. */
+static bool is_new_file(int fd)
+{
+    struct stat st;
+    return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0 &&
+           st.st_nlink <= 1;
+}
+
+static int create(const struct lull_keeper *keeper, enum lull_keeper_request request,
+                  const char *name, GError **error)
+{
+    struct answer answer;
+    int fd = -1;
+    if (!ask(keeper, request, name, "", &answer, &fd, error)) {
+        return -1;
+    }
+    if (!is_new_file(fd)) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "“%s” in “%s” is no new file", name,
+                    keeper->part);
+        if (fd >= 0) {
+            close(fd);
+        }
+        return -1;
+    }
+    return fd;
+}
+
+int lull_keeper_create(const struct lull_keeper *keeper, const char *name, GError **error)
+{
+    return create(keeper, LULL_KEEPER_CREATE, name, error);
+}
+
+int lull_keeper_create_unnamed(const struct lull_keeper *keeper, const char *name, GError **error)
+{
+    return create(keeper, LULL_KEEPER_CREATE_UNNAMED, name, error);
+}
+
+bool lull_keeper_create_directory(const struct lull_keeper *keeper, const char *name,
+                                  GError **error)
+{
+    return ask_simply(keeper, LULL_KEEPER_CREATE_DIRECTORY, name, "", error);
+}
+
+bool lull_keeper_expect(const struct lull_keeper *keeper, const char *pattern, GError **error)
+{
+    return ask_simply(keeper, LULL_KEEPER_EXPECT, pattern, "", error);
+}
+
+bool lull_keeper_lift(const struct lull_keeper *keeper, const char *prefix, const char *name,
+                      GError **error)
+{
+    return ask_simply(keeper, LULL_KEEPER_LIFT, prefix, name, error);
+}
+
+bool lull_keeper_measure(const struct lull_keeper *keeper, const char *name, uint64_t *bytes,
+                         GError **error)
+{
+    struct answer answer;
+    const bool is_done = ask(keeper, LULL_KEEPER_MEASURE, name, "", &answer, NULL, error);
+    *bytes = is_done ? answer.head.number : 0;
+    return is_done;
+}
+
+bool lull_keeper_has_room(const struct lull_keeper *keeper, GError **error)
+{
+    return ask_simply(keeper, LULL_KEEPER_HAS_ROOM, "", "", error);
+}
+
+const char *lull_keeper_path_for_daemon(const struct lull_keeper *keeper, GError **error)
+{
+    return ask_simply(keeper, LULL_KEEPER_PATH_FOR_DAEMON, "", "", error) ? keeper->part : NULL;
+}
+
+bool lull_keeper_publish(const struct lull_keeper *keeper, GError **error)
+{
+    return ask_simply(keeper, LULL_KEEPER_PUBLISH, "", "", error);
+}
+
+void lull_keeper_clear(const struct lull_keeper *keeper)
+{
+    if (keeper->socket >= 0) {
+        ask_simply(keeper, LULL_KEEPER_CLEAR, "", "", NULL);
+    }
+}
+
+void lull_keeper_remember(const struct lull_keeper *keeper)
+{
+    if (keeper->socket >= 0) {
+        ask_simply(keeper, LULL_KEEPER_REMEMBER, keeper->path, "", NULL);
+    }
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* The keeper's end: a process without capabilities, which nobody but root may look into. */
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "record/folder.h"
+#include "record/keeper_private.h"
+#include "record/last.h"
+
+struct keeper {
+    const struct lull_invoker *invoker;
+    struct lull_folder folder;
+};
+
+struct request {
+    const char *first, *second;
+};
+
+/* What is answered. */
+struct outcome {
+    uint64_t number;
+    const char *text; /* NULL: none */
+    int fd;           /* -1: none; is closed when it was sent */
+};
+
+static const char *text_or_null(const char *text)
+{
+    return *text ? text : NULL;
+}
+
+static bool make(struct keeper *keeper, const struct request *request, struct outcome *outcome,
+                 GError **error)
+{
+    lull_folder_clear(&keeper->folder);
+    if (!lull_folder_make(&keeper->folder, text_or_null(request->first),
+                          text_or_null(request->second), error)) {
+        return false;
+    }
+    outcome->text = keeper->folder.path;
+    return true;
+}
+
+static bool create(struct keeper *keeper, const struct request *request, struct outcome *outcome,
+                   GError **error)
+{
+    outcome->fd = lull_folder_create(&keeper->folder, request->first, LULL_FOLDER_FILE, error);
+    return outcome->fd >= 0;
+}
+
+static bool create_unnamed(struct keeper *keeper, const struct request *request,
+                           struct outcome *outcome, GError **error)
+{
+    outcome->fd = lull_folder_create(&keeper->folder, request->first, LULL_FOLDER_UNNAMED, error);
+    return outcome->fd >= 0;
+}
+
+static bool create_directory(struct keeper *keeper, const struct request *request,
+                             struct outcome *outcome, GError **error)
+{
+    return lull_folder_create(&keeper->folder, request->first, LULL_FOLDER_DIRECTORY, error) >= 0;
+}
+
+static bool expect(struct keeper *keeper, const struct request *request, struct outcome *outcome,
+                   GError **error)
+{
+    return lull_folder_create(&keeper->folder, request->first, LULL_FOLDER_FOREIGN, error) >= 0;
+}
+
+static bool lift(struct keeper *keeper, const struct request *request, struct outcome *outcome,
+                 GError **error)
+{
+    return lull_folder_lift(&keeper->folder, request->first, request->second, error);
+}
+
+static bool measure(struct keeper *keeper, const struct request *request, struct outcome *outcome,
+                    GError **error)
+{
+    outcome->number = lull_folder_measure(&keeper->folder, request->first);
+    return true;
+}
+
+static bool has_room(struct keeper *keeper, const struct request *request, struct outcome *outcome,
+                     GError **error)
+{
+    if (!lull_folder_has_room(&keeper->folder)) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "no space is left on the disk of “%s”",
+                    keeper->folder.part);
+        return false;
+    }
+    return true;
+}
+
+/* A daemon makes files with the rights of who asked it. Those of other users reach nowhere that
+ * these could not reach themselves; those of root must not be led away. */
+static bool path_for_daemon(struct keeper *keeper, const struct request *request,
+                            struct outcome *outcome, GError **error)
+{
+    if (geteuid() == 0 && !lull_folder_is_beyond_others(&keeper->folder)) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "other users may rename directories above “%s”, and could lead a daemon that "
+                    "writes there with the rights of root to other files; record to a directory "
+                    "that only root can change",
+                    keeper->folder.part);
+        return false;
+    }
+    return true;
+}
+
+static bool publish(struct keeper *keeper, const struct request *request, struct outcome *outcome,
+                    GError **error)
+{
+    return lull_folder_publish(&keeper->folder, error);
+}
+
+static bool clear(struct keeper *keeper, const struct request *request, struct outcome *outcome,
+                  GError **error)
+{
+    lull_folder_clear(&keeper->folder);
+    return true;
+}
+
+static bool remember(struct keeper *keeper, const struct request *request, struct outcome *outcome,
+                     GError **error)
+{
+    lull_last_set(keeper->invoker, request->first);
+    return true;
+}
+
+static const struct {
+    bool (*act)(struct keeper *keeper, const struct request *request, struct outcome *outcome,
+                GError **error);
+    bool needs_folder;
+} actions[LULL_KEEPER_REQUESTS] = {
+    [LULL_KEEPER_MAKE] = {make, false},
+    [LULL_KEEPER_CREATE] = {create, true},
+    [LULL_KEEPER_CREATE_UNNAMED] = {create_unnamed, true},
+    [LULL_KEEPER_CREATE_DIRECTORY] = {create_directory, true},
+    [LULL_KEEPER_EXPECT] = {expect, true},
+    [LULL_KEEPER_LIFT] = {lift, true},
+    [LULL_KEEPER_MEASURE] = {measure, true},
+    [LULL_KEEPER_HAS_ROOM] = {has_room, true},
+    [LULL_KEEPER_PATH_FOR_DAEMON] = {path_for_daemon, true},
+    [LULL_KEEPER_PUBLISH] = {publish, true},
+    [LULL_KEEPER_CLEAR] = {clear, false},
+    [LULL_KEEPER_REMEMBER] = {remember, false},
+};
+
+static void answer(int socket, const struct outcome *outcome, const GError *error)
+{
+    const struct lull_keeper_answer head = {.error = error ? error->code : -1,
+                                            .number = outcome->number};
+    const char *text = error ? error->message : outcome->text ? outcome->text : "";
+    g_autoptr(GByteArray) message = g_byte_array_new();
+    g_byte_array_append(message, (const guint8 *)&head, sizeof head);
+    g_byte_array_append(message, (const guint8 *)text,
+                        (guint)MIN(strlen(text), LULL_KEEPER_MOST_BYTES));
+    lull_keeper_send(socket, message->data, message->len, outcome->fd);
+}
+
+/* The texts of a message of `size` bytes, which ends with NUL. */
+static bool parse(const char *message, size_t size, struct request *request)
+{
+    if (size < 3 || (uint8_t)message[0] >= LULL_KEEPER_REQUESTS || message[size - 1] != '\0') {
+        return false;
+    }
+    request->first = message + 1;
+    request->second = request->first + strlen(request->first) + 1;
+    return request->second < message + size;
+}
+
+static void act(struct keeper *keeper, int socket, const char *message, size_t size)
+{
+    struct outcome outcome = {.fd = -1};
+    struct request request;
+    GError *error = NULL;
+    const bool is_whole = parse(message, size, &request);
+    const uint8_t kind = (uint8_t)message[0];
+    if (!is_whole || (actions[kind].needs_folder && keeper->folder.dir < 0)) {
+        g_set_error_literal(&error, LULL_ERROR, LULL_ERROR_IO, "no recording is being made");
+    } else {
+        actions[kind].act(keeper, &request, &outcome, &error);
+    }
+    answer(socket, &outcome, error);
+    if (outcome.fd >= 0) {
+        close(outcome.fd);
+    }
+    g_clear_error(&error);
+}
+
+/* Its end follows that of the guard, its parent, so that nothing is left of both if both are
+ * killed; the next recording then finds what they left. */
+static bool begin(int socket, const struct lull_invoker *invoker)
+{
+    const pid_t parent = getppid();
+    struct outcome none = {.fd = -1};
+    g_autoptr(GError) error = NULL;
+    const int why = lull_invoker_become(invoker);
+    if (why != 0) {
+        g_set_error(&error, LULL_ERROR, LULL_ERROR_IO, "cannot become user %u: %s",
+                    (unsigned)invoker->uid, g_strerror(why));
+    }
+    prctl(PR_SET_DUMPABLE, 0);
+    const bool is_tied = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
+    answer(socket, &none, error);
+    return why == 0 && is_tied;
+}
+
+void lull_keeper_serve(int socket, const struct lull_invoker *invoker)
+{
+    struct keeper keeper = {.invoker = invoker, .folder = {.parent = -1, .dir = -1, .lock = -1}};
+    char message[LULL_KEEPER_MOST_BYTES];
+    ssize_t n;
+    int fd;
+    if (!begin(socket, invoker)) {
+        return;
+    }
+    while ((n = lull_keeper_receive(socket, message, sizeof message, &fd)) > 0) {
+        if (fd >= 0) {
+            close(fd);
+        }
+        act(&keeper, socket, message, (size_t)n);
+    }
+    lull_folder_clear(&keeper.folder);
+}

@@ -12,8 +12,8 @@ test is missing, or the fault changes nothing that matters. --again plants the s
 tests were written for them.
 
 A fault that does not compile, or to the same machine code, does not count. Tests that must run alone (they record, or
-install) and tests over --slowest seconds of CPU time take no part; neither do removed calls that only free memory, which the
-sanitizers see. The first run builds twice and measures what each test covers, which takes some minutes; the next
+install) and tests over --slowest seconds of CPU time take no part; neither do removed calls that only free memory,
+which the sanitizers see. The first run builds twice and measures what each test covers, which takes some minutes; the next
 ones reuse what did not change. A faulty program does what it likes with your rights: do not plant in src/record as root.
 """
 import argparse
@@ -52,7 +52,8 @@ def parse_arguments():
     parser.add_argument("--seed", type=int, default=1, help="the same seed plants the same faults (default: 1)")
     parser.add_argument("--again", metavar="REPORT", help="plant the survivors of this report again, and nothing else")
     parser.add_argument("--tests", default="", metavar="REGEX", help="only tests whose names match take part")
-    parser.add_argument("--slowest", type=float, default=12, metavar="SECONDS", help="leave out tests that take more CPU time (default: 12)")
+    parser.add_argument("--slowest", type=float, default=12, metavar="SECONDS",
+                        help="leave out tests that take more CPU time (default: 12)")
     parser.add_argument("--scratch", default=os.path.join(SOURCE, "build-mutate"), metavar="DIR",
                         help="where the copy and its builds are kept (default: build-mutate)")
     parser.add_argument("--report", metavar="FILE", help="where the results go (default: report.json in the scratch folder)")
@@ -89,10 +90,17 @@ def copy_tree(target):
             shutil.copy(here, there)
 
 
+def is_wanted(test, pattern):
+    """Not tests that must run alone, nor the replayed inputs of fuzzing, which only look for crashes."""
+    name = test["name"]
+    return test["is_parallel"] and not name.startswith(("fuzz_", "replay_")) and re.search(pattern, name)
+
+
 class Build:
     """A Meson build of the copy."""
 
-    def __init__(self, tree, folder, options):
+    def __init__(self, tree, folder, options, pattern):
+        """Of all programs, those that the tests with names of this pattern need."""
         self.folder = folder
         if not os.path.exists(os.path.join(folder, "build.ninja")):
             subprocess.run(["meson", "setup", *options, folder, tree], check=True, stdout=subprocess.DEVNULL)
@@ -101,18 +109,13 @@ class Build:
         self.files = {target["id"]: [os.path.relpath(name, folder) for name in target["filename"]]
                       for target in self.introspect("targets")}
 
-        if not self.make(*{name for test in self.tests("").values() for name in self.needs(test)}):
+        self.tests = {test["name"]: test for test in self.introspect("tests") if is_wanted(test, pattern)}
+        if not self.make(*sorted({name for test in self.tests.values() for name in self.needs(test)})):
             sys.exit(f"mutate: ninja -C {folder} fails")
 
     def introspect(self, what):
         return json.loads(subprocess.run(["meson", "introspect", "--" + what, self.folder], check=True,
                                          stdout=subprocess.PIPE).stdout)
-
-    def tests(self, pattern):
-        """By name; not those that must run alone, nor the replayed inputs of fuzzing, which only look for crashes."""
-        return {test["name"]: test for test in self.introspect("tests")
-                if test["is_parallel"] and not any(suite.endswith(":fuzz") for suite in test["suite"])
-                and re.search(pattern, test["name"])}
 
     def make(self, *targets):
         return subprocess.run(["ninja", "-C", self.folder, "--quiet", *targets], check=False, stdout=subprocess.DEVNULL,
@@ -166,15 +169,14 @@ class Coverage:
         self.cache_path = os.path.join(scratch, "coverage.json")
         self.tree, self.covered, self.files = tree, covered, files
         cache = json.loads(read(self.cache_path)) if os.path.exists(self.cache_path) else {}
-        mirrors = covered.tests(args.tests)
-        self.tests, self.known = plain.tests(args.tests), {}
+        self.tests, self.known = plain.tests, {}
         sources = self.digest(os.path.join(tree, "src"), None)
         scripts = self.digest(os.path.join(tree, "tests"), ".c")
         for number, (name, test) in enumerate(sorted(self.tests.items())):
             key = hashlib.sha256(repr((sources, files, self.identity(test, scripts))).encode()).hexdigest()
             if cache.get(name, {}).get("key") != key:
                 progress(f"what tests cover: {number}/{len(self.tests)} {name}")
-                cache[name] = {"key": key, **self.measure(plain, test, mirrors[name], args.slowest)}
+                cache[name] = {"key": key, **self.measure(plain, test, covered.tests[name], args.slowest)}
                 write(self.cache_path, json.dumps(cache))
             self.known[name] = cache[name]
         self.known = {name: entry for name, entry in self.known.items()
@@ -247,8 +249,8 @@ class Coverage:
             place = os.path.join(self.covered.folder, self.covered.objects[file])[:-len(".o")]
             alone = os.path.join(os.path.dirname(self.cache_path), "notes.gcno")  # away from counts of other runs
             shutil.copy(place + ".gcno", alone)
-            output = subprocess.run(["gcov", "--json-format", "--stdout", alone], check=True,
-                                    stdout=subprocess.PIPE, cwd=self.covered.folder).stdout
+            output = subprocess.run(["gcov", "--json-format", "--stdout", alone], check=True, cwd=self.covered.folder,
+                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
             self.code[file] = {line["line_number"] for entry in json.loads(output)["files"] for line in entry["lines"]
                                if os.path.relpath(os.path.join(self.covered.folder, entry["file"]), self.tree) == file}
         return any(line in self.code[file] for line in range(first, last + 1))
@@ -396,8 +398,8 @@ def main():
         files = chosen_files(tree, args.paths)
         faults, wanted = choose(tree, files, args), args.count
     progress("building")
-    covered = Build(tree, os.path.join(args.scratch, "covered"), COVERED)
-    build = Build(tree, os.path.join(args.scratch, "plain"), PLAIN)
+    covered = Build(tree, os.path.join(args.scratch, "covered"), COVERED, args.tests)
+    build = Build(tree, os.path.join(args.scratch, "plain"), PLAIN, args.tests)
     files = [file for file in files if file in build.objects]
     coverage = Coverage(args.scratch, tree, covered, build, files, args)
     planter, results, counted = Planter(tree, build, coverage), [], 0

@@ -139,6 +139,23 @@ static void test_one_task(void)
     run_end(&run);
 }
 
+/* Who was switched to and away from at one time was on the CPU as well, for no time. */
+static void test_no_time(void)
+{
+    const struct lull_question_params params = all();
+    struct run run;
+    run_start(&run, &lull_analysis_cputop, &params);
+    lull_runner_range(run.runner, INT64_MIN, INT64_MAX, 0);
+    feed_switch(run.model, 0, 0, 10, 0, 7, 0);
+    feed_switch(run.model, 0, 0, 30, 7, 8, 0);
+    feed_switch(run.model, 0, 0, 30, 8, 9, 0);
+    feed_switch(run.model, 0, 0, 40, 9, 0, 0);
+    lull_model_finish(run.model);
+    EXPECT(&run, "per-process", "t7/-1/7 ? 0 * 20 0.667", "t9/-1/9 ? 0 * 10 0.333",
+           "t8/-1/8 ? 0 * 0 0.000", "per-cpu");
+    run_end(&run);
+}
+
 static void test_one_cpu(void)
 {
     static const int64_t cpus[] = {1};
@@ -202,6 +219,31 @@ static void test_waits(void)
     run_end(&run);
 }
 
+/* Only what was asked for by group is shown by group. No priority is known here. */
+static void test_groupings(void)
+{
+    static const struct {
+        unsigned grouping;
+        bool has_total, has_tids;
+    } groupings[] = {{LULL_GROUPING_TOTAL, true, false},
+                     {LULL_GROUPING_TID, false, true},
+                     {LULL_GROUPING_PRIO, false, false}};
+    for (size_t i = 0; i < G_N_ELEMENTS(groupings); i++) {
+        struct lull_question_params params = all();
+        struct run run;
+        params.groupings = groupings[i].grouping;
+        run_start(&run, &lull_analysis_sched, &params);
+        lull_runner_range(run.runner, INT64_MIN, INT64_MAX, 0);
+        feed_waits(run.model);
+        const char *text = run.sink.text->str;
+        g_assert_cmpint(strstr(text, "total_stats\n") != NULL, ==, groupings[i].has_total);
+        g_assert_cmpint(strstr(text, "freq\n") != NULL, ==, groupings[i].has_total);
+        g_assert_cmpint(strstr(text, "per_tid_stats\n") != NULL, ==, groupings[i].has_tids);
+        g_assert_cmpint(strstr(text, "freq [TID: 11]\n") != NULL, ==, groupings[i].has_tids);
+        run_end(&run);
+    }
+}
+
 /* A wait counts where it ends, with its whole length; bounds of --min and --max are within. */
 static void test_chosen_waits(void)
 {
@@ -224,8 +266,10 @@ int main(int argc, char **argv)
     g_test_add_func("/cpu/edges", test_edges);
     g_test_add_func("/cpu/slices", test_slices);
     g_test_add_func("/cpu/one-task", test_one_task);
+    g_test_add_func("/cpu/no-time", test_no_time);
     g_test_add_func("/cpu/one-cpu", test_one_cpu);
     g_test_add_func("/cpu/waits", test_waits);
+    g_test_add_func("/cpu/groupings", test_groupings);
     g_test_add_func("/cpu/chosen-waits", test_chosen_waits);
     return g_test_run();
 }

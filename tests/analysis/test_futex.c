@@ -130,6 +130,21 @@ static void test_still_waiting(void)
     facts_end(&facts);
 }
 
+/* How long a wait took whose begin was not seen is not known: it is counted apart. */
+static void test_unseen_begin(void)
+{
+    struct facts facts = facts_start(&lull_analysis_futex, facts_params());
+    uint32_t a = facts_task(&facts, 10, 10);
+    facts_open(&facts, 0);
+    say_call(&facts, a, WAIT, 0x10, true, INT64_MIN, 20, 0);
+    say_call(&facts, a, WAIT, 0x10, true, 30, 70, 0);
+    facts_close(&facts, 100);
+    g_assert_true(g_str_has_prefix(facts.sink.text->str, "note: 1 waits are not counted"));
+    facts_expect(&facts, "futex",
+                 "0x10 t10/10/-1 1 0 1 40 40.000 40 40 40 40 40 0 0 0 0 0 0 -\nwakers\n");
+    facts_end(&facts);
+}
+
 /* Whoever has waited longest is first; of two who began at once, who came first. */
 static void test_order_of_waiting(void)
 {
@@ -170,6 +185,7 @@ int main(int argc, char **argv)
     g_test_add_func("/analysis/futex/pairs", test_pairs);
     g_test_add_func("/analysis/futex/processes", test_processes);
     g_test_add_func("/analysis/futex/still-waiting", test_still_waiting);
+    g_test_add_func("/analysis/futex/unseen-begin", test_unseen_begin);
     g_test_add_func("/analysis/futex/order-of-waiting", test_order_of_waiting);
     return g_test_run();
 }

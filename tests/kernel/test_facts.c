@@ -238,6 +238,39 @@ static void test_priorities(struct fixture *f, gconstpointer data)
     g_assert_cmpint(lull_model_prio(model, lull_model_find_tid(model, 0, 7)), ==, 98);
 }
 
+/* A task is told its CPU by sched_waking; a wake-up that names none changes nothing. It waits there, wherever
+ * it runs then. */
+static void on_state(void *user, const struct lull_state_fact *fact)
+{
+    if (fact->state == LULL_STATE_PREEMPTED) {
+        *(int32_t *)user = fact->cpu;
+    }
+}
+
+static void test_cpu_of_waiting(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    int32_t waited_on = INT32_MIN;
+    lull_model_subscribe(model, &(struct lull_facts){.state = on_state}, &waited_on);
+    feed_switch(model, 0, 2, 10, 7, 0, 1);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 20, 7, 1);
+    feed_wake(model, LULL_EVENT_sched_wakeup, 0, 0, 25, 7, -1);
+    feed_switch(model, 0, 2, 30, 0, 7, 0);
+    g_assert_cmpint(waited_on, ==, 1);
+}
+
+/* What counts is when a task first became another program. */
+static void test_two_execs(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    feed_switch(model, 0, 0, 10, 0, 7, 0);
+    for (int64_t t = 20; t <= 30; t += 10) {
+        FEED(sched_process_exec, 0, 0, t, .have = ALL, .tid = 7, .old_tid = 7,
+             .filename = feed_text("/bin/true"));
+    }
+    g_assert_cmpint(lull_model_task(model, lull_model_find_tid(model, 0, 7))->exec_ns, ==, 20);
+}
+
 static void test_nested_handlers(struct fixture *f, gconstpointer data)
 {
     struct lull_model *model = f->model;
@@ -500,6 +533,8 @@ int main(int argc, char **argv)
     CASE("wakings", test_wakings);
     CASE("early-wakings", test_early_wakings);
     CASE("priorities", test_priorities);
+    CASE("cpu-of-waiting", test_cpu_of_waiting);
+    CASE("two-execs", test_two_execs);
     CASE("nested-handlers", test_nested_handlers);
     CASE("raises", test_raises);
     CASE("pages", test_pages);

@@ -49,6 +49,8 @@ bool session_is_free(struct session *self);
  * paths do. `names` is a sequence of str. False with an exception. */
 bool session_start(struct session *self, PyObject *names, const struct window *window,
                    struct lull_binding *bindings, uint32_t n_bindings, uint32_t fields_size);
+/* Ends what was read before, with its subscriptions: for readings of the library's own. */
+void session_forget(struct session *self);
 /* The str of a string that lives as long as the session; borrowed, NULL with an exception. */
 PyObject *session_name(struct session *self, const char *name);
 
@@ -72,6 +74,12 @@ bool tape_play(const char *data, size_t length, struct session *session, PyObjec
 /* Methods that other files give to the session. */
 PyObject *session_events(PyObject *self, PyObject *args);
 PyObject *session_columns(PyObject *self, PyObject *args);
+PyObject *session_requests(PyObject *self, PyObject *args);
+PyObject *session_instances(PyObject *self, PyObject *args);
+PyObject *session_critpath(PyObject *self, PyObject *args);
+PyObject *session_why(PyObject *self, PyObject *args);
+PyObject *session_analysis(PyObject *self, PyObject *args);
+PyObject *session_analyses(PyObject *self, PyObject *unused);
 
 extern PyType_Spec session_spec, events_spec, event_spec;
 

@@ -65,6 +65,15 @@ bool session_start(struct session *self, PyObject *names, const struct window *w
     return true;
 }
 
+void session_forget(struct session *self)
+{
+    self->generation++;
+    lull_session_unsubscribe_all(self->session);
+    reading_clear(&self->reading);
+    lull_session_limit(self->session, INT64_MIN, INT64_MAX);
+    lull_session_select(self->session, -1, -1);
+}
+
 PyObject *session_name(struct session *self, const char *name)
 {
     PyObject *str = g_hash_table_lookup(self->names, name);
@@ -346,6 +355,12 @@ static PyMethodDef methods[] = {
     {"join", session_join, METH_NOARGS, NULL},
     {"events", session_events, METH_VARARGS, NULL},
     {"columns", session_columns, METH_VARARGS, NULL},
+    {"requests", session_requests, METH_VARARGS, NULL},
+    {"instances", session_instances, METH_VARARGS, NULL},
+    {"critpath", session_critpath, METH_VARARGS, NULL},
+    {"why", session_why, METH_VARARGS, NULL},
+    {"analysis", session_analysis, METH_VARARGS, NULL},
+    {"analyses", session_analyses, METH_NOARGS, NULL},
     {NULL},
 };
 

@@ -74,6 +74,7 @@ find_missing() {
         needs_library lttng-ust liblttng-ust-dev
         needs_program rsvg-convert librsvg2-bin
         needs_program groff groff
+        needs_program abidiff abigail-tools
         needs_program git git
         needs_program zsh zsh
         needs_program fish fish

@@ -27,10 +27,16 @@
 #ifndef LULL_LULL_H
 #define LULL_LULL_H
 
+#include <lull/analysis.h>
 #include <lull/error.h>
 #include <lull/event.h>
+#include <lull/instances.h>
+#include <lull/path.h>
 #include <lull/recording.h>
+#include <lull/requests.h>
 #include <lull/session.h>
 #include <lull/version.h>
+#include <lull/waits.h>
+#include <lull/why.h>
 
 #endif

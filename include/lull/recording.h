@@ -35,6 +35,11 @@ uint32_t lull_session_recording_count(const struct lull_session *session);
 const struct lull_recording_info *lull_session_recording(const struct lull_session *session,
                                                          uint32_t index);
 
+/** The recording whose command is meant if no task is named: the only one that ran a command, on
+ * `host` (-1: on any). NULL and LULL_ERROR_USAGE if there is none, or more than one. */
+const struct lull_recording_info *lull_session_command(const struct lull_session *session,
+                                                       int32_t host, GError **error);
+
 G_END_DECLS
 
 #endif

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Reads kernel traces: events in one order of time, and whole columns as NumPy arrays.
+"""Reads kernel traces: what tasks waited for, statistics, events in one order of time, whole columns as NumPy arrays.
 
     import lull
     session = lull.Session("/path/to/trace")
     for event in session.events("sched_switch"):
         print(event.time_ns, event.cpu, event["prev_comm"], "->", event["next_comm"])
     columns = session.columns("sched_switch", ["prev_tid", "next_tid", "prev_comm"])
+    slowest = session.requests(slowest=1)[0]
+    path = session.critpath(request=slowest["id"])
 
 A session holds any number of traces of any number of hosts. Times are nanoseconds since the Unix epoch. What cannot be
 read or answered raises lull.Error. See docs/PYTHON.md in Lull's source.
@@ -18,8 +20,10 @@ from typing import NamedTuple
 
 from . import _lull
 from ._lull import Error, Event
+from .answers import Answers, Irq, Path, Process, Result, Table
 
-__all__ = ["ClassInfo", "Columns", "EnumValue", "Error", "Event", "Field", "HostClock", "Loss", "Session", "Trace"]
+__all__ = ["ClassInfo", "Columns", "EnumValue", "Error", "Event", "Field", "HostClock", "Irq", "Loss", "Path", "Process",
+           "Result", "Session", "Table", "Trace", "analysis", "critpath", "requests", "why"]
 
 
 class EnumValue(int):
@@ -140,7 +144,7 @@ def _numpy():
     return numpy
 
 
-class Session:
+class Session(Answers):
     """Any number of traces, read as one sequence of events in order of time.
 
     Session(*paths) opens each path: a trace, or a directory with traces below it; lull.Error if one of them has none. A
@@ -285,6 +289,35 @@ class Session:
             raise Error(f"there is no CPU {cpu}")
         return (_time_ns(begin, _FIRST), _time_ns(end, _LAST), -1 if host is None else host,
                 -1 if cpu is None else cpu)
+
+
+def _opened(trace):
+    """A session as it is; a path, or several, as a session on one clock."""
+    if isinstance(trace, Session):
+        return trace
+    session = Session(*((trace,) if isinstance(trace, (str, bytes)) or hasattr(trace, "__fspath__") else trace))
+    session.join_clocks()
+    return session
+
+
+def requests(trace, **arguments):
+    """Session.requests() of a session, of a path, or of several paths, whose clocks are joined."""
+    return _opened(trace).requests(**arguments)
+
+
+def critpath(trace, **arguments):
+    """Session.critpath() likewise."""
+    return _opened(trace).critpath(**arguments)
+
+
+def why(trace, **arguments):
+    """Session.why() likewise."""
+    return _opened(trace).why(**arguments)
+
+
+def analysis(name, trace, **arguments):
+    """Session.analysis() likewise."""
+    return _opened(trace).analysis(name, **arguments)
 
 
 class _Plan:

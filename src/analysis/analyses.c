@@ -11,6 +11,16 @@ const struct lull_analysis_class *const lull_analyses[] = {
     &lull_analysis_periods,      &lull_analysis_timeline, NULL,
 };
 
+const char *lull_analysis_name(uint32_t index)
+{
+    for (uint32_t i = 0; i < index; i++) {
+        if (lull_analyses[i] == NULL) {
+            return NULL;
+        }
+    }
+    return lull_analyses[index] != NULL ? lull_analyses[index]->name : NULL;
+}
+
 const struct lull_analysis_class *lull_analysis_find(const char *name)
 {
     for (uint32_t i = 0; lull_analyses[i]; i++) {

@@ -27,6 +27,8 @@ void lull_instances_free(struct lull_instances *instances)
     g_array_unref(instances->list);
     g_array_unref(instances->kinds);
     g_string_chunk_free(instances->texts);
+    lull_portions_free(instances->portions);
+    g_free(instances->samples);
     g_free(instances);
 }
 
@@ -221,10 +223,8 @@ static struct lull_instance take_request(struct lull_instances *instances, GHash
     char server[64];
     lull_flow_format_end(lull_flows_at(lull_model_flows(model), request->flow), false, server,
                          sizeof server);
-    const char *comm =
-        request->task == LULL_NONE ? "?" : lull_model_comm(model, request->task, request->end_ns);
     g_autofree char *kind = g_strdup_printf(
-        "%s on %s to %s", comm, lull_session_host(session, request->host)->name, server);
+        "%s on %s to %s", request->comm, lull_session_host(session, request->host)->name, server);
     return (struct lull_instance){
         .number = request->id,
         .task = request->task,

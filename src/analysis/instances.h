@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Instances of work whose time is asked about: of a period, or requests found from packets; each
- * with the task that did it. */
+/* Finds the instances of the public API (lull/instances.h): of a period, or requests found from
+ * packets; each with the task that did it. */
 #ifndef LULL_ANALYSIS_INSTANCES_H
 #define LULL_ANALYSIS_INSTANCES_H
 
+#include <lull/instances.h>
+
 #include "analysis/requests.h"
+#include "graph/portions.h"
 #include "kernel/model.h"
 #include "period/period.h"
-
-struct lull_instance {
-    uint32_t number; /* 1, 2, … in order of begin; of a request its id */
-    uint32_t task;   /* LULL_NONE: not known */
-    int64_t start_ns, end_ns;
-    bool is_complete;     /* else it had not ended when the recording did, or its parent */
-    uint32_t kind;        /* which of the kinds */
-    const char *captures; /* "request.id = 42"; of a request the peer; NULL: none */
-    const char *json;     /* captures as a JSON object, or NULL */
-};
 
 /* What is comparable with each other. */
 struct lull_instance_kind {
@@ -29,6 +22,10 @@ struct lull_instances {
     GArray *list;     /* struct lull_instance, by number */
     GArray *kinds;    /* struct lull_instance_kind, in order of their first instance */
     GStringChunk *texts;
+    /* Of the reading that they come from; NULL where there is none. */
+    const struct lull_waits *waits;
+    struct lull_portions *portions; /* what the paths that were found are about */
+    uint32_t *samples;              /* by position in the list; LULL_NONE: no path yet */
 };
 
 /* The instances of one definition, after reading. They are worked on by the task that ran the
@@ -43,9 +40,5 @@ struct lull_instances *lull_instances_of_period(const struct lull_periods *perio
 struct lull_instances *lull_instances_of_requests(const struct lull_requests *requests,
                                                   const struct lull_session *session,
                                                   const struct lull_model *model);
-void lull_instances_free(struct lull_instances *instances);
-
-/* True if its path can be found: it is complete, took time, and its task is known. */
-bool lull_instance_has_path(const struct lull_instance *instance);
 
 #endif

@@ -43,6 +43,7 @@ struct lull_requests {
     LULL_VEC(uint32_t) next_waiting; /* by connection: list of those that wait for the same task */
     LULL_VEC(struct watch) watches;  /* by task */
     struct lull_map by_flow;         /* flow (either direction) → connection */
+    GStringChunk *texts;             /* of the list */
 };
 
 static struct watch *watch_of(struct lull_requests *requests, uint32_t task)
@@ -283,6 +284,7 @@ struct lull_requests *lull_requests_new(struct lull_model *model)
     static const struct lull_facts facts = {.state = on_state, .packet = on_packet};
     struct lull_requests *requests = g_new0(struct lull_requests, 1);
     requests->model = model;
+    requests->texts = g_string_chunk_new(1024);
     lull_model_subscribe(model, &facts, requests);
     return requests;
 }
@@ -297,6 +299,7 @@ void lull_requests_free(struct lull_requests *requests)
     lull_vec_free(&requests->next_waiting);
     lull_vec_free(&requests->watches);
     lull_map_free(&requests->by_flow);
+    g_string_chunk_free(requests->texts);
     g_free(requests);
 }
 
@@ -310,6 +313,24 @@ static int earliest_first(const void *a, const void *b)
         return left->host < right->host ? -1 : 1;
     }
     return left->flow < right->flow ? -1 : left->flow > right->flow;
+}
+
+/* Who asked whom, in words. */
+static void name_ends(struct lull_requests *requests, struct lull_request *request)
+{
+    struct lull_flow flow = *lull_flows_at(lull_model_flows(requests->model), request->flow);
+    char peer[64];
+    request->port = flow.destination_port;
+    flow.protocol = 0; /* without port */
+    lull_flow_format_end(&flow, false, peer, sizeof peer);
+    request->peer = g_string_chunk_insert_const(requests->texts, peer);
+    request->tid = -1;
+    request->comm = "?";
+    if (request->task != LULL_NONE) {
+        request->tid = lull_model_task(requests->model, request->task)->tid;
+        request->comm = g_string_chunk_insert_const(
+            requests->texts, lull_model_comm(requests->model, request->task, request->end_ns));
+    }
 }
 
 void lull_requests_finish(struct lull_requests *requests)
@@ -326,6 +347,7 @@ void lull_requests_finish(struct lull_requests *requests)
     }
     for (size_t i = 0; i < kept; i++) {
         requests->list.items[i].id = i + 1;
+        name_ends(requests, &requests->list.items[i]);
     }
 }
 

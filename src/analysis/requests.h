@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests found from packets alone: on a TCP connection a client sends payload, waits, and has
- * received the last payload of the answer before it sends again. */
+/* Finds the requests of the public API (lull/requests.h). */
 #ifndef LULL_ANALYSIS_REQUESTS_H
 #define LULL_ANALYSIS_REQUESTS_H
 
-#include "kernel/model.h"
+#include <lull/requests.h>
 
-struct lull_request {
-    uint32_t id;      /* 1, 2, … in order of begin; the same for the same input */
-    uint32_t host;    /* of the client */
-    uint32_t task;    /* that sent the first payload, or LULL_NONE */
-    uint32_t flow;    /* from client to server */
-    int64_t start_ns; /* first payload sent */
-    int64_t end_ns; /* last payload of the answer received: when the client, if it was waiting, ran
-                       again */
-    int64_t blocked_ns;                  /* of that the client's task was blocked */
-    uint64_t bytes_sent, bytes_received; /* payload, each byte once */
-};
+#include "kernel/model.h"
 
 struct lull_requests;
 

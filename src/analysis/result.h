@@ -5,62 +5,7 @@
 #ifndef LULL_ANALYSIS_RESULT_H
 #define LULL_ANALYSIS_RESULT_H
 
-#include <glib.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-enum lull_cell_class {
-    LULL_CELL_EMPTY,   /* does not apply here; LAMI null */
-    LULL_CELL_UNKNOWN, /* has a value, but the trace does not tell it */
-    LULL_CELL_BOOL,
-    LULL_CELL_NUMBER, /* integer or, with is_real, real */
-    LULL_CELL_STRING,
-    LULL_CELL_RATIO,     /* real, 1.0 = 100 % */
-    LULL_CELL_TIMESTAMP, /* ns since the epoch, joined clock */
-    LULL_CELL_DURATION,  /* ns; real if it is an average or a deviation */
-    LULL_CELL_SIZE,      /* bytes; real likewise */
-    LULL_CELL_TIME_RANGE,
-    LULL_CELL_SYSCALL, /* text: name without prefix */
-    LULL_CELL_PROCESS,
-    LULL_CELL_PATH,
-    LULL_CELL_FD,
-    LULL_CELL_IRQ,
-    LULL_CELL_CPU,
-    LULL_CELL_DISK,
-    LULL_CELL_NETIF,
-    LULL_CELL_HOST, /* text; LAMI: string */
-};
-
-struct lull_cell {
-    uint8_t class; /* enum lull_cell_class: the column's, EMPTY or UNKNOWN */
-    bool is_real;  /* NUMBER, DURATION, SIZE: `real` instead of `integer` */
-    bool is_hard;  /* IRQ: hardware interrupt, else softirq */
-    union {
-        int64_t integer; /* also BOOL, TIMESTAMP, FD, CPU, IRQ (number), begin of TIME_RANGE */
-        double real;
-    };
-    int64_t end;      /* TIME_RANGE */
-    const char *text; /* STRING, SYSCALL, PATH, DISK, NETIF, HOST; name of PROCESS, IRQ; or NULL.
-                         Borrowed until the next row is made */
-    int32_t pid, tid; /* PROCESS; -1: not known, or not told by this table */
-};
-
-enum lull_column_use {
-    LULL_USE_HOST = 1 << 0,     /* shown only if the session has several hosts */
-    LULL_USE_OWN = 1 << 1,      /* Lull's own: not in LAMI */
-    LULL_USE_LAMI = 1 << 2,     /* only in LAMI */
-    LULL_USE_BAR = 1 << 3,      /* text and HTML draw a bar beside the value */
-    LULL_USE_NOT_TEXT = 1 << 4, /* in JSON and HTML, too wide for a terminal */
-};
-
-struct lull_result_column {
-    const char *title;   /* LAMI's: "Minimum call duration"; NULL ends an array of columns */
-    const char *heading; /* in text: "MIN" */
-    const char *key;     /* in JSON, with the unit: "min_ns" */
-    enum lull_cell_class class;
-    const char *unit; /* of a NUMBER: "pages"; or NULL */
-    unsigned use;     /* enum lull_column_use */
-};
+#include <lull/analysis.h>
 
 enum lull_table_kind {
     LULL_TABLE_PLAIN,     /* rows in an order that means something */
@@ -76,16 +21,6 @@ struct lull_result_class {
     enum lull_table_kind kind;
     bool is_own;     /* Lull's own: not in LAMI */
     bool is_summary; /* LAMI: the rows of all windows make one table, told at the end */
-};
-
-/* Part of the time that a table is about. */
-struct lull_window {
-    int64_t start_ns, end_ns;           /* joined clock */
-    uint32_t number;                    /* 0, 1, … in order of their ends */
-    const char *period;                 /* name of the period it is an instance of, or NULL */
-    const char *captures;               /* "request.pid = 42, …" or NULL */
-    bool is_complete;                   /* false: the end of the period was not seen */
-    uint64_t lost_events, lost_packets; /* that touch it */
 };
 
 struct lull_result_table {

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analysis/period_windows.h"
 #include "analysis/questions.h"
 #include "base/time.h"
 #include "cmd/analysis_args.h"
@@ -14,12 +13,6 @@
 #include "cmd/lami_args.h"
 #include "cmd/options.h"
 #include "view/result/view.h"
-
-/* More slices than this, or far more of them than the traces have events, are a slip in the
- * duration, or in the times of a damaged trace. */
-#define MAX_SLICES 1000000
-#define MAX_FREE_SLICES 10000
-#define LEAST_SLICE_BYTES 64
 
 const char *const lull_analysis_common[] = {"intersection", "begin", "end",    "timerange",
                                             "local",        "host",  "filter", "no-sync",
@@ -44,167 +37,83 @@ static struct lull_result_view *open_view(const struct lull_args *args,
                                         : lull_result_text_new(&options);
 }
 
-/* Who follows the periods: one of them, or none. */
-struct followed {
-    struct lull_period_windows *windows;
-    struct lull_period_tracker *tracker;
-};
-
-static void set_periods(const struct lull_analysis_question *question, struct lull_session *session,
-                        struct lull_runner *runner, int64_t start_ns, int64_t end_ns,
-                        bool is_end_within, struct followed *followed)
-{
-    const int64_t behind_ns = end_ns + is_end_within;
-    if (!question->query) {
-        followed->windows =
-            lull_period_windows_new(runner, session, question->periods, start_ns, behind_ns);
-        return;
-    }
-    followed->tracker = lull_period_tracker_new(question->periods, session, NULL, NULL);
-    lull_period_tracker_limit(followed->tracker, start_ns, behind_ns);
-    question->query->tracker = followed->tracker;
-    lull_runner_range(runner, start_ns, end_ns, 0);
-}
-
-static bool check_slices(const struct lull_session *session,
-                         const struct lull_analysis_question *question,
-                         const struct lull_runner *runner, int64_t start_ns, int64_t end_ns,
-                         GError **error)
-{
-    int64_t first_ns, last_ns;
-    uint64_t bytes = 0;
-    if (question->slice_ns <= 0 || !lull_runner_coverage(runner, &first_ns, &last_ns)) {
-        return true;
-    }
-    for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
-        bytes += lull_session_trace(session, i)->size_bytes;
-    }
-    const int64_t most = (int64_t)CLAMP(bytes / LEAST_SLICE_BYTES, MAX_FREE_SLICES, MAX_SLICES);
-    const int64_t count = (MIN(end_ns, last_ns) - MAX(start_ns, first_ns)) / question->slice_ns;
-    if (count < most) {
-        return true;
-    }
-    g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                "--refresh: that would be %" PRIi64 " slices of the time range; for traces of this "
-                "size it may be %" PRIi64 ", so give a longer duration or a shorter time range",
-                count + 1, most);
-    return false;
-}
-
-/* Which windows there are: the time range of the options, whole or in slices, or periods. */
-static bool set_windows(const struct lull_args *args, struct lull_session *session,
-                        const struct lull_analysis_question *question, struct lull_runner *runner,
-                        struct followed *followed, GError **error)
-{
-    int64_t start_ns, end_ns;
-    if (!lull_args_range(args, session, &start_ns, &end_ns, error) ||
-        !check_slices(session, question, runner, start_ns, end_ns, error)) {
-        return false;
-    }
-    /* The end of lttng-analyses is within the range. */
-    const bool is_end_within = lull_args_is_dropin(args) && end_ns < INT64_MAX;
-    if (is_end_within) {
-        lull_runner_include_end(runner);
-    }
-    if (question->periods) {
-        set_periods(question, session, runner, start_ns, end_ns, is_end_within, followed);
-    } else {
-        lull_runner_range(runner, start_ns, end_ns, question->slice_ns);
-    }
-    return true;
-}
-
 /* What the results do not say; those of the verbs of periods have a note, but not in LAMI. */
-static void report_periods(const struct followed *followed, bool is_lami)
+static void report_periods(const struct lull_query *query)
 {
-    const struct lull_period_tracker *tracker = followed->tracker;
-    if (followed->windows) {
-        tracker = lull_period_windows_tracker(followed->windows);
-    }
-    if (!tracker || (followed->tracker && !is_lami)) {
+    if (!query->has_followed || (query->question && !query->params.is_lami)) {
         return;
     }
     fflush(stdout);
-    if (lull_period_instance_count(tracker) == 0) {
+    if (query->n_instances == 0) {
         fputs("lull: no event opened a period\n", stderr);
     }
-    if (lull_period_refused(tracker)) {
+    if (query->n_refused) {
         fprintf(stderr,
                 "lull: too many periods: %" PRIu64 " more were not followed; an end condition that "
                 "is never true opens more and more\n",
-                lull_period_refused(tracker));
+                query->n_refused);
     }
 }
 
-static void read_traces(const struct lull_args *args, struct lull_session *session,
-                        struct lull_runner *runner)
+/* Reads with the progress that the command line asks for. */
+static bool read_traces(const struct lull_args *args, struct lull_session *session,
+                        struct lull_query *query, const struct lull_analysis_class *const *classes,
+                        const struct lull_question_params *params, uint32_t n,
+                        struct lull_sink *sink, GError **error)
 {
     if (lull_lami_wants_progress(args)) {
         struct lull_lami_progress lines;
         lull_lami_progress_start(&lines, session);
-        lull_runner_run(runner, lull_lami_progress_update, &lines);
+        const bool done = lull_query_read(query, session, classes, params, n, sink,
+                                          lull_lami_progress_update, &lines, error);
         lull_lami_progress_end(&lines);
-        return;
+        return done;
     }
     struct lull_progress progress;
     lull_progress_start(&progress, args, session, "reading", false);
-    lull_runner_run(runner, lull_args_progress, &progress);
+    const bool done = lull_query_read(query, session, classes, params, n, sink, lull_args_progress,
+                                      &progress, error);
     lull_progress_end(&progress);
+    return done;
 }
 
 int lull_analysis_answer(const struct lull_args *args, struct lull_session *session,
-                         const struct lull_analysis_question *question,
-                         const struct lull_analysis_class *const *classes,
+                         struct lull_query *query, const struct lull_analysis_class *const *classes,
                          const struct lull_question_params *params, uint32_t n,
                          struct lull_result_view *view, GError **error)
 {
-    struct lull_runner *runner =
-        lull_runner_new(session, classes, params, n, lull_result_sink(view));
-    struct followed followed = {0};
-    bool is_done = set_windows(args, session, question, runner, &followed, error);
+    bool is_done =
+        read_traces(args, session, query, classes, params, n, lull_result_sink(view), error);
     if (is_done) {
-        read_traces(args, session, runner);
         is_done = lull_result_finish(view, error);
-        report_periods(&followed, question->params.is_lami);
+        report_periods(query);
     } else {
         lull_result_drop(view);
     }
-    lull_period_windows_free(followed.windows);
-    lull_period_tracker_free(followed.tracker);
-    lull_runner_free(runner);
     const int status = lull_args_report_damage(session);
-    return question->params.is_lami ? !is_done : status | !is_done;
-}
-
-static int answer(const struct lull_args *args, struct lull_session *session,
-                  const struct lull_analysis_question *question, GError **error)
-{
-    return lull_analysis_answer(args, session, question, &lull_args_verb(args)->ask->analysis,
-                                &question->params, 1, open_view(args, session, &question->params),
-                                error);
+    return query->params.is_lami ? !is_done : status | !is_done;
 }
 
 static int run_session(const struct lull_args *args, struct lull_session *session,
-                       struct lull_analysis_question *question, GError **error)
+                       struct lull_query *query, GError **error)
 {
-    if (!lull_analysis_question_parse(question, args, session, error)) {
+    if (!lull_args_query_rest(args, query, session, error)) {
         return 1;
     }
-    lull_session_select(session, question->params.host, -1);
     return lull_lami_wants_test(args)
-               ? !lull_lami_test(lull_args_verb(args)->ask->analysis, session, error)
-               : answer(args, session, question, error);
+               ? !lull_lami_test(query->analysis, session, error)
+               : lull_analysis_answer(args, session, query, &query->analysis, &query->params, 1,
+                                      open_view(args, session, &query->params), error);
 }
 
-static int open_and_run(const struct lull_args *args, struct lull_analysis_question *question,
-                        GError **error)
+static int open_and_run(const struct lull_args *args, struct lull_query *query, GError **error)
 {
     struct lull_session *session = lull_args_open_traces(args, error);
     if (!session) {
         return lull_args_is_dropin(args) ? LULL_DROPIN_NOT_OPENED : 1;
     }
     lull_args_join(args, session);
-    const int status = run_session(args, session, question, error);
+    const int status = run_session(args, session, query, error);
     lull_session_free(session);
     return status;
 }
@@ -214,11 +123,10 @@ int lull_analysis_verb_run(const struct lull_args *args, GError **error)
     if (lull_lami_answers(args)) {
         return !lull_lami_answer(args, error);
     }
-    struct lull_analysis_question question = {0};
-    const int status = lull_analysis_question_periods(&question, args, error)
-                           ? open_and_run(args, &question, error)
-                           : 1;
-    lull_analysis_question_clear(&question);
+    struct lull_query *query = lull_args_query(args);
+    const int status =
+        lull_args_query_periods(args, query, error) ? open_and_run(args, query, error) : 1;
+    lull_query_free(query);
     return status;
 }
 

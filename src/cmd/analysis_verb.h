@@ -8,7 +8,7 @@
 #include "cmd/period_args.h"
 
 struct lull_result_view;
-struct lull_analysis_question;
+struct lull_query;
 
 struct lull_analysis_ask {
     const struct lull_analysis_class *analysis; /* NULL: many */
@@ -21,8 +21,7 @@ int lull_analysis_verb_run(const struct lull_args *args, GError **error);
 /* The second half of it, for a verb of many analyses: has `n` of them read the session in one pass,
  * in the windows of the command line, and shown in `view`, which it ends. */
 int lull_analysis_answer(const struct lull_args *args, struct lull_session *session,
-                         const struct lull_analysis_question *question,
-                         const struct lull_analysis_class *const *classes,
+                         struct lull_query *query, const struct lull_analysis_class *const *classes,
                          const struct lull_question_params *params, uint32_t n,
                          struct lull_result_view *view, GError **error);
 

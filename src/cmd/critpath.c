@@ -1,213 +1,59 @@
 /* SPDX-License-Identifier: MIT */
 /* lull critpath: what a task or a request waited for. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <lull/recording.h>
 
-#include "analysis/requests.h"
 #include "base/output.h"
 #include "cmd/critpath_period.h"
 #include "cmd/instance_query.h"
-#include "graph/execgraph.h"
-#include "kernel/vocabulary.h"
-#include "source/session/clocks.h"
 #include "view/view.h"
 
-/* The question, and what the answer is read from. */
-struct answer {
-    const struct lull_args *args;
-    struct lull_session *session;
-    const struct lull_sync *sync;
-    struct lull_model *model;
-    struct lull_requests *requests;
-    struct lull_execgraph *eg;
-    uint32_t task;
-    int64_t start_ns, end_ns;
-    bool is_command; /* of a recording */
-};
-
-static void read_traces(struct answer *answer)
-{
-    answer->model = lull_model_new(answer->session, LULL_GROUP_GRAPH);
-    answer->eg = lull_execgraph_new(answer->model, answer->sync);
-    if (lull_args_number(answer->args, "request") >= 0) {
-        answer->requests = lull_requests_new(answer->model);
-    }
-    struct lull_progress progress;
-    lull_progress_start(&progress, answer->args, answer->session, "reading", false);
-    lull_model_run(answer->model, lull_args_progress, &progress);
-    lull_progress_end(&progress);
-    if (answer->requests) {
-        lull_requests_finish(answer->requests);
-    }
-}
-
-static bool choose_request(struct answer *answer, int64_t id, GError **error)
-{
-    uint32_t count;
-    const struct lull_request *list = lull_requests_list(answer->requests, &count);
-    if (id < 1 || id > count) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "there is no request %" G_GINT64_FORMAT
-                    ": %u were found ('lull requests' lists them)",
-                    id, count);
-        return false;
-    }
-    const struct lull_request *request = &list[id - 1];
-    if (request->task == LULL_NONE) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "the task that sent request %" G_GINT64_FORMAT
-                    " is not known: the trace lacks sched_switch",
-                    id);
-        return false;
-    }
-    answer->task = request->task;
-    answer->start_ns = request->start_ns;
-    answer->end_ns = request->end_ns;
-    return true;
-}
-
-static bool choose_tid(struct answer *answer, int32_t host, int64_t tid, GError **error)
-{
-    g_autoptr(GString) hosts = g_string_new(NULL);
-    uint32_t found = 0;
-    for (uint32_t h = 0; h < lull_session_host_count(answer->session); h++) {
-        uint32_t task = lull_model_find_tid(answer->model, h, (int32_t)tid);
-        if ((host >= 0 && (uint32_t)host != h) || task == LULL_NONE) {
-            continue;
-        }
-        answer->task = task;
-        found++;
-        g_string_append_printf(hosts, "%s%s (%s)", hosts->len ? ", " : "",
-                               lull_session_host(answer->session, h)->name,
-                               lull_model_comm(answer->model, task, INT64_MAX));
-    }
-    if (found == 1) {
-        return true;
-    }
-    if (found > 1) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "several hosts have a task with tid %" G_GINT64_FORMAT
-                    ": %s; choose one with --host",
-                    tid, hosts->str);
-    } else {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "no task with tid %" G_GINT64_FORMAT " was seen in the traces", tid);
-    }
-    return false;
-}
-
-static bool choose_comm(struct answer *answer, int32_t host, const char *comm, GError **error)
+static struct lull_path *comm_path(const struct lull_waits *waits, int32_t host, const char *comm,
+                                   int64_t start_ns, int64_t end_ns, enum lull_path_kind kind,
+                                   GError **error)
 {
     uint32_t others;
-    answer->task = lull_model_find_comm(answer->model, host, comm, &others);
-    if (answer->task == LULL_NONE) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "no task named “%s” was seen in the traces%s", comm,
-                    strlen(comm) > 15 ? " (the kernel keeps the first 15 bytes of a name)" : "");
-        return false;
+    const uint32_t task = lull_waits_find_comm(waits, host, comm, &others, error);
+    if (task == LULL_NONE) {
+        return NULL;
     }
     if (others) {
         fprintf(stderr,
                 "lull: %u other task%s had the name “%s” as well; this is the one that lived "
                 "longest, tid %d "
                 "(choose another with --tid)\n",
-                others, others == 1 ? "" : "s", comm,
-                lull_model_task(answer->model, answer->task)->tid);
+                others, others == 1 ? "" : "s", comm, lull_waits_task(waits, task)->tid);
     }
-    return true;
+    return lull_waits_task_path(waits, task, start_ns, end_ns, kind, error);
 }
 
-/* The recording whose command the question is about: NULL and an error if there is none, or more
- * than one. */
-static const struct lull_recording_info *find_recording(const struct answer *answer, int32_t host,
-                                                        GError **error)
-{
-    const struct lull_recording_info *found = NULL;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < lull_session_recording_count(answer->session); i++) {
-        const struct lull_recording_info *info = lull_session_recording(answer->session, i);
-        if (info->command && info->pid > 0 && (host < 0 || (uint32_t)host == info->host)) {
-            found = info;
-            n++;
-        }
-    }
-    if (n == 1) {
-        return found;
-    }
-    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                n ? "there are %u recordings of commands: choose one with --host, or say whose "
-                    "path it is with one of --request, --tid, --comm and --period"
-                  : "say whose path it is with one of --request, --tid, --comm and --period",
-                n);
-    return NULL;
-}
-
-/* The task that the command was: its tid may have been used again since. */
-static bool choose_command(struct answer *answer, int32_t host, GError **error)
-{
-    const struct lull_recording_info *info = find_recording(answer, host, error);
-    answer->task = LULL_NONE;
-    for (uint32_t i = 0; info && i < lull_model_task_count(answer->model); i++) {
-        const struct lull_task *task = lull_model_task(answer->model, i);
-        if (task->host == info->host && task->tid == info->pid && answer->task == LULL_NONE) {
-            answer->task = i;
-        }
-    }
-    if (answer->task != LULL_NONE) {
-        answer->is_command = true;
-        return true;
-    }
-    if (info) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "the command “%s”, pid %" G_GINT64_FORMAT ", was not seen in the recording",
-                    info->command[0], info->pid);
-    }
-    return false;
-}
-
-/* The task's life, cut to the range in question; that of a command starts with its exec. The range
- * is cut to what was recorded. */
-static bool choose_range(struct answer *answer, GError **error)
-{
-    int64_t start_ns, end_ns, first_ns, last_ns;
-    if (!lull_args_range(answer->args, answer->session, &start_ns, &end_ns, error)) {
-        return false;
-    }
-    const struct lull_task *task = lull_model_task(answer->model, answer->task);
-    lull_session_range(answer->session, &first_ns, &last_ns);
-    const int64_t birth_ns =
-        answer->is_command ? MAX(task->exec_ns, task->first_ns) : task->first_ns;
-    const int64_t death_ns = answer->is_command ? MIN(task->exit_ns, task->last_ns) : task->last_ns;
-    answer->start_ns = start_ns == INT64_MIN ? birth_ns : MAX(start_ns, first_ns);
-    answer->end_ns = end_ns == INT64_MAX ? death_ns : MIN(end_ns, last_ns);
-    if (answer->start_ns < answer->end_ns) {
-        return true;
-    }
-    g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                "%s/%d did nothing in that time range that was recorded",
-                lull_model_comm(answer->model, answer->task, INT64_MAX), task->tid);
-    return false;
-}
-
-static bool choose(struct answer *answer, GError **error)
+static struct lull_path *find_path(const struct lull_args *args, struct lull_session *session,
+                                   const struct lull_waits *waits, GError **error)
 {
     int32_t host;
-    int64_t request = lull_args_number(answer->args, "request");
+    int64_t start_ns, end_ns;
+    const enum lull_path_kind kind =
+        lull_args_flag(args, "unbounded") ? LULL_PATH_UNBOUNDED : LULL_PATH_BOUNDED;
+    const int64_t request = lull_args_number(args, "request"), tid = lull_args_number(args, "tid");
+    const char *comm = lull_args_text(args, "comm");
     if (request >= 0) {
-        return choose_request(answer, request, error);
+        return lull_waits_request_path(waits, request, kind, error);
     }
-    if (!lull_args_host(answer->args, answer->session, &host, error)) {
-        return false;
+    if (!lull_args_host(args, session, &host, error) ||
+        !lull_args_range(args, session, &start_ns, &end_ns, error)) {
+        return NULL;
     }
-    const char *comm = lull_args_text(answer->args, "comm");
-    const int64_t tid = lull_args_number(answer->args, "tid");
-    bool chosen = comm       ? choose_comm(answer, host, comm, error)
-                  : tid >= 0 ? choose_tid(answer, host, tid, error)
-                             : choose_command(answer, host, error);
-    return chosen && choose_range(answer, error);
+    if (comm) {
+        return comm_path(waits, host, comm, start_ns, end_ns, kind, error);
+    }
+    if (tid < 0) {
+        return lull_waits_command_path(waits, host, start_ns, end_ns, kind, error);
+    }
+    const uint32_t task = lull_waits_find_tid(waits, host, tid, error);
+    return task == LULL_NONE ? NULL
+                             : lull_waits_task_path(waits, task, start_ns, end_ns, kind, error);
 }
 
 static bool write_file(const char *name, lull_write_path *view, const struct lull_path *path,
@@ -316,13 +162,32 @@ static bool check_usage(const struct lull_args *args, GError **error)
 }
 
 /* Whether it can be known whose path is meant, before all is read for it. */
-static bool check_question(const struct answer *answer, GError **error)
+static bool check_question(const struct lull_args *args, const struct lull_session *session,
+                           GError **error)
 {
     int32_t host;
-    return (names_given(answer->args) > 0 ||
-            (lull_args_host(answer->args, answer->session, &host, error) &&
-             find_recording(answer, host, error))) &&
-           lull_instance_query_check_events(answer->session, error);
+    return names_given(args) > 0 || (lull_args_host(args, session, &host, error) &&
+                                     lull_session_command(session, host, error));
+}
+
+static bool answer(const struct lull_args *args, struct lull_session *session, GError **error)
+{
+    if (!check_question(args, session, error)) {
+        return false;
+    }
+    lull_args_join(args, session);
+    const bool has_request = lull_args_number(args, "request") >= 0;
+    struct lull_waits *waits =
+        lull_waits_new(session, LULL_WANT_PATHS | (has_request ? LULL_WANT_REQUESTS : 0), error);
+    if (!waits) {
+        return false;
+    }
+    lull_args_read(args, session, waits);
+    struct lull_path *path = find_path(args, session, waits, error);
+    const bool done = path && show(args, path, error);
+    lull_path_free(path);
+    lull_waits_free(waits);
+    return done;
 }
 
 static int run(const struct lull_args *args, GError **error)
@@ -333,32 +198,14 @@ static int run(const struct lull_args *args, GError **error)
     if (!check_usage(args, error)) {
         return 2;
     }
-    struct answer answer = {.args = args, .session = lull_args_open_traces(args, error)};
-    if (!answer.session) {
+    struct lull_session *session = lull_args_open_traces(args, error);
+    if (!session) {
         return 1;
     }
-    int status = 1;
-    if (check_question(&answer, error)) {
-        lull_args_join(args, answer.session);
-        answer.sync = lull_session_sync(answer.session);
-        read_traces(&answer);
-        if (choose(&answer, error)) {
-            struct lull_path *path = lull_execgraph_path(
-                answer.eg, answer.session, answer.sync, answer.task, answer.start_ns, answer.end_ns,
-                lull_args_flag(args, "unbounded") ? LULL_CRITPATH_UNBOUNDED
-                                                  : LULL_CRITPATH_BOUNDED);
-            if (show(args, path, error)) {
-                status = 0;
-            }
-            lull_path_free(path);
-        }
-    }
+    const bool done = answer(args, session, error);
     /* Also when there is no answer: damage may be why. */
-    status |= lull_args_report_damage(answer.session);
-    lull_execgraph_free(answer.eg);
-    lull_requests_free(answer.requests);
-    lull_model_free(answer.model);
-    lull_session_free(answer.session);
+    const int status = lull_args_report_damage(session) | !done;
+    lull_session_free(session);
     return status;
 }
 

@@ -44,101 +44,51 @@ static bool check_usage(const struct lull_args *args, enum choice *choice, GErro
 
 /* ---- which instances ---- */
 
-struct row {
-    uint32_t position;
-    int64_t took_ns;
-};
-
-static gint slowest_first(gconstpointer a, gconstpointer b)
+static GPtrArray *keep_one(const struct lull_instance_query *query, int64_t number, GError **error)
 {
-    const struct row *x = a, *y = b;
-    if (x->took_ns != y->took_ns) {
-        return x->took_ns < y->took_ns ? 1 : -1;
-    }
-    return x->position < y->position ? -1 : x->position > y->position;
-}
-
-static const struct lull_instance *instance_at(const struct lull_instance_query *query,
-                                               uint32_t position)
-{
-    return &g_array_index(query->instances->list, struct lull_instance, position);
-}
-
-/* Keeps of the wanted ones the slowest that have a path, the slowest first. */
-static void keep_slowest(struct lull_instance_query *query, int64_t count)
-{
-    g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct row));
-    for (uint32_t i = 0; i < query->n_wanted; i++) {
-        const struct lull_instance *instance = instance_at(query, query->wanted[i]);
-        const struct row row = {query->wanted[i], instance->end_ns - instance->start_ns};
-        if (lull_instance_has_path(instance)) {
-            g_array_append_val(rows, row);
+    GPtrArray *chosen = lull_instances_select(query->instances, &query->selection, -1);
+    for (guint i = 0; i < chosen->len; i++) {
+        const struct lull_instance *instance = chosen->pdata[i];
+        if (instance->number == number) {
+            g_ptr_array_set_size(chosen, 0);
+            g_ptr_array_add(chosen, (gpointer)instance);
+            return chosen;
         }
-    }
-    g_array_sort(rows, slowest_first);
-    query->n_wanted = (uint32_t)MIN((int64_t)rows->len, count);
-    for (uint32_t i = 0; i < query->n_wanted; i++) {
-        query->wanted[i] = g_array_index(rows, struct row, i).position;
-    }
-}
-
-static bool keep_one(struct lull_instance_query *query, int64_t number, GError **error)
-{
-    for (uint32_t i = 0; i < query->n_wanted; i++) {
-        const struct lull_instance *instance = instance_at(query, query->wanted[i]);
-        if (instance->number != number) {
-            continue;
-        }
-        query->wanted[0] = query->wanted[i];
-        query->n_wanted = 1;
-        if (lull_instance_has_path(instance)) {
-            return true;
-        }
-        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "instance %" G_GINT64_FORMAT " has no path: %s", number,
-                    !instance->is_complete        ? "it did not end in the recording"
-                    : instance->task == LULL_NONE ? "the task that did it is not known"
-                                                  : "it took no time");
-        return false;
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                 "there is no instance %" G_GINT64_FORMAT
                 " of the period: there are %u ('lull critpath --period' lists them)",
-                number, query->n_wanted);
-    return false;
+                number, chosen->len);
+    g_ptr_array_unref(chosen);
+    return NULL;
 }
 
-static bool choose(struct lull_instance_query *query, enum choice choice, GError **error)
+/* The instances that are meant; NULL and an error. */
+static GPtrArray *choose(const struct lull_instance_query *query, enum choice choice,
+                         GError **error)
 {
-    if (choice == CHOOSE_SLOWEST) {
-        keep_slowest(query, lull_args_number(query->args, "slowest"));
-    }
-    if (choice == CHOOSE_ONE &&
-        !keep_one(query, lull_args_number(query->args, "instance"), error)) {
-        return false;
-    }
-    const char *drawing = lull_args_text(query->args, "svg")        ? "--svg"
-                          : lull_args_text(query->args, "perfetto") ? "--perfetto"
-                                                                    : NULL;
-    if (drawing && (choice == CHOOSE_TABLE || choice == CHOOSE_SUM || query->n_wanted != 1)) {
+    const struct lull_args *args = query->args;
+    g_autoptr(GPtrArray) chosen =
+        choice == CHOOSE_ONE
+            ? keep_one(query, lull_args_number(args, "instance"), error)
+            : lull_instances_select(query->instances, &query->selection,
+                                    choice == CHOOSE_SLOWEST ? lull_args_number(args, "slowest")
+                                                             : -1);
+    const char *drawing = lull_args_text(args, "svg")        ? "--svg"
+                          : lull_args_text(args, "perfetto") ? "--perfetto"
+                                                             : NULL;
+    if (chosen && drawing && (choice == CHOOSE_TABLE || choice == CHOOSE_SUM || chosen->len != 1)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                     "%s draws one path: choose it with --instance N or --slowest 1", drawing);
-        return false;
+        return NULL;
     }
-    return true;
+    return g_steal_pointer(&chosen);
 }
 
 /* ---- showing ---- */
 
 #define DEFAULT_ROWS 30
 #define DEFAULT_STEPS 100
-
-static struct lull_path *path_of(const struct lull_instance_query *query, uint32_t position)
-{
-    const struct lull_instance *instance = instance_at(query, position);
-    return lull_execgraph_path(query->eg, query->session, query->sync, instance->task,
-                               instance->start_ns, instance->end_ns, LULL_CRITPATH_BOUNDED);
-}
 
 static void show_heading(const struct lull_instance_query *query,
                          const struct lull_instance *instance, bool is_first,
@@ -157,12 +107,12 @@ static void show_heading(const struct lull_instance_query *query,
     fprintf(stdout, "%s\n", text->str);
 }
 
-static bool show_path(const struct lull_instance_query *query, uint32_t position, bool is_first,
-                      bool is_json, const struct lull_view_style *style, GError **error)
+static bool show_path(const struct lull_instance_query *query, const struct lull_instance *instance,
+                      bool is_first, bool is_json, const struct lull_view_style *style,
+                      GError **error)
 {
-    const struct lull_instance *instance = instance_at(query, position);
-    struct lull_path *path = path_of(query, position);
-    bool done = lull_critpath_write_files(query->args, path, style, error);
+    struct lull_path *path = lull_instances_path(query->instances, instance, error);
+    bool done = path && lull_critpath_write_files(query->args, path, style, error);
     if (done && is_json) {
         fprintf(stdout, "%s\n{\"number\":%u,\"path\":", is_first ? "" : ",", instance->number);
         done = lull_view_path_json(path, stdout, style, error);
@@ -175,16 +125,18 @@ static bool show_path(const struct lull_instance_query *query, uint32_t position
     return done;
 }
 
-static bool show_paths(const struct lull_instance_query *query, bool is_json, GError **error)
+/* Of all that have one; of one that was named it is an error to have none. */
+static bool show_paths(const struct lull_instance_query *query, const GPtrArray *chosen,
+                       bool is_json, GError **error)
 {
     struct lull_view_style style;
     bool is_first = true;
     lull_critpath_style(query->args, DEFAULT_STEPS, &style);
-    for (uint32_t i = 0; i < query->n_wanted; i++) {
-        if (!lull_instance_has_path(instance_at(query, query->wanted[i]))) {
+    for (guint i = 0; i < chosen->len; i++) {
+        if (!lull_instance_has_path(chosen->pdata[i])) {
             continue;
         }
-        if (!show_path(query, query->wanted[i], is_first, is_json, &style, error)) {
+        if (!show_path(query, chosen->pdata[i], is_first, is_json, &style, error)) {
             return false;
         }
         is_first = false;
@@ -200,7 +152,7 @@ static bool show_json(const struct lull_instance_query *query,
         return false;
     }
     fputs(",\n\"paths\":[", stdout);
-    if (has_paths && !show_paths(query, true, error)) {
+    if (has_paths && !show_paths(query, paths->chosen, true, error)) {
         return false;
     }
     fputs("]}\n", stdout);
@@ -213,15 +165,15 @@ static bool show_text(const struct lull_instance_query *query,
     struct lull_view_style style;
     lull_critpath_style(query->args, DEFAULT_ROWS, &style);
     if (choice == CHOOSE_SLOWEST || choice == CHOOSE_EACH || choice == CHOOSE_ONE) {
-        if (!show_paths(query, false, error)) {
+        if (!show_paths(query, paths->chosen, false, error)) {
             return false;
         }
-        if (paths->n_chosen == 1) {
+        if (paths->chosen->len == 1) {
             return true;
         }
         fputs("\n", stdout);
     }
-    if (choice == CHOOSE_TABLE || choice == CHOOSE_EACH || paths->n_chosen == 0) {
+    if (choice == CHOOSE_TABLE || choice == CHOOSE_EACH || paths->chosen->len == 0) {
         if (!lull_view_instances_text(paths, stdout, &style, error)) {
             return false;
         }
@@ -230,19 +182,11 @@ static bool show_text(const struct lull_instance_query *query,
     return lull_view_sum_text(paths, stdout, &style, error);
 }
 
-static bool show(struct lull_instance_query *query, enum choice choice, GError **error)
+static bool show(const struct lull_instance_query *query, const GPtrArray *chosen,
+                 enum choice choice, GError **error)
 {
-    lull_instance_query_find_paths(query, query->wanted, query->n_wanted);
-    const struct lull_instance_paths paths = {
-        .session = query->session,
-        .sync = query->sync,
-        .model = query->model,
-        .instances = query->instances,
-        .portions = query->portions,
-        .samples = query->samples,
-        .chosen = query->wanted,
-        .n_chosen = query->n_wanted,
-    };
+    g_autoptr(GPtrArray) sum = lull_instances_sum(query->instances, chosen);
+    const struct lull_instance_paths paths = lull_instance_paths_of(query->instances, chosen);
     if (lull_args_flag(query->args, "folded")) {
         return lull_view_sum_folded(&paths, stdout, error);
     }
@@ -250,6 +194,19 @@ static bool show(struct lull_instance_query *query, enum choice choice, GError *
         choice == CHOOSE_SLOWEST || choice == CHOOSE_EACH || choice == CHOOSE_ONE;
     return lull_args_flag(query->args, "json") ? show_json(query, &paths, has_paths, error)
                                                : show_text(query, &paths, choice, error);
+}
+
+static bool answer(const struct lull_instance_query *query, enum choice choice, GError **error)
+{
+    g_autoptr(GPtrArray) chosen = choose(query, choice, error);
+    if (!chosen) {
+        return false;
+    }
+    /* Who names an instance wants to know why it has no path. */
+    if (choice == CHOOSE_ONE && !lull_instance_has_path(chosen->pdata[0])) {
+        return lull_instances_path(query->instances, chosen->pdata[0], error);
+    }
+    return show(query, chosen, choice, error);
 }
 
 int lull_critpath_period_run(const struct lull_args *args, GError **error)
@@ -261,7 +218,7 @@ int lull_critpath_period_run(const struct lull_args *args, GError **error)
         return status;
     }
     if (lull_instance_query_read(&query, args, &status, error)) {
-        status = choose(&query, choice, error) && show(&query, choice, error) ? 0 : 1;
+        status = answer(&query, choice, error) ? 0 : 1;
         status |= lull_args_report_damage(query.session);
     }
     lull_instance_query_clear(&query);

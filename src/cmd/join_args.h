@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Joining clocks as the command line says (--no-sync), with a progress bar. */
+/* Joining clocks as the command line asks for it (--no-sync), and reading, with a progress bar. */
 #ifndef LULL_CMD_JOIN_ARGS_H
 #define LULL_CMD_JOIN_ARGS_H
+
+#include <lull/waits.h>
 
 #include "cmd/progress.h"
 
 /* Joins the clocks of the session's hosts; with --no-sync they stay as they were. */
 void lull_args_join(const struct lull_args *args, struct lull_session *session);
+/* Reads the session for what its tasks waited for. */
+void lull_args_read(const struct lull_args *args, struct lull_session *session,
+                    struct lull_waits *waits);
 /* Calls lull_progress_update(); for functions that take a callback. */
 void lull_args_progress(void *progress);
 

@@ -4,75 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/requests.h"
+#include <lull/requests.h>
+
 #include "cmd/join_args.h"
-#include "kernel/vocabulary.h"
 #include "view/table.h"
-
-struct row {
-    const struct lull_request *request;
-    const struct lull_task *task; /* NULL: not known */
-    const char *comm;
-    const struct lull_flow *flow;
-};
-
-/* What the options ask for; -1 and NULL: everything. */
-struct wanted {
-    int32_t host;
-    const char *comm;
-    int64_t tid, port;
-    int64_t start_ns, end_ns;
-};
-
-static bool is_wanted(const struct wanted *wanted, const struct row *row)
-{
-    return (wanted->host < 0 || (uint32_t)wanted->host == row->request->host) &&
-           (!wanted->comm || strcmp(wanted->comm, row->comm) == 0) &&
-           (wanted->tid < 0 || (row->task && row->task->tid == wanted->tid)) &&
-           (wanted->port < 0 || row->flow->destination_port == wanted->port) &&
-           row->request->start_ns < wanted->end_ns && row->request->end_ns > wanted->start_ns;
-}
-
-static gint slowest_first(gconstpointer a, gconstpointer b)
-{
-    const struct lull_request *left = ((const struct row *)a)->request;
-    const struct lull_request *right = ((const struct row *)b)->request;
-    int64_t left_ns = left->end_ns - left->start_ns, right_ns = right->end_ns - right->start_ns;
-    if (left_ns != right_ns) {
-        return left_ns < right_ns ? 1 : -1;
-    }
-    return left->id < right->id ? -1 : left->id > right->id;
-}
-
-static GArray *choose_rows(const struct lull_args *args, const struct lull_model *model,
-                           const struct lull_requests *requests, const struct wanted *wanted)
-{
-    GArray *rows = g_array_new(FALSE, FALSE, sizeof(struct row));
-    uint32_t count;
-    const struct lull_request *list = lull_requests_list(requests, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        struct row row = {.request = &list[i],
-                          .comm = "?",
-                          .flow = lull_flows_at(lull_model_flows(model), list[i].flow)};
-        if (list[i].task != LULL_NONE) {
-            row.task = lull_model_task(model, list[i].task);
-            row.comm = lull_model_comm(model, list[i].task, list[i].end_ns);
-        }
-        if (is_wanted(wanted, &row)) {
-            g_array_append_val(rows, row);
-        }
-    }
-    int64_t slowest = lull_args_number(args, "slowest");
-    int64_t limit = lull_args_number(args, "limit");
-    if (slowest >= 0) {
-        g_array_sort(rows, slowest_first);
-        g_array_set_size(rows, MIN(rows->len, slowest));
-    }
-    if (limit >= 0) {
-        g_array_set_size(rows, MIN(rows->len, limit));
-    }
-    return rows;
-}
 
 static const struct lull_column columns[] = {
     {.title = "ID", .key = "id", .type = LULL_COLUMN_NUMBER},
@@ -89,23 +24,18 @@ static const struct lull_column columns[] = {
     {0},
 };
 
-static struct lull_table *make_table(const struct lull_session *session, const GArray *rows)
+static struct lull_table *make_table(const struct lull_session *session, const GPtrArray *rows)
 {
     struct lull_table *table = lull_table_new(columns);
     for (guint i = 0; i < rows->len; i++) {
-        const struct row *row = &g_array_index(rows, struct row, i);
-        const struct lull_request *request = row->request;
-        struct lull_flow portless = *row->flow;
-        char peer[64];
-        portless.protocol = 0;
-        lull_flow_format_end(&portless, false, peer, sizeof peer);
+        const struct lull_request *request = rows->pdata[i];
         lull_table_add_row(table);
         lull_table_set_number(table, 0, request->id);
         lull_table_set_text(table, 1, lull_session_host(session, request->host)->name);
-        lull_table_set_number(table, 2, row->task ? row->task->tid : -1);
-        lull_table_set_text(table, 3, row->comm);
-        lull_table_set_text(table, 4, peer);
-        lull_table_set_number(table, 5, row->flow->destination_port);
+        lull_table_set_number(table, 2, request->tid);
+        lull_table_set_text(table, 3, request->comm);
+        lull_table_set_text(table, 4, request->peer);
+        lull_table_set_number(table, 5, request->port);
         lull_table_set_number(table, 6, request->start_ns);
         lull_table_set_number(table, 7, request->end_ns - request->start_ns);
         lull_table_set_number(table, 8, request->blocked_ns);
@@ -136,39 +66,35 @@ static bool print_table(const struct lull_args *args, const struct lull_table *t
     return lull_table_print(table, stdout, &style, error);
 }
 
-static bool read_wanted(const struct lull_args *args, struct lull_session *session,
-                        struct wanted *wanted, GError **error)
+static bool read_selection(const struct lull_args *args, struct lull_session *session,
+                           struct lull_selection *selection, GError **error)
 {
-    *wanted = (struct wanted){.comm = lull_args_text(args, "comm"),
-                              .tid = lull_args_number(args, "tid"),
-                              .port = lull_args_number(args, "port")};
-    return lull_args_host(args, session, &wanted->host, error) &&
-           lull_args_range(args, session, &wanted->start_ns, &wanted->end_ns, error);
+    selection->comm = lull_args_text(args, "comm");
+    selection->tid = lull_args_number(args, "tid");
+    selection->port = lull_args_number(args, "port");
+    return lull_args_host(args, session, &selection->host, error) &&
+           lull_args_range(args, session, &selection->start_ns, &selection->end_ns, error);
 }
 
 static int run_session(const struct lull_args *args, struct lull_session *session, GError **error)
 {
-    struct wanted wanted;
-    if (!read_wanted(args, session, &wanted, error)) {
+    struct lull_selection selection = LULL_SELECT_ALL;
+    const int64_t limit = lull_args_number(args, "limit");
+    if (!read_selection(args, session, &selection, error)) {
         return 1;
     }
-    struct lull_model *model = lull_model_new(session, LULL_GROUP_GRAPH & ~LULL_GROUP_CALLNAMES);
-    struct lull_requests *requests = lull_requests_new(model);
-    struct lull_progress progress;
-    lull_progress_start(&progress, args, session, "reading", false);
-    lull_model_run(model, lull_args_progress, &progress);
-    lull_progress_end(&progress);
-    lull_requests_finish(requests);
-
-    uint32_t total;
-    lull_requests_list(requests, &total);
-    g_autoptr(GArray) rows = choose_rows(args, model, requests, &wanted);
+    struct lull_waits *waits = lull_waits_new(session, LULL_WANT_REQUESTS, error);
+    lull_args_read(args, session, waits);
+    g_autoptr(GPtrArray) rows =
+        lull_waits_select_requests(waits, &selection, lull_args_number(args, "slowest"));
+    if (limit >= 0) {
+        g_ptr_array_set_size(rows, (gint)MIN(rows->len, limit));
+    }
     struct lull_table *table = make_table(session, rows);
-    bool done = print_table(args, table, total, error);
+    bool done = print_table(args, table, lull_waits_request_count(waits), error);
     int status = lull_args_report_problems(session) | !done;
     lull_table_free(table);
-    lull_requests_free(requests);
-    lull_model_free(model);
+    lull_waits_free(waits);
     return status;
 }
 

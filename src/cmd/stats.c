@@ -71,23 +71,23 @@ static struct lull_result_view *open_view(const struct lull_args *args,
 }
 
 static int report(const struct lull_args *args, struct lull_session *session,
-                  const struct lull_analysis_question *question, FILE *file, GError **error)
+                  struct lull_query *query, FILE *file, GError **error)
 {
-    const struct lull_question_params *query = &question->params;
     /* Histograms are what charts are for; in a text they are long. */
-    const bool wants_freq = (query->sections & LULL_SECTION_FREQ) || lull_args_text(args, "html") ||
-                            lull_args_flag(args, "json");
-    struct lull_result_report *report = lull_result_report_new(session, query->host, query->limit);
+    const bool wants_freq = (query->params.sections & LULL_SECTION_FREQ) ||
+                            lull_args_text(args, "html") || lull_args_flag(args, "json");
+    struct lull_result_report *report =
+        lull_result_report_new(session, query->host, query->params.limit);
     const uint32_t n = (uint32_t)report->parts.count;
     g_autofree struct lull_question_params *params =
-        params_of(report, query, wants_freq ? LULL_SECTION_FREQ : 0);
+        params_of(report, &query->params, wants_freq ? LULL_SECTION_FREQ : 0);
     g_autofree const struct lull_analysis_class **classes =
         g_new0(const struct lull_analysis_class *, MAX(n, 1));
     for (uint32_t i = 0; i < n; i++) {
         classes[i] = report->parts.items[i]->analysis;
     }
     const int status =
-        lull_analysis_answer(args, session, question, classes, params, n,
+        lull_analysis_answer(args, session, query, classes, params, n,
                              open_view(args, session, report, query->host, file), error);
     lull_result_report_free(report);
     return status;
@@ -95,14 +95,14 @@ static int report(const struct lull_args *args, struct lull_session *session,
 
 /* The page appears under its name when it is whole. */
 static int report_in_file(const struct lull_args *args, struct lull_session *session,
-                          const struct lull_analysis_question *question, GError **error)
+                          struct lull_query *query, GError **error)
 {
     g_autoptr(GError) problem = NULL;
     struct lull_output *output = lull_output_new(lull_args_text(args, "html"), error);
     if (!output) {
         return 1;
     }
-    const int status = report(args, session, question, lull_output_file(output), &problem);
+    const int status = report(args, session, query, lull_output_file(output), &problem);
     if (!problem) {
         return lull_output_finish(output, error) ? status : 1;
     }
@@ -112,25 +112,23 @@ static int report_in_file(const struct lull_args *args, struct lull_session *ses
 }
 
 static int run_session(const struct lull_args *args, struct lull_session *session,
-                       struct lull_analysis_question *question, GError **error)
+                       struct lull_query *query, GError **error)
 {
-    if (!lull_analysis_question_parse(question, args, session, error)) {
+    if (!lull_args_query_rest(args, query, session, error)) {
         return 1;
     }
-    lull_session_select(session, question->params.host, -1);
-    return lull_args_text(args, "html") ? report_in_file(args, session, question, error)
-                                        : report(args, session, question, stdout, error);
+    return lull_args_text(args, "html") ? report_in_file(args, session, query, error)
+                                        : report(args, session, query, stdout, error);
 }
 
-static int open_and_run(const struct lull_args *args, struct lull_analysis_question *question,
-                        GError **error)
+static int open_and_run(const struct lull_args *args, struct lull_query *query, GError **error)
 {
     struct lull_session *session = lull_args_open_traces(args, error);
     if (!session) {
         return 1;
     }
     lull_args_join(args, session);
-    const int status = run_session(args, session, question, error);
+    const int status = run_session(args, session, query, error);
     lull_session_free(session);
     return status;
 }
@@ -142,11 +140,10 @@ static int run(const struct lull_args *args, GError **error)
                             "--html and --json exclude each other");
         return 2;
     }
-    struct lull_analysis_question question = {0};
-    const int status = lull_analysis_question_periods(&question, args, error)
-                           ? open_and_run(args, &question, error)
-                           : 1;
-    lull_analysis_question_clear(&question);
+    struct lull_query *query = lull_args_query(args);
+    const int status =
+        lull_args_query_periods(args, query, error) ? open_and_run(args, query, error) : 1;
+    lull_query_free(query);
     return status;
 }
 

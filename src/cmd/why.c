@@ -11,11 +11,8 @@
 #include "cmd/instance_query.h"
 #include "view/why/why.h"
 
-/* At most so many sentences, each about so much of the difference. */
-#define DEFAULT_SENTENCES 5
-#define LEAST_SHARE 0.05
-/* Slow ones that take no more than this longer are not slow. */
-#define LEAST_DIFFERENCE 0.1
+/* What --limit 0 comes to. */
+#define MOST_SENTENCES 1000
 
 /* ---- options ---- */
 
@@ -37,12 +34,15 @@ static bool parse_percent(const char *text, double *percent, const char **end)
     return true;
 }
 
-static bool parse_rule(const struct lull_args *args, struct lull_slow_rule *rule, GError **error)
+static bool parse_rule(const struct lull_args *args, struct lull_why_rule *rule, GError **error)
 {
     const char *slowest = lull_args_text(args, "slowest"), *end;
     const char *slower = lull_args_text(args, "slower-than");
     const char *typical = lull_args_text(args, "typical");
-    *rule = (struct lull_slow_rule){-1, INT64_MIN, {25, 75}};
+    const int64_t limit = lull_args_number(args, "limit");
+    if (limit >= 0) {
+        rule->limit = limit ? (uint32_t)MIN(limit, MOST_SENTENCES) : MOST_SENTENCES;
+    }
     if (slowest && slower) {
         return complain(error, "choose one of --slowest and --slower-than");
     }
@@ -123,179 +123,40 @@ static char *make_command(const struct lull_args *args)
 
 /* ---- the answer ---- */
 
-struct answer {
-    struct lull_instance_query query;
-    struct lull_slow_rule rule;
-    uint32_t most;    /* sentences */
-    GPtrArray *timed; /* by kind: a GArray of struct lull_timed */
-    GArray *kinds;    /* struct lull_why_kind */
-    uint32_t n_without_path;
-};
-
-static bool is_on_port(const struct answer *answer, const struct lull_instance *instance)
+static bool show(const struct lull_instance_query *query, const struct lull_why *why,
+                 GError **error)
 {
-    const int64_t port = lull_args_number(answer->query.args, "port");
-    uint32_t count;
-    if (port < 0 || !answer->query.requests) {
-        return true;
-    }
-    const struct lull_request *list = lull_requests_list(answer->query.requests, &count);
-    const struct lull_flows *flows = lull_model_flows(answer->query.model);
-    return lull_flows_at(flows, list[instance->number - 1].flow)->destination_port == port;
-}
-
-static void sort_by_kind(struct answer *answer)
-{
-    const struct lull_instance_query *query = &answer->query;
-    answer->timed = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
-    for (guint i = 0; i < query->instances->kinds->len; i++) {
-        g_ptr_array_add(answer->timed, g_array_new(FALSE, FALSE, sizeof(struct lull_timed)));
-    }
-    for (uint32_t i = 0; i < query->n_wanted; i++) {
-        const struct lull_instance *instance =
-            &g_array_index(query->instances->list, struct lull_instance, query->wanted[i]);
-        const struct lull_timed timed = {query->wanted[i], instance->end_ns - instance->start_ns};
-        if (!is_on_port(answer, instance)) {
-            continue;
-        }
-        if (lull_instance_has_path(instance)) {
-            g_array_append_val((GArray *)answer->timed->pdata[instance->kind], timed);
-        } else {
-            answer->n_without_path++;
-        }
-    }
-}
-
-/* The samples of these instances, whose paths are found. Free with g_free(). */
-static uint32_t *find_samples(struct lull_instance_query *query, const GArray *timed)
-{
-    uint32_t *samples = g_new(uint32_t, MAX(timed->len, 1));
-    for (guint i = 0; i < timed->len; i++) {
-        const uint32_t position = g_array_index(timed, struct lull_timed, i).position;
-        lull_instance_query_find_paths(query, &position, 1);
-        samples[i] = query->samples[position];
-    }
-    return samples;
-}
-
-static void compare_kind(struct answer *answer, struct lull_why_kind *kind)
-{
-    const GArray *slow = kind->chosen.slow, *typical = kind->chosen.typical;
-    if (kind->n_instances < LULL_FEWEST_INSTANCES) {
-        kind->verdict = LULL_WHY_TOO_FEW;
-    } else if (slow->len == 0) {
-        kind->verdict = LULL_WHY_NONE_SLOW;
-    } else if (typical->len == 0) {
-        kind->verdict = LULL_WHY_NO_TYPICAL;
-    }
-    if (kind->verdict != LULL_WHY_EXPLAINED) {
-        return;
-    }
-    g_autofree uint32_t *slow_samples = find_samples(&answer->query, slow);
-    g_autofree uint32_t *typical_samples = find_samples(&answer->query, typical);
-    kind->comparison = lull_compare(answer->query.portions, slow_samples, slow->len,
-                                    typical_samples, typical->len, answer->most, LEAST_SHARE);
-    if (kind->comparison->difference_ns < LEAST_DIFFERENCE * kind->comparison->typical_ns) {
-        kind->verdict = LULL_WHY_ALIKE;
-    } else if (kind->comparison->n_contributions == 0) {
-        kind->verdict = LULL_WHY_UNCLEAR;
-    }
-}
-
-/* What is to be gained if the slow ones were typical. */
-static double excess_of(const struct lull_why_kind *kind)
-{
-    return kind->verdict == LULL_WHY_EXPLAINED || kind->verdict == LULL_WHY_UNCLEAR
-               ? kind->comparison->difference_ns * kind->comparison->n_slow
-               : 0;
-}
-
-static gint most_first(gconstpointer a, gconstpointer b)
-{
-    const struct lull_why_kind *x = a, *y = b;
-    const double dx = excess_of(x), dy = excess_of(y);
-    if (dx != dy) {
-        return dx < dy ? 1 : -1;
-    }
-    if (x->n_instances != y->n_instances) {
-        return x->n_instances < y->n_instances ? 1 : -1;
-    }
-    return g_strcmp0(x->name, y->name);
-}
-
-static void clear_kind(gpointer data)
-{
-    struct lull_why_kind *kind = data;
-    lull_slow_clear(&kind->chosen);
-    lull_comparison_free(kind->comparison);
-}
-
-static void compare_kinds(struct answer *answer)
-{
-    answer->kinds = g_array_new(FALSE, FALSE, sizeof(struct lull_why_kind));
-    g_array_set_clear_func(answer->kinds, clear_kind);
-    for (guint i = 0; i < answer->timed->len; i++) {
-        const GArray *timed = answer->timed->pdata[i];
-        struct lull_why_kind kind = {
-            .name =
-                g_array_index(answer->query.instances->kinds, struct lull_instance_kind, i).name,
-            .n_instances = timed->len,
-        };
-        if (timed->len == 0) {
-            continue;
-        }
-        kind.chosen = lull_slow_choose(timed, &answer->rule);
-        compare_kind(answer, &kind);
-        g_array_append_val(answer->kinds, kind);
-    }
-    g_array_sort(answer->kinds, most_first);
-}
-
-static bool show(const struct answer *answer, GError **error)
-{
-    const struct lull_args *args = answer->query.args;
+    const struct lull_args *args = query->args;
     g_autofree char *command = make_command(args);
-    const struct lull_why why = {
-        .paths = {.session = answer->query.session,
-                  .sync = answer->query.sync,
-                  .model = answer->query.model,
-                  .instances = answer->query.instances,
-                  .portions = answer->query.portions,
-                  .samples = answer->query.samples},
-        .kinds = (const struct lull_why_kind *)(const void *)answer->kinds->data,
-        .n_kinds = answer->kinds->len,
-        .n_without_path = answer->n_without_path,
+    const struct lull_why_shown shown = {
+        .paths = lull_instance_paths_of(query->instances, NULL),
+        .why = why,
         .command = command,
     };
     if (lull_args_flag(args, "json")) {
-        return lull_view_why_json(&why, stdout, error);
+        return lull_view_why_json(&shown, stdout, error);
     }
     struct lull_view_style style;
     lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
     style.local_time = lull_args_flag(args, "local");
-    return lull_view_why_text(&why, stdout, &style, error);
+    return lull_view_why_text(&shown, stdout, &style, error);
 }
 
 static int run(const struct lull_args *args, GError **error)
 {
-    struct answer answer = {.most = DEFAULT_SENTENCES};
-    const int64_t limit = lull_args_number(args, "limit");
+    struct lull_instance_query query;
+    struct lull_why_rule rule = LULL_WHY_DEFAULT;
     int status = 2;
-    if (!parse_rule(args, &answer.rule, error)) {
+    if (!parse_rule(args, &rule, error)) {
         return status;
     }
-    if (limit >= 0) {
-        answer.most = limit ? (uint32_t)MIN(limit, 1000) : 1000;
+    if (lull_instance_query_read(&query, args, &status, error)) {
+        struct lull_why *why = lull_why_compare(query.instances, &query.selection, &rule);
+        status = show(&query, why, error) ? 0 : 1;
+        status |= lull_args_report_damage(query.session);
+        lull_why_free(why);
     }
-    if (lull_instance_query_read(&answer.query, args, &status, error)) {
-        sort_by_kind(&answer);
-        compare_kinds(&answer);
-        status = show(&answer, error) ? 0 : 1;
-        status |= lull_args_report_damage(answer.query.session);
-        g_array_unref(answer.kinds);
-        g_ptr_array_unref(answer.timed);
-    }
-    lull_instance_query_clear(&answer.query);
+    lull_instance_query_clear(&query);
     return status;
 }
 

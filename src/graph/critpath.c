@@ -254,13 +254,13 @@ static void reverse(GArray *hops)
 }
 
 GArray *lull_critpath_find(const struct lull_graph *graph, uint32_t line, int64_t start_ns,
-                           int64_t end_ns, enum lull_critpath_kind kind)
+                           int64_t end_ns, enum lull_path_kind kind)
 {
     return lull_critpath_find_waits(graph, line, start_ns, end_ns, kind, NULL);
 }
 
 GArray *lull_critpath_find_waits(const struct lull_graph *graph, uint32_t line, int64_t start_ns,
-                                 int64_t end_ns, enum lull_critpath_kind kind, GArray *waits)
+                                 int64_t end_ns, enum lull_path_kind kind, GArray *waits)
 {
     struct walk walk = {.graph = graph,
                         .hops = g_array_new(FALSE, FALSE, sizeof(struct lull_hop)),
@@ -271,7 +271,7 @@ GArray *lull_critpath_find_waits(const struct lull_graph *graph, uint32_t line, 
                         .line = line,
                         .time_ns = end_ns,
                         .bound_ns = INT64_MIN,
-                        .is_unbounded = kind == LULL_CRITPATH_UNBOUNDED};
+                        .is_unbounded = kind == LULL_PATH_UNBOUNDED};
     if (start_ns >= end_ns) {
         return walk.hops;
     }

@@ -31,24 +31,15 @@ struct lull_hop {
     int16_t cpu;
 };
 
-enum lull_critpath_kind {
-    /* Each wait is explained by itself, back to its begin; then the path goes on with who waited.
-     * What the sum of the steps says: shorten one of them, and the whole is shorter. */
-    LULL_CRITPATH_BOUNDED,
-    /* The last cause is followed all the way back and the path never comes back to who waited: what
-     * decided when the line reached its end, as in a batch job that was started once. */
-    LULL_CRITPATH_UNBOUNDED,
-};
-
 /* The path of `line` over start_ns <= t < end_ns as a GArray of struct lull_hop in time order: the
  * first begins at start_ns, each begins where the one before ends, the last ends at end_ns. No
  * empty hops. Times before the line's first and after its last point are unknown. Free with
  * g_array_unref(). */
 GArray *lull_critpath_find(const struct lull_graph *graph, uint32_t line, int64_t start_ns,
-                           int64_t end_ns, enum lull_critpath_kind kind);
+                           int64_t end_ns, enum lull_path_kind kind);
 /* The same; what hop.wait counts is appended to `waits`, of struct lull_path_wait. Without it
  * (NULL) hop.wait is always LULL_NONE. */
 GArray *lull_critpath_find_waits(const struct lull_graph *graph, uint32_t line, int64_t start_ns,
-                                 int64_t end_ns, enum lull_critpath_kind kind, GArray *waits);
+                                 int64_t end_ns, enum lull_path_kind kind, GArray *waits);
 
 #endif

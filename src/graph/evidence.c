@@ -10,6 +10,8 @@
 #include "base/time.h"
 #include "base/sums.h"
 
+enum { SECTOR_BYTES = 512 };
+
 static const char *device_name(const struct lull_execgraph *eg, uint32_t index, char *out,
                                size_t size)
 {
@@ -28,6 +30,69 @@ static const char *operation_name(uint32_t rwbs)
            : rwbs & LULL_RWBS_WRITE ? "write"
            : rwbs & LULL_RWBS_READ  ? "read"
                                     : "flush";
+}
+
+/* Another task that the evidence names. */
+static void set_other(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
+                      GStringChunk *strings, struct lull_segment *segment)
+{
+    if (task != LULL_NONE) {
+        segment->other_task = task;
+        segment->other_tid = lull_model_task(eg->model, task)->tid;
+        segment->other_comm =
+            g_string_chunk_insert_const(strings, lull_model_comm(eg->model, task, time_ns));
+    }
+}
+
+static void set_request(const struct lull_execgraph *eg, uint32_t index, GStringChunk *strings,
+                        struct lull_segment *segment)
+{
+    const struct lull_block_request *request = lull_model_request(eg->model, index);
+    char device[40];
+    segment->object =
+        g_string_chunk_insert_const(strings, device_name(eg, index, device, sizeof device));
+    segment->operation = operation_name(request->rwbs);
+    segment->size_bytes = (uint64_t)request->sectors * SECTOR_BYTES;
+    if (request->complete_ns != INT64_MIN && request->issue_ns != INT64_MIN) {
+        segment->device_ns = request->complete_ns - request->issue_ns;
+    }
+    if (request->insert_ns != INT64_MIN && request->issue_ns >= request->insert_ns) {
+        segment->queue_ns = request->issue_ns - request->insert_ns;
+    }
+    set_other(eg, request->submitter, MAX(request->complete_ns, request->issue_ns), strings,
+              segment);
+}
+
+static void set_packet(const struct lull_execgraph *eg, uint32_t index, GStringChunk *strings,
+                       struct lull_segment *segment)
+{
+    const struct packet_note *packet = &eg->packets.items[index];
+    if (packet->flow != LULL_NONE) {
+        char source[64];
+        lull_flow_format_end(lull_flows_at(lull_model_flows(eg->model), packet->flow), true, source,
+                             sizeof source);
+        segment->object = g_string_chunk_insert_const(strings, source);
+        segment->size_bytes = packet->payload;
+    }
+    if (packet->peer != LULL_NONE) {
+        const struct packet_note *sent = &eg->packets.items[packet->peer];
+        set_other(eg, sent->line, sent->time_ns, strings, segment);
+    }
+}
+
+static void set_cause(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                      const struct evidence *evidence, GStringChunk *strings,
+                      struct lull_segment *segment)
+{
+    if (hop->cause == LULL_CAUSE_DISK && evidence->index != LULL_NONE) {
+        set_request(eg, evidence->index, strings, segment);
+    } else if (hop->cause == LULL_CAUSE_NETWORK && evidence->index < eg->packets.count) {
+        set_packet(eg, evidence->index, strings, segment);
+    } else if (evidence->waker != LULL_NONE) {
+        set_other(eg, evidence->waker, hop->end_ns, strings, segment);
+    } else if (evidence->label != LULL_NONE) {
+        segment->object = lull_model_label(eg->model, evidence->label);
+    }
 }
 
 static void report_request(const struct lull_execgraph *eg, uint32_t index, GString *out)
@@ -98,23 +163,25 @@ static void report_cause(const struct lull_execgraph *eg, const struct lull_hop 
     }
 }
 
-const char *lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,
-                               GStringChunk *strings)
+void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                        GStringChunk *strings, struct lull_segment *segment)
 {
     if (hop->detail == LULL_NONE) {
-        return NULL;
+        return;
     }
     const struct evidence *evidence = &eg->evidence.items[hop->detail];
     g_autoptr(GString) out = g_string_new(NULL);
+    set_cause(eg, hop, evidence, strings, segment);
+    segment->is_open = evidence->is_open;
     report_cause(eg, hop, evidence, out);
     if (evidence->is_open) {
         g_string_append(out, "not woken before the end of the trace");
     }
     if (evidence->syscall != LULL_NONE) {
-        g_string_append_printf(out, "%sin %s", out->len ? "; " : "",
-                               lull_model_label(eg->model, evidence->syscall));
+        segment->call = lull_model_label(eg->model, evidence->syscall);
+        g_string_append_printf(out, "%sin %s", out->len ? "; " : "", segment->call);
     }
-    return out->len ? g_string_chunk_insert_const(strings, out->str) : NULL;
+    segment->detail = out->len ? g_string_chunk_insert_const(strings, out->str) : NULL;
 }
 
 uint32_t lull_evidence_chain(const struct lull_execgraph *eg, const struct lull_hop *hop)
@@ -187,14 +254,15 @@ GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_
 }
 
 /* Who had the CPU meanwhile: the three that had it longest. */
-const char *lull_evidence_preempted(const struct lull_execgraph *eg, const struct lull_hop *hop,
-                                    GStringChunk *strings)
+void lull_evidence_preempted(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                             GStringChunk *strings, struct lull_segment *segment)
 {
     enum { NAMED = 3 };
     g_autoptr(GArray) shares = lull_evidence_shares(eg, hop);
     if (shares->len == 0) {
-        return NULL;
+        return;
     }
+    set_other(eg, g_array_index(shares, struct cpu_share, 0).task, hop->end_ns, strings, segment);
     g_autoptr(GString) out = g_string_new(NULL);
     bool is_idle = g_array_index(shares, struct cpu_share, 0).task == LULL_NONE;
     g_string_append_printf(out, is_idle ? "on CPU %d, which came out of idle" : "by ", hop->cpu);
@@ -212,7 +280,7 @@ const char *lull_evidence_preempted(const struct lull_execgraph *eg, const struc
     if (!is_idle) {
         g_string_append_printf(out, " on CPU %d", hop->cpu);
     }
-    return g_string_chunk_insert_const(strings, out->str);
+    segment->detail = g_string_chunk_insert_const(strings, out->str);
 }
 
 /* ---- what is the same each time ---- */

@@ -26,6 +26,6 @@ const struct lull_graph *lull_execgraph_graph(const struct lull_execgraph *eg);
 struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
                                       const struct lull_session *session,
                                       const struct lull_sync *sync, uint32_t task, int64_t start_ns,
-                                      int64_t end_ns, enum lull_critpath_kind kind);
+                                      int64_t end_ns, enum lull_path_kind kind);
 
 #endif

@@ -68,19 +68,24 @@ void lull_path_each_piece(const struct lull_execgraph *eg, const struct lull_hop
     }
 }
 
-/* The evidence in one line, or NULL. */
-static const char *detail_of(const struct telling *telling, const struct path_piece *piece)
+/* The evidence, in parts and in one line. */
+static void add_evidence(const struct telling *telling, const struct path_piece *piece,
+                         struct lull_segment *segment)
 {
     const struct lull_execgraph *eg = telling->eg;
     switch (piece->state) {
     case LULL_STATE_RUNNING:
-        return NULL;
+        return;
     case LULL_STATE_INTERRUPTED:
-        return lull_model_label(eg->model, piece->label);
+        segment->detail = segment->object = lull_model_label(eg->model, piece->label);
+        return;
     case LULL_STATE_PREEMPTED:
-        return lull_evidence_preempted(eg, piece->hop, telling->path->strings);
+        lull_evidence_preempted(eg, piece->hop, telling->path->strings, segment);
+        return;
     default:
-        return lull_evidence_wait(eg, piece->hop, telling->path->strings);
+        lull_evidence_wait(eg, piece->hop, telling->path->strings, segment);
+        segment->frames =
+            lull_model_frames(eg->model, lull_evidence_chain(eg, piece->hop), &segment->n_frames);
     }
 }
 
@@ -103,12 +108,12 @@ static void report(void *user, const struct path_piece *piece)
         .state = piece->state,
         .cause = piece->state == LULL_STATE_BLOCKED ? hop->cause : LULL_CAUSE_NONE,
         .cpu = hop->cpu,
-        .detail = detail_of(telling, piece),
+        .other_task = LULL_NONE,
+        .other_tid = -1,
+        .queue_ns = -1,
+        .device_ns = -1,
     };
-    if (piece->state == LULL_STATE_BLOCKED) {
-        segment.frames =
-            lull_model_frames(model, lull_evidence_chain(telling->eg, hop), &segment.n_frames);
-    }
+    add_evidence(telling, piece, &segment);
     if (telling->segments.count) {
         struct lull_segment *last = &telling->segments.items[telling->segments.count - 1];
         if (last->task == segment.task && last->state == segment.state &&
@@ -155,10 +160,11 @@ static void take_hosts(struct lull_path *path, const struct lull_session *sessio
 struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
                                       const struct lull_session *session,
                                       const struct lull_sync *sync, uint32_t task, int64_t start_ns,
-                                      int64_t end_ns, enum lull_critpath_kind kind)
+                                      int64_t end_ns, enum lull_path_kind kind)
 {
     struct lull_path *path = g_new0(struct lull_path, 1);
     path->strings = g_string_chunk_new(4096);
+    path->task = task;
     path->host = lull_model_task(eg->model, task)->host;
     path->tid = lull_model_task(eg->model, task)->tid;
     path->comm =

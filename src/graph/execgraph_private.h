@@ -72,11 +72,12 @@ typedef void take_path_piece(void *user, const struct path_piece *piece);
 void lull_path_each_piece(const struct lull_execgraph *eg, const struct lull_hop *hop,
                           take_path_piece *take, void *user);
 
-/* evidence.c: one line of text about a hop, or NULL. Kept in `strings`. */
-const char *lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,
-                               GStringChunk *strings);
-const char *lull_evidence_preempted(const struct lull_execgraph *eg, const struct lull_hop *hop,
-                                    GStringChunk *strings);
+/* evidence.c: what is known about a hop, put into a segment that has no evidence yet. Texts are
+ * kept in `strings`. */
+void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                        GStringChunk *strings, struct lull_segment *segment);
+void lull_evidence_preempted(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                             GStringChunk *strings, struct lull_segment *segment);
 /* The calls by which the task of a hop fell asleep, or LULL_NONE. */
 uint32_t lull_evidence_chain(const struct lull_execgraph *eg, const struct lull_hop *hop);
 /* How long each other task, or idleness (LULL_NONE), had the CPU of a preempted hop, longest first;

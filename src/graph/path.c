@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Shares of a critical path: how much of it each state, task and host takes. */
+/* Shares of a critical path: how much of it each state, task and host takes; and the path as the
+ * public API shows it. */
 #include "graph/path.h"
 
 #include <stdlib.h>
@@ -160,4 +161,73 @@ void lull_path_free(struct lull_path *path)
         g_string_chunk_free(path->strings);
     }
     g_free(path);
+}
+
+/* ---- the public API ---- */
+
+const struct lull_frame *lull_segment_frame(const struct lull_segment *segment, uint32_t index)
+{
+    g_return_val_if_fail(index < segment->n_frames, NULL);
+    return &segment->frames[index];
+}
+
+void lull_path_range(const struct lull_path *path, int64_t *start_ns, int64_t *end_ns)
+{
+    *start_ns = path->start_ns;
+    *end_ns = path->end_ns;
+}
+
+uint32_t lull_path_task(const struct lull_path *path)
+{
+    return path->task;
+}
+
+void lull_path_losses(const struct lull_path *path, uint64_t *events, uint64_t *packets)
+{
+    *events = path->lost_events;
+    *packets = path->lost_packets;
+}
+
+uint32_t lull_path_segment_count(const struct lull_path *path)
+{
+    return path->n_segments;
+}
+
+const struct lull_segment *lull_path_segment(const struct lull_path *path, uint32_t index)
+{
+    g_return_val_if_fail(index < path->n_segments, NULL);
+    return &path->segments[index];
+}
+
+uint32_t lull_path_state_count(const struct lull_path *path)
+{
+    return path->n_by_state;
+}
+
+const struct lull_state_share *lull_path_state(const struct lull_path *path, uint32_t index)
+{
+    g_return_val_if_fail(index < path->n_by_state, NULL);
+    return &path->by_state[index];
+}
+
+uint32_t lull_path_task_count(const struct lull_path *path)
+{
+    return path->n_by_task;
+}
+
+const struct lull_task_share *lull_path_task_share(const struct lull_path *path, uint32_t index)
+{
+    g_return_val_if_fail(index < path->n_by_task, NULL);
+    return &path->by_task[index];
+}
+
+uint32_t lull_path_host_count(const struct lull_path *path)
+{
+    return path->n_by_host;
+}
+
+const struct lull_host_share *lull_path_host(const struct lull_path *path, uint32_t index)
+{
+    g_return_val_if_fail(index < path->n_by_host, NULL);
+    return &path->by_host[index];
 }

@@ -367,7 +367,7 @@ uint32_t lull_portions_add(struct lull_portions *portions, uint32_t task, int64_
     g_array_set_size(adding->waits, 0);
     lull_map_clear(&adding->parts);
     g_autoptr(GArray) hops = lull_critpath_find_waits(portions->eg->graph, task, start_ns, end_ns,
-                                                      LULL_CRITPATH_BOUNDED, adding->waits);
+                                                      LULL_PATH_BOUNDED, adding->waits);
     for (guint i = 0; i < hops->len; i++) {
         lull_path_each_piece(portions->eg, &g_array_index(hops, struct lull_hop, i), take_piece,
                              adding);
@@ -460,6 +460,12 @@ GArray *lull_portions_sum(const struct lull_portions *portions, const uint32_t *
     }
     GArray *found = g_array_new(FALSE, FALSE, sizeof(struct lull_portion_sum));
     for (uint32_t i = 0; i < n; i++) {
+        const struct lull_portion *portion = portions->portions->pdata[i];
+        sums[i].host = portion->host;
+        sums[i].comm = portion->comm;
+        sums[i].state = portion->state;
+        sums[i].cause = portion->cause;
+        sums[i].detail = portion->detail;
         sums[i].portion = i;
         if (sums[i].n_samples > 0) {
             g_array_append_val(found, sums[i]);

@@ -4,6 +4,8 @@
 #ifndef LULL_GRAPH_PORTIONS_H
 #define LULL_GRAPH_PORTIONS_H
 
+#include <lull/why.h>
+
 #include "graph/execgraph.h"
 
 /* What a part of a path is about, in words that are the same each time. */
@@ -23,9 +25,6 @@ struct lull_lock {
     const char *call;   /* "futex" */
     const char *holder; /* who ended the wait; NULL: not known */
 };
-
-/* A tid that stands for several. */
-#define LULL_SEVERAL_TIDS INT32_MIN
 
 /* How long one sample was about one portion. */
 struct lull_part {
@@ -66,13 +65,6 @@ const struct lull_lock *lull_portions_lock(const struct lull_portions *portions,
 uint32_t lull_sample_count(const struct lull_portions *portions);
 const struct lull_sample *lull_sample_at(const struct lull_portions *portions, uint32_t sample);
 const struct lull_part *lull_part_at(const struct lull_portions *portions, uint32_t part);
-
-/* What all samples together were about one portion. */
-struct lull_portion_sum {
-    uint32_t portion;
-    uint32_t n_samples; /* that were about it at all; the following of those */
-    int64_t total_ns, min_ns, max_ns;
-};
 
 /* The sums of the samples (numbers, `count` of them) as a GArray of struct lull_portion_sum,
  * longest first, ties by portion. Free with g_array_unref(). */

@@ -6,22 +6,11 @@
 #define LULL_KERNEL_MODEL_H
 
 #include <lull/session.h>
+#include <lull/waits.h>
 
 #include "kernel/facts.h"
 #include "kernel/flow.h"
 #include "kernel/stacks.h"
-
-/* What is known of a task at the end of reading. A tid that is used again is another task. */
-struct lull_task {
-    uint32_t host;
-    int32_t tid;       /* 0: idle task of its CPU; negative: kernel context of CPU -1-tid */
-    int32_t pid, ppid; /* -1: not known */
-    int64_t first_ns;  /* first seen alive */
-    int64_t last_ns;   /* last event that told something of it; its death if is_dead */
-    int64_t exec_ns;   /* its first exec that was seen; INT64_MIN: none */
-    int64_t exit_ns;   /* when it began to end; INT64_MAX: not seen */
-    bool is_dead;
-};
 
 struct lull_model;
 

@@ -6,15 +6,10 @@
 #define LULL_KERNEL_STACKS_H
 
 #include <lull/event.h>
-#include <stdint.h>
+#include <lull/path.h>
 
 /* No number of a chain. The same number as LULL_NONE. */
 #define LULL_NO_CHAIN UINT32_MAX
-
-struct lull_frame {
-    const char *object; /* path of the file, "[kernel.kallsyms]"; NULL: not known */
-    uint64_t offset; /* in the file; of the kernel: from its begin; without object: the address */
-};
 
 struct lull_stacks;
 

@@ -6,7 +6,7 @@
 #ifndef LULL_PERIOD_H
 #define LULL_PERIOD_H
 
-#include <lull/session.h>
+#include <lull/instances.h>
 
 #include "filter/ast.h"
 
@@ -26,16 +26,7 @@ struct lull_period {
     uint32_t n_start_captures, n_end_captures;
 };
 
-struct lull_periods;
-
-/* Parses definitions (--period) and captures (--period-captures); the arrays end with NULL, and
- * `captures` may be NULL. A parent must come before its children. NULL and LULL_ERROR_USAGE if one
- * is wrong: the message gives column and reason, then the text with a caret below the place. Free
- * with lull_periods_free(). */
-struct lull_periods *lull_periods_parse(const char *const *definitions, const char *const *captures,
-                                        GError **error);
-void lull_periods_free(struct lull_periods *periods);
-
+/* lull_periods_parse() and lull_periods_free() are in the public API. */
 uint32_t lull_periods_count(const struct lull_periods *periods);
 const struct lull_period *lull_periods_at(const struct lull_periods *periods, uint32_t number);
 /* The definition of this name, or that the path ("request/phase") ends with; or LULL_NO_PERIOD. */

@@ -114,6 +114,8 @@ def manual_page(name):
     page = os.path.join(os.path.dirname(lull), "man", name)
     if not tap.ok(os.path.exists(page), f"{name}: is there", page):
         return
+    if name.endswith(".3"):
+        page_has_functions(name, page)
     if not shutil.which("groff"):
         tap.skip(f"{name}: groff has no complaint", "groff is not installed")
         return
@@ -151,6 +153,30 @@ def headers_are_documented():
             before = text[:re.search(rf"\b{name}\(", re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m.group()), text,
                                                             flags=re.DOTALL)).start()]
             tap.ok("/*" in before.rsplit("\n\n", 1)[-1], f"{header}: {name} is commented")
+
+
+def page_has_functions(name, page):
+    """The manual page of a header shows each of its functions."""
+    header = next(path for path in public_headers()
+                  if os.path.basename(path).split(".")[0] == name.removeprefix("lull-").removesuffix(".3"))
+    with open(page, encoding="utf-8") as file:
+        shown = set(re.findall(r"\blull_\w+(?=\()", file.read()))
+    missing = set(public_functions(read(header))) - shown
+    tap.ok(not missing, f"{name}: shows each function of its header", sorted(missing))
+
+
+def library_is_documented():
+    """A manual page for each header, and an example or the Python module that uses each function."""
+    users = ""
+    for folder in ("examples", "python"):
+        for name in sorted(os.listdir(os.path.join(source, folder))):
+            users += without_comments(read(os.path.join(folder, name))) if name.endswith(".c") else ""
+    users = users.replace("LULL_ERROR,", "lull_error_quark")
+    for header in public_headers():
+        manual_page(f"lull-{os.path.basename(header).split('.')[0]}.3")
+        unused = [name for name in public_functions(read(header))
+                  if not re.search(rf"\b{name.removesuffix('_sized')}\b", users)]
+        tap.ok(not unused, f"{header}: each function is used by an example or by the Python module", unused)
 
 
 def symbol_map():
@@ -224,5 +250,6 @@ tap.run("links", links)
 tap.run("shown commands", shown_commands)
 tap.run("verbs", verbs_are_documented)
 tap.run("headers", headers_are_documented)
+tap.run("library", library_is_documented)
 tap.run("symbol map", symbol_map)
 sys.exit(tap.done())

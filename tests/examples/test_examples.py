@@ -70,11 +70,12 @@ def example_waits():
            *[f"tid {tid}: {rows.get(tid)} ms here, {peer_longest.get(tid)} ms there" for tid in wrong])
 
 
+more = {"analysis_tables": ["cputop"]}
 outputs = {}
 for name, program in programs.items():
-    status, outputs[name], errors = run(program, trace)
+    status, outputs[name], errors = run(program, trace, *more.get(name, []))
     tap.ok(status == 0 and outputs[name] and not errors, f"{name}: reads the sample", errors, status)
-    status, _, errors = run(program, os.path.join(trace, "no-such-trace"))
+    status, _, errors = run(program, os.path.join(trace, "no-such-trace"), *more.get(name, []))
     tap.ok(status == 1 and "no-such-trace" in errors, f"{name}: says which trace it cannot open", errors)
     status, _, _ = run(program)
     tap.ok(status == 2, f"{name}: usage without a trace")

@@ -109,7 +109,7 @@ struct example {
     const char *path;
 };
 
-static void check_example(const struct example *example, enum lull_critpath_kind kind)
+static void check_example(const struct example *example, enum lull_path_kind kind)
 {
     struct lull_graph *graph = parse_graph(example->graph);
     GArray *hops = lull_critpath_find(graph, 0, example->start_ns, example->end_ns, kind);
@@ -121,12 +121,12 @@ static void check_example(const struct example *example, enum lull_critpath_kind
 
 static void test_example(gconstpointer data)
 {
-    check_example(data, LULL_CRITPATH_BOUNDED);
+    check_example(data, LULL_PATH_BOUNDED);
 }
 
 static void test_unbounded_example(gconstpointer data)
 {
-    check_example(data, LULL_CRITPATH_UNBOUNDED);
+    check_example(data, LULL_PATH_UNBOUNDED);
 }
 
 /* The peer's fixtures (specification of Trace Compass, 7.2) and the graphs of its distributed ones
@@ -287,7 +287,7 @@ static void test_points(void)
     g_assert_cmpint(points[2].state, ==, LULL_STATE_NONE);
     g_assert_cmpuint(sizeof *points, ==, 24);
 
-    GArray *hops = lull_critpath_find(graph, 2, 10, 11, LULL_CRITPATH_BOUNDED);
+    GArray *hops = lull_critpath_find(graph, 2, 10, 11, LULL_PATH_BOUNDED);
     g_assert_cmpuint(hops->len, ==, 1);
     g_assert_cmpint(g_array_index(hops, struct lull_hop, 0).cpu, ==, 3);
     g_assert_cmpuint(g_array_index(hops, struct lull_hop, 0).detail, ==, 4);
@@ -335,7 +335,7 @@ static void test_deep_nesting(void)
     }
     lull_graph_add(graph, n, n);
     lull_graph_append(graph, n, n + 1, LULL_STATE_RUNNING, LULL_CAUSE_NONE, -1, LULL_NONE);
-    GArray *hops = lull_critpath_find(graph, 0, 0, 2 * n + 1, LULL_CRITPATH_BOUNDED);
+    GArray *hops = lull_critpath_find(graph, 0, 0, 2 * n + 1, LULL_PATH_BOUNDED);
     g_assert_cmpuint(hops->len, ==, 2 * n + 1);
     for (uint32_t i = 0; i < hops->len; i++) {
         const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, i);
@@ -363,7 +363,7 @@ static void test_large(void)
         lull_graph_append(graph, !runs, i, LULL_STATE_BLOCKED, LULL_CAUSE_TASK, -1, LULL_NONE);
         lull_graph_link(graph, runs, i, !runs, i, LULL_CAUSE_TASK, LULL_NONE);
     }
-    GArray *hops = lull_critpath_find(graph, 0, 0, n, LULL_CRITPATH_BOUNDED);
+    GArray *hops = lull_critpath_find(graph, 0, 0, n, LULL_PATH_BOUNDED);
     g_assert_cmpuint(hops->len, ==, n);
     for (uint32_t i = 0; i < n; i++) {
         g_assert_cmpuint(g_array_index(hops, struct lull_hop, i).line, ==, (i + 1) % 2);
@@ -379,7 +379,7 @@ static void test_large(void)
         lull_graph_append(graph, line, n, LULL_STATE_BLOCKED, LULL_CAUSE_TASK, -1, LULL_NONE);
         lull_graph_link(graph, line + 1, n, line, n, LULL_CAUSE_TASK, LULL_NONE);
     }
-    hops = lull_critpath_find(graph, 2, 1, n, LULL_CRITPATH_BOUNDED);
+    hops = lull_critpath_find(graph, 2, 1, n, LULL_PATH_BOUNDED);
     g_assert_cmpuint(hops->len, ==, n - 1);
     g_array_unref(hops);
     lull_graph_free(graph);
@@ -499,7 +499,7 @@ static void test_random_unbounded(void)
         struct lull_graph *graph = random_graph(rand);
         int64_t start_ns = g_rand_int_range(rand, -5, LAST_NS + 4);
         int64_t end_ns = g_rand_int_range(rand, (gint32)start_ns + 1, LAST_NS + 6);
-        GArray *hops = lull_critpath_find(graph, 0, start_ns, end_ns, LULL_CRITPATH_UNBOUNDED);
+        GArray *hops = lull_critpath_find(graph, 0, start_ns, end_ns, LULL_PATH_UNBOUNDED);
         check_cover(graph, hops, start_ns, end_ns);
         g_array_unref(hops);
         lull_graph_free(graph);
@@ -511,16 +511,16 @@ static void test_random(void)
     g_autoptr(GRand) rand = g_rand_new_with_seed(20160614);
     for (int round = 0; round < 20000; round++) {
         struct lull_graph *graph = random_graph(rand);
-        GArray *whole = lull_critpath_find(graph, 0, -5, LAST_NS + 5, LULL_CRITPATH_BOUNDED);
+        GArray *whole = lull_critpath_find(graph, 0, -5, LAST_NS + 5, LULL_PATH_BOUNDED);
         check_cover(graph, whole, -5, LAST_NS + 5);
-        GArray *again = lull_critpath_find(graph, 0, -5, LAST_NS + 5, LULL_CRITPATH_BOUNDED);
+        GArray *again = lull_critpath_find(graph, 0, -5, LAST_NS + 5, LULL_PATH_BOUNDED);
         g_assert_cmpmem(whole->data, whole->len * sizeof(struct lull_hop), again->data,
                         again->len * sizeof(struct lull_hop));
         g_array_unref(again);
         /* A part of the time must be explained as it is within the whole. */
         int64_t start_ns = g_rand_int_range(rand, -5, LAST_NS + 4);
         int64_t end_ns = g_rand_int_range(rand, (gint32)start_ns + 1, LAST_NS + 6);
-        GArray *part = lull_critpath_find(graph, 0, start_ns, end_ns, LULL_CRITPATH_BOUNDED);
+        GArray *part = lull_critpath_find(graph, 0, start_ns, end_ns, LULL_PATH_BOUNDED);
         check_cover(graph, part, start_ns, end_ns);
         GArray *expected = cut(whole, start_ns, end_ns);
         g_autofree char *part_text = path_text(part), *expected_text = path_text(expected);

@@ -72,7 +72,7 @@ static char *path_text(const struct fixture *f, uint32_t host, int32_t tid, int6
                        int64_t end)
 {
     g_autoptr(GArray) hops = lull_critpath_find(lull_execgraph_graph(f->eg), line_of(f, host, tid),
-                                                start, end, LULL_CRITPATH_BOUNDED);
+                                                start, end, LULL_PATH_BOUNDED);
     GString *out = g_string_new(NULL);
     int64_t t = start;
     for (guint i = 0; i < hops->len; i++) {

@@ -3,6 +3,7 @@
 # Installs into a scratch directory and uses the result as a stranger would: the files that must be there, the symbols that
 # liblull.so exports, an example compiled with nothing but what pkg-config says.
 #   test_install.py BUILD COMPILER SANITIZERS PYTHON     (the last empty if the Python module was not built)
+import json
 import os
 import re
 import shutil
@@ -35,6 +36,7 @@ def files_are_there(found):
     tap.ok(installed == headers, "the public headers are installed and no others", installed ^ headers)
     for what, pattern in (("the program", r"/bin/lull$"), ("the library", r"/lib(64)?/(.*/)?liblull\.so\.\d+$"),
                           ("the pkg-config file", r"/pkgconfig/lull\.pc$"), ("manual pages", r"/man/man1/lull[\w-]*\.1$"),
+                          ("manual pages of the library", r"/man/man3/lull-session\.3$"),
                           ("bash completion", r"/bash-completion/completions/lull$"),
                           ("zsh completion", r"/zsh/site-functions/_lull$"),
                           ("fish completion", r"/fish/vendor_completions\.d/lull\.fish$"),
@@ -85,7 +87,41 @@ def compile_example(root, found, scratch):
     result = run(program, os.path.join(os.environ["LULL_SAMPLES"], "django", "db"),
                  env=dict(os.environ, LD_LIBRARY_PATH=library_folder))
     tap.ok(result.returncode == 0 and "postgres" in result.stdout, "and runs", result.stderr)
-    links_what_reading_needs(program, library_folder)
+    slowest_request(root, found, scratch, flags.stdout.split(), more)
+
+
+def slowest_request(root, found, scratch, flags, sanitizer_flags):
+    """The C program and the Python script say the same of the bundled trace, built from what is installed."""
+    program = os.path.join(scratch, "slowest_request")
+    result = run(*compiler.split(), *sanitizer_flags, os.path.join(source, "examples", "slowest_request.c"), "-o", program,
+                 *flags)
+    if not tap.ok(result.returncode == 0, "a program for the slowest request compiles", result.stderr):
+        return
+    library = os.path.dirname(os.path.join(root, next(path for path in sorted(found)
+                                                      if re.search(r"liblull\.so\.\d+$", path))))
+    trace = os.path.join(os.environ["LULL_SAMPLES"], "django")
+    result = run(program, trace, env=dict(os.environ, LD_LIBRARY_PATH=library))
+    lines = result.stdout.splitlines()
+    total = sum(float(line.split()[0]) for line in lines)
+    # How long a request took is known from its packets; lines are rounded to a microsecond each.
+    slowest = run(os.environ["LULL"], "requests", "--slowest", "1", "--json", trace)
+    took_ms = json.loads(slowest.stdout)["requests"][0]["duration_ns"] / 1e6
+    tap.ok(result.returncode == 0 and len(lines) > 10 and abs(total - took_ms) < 0.0005 * len(lines),
+           "and its path is as long as the request", total, took_ms, result.stderr)
+    tap.ok({line.split(" on ")[1].split()[0] for line in lines} == {"client", "httpd", "db"}, "and goes over three machines")
+    links_what_reading_needs(program, library)
+    if not module_python:
+        tap.skip("the Python script says the same", "the module was not built")
+        return
+    module = os.path.dirname(os.path.dirname(os.path.join(root, next(path for path in found
+                                                                     if path.endswith("/lull/_lull.abi3.so")))))
+    environment = dict(os.environ, PYTHONPATH=module, LD_LIBRARY_PATH=library)
+    if "address" in sanitizers:
+        environment.update(LD_PRELOAD=run(*compiler.split(), "-print-file-name=libasan.so").stdout.strip(),
+                           ASAN_OPTIONS="detect_leaks=0")
+    script = run(module_python, os.path.join(source, "examples", "slowest_request.py"), trace, env=environment)
+    tap.ok(script.returncode == 0 and [line.split() for line in script.stdout.splitlines()] == [line.split() for line in lines],
+           "the Python script says the same", script.stdout[-500:], script.stderr)
 
 
 def links_what_reading_needs(program, library_folder):

@@ -3,6 +3,7 @@
 # The Python module: on a trace written here by hand, whose values are what was written; on the bundled samples against what
 # babeltrace2 prints of them; and that nothing leaks. The examples of docs/PYTHON.md are run too.
 #   test_module.py [FOLDER]     FOLDER holds the package; without it the module was not built, and all is skipped
+import bisect
 import gc
 import os
 import re
@@ -421,6 +422,163 @@ class Documentation(unittest.TestCase):
             for name in dir(owner):
                 if not name.startswith("_"):
                     self.assertTrue(getattr(owner, name).__doc__, name)
+
+
+class Answers(unittest.TestCase):
+    """What tasks waited for, and tables, of the bundled samples."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.session = lull.Session(os.path.join(samples, "django"))
+        cls.session.join_clocks()
+
+    def test_slowest_request(self):
+        requests = self.session.requests()
+        slowest = self.session.requests(slowest=3)
+        took = sorted((one["end_ns"] - one["begin_ns"] for one in requests), reverse=True)
+        self.assertEqual([one["duration_ns"] for one in slowest], took[:3])
+        self.assertEqual([one["id"] for one in requests], list(range(1, len(requests) + 1)))
+        path = self.session.critpath(request=slowest[0]["id"])
+        self.assertEqual(path.duration_ns, took[0])
+        # It covers the request without hole or overlap, and its sums are those of its segments.
+        ends = [slowest[0]["begin_ns"]] + [one["end_ns"] for one in path.segments]
+        self.assertEqual([one["begin_ns"] for one in path.segments], ends[:-1])
+        self.assertEqual(ends[-1], slowest[0]["end_ns"])
+        for shares in path.by_state, path.by_task, path.by_host:
+            self.assertEqual(sum(one["duration_ns"] for one in shares), took[0])
+            self.assertEqual([one["duration_ns"] for one in shares],
+                             sorted((one["duration_ns"] for one in shares), reverse=True))
+        self.assertEqual({one["host"] for one in path.segments}, {one["host"] for one in path.by_host})
+
+    def test_selection(self):
+        everything = self.session.requests()
+        to_80 = self.session.requests(port=80)
+        self.assertEqual(to_80, [one for one in everything if one["port"] == 80])
+        self.assertTrue(0 < len(to_80) < len(everything))
+        python = self.session.requests(comm="python3", host="client")
+        self.assertEqual(python, [one for one in everything if one["comm"] == "python3" and one["host"] == "client"])
+
+    def test_preemptors(self):
+        """Who had the CPU longest while the task was preempted is who did so by the switches in the trace."""
+        session = lull.Session(os.path.join(samples, "django", "db"))
+        switches = [(event.time_ns, event["next_tid"]) for event in session.events("sched_switch")]
+        times = [time for time, _ in switches]
+        path = session.critpath(comm="postgres")
+        preempted = [one for one in path.segments if one["state"] == "preempted" and one["other_tid"] is not None]
+        self.assertGreater(len(preempted), 100)
+        self.assertEqual({event.cpu for event in session.events("sched_switch")}, {0})
+        for one in preempted:
+            took = {}
+            at = bisect.bisect_right(times, one["begin_ns"]) - 1
+            while at < len(times) and times[at] < one["end_ns"]:
+                until = min(times[at + 1] if at + 1 < len(times) else one["end_ns"], one["end_ns"])
+                tid = switches[at][1]
+                took[tid] = took.get(tid, 0) + until - max(times[at], one["begin_ns"])
+                at += 1
+            took.pop(one["tid"], None)
+            self.assertEqual(took[one["other_tid"]], max(took.values()), one)
+
+    def test_disk_evidence(self):
+        """The size of the request that was waited for is that of a completed one."""
+        session = lull.Session(os.path.join(samples, "django", "db"))
+        sizes = {event["nr_sector"] * 512 for event in session.events("block_rq_complete")}
+        waits = [one for one in session.critpath(comm="postgres").segments if one["cause"] == "disk"]
+        for one in waits:
+            if one["object"] is not None:
+                self.assertIn(one["size_bytes"], sizes)
+                self.assertIn(one["operation"], ("read", "write", "flush", "discard"))
+
+    def test_period(self):
+        period = "switch : $evt.$name == 'sched_switch' : $evt.$name == 'sched_switch'".replace("'", '"')
+        session = lull.Session(os.path.join(samples, "django", "db"))
+        start = next(session.events("sched_switch")).time_ns
+        end = start + 1_000_000_000
+        rows = session.instances(period, begin=start, end=end)
+        times = [event.time_ns for event in session.events("sched_switch", begin=start, end=end)]
+        self.assertGreater(len(times), 10)
+        # Each switch closes the instance that the one before opened.
+        self.assertEqual([one["begin_ns"] for one in rows], times)
+        self.assertEqual([one["end_ns"] for one in rows if one["is_complete"]], times[1:])
+        number = next(one["number"] for one in rows if one["is_complete"] and one["tid"] is not None)
+        path = session.critpath(period=period, instance=number, begin=start, end=end)
+        self.assertEqual((path.begin_ns, path.end_ns), (rows[number - 1]["begin_ns"], rows[number - 1]["end_ns"]))
+        with self.assertRaisesRegex(lull.Error, "no instance"):
+            session.critpath(period=period, instance=10 ** 9)
+
+    def test_why(self):
+        kinds = self.session.why(port=80)
+        total = sum(kind["instances"] for kind in kinds)
+        self.assertEqual(total, len([one for one in self.session.requests(port=80) if one["tid"] is not None]))
+        for kind in kinds:
+            slow, typical = ([one["duration_ns"] for one in kind[name]] for name in ("slow", "typical"))
+            self.assertEqual(slow, sorted(slow, reverse=True))
+            if kind["verdict"] == "explained":
+                self.assertAlmostEqual(kind["difference_ns"], sum(slow) / len(slow) - sum(typical) / len(typical), delta=1)
+                self.assertTrue(kind["findings"])
+                self.assertIn(kind["findings"][0]["most"], [one["number"] for one in kind["slow"]])
+        slower = self.session.why(port=80, slower_than_ns=1)
+        self.assertTrue(all(kind["verdict"] in ("too-few", "no-typical") for kind in slower))
+
+    def test_analysis(self):
+        result, = self.session.analysis("cputop", host="db")
+        table = result["per-process"]
+        self.assertEqual(len(table), 10)
+        by_time = [row["cpu_ns"] for row in table]
+        self.assertEqual(by_time, sorted(by_time, reverse=True))
+        # What one CPU was busy is what its tasks ran.
+        everything, = self.session.analysis("cputop", host="db", limit=0)
+        cpus = [row["busy_ns"] for row in everything["per-cpu"]]
+        self.assertEqual(sum(row["cpu_ns"] for row in everything["per-process"]), sum(cpus))
+        slices = self.session.analysis("cputop", host="db", refresh="1s", limit=0)
+        self.assertEqual([one.begin_ns for one in slices[1:]], [one.end_ns for one in slices[:-1]])
+        self.assertEqual(sum(row["busy_ns"] for one in slices for row in one["per-cpu"]), sum(cpus))
+
+    def test_columns(self):
+        if numpy is None:
+            self.skipTest("NumPy is not installed")
+        table = self.session.requests()
+        columns = table.columns()
+        self.assertEqual(columns["duration_ns"].dtype, numpy.dtype("int64"))
+        self.assertEqual(list(columns["comm"]), [row["comm"] for row in table])
+        self.assertEqual(columns["duration_ns"].sum(), sum(row["duration_ns"] for row in table))
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            with self.assertRaisesRegex(lull.Error, "pandas"):
+                table.frame()
+        else:
+            self.assertEqual(list(table.frame()["id"]), [row["id"] for row in table])
+
+    def test_module_functions(self):
+        path = os.path.join(samples, "django", "client")
+        self.assertEqual(lull.requests(path), lull.Session(path).requests())
+        self.assertEqual(lull.analysis("irq", path), lull.Session(path).analysis("irq"))
+
+    def test_refused(self):
+        for wrong, message in ((lambda: self.session.critpath(request=10 ** 6), "there is no request"),
+                               (lambda: self.session.critpath(request=0), "count from 1"),
+                               (lambda: self.session.critpath(request=1, tid=2), "one of"),
+                               (lambda: self.session.critpath(), "say whose path"),
+                               (lambda: self.session.critpath(tid=2 ** 40), "no task"),
+                               (lambda: self.session.critpath(comm="nobody"), "no task named"),
+                               (lambda: self.session.instances("a : b"), ""),
+                               (lambda: self.session.analysis("cputops"), "no analysis"),
+                               (lambda: self.session.analysis("cputop", colour="red"), "no setting"),
+                               (lambda: self.session.analysis("cputop", limit="x"), "limit")):
+            with self.assertRaisesRegex(lull.Error, message):
+                wrong()
+        # And nothing is left of it: events can be read.
+        self.assertTrue(next(self.session.events("sched_switch")).time_ns)
+
+    def test_stubs(self):
+        """The stubs name what there is."""
+        with open(os.path.join(os.path.dirname(lull.__file__), "__init__.pyi"), encoding="utf-8") as file:
+            stubs = file.read()
+        for name in lull.__all__:
+            self.assertRegex(stubs, rf"(?m)^(class|def) {name}\b")
+        for name in dir(lull.Session):
+            if not name.startswith("_"):
+                self.assertRegex(stubs, rf"(?m)^    def {name}\b")
 
 
 class TapResult(unittest.TestResult):

@@ -100,7 +100,7 @@ static unsigned follow(struct lull_session *session, FILE *nowhere)
         }
         struct lull_path *path =
             lull_execgraph_path(eg, session, sync, task, t->first_ns, t->last_ns,
-                                task % 2 ? LULL_CRITPATH_UNBOUNDED : LULL_CRITPATH_BOUNDED);
+                                task % 2 ? LULL_PATH_UNBOUNDED : LULL_PATH_BOUNDED);
         check_path(path);
         show_path(path, nowhere);
         lull_path_free(path);

@@ -4,7 +4,7 @@
 #ifndef LULL_VIEW_INSTANCES_H
 #define LULL_VIEW_INSTANCES_H
 
-#include "analysis/instances.h"
+#include "answers/instances.h"
 #include "graph/portions.h"
 #include "clock/sync.h"
 #include "view/view.h"
@@ -17,9 +17,18 @@ struct lull_instance_paths {
     const struct lull_instances *instances;
     const struct lull_portions *portions;
     const uint32_t *samples; /* by instance of the list; LULL_NONE: it has no path */
-    const uint32_t *chosen;  /* the chosen ones, as indices in the list, in its order */
-    uint32_t n_chosen;
+    const GPtrArray *chosen; /* const struct lull_instance *: those that were asked for */
 };
+
+/* `chosen`, which is borrowed, of instances whose paths were found. */
+struct lull_instance_paths lull_instance_paths_of(const struct lull_instances *instances,
+                                                  const GPtrArray *chosen);
+
+/* Position in the list of the i-th that was chosen. */
+static inline uint32_t lull_chosen(const struct lull_instance_paths *paths, uint32_t i)
+{
+    return ((const struct lull_instance *)paths->chosen->pdata[i])->number - 1;
+}
 
 /* A table of the chosen instances (of more than style->limit the slowest; 0: all), and what is to
  * be said of those without a path. */
@@ -37,7 +46,7 @@ bool lull_view_instances_json(const struct lull_instance_paths *paths, FILE *fil
 void lull_portion_append_what(GString *out, const struct lull_portion *portion, bool ascii);
 /* Whether the clock of a host is joined with those of the other hosts; true if there are none. */
 bool lull_instance_host_is_joined(const struct lull_instance_paths *paths, uint32_t host);
-/* The samples of the chosen instances; *count of them, at most n_chosen. Free with g_free(). */
+/* The samples of the chosen instances; *count of them, at most so many as were chosen. Free with g_free(). */
 uint32_t *lull_instance_samples(const struct lull_instance_paths *paths, uint32_t *count);
 
 #endif

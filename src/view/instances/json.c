@@ -72,11 +72,11 @@ static void write_instances(const struct lull_instance_paths *paths, struct lull
                             bool with_path)
 {
     bool is_first = true;
-    for (uint32_t i = 0; i < paths->n_chosen && !out->error; i++) {
-        if ((paths->samples[paths->chosen[i]] != LULL_NONE) != with_path) {
+    for (uint32_t i = 0; i < paths->chosen->len && !out->error; i++) {
+        if ((paths->samples[lull_chosen(paths, i)] != LULL_NONE) != with_path) {
             continue;
         }
-        write_element(out, is_first, instance_to_json(paths, paths->chosen[i]));
+        write_element(out, is_first, instance_to_json(paths, lull_chosen(paths, i)));
         is_first = false;
     }
 }

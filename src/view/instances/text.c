@@ -27,13 +27,27 @@ void lull_portion_append_what(GString *out, const struct lull_portion *portion, 
     lull_segment_append(out, &segment, ascii);
 }
 
+struct lull_instance_paths lull_instance_paths_of(const struct lull_instances *instances,
+                                                  const GPtrArray *chosen)
+{
+    return (struct lull_instance_paths){
+        .session = instances->waits->session,
+        .sync = instances->waits->sync,
+        .model = instances->waits->model,
+        .instances = instances,
+        .portions = instances->portions,
+        .samples = instances->samples,
+        .chosen = chosen,
+    };
+}
+
 uint32_t *lull_instance_samples(const struct lull_instance_paths *paths, uint32_t *count)
 {
-    uint32_t *samples = g_new(uint32_t, MAX(paths->n_chosen, 1));
+    uint32_t *samples = g_new(uint32_t, MAX(paths->chosen->len, 1));
     *count = 0;
-    for (uint32_t i = 0; i < paths->n_chosen; i++) {
-        if (paths->samples[paths->chosen[i]] != LULL_NONE) {
-            samples[(*count)++] = paths->samples[paths->chosen[i]];
+    for (uint32_t i = 0; i < paths->chosen->len; i++) {
+        if (paths->samples[lull_chosen(paths, i)] != LULL_NONE) {
+            samples[(*count)++] = paths->samples[lull_chosen(paths, i)];
         }
     }
     return samples;
@@ -67,10 +81,10 @@ static gint first_first(gconstpointer a, gconstpointer b)
 static GArray *choose_rows(const struct lull_instance_paths *paths, uint32_t limit)
 {
     GArray *rows = g_array_new(FALSE, FALSE, sizeof(struct row));
-    for (uint32_t i = 0; i < paths->n_chosen; i++) {
-        const struct lull_instance *instance = instance_at(paths, paths->chosen[i]);
-        const struct row row = {paths->chosen[i], instance->end_ns - instance->start_ns};
-        if (paths->samples[paths->chosen[i]] != LULL_NONE) {
+    for (uint32_t i = 0; i < paths->chosen->len; i++) {
+        const struct lull_instance *instance = instance_at(paths, lull_chosen(paths, i));
+        const struct row row = {lull_chosen(paths, i), instance->end_ns - instance->start_ns};
+        if (paths->samples[lull_chosen(paths, i)] != LULL_NONE) {
             g_array_append_val(rows, row);
         }
     }
@@ -125,9 +139,9 @@ static void report_others(const struct lull_instance_paths *paths, struct lull_o
     enum { NAMED = 5 };
     uint32_t incomplete = 0, without_task = 0, empty = 0, with_path = 0;
     g_autoptr(GString) numbers = g_string_new(NULL);
-    for (uint32_t i = 0; i < paths->n_chosen; i++) {
-        const struct lull_instance *instance = instance_at(paths, paths->chosen[i]);
-        with_path += paths->samples[paths->chosen[i]] != LULL_NONE;
+    for (uint32_t i = 0; i < paths->chosen->len; i++) {
+        const struct lull_instance *instance = instance_at(paths, lull_chosen(paths, i));
+        with_path += paths->samples[lull_chosen(paths, i)] != LULL_NONE;
         if (!instance->is_complete) {
             if (incomplete++ < NAMED) {
                 g_string_append_printf(numbers, "%s%u", incomplete > 1 ? ", " : "",
@@ -160,8 +174,8 @@ static void report_others(const struct lull_instance_paths *paths, struct lull_o
 
 static bool has_captures(const struct lull_instance_paths *paths)
 {
-    for (uint32_t i = 0; i < paths->n_chosen; i++) {
-        if (instance_at(paths, paths->chosen[i])->captures) {
+    for (uint32_t i = 0; i < paths->chosen->len; i++) {
+        if (instance_at(paths, lull_chosen(paths, i))->captures) {
             return true;
         }
     }
@@ -196,7 +210,7 @@ bool lull_view_instances_text(const struct lull_instance_paths *paths, FILE *fil
     lull_table_free(table);
     struct lull_out out;
     lull_out_start(&out, file);
-    if (paths->n_chosen == 0) {
+    if (paths->chosen->len == 0) {
         lull_out_text(&out, "There is no instance of it in these traces.\n");
     }
     report_others(paths, &out, rows->len);

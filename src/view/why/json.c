@@ -7,12 +7,6 @@
 #include "view/out.h"
 #include "view/words.h"
 
-static const char *const verdicts[] = {
-    [LULL_WHY_EXPLAINED] = "explained",   [LULL_WHY_UNCLEAR] = "unclear",
-    [LULL_WHY_ALIKE] = "alike",           [LULL_WHY_NONE_SLOW] = "none-slow",
-    [LULL_WHY_NO_TYPICAL] = "no-typical", [LULL_WHY_TOO_FEW] = "too-few",
-};
-
 static void add_ns(struct json_object *object, const char *key, double ns)
 {
     json_object_object_add(object, key, json_object_new_int64(llround(ns)));
@@ -25,12 +19,13 @@ static void add_tid(struct json_object *object, const char *key, int32_t tid)
         object, key, tid == LULL_SEVERAL_TIDS || tid == -1 ? NULL : json_object_new_int64(tid));
 }
 
-static void add_host(struct json_object *object, const struct lull_why *why, uint32_t host)
+static void add_host(struct json_object *object, const struct lull_why_shown *why, uint32_t host)
 {
     lull_json_add_text(object, "host", lull_session_host(why->paths.session, host)->name);
 }
 
-static void add_portion(struct json_object *object, const struct lull_why *why, uint32_t number)
+static void add_portion(struct json_object *object, const struct lull_why_shown *why,
+                        uint32_t number)
 {
     const struct lull_portion *portion = lull_portions_at(why->paths.portions, number);
     add_host(object, why, portion->host);
@@ -40,7 +35,7 @@ static void add_portion(struct json_object *object, const struct lull_why *why, 
     lull_json_add_text(object, "detail", portion->detail);
 }
 
-static struct json_object *lock_to_json(const struct lull_why *why,
+static struct json_object *lock_to_json(const struct lull_why_shown *why,
                                         const struct lull_contribution *contribution)
 {
     if (contribution->lock == LULL_NONE) {
@@ -56,7 +51,7 @@ static struct json_object *lock_to_json(const struct lull_why *why,
     return object;
 }
 
-static struct json_object *details_to_json(const struct lull_why *why,
+static struct json_object *details_to_json(const struct lull_why_shown *why,
                                            const struct lull_contribution *contribution)
 {
     struct json_object *array = json_object_new_array();
@@ -69,8 +64,8 @@ static struct json_object *details_to_json(const struct lull_why *why,
     return array;
 }
 
-static struct json_object *contribution_to_json(const struct lull_why *why,
-                                                const struct lull_why_kind *kind,
+static struct json_object *contribution_to_json(const struct lull_why_shown *why,
+                                                const struct lull_why_group *kind,
                                                 const struct lull_contribution *contribution)
 {
     struct json_object *object = json_object_new_object();
@@ -99,7 +94,7 @@ static struct json_object *contribution_to_json(const struct lull_why *why,
     return object;
 }
 
-static struct json_object *group_to_json(const struct lull_why *why, const GArray *timed)
+static struct json_object *group_to_json(const struct lull_why_shown *why, const GArray *timed)
 {
     struct json_object *array = json_object_new_array();
     for (guint i = timed->len; i-- > 0;) {
@@ -123,8 +118,8 @@ static struct json_object *group_to_json(const struct lull_why *why, const GArra
     return array;
 }
 
-static void add_comparison(struct json_object *object, const struct lull_why *why,
-                           const struct lull_why_kind *kind)
+static void add_comparison(struct json_object *object, const struct lull_why_shown *why,
+                           const struct lull_why_group *kind)
 {
     const struct lull_comparison *comparison = kind->comparison;
     struct json_object *array = json_object_new_array();
@@ -138,7 +133,7 @@ static void add_comparison(struct json_object *object, const struct lull_why *wh
     json_object_object_add(
         object, "lost_packets",
         json_object_new_int64((int64_t)MIN(comparison->lost_packets, INT64_MAX)));
-    if (kind->verdict == LULL_WHY_EXPLAINED) {
+    if (kind->info.verdict == LULL_WHY_EXPLAINED) {
         for (uint32_t i = 0; i < comparison->n_contributions; i++) {
             json_object_array_add(array,
                                   contribution_to_json(why, kind, &comparison->contributions[i]));
@@ -147,13 +142,13 @@ static void add_comparison(struct json_object *object, const struct lull_why *wh
     json_object_object_add(object, "contributions", array);
 }
 
-static struct json_object *kind_to_json(const struct lull_why *why,
-                                        const struct lull_why_kind *kind)
+static struct json_object *kind_to_json(const struct lull_why_shown *why,
+                                        const struct lull_why_group *kind)
 {
     struct json_object *object = json_object_new_object();
-    lull_json_add_text(object, "kind", kind->name);
-    lull_json_add_text(object, "verdict", verdicts[kind->verdict]);
-    json_object_object_add(object, "instances", json_object_new_int64(kind->n_instances));
+    lull_json_add_text(object, "kind", kind->info.name);
+    lull_json_add_text(object, "verdict", lull_why_verdict_name(kind->info.verdict));
+    json_object_object_add(object, "instances", json_object_new_int64(kind->info.n_instances));
     json_object_object_add(object, "slow", group_to_json(why, kind->chosen.slow));
     json_object_object_add(object, "typical", group_to_json(why, kind->chosen.typical));
     if (kind->comparison) {
@@ -162,7 +157,7 @@ static struct json_object *kind_to_json(const struct lull_why *why,
     return object;
 }
 
-static void write_apart(struct lull_out *out, const struct lull_why *why)
+static void write_apart(struct lull_out *out, const struct lull_why_shown *why)
 {
     const struct lull_session *session = why->paths.session;
     struct json_object *hosts = json_object_new_array();
@@ -174,16 +169,17 @@ static void write_apart(struct lull_out *out, const struct lull_why *why)
     lull_out_json(out, hosts);
 }
 
-bool lull_view_why_json(const struct lull_why *why, FILE *file, GError **error)
+bool lull_view_why_json(const struct lull_why_shown *why, FILE *file, GError **error)
 {
     struct lull_out out;
     lull_out_start(&out, file);
     lull_out_printf(&out,
-                    "{\"version\":1,\"without_path\":%u,\"not_joined\":", why->n_without_path);
+                    "{\"version\":1,\"without_path\":%u,\"not_joined\":", why->why->n_without_path);
     write_apart(&out, why);
     lull_out_text(&out, ",\"kinds\":[");
-    for (uint32_t i = 0; i < why->n_kinds && !out.error; i++) {
-        struct json_object *object = kind_to_json(why, &why->kinds[i]);
+    for (uint32_t i = 0; i < why->why->groups->len && !out.error; i++) {
+        struct json_object *object =
+            kind_to_json(why, &g_array_index(why->why->groups, struct lull_why_group, i));
         lull_out_text(&out, i ? ",\n" : "\n");
         lull_out_json(&out, object);
     }

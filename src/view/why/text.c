@@ -20,19 +20,19 @@ enum { MOST_NAMED = 5, MOST_DETAILS = 3 };
 
 struct why_view {
     struct lull_out out;
-    const struct lull_why *why;
+    const struct lull_why_shown *why;
     const struct lull_view_style *style;
 };
 
 /* ---- names ---- */
 
-static bool has_hosts(const struct lull_why *why)
+static bool has_hosts(const struct lull_why_shown *why)
 {
     return lull_session_host_count(why->paths.session) > 1;
 }
 
-static void append_name(GString *out, const struct lull_why *why, const char *comm, int32_t tid,
-                        uint32_t host, bool ascii)
+static void append_name(GString *out, const struct lull_why_shown *why, const char *comm,
+                        int32_t tid, uint32_t host, bool ascii)
 {
     if (tid == LULL_SEVERAL_TIDS) {
         lull_clean_append(out, comm, ascii);
@@ -65,14 +65,15 @@ static bool is_worth_telling(const struct lull_contribution *contribution, uint3
            (i == 0 || contribution->details[i].difference_ns > 0.05 * contribution->difference_ns);
 }
 
-static const struct lull_portion *
-detail_at(const struct lull_why *why, const struct lull_contribution *contribution, uint32_t i)
+static const struct lull_portion *detail_at(const struct lull_why_shown *why,
+                                            const struct lull_contribution *contribution,
+                                            uint32_t i)
 {
     return lull_portions_at(why->paths.portions, contribution->details[i].portion);
 }
 
 /* What was going on while the lock was held. */
-static void append_meanwhile(GString *out, const struct lull_why *why,
+static void append_meanwhile(GString *out, const struct lull_why_shown *why,
                              const struct lull_contribution *contribution, bool ascii)
 {
     for (uint32_t i = 0; is_worth_telling(contribution, i); i++) {
@@ -89,7 +90,7 @@ static void append_meanwhile(GString *out, const struct lull_why *why,
 
 /* Several details of one state: "blocked on disk: vda write, in fsync (55 ms), vda flush (5 ms)"
  */
-static void append_details(GString *out, const struct lull_why *why,
+static void append_details(GString *out, const struct lull_why_shown *why,
                            const struct lull_contribution *contribution, bool ascii)
 {
     for (uint32_t i = 0; is_worth_telling(contribution, i); i++) {
@@ -102,7 +103,7 @@ static void append_details(GString *out, const struct lull_why *why,
     }
 }
 
-static void append_portion(GString *out, const struct lull_why *why,
+static void append_portion(GString *out, const struct lull_why_shown *why,
                            const struct lull_contribution *contribution, bool ascii)
 {
     const struct lull_portion *portion =
@@ -120,7 +121,7 @@ static void append_portion(GString *out, const struct lull_why *why,
     }
 }
 
-static void append_lock(GString *out, const struct lull_why *why,
+static void append_lock(GString *out, const struct lull_why_shown *why,
                         const struct lull_contribution *contribution, bool ascii)
 {
     const struct lull_lock *lock = lull_portions_lock(why->paths.portions, contribution->lock);
@@ -137,7 +138,7 @@ static void append_lock(GString *out, const struct lull_why *why,
     append_meanwhile(out, why, contribution, ascii);
 }
 
-void lull_contribution_append(GString *out, const struct lull_why *why,
+void lull_contribution_append(GString *out, const struct lull_why_shown *why,
                               const struct lull_contribution *contribution, bool ascii)
 {
     if (contribution->lock != LULL_NONE) {
@@ -147,8 +148,8 @@ void lull_contribution_append(GString *out, const struct lull_why *why,
     }
 }
 
-const struct lull_instance *lull_why_instance(const struct lull_why *why,
-                                              const struct lull_why_kind *kind, uint32_t sample)
+const struct lull_instance *lull_why_instance(const struct lull_why_shown *why,
+                                              const struct lull_why_group *kind, uint32_t sample)
 {
     for (guint i = 0; i < kind->chosen.slow->len; i++) {
         const uint32_t position = g_array_index(kind->chosen.slow, struct lull_timed, i).position;
@@ -171,9 +172,9 @@ static void append_range(GString *out, const GArray *timed)
     append_duration(out, (double)g_array_index(timed, struct lull_timed, timed->len - 1).took_ns);
 }
 
-static void append_groups(GString *out, const struct lull_why_kind *kind)
+static void append_groups(GString *out, const struct lull_why_group *kind)
 {
-    g_string_append_printf(out, "%u instances: %u slow (", kind->n_instances,
+    g_string_append_printf(out, "%u instances: %u slow (", kind->info.n_instances,
                            kind->chosen.slow->len);
     append_range(out, kind->chosen.slow);
     g_string_append_printf(out, ") against %u typical (", kind->chosen.typical->len);
@@ -181,22 +182,22 @@ static void append_groups(GString *out, const struct lull_why_kind *kind)
     g_string_append(out, ")");
 }
 
-static void append_verdict(GString *out, const struct lull_why_kind *kind)
+static void append_verdict(GString *out, const struct lull_why_group *kind)
 {
-    switch (kind->verdict) {
+    switch (kind->info.verdict) {
     case LULL_WHY_TOO_FEW:
         g_string_append_printf(out, "%u instance%s: too few to compare, it takes %d.",
-                               kind->n_instances, kind->n_instances == 1 ? "" : "s",
+                               kind->info.n_instances, kind->info.n_instances == 1 ? "" : "s",
                                LULL_FEWEST_INSTANCES);
         return;
     case LULL_WHY_NONE_SLOW:
         g_string_append_printf(out, "%u instances: none is as slow as requested.",
-                               kind->n_instances);
+                               kind->info.n_instances);
         return;
     case LULL_WHY_NO_TYPICAL:
         g_string_append_printf(
             out, "%u instances: too many of them count as slow, none is left that is typical.",
-            kind->n_instances);
+            kind->info.n_instances);
         return;
     default:
         break;
@@ -209,15 +210,15 @@ static void append_verdict(GString *out, const struct lull_why_kind *kind)
     g_string_append(out, " (");
     append_percent(out, comparison->difference_ns / MAX(comparison->typical_ns, 1));
     g_string_append(out, ") longer than the typical ones on average");
-    g_string_append(out, kind->verdict == LULL_WHY_ALIKE
+    g_string_append(out, kind->info.verdict == LULL_WHY_ALIKE
                              ? ": they are all alike, there is nothing to explain."
-                         : kind->verdict == LULL_WHY_UNCLEAR
+                         : kind->info.verdict == LULL_WHY_UNCLEAR
                              ? ", but nothing that is more in them differs clearly from chance."
                              : ", because:");
 }
 
 static void append_evidence(GString *out, const struct why_view *view,
-                            const struct lull_why_kind *kind,
+                            const struct lull_why_group *kind,
                             const struct lull_contribution *contribution)
 {
     const struct lull_instance *most = lull_why_instance(view->why, kind, contribution->most);
@@ -249,7 +250,7 @@ static void append_evidence(GString *out, const struct why_view *view,
     }
 }
 
-static void print_contributions(struct why_view *view, const struct lull_why_kind *kind)
+static void print_contributions(struct why_view *view, const struct lull_why_group *kind)
 {
     const struct lull_comparison *comparison = kind->comparison;
     const char *bold = view->style->color ? BOLD : "", *reset = view->style->color ? RESET : "";
@@ -289,7 +290,7 @@ static void append_rest(GString *out, const struct lull_comparison *comparison)
     g_string_append(out, ".\n");
 }
 
-static void print_warnings(struct why_view *view, const struct lull_why_kind *kind)
+static void print_warnings(struct why_view *view, const struct lull_why_group *kind)
 {
     const struct lull_comparison *comparison = kind->comparison;
     const char *yellow = view->style->color ? YELLOW : "", *reset = view->style->color ? RESET : "";
@@ -335,7 +336,7 @@ static void append_slow(GString *out, const struct why_view *view, const struct 
     g_string_append_c(out, '\n');
 }
 
-static void print_slow(struct why_view *view, const struct lull_why_kind *kind)
+static void print_slow(struct why_view *view, const struct lull_why_group *kind)
 {
     const GArray *list = view->why->paths.instances->list, *slow = kind->chosen.slow;
     g_autoptr(GString) text = g_string_new("The slow ones, slowest first:\n");
@@ -352,18 +353,18 @@ static void print_slow(struct why_view *view, const struct lull_why_kind *kind)
     lull_out_text(&view->out, text->str);
 }
 
-static void print_kind(struct why_view *view, const struct lull_why_kind *kind)
+static void print_kind(struct why_view *view, const struct lull_why_group *kind)
 {
     const char *bold = view->style->color ? BOLD : "", *reset = view->style->color ? RESET : "";
     g_autoptr(GString) text = g_string_new(NULL);
-    if (kind->name) {
+    if (kind->info.name) {
         g_string_append(text, bold);
-        lull_clean_append(text, kind->name, !view->style->unicode);
+        lull_clean_append(text, kind->info.name, !view->style->unicode);
         g_string_append_printf(text, "%s: ", reset);
     }
     append_verdict(text, kind);
     lull_out_printf(&view->out, "%s\n", text->str);
-    if (kind->verdict != LULL_WHY_EXPLAINED) {
+    if (kind->info.verdict != LULL_WHY_EXPLAINED) {
         return;
     }
     print_contributions(view, kind);
@@ -395,26 +396,30 @@ static void print_apart(struct why_view *view)
     }
 }
 
-bool lull_view_why_text(const struct lull_why *why, FILE *file, const struct lull_view_style *style,
-                        GError **error)
+bool lull_view_why_text(const struct lull_why_shown *why, FILE *file,
+                        const struct lull_view_style *style, GError **error)
 {
     struct why_view view = {.why = why, .style = style};
     lull_out_start(&view.out, file);
-    for (uint32_t i = 0; i < why->n_kinds; i++) {
-        const bool is_long = why->kinds[i].verdict == LULL_WHY_EXPLAINED;
-        if (i > 0 && (is_long || why->kinds[i - 1].verdict == LULL_WHY_EXPLAINED)) {
+    for (uint32_t i = 0; i < why->why->groups->len; i++) {
+        const bool is_long =
+            g_array_index(why->why->groups, struct lull_why_group, i).info.verdict ==
+            LULL_WHY_EXPLAINED;
+        if (i > 0 && (is_long ||
+                      g_array_index(why->why->groups, struct lull_why_group, i - 1).info.verdict ==
+                          LULL_WHY_EXPLAINED)) {
             lull_out_text(&view.out, "\n");
         }
-        print_kind(&view, &why->kinds[i]);
+        print_kind(&view, &g_array_index(why->why->groups, struct lull_why_group, i));
     }
-    if (why->n_kinds == 0) {
+    if (why->why->groups->len == 0) {
         lull_out_text(&view.out, "There is no instance to compare in these traces.\n");
     }
-    if (why->n_without_path) {
+    if (why->why->n_without_path) {
         lull_out_printf(&view.out,
                         "%u more have no path: they did not end in the recording, or it is not "
                         "known who did them.\n",
-                        why->n_without_path);
+                        why->why->n_without_path);
     }
     print_apart(&view);
     return lull_out_end(&view.out, "the answer", error);

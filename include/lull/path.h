@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* A critical path: the segments that determined when a piece of work finished. While a task was
+ * blocked the path follows what it waited for, on its own host and on others, back to where the
+ * wait started. The segments cover the time that was asked about without hole or overlap.
+ *
+ * Ownership: a path is the caller's, who frees it before the struct lull_waits that it came from
+ * (waits.h). All that is reached from it is borrowed. Texts are bytes of the trace, which should be
+ * UTF-8. Times are nanoseconds since the Unix epoch on the joined clock of the session. */
+#ifndef LULL_PATH_H
+#define LULL_PATH_H
+
+#include <lull/error.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+G_BEGIN_DECLS
+
+/** "No such thing", wherever the number of a task may be missing. */
+#define LULL_NONE UINT32_MAX
+
+/** What a task does. More may follow. */
+enum lull_state {
+    LULL_STATE_NONE,        /**< nothing is known: before the first event, after the end, a gap */
+    LULL_STATE_RUNNING,     /**< on a CPU, in user or kernel mode */
+    LULL_STATE_PREEMPTED,   /**< runnable, waiting for a CPU */
+    LULL_STATE_INTERRUPTED, /**< on a CPU, but an interrupt handler runs there */
+    LULL_STATE_BLOCKED,     /**< waiting; see the cause */
+};
+
+/** What ended a wait. More may follow. */
+enum lull_cause {
+    LULL_CAUSE_NONE,       /**< the state needs none: it is not BLOCKED */
+    LULL_CAUSE_TASK,       /**< another task woke it */
+    LULL_CAUSE_TIMER,      /**< a timer ran out */
+    LULL_CAUSE_DISK,       /**< a block request completed */
+    LULL_CAUSE_NETWORK,    /**< a packet arrived */
+    LULL_CAUSE_USER_INPUT, /**< a keyboard, mouse or terminal */
+    LULL_CAUSE_IPI,        /**< an interrupt from another CPU */
+    LULL_CAUSE_IRQ,        /**< another hardware interrupt */
+    LULL_CAUSE_UNKNOWN,    /**< the trace does not show it */
+};
+
+/** "running", "preempted", "interrupted", "blocked"; NONE is "none". */
+const char *lull_state_name(enum lull_state state);
+/** "task", "timer", "disk", "network", "user-input", "ipi", "irq", "unknown"; NULL for NONE. */
+const char *lull_cause_name(enum lull_cause cause);
+
+/** One call of a call chain. */
+struct lull_frame {
+    const char *object; /**< path of the file, "[kernel.kallsyms]"; NULL: not known */
+    uint64_t offset;    /**< in the file; of the kernel: from its start; without object: the
+                             address */
+};
+
+/** A piece of a path: a task in one state, for one reason. The members from `detail` on are the
+ * evidence for that reason. */
+struct lull_segment {
+    uint32_t host;    /**< for lull_session_host() */
+    uint32_t task;    /**< for lull_waits_task(): a tid may have been used again */
+    int32_t tid;      /**< 0: idle task; negative: interrupt context of CPU -1-tid */
+    int32_t pid;      /**< -1: not known */
+    const char *comm; /**< name of the task at the end of the segment */
+    int64_t start_ns, end_ns;
+    enum lull_state state;
+    enum lull_cause cause;
+    int32_t cpu; /**< -1: none */
+
+    const char *detail;    /**< all of the evidence in one line for people; or NULL */
+    const char *object;    /**< what it waited for: the block device, the sender of the packet as
+                                "address:port", the interrupt; or NULL */
+    const char *operation; /**< DISK: "read", "write", "flush", "discard"; or NULL */
+    const char *call;      /**< the system call in which it was blocked; or NULL */
+    uint32_t other_task; /**< TASK: who woke it; DISK: who submitted the request; NETWORK: who sent
+                                the packet; PREEMPTED: who had the CPU longest; or LULL_NONE */
+    int32_t other_tid;   /**< its tid, as above; -1 without other_task */
+    const char *other_comm; /**< its name then; NULL without other_task */
+    uint64_t size_bytes;    /**< DISK: of the request; NETWORK: payload of the packet; else 0 */
+    int64_t queue_ns;       /**< DISK: how long the request was in the queue; -1: not known */
+    int64_t device_ns;      /**< DISK: how long it was in the device; -1: not known */
+    bool is_open;           /**< it was still blocked when the trace ended */
+    /** Private: see lull_segment_frame(). */
+    const struct lull_frame *frames;
+    uint32_t n_frames; /**< calls by which it was blocked; 0: they were not recorded */
+};
+
+/** The calls by which the task of a segment was blocked: 0 is the innermost, n_frames - 1 the
+ * outermost. */
+const struct lull_frame *lull_segment_frame(const struct lull_segment *segment, uint32_t index);
+
+/** How a wait is explained. */
+enum lull_path_kind {
+    /** Each wait is explained by itself, back to its start; then the path goes on with who waited.
+     * So the segments sum up: shorten one, and the whole is shorter. */
+    LULL_PATH_BOUNDED,
+    /** The last cause is followed all the way back, and the path never returns to who waited: what
+     * determined the end, as of a batch job that was started once. */
+    LULL_PATH_UNBOUNDED,
+};
+
+struct lull_path;
+
+/** Frees a path, or NULL. */
+void lull_path_free(struct lull_path *path);
+
+/** The time it covers: the first segment starts at *start_ns, the last ends at *end_ns. */
+void lull_path_range(const struct lull_path *path, int64_t *start_ns, int64_t *end_ns);
+/** The task that was asked about, for lull_waits_task(). */
+uint32_t lull_path_task(const struct lull_path *path);
+/** Events and whole packets that were lost meanwhile on the hosts of the path: it may be wrong if
+ * there are any. */
+void lull_path_losses(const struct lull_path *path, uint64_t *events, uint64_t *packets);
+
+/** Segments in order of time; each starts where the one before ends, none is empty. */
+uint32_t lull_path_segment_count(const struct lull_path *path);
+const struct lull_segment *lull_path_segment(const struct lull_path *path, uint32_t index);
+
+/** How long a path is in one state, for one cause. */
+struct lull_state_share {
+    enum lull_state state;
+    enum lull_cause cause;
+    int64_t duration_ns;
+};
+
+/** How long it is with one task. */
+struct lull_task_share {
+    uint32_t host, task;
+    int32_t tid;
+    const char *comm; /**< the last name it has on the path */
+    int64_t duration_ns;
+};
+
+/** How long it is on one host. */
+struct lull_host_share {
+    uint32_t host;
+    int64_t duration_ns;
+};
+
+/** Sums of the segments, longest first; each kind of them sums to the length of the path. */
+uint32_t lull_path_state_count(const struct lull_path *path);
+const struct lull_state_share *lull_path_state(const struct lull_path *path, uint32_t index);
+uint32_t lull_path_task_count(const struct lull_path *path);
+const struct lull_task_share *lull_path_task_share(const struct lull_path *path, uint32_t index);
+uint32_t lull_path_host_count(const struct lull_path *path);
+const struct lull_host_share *lull_path_host(const struct lull_path *path, uint32_t index);
+
+G_END_DECLS
+
+#endif

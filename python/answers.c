@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: MIT */
+/* What a session's tasks waited for, and tables of analyses, as dicts and lists. Each call reads the
+ * session once, answers whole, and keeps nothing. */
+#include "lullmodule.h"
+
+/* ---- building ---- */
+
+/* Puts `value`, whose reference it takes, under `key`. Releases the dict if one of them is NULL. */
+static void put(PyObject **dict, const char *key, PyObject *value)
+{
+    if (*dict != NULL && (value == NULL || PyDict_SetItemString(*dict, key, value) != 0)) {
+        Py_CLEAR(*dict);
+    }
+    Py_XDECREF(value);
+}
+
+static void add(PyObject **list, PyObject *value)
+{
+    if (*list != NULL && (value == NULL || PyList_Append(*list, value) != 0)) {
+        Py_CLEAR(*list);
+    }
+    Py_XDECREF(value);
+}
+
+static PyObject *none(void)
+{
+    Py_RETURN_NONE;
+}
+
+static PyObject *text(const char *text)
+{
+    return text != NULL ? text_to_str(text, (Py_ssize_t)strlen(text)) : none();
+}
+
+static PyObject *number(int64_t number, bool is_known)
+{
+    return is_known ? PyLong_FromLongLong((long long)number) : none();
+}
+
+static PyObject *host_name(struct lull_session *session, uint32_t host)
+{
+    return text(lull_session_host(session, host)->name);
+}
+
+static PyObject *tid_or_none(int32_t tid)
+{
+    return number(tid, tid != -1 && tid != LULL_SEVERAL_TIDS);
+}
+
+/* ---- arguments ---- */
+
+/* What a question about waits says: a dict of Python's side. */
+struct question {
+    struct lull_selection selection;
+    GPtrArray *periods, *captures, *group_by; /* end with NULL */
+    char *comm, *select;
+};
+
+static void question_clear(struct question *question)
+{
+    g_ptr_array_unref(question->periods);
+    g_ptr_array_unref(question->captures);
+    g_ptr_array_unref(question->group_by);
+    g_free(question->comm);
+    g_free(question->select);
+}
+
+static char *own_text(PyObject *str)
+{
+    PyObject *bytes = str != Py_None ? PyUnicode_AsUTF8String(str) : NULL;
+    char *copy = bytes != NULL ? g_strdup(PyBytes_AsString(bytes)) : NULL;
+    Py_XDECREF(bytes);
+    return copy;
+}
+
+static GPtrArray *own_texts(PyObject *list)
+{
+    GPtrArray *texts = g_ptr_array_new_with_free_func(g_free);
+    for (Py_ssize_t i = 0; i < PySequence_Size(list); i++) {
+        PyObject *item = PySequence_GetItem(list, i);
+        char *copy = item != NULL ? own_text(item) : NULL;
+        Py_XDECREF(item);
+        if (copy == NULL) {
+            break;
+        }
+        g_ptr_array_add(texts, copy);
+    }
+    g_ptr_array_add(texts, NULL);
+    return texts;
+}
+
+/* (host, tid, comm, port, begin, end, periods, captures, group_by, select); false with an
+ * exception. Clear it in any case. */
+static bool question_parse(PyObject *tuple, struct question *question)
+{
+    PyObject *comm, *periods, *captures, *group_by, *select;
+    int host;
+    long long tid, port, start_ns, end_ns;
+    *question = (struct question){.selection = LULL_SELECT_ALL};
+    if (!PyArg_ParseTuple(tuple, "iLOLLLOOOO", &host, &tid, &comm, &port, &start_ns, &end_ns,
+                          &periods, &captures, &group_by, &select)) {
+        periods = captures = group_by = NULL;
+    }
+    PyObject *empty = PyTuple_New(0);
+    question->periods = own_texts(periods != NULL ? periods : empty);
+    question->captures = own_texts(captures != NULL ? captures : empty);
+    question->group_by = own_texts(group_by != NULL ? group_by : empty);
+    Py_XDECREF(empty);
+    if (PyErr_Occurred()) {
+        return false;
+    }
+    question->comm = own_text(comm);
+    question->select = own_text(select);
+    question->selection.host = host;
+    question->selection.tid = tid;
+    question->selection.comm = question->comm;
+    question->selection.port = port;
+    question->selection.start_ns = start_ns;
+    question->selection.end_ns = end_ns;
+    return !PyErr_Occurred();
+}
+
+/* ---- reading ---- */
+
+struct reading_of_waits {
+    struct lull_periods *periods;
+    struct lull_waits *waits;
+    struct lull_instances *instances; /* if they were asked for */
+};
+
+static void waits_clear(struct reading_of_waits *reading)
+{
+    lull_instances_free(reading->instances);
+    lull_waits_free(reading->waits);
+    lull_periods_free(reading->periods);
+}
+
+static bool waits_read(struct lull_session *session, const struct question *question,
+                       unsigned wanted, bool wants_instances, struct reading_of_waits *reading,
+                       GError **error)
+{
+    if (question->periods->len > 1) {
+        reading->periods = lull_periods_parse(
+            (const char *const *)question->periods->pdata,
+            question->captures->len > 1 ? (const char *const *)question->captures->pdata : NULL,
+            error);
+        if (reading->periods == NULL) {
+            return false;
+        }
+    }
+    reading->waits = lull_waits_new(session, wanted, error);
+    if (reading->waits == NULL) {
+        return false;
+    }
+    if (reading->periods != NULL) {
+        lull_waits_follow(reading->waits, reading->periods, question->selection.start_ns,
+                          question->selection.end_ns);
+    }
+    lull_waits_read(reading->waits, NULL, NULL);
+    if (wants_instances) {
+        reading->instances = lull_waits_instances(
+            reading->waits, question->select,
+            question->group_by->len > 1 ? (const char *const *)question->group_by->pdata : NULL,
+            error);
+    }
+    return !wants_instances || reading->instances != NULL;
+}
+
+/* The whole of a call: parses `tuple`, reads without the GIL. False with an exception; clear both in
+ * any case. */
+static bool start(struct session *self, PyObject *tuple, unsigned wanted, bool wants_instances,
+                  struct question *question, struct reading_of_waits *reading)
+{
+    g_autoptr(GError) error = NULL;
+    bool is_read;
+    *reading = (struct reading_of_waits){0};
+    if (!question_parse(tuple, question) || !session_is_free(self)) {
+        return false;
+    }
+    session_forget(self);
+    self->is_busy = true;
+    Py_BEGIN_ALLOW_THREADS is_read =
+        waits_read(self->session, question, wanted, wants_instances, reading, &error);
+    Py_END_ALLOW_THREADS self->is_busy = false;
+    if (!is_read) {
+        raise_error(self->state, error->message);
+    }
+    return is_read;
+}
+
+/* ---- requests and instances ---- */
+
+static PyObject *request_to_dict(struct lull_session *session, const struct lull_request *request)
+{
+    PyObject *dict = PyDict_New();
+    put(&dict, "id", number(request->id, true));
+    put(&dict, "host", host_name(session, request->host));
+    put(&dict, "tid", number(request->tid, request->task != LULL_NONE));
+    put(&dict, "comm", request->task != LULL_NONE ? text(request->comm) : none());
+    put(&dict, "peer", text(request->peer));
+    put(&dict, "port", number(request->port, true));
+    put(&dict, "begin_ns", number(request->start_ns, true));
+    put(&dict, "end_ns", number(request->end_ns, true));
+    put(&dict, "duration_ns", number(request->end_ns - request->start_ns, true));
+    put(&dict, "blocked_ns", number(request->blocked_ns, request->task != LULL_NONE));
+    put(&dict, "bytes_sent", number((int64_t)request->bytes_sent, true));
+    put(&dict, "bytes_received", number((int64_t)request->bytes_received, true));
+    return dict;
+}
+
+PyObject *session_requests(PyObject *object, PyObject *args)
+{
+    struct session *self = (struct session *)object;
+    struct question question;
+    struct reading_of_waits reading;
+    PyObject *tuple, *list = NULL;
+    long long slowest;
+    if (!PyArg_ParseTuple(args, "OL", &tuple, &slowest)) {
+        return NULL;
+    }
+    if (start(self, tuple, LULL_WANT_REQUESTS, false, &question, &reading)) {
+        g_autoptr(GPtrArray) selected =
+            lull_waits_select_requests(reading.waits, &question.selection, slowest);
+        list = PyList_New(0);
+        for (guint i = 0; i < selected->len; i++) {
+            add(&list, request_to_dict(self->session, selected->pdata[i]));
+        }
+    }
+    waits_clear(&reading);
+    question_clear(&question);
+    return list;
+}
+
+static PyObject *instance_to_dict(struct lull_session *session, const struct lull_waits *waits,
+                                  const struct lull_instance *instance)
+{
+    const bool has_task = instance->task != LULL_NONE;
+    const struct lull_task *task = has_task ? lull_waits_task(waits, instance->task) : NULL;
+    PyObject *dict = PyDict_New();
+    put(&dict, "number", number(instance->number, true));
+    put(&dict, "host", has_task ? host_name(session, task->host) : none());
+    put(&dict, "tid", number(has_task ? task->tid : -1, has_task));
+    put(&dict, "comm",
+        has_task ? text(lull_waits_comm(waits, instance->task, instance->end_ns)) : none());
+    put(&dict, "begin_ns", number(instance->start_ns, true));
+    put(&dict, "end_ns", number(instance->end_ns, true));
+    put(&dict, "duration_ns", number(instance->end_ns - instance->start_ns, true));
+    put(&dict, "is_complete", PyBool_FromLong(instance->is_complete));
+    put(&dict, "captures", text(instance->captures));
+    return dict;
+}
+
+PyObject *session_instances(PyObject *object, PyObject *args)
+{
+    struct session *self = (struct session *)object;
+    struct question question;
+    struct reading_of_waits reading;
+    PyObject *tuple, *list = NULL;
+    long long slowest;
+    if (!PyArg_ParseTuple(args, "OL", &tuple, &slowest)) {
+        return NULL;
+    }
+    if (start(self, tuple, LULL_WANT_PATHS, true, &question, &reading)) {
+        g_autoptr(GPtrArray) selected =
+            lull_instances_select(reading.instances, &question.selection, slowest);
+        list = PyList_New(0);
+        for (guint i = 0; i < selected->len; i++) {
+            add(&list, instance_to_dict(self->session, reading.waits, selected->pdata[i]));
+        }
+    }
+    waits_clear(&reading);
+    question_clear(&question);
+    return list;
+}
+
+/* ---- paths ---- */
+
+static PyObject *frames_to_list(const struct lull_segment *segment)
+{
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; i < segment->n_frames; i++) {
+        const struct lull_frame *frame = lull_segment_frame(segment, i);
+        add(&list, Py_BuildValue("NK", text(frame->object), (unsigned long long)frame->offset));
+    }
+    return list;
+}
+
+static PyObject *segment_to_dict(struct lull_session *session, const struct lull_segment *segment)
+{
+    const bool has_other = segment->other_task != LULL_NONE;
+    PyObject *dict = PyDict_New();
+    put(&dict, "host", host_name(session, segment->host));
+    put(&dict, "tid", number(segment->tid, true));
+    put(&dict, "pid", number(segment->pid, segment->pid >= 0));
+    put(&dict, "comm", text(segment->comm));
+    put(&dict, "begin_ns", number(segment->start_ns, true));
+    put(&dict, "end_ns", number(segment->end_ns, true));
+    put(&dict, "state", text(lull_state_name(segment->state)));
+    put(&dict, "cause", text(lull_cause_name(segment->cause)));
+    put(&dict, "cpu", number(segment->cpu, segment->cpu >= 0));
+    put(&dict, "detail", text(segment->detail));
+    put(&dict, "object", text(segment->object));
+    put(&dict, "operation", text(segment->operation));
+    put(&dict, "call", text(segment->call));
+    put(&dict, "other_tid", number(segment->other_tid, has_other));
+    put(&dict, "other_comm", text(segment->other_comm));
+    put(&dict, "size_bytes", number((int64_t)segment->size_bytes, true));
+    put(&dict, "queue_ns", number(segment->queue_ns, segment->queue_ns >= 0));
+    put(&dict, "device_ns", number(segment->device_ns, segment->device_ns >= 0));
+    put(&dict, "is_open", PyBool_FromLong(segment->is_open));
+    put(&dict, "stack", frames_to_list(segment));
+    return dict;
+}
+
+static PyObject *shares_to_list(struct lull_session *session, const struct lull_path *path)
+{
+    PyObject *states = PyList_New(0), *tasks = PyList_New(0), *hosts = PyList_New(0);
+    for (uint32_t i = 0; i < lull_path_state_count(path); i++) {
+        const struct lull_state_share *share = lull_path_state(path, i);
+        PyObject *dict = PyDict_New();
+        put(&dict, "state", text(lull_state_name(share->state)));
+        put(&dict, "cause", text(lull_cause_name(share->cause)));
+        put(&dict, "duration_ns", number(share->duration_ns, true));
+        add(&states, dict);
+    }
+    for (uint32_t i = 0; i < lull_path_task_count(path); i++) {
+        const struct lull_task_share *share = lull_path_task_share(path, i);
+        PyObject *dict = PyDict_New();
+        put(&dict, "host", host_name(session, share->host));
+        put(&dict, "tid", number(share->tid, true));
+        put(&dict, "comm", text(share->comm));
+        put(&dict, "duration_ns", number(share->duration_ns, true));
+        add(&tasks, dict);
+    }
+    for (uint32_t i = 0; i < lull_path_host_count(path); i++) {
+        const struct lull_host_share *share = lull_path_host(path, i);
+        PyObject *dict = PyDict_New();
+        put(&dict, "host", host_name(session, share->host));
+        put(&dict, "duration_ns", number(share->duration_ns, true));
+        add(&hosts, dict);
+    }
+    return states != NULL && tasks != NULL && hosts != NULL
+               ? Py_BuildValue("NNN", states, tasks, hosts)
+               : NULL;
+}
+
+/* (segments, (by state, by task, by host), begin, end, lost events, lost packets) */
+static PyObject *path_to_tuple(struct lull_session *session, const struct lull_path *path)
+{
+    int64_t start_ns, end_ns;
+    uint64_t events, packets;
+    PyObject *segments = PyList_New(0);
+    for (uint32_t i = 0; i < lull_path_segment_count(path); i++) {
+        add(&segments, segment_to_dict(session, lull_path_segment(path, i)));
+    }
+    lull_path_range(path, &start_ns, &end_ns);
+    lull_path_losses(path, &events, &packets);
+    PyObject *shares = shares_to_list(session, path);
+    if (segments == NULL || shares == NULL) {
+        Py_XDECREF(segments);
+        Py_XDECREF(shares);
+        return NULL;
+    }
+    return Py_BuildValue("NNLLKK", segments, shares, (long long)start_ns, (long long)end_ns,
+                         (unsigned long long)events, (unsigned long long)packets);
+}
+
+static struct lull_path *instance_path(const struct reading_of_waits *reading, long long id,
+                                       GError **error)
+{
+    if (id < 1 || id > lull_instances_count(reading->instances)) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "there is no instance %lld of the period: there are %u", id,
+                    lull_instances_count(reading->instances));
+        return NULL;
+    }
+    return lull_instances_path(reading->instances,
+                               lull_instances_at(reading->instances, (uint32_t)id - 1), error);
+}
+
+/* `id` is that of a request, or the number of an instance if there are periods; 0: neither. */
+static struct lull_path *find_path(const struct question *question,
+                                   const struct reading_of_waits *reading, long long id,
+                                   enum lull_path_kind kind, GError **error)
+{
+    const struct lull_selection *selection = &question->selection;
+    if (reading->instances != NULL) {
+        return instance_path(reading, id, error);
+    }
+    if (id != 0) {
+        return lull_waits_request_path(reading->waits, id, kind, error);
+    }
+    if (selection->comm == NULL && selection->tid < 0) {
+        return lull_waits_command_path(reading->waits, selection->host, selection->start_ns,
+                                       selection->end_ns, kind, error);
+    }
+    const uint32_t task =
+        selection->comm != NULL
+            ? lull_waits_find_comm(reading->waits, selection->host, selection->comm, NULL, error)
+            : lull_waits_find_tid(reading->waits, selection->host, selection->tid, error);
+    return task != LULL_NONE ? lull_waits_task_path(reading->waits, task, selection->start_ns,
+                                                    selection->end_ns, kind, error)
+                             : NULL;
+}
+
+PyObject *session_critpath(PyObject *object, PyObject *args)
+{
+    struct session *self = (struct session *)object;
+    struct question question;
+    struct reading_of_waits reading;
+    PyObject *tuple, *answer = NULL;
+    long long id;
+    int is_unbounded;
+    if (!PyArg_ParseTuple(args, "OLp", &tuple, &id, &is_unbounded)) {
+        return NULL;
+    }
+    PyObject *periods = PyTuple_GetItem(tuple, 6);
+    const bool has_periods = periods != NULL && PySequence_Size(periods) > 0;
+    const unsigned wanted = LULL_WANT_PATHS | (id != 0 && !has_periods ? LULL_WANT_REQUESTS : 0);
+    if (start(self, tuple, wanted, has_periods, &question, &reading)) {
+        g_autoptr(GError) error = NULL;
+        struct lull_path *path =
+            find_path(&question, &reading, id,
+                      is_unbounded ? LULL_PATH_UNBOUNDED : LULL_PATH_BOUNDED, &error);
+        answer = path != NULL ? path_to_tuple(self->session, path)
+                              : raise_error(self->state, error->message);
+        lull_path_free(path);
+    }
+    waits_clear(&reading);
+    question_clear(&question);
+    return answer;
+}
+
+/* ---- why ---- */
+
+static PyObject *finding_to_dict(struct lull_session *session, const struct lull_finding *finding)
+{
+    PyObject *dict = PyDict_New();
+    put(&dict, "host", host_name(session, finding->host));
+    put(&dict, "comm", text(finding->comm));
+    put(&dict, "tid", tid_or_none(finding->tid));
+    put(&dict, "state", text(lull_state_name(finding->state)));
+    put(&dict, "cause", text(lull_cause_name(finding->cause)));
+    put(&dict, "detail", text(finding->detail));
+    put(&dict, "other_tid", tid_or_none(finding->other_tid));
+    put(&dict, "lock", text(finding->lock));
+    put(&dict, "waiter", text(finding->waiter));
+    put(&dict, "holder", text(finding->holder));
+    put(&dict, "through", text(finding->through));
+    put(&dict, "slow_ns", PyFloat_FromDouble(finding->slow_ns));
+    put(&dict, "typical_ns", PyFloat_FromDouble(finding->typical_ns));
+    put(&dict, "difference_ns", PyFloat_FromDouble(finding->difference_ns));
+    put(&dict, "share", PyFloat_FromDouble(finding->share));
+    put(&dict, "low_ns", PyFloat_FromDouble(finding->low_ns));
+    put(&dict, "high_ns", PyFloat_FromDouble(finding->high_ns));
+    put(&dict, "outstanding", number(finding->n_outstanding, true));
+    put(&dict, "most",
+        number(finding->most != NULL ? finding->most->number : 0, finding->most != NULL));
+    return dict;
+}
+
+static PyObject *kind_to_dict(struct lull_session *session, const struct lull_waits *waits,
+                              const struct lull_why *why, uint32_t number_of)
+{
+    const struct lull_why_kind *kind = lull_why_kind(why, number_of);
+    PyObject *slow = PyList_New(0), *typical = PyList_New(0), *findings = PyList_New(0);
+    PyObject *dict = PyDict_New();
+    for (uint32_t i = 0; i < kind->n_slow; i++) {
+        add(&slow, instance_to_dict(session, waits, lull_why_slow(why, number_of, i)));
+    }
+    for (uint32_t i = 0; i < kind->n_typical; i++) {
+        add(&typical, instance_to_dict(session, waits, lull_why_typical(why, number_of, i)));
+    }
+    for (uint32_t i = 0; i < kind->n_findings; i++) {
+        add(&findings, finding_to_dict(session, lull_why_finding(why, number_of, i)));
+    }
+    put(&dict, "kind", text(kind->name));
+    put(&dict, "verdict", text(lull_why_verdict_name(kind->verdict)));
+    put(&dict, "instances", number(kind->n_instances, true));
+    put(&dict, "slow_ns", PyFloat_FromDouble(kind->slow_ns));
+    put(&dict, "typical_ns", PyFloat_FromDouble(kind->typical_ns));
+    put(&dict, "difference_ns", PyFloat_FromDouble(kind->difference_ns));
+    put(&dict, "less_ns", PyFloat_FromDouble(kind->less_ns));
+    put(&dict, "unknown_ns", PyFloat_FromDouble(kind->unknown_ns));
+    put(&dict, "lost_events", number((int64_t)kind->lost_events, true));
+    put(&dict, "lost_packets", number((int64_t)kind->lost_packets, true));
+    put(&dict, "slow", slow);
+    put(&dict, "typical", typical);
+    put(&dict, "findings", findings);
+    return dict;
+}
+
+PyObject *session_why(PyObject *object, PyObject *args)
+{
+    struct session *self = (struct session *)object;
+    struct question question;
+    struct reading_of_waits reading;
+    struct lull_why_rule rule = LULL_WHY_DEFAULT;
+    PyObject *tuple, *list = NULL;
+    long long slower_than_ns;
+    unsigned limit;
+    if (!PyArg_ParseTuple(args, "OdLddI", &tuple, &rule.slowest, &slower_than_ns, &rule.typical[0],
+                          &rule.typical[1], &limit)) {
+        return NULL;
+    }
+    rule.slower_than_ns = slower_than_ns;
+    rule.limit = limit;
+    PyObject *periods = PyTuple_GetItem(tuple, 6);
+    const bool has_periods = periods != NULL && PySequence_Size(periods) > 0;
+    if (start(self, tuple, LULL_WANT_PATHS | (has_periods ? 0 : LULL_WANT_REQUESTS), true,
+              &question, &reading)) {
+        struct lull_why *why = lull_why_compare(reading.instances, &question.selection, &rule);
+        list = PyList_New(0);
+        for (uint32_t i = 0; i < lull_why_kind_count(why); i++) {
+            add(&list, kind_to_dict(self->session, reading.waits, why, i));
+        }
+        lull_why_free(why);
+    }
+    waits_clear(&reading);
+    question_clear(&question);
+    return list;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* What is behind the instances of the public API (lull/instances.h). */
+#ifndef LULL_ANSWERS_INSTANCES_H
+#define LULL_ANSWERS_INSTANCES_H
+
+#include "analysis/instances.h"
+#include "answers/waits.h"
+
+/* The number of the sample that its path is in instances->portions, which is found if it was not;
+ * LULL_NONE: it has no path. */
+uint32_t lull_instances_sample(struct lull_instances *instances,
+                               const struct lull_instance *instance);
+
+#endif

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads a session for what its tasks waited for, and finds whose path is meant. */
+#include "answers/waits.h"
+
+#include <lull/recording.h>
+
+#include <string.h>
+
+#include "kernel/vocabulary.h"
+#include "source/session/clocks.h"
+
+/* ---- reading ---- */
+
+/* Without the graph nothing can be answered. */
+static bool check_events(const struct lull_session *session, GError **error)
+{
+    for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
+        if (lull_session_declares(session, host, lull_vocabulary_names(LULL_EVENT_sched_switch))) {
+            return true;
+        }
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                "these traces have no sched_switch events: who ran and who waited is not in them "
+                "('lull info' says what they can answer)");
+    return false;
+}
+
+struct lull_waits *lull_waits_new(struct lull_session *session, unsigned wanted, GError **error)
+{
+    if ((wanted & LULL_WANT_PATHS) && !check_events(session, error)) {
+        return NULL;
+    }
+    struct lull_waits *waits = g_new0(struct lull_waits, 1);
+    lull_session_unsubscribe_all(session);
+    waits->session = session;
+    waits->sync = lull_session_sync(session);
+    waits->last_ns = INT64_MAX;
+    /* What a task called is evidence in a path alone. */
+    waits->model = lull_model_new(session, wanted & LULL_WANT_PATHS
+                                               ? LULL_GROUP_GRAPH
+                                               : LULL_GROUP_GRAPH & ~LULL_GROUP_CALLNAMES);
+    if (wanted & LULL_WANT_PATHS) {
+        waits->eg = lull_execgraph_new(waits->model, waits->sync);
+    }
+    if (wanted & LULL_WANT_REQUESTS) {
+        waits->requests = lull_requests_new(waits->model);
+    }
+    return waits;
+}
+
+void lull_waits_free(struct lull_waits *waits)
+{
+    if (waits == NULL) {
+        return;
+    }
+    lull_period_tracker_free(waits->tracker);
+    lull_requests_free(waits->requests);
+    lull_execgraph_free(waits->eg);
+    lull_model_free(waits->model);
+    g_free(waits);
+}
+
+void lull_waits_follow(struct lull_waits *waits, const struct lull_periods *periods,
+                       int64_t start_ns, int64_t end_ns)
+{
+    g_return_if_fail(waits->tracker == NULL);
+    waits->periods = periods;
+    waits->last_ns = end_ns;
+    waits->tracker = lull_period_tracker_new(periods, waits->session, NULL, NULL);
+    lull_period_tracker_limit(waits->tracker, start_ns, end_ns);
+}
+
+void lull_waits_read(struct lull_waits *waits, void (*progress)(void *user), void *user)
+{
+    int64_t first_ns, last_ns;
+    lull_model_run(waits->model, progress, user);
+    lull_session_unsubscribe_all(waits->session); /* the model's, which dies before the session */
+    if (waits->requests != NULL) {
+        lull_requests_finish(waits->requests);
+    }
+    if (waits->tracker != NULL && lull_session_range(waits->session, &first_ns, &last_ns)) {
+        lull_period_tracker_finish(waits->tracker, MIN(last_ns, waits->last_ns));
+    }
+}
+
+struct lull_selection lull_selection_of(const struct lull_selection *selection)
+{
+    struct lull_selection known = LULL_SELECT_ALL;
+    if (selection != NULL) {
+        /* What an older caller does not know of stays as it is: all. */
+        memcpy(&known, selection, MIN(selection->size, sizeof known));
+        known.size = sizeof known;
+    }
+    return known;
+}
+
+/* ---- tasks ---- */
+
+uint32_t lull_waits_task_count(const struct lull_waits *waits)
+{
+    return lull_model_task_count(waits->model);
+}
+
+const struct lull_task *lull_waits_task(const struct lull_waits *waits, uint32_t task)
+{
+    g_return_val_if_fail(task < lull_model_task_count(waits->model), NULL);
+    return lull_model_task(waits->model, task);
+}
+
+const char *lull_waits_comm(const struct lull_waits *waits, uint32_t task, int64_t time_ns)
+{
+    g_return_val_if_fail(task < lull_model_task_count(waits->model), NULL);
+    return lull_model_comm(waits->model, task, time_ns);
+}
+
+uint32_t lull_waits_find_tid(const struct lull_waits *waits, int32_t host, int64_t tid,
+                             GError **error)
+{
+    g_autoptr(GString) hosts = g_string_new(NULL);
+    uint32_t found = 0, last = LULL_NONE;
+    for (uint32_t h = 0; h < lull_session_host_count(waits->session); h++) {
+        uint32_t task = tid >= INT32_MIN && tid <= INT32_MAX
+                            ? lull_model_find_tid(waits->model, h, (int32_t)tid)
+                            : LULL_NONE;
+        if ((host >= 0 && (uint32_t)host != h) || task == LULL_NONE) {
+            continue;
+        }
+        last = task;
+        found++;
+        g_string_append_printf(hosts, "%s%s (%s)", hosts->len ? ", " : "",
+                               lull_session_host(waits->session, h)->name,
+                               lull_model_comm(waits->model, task, INT64_MAX));
+    }
+    if (found > 1) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "several hosts have a task with tid %" G_GINT64_FORMAT
+                    ": %s; choose one with --host",
+                    tid, hosts->str);
+    } else if (found == 0) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "no task with tid %" G_GINT64_FORMAT " was seen in the traces", tid);
+    }
+    return found == 1 ? last : LULL_NONE;
+}
+
+uint32_t lull_waits_find_comm(const struct lull_waits *waits, int32_t host, const char *comm,
+                              uint32_t *others, GError **error)
+{
+    uint32_t more;
+    const uint32_t task =
+        lull_model_find_comm(waits->model, host, comm, others != NULL ? others : &more);
+    if (task == LULL_NONE) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "no task named “%s” was seen in the traces%s", comm,
+                    strlen(comm) > 15 ? " (the kernel keeps the first 15 bytes of a name)" : "");
+    }
+    return task;
+}
+
+/* ---- paths ---- */
+
+static struct lull_path *find_path(const struct lull_waits *waits, uint32_t task, int64_t start_ns,
+                                   int64_t end_ns, enum lull_path_kind kind)
+{
+    g_return_val_if_fail(waits->eg != NULL, NULL);
+    return lull_execgraph_path(waits->eg, waits->session, waits->sync, task, start_ns, end_ns,
+                               kind);
+}
+
+/* A life, cut to what was asked; what was asked is cut to what was recorded. */
+static struct lull_path *life_path(const struct lull_waits *waits, uint32_t task, int64_t birth_ns,
+                                   int64_t death_ns, int64_t start_ns, int64_t end_ns,
+                                   enum lull_path_kind kind, GError **error)
+{
+    int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+    lull_session_range(waits->session, &first_ns, &last_ns);
+    start_ns = start_ns == INT64_MIN ? birth_ns : MAX(start_ns, first_ns);
+    end_ns = end_ns == INT64_MAX ? death_ns : MIN(end_ns, last_ns);
+    if (start_ns < end_ns) {
+        return find_path(waits, task, start_ns, end_ns, kind);
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                "%s/%d did nothing in that time range that was recorded",
+                lull_model_comm(waits->model, task, INT64_MAX),
+                lull_model_task(waits->model, task)->tid);
+    return NULL;
+}
+
+struct lull_path *lull_waits_task_path(const struct lull_waits *waits, uint32_t task,
+                                       int64_t start_ns, int64_t end_ns, enum lull_path_kind kind,
+                                       GError **error)
+{
+    g_return_val_if_fail(task < lull_model_task_count(waits->model), NULL);
+    const struct lull_task *known = lull_model_task(waits->model, task);
+    return life_path(waits, task, known->first_ns, known->last_ns, start_ns, end_ns, kind, error);
+}
+
+const struct lull_recording_info *lull_session_command(const struct lull_session *session,
+                                                       int32_t host, GError **error)
+{
+    const struct lull_recording_info *found = NULL;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < lull_session_recording_count(session); i++) {
+        const struct lull_recording_info *info = lull_session_recording(session, i);
+        if (info->command && info->pid > 0 && (host < 0 || (uint32_t)host == info->host)) {
+            found = info;
+            n++;
+        }
+    }
+    if (n == 1) {
+        return found;
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                n ? "there are %u recordings of commands: choose one with --host, or say whose "
+                    "path it is with one of --request, --tid, --comm and --period"
+                  : "say whose path it is with one of --request, --tid, --comm and --period",
+                n);
+    return NULL;
+}
+
+struct lull_path *lull_waits_command_path(const struct lull_waits *waits, int32_t host,
+                                          int64_t start_ns, int64_t end_ns,
+                                          enum lull_path_kind kind, GError **error)
+{
+    const struct lull_recording_info *info = lull_session_command(waits->session, host, error);
+    for (uint32_t i = 0; info && i < lull_model_task_count(waits->model); i++) {
+        const struct lull_task *task = lull_model_task(waits->model, i);
+        /* The first that had the pid: it may have been used again since. */
+        if (task->host == info->host && task->tid == info->pid) {
+            return life_path(waits, i, MAX(task->exec_ns, task->first_ns),
+                             MIN(task->exit_ns, task->last_ns), start_ns, end_ns, kind, error);
+        }
+    }
+    if (info) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "the command “%s”, pid %" G_GINT64_FORMAT ", was not seen in the recording",
+                    info->command[0], info->pid);
+    }
+    return NULL;
+}
+
+/* ---- requests ---- */
+
+uint32_t lull_waits_request_count(const struct lull_waits *waits)
+{
+    uint32_t count = 0;
+    if (waits->requests != NULL) {
+        lull_requests_list(waits->requests, &count);
+    }
+    return count;
+}
+
+const struct lull_request *lull_waits_request(const struct lull_waits *waits, uint32_t index)
+{
+    uint32_t count;
+    g_return_val_if_fail(index < lull_waits_request_count(waits), NULL);
+    return &lull_requests_list(waits->requests, &count)[index];
+}
+
+struct lull_path *lull_waits_request_path(const struct lull_waits *waits, int64_t id,
+                                          enum lull_path_kind kind, GError **error)
+{
+    const uint32_t count = lull_waits_request_count(waits);
+    if (id < 1 || id > count) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "there is no request %" G_GINT64_FORMAT
+                    ": %u were found ('lull requests' lists them)",
+                    id, count);
+        return NULL;
+    }
+    const struct lull_request *request = lull_waits_request(waits, (uint32_t)id - 1);
+    if (request->task == LULL_NONE) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "the task that sent request %" G_GINT64_FORMAT
+                    " is not known: the trace lacks sched_switch",
+                    id);
+        return NULL;
+    }
+    return find_path(waits, request->task, request->start_ns, request->end_ns, kind);
+}
+
+static bool is_selected(const struct lull_selection *wanted, const struct lull_request *request)
+{
+    return (wanted->host < 0 || (uint32_t)wanted->host == request->host) &&
+           (!wanted->comm || strcmp(wanted->comm, request->comm) == 0) &&
+           (wanted->tid < 0 || (request->task != LULL_NONE && request->tid == wanted->tid)) &&
+           (wanted->port < 0 || request->port == wanted->port) &&
+           request->start_ns < wanted->end_ns && request->end_ns > wanted->start_ns;
+}
+
+static gint slowest_first(gconstpointer a, gconstpointer b)
+{
+    const struct lull_request *left = *(const struct lull_request *const *)a;
+    const struct lull_request *right = *(const struct lull_request *const *)b;
+    int64_t left_ns = left->end_ns - left->start_ns, right_ns = right->end_ns - right->start_ns;
+    if (left_ns != right_ns) {
+        return left_ns < right_ns ? 1 : -1;
+    }
+    return left->id < right->id ? -1 : left->id > right->id;
+}
+
+GPtrArray *lull_waits_select_requests(const struct lull_waits *waits,
+                                      const struct lull_selection *selection, int64_t slowest)
+{
+    const struct lull_selection wanted = lull_selection_of(selection);
+    GPtrArray *selected = g_ptr_array_new();
+    for (uint32_t i = 0; i < lull_waits_request_count(waits); i++) {
+        const struct lull_request *request = lull_waits_request(waits, i);
+        if (is_selected(&wanted, request)) {
+            g_ptr_array_add(selected, (gpointer)request);
+        }
+    }
+    if (slowest >= 0) {
+        g_ptr_array_sort(selected, slowest_first);
+        g_ptr_array_set_size(selected, (gint)MIN(selected->len, slowest));
+    }
+    return selected;
+}

@@ -4,6 +4,7 @@
 #ifndef LULL_KERNEL_CALLS_H
 #define LULL_KERNEL_CALLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What a call does to the descriptors of its task; each is a function of machine_calls_io.c. */
@@ -68,11 +69,14 @@ struct call_arch {
  * ("6.1.0-50-arm64"), which is all that LTTng tells of it; x86-64 if neither says anything. */
 const struct call_arch *call_arch_find(const char *machine, const char *release);
 
-/* The errno that a return value means, or 0. Everything else below 0 is an address of a 32-bit
- * machine. Source: MAX_ERRNO and IS_ERR_VALUE() of include/linux/err.h. */
-static inline int32_t call_error(int64_t ret)
+/* The errno that a return value means, or 0. Below the last 4095 values a call of 32 bits returns
+ * addresses. Source: MAX_ERRNO and IS_ERR_VALUE() of include/linux/err.h. */
+static inline int32_t call_error(int64_t ret, bool is_32bit)
 {
-    return ret < 0 && ret >= -4095 ? (int32_t)-ret : 0;
+    if (ret >= 0 || (is_32bit && ret < -4095)) {
+        return 0;
+    }
+    return ret < -INT32_MAX ? INT32_MAX : (int32_t)-ret;
 }
 
 /* The name of a number, or NULL. */

@@ -258,7 +258,7 @@ struct lull_syscall_fact {
     int64_t start_ns; /* INT64_MIN: its begin was not seen (before the trace, or lost) */
     int64_t end_ns;   /* is_open: the last moment it is known to last */
     int64_t ret;      /* valid if has_ret */
-    int32_t error;    /* the errno that it means; 0: none */
+    int32_t error;    /* the errno that it means, positive; 0: none */
     bool has_ret;
     bool is_open;                   /* has not ended as far as the trace tells */
     const struct lull_io *io;       /* or NULL */

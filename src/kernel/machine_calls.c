@@ -366,7 +366,7 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
         .end_ns = t,
         .ret = HAS(ret) ? ev->ret : 0,
         .has_ret = HAS(ret),
-        .error = HAS(ret) ? call_error(ev->ret) : 0,
+        .error = HAS(ret) ? call_error(ev->ret, call->is_compat || call_class->is_32bit) : 0,
         .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,
     };
     if (model->follows_files && call_end_io(model, call_class, call, t, HAS(ret) ? &ev->ret : NULL,

@@ -17,14 +17,14 @@ static void test_counts(void)
     facts_call(&facts, task, "open", 14, 16, -2);
     facts_call(&facts, task, "getpid", 20, 22, 10);
     facts_call(&facts, task, "open", 24, 26, 3);
-    facts_call(&facts, task, "nosuch", 30, 31, -4000);
+    facts_call(&facts, task, "nosuch", 30, 31, -9999);
     facts_call(&facts, other, "read", 24, 29, -512);
     facts_close(&facts, 40);
     /* getpid: mean 4/3, squared differences 2/9 + 1/9 + ... = 2/3, divided by 2: 1/3, root 0.577 */
     facts_expect(&facts, "per-tid [t10 (10, TID: 10)]",
                  "getpid 3 1 1.333 2 0.577 1 2 2 2 4 0 {'success': 3}\n"
                  "open 2 2 2.000 2 0.000 2 2 2 2 4 1 {'ENOENT': 1, 'success': 1}\n"
-                 "nosuch 1 1 1.000 1 ? 1 1 1 1 1 1 {'-4000': 1}\n");
+                 "nosuch 1 1 1.000 1 ? 1 1 1 1 1 1 {'-9999': 1}\n");
     facts_expect(&facts, "per-tid [t11 (10, TID: 11)]",
                  "read 1 5 5.000 5 ? 5 5 5 5 5 1 {'ERESTARTSYS': 1}\n");
     facts_expect(&facts, "total", "t10/10/10 6 9 2\nt11/10/11 1 5 1\n");

@@ -132,7 +132,7 @@ static struct io_call call_of(const struct lull_syscall_fact *fact, enum io_cate
         .fd = is_new ? moved->to_fd : moved->fd,
         .category = category,
         .has_to = category == IO_COPY && moved->to_fd >= 0,
-        .error = (int16_t)fact->error,
+        .error = (int16_t)MIN(fact->error, INT16_MAX),
     };
 }
 

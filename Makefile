@@ -5,6 +5,7 @@
 #   make demo       shows what a slow web request waited for, from the bundled trace
 #   make check      builds and runs all tests
 #   make bench      times lull against Babeltrace 2
+#   make bench-growth  shows that no cost grows faster than the trace
 #   make bench-record  as root: what lull record costs programs, against perf record
 #   make package    builds the Debian packages in build-deb, and runs lintian
 #   make install    installs below PREFIX (default /usr/local), DESTDIR is honoured
@@ -12,7 +13,7 @@
 #   make lint       builds, checks format and rooms, and runs the linters
 #   make clean      removes the build directory
 #
-# demo, check, bench, bench-record, package, format and lint first install missing Debian packages (tools/setup.sh).
+# demo, check, bench, bench-growth, bench-record, package, format and lint first install missing Debian packages (tools/setup.sh).
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -48,6 +49,11 @@ bench:
 	@$(MAKE) --no-print-directory compile
 	@python3 bench/run.py --lull $(BUILD)/lull --json $(BUILD)/bench.json
 
+bench-growth:
+	@tools/setup.sh ci
+	@$(MAKE) --no-print-directory compile
+	@python3 bench/growth.py --lull $(BUILD)/lull --json $(BUILD)/bench-growth.json
+
 bench-record:
 	@tools/setup.sh ci
 	@$(MAKE) --no-print-directory compile
@@ -72,4 +78,4 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all setup compile demo check bench bench-record package install format lint clean
+.PHONY: all setup compile demo check bench bench-growth bench-record package install format lint clean

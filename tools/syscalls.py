@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes src/kernel/syscalls.def, the numbers of system calls, from a kernel's headers for programs.
 
     tools/syscalls.py [INCLUDE] > src/kernel/syscalls.def
@@ -14,7 +15,8 @@ import re
 import subprocess
 import sys
 
-HEAD = """/* Numbers of system calls, from the headers asm/unistd_64.h and asm/unistd_32.h of x86 and asm-generic/unistd.h (arm64,
+HEAD = """/* SPDX-License-Identifier: MIT */
+/* Numbers of system calls, from the headers asm/unistd_64.h and asm/unistd_32.h of x86 and asm-generic/unistd.h (arm64,
  * riscv and others) of Linux {}, for tracers that tell a number only. -1: the architecture has no such call.
  * Written by tools/syscalls.py.
  *

@@ -337,7 +337,7 @@ static bool is_covered(const struct series *series, uint64_t bin)
     int64_t start_ns = start_of(series->line, bin);
     return !coverage ||
            (coverage[series->number].last_ns >= start_ns &&
-            coverage[series->number].first_ns - length_of(series->line, bin) <= start_ns);
+            coverage[series->number].first_ns - start_ns <= length_of(series->line, bin));
 }
 
 static void cpu_row(const void *user, uint64_t bin, struct lull_cell *cells)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The one way to write JSON: the rule for texts, and json-c's objects under the same rule. */
 #include "base/json.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* JSON as all of Lull writes it. One rule for texts, so that a name is the same text wherever it
  * stands and joins with itself: what is well-formed UTF-8 comes back as it was, each byte that is
  * not becomes U+FFFD. Control characters, line separators, and what turns the direction of writing

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The one binary search. */
 #ifndef LULL_BASE_SEARCH_H
 #define LULL_BASE_SEARCH_H

@@ -60,8 +60,8 @@ const struct lull_verb lull_verb_snapshot = {
         "LTTng records that state only when the recorder starts, so its snapshots have it only "
         "as long as the buffers reach back to then. The recorder goes on.\n"
         "\n"
-         "Only root and the user who started the recorder, directly or with sudo, may do this. The "
-         "snapshot is made with the rights of the user who records, whoever requests it.",
+        "Only root and the user who started the recorder, directly or with sudo, may do this. The "
+        "snapshot is made with the rights of the user who records, whoever requests it.",
     .output = NULL,
     .options = options,
     .common = common,

@@ -357,11 +357,13 @@ static uint32_t complete_request(struct lull_model *model, struct machine *machi
     lull_map_insert(&machine->completed, key, number);
     struct lull_block_request *request = &model->requests.items[number];
     request->complete_ns = t;
-    if (ev->sectors &&
+    if (ev->sectors > 0 &&
         request->left > ev->sectors) { /* in parts: the rest goes on behind this one */
-        request->left -= ev->sectors;
-        lull_map_insert(&machine->requests, request_key(ev->dev, ev->sector + ev->sectors, false),
-                        number);
+        request->left -= (uint32_t)ev->sectors;
+        lull_map_insert(
+            &machine->requests,
+            request_key((uint32_t)ev->dev, (uint64_t)ev->sector + (uint64_t)ev->sectors, false),
+            number);
     } else {
         request->left = 0;
         *is_done = true;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rule for texts in JSON: they come back as they were, in every writer, and do no harm. What is
  * read back is read by json-c. */
 #include "base/json.h"

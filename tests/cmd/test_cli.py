@@ -86,7 +86,7 @@ def test_usage():
     check("not a choice", run("print", "--time=sun", client), 2, "", r"--time takes one of clock, iso.*not “sun”")
     check("bad time", run("print", "--begin", "yesterday", client), 2, "", r"--begin: .*yesterday")
     check("bad range", run("print", "--timerange", "+1s", client), 2, "", r"comma")
-    check("range twice", run("print", "--timerange", "+1s,+2s", "--end=+3s", client), 2, "", r"--timerange says")
+    check("range twice", run("print", "--timerange", "+1s,+2s", "--end=+3s", client), 2, "", r"--timerange sets")
     check("bad list", run("print", "--events", "a,,b", client), 2, "", r"--events takes names")
     check("star in the middle", run("print", "--events", "a*b", client), 2, "", r"--events takes names")
 

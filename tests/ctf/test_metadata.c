@@ -331,7 +331,7 @@ static void test_bad_blocks(void)
         {"trace { byte_order = native; };", "a trace's is be or le"},
         {TRACE_LE TRACE_LE, "second trace declaration"},
         {TRACE_LE "trace {", "the text ends at byte 57"},
-        {TRACE_LE "event { } event { };", "unexpected keyword 'event': ';' behind '}' is expected"},
+        {TRACE_LE "event { } event { };", "unexpected keyword 'event': ';' after '}' is expected"},
         {TRACE_LE "nonsense { };", "unexpected '{'"},
         {TRACE_LE "stream { id = 1; id = 2; };", "'id' is given twice"},
         {TRACE_LE UINTS "stream { event.header := u8; };", "event.header is not a structure"},

@@ -376,8 +376,8 @@ static void test_bad_types(void)
         {FIELDS("typedef u8 t; typealias u16 := t;"), "type 't' is declared twice"},
         {FIELDS("enum e : u8 { a }; enum e : u8 { b };"), "type 'enum e' is declared twice"},
         {FIELDS("u8 n; u8 a[m];"), "bad length of a sequence 'm': there is no such field"},
-        {FIELDS("u8 a[n]; u8 n;"), "'n': it does not stand before"},
-        {FIELDS("u8 a[a];"), "'a': it does not stand before"},
+        {FIELDS("u8 a[n]; u8 n;"), "'n': it is not before"},
+        {FIELDS("u8 a[a];"), "'a': it is not before"},
         {FIELDS("int n; u8 a[n];"), "the field is signed"},
         {FIELDS("string n; u8 a[n];"), "the field is no integer"},
         {FIELDS("u8 n; u8 a[n.m];"), "no structure"},
@@ -389,7 +389,7 @@ static void test_bad_types(void)
         {FIELDS("u8 a[stream.event.header.n];"), "there is no such field"},
         {TRACE_LE UINTS "stream { event.header := struct { u8 a[event.fields.n]; }; };"
                         "event { fields := struct { u8 n; }; };",
-         "does not stand before"},
+         "is not before"},
         {FIELDS("u8 t; variant <t> { u8 a; } v;"), "the field is no enumeration"},
         {FIELDS("variant { u8 a; } v;"), "variant without a tag"},
         {FIELDS("enum : u8 { a } t; variant v <t> { u8 a; }; variant v <t> x;"), "second tag"},
@@ -404,7 +404,7 @@ static void test_bad_types(void)
         {FIELDS("u8 a[env.n];"), "reference to the environment"},
         {FIELDS("integer { size = 65; } a;"), "integer of 65 bits"},
         {FIELDS("floating_point { exp_dig = 15; mant_dig = 113; } a;"), "mant_dig 113"},
-        {FIELDS("string s; u8 a:3;"), "behind fields of variable size"},
+        {FIELDS("string s; u8 a:3;"), "after fields of variable size"},
     };
     expect_failures(failures, G_N_ELEMENTS(failures), LULL_ERROR_FORMAT);
     expect_failures(unsupported, G_N_ELEMENTS(unsupported), LULL_ERROR_UNSUPPORTED);

@@ -203,6 +203,8 @@ static void check_notes(struct lull_session *session)
                         lull_session_loss(session, i)->end_ns);
     }
     g_ptr_array_set_size(session->notes->problems, 0);
+    session->notes->n_problems = 0;
+    session->notes->problem_bytes = 0;
     g_array_set_size(session->notes->raw, 0);
     session->notes->is_stale = true;
 }

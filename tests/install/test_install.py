@@ -38,7 +38,8 @@ def files_are_there(found):
                           ("bash completion", r"/bash-completion/completions/lull$"),
                           ("zsh completion", r"/zsh/site-functions/_lull$"),
                           ("fish completion", r"/fish/vendor_completions\.d/lull\.fish$"),
-                          ("a name of lttng-analyses", r"/bin/lttng-cputop$"), ("its twin for programs", r"/bin/lttng-iolog-mi$")):
+                          ("a name of lttng-analyses", r"/bin/lttng-cputop$"), ("its manual page", r"/man/man1/lttng-cputop\.1$"),
+                          ("its form for programs", r"/bin/lttng-iolog-mi$")):
         tap.ok(any(re.search(pattern, path) for path in found), f"{what}: installed", "\n".join(sorted(found)))
 
 

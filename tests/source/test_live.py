@@ -619,7 +619,7 @@ def test_hostile():
     with Relay([Session(1, "x" * 64, [], [])], minor=15,
                wrong={r.LIST: struct.pack(">IQIIIIII", 1, 1, 1, 1, 1, 0xFFFFFFF0, 1, 0)}) as relay:
         fails("a session's name of 4 GiB", run("info", relay.url), "name of 4294967280 bytes")
-    for wrong, message in (("long", "where 4?[0-9]+ were asked for"), ("zero", "sends 0 bytes of a packet"), ("status", "with status 99")):
+    for wrong, message in (("long", "but 4?[0-9]+ were requested"), ("zero", "sends 0 bytes of a packet"), ("status", "with status 99")):
         with Relay([simple([good, packet(ticks(10, 10, 2 * S), 2 * S, 3 * S, wrong=wrong)])]) as relay:
             fails(f"a packet's answer: {wrong}", follow(relay), message, expected(a))
     damaged = packet(ticks(10, 10, 2 * S), 2 * S, 2 * S + 50000)

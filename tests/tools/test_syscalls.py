@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """src/kernel/syscalls.def is what tools/syscalls.py writes, by the headers of this machine; a wrong number is found."""
 import os
 import re

@@ -88,8 +88,8 @@ static void find_chunks(struct lull_tracedat_pages *pages)
     }
     if (!ok) {
         lull_report_problem(file->report,
-                            "%s: byte %" G_GUINT64_FORMAT ": packed pages are damaged; what comes "
-                            "behind is left out",
+                            "%s: byte %" G_GUINT64_FORMAT ": packed pages are damaged; the rest is "
+                            "left out",
                             file->path, pos);
     }
     lull_tracedat_pages_close(pages);

@@ -192,6 +192,19 @@ static void test_memory_of_task(struct fixture *f, gconstpointer data)
     expect(f, "allocd\nt7/-1/7 2 9\nfreed\nt7/-1/7 1 2\ntotal\n9 2 7\n");
 }
 
+/* Pages of each host are its own. */
+static void test_memory_of_hosts(struct fixture *f, gconstpointer data)
+{
+    f->params.by_order = true;
+    start(f, &lull_analysis_memtop);
+    struct lull_model *model = f->model;
+    PAGE(alloc, 10, 0);
+    FEED(page_alloc, 1, 0, 20, .have = UINT64_C(1) << LULL_FIELD_page_alloc_order, .order = 1);
+    FEED(page_free, 1, 0, 30, .have = UINT64_C(1) << LULL_FIELD_page_free_order, .order = 2);
+    end(f, 100);
+    expect_table(f, "total", "1 0 1\n2 4 -2\nby-order\n0 1 1 0 0\n1 1 2 0 0\n2 0 0 1 4\n");
+}
+
 /* ---- network ---- */
 
 static void feed_segment(struct lull_model *model, int64_t t, bool is_send, uint32_t seq,
@@ -363,6 +376,7 @@ int main(int argc, char **argv)
     CASE("irq-of-task", test_irq_of_task);
     CASE("memory", test_memory);
     CASE("memory-of-task", test_memory_of_task);
+    CASE("memory-of-hosts", test_memory_of_hosts);
     CASE("connections", test_connections);
     CASE("order-of-connections", test_order_of_connections);
     CASE("loopback", test_loopback);

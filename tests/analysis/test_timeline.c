@@ -136,6 +136,23 @@ static void test_transfer(void)
     g_strfreev(lines);
 }
 
+/* 400 ns are less than half a bin: the last bin has 140 bytes in 1400 ns. */
+static void test_folded_transfer(void)
+{
+    struct fixture f;
+    start(&f, 0);
+    struct lull_model *model = f.model;
+    FEED(netif_sent, 0, 0, 1500, .have = ALL & WITHOUT(netif_sent, context_tid), .len = 60,
+         .device = feed_text("eth0"));
+    FEED(netif_sent, 0, 0, 2300, .have = ALL & WITHOUT(netif_sent, context_tid), .len = 80,
+         .device = feed_text("eth0"));
+    char **lines = end(&f, 2400);
+    const char *const expected[] = {"network-over-time", "0 0.000 0.000",
+                                    "1000 0.000 100000000.000", "", NULL};
+    expect(lines, 0, expected);
+    g_strfreev(lines);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -144,5 +161,6 @@ int main(int argc, char **argv)
     g_test_add_func("/timeline/folded", test_folded);
     g_test_add_func("/timeline/cut", test_cut);
     g_test_add_func("/timeline/transfer", test_transfer);
+    g_test_add_func("/timeline/folded-transfer", test_folded_transfer);
     return g_test_run();
 }

@@ -28,10 +28,29 @@ static void test_user(void)
 
 static void test_kernel(void)
 {
-    g_assert_cmpstr(lull_errno_name(512), ==, "ERESTARTSYS");
-    g_assert_cmpstr(lull_errno_name(514), ==, "ERESTARTNOHAND");
-    g_assert_cmpstr(lull_errno_name(516), ==, "ERESTART_RESTARTBLOCK");
-    g_assert_cmpstr(lull_errno_name(529), ==, "EIOCBQUEUED");
+    static const char *const names[] = {
+        [512] = "ERESTARTSYS",
+        [513] = "ERESTARTNOINTR",
+        [514] = "ERESTARTNOHAND",
+        [515] = "ENOIOCTLCMD",
+        [516] = "ERESTART_RESTARTBLOCK",
+        [517] = "EPROBE_DEFER",
+        [518] = "EOPENSTALE",
+        [519] = "ENOPARAM",
+        [521] = "EBADHANDLE",
+        [522] = "ENOTSYNC",
+        [523] = "EBADCOOKIE",
+        [524] = "ENOTSUPP",
+        [525] = "ETOOSMALL",
+        [526] = "ESERVERFAULT",
+        [527] = "EBADTYPE",
+        [528] = "EJUKEBOX",
+        [529] = "EIOCBQUEUED",
+        [530] = "ERECALLCONFLICT",
+    };
+    for (int i = 512; i < (int)G_N_ELEMENTS(names); i++) {
+        g_assert_cmpstr(lull_errno_name(i), ==, names[i]);
+    }
     static const int64_t none[] = {0, -1, INT64_MIN, 41, 200, 511, 520, 600, INT64_MAX};
     for (size_t i = 0; i < G_N_ELEMENTS(none); i++) {
         g_assert_null(lull_errno_name(none[i]));

@@ -292,6 +292,22 @@ static void test_nested_handlers(struct fixture *f, gconstpointer data)
               "softirq 3 NET_RX 10..50 nested 15 in 7\n");
 }
 
+/* An interrupt whose name is not told keeps the one it had. */
+static void test_nameless_irq(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    feed_switch(model, 0, 0, 0, 0, 7, 0);
+    g_string_truncate(f->log, 0);
+    feed_irq(model, 0, 0, 10, 5, "ahci", true);
+    feed_irq(model, 0, 0, 12, 5, "ahci", false);
+    feed_irq(model, 0, 0, 20, 5, "", true);
+    feed_irq(model, 0, 0, 23, 5, "", false);
+    feed_irq(model, 0, 0, 30, 6, "", true);
+    feed_irq(model, 0, 0, 31, 6, "", false);
+    expect(f, "irq 5 ahci 10..12 nested 0 in 7\nirq 5 ahci 20..23 nested 0 in 7\n"
+              "irq 6 - 30..31 nested 0 in 7\n");
+}
+
 static void test_raises(struct fixture *f, gconstpointer data)
 {
     struct lull_model *model = f->model;
@@ -536,6 +552,7 @@ int main(int argc, char **argv)
     CASE("cpu-of-waiting", test_cpu_of_waiting);
     CASE("two-execs", test_two_execs);
     CASE("nested-handlers", test_nested_handlers);
+    CASE("nameless-irq", test_nameless_irq);
     CASE("raises", test_raises);
     CASE("pages", test_pages);
     CASE("devices", test_devices);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What all analyses share: the class of an analysis, what it is asked, and the runner that feeds
- * facts to one instance for each window of time (the whole range, slices, periods).
+/* What all analyses share: the class of an analysis, its question, and the runner that feeds facts
+ * to one instance for each window of time (the whole range, slices, periods).
  *
  * An analysis is a file with one struct lull_analysis_class. When a window opens, an instance is
  * made; the runner hands it the facts it has callbacks for; when the window closes, the instance
@@ -39,7 +39,7 @@ struct lull_numbers {
 /* Whether all are wanted, or this one. */
 bool lull_numbers_have(const struct lull_numbers *numbers, int64_t number);
 
-/* What was asked; borrowed by the runner and its instances. */
+/* The question; borrowed by the runner and its instances. */
 struct lull_question_params {
     unsigned sections;  /* enum lull_section; analyses without sections ignore it */
     unsigned groupings; /* enum lull_grouping; 0: the analysis chooses */
@@ -49,7 +49,7 @@ struct lull_question_params {
     int64_t min_ns, max_ns; /* durations or latencies outside are left out; INT64_MIN, INT64_MAX */
     int64_t min_bytes, max_bytes;
     uint32_t limit;           /* rows of a top; 0: all */
-    uint32_t list_limit;      /* of what is told whole unless less is asked for, as a log; 0: all */
+    uint32_t list_limit;      /* for what is shown whole by default, as a log; 0: all */
     uint32_t freq_resolution; /* linear bins, at least 1 */
     bool freq_uniform;        /* the same bins for all histograms of an analysis */
     bool freq_series;         /* and in one table, a column each */
@@ -57,7 +57,7 @@ struct lull_question_params {
     bool by_order;            /* memtop: a row for each order */
     bool is_joint_irq_choice; /* irqs and softirqs were both given; else giving one excludes the
                                  other */
-    bool has_windows;         /* several windows are told: LAMI's summaries of them are wanted */
+    bool has_windows;         /* there are several windows: LAMI's summaries are wanted */
     const struct lull_periods_question *periods; /* of the analysis of periods; periods.h */
     bool is_lami;   /* the peer's exact choice of rows, where it differs */
     bool is_report; /* one of many analyses: of statistics by task or call only `limit`
@@ -89,7 +89,7 @@ struct lull_analysis_class {
     struct lull_facts facts; /* called with the instance as `user` */
     /* All but emit may be NULL. The instance is zeroed, its head filled. */
     void (*open)(struct lull_analysis *analysis);
-    /* The window is over at end_ns (nothing at or after it was told). */
+    /* The window is over at end_ns (no fact at or after it was reported). */
     void (*close)(struct lull_analysis *analysis, int64_t end_ns);
     void (*emit)(struct lull_analysis *analysis, const struct lull_window *window,
                  struct lull_sink *sink);
@@ -111,15 +111,15 @@ extern const struct lull_analysis_class lull_analysis_timeline;
 extern const struct lull_analysis_class *const lull_analyses[];
 const struct lull_analysis_class *lull_analysis_find(const char *name);
 
-/* Whether a task is one of --host, --tid, --procname at that time. LULL_NONE passes only if no task
- * is asked for. */
+/* Whether a task is one of --host, --tid, --procname at that time. LULL_NONE passes only if the
+ * query names no task. */
 bool lull_params_want_task(const struct lull_question_params *params,
                            const struct lull_model *model, uint32_t task, int64_t time_ns);
 bool lull_params_want_cpu(const struct lull_question_params *params, uint32_t host, int32_t cpu);
 bool lull_params_want_duration(const struct lull_question_params *params, int64_t duration_ns);
 
-/* How many of n things that are told whole unless less is asked for; if not all, a note says how
- * many `what` (a plural) are left out. Like all notes, before the first table. */
+/* How many of n things to show that are shown whole by default; if not all, a note says how many
+ * `what` (a plural) are left out. Like all notes, before the first table. */
 uint64_t lull_params_listed(const struct lull_question_params *params, uint64_t n, const char *what,
                             struct lull_sink *sink);
 
@@ -143,7 +143,7 @@ void lull_runner_range(struct lull_runner *runner, int64_t start_ns, int64_t end
                        int64_t slice_ns);
 
 /* Before lull_runner_range(): its end_ns, not INT64_MAX, is the last moment in the range, as that
- * of lttng-analyses, not the first behind it. */
+ * of lttng-analyses, not the first after it. */
 void lull_runner_include_end(struct lull_runner *runner);
 
 /* Windows that others open and close while reading, such as the period engine: any number at once.
@@ -153,8 +153,8 @@ uint32_t lull_runner_open(struct lull_runner *runner, int64_t start_ns);
 void lull_runner_close(struct lull_runner *runner, uint32_t handle, int64_t end_ns,
                        const struct lull_window *window);
 
-/* Calls `at_end` once when reading ends, before what lasts still is told: the time to close windows
- * whose end was not seen. */
+/* Calls `at_end` once when reading ends, before what still lasts is reported: the time to close
+ * windows whose end was not seen. */
 void lull_runner_at_end(struct lull_runner *runner, void (*at_end)(void *user), void *user);
 
 /* Times of the first and the last event of any name in the session; false if it has none. Windows

@@ -12,7 +12,7 @@
 
 /* A CPU. What of the window is in none of these times is not known. */
 struct cpu_use {
-    int64_t busy_ns;  /* with tasks that are asked for */
+    int64_t busy_ns;  /* with the requested tasks */
     int64_t other_ns; /* with others */
     int64_t idle_ns;
     int64_t start_ns; /* nothing before that counts */
@@ -161,7 +161,7 @@ static void cputop_close(struct lull_analysis *analysis, int64_t end_ns)
     const uint32_t n_hosts = analysis->session ? lull_session_host_count(analysis->session) : 1;
     top->end_ns = end_ns;
     for (uint32_t host = 0; host < n_hosts; host++) {
-        /* Behind the last event of its host nothing is known of a CPU. */
+        /* After the last event of its host nothing is known of a CPU. */
         const int64_t until_ns =
             analysis->coverage ? MIN(end_ns, analysis->coverage[host].last_ns) : end_ns;
         const int32_t n_cpus = lull_model_cpu_count(analysis->model, host);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How fast the CPUs ran and how deep they slept: time in each frequency and each idle state by CPU,
  * time at each frequency by task, and the cycles that this comes to, so that durations can be
- * compared whatever the frequency was. What was before the first event that tells of a CPU's
- * frequency or idle state is unknown. */
+ * compared whatever the frequency was. A CPU's frequency or idle state is unknown before the first
+ * event that reports it. */
 #include <stdlib.h>
 
 #include "analysis/analysis.h"
@@ -13,7 +13,7 @@
 
 enum { UNKNOWN_KHZ = -1 };
 
-/* A frequency, told at since_ns. */
+/* A frequency, reported at since_ns. */
 struct change {
     int64_t since_ns, khz;
 };
@@ -31,7 +31,7 @@ struct level {
     uint32_t owner; /* index of the CPU, or task */
     int64_t value;  /* kHz, or idle state; UNKNOWN_KHZ, INT64_MIN */
     int64_t ns, busy_ns;
-    uint64_t count;    /* how often an idle state began */
+    uint64_t count;    /* how often an idle state started */
     uint64_t position; /* of the owner among its rows, once they are made */
 };
 
@@ -104,7 +104,7 @@ static int64_t start_of(const struct freq_analysis *freq, uint32_t host)
     return coverage ? MAX(freq->head.start_ns, coverage[host].first_ns) : freq->head.start_ns;
 }
 
-/* A CPU begins with what the model knows of it, so windows need not begin with an event. */
+/* A CPU starts with what the model knows of it, so windows need not start with an event. */
 static struct cpu_freq *cpu_of(struct freq_analysis *freq, uint32_t host, int32_t cpu,
                                bool is_change)
 {

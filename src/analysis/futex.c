@@ -32,7 +32,7 @@ enum { EINTR_ = 4, EAGAIN_ = 11, ETIMEDOUT_ = 110, ERESTART_FIRST = 512, ERESTAR
 /* One address in one process, or of one host if it is shared. */
 struct futex {
     uint64_t address;
-    uint32_t process; /* task that stands for the process; LULL_NONE: shared */
+    uint32_t process; /* task that represents the process; LULL_NONE: shared */
     uint32_t host;
     int64_t last_ns;
     struct lull_distribution waits;
@@ -72,7 +72,7 @@ struct futex_analysis {
     struct lull_slots is_futex;      /* label of a system call → 1 no, 2 yes */
     struct lull_slots woken_by_task; /* → index in `woken` + 1 */
     LULL_VEC(struct woken) woken;
-    struct lull_slots processes;  /* task → the one that stands for its process, + 1 */
+    struct lull_slots processes;  /* task → the one that represents its process, + 1 */
     struct lull_map first_of_pid; /* host, pid → that task */
     struct lull_slots private_maps, shared_maps; /* process; host → index in `maps` + 1 */
     address_maps maps;
@@ -123,8 +123,8 @@ static void futex_free(struct lull_analysis *analysis)
 
 /* ---- which futex ---- */
 
-/* The task that stands for a task's process: the first that was seen of it. A task whose process is
- * not known stands for itself. */
+/* The task that represents a task's process: the first one seen of it. A task whose process is not
+ * known represents itself. */
 static uint32_t process_of(struct futex_analysis *futexes, uint32_t number)
 {
     const struct lull_task *task = lull_model_task(futexes->head.model, number);
@@ -277,7 +277,7 @@ static void count_wake(struct futex_analysis *futexes, uint32_t at,
         return;
     }
     futex->wakes++;
-    /* FUTEX_UNLOCK_PI does not tell how many, but 0 for done. */
+    /* FUTEX_UNLOCK_PI does not return how many, but 0 for done. */
     if (fact->ret == 0 && fact->futex->operation != FUTEX_UNLOCK_PI) {
         futex->vain_wakes++;
     } else if (fact->ret > 0) {

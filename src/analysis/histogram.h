@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Histograms of several sets of durations, as --freq asks for them: one table each, or one for all
+/* Histograms of several sets of durations, as --freq requests them: one table each, or one for all
  * with a column each (--freq-series). */
 #ifndef LULL_ANALYSIS_HISTOGRAM_H
 #define LULL_ANALYSIS_HISTOGRAM_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes one list of what periods and requests tell, with the tasks found by tid and time. */
+/* Makes one list of what periods and requests report, with the tasks found by tid and time. */
 #include "analysis/instances.h"
 
 #include <lull/error.h>

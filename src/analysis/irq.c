@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Interrupts: how many handlers ran, how long, how long softirqs waited from their raise to their
- * begin. A handler counts where it ends, with its whole duration; one that was interrupted by
+ * start. A handler counts where it ends, with its whole duration; one that was interrupted by
  * another counts its time in full, and without the other as time of its own. */
 #include <stdlib.h>
 
@@ -42,7 +42,7 @@ struct irq_analysis {
 
 /* ---- facts ---- */
 
-/* Asking for one kind leaves out all others. */
+/* A query for one kind leaves out all others. */
 static bool is_wanted(const struct lull_question_params *params,
                       const struct lull_handler_fact *fact)
 {
@@ -134,7 +134,7 @@ static const char *const lami_softirqs[] = {
     "HI_SOFTIRQ",           "TIMER_SOFTIRQ",   "NET_TX_SOFTIRQ", "NET_RX_SOFTIRQ",  "BLOCK_SOFTIRQ",
     "BLOCK_IOPOLL_SOFTIRQ", "TASKLET_SOFTIRQ", "SCHED_SOFTIRQ",  "HRTIMER_SOFTIRQ", "RCU_SOFTIRQ"};
 
-/* The names of all handlers of a shared line; NULL if none was told. */
+/* The names of all handlers of a shared line; NULL if none was reported. */
 static const char *name_of(const struct irq_analysis *irq, const struct source *source)
 {
     if (irq->head.params->is_lami && source->kind == LULL_HANDLER_SOFTIRQ &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Who talked to whom: packets and bytes by network interface, and by connection with the task that
- * sends on it. A connection is told from the headers of its packets, each host for itself. */
+ * sends on it. A connection is identified by the headers of its packets, each host for itself. */
 #include <stdlib.h>
 
 #include "analysis/analysis.h"
@@ -25,7 +25,7 @@ struct direction {
     uint32_t host, flow;
     bool is_send;
     bool has_next;
-    uint32_t next; /* TCP, sent: sequence number behind the last byte */
+    uint32_t next; /* TCP, sent: sequence number after the last byte */
     uint64_t packets, payload, repeated;
     uint32_t owner; /* the task that most of it was done by, or LULL_NONE */
     uint32_t votes;
@@ -86,7 +86,7 @@ static struct direction *direction_of(struct nettop *top, const struct lull_net_
     return &top->directions.items[*slot - 1];
 }
 
-/* Bytes that were sent before: sequence numbers count modulo 2^32, those behind `next` are new. */
+/* Bytes that were sent before: sequence numbers count modulo 2^32, those after `next` are new. */
 static void add_payload(struct direction *direction, const struct lull_net_packet *packet)
 {
     direction->payload += packet->payload;
@@ -186,7 +186,7 @@ struct rows {
     char local[80], remote[80], protocol[16];
 };
 
-/* True if the session could have told of packets of this kind. */
+/* True if the session could have recorded packets of this kind. */
 static bool is_recorded(const struct nettop *top, uint32_t host, enum lull_event_id id)
 {
     return !top->head.session ||

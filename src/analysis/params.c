@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What of the facts is asked for, and the cells that all analyses make alike. */
+/* Which of the facts are requested, and the cells that all analyses make alike. */
 #include <string.h>
 
 #include "analysis/analysis.h"

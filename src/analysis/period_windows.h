@@ -10,9 +10,9 @@
 struct lull_period_windows;
 
 /* Follows `periods` while the runner reads; all are borrowed, and this is freed before them. Only
- * events in start_ns <= time < end_ns (INT64_MIN, INT64_MAX: no limit) open and close. To be called
+ * events in start_ns <= time < end_ns (INT64_MIN, INT64_MAX: no limit) open and close. Call it
  * once, instead of lull_runner_range(), before lull_runner_run(). What is open at the end of
- * reading is told too, as incomplete. */
+ * reading is reported too, as incomplete. */
 struct lull_period_windows *lull_period_windows_new(struct lull_runner *runner,
                                                     struct lull_session *session,
                                                     const struct lull_periods *periods,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The priorities that a task had, with how often each was told: "[1, 20 (3 times)]". */
+/* The priorities that a task had, with how often each was reported: "[1, 20 (3 times)]". */
 #ifndef LULL_ANALYSIS_PRIORITIES_H
 #define LULL_ANALYSIS_PRIORITIES_H
 

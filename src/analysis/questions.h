@@ -36,8 +36,8 @@ const char *lull_answer_name(enum lull_answer answer);
 /* All questions; ends with a NULL id. */
 extern const struct lull_question lull_questions[];
 
-/* The names of a need by number, those that tracers use now first; NULL behind the last. An empty
- * need has none. A name that ends with '*' stands for all names with that beginning. */
+/* The names of a need by number, those that tracers use now first; NULL after the last. An empty
+ * need has none. A name that ends with '*' matches all names with that prefix. */
 const char *lull_need_name(const struct lull_need *need, uint32_t index);
 
 /* The names of the events one host declares. */

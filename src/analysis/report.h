@@ -10,7 +10,7 @@ struct lull_report_part {
     const char *chapter; /* the same as that of the part before: it goes on */
     const struct lull_analysis_class *analysis;
     unsigned sections, groupings; /* of struct lull_question_params */
-    bool is_partial; /* what improves its answer tells something without what it needs */
+    bool is_partial; /* what improves its answer yields something without what it needs */
 };
 
 /* All parts; ends with a NULL analysis. */

@@ -11,9 +11,9 @@
 
 enum { TCP = 6, TCP_SYN = 2, TCP_ACK = 16, FIRST_EPHEMERAL_PORT = 32768 };
 
-/* Bytes that passed in one direction, told from sequence numbers: each byte once. */
+/* Bytes that passed in one direction, by sequence numbers: each byte once. */
 struct direction {
-    uint32_t next; /* sequence number behind the last byte seen */
+    uint32_t next; /* sequence number after the last byte seen */
     bool is_open;
 };
 
@@ -22,7 +22,7 @@ struct connection {
     uint32_t client_host; /* LULL_NONE: not known yet */
     struct direction sent, received;
     uint32_t request;          /* the one that is going on, or LULL_NONE */
-    int64_t blocked_before_ns; /* what the task had been blocked when it began */
+    int64_t blocked_before_ns; /* how long the task had been blocked when it started */
     bool has_answer;
     bool is_waiting; /* the client must run before it has the answer */
     uint32_t
@@ -167,7 +167,7 @@ static uint32_t add_connection(struct lull_requests *requests, const struct lull
     return number;
 }
 
-/* The connection a packet belongs to; LULL_NONE if it tells nothing about one. */
+/* The connection a packet belongs to; LULL_NONE if it identifies none. */
 static uint32_t connection_of(struct lull_requests *requests, const struct lull_net_packet *packet)
 {
     uint32_t reverse = lull_flows_at(lull_model_flows(requests->model), packet->flow)->reverse;
@@ -315,7 +315,7 @@ static int earliest_first(const void *a, const void *b)
     return left->flow < right->flow ? -1 : left->flow > right->flow;
 }
 
-/* Who asked whom, in words. */
+/* Client and server, in words. */
 static void name_ends(struct lull_requests *requests, struct lull_request *request)
 {
     struct lull_flow flow = *lull_flows_at(lull_model_flows(requests->model), request->flow);

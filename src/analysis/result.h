@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What an analysis gives: tables with typed columns, whose rows are made one at a time when a view
- * asks, so that a log of a million rows needs no million of cells. The classes of cells are those
- * of LAMI 1.0.1 (lttng/lami-spec), which any of the views can show. */
+ * requests them, so that a log of a million rows needs no million of cells. The classes of cells
+ * are those of LAMI 1.0.1 (lttng/lami-spec), which any of the views can show. */
 #ifndef LULL_ANALYSIS_RESULT_H
 #define LULL_ANALYSIS_RESULT_H
 
@@ -11,7 +11,7 @@ enum lull_table_kind {
     LULL_TABLE_PLAIN,     /* rows in an order that means something */
     LULL_TABLE_HISTOGRAM, /* lower bound, upper bound, count … */
     LULL_TABLE_LOG,       /* may be very long */
-    LULL_TABLE_SERIES,    /* values over time: begin of the bin, then values of one unit */
+    LULL_TABLE_SERIES,    /* values over time: start of the bin, then values of one unit */
 };
 
 struct lull_result_class {
@@ -20,7 +20,7 @@ struct lull_result_class {
     const struct lull_result_column *columns;
     enum lull_table_kind kind;
     bool is_own;     /* Lull's own: not in LAMI */
-    bool is_summary; /* LAMI: the rows of all windows make one table, told at the end */
+    bool is_summary; /* LAMI: the rows of all windows make one table, shown at the end */
 };
 
 struct lull_result_table {
@@ -30,8 +30,8 @@ struct lull_result_table {
      */
     const struct lull_result_column *columns;
     uint64_t n_rows;
-    /* Fills the cells of one row, one for each column; they were cleared (EMPTY). Rows are asked
-     * for in order, each at least once, some views ask for all of them twice. */
+    /* Fills the cells of one row, one for each column; they were cleared (EMPTY). Views request
+     * rows in order, each at least once; some request all of them twice. */
     void (*row)(const void *user, uint64_t row, struct lull_cell *cells);
     const void *user;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Feeds facts to one instance of each analysis for each window of time, opens and closes the
- * windows, and has what an instance found told to the sink when its window is over. A fact costs
- * one call more than it would without windows. */
+ * windows, and has each instance report its results to the sink when its window is over. A fact
+ * costs one call more than it would without windows. */
 #include <string.h>
 
 #include "analysis/analysis.h"
@@ -46,12 +46,12 @@ struct lull_runner {
     void (*at_end)(void *user);
     void *at_end_user;
 
-    bool has_range; /* a range was asked for, and it is not over */
+    bool has_range; /* a range was requested, and it is not over */
     int64_t start_ns, end_ns, slice_ns;
     bool is_in_range;       /* the window of the range is open */
-    bool is_end_within;     /* end_ns is 1 ns behind the last moment that was asked for */
+    bool is_end_within;     /* end_ns is 1 ns after the last requested moment */
     uint32_t range_handle;  /* that window */
-    int64_t slice_start_ns; /* its begin */
+    int64_t slice_start_ns; /* its start */
 };
 
 static void set_alarm(struct lull_runner *runner);
@@ -151,7 +151,7 @@ static void free_window(const struct lull_runner *runner, struct window *window)
     g_free(window->instances);
 }
 
-/* What was lost within the window on the hosts that are asked for. */
+/* What was lost within the window on the requested hosts. */
 static void add_losses(const struct lull_runner *runner, const struct lull_question_params *params,
                        struct lull_window *window)
 {
@@ -243,7 +243,7 @@ static int64_t range_end(const struct lull_runner *runner)
     return MIN(last_ns, runner->end_ns - runner->is_end_within);
 }
 
-/* The range begins, before an event at time_ns or, without one, at the end of reading. */
+/* The range starts, before an event at time_ns or, without one, at the end of reading. */
 static void start_range(struct lull_runner *runner, int64_t time_ns)
 {
     const int64_t first_ns = runner->session ? runner->first_ns : time_ns;
@@ -256,8 +256,8 @@ static void start_range(struct lull_runner *runner, int64_t time_ns)
     }
 }
 
-/* Where the next slice begins, or the range ends: the last event, even if it lies on an edge, belongs
- * to the last slice. */
+/* Where the next slice starts, or the range ends: the last event, even if it lies on an edge,
+ * belongs to the last slice. */
 static int64_t next_edge(const struct lull_runner *runner)
 {
     const int64_t end_ns = slice_end(runner);
@@ -294,7 +294,7 @@ static void pass_edge(void *user, int64_t time_ns)
     }
 }
 
-/* An alarm at INT64_MAX would be none, and the end of reading not be told. */
+/* An alarm at INT64_MAX would be none, and nothing would report the end of reading. */
 static void set_alarm(struct lull_runner *runner)
 {
     const int64_t next_ns = !runner->has_range    ? INT64_MAX
@@ -343,7 +343,7 @@ static void add_note(GPtrArray *notes, const struct lull_session *session, uint3
     }
 }
 
-/* What the events that one host declares do not tell for a question. */
+/* What the events that one host declares do not provide for a question. */
 static void note_lacks(GPtrArray *notes, const struct lull_session *session, uint32_t host,
                        const struct lull_question *question)
 {
@@ -383,7 +383,7 @@ static GPtrArray *notes_of(const struct lull_session *session,
 
 static void find_coverage(struct lull_runner *runner)
 {
-    /* Hosts that no analysis asks for are not read. */
+    /* Hosts that no analysis requests are not read. */
     int32_t only_host = runner->n ? runner->params[0].host : -1;
     for (uint32_t i = 1; i < runner->n; i++) {
         only_host = runner->params[i].host == only_host ? only_host : -1;

@@ -11,7 +11,7 @@
 /* Adds to a distribution that was zeroed before the first value. */
 void lull_spread_add(struct lull_distribution *spread, int64_t duration_ns);
 
-/* Lull's own columns behind those of LAMI. */
+/* Lull's own columns after those of LAMI. */
 #define LULL_SPREAD_PERCENTILES                                                                    \
     {"50th percentile", "P50", "p50_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},                  \
         {"90th percentile", "P90", "p90_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},              \
@@ -21,7 +21,7 @@ void lull_spread_add(struct lull_distribution *spread, int64_t duration_ns);
     }
 
 /* `cells` were cleared. Minimum, average, maximum and deviation; without a value all are EMPTY, the
- * deviation of one is UNKNOWN. Returns the cell behind the last one. */
+ * deviation of one is UNKNOWN. Returns the cell after the last one. */
 struct lull_cell *lull_spread_cells(const struct lull_distribution *spread,
                                     struct lull_cell *cells);
 /* The cells of LULL_SPREAD_PERCENTILES; without a value EMPTY. */

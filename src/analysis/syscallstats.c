@@ -43,7 +43,7 @@ struct syscallstats {
     struct lull_analysis head;
     bool is_filtered;
     int64_t end_ns;        /* of the window */
-    uint64_t n_unmeasured; /* calls whose begin was not seen */
+    uint64_t n_unmeasured; /* calls whose start was not seen */
     struct lull_slots callers_by_task;
     struct lull_map row_numbers;     /* caller, label of a name → row */
     struct lull_map codes;           /* of rows with many outcomes: code → its number */
@@ -341,7 +341,7 @@ static void total_row(const void *user, uint64_t index, struct lull_cell *cells)
     *cells = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)errors);
 }
 
-/* LAMI tells one row for each window and task, if there are several windows. */
+/* LAMI shows one row for each window and task, if there are several windows. */
 static const struct lull_result_column summary_columns[] = {
     {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST},
     {"Time range", "TIME RANGE", "time_range", LULL_CELL_TIME_RANGE, NULL, 0},

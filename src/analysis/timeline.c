@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Usage over time: what CPUs, run queues, disks, networks and system calls did in each of at most
- * 240 bins of equal width. How long the window is need not be known before: the bins begin narrow,
- * and when time runs out of them, pairs are added up and all become twice as wide. */
+ * 240 bins of equal width. The length of the window need not be known beforehand: the bins start
+ * narrow, and when time runs out of them, pairs are added up and all become twice as wide. */
 #include <string.h>
 
 #include "analysis/analysis.h"
@@ -20,14 +20,14 @@ struct cpu_line {
 struct host_line {
     int64_t sums[SUMS][BINS];
     bool is_used[SUMS];
-    LULL_VEC(struct cpu_line *) cpus; /* by number; NULL: told nothing */
+    LULL_VEC(struct cpu_line *) cpus; /* by number; NULL: no facts */
 };
 
 struct timeline {
     struct lull_analysis head;
     int64_t width_ns, end_ns;
     uint32_t n_bins;                    /* once it is closed */
-    LULL_VEC(struct host_line *) hosts; /* by number; NULL: told nothing */
+    LULL_VEC(struct host_line *) hosts; /* by number; NULL: no facts */
 };
 
 /* ---- bins ---- */
@@ -170,7 +170,7 @@ static void timeline_switched(void *user, const struct lull_switch_fact *fact)
     }
 }
 
-/* Whether what `task` did on a CPU is asked for. */
+/* Whether what `task` did on a CPU is requested. */
 static bool wants(const struct timeline *line, uint32_t host, int32_t cpu, uint32_t task,
                   int64_t time_ns)
 {
@@ -408,7 +408,7 @@ static void emit_cpus(struct series *series, struct lull_result_table *table,
     lull_vec_free(&series->cpus);
 }
 
-/* Values per host of one class: all tables of a class stand together. */
+/* Values per host of one class: all tables of a class are adjacent. */
 static const struct kind {
     const struct lull_result_class *class;
     enum sum first;

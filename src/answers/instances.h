@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is behind the instances of the public API (lull/instances.h). */
+/* The internals of the instances of the public API (lull/instances.h). */
 #ifndef LULL_ANSWERS_INSTANCES_H
 #define LULL_ANSWERS_INSTANCES_H
 

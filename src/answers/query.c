@@ -233,7 +233,7 @@ struct lull_rows {
     const struct lull_result_column *columns;
     uint32_t *shown; /* numbers of those that are not LAMI's alone */
     uint32_t n_shown, n_columns;
-    struct lull_cell *cells; /* of the row that was asked for last */
+    struct lull_cell *cells; /* of the row that was requested last */
     uint64_t row;
     bool has_row;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is behind the questions to analyses of the public API (lull/analysis.h). */
+/* The internals of the queries to analyses of the public API (lull/analysis.h). */
 #ifndef LULL_ANSWERS_QUERY_H
 #define LULL_ANSWERS_QUERY_H
 
@@ -21,10 +21,10 @@ extern const struct lull_setting {
 
 struct lull_query {
     const struct lull_analysis_class *analysis; /* NULL: many, see lull_query_read() */
-    unsigned sections;                          /* asked for besides those that are set */
+    unsigned sections;                          /* requested besides those that are set */
     bool has_whole_lists;                       /* a limit is not for lists, as in lttng-analyses */
     bool may_lack_periods;                      /* an analysis of periods without is empty */
-    bool is_end_within; /* end_ns is the last moment of the range, not the first behind it */
+    bool is_end_within; /* end_ns is the last moment of the range, not the first after it */
 
     /* as they were set */
     GHashTable *texts;                 /* by name; "" for flags */
@@ -56,7 +56,7 @@ bool lull_query_parse(struct lull_query *query, GError **error);
 bool lull_duration_setting(const char *name, const char *given, double bare_unit_ns,
                            int64_t *value_ns, GError **error);
 
-/* Has `n` analyses read the session in one pass, in the windows that the parsed query asks for.
+/* Has `n` analyses read the session in one pass, in the windows that the parsed query requests.
  * False with LULL_ERROR_QUESTION; nothing was read then. */
 bool lull_query_read(struct lull_query *query, struct lull_session *session,
                      const struct lull_analysis_class *const *classes,

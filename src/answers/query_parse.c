@@ -43,7 +43,7 @@ static bool parse_list(const struct lull_query *query, const char *name, GArray 
     return true;
 }
 
-/* Names with commas between, as they are: a name may begin with a blank. --comm and --procname add
+/* Names with commas between, as they are: a name may start with a blank. --comm and --procname add
  * up. */
 static void parse_comms(struct lull_query *query)
 {
@@ -277,7 +277,7 @@ static bool parse_periods(struct lull_query *query, GError **error)
         return complain(error, "which periods? --period DEFINITION is needed; 'lull help periods' "
                                "describes the language");
     }
-    /* A program of lttng-analyses without periods tells of none. */
+    /* A program of lttng-analyses without periods shows none. */
     query->periods = lull_periods_parse(none, NULL, error);
     return query->periods;
 }

@@ -167,7 +167,7 @@ static struct lull_path *find_path(const struct lull_waits *waits, uint32_t task
                                kind);
 }
 
-/* A life, cut to what was asked; what was asked is cut to what was recorded. */
+/* A life, cut to the requested range; that range is cut to what was recorded. */
 static struct lull_path *life_path(const struct lull_waits *waits, uint32_t task, int64_t birth_ns,
                                    int64_t death_ns, int64_t start_ns, int64_t end_ns,
                                    enum lull_path_kind kind, GError **error)

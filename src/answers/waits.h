@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is behind the waits of the public API (lull/waits.h, instances.h, why.h): one reading of a
+/* The internals of the waits of the public API (lull/waits.h, instances.h, why.h): one reading of a
  * session, and what was found in it. */
 #ifndef LULL_ANSWERS_WAITS_H
 #define LULL_ANSWERS_WAITS_H

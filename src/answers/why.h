@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is behind the comparison of the public API (lull/why.h). */
+/* The internals of the comparison of the public API (lull/why.h). */
 #ifndef LULL_ANSWERS_WHY_H
 #define LULL_ANSWERS_WHY_H
 

@@ -18,7 +18,7 @@ struct node {
     long double cost;
     struct lull_line tree, line; /* to the group's clock: composed; adjusted */
     struct lull_clock_transform tree_clock, clock;
-    long double error[2]; /* of `tree` at begin and end of the host's range */
+    long double error[2]; /* of `tree` at start and end of the host's range */
 };
 
 struct groups {
@@ -269,8 +269,8 @@ static long double check(const struct groups *groups, uint32_t group,
     return smallest;
 }
 
-/* The unknowns of a host are the changes of its joined time at the begin and the end of its range.
- */
+/* The unknowns of a host are the changes of its joined time at the start and the end of its
+ * range. */
 static void add_terms(const struct groups *groups, struct lull_joint_row *row, uint32_t host,
                       int64_t t, long double sign, const uint32_t *unknowns)
 {
@@ -419,7 +419,7 @@ static int64_t bound_of(const struct groups *groups, uint32_t host)
     if (node->parent == LULL_NONE) {
         return 0;
     }
-    /* Errors are convex functions of time, so the ends of the range tell the largest. */
+    /* Errors are convex functions of time, so the largest is at an end of the range. */
     for (unsigned i = 0; i < 2; i++) {
         long double moved = (long double)(lull_line_exact(&node->clock, ends[i]) -
                                           lull_line_exact(&node->tree_clock, ends[i])) /

@@ -4,7 +4,7 @@
  * changed it. */
 #include "clock/hull.h"
 
-/* A hull with the line that ends at its points; the line begins on the opposite hull. */
+/* A hull with the line that ends at its points; the line starts on the opposite hull. */
 struct side {
     GArray *points; /* struct lull_hull_point */
     bool has_start, has_end;
@@ -75,7 +75,7 @@ static bool index_of(const struct side *side, struct lull_hull_point point, guin
     return false;
 }
 
-/* Leaves every second point, and that at which the opposite line begins. */
+/* Leaves every second point, and that at which the opposite line starts. */
 static void thin(struct side *side, const struct side *opposite)
 {
     struct lull_hull_point *points = (struct lull_hull_point *)(void *)side->points->data;
@@ -90,7 +90,7 @@ static void thin(struct side *side, const struct side *opposite)
     g_array_set_size(side->points, n);
 }
 
-/* Moves the begin of the side's line along the opposite hull to where it is a tangent. */
+/* Moves the start of the side's line along the opposite hull to where it is a tangent. */
 static void adjust(struct side *side, const struct side *opposite)
 {
     bool has_examined = false;

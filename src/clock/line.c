@@ -72,7 +72,7 @@ bool lull_line_transform(const struct lull_line *line, struct lull_clock_transfo
     if (!rest) {
         return true;
     }
-    /* The part behind the point is the drift over some distance: move the origin by that, if it is
+    /* The part after the point is the drift over some distance: move the origin by that, if it is
      * not too far. */
     if (line->rate) {
         __int128 shift = rest * (LULL_LINE_WHOLE / LULL_LINE_NS) / line->rate;

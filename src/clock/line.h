@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A clock as a straight line of another, in fixed point: nanoseconds with 32 binary digits behind
+/* A clock as a straight line of another, in fixed point: nanoseconds with 32 binary digits after
  * the point, drift in multiples of 2^-62 as in struct lull_clock_transform. */
 #ifndef LULL_CLOCK_LINE_H
 #define LULL_CLOCK_LINE_H
@@ -28,7 +28,7 @@ int64_t lull_line_round(__int128 offset);
 struct lull_line lull_line_inverse(const struct lull_line *line);
 /* `inner`, then `outer`. */
 struct lull_line lull_line_then(const struct lull_line *inner, const struct lull_line *outer);
-/* The line with all digits behind the point kept as well as a transform can. False if it is out of
+/* The line with all digits after the point kept as well as a transform can. False if it is out of
  * range: an offset beyond +-2^62 ns (146 years) or a drift beyond +-50 %. */
 bool lull_line_transform(const struct lull_line *line, struct lull_clock_transform *transform);
 /* The joined time before rounding, in 2^-62 ns: exact. */

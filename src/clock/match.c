@@ -44,7 +44,7 @@ struct subject {
     uint64_t hash;
     unsigned direction;
     bool has_headers, is_bytes;
-    bool is_weak;    /* nothing but ports and size tells it from the next one */
+    bool is_weak;    /* nothing but ports and size distinguishes it from the next one */
     uint32_t number; /* of the first byte, or the first half of the key */
     uint64_t rest;   /* the second half */
     uint32_t bytes;
@@ -204,7 +204,7 @@ static struct lull_match match_of(const struct subject *s, uint32_t id, uint32_t
 /* --- not ordered: what may be used to join clocks --- */
 
 /* A packet of one host may be the packet of another if their order on the way is certain: the
- * sender is where the flow begins, or the receiver is where it ends, which shows in the direction
+ * sender is where the flow starts, or the receiver is where it ends, which shows in the direction
  * back. */
 static bool is_certain(const struct lull_matcher *matcher, const struct subject *s, uint32_t sender,
                        uint32_t receiver)
@@ -225,7 +225,7 @@ static bool is_certain(const struct lull_matcher *matcher, const struct subject 
 }
 
 /* Whether the TCP packet is new to its host: neither sent (received) before nor, as far as can be
- * seen, a repetition of something before the trace began. Remembers it. */
+ * seen, a repetition of something before the trace started. Remembers it. */
 static bool is_new(const struct subject *s)
 {
     struct lull_match_flow_role *role = s->role;

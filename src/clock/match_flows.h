@@ -15,7 +15,7 @@ struct lull_match_flow_role {
     bool is_sequenced, has_sent, has_received;
     uint32_t sent_ack, received_ack; /* highest acknowledgement number sent and received */
     int64_t sequence;                /* latest sequence number, unwrapped */
-    int64_t sent_to, received_to;    /* behind the last byte sent and received */
+    int64_t sent_to, received_to;    /* after the last byte sent and received */
 };
 
 /* More hosts than this do not take part in one flow; those beyond are not matched. */

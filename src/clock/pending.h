@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The `rest` of an entry that stands for bytes of payload instead of a single packet. */
+/* The `rest` of an entry that represents bytes of payload instead of a single packet. */
 #define LULL_PENDING_BYTES UINT64_MAX
 
 struct lull_pending {
@@ -37,7 +37,7 @@ static inline struct lull_pending *lull_pending_at(const struct lull_pending_que
 void lull_pending_clear(struct lull_pending_queue *queue);
 /* Index of the first entry that is not before (first, rest). */
 uint32_t lull_pending_find(const struct lull_pending_queue *queue, int64_t first, uint64_t rest);
-/* Inserts behind all entries with the same (first, rest). */
+/* Inserts after all entries with the same (first, rest). */
 void lull_pending_insert(struct lull_pending_queue *queue, const struct lull_pending *entry);
 void lull_pending_remove(struct lull_pending_queue *queue, uint32_t index);
 /* Removes the entries older than time_ns. */

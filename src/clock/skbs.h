@@ -29,7 +29,7 @@ struct lull_skbs {
 void lull_skbs_clear(struct lull_skbs *skbs);
 /* The slot of this buffer, or NULL. Valid until the next put. */
 struct lull_skb *lull_skbs_find(const struct lull_skbs *skbs, uint32_t host, uint64_t skb);
-/* Stores a sent packet in place of an earlier one in the same buffer. May forget what is older than
+/* Stores a sent packet, replacing an earlier one in the same buffer. May forget what is older than
  * horizon_ns, and the oldest if there are too many. */
 void lull_skbs_put(struct lull_skbs *skbs, const struct lull_skb *entry, int64_t horizon_ns);
 

@@ -21,7 +21,7 @@ struct lull_sync {
     GArray *pairs;                  /* struct lull_sync_pair */
     struct lull_host_clock *hosts;
     struct lull_clock_transform *transforms;
-    uint32_t *groups; /* by host: a host that stands for all that are joined with it */
+    uint32_t *groups; /* by host: a host that represents all that are joined with it */
 };
 
 const char *lull_sync_quality_name(enum lull_sync_quality quality)

@@ -46,7 +46,7 @@ struct lull_sync *lull_sync_new(uint32_t n_hosts);
 void lull_sync_free(struct lull_sync *sync);
 /* Feeds one packet, in the hosts' own times (identity transforms), in any order between hosts. */
 void lull_sync_add(struct lull_sync *sync, const struct lull_net_packet *packet);
-/* Computes pairs and transforms. begin/end_ns: by host, the range of its traces in its own time
+/* Computes pairs and transforms. start_ns, end_ns: by host, the range of its traces in its own time
  * (for bounds). */
 void lull_sync_finish(struct lull_sync *sync, const int64_t *start_ns, const int64_t *end_ns);
 

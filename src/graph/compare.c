@@ -318,9 +318,10 @@ static void find_details(const struct comparing *c, uint32_t unit,
 
 /* ---- all of it ---- */
 
-/* Whether it can be told from chance: because the interval says so (few slow samples hardly differ
- * from each other by chance, so one of them must have more of it than any typical one), or because
- * one of them has far more of it than any typical one, and so not all need to have it. */
+/* Whether it can be distinguished from chance: because the interval says so (few slow samples
+ * hardly differ from each other by chance, so one of them must have more of it than any typical
+ * one), or because one of them has far more of it than any typical one, and so not all need to have
+ * it. */
 static bool is_certain(const struct comparing *c, const struct lull_contribution *contribution,
                        bool is_far)
 {
@@ -328,7 +329,7 @@ static bool is_certain(const struct comparing *c, const struct lull_contribution
            (contribution->low_ns > 0 && (c->slow.count >= FEW || contribution->n_outstanding > 0));
 }
 
-/* False if it cannot be told from chance. */
+/* False if it cannot be distinguished from chance. */
 static bool examine(struct comparing *c, const struct unit *unit,
                     struct lull_contribution *contribution)
 {

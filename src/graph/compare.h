@@ -34,7 +34,7 @@ struct lull_comparison {
     double less_ns;    /* > 0: what the slow ones do less of other things, in all */
     double unknown_ns; /* waits of unknown cause in a slow one's path, mean */
     uint64_t lost_events, lost_packets; /* in the slow ones */
-    /* Those that can be told from chance, largest difference first. */
+    /* Those that can be distinguished from chance, largest difference first. */
     struct lull_contribution *contributions;
     uint32_t n_contributions;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The bounded critical path: from the end of the question backwards, and at each wait over to the
- * line that ended it, but not further back than where that wait began; then on with the line that
+ * line that ended it, but not further back than where that wait started; then on with the line that
  * had waited. What is not known on the way is said to be unknown. */
 #include "graph/critpath.h"
 
@@ -14,31 +14,31 @@
  * instead of an endless walk. */
 #define MAX_INSTANT_JUMPS 64
 
-/* A wait under explanation: where to go on when the explanation has come down to its begin. */
+/* A wait under explanation: where to go on when the explanation has reached its start. */
 struct frame {
     uint32_t line, index;
     uint32_t wait; /* that its line explains itself */
     int64_t bound_ns;
 };
 
-/* The walk stands on `line` at time_ns, within or at the end of the edge that ends at point `index`
+/* The walk is on `line` at time_ns, within or at the end of the edge that ends at point `index`
  * (which is the number of points if time_ns is after the last one).
  *
  * It ends: each step either lowers time_ns; or takes a frame off, which step() never puts on
  * without a jump; or jumps at the same time_ns, at most MAX_INSTANT_JUMPS times in a row. A frame
  * is put on only above its bound, so none comes off between jumps at one time. time_ns takes no
  * other values than times of points, sources of links and the end; so the number of steps is at
- * most proportional to the number of points and links between begin and end. */
+ * most proportional to the number of points and links between start and end. */
 struct walk {
     const struct lull_graph *graph;
     GArray *hops;  /* latest first */
     GArray *waits; /* or NULL */
-    uint32_t wait; /* under explanation; LULL_NONE on the line asked about */
+    uint32_t wait; /* under explanation; LULL_NONE on the line in question */
     int64_t start_ns, end_ns;
 
     uint32_t line, index;
     int64_t time_ns;
-    int64_t bound_ns; /* begin of the wait under explanation; INT64_MIN on the line asked about */
+    int64_t bound_ns; /* start of the wait under explanation; INT64_MIN on the line in question */
     bool is_unbounded;
     LULL_VEC(struct frame) frames;
 
@@ -88,7 +88,7 @@ static void go_back_along_edge(struct walk *walk, int64_t from_ns,
     enum lull_cause cause = edge->cause;
     if (edge->state == LULL_STATE_BLOCKED &&
         (cause == LULL_CAUSE_NONE || cause == LULL_CAUSE_TASK)) {
-        cause = LULL_CAUSE_UNKNOWN; /* some task, but which one the graph does not tell */
+        cause = LULL_CAUSE_UNKNOWN; /* some task, but the graph does not show which one */
     }
     go_back(walk, from_ns,
             (struct lull_hop){.detail = edge->detail,
@@ -125,8 +125,7 @@ static bool can_jump(const struct walk *walk, const struct lull_graph_link *link
     return true;
 }
 
-/* Goes over to the source of the link. A source later than now stands for what its line does now.
- */
+/* Goes over to the source of the link. A source later than now means what its line does now. */
 static void jump(struct walk *walk, uint32_t link)
 {
     const struct lull_graph_link *l = lull_graph_link_at(walk->graph, link);
@@ -141,7 +140,7 @@ static void jump(struct walk *walk, uint32_t link)
 
 /* At a point of a waker with a link although it did not wait there (it was forked; a packet came
  * in). The link is followed if it spans the whole rest of the wait under explanation, or if the
- * line is not known back to the begin of that wait and this is the last such chance on it. False if
+ * line is not known back to the start of that wait and this is the last such chance on it. False if
  * the link is of no use. */
 static bool follow_entry(struct walk *walk, const struct lull_graph_point *points)
 {
@@ -276,7 +275,7 @@ GArray *lull_critpath_find_waits(const struct lull_graph *graph, uint32_t line, 
         return walk.hops;
     }
     /* From the end of the edge that the question's end is in: so a wait is explained in the same
-     * way whatever part of it is asked about. */
+     * way whatever part of it is in question. */
     uint32_t count;
     const struct lull_graph_point *points = lull_graph_points(graph, line, &count);
     walk.index = find_index(graph, line, end_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The critical path of one line between two times: backwards through the causes of each wait,
- * bounded by the begin of the wait or not. Source: Giraldeau, Dagenais 2016. Iterative,
- * linear in the edges it covers. */
+ * bounded by the start of the wait or not. Source: Giraldeau, Dagenais 2016. Iterative, linear in
+ * the edges it covers. */
 #ifndef LULL_GRAPH_CRITPATH_H
 #define LULL_GRAPH_CRITPATH_H
 
@@ -16,7 +16,7 @@ struct lull_path_wait {
     uint32_t line;
     uint32_t detail;  /* of the edge */
     int64_t start_ns; /* from here on it is explained */
-    bool is_whole;    /* it also began there; else before what it is to explain: it was idle */
+    bool is_whole;    /* it also started there; else before what it is to explain: it was idle */
 };
 
 /* A piece of the path. */
@@ -25,14 +25,14 @@ struct lull_hop {
     uint32_t line;
     uint32_t detail; /* of the edge or link it comes from */
     uint32_t link;   /* the link whose transit this is, or LULL_NONE for an edge */
-    uint32_t wait;   /* the innermost wait that it explains, or LULL_NONE: the line asked about */
+    uint32_t wait;   /* the innermost wait that it explains, or LULL_NONE: the line in question */
     uint8_t state;   /* never NONE: what is not known is BLOCKED with cause UNKNOWN */
     uint8_t cause;
     int16_t cpu;
 };
 
 /* The path of `line` over start_ns <= t < end_ns as a GArray of struct lull_hop in time order: the
- * first begins at start_ns, each begins where the one before ends, the last ends at end_ns. No
+ * first starts at start_ns, each starts where the one before ends, the last ends at end_ns. No
  * empty hops. Times before the line's first and after its last point are unknown. Free with
  * g_array_unref(). */
 GArray *lull_critpath_find(const struct lull_graph *graph, uint32_t line, int64_t start_ns,

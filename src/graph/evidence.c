@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The evidence behind a step of a path, in one line of words: the request, the packet, the
- * interrupt, who ran instead. */
+/* The evidence for a step of a path, in one line of words: the request, the packet, the interrupt,
+ * who ran instead. */
 #include "graph/critpath.h"
 #include "base/search.h"
 #include "graph/execgraph_private.h"
@@ -145,8 +145,8 @@ static void report_packet(const struct lull_execgraph *eg, uint32_t index, GStri
     }
 }
 
-/* hop->cause tells what evidence->index is; a DISK wait's request is known by index even when the
- * completion came in an interrupt of another kind. */
+/* hop->cause determines what evidence->index is; a DISK wait's request is known by index even when
+ * the completion came in an interrupt of another kind. */
 static void report_cause(const struct lull_execgraph *eg, const struct lull_hop *hop,
                          const struct evidence *evidence, GString *out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Building the execution graph from facts. One line for each task, and one for the interrupt
- * context of each CPU on which packets pass: there a handler's begin starts a new piece, so that a
+ * context of each CPU on which packets pass: there a handler's entry starts a new piece, so that a
  * context never seems to run while its CPU was idle. */
 #include "graph/execgraph_private.h"
 
@@ -129,9 +129,9 @@ static void on_interrupt(void *user, const struct lull_interrupt_fact *fact)
                   (struct interrupt_note){fact->start_ns, fact->end_ns, fact->label});
 }
 
-/* The line of the interrupt context a packet was seen in. What made the context begin explains the
- * time before: a matched packet does so by its link; otherwise the kind of the handler has to do.
- */
+/* The line of the interrupt context a packet was seen in. What made the context start explains the
+ * time before: a matched packet does so by its link; otherwise the kind of the handler has to
+ * do. */
 static uint32_t enter_context(struct lull_execgraph *eg, const struct lull_packet_fact *fact,
                               bool is_linked)
 {

@@ -13,8 +13,8 @@
 struct lull_execgraph;
 
 /* Subscribes to the model's facts; build it before lull_model_run(). Model and `sync` are borrowed.
- * Packets between hosts whose clocks are not joined explain nothing: when they were sent cannot be
- * told. Without `sync` (NULL) all clocks are taken as they are. */
+ * Packets between hosts whose clocks are not joined explain nothing: when they were sent is
+ * unknown. Without `sync` (NULL) all clocks are taken as they are. */
 struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct lull_sync *sync);
 void lull_execgraph_free(struct lull_execgraph *eg);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the building of the execution graph leaves for the telling of paths. */
+/* What the building of the execution graph leaves for the output of paths. */
 #ifndef LULL_GRAPH_EXECGRAPH_PRIVATE_H
 #define LULL_GRAPH_EXECGRAPH_PRIVATE_H
 
@@ -52,7 +52,7 @@ struct lull_execgraph {
     struct lull_graph *graph;
     struct lull_matcher *matcher;
     LULL_VEC(struct evidence) evidence;
-    LULL_VEC(uint32_t) chains; /* of calls, by evidence; what is behind the end has none */
+    LULL_VEC(uint32_t) chains; /* of calls, by evidence; what is after the end has none */
     LULL_VEC(struct packet_note) packets;
     LULL_VEC(struct host_notes) hosts;
     LULL_VEC(uint32_t) senders; /* by flow: the task that sent on it last, or LULL_NONE */
@@ -95,7 +95,7 @@ void lull_evidence_append_preemptor(const struct lull_execgraph *eg, uint32_t ta
  * the handler; nothing if nothing is known. Returns the waker, or LULL_NONE. */
 uint32_t lull_evidence_subject(const struct lull_execgraph *eg, const struct path_piece *piece,
                                GString *out);
-/* Appends a task's name without what only tells siblings apart: "kworker" for "kworker/0:1". */
+/* Appends a task's name without what only distinguishes siblings: "kworker" for "kworker/0:1". */
 void lull_evidence_append_kind(GString *out, const char *comm);
 
 #endif

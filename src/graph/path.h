@@ -36,7 +36,7 @@ struct lull_path {
 
 /* lull_path_free() frees its arrays (each from g_malloc(), or NULL; also that of host_names) and its
  * strings. */
-/* Computes by_state, by_task, by_host from the segments, in place of what was there. A task that
+/* Computes by_state, by_task, by_host from the segments, replacing what was there. A task that
  * changed its name goes by the last one. */
 void lull_path_summarise(struct lull_path *path);
 

@@ -165,7 +165,7 @@ static uint32_t lock_of(struct lull_portions *portions, uint32_t line, uint32_t 
 }
 
 /* Whether the piece is itself a wait for something that a task holds. What a timer or a disk ended
- * was not somebody's hold, and who has been waiting since before the work began is idle. */
+ * was not somebody's hold, and who has been waiting since before the work started is idle. */
 static bool may_be_lock(const struct adding *adding, const struct path_piece *piece)
 {
     const struct lull_hop *hop = piece->hop;
@@ -205,7 +205,7 @@ static uint32_t find_lock(struct adding *adding, const struct path_piece *piece,
 
 /* ---- parts ---- */
 
-/* Who waited for this, from the innermost wait to the line asked about. */
+/* Who waited for this, from the innermost wait to the line in question. */
 static const char *report_through(struct adding *adding, uint32_t within, int64_t time_ns)
 {
     struct lull_portions *portions = adding->portions;

@@ -66,7 +66,7 @@ struct call_arch {
 };
 
 /* By the name of the machine ("aarch64"), or if that is "", by that of the kernel's release
- * ("6.1.0-50-arm64"), which is all that LTTng tells of it; x86-64 if neither says anything. */
+ * ("6.1.0-50-arm64"), which is all that LTTng records of it; x86-64 if neither says anything. */
 const struct call_arch *call_arch_find(const char *machine, const char *release);
 
 /* The errno that a return value means, or 0. Below the last 4095 values a call of 32 bits returns

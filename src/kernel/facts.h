@@ -27,23 +27,23 @@ struct lull_state_fact {
     uint32_t task;
     int64_t start_ns, end_ns;
     enum lull_state state; /* the one that ended: NONE, RUNNING, PREEMPTED, BLOCKED */
-    enum lull_state next;  /* the one that begins; NONE: the task is dead or lost */
+    enum lull_state next;  /* the one that starts; NONE: the task is dead or lost */
     int32_t cpu;           /* where it ran or waited to run; where it ran last if BLOCKED */
     uint32_t syscall;      /* label of the system call it was in when BLOCKED, or LULL_NONE */
     uint32_t chain; /* of calls by which it became BLOCKED (lull_model_frames()), or LULL_NONE */
     const struct lull_wakeup *wakeup; /* end of BLOCKED, or appearance by a fork; else NULL */
 };
 
-/* A priority that no event told. */
+/* A priority that no event reported. */
 #define LULL_NO_PRIO INT32_MIN
 
-/* A CPU switched to another task. Also told when something else says for the first time who is on a
- * CPU (an event's context): then `previous` is that task too, which has been there all the time.
- * At a loss of events it is told, with is_unknown, who was on the CPU until then; the time may be
- * before that of other facts told already.
+/* A CPU switched to another task. Also reported when something else says for the first time who is
+ * on a CPU (an event's context): then `previous` is that task too, which has been there all the
+ * time. A loss of events reports, with is_unknown, who was on the CPU until then; the time may be
+ * before that of other facts already reported.
  * The facts of a CPU have no hole: each speaks of the time from the one before it (the first: from
- * the begin of the host's recording) to time_ns; unknown_ns of that, then `previous`. A recording
- * may begin somewhat before its first event, with nothing recorded yet: who sums up begins with the
+ * the start of the host's recording) to time_ns; unknown_ns of that, then `previous`. A recording
+ * may start somewhat before its first event, with nothing recorded yet: who sums up starts with the
  * first event of the host. */
 struct lull_switch_fact {
     int64_t time_ns;
@@ -53,12 +53,12 @@ struct lull_switch_fact {
     bool is_unknown; /* no switch: events were lost, what is on the CPU from here on is not known */
     uint32_t previous; /* who was on the CPU until now; LULL_NONE: idle */
     /* Since when `previous` (or idleness) is known to have been on the CPU: the last switch, or the
-     * begin of the CPU's recording if this is its first switch (the event says who left), or the
+     * start of the CPU's recording if this is its first switch (the event says who left), or the
      * end of a loss. */
     int64_t since_ns;
     /* What was on the CPU between the switch before and since_ns is not known: events were lost. */
     int64_t unknown_ns;
-    /* The kernel's, 0..139 (what LTTng records is 100 less); LULL_NO_PRIO: not told. */
+    /* The kernel's, 0..139 (what LTTng records is 100 less); LULL_NO_PRIO: not reported. */
     int32_t prio, previous_prio;
     /* The first waking of `task` since it stopped running; INT64_MIN: none was seen (it was
      * preempted, or the waking was before the trace or lost). */
@@ -72,7 +72,7 @@ struct lull_migration_fact {
     int64_t time_ns;
     uint32_t host, task;
     int32_t cpu;              /* where the event happened */
-    int32_t from_cpu, to_cpu; /* -1: not told */
+    int32_t from_cpu, to_cpu; /* -1: not reported */
 };
 
 /* The priority of a task is known to be another than before (or is known for the first time). */
@@ -93,18 +93,18 @@ enum lull_handler_kind {
 struct lull_handler_fact {
     int64_t start_ns, end_ns;
     int64_t nested_ns; /* of that spent in handlers that interrupted this one */
-    /* SOFTIRQ: when it was raised, the first time since it last began; INT64_MIN: not seen */
+    /* SOFTIRQ: when it was raised, the first time since it last started; INT64_MIN: not seen */
     int64_t raise_ns;
     uint32_t host;
     int32_t cpu;
     uint32_t task;   /* whom it interrupted, or LULL_NONE: idle or not known */
     uint32_t number; /* irq or softirq vector */
     uint32_t label;  /* "irq 28 virtio2-req.0", "softirq NET_RX", … */
-    uint32_t name;   /* label: "virtio2-req.0", "NET_RX", "local timer"; LULL_NONE: not told */
+    uint32_t name;   /* label: "virtio2-req.0", "NET_RX", "local timer"; LULL_NONE: not reported */
     uint8_t kind;    /* enum lull_handler_kind */
 };
 
-/* Pages were allocated (an attempt that failed is not told) or freed. */
+/* Pages were allocated (a failed attempt is not reported) or freed. */
 struct lull_page_fact {
     int64_t time_ns;
     uint32_t host;
@@ -123,7 +123,7 @@ struct lull_netif_fact {
     uint32_t host;
     int32_t cpu;
     uint32_t task;   /* on the CPU; LULL_NONE: idle or not known */
-    uint32_t device; /* label: "eth0"; LULL_NONE: not told */
+    uint32_t device; /* label: "eth0"; LULL_NONE: not reported */
     uint32_t length; /* bytes of the skb */
     bool is_send;
     bool in_interrupt;
@@ -140,8 +140,8 @@ struct lull_power_fact {
     int64_t value; /* IDLE: number of the state, -1: not idle; FREQUENCY: kHz */
 };
 
-/* Events of a host (of one CPU, or of all if cpu < 0) were lost in this time: told before the first
- * event behind it. */
+/* Events of a host (of one CPU, or of all if cpu < 0) were lost in this time: reported before the
+ * first event after it. */
 struct lull_lost_fact {
     int64_t start_ns, end_ns;
     uint32_t host;
@@ -162,9 +162,9 @@ struct lull_interrupt_fact {
 struct lull_packet_fact {
     const struct lull_net_packet *packet;
     uint32_t number;          /* 0, 1, 2, … over all hosts */
-    bool in_interrupt;        /* seen in interrupt context, which began at: */
+    bool in_interrupt;        /* seen in interrupt context, which started at: */
     int64_t context_start_ns; /* the innermost handler */
-    uint8_t context_cause;    /* what that handler stands for: TIMER, NETWORK, IRQ, … */
+    uint8_t context_cause;    /* what that handler represents: TIMER, NETWORK, IRQ, … */
 };
 
 struct lull_block_request {
@@ -186,7 +186,7 @@ struct lull_block_request {
 
 /* A request was inserted into a queue, issued to the device (once more if the device did not take
  * it), or is complete, that is, all its sectors are. Flushes have no sectors. A completion of which
- * nothing was seen before is told too, with issue_ns INT64_MIN. */
+ * nothing was seen before is reported too, with issue_ns INT64_MIN. */
 struct lull_block_fact {
     int64_t time_ns;
     uint32_t request; /* lull_model_request() */
@@ -199,7 +199,7 @@ enum lull_file_type {
     LULL_FILE_UNKNOWN,
     LULL_FILE_DISK,   /* opened by a path: regular file, directory, device */
     LULL_FILE_NET,    /* socket of an internet family */
-    LULL_FILE_SOCKET, /* any other socket (unix, netlink), or one whose family was not told */
+    LULL_FILE_SOCKET, /* any other socket (unix, netlink), or one whose family was not reported */
     LULL_FILE_PIPE,
     LULL_FILE_OTHER, /* epoll, eventfd, timerfd, signalfd, inotify, memfd, io_uring, … */
 };
@@ -233,12 +233,12 @@ struct lull_io {
     uint8_t kind;  /* enum lull_io_kind */
     int32_t fd;    /* the one it was given, or that it made; -1: none, or many (close_range) */
     int32_t to_fd; /* COPY: the one written; OPEN of a pair: the second; DUP: the new; -1: none */
-    /* lull_model_file() of fd as it was when the call began (OPEN: what it made); LULL_NONE: none
-     * or not told, or the call says that the descriptor is bad */
+    /* lull_model_file() of fd as it was when the call started (OPEN: what it made); LULL_NONE: none
+     * or not reported, or the call says that the descriptor is bad */
     uint32_t file;
     uint32_t to_file;
-    int64_t requested_bytes; /* -1: not told */
-    int64_t bytes; /* moved; 0 if it failed; -1: not told or not a kind that moves bytes */
+    int64_t requested_bytes; /* -1: not reported */
+    int64_t bytes; /* moved; 0 if it failed; -1: not reported or not a kind that moves bytes */
 };
 
 /* What is known of a futex call. */
@@ -255,12 +255,12 @@ struct lull_syscall_fact {
     uint32_t name; /* label: "openat"; without prefix, compat calls likewise; "syscall 451" if only
                       its number is known */
     int32_t cpu;   /* of its end */
-    int64_t start_ns; /* INT64_MIN: its begin was not seen (before the trace, or lost) */
+    int64_t start_ns; /* INT64_MIN: its start was not seen (before the trace, or lost) */
     int64_t end_ns;   /* is_open: the last moment it is known to last */
     int64_t ret;      /* valid if has_ret */
     int32_t error;    /* the errno that it means, positive; 0: none */
     bool has_ret;
-    bool is_open;                   /* has not ended as far as the trace tells */
+    bool is_open;                   /* has not ended as far as the trace shows */
     const struct lull_io *io;       /* or NULL */
     const struct lull_futex *futex; /* or NULL */
 };

@@ -38,7 +38,7 @@ static void page_unref(struct fd_page *page)
     g_free(page);
 }
 
-/* The index of the page of this number, or where it would stand. */
+/* The index of the page of this number, or where it would be. */
 static size_t position_of(const struct fd_slots *slots, uint32_t number)
 {
     size_t low = 0, high = slots->pages.count;

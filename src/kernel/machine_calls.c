@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls of tasks from begin to end, under all the names tracers give them. A call belongs to
+/* System calls of tasks from start to end, under all the names tracers give them. A call belongs to
  * the task that is on the CPU, lasts while the task does not run, and ends on whatever CPU the task
- * is then. Begin and end belong together only if they name the same call: else one was lost. */
+ * is then. Start and end belong together only if they name the same call: else one was lost. */
 #include "kernel/model_private.h"
 #include "source/session/streams.h"
 
 #include <string.h>
 
-/* What all events of system calls begin with is read as one. */
+/* What all events of system calls start with is read as one. */
 #define SAME(event, field)                                                                         \
     _Static_assert(offsetof(struct lull_ev_##event, field) ==                                      \
                            offsetof(struct lull_ev_io_exit, field) &&                              \
@@ -92,7 +92,7 @@ static struct call_class look_at_class(struct lull_model *model,
     const char *name = lull_vocabulary_syscall_name(event_name);
     lull_event_class_each_field(event_class, look_at_field, &search);
     result.is_compat = g_str_has_prefix(event_name, "compat_");
-    /* LTTng before 2.6 calls the begins of exit and exit_group what ftrace calls ends. */
+    /* LTTng before 2.6 calls the starts of exit and exit_group what ftrace calls ends. */
     if (strcmp(event_name, "sys_exit_group") == 0 ||
         (strcmp(event_name, "sys_exit") == 0 && search.has_error_code)) {
         result.is_entry = true;
@@ -108,7 +108,7 @@ static struct call_class look_at_class(struct lull_model *model,
 static struct call_class *class_of(struct lull_model *model,
                                    const struct lull_event_class *event_class)
 {
-    /* Without a class: events that a test feeds, which tell numbers. */
+    /* Without a class: events that a test feeds, which carry numbers. */
     uint32_t number = event_class ? lull_event_class_number(event_class) + 1 : 0;
     while (model->call_classes.count <= number) {
         lull_vec_push(&model->call_classes, (struct call_class){.is_known = false});
@@ -185,7 +185,7 @@ static bool is_same(uint32_t label, int32_t number, struct call_name other, int3
            (number >= 0 && number == other_number);
 }
 
-/* Numbers of x86-64 do not tell whether a call is of 32 bits, but as exec() ends its number becomes
+/* Numbers of x86-64 do not show whether a call is of 32 bits, but as exec() ends its number becomes
  * that of the new program's kind (arch/x86/kernel/process_64.c). True if that is so here. */
 static bool learn_bits(struct lull_model *model, const struct machine *machine, uint32_t task,
                        const struct lull_ev_syscall_exit *ev)
@@ -272,8 +272,8 @@ static struct call_name name_of_start(struct lull_model *model, const struct mac
                : (struct call_name){model_label(model, "a system call"), call_kind_find("")};
 }
 
-/* The begin of an open call, told in another way too: by its name, which then tells its arguments
- * better, or by its number. */
+/* The start of an open call, reported in another way too: by its name, which then gives its
+ * arguments better, or by its number. */
 static bool start_again(struct lull_model *model, struct call *call, struct call_name name,
                         const struct call_class *call_class, enum lull_event_id id,
                         const void *event)
@@ -333,7 +333,7 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
     known->syscall = LULL_NONE;
     if (number == LULL_NONE && known->ended.reported && known->ended.reported != reported &&
         is_same(known->ended.label, known->ended.number, name, number_of(ev))) {
-        return; /* the end of the same call, told in another way */
+        return; /* the end of the same call, reported in another way */
     }
     known->ended.reported = reported;
     known->ended.label = name.label;
@@ -352,7 +352,7 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
                           .file = LULL_NONE};
     const struct call *call = number == LULL_NONE ? &unseen : &model->calls.items[number];
     if (call->name.label == LULL_NONE) {
-        return; /* began before the trace, and nothing says what it was */
+        return; /* started before the trace, and nothing says what it was */
     }
     if (number == LULL_NONE && call->name.kind->effect == CALL_FORK && HAS(ret) && ev->ret == 0) {
         return; /* a child comes back from a call that it did not make */
@@ -381,7 +381,7 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
 
 /* ---- events ---- */
 
-/* Whose call it is: the CPU's task; if no switch has told it yet, the one that the event names. */
+/* Whose call it is: the CPU's task; if no switch has shown it yet, the one that the event names. */
 static uint32_t task_of(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                         const struct lull_ev_syscall_exit *ev)
 {

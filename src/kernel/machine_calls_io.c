@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What system calls do with descriptors: their arguments as the tracers tell them, and the effect
+/* What system calls do with descriptors: their arguments as the tracers record them, and the effect
  * of each kind of call (calls.def) on the table of its process when it has ended. */
 #include "kernel/model_private.h"
 
@@ -195,8 +195,8 @@ static bool wants_cloexec(const struct ended *e)
 }
 
 /* The call was given a descriptor: its file, unless the call says that it is none. The kernel looks
- * it up when the call begins, so other threads may close it in the meantime. Some calls tell what a
- * file is that was open before the trace. */
+ * it up when the call starts, so other threads may close it in the meantime. Some calls show the
+ * type of a file that was open before the trace. */
 static void use(struct ended *e)
 {
     enum { EBADF_ = 9 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tables of descriptors: which file each descriptor of a process is, as forks copy tables, threads
- * share them, exec closes what it should, and the state dump tells what was open before. A file
+ * share them, exec closes what it should, and the state dump reports what was open before. A file
  * takes some 48 bytes and stays after it is closed, so that results may refer to it; paths are
  * shared. Files of a child are made when it uses them. */
 #include "kernel/model_private.h"
@@ -14,7 +14,7 @@ static struct machine *machine_of(const struct lull_model *model, uint32_t task)
 
 /* ---- tables ---- */
 
-/* The process of a task; a task that no event told the process of is taken for its leader. */
+/* The process of a task; a task whose process no event reported is taken for its leader. */
 static int32_t pid_of(const struct task *task)
 {
     return task->public.pid > 0 ? task->public.pid : task->public.tid;
@@ -432,7 +432,7 @@ static uint32_t dumped_table(struct lull_model *model, struct machine *machine,
     return number;
 }
 
-/* A state dump never overrides what events have told already. */
+/* A state dump never overrides what events have already reported. */
 void files_dumped(struct lull_model *model, struct machine *machine,
                   const struct lull_ev_statedump_file *ev)
 {

@@ -27,7 +27,7 @@ static void take_addresses(struct lull_net_packet *packet, struct lull_text sour
     take_address(packet->destination, destination);
 }
 
-/* Transport headers, the same for both versions of IP. rest: bytes behind the IP header. */
+/* Transport headers, the same for both versions of IP. rest: bytes after the IP header. */
 #define TAKE_TRANSPORT(ip)                                                                         \
     do {                                                                                           \
         if (HAS(ip##_tcp_seq)) {                                                                   \
@@ -163,7 +163,7 @@ static uint32_t rwbs_of_text(struct lull_text text)
     uint32_t rwbs = 0;
     bool data_seen = false;
     for (uint32_t i = 0; i < text.length; i++) {
-        if (text.data[i] == 'F') { /* a flush in front of the data, forced unit access behind */
+        if (text.data[i] == 'F') { /* a flush before the data, forced unit access after */
             rwbs |= data_seen ? LULL_RWBS_FUA : LULL_RWBS_FLUSH;
         }
         for (size_t k = 0; k < G_N_ELEMENTS(flags); k++) {
@@ -321,7 +321,7 @@ void io_dumped(struct lull_model *model, struct machine *machine,
     lull_map_insert(&machine->devices, (uint32_t)ev->dev, model_label(model, name));
 }
 
-/* The second completion of a request, or LULL_MAP_NONE: a write with a flush behind it completes
+/* The second completion of a request, or LULL_MAP_NONE: a write with a flush after it completes
  * again without sectors at its old place; what was nothing but a flush completes, at no place,
  * after the flush it needed. */
 static uint32_t complete_again(struct lull_model *model, struct machine *machine, int64_t t,
@@ -358,7 +358,7 @@ static uint32_t complete_request(struct lull_model *model, struct machine *machi
     struct lull_block_request *request = &model->requests.items[number];
     request->complete_ns = t;
     if (ev->sectors > 0 &&
-        request->left > ev->sectors) { /* in parts: the rest goes on behind this one */
+        request->left > ev->sectors) { /* in parts: the rest goes on after this one */
         request->left -= (uint32_t)ev->sectors;
         lull_map_insert(
             &machine->requests,
@@ -428,7 +428,7 @@ void io_request(struct lull_model *model, struct machine *machine, int32_t c, in
     if (request->label != LULL_NONE) {
         uint32_t family = irq_family(model, machine, request->label);
         uint32_t known = lull_map_find(&machine->irq_devs, family);
-        /* A controller of several disks tells nothing: number 0 is no device. */
+        /* A controller of several disks identifies none: number 0 is no device. */
         if (lull_map_find(&machine->devices, request->dev) != LULL_MAP_NONE &&
             known != request->dev) {
             lull_map_insert(&machine->irq_devs, family, known == LULL_MAP_NONE ? request->dev : 0);

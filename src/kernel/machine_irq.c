@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Interrupt contexts: which handlers are active on a CPU, nested, and what they stand for when
+/* Interrupt contexts: which handlers are active on a CPU, nested, and what they represent when
  * something is woken in them. A wake-up in an interrupt is charged to what the interrupt is about,
  * never to the task that happened to be there. */
 #include "kernel/model_private.h"
@@ -20,7 +20,7 @@ enum {
 static const char *const softirq_names[LULL_SOFTIRQS] = {
     "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"};
 
-/* Begin and end events of the contexts that have no number of their own. */
+/* Start and end events of the contexts that have no number of their own. */
 static const struct {
     enum lull_event_id entry, exit;
     enum frame_kind kind;
@@ -42,11 +42,11 @@ static const struct {
      "packet reception"},
 };
 
-/* Labels behind those of softirqs and pairs: of interrupts whose begin was not recorded. */
+/* Labels after those of softirqs and pairs: of interrupts whose start was not recorded. */
 enum { LABEL_HARD = LULL_SOFTIRQS + G_N_ELEMENTS(pairs), LABEL_SOFT, N_LABELS };
 
-/* What a hard interrupt is about, told from the begin of its handler's name, when no event in it
- * tells more. */
+/* What a hard interrupt is about, by the prefix of its handler's name, when no event in it says
+ * more. */
 static const struct {
     const char *prefix;
     enum lull_cause cause;
@@ -147,7 +147,7 @@ static void report_handler(struct lull_model *model, const struct machine *machi
 }
 
 /* Ends the innermost context of that kind and number; contexts inside it have lost their ends. An
- * end without a begin is ignored. */
+ * end without a start is ignored. */
 static void pop(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                 enum frame_kind kind, uint32_t number)
 {
@@ -255,7 +255,7 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
     return false;
 }
 
-/* Cause told by a handler's name ("irq 28 virtio2-req.0"), or IRQ. */
+/* The cause that a handler's name shows ("irq 28 virtio2-req.0"), or IRQ. */
 static enum lull_cause cause_of_irq(const char *label)
 {
     const char *name = strchr(label + strlen("irq "), ' ');
@@ -308,7 +308,7 @@ enum lull_cause irq_frame_cause(const struct lull_model *model, const struct fra
 }
 
 /* The innermost context decides; a block request that completed in it, or a packet that was
- * received in it, tells more than its kind. The reception of a packet is a part of the context
+ * received in it, says more than its kind. The reception of a packet is a part of the context
  * around it. */
 static void classify_interrupt(const struct lull_model *model, const struct cpu *cpu,
                                struct lull_wakeup *wakeup)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What was lost: after a loss nothing is known of a CPU until the next event tells who is on it,
- * and nothing before its stream began.
+/* What was lost: after a loss nothing is known of a CPU until the next event shows who is on it,
+ * and nothing before its stream started.
  *
- * Where whole packets are missing, their begin and end bound the loss. Events that the tracer
+ * Where whole packets are missing, their start and end bound the loss. Events that the tracer
  * discarded are counted in the packet after whose last event they should have come (CTF 1.8.3,
  * section 5.2), so they are missing between the last event of that packet and the next event of the
- * stream; likewise what a damaged packet no longer tells. */
+ * stream; likewise what a damaged packet no longer shows. */
 #include "kernel/model_private.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 struct lost {
     struct lull_lost_fact fact;
     uint32_t stream;
-    int64_t report_ns; /* it is told before the first event behind this time */
+    int64_t report_ns; /* it is reported before the first event after this time */
     bool is_reported;
 };
 
@@ -24,9 +24,9 @@ struct losses {
     LULL_VEC(struct lost) open;
     uint32_t n_found;                 /* of the session's, how many were taken in */
     bool knows_recorded;              /* the following are made */
-    struct lull_map by_cpu;           /* host, CPU → index of when its last stream began */
+    struct lull_map by_cpu;           /* host, CPU → index of when its last stream started */
     LULL_VEC(int64_t) cpus_since_ns;  /* by that */
-    LULL_VEC(int64_t) hosts_since_ns; /* by host, when its first stream began */
+    LULL_VEC(int64_t) hosts_since_ns; /* by host, when its first stream started */
 };
 
 struct losses *lost_new(void)
@@ -48,7 +48,7 @@ static int64_t next_time(const struct losses *losses)
     return losses->open.count ? losses->open.items[losses->open.count - 1].report_ns : INT64_MAX;
 }
 
-/* Behind all that are told later: few as a rule. */
+/* Inserts it after all that are reported later: few as a rule. */
 static void keep(struct losses *losses, struct lost lost)
 {
     size_t i = losses->open.count;
@@ -78,7 +78,7 @@ static struct lost lost_of(const struct lull_model *model, const struct lull_los
                  .events = loss->events,
                  .packets = loss->packets},
         .stream = loss->stream,
-        /* A missing packet leaves a hole, at whose begin it can be told. */
+        /* A missing packet leaves a hole, at whose start it can be reported. */
         .report_ns = loss->events ? loss->end_ns : loss->start_ns,
     };
 }
@@ -105,7 +105,7 @@ void lost_find(struct lull_model *model)
     model->loss_ns = next_time(losses);
 }
 
-/* Only the stream that tells of a CPU's switches matters for who is on it. */
+/* Only the stream that records a CPU's switches matters for who is on it. */
 static void lose_cpu(struct lull_model *model, struct machine *machine, int32_t c,
                      const struct lost *lost, int64_t start_ns, int64_t since_ns)
 {

@@ -34,7 +34,7 @@ static struct lull_wakeup unknown_wakeup(int64_t t)
 
 static const struct waking no_waking = {INT64_MIN, LULL_NONE, false, false};
 
-/* Ends the task's state at t and begins another. */
+/* Ends the task's state at t and starts another. */
 void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lull_state next,
                   int32_t cpu, const struct lull_wakeup *wakeup)
 {
@@ -74,7 +74,7 @@ void sched_lose(struct lull_model *model, uint32_t number)
     task->early.time_ns = INT64_MIN;
 }
 
-/* What the facts say of a CPU has no hole and no overlap: each tells of the time since the one
+/* What the facts say of a CPU has no hole and no overlap: each covers the time since the one
  * before. */
 static void report_switch(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                           uint32_t previous, uint32_t next)
@@ -220,8 +220,8 @@ static uint32_t switch_out(struct lull_model *model, struct machine *machine, in
 }
 
 /* A wait ended and nothing is recorded of what ended it, as happens where a kernel hides what
- * happens while its CPUs idle. What the task was about to wait for tells it all the same if there
- * is but one such thing. */
+ * happens while its CPUs idle. What the task was about to wait for still shows it if there is only
+ * one such thing. */
 static void guess_wakeup(const struct lull_model *model, const struct task *task,
                          struct lull_wakeup *wakeup)
 {
@@ -287,7 +287,7 @@ static void switch_in(struct lull_model *model, struct machine *machine, int32_t
     }
 }
 
-/* ---- who is on a CPU although no switch told it ---- */
+/* ---- who is on a CPU although no switch reported it ---- */
 
 /* Recordings of chosen tasks leave out the switches between others, and some kernels do not trace
  * all that their idle tasks do. So the task that was on the CPU has left it at some time since it
@@ -425,7 +425,7 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
             return;
         }
     } else if (task->state == LULL_STATE_PREEMPTED) {
-        /* Already woken by sched_waking; the wake-up tells where it was put. */
+        /* Already woken by sched_waking; the wake-up says where it was put. */
         if (id == LULL_EVENT_sched_wakeup && target_cpu >= 0) {
             task->cpu = target_cpu;
         }

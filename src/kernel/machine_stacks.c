@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a machine's events tell of call chains: what is mapped where, and by which calls tasks fell
- * asleep. */
+/* What a machine's events report of call chains: what is mapped where, and by which calls tasks
+ * fell asleep. */
 #include "kernel/model_private.h"
 
 #include <string.h>

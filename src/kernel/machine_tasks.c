@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Births and deaths of tasks: fork, exec, exit, and the state dump, which tells of those that were
+/* Births and deaths of tasks: fork, exec, exit, and the state dump, which reports those that were
  * born before. Which process a task belongs to is known from one of them. */
 #include "kernel/model_private.h"
 
@@ -26,7 +26,8 @@ void sched_born(struct machine *machine, const struct lull_ev_task_newtask *ev)
     }
 }
 
-/* The process of a child that is told by its tid alone, or -1: threads belong to the parent's. */
+/* The process of a child that is reported by its tid alone, or -1: threads belong to the
+ * parent's. */
 static int32_t pid_of_child(const struct lull_model *model, uint32_t parent, int32_t tid,
                             uint32_t flags)
 {
@@ -46,7 +47,7 @@ static uint32_t bear(struct lull_model *model, struct machine *machine, int64_t 
     uint32_t old = lull_map_find(&machine->by_tid, (uint32_t)tid);
     if (old != LULL_NONE && model->tasks.items[old].is_new &&
         model->tasks.items[old].parent == parent) {
-        return old; /* perf tells of a fork by itself and by the tracepoint */
+        return old; /* perf reports a fork by itself and by the tracepoint */
     }
     if (old != LULL_NONE) {
         sched_lose(model, old);
@@ -172,7 +173,7 @@ void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, 
     }
 }
 
-/* A state dump never overrides what events have told already. */
+/* A state dump never overrides what events have already reported. */
 void sched_dumped(struct lull_model *model, struct machine *machine, int64_t t,
                   const struct lull_ev_statedump_process *ev)
 {

@@ -23,7 +23,7 @@ static void use_pages(struct lull_model *model, struct machine *machine, int32_t
     REPORT(model, page, &fact);
 }
 
-/* Told also when no page was found. */
+/* Reported also when no page was found. */
 static bool is_failed(const struct lull_ev_page_alloc *ev)
 {
     return (LULL_HAS(ev, page_alloc, page) && ev->page == 0) ||

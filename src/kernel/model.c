@@ -313,7 +313,8 @@ static void check_loss_edges(struct lull_model *model, int64_t t)
     }
 }
 
-/* What is so on a machine, whichever CPU told it; a state that was taken from /proc has none. */
+/* What is so on a machine, whichever CPU reported it; a state that was taken from /proc has
+ * none. */
 static void dumped(struct lull_model *model, struct machine *machine, enum lull_event_id id,
                    const void *event, int64_t t)
 {
@@ -348,8 +349,8 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
     model->start_ns = MIN(model->start_ns, t);
     model->end_ns = MAX(model->end_ns, t);
     if (G_UNLIKELY(c < 0 || c >= LULL_MAX_CPUS)) {
-        /* Nothing that happens in a kernel happens on no CPU, but state dumps and perf itself tell
-         * of tasks. */
+        /* Nothing that happens in a kernel happens on no CPU, but state dumps and perf itself
+         * report tasks. */
         dumped(model, machine, id, event, t);
         return;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The model of all hosts of a session: reads typed events, keeps the state of CPUs, tasks,
  * interrupts, disks, and reports facts. State before the first event is unknown until a state dump,
- * a context or the first event tells it. */
+ * a context or the first event reports it. */
 #ifndef LULL_KERNEL_MODEL_H
 #define LULL_KERNEL_MODEL_H
 
@@ -21,16 +21,16 @@ void lull_model_free(struct lull_model *model);
 /* At most 8 subscribers, before lull_model_run(). `facts` is copied. */
 void lull_model_subscribe(struct lull_model *model, const struct lull_facts *facts, void *user);
 
-/* Says that the recording of a host began at start_ns, with an event that the model need not have
- * asked for; INT64_MAX: not known. Before reading. */
+/* Says that the recording of a host started at start_ns, with an event that the model need not have
+ * requested; INT64_MAX: not known. Before reading. */
 void lull_model_set_start(struct lull_model *model, uint32_t host, int64_t start_ns);
 
-/* Reads the session from begin to end; calls `progress` (may be NULL) every some thousand events.
- */
+/* Reads the session from start to end; calls `progress` (may be NULL) every some thousand
+ * events. */
 void lull_model_run(struct lull_model *model, void (*progress)(void *user), void *user);
 
 /* Feeds one typed event; for tests and sources that have no session. `event` is the struct of `id`.
- * System calls are told by their number (of x86-64). */
+ * System calls are identified by their number (of x86-64). */
 void lull_model_feed(struct lull_model *model, unsigned id, const void *event, uint32_t host,
                      int32_t cpu, int64_t time_ns);
 /* Says that reading is over: states that still last are reported up to the last event of their
@@ -46,17 +46,17 @@ void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
 
 /* What is so now, while reading (in a callback) or at the end. */
 
-/* CPUs of a host seen so far are 0 … count - 1; some of them may never have told anything. */
+/* CPUs of a host seen so far are 0 … count - 1; some of them may never have recorded anything. */
 int32_t lull_model_cpu_count(const struct lull_model *model, uint32_t host);
 /* Who is on a CPU: LULL_NONE and true: idle; false: not known. *since_ns: until then switch facts
- * have told what was on the CPU. */
+ * have reported what was on the CPU. */
 bool lull_model_running(const struct lull_model *model, uint32_t host, int32_t cpu, uint32_t *task,
                         int64_t *since_ns);
-/* Calls `visit` for each system call that has begun and not ended, with is_open, end_ns = now. */
+/* Calls `visit` for each system call that has started and not ended, with is_open, end_ns = now. */
 void lull_model_each_syscall(const struct lull_model *model, int64_t now_ns,
                              void (*visit)(void *user, const struct lull_syscall_fact *fact),
                              void *user);
-/* Frequency in kHz and idle state of a CPU; -1 and INT64_MIN if not told yet. */
+/* Frequency in kHz and idle state of a CPU; -1 and INT64_MIN if not reported yet. */
 void lull_model_power(const struct lull_model *model, uint32_t host, int32_t cpu,
                       int64_t *frequency_khz, int64_t *idle_state);
 /* The last known priority of a task, or LULL_NO_PRIO. */
@@ -70,7 +70,7 @@ const struct lull_task *lull_model_task(const struct lull_model *model, uint32_t
 const char *lull_model_comm(const struct lull_model *model, uint32_t task, int64_t time_ns);
 /* True if the task ever had this name. */
 bool lull_model_had_comm(const struct lull_model *model, uint32_t task, const char *comm);
-/* The pseudo-task that stands for interrupt context on a CPU; made when first asked for. */
+/* The pseudo-task that represents interrupt context on a CPU; made on the first request. */
 uint32_t lull_model_kernel_task(struct lull_model *model, uint32_t host, int32_t cpu);
 /* The task that has this tid at the end, or the last that had it; LULL_NONE if none. */
 uint32_t lull_model_find_tid(const struct lull_model *model, uint32_t host, int32_t tid);
@@ -88,15 +88,15 @@ const struct lull_frame *lull_model_frames(const struct lull_model *model, uint3
 uint32_t lull_model_request_count(const struct lull_model *model);
 const struct lull_block_request *lull_model_request(const struct lull_model *model,
                                                     uint32_t request);
-/* Name of the block device (mapped_dev) of a request ("vda"), or NULL if no state dump told it.
+/* Name of the block device (mapped_dev) of a request ("vda"), or NULL if no state dump reported it.
  * Tracers give requests wrong device numbers on some kernels (LTTng 2.13 on Linux 6.1); then the
- * device is told by bios merged into the request, or by others that completed in the same
+ * device is known from bios merged into the request, or by others that completed in the same
  * interrupt. */
 const char *lull_model_device(const struct lull_model *model, uint32_t request);
 /* The same as a label, or LULL_NONE. */
 uint32_t lull_model_device_label(const struct lull_model *model, uint32_t request);
 const struct lull_flows *lull_model_flows(const struct lull_model *model);
-/* Begin and end of the events seen; begin > end if there were none. */
+/* Start and end of the events seen; start > end if there were none. */
 void lull_model_range(const struct lull_model *model, int64_t *start_ns, int64_t *end_ns);
 
 #endif

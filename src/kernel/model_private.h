@@ -29,7 +29,7 @@ enum frame_kind {
     FRAME_RECEIVE,   /* netif_receive_skb around the handling of one packet */
 };
 
-/* "irq 28 virtio2-req.0" and "virtio2-req.0", as labels; LULL_NONE: not told. */
+/* "irq 28 virtio2-req.0" and "virtio2-req.0", as labels; LULL_NONE: not reported. */
 struct irq_label {
     uint32_t label, name;
 };
@@ -62,9 +62,9 @@ struct cpu {
     int64_t since_ns;       /* nothing was lost since; INT64_MAX: not before its next event */
     int64_t last_ns;        /* its last event; INT64_MIN: none */
     int64_t seen_ns;        /* its task was last known to be there, since it came */
-    uint32_t switch_stream; /* where its last switch was told, or LULL_NONE */
+    uint32_t switch_stream; /* where its last switch was recorded, or LULL_NONE */
     uint32_t lost_stream;   /* where events were lost last, or LULL_NONE */
-    int64_t frequency_khz, idle_state; /* -1, INT64_MIN: not told */
+    int64_t frequency_khz, idle_state; /* -1, INT64_MIN: not reported */
     int64_t raised_ns[LULL_SOFTIRQS];  /* softirqs that wait to run; INT64_MIN: not raised */
     uint32_t idle;                     /* its idle task, LULL_NONE: not made yet */
     uint32_t kernel;                   /* its kernel context, likewise */
@@ -90,9 +90,9 @@ struct fd_table {
     uint32_t next_free;
 };
 
-/* How the system calls of an event class are told. */
+/* How an event class reports system calls. */
 struct call_class {
-    uint32_t name; /* label; LULL_NONE: its events tell a number, or nothing */
+    uint32_t name; /* label; LULL_NONE: its events carry a number, or nothing */
     const struct call_kind *kind;
     bool is_known; /* the rest is valid */
     bool is_compat;
@@ -103,11 +103,11 @@ struct call_class {
 };
 
 struct call_name {
-    uint32_t label; /* LULL_NONE: not told */
+    uint32_t label; /* LULL_NONE: not reported */
     const struct call_kind *kind;
 };
 
-/* What the begin of a call told of its arguments. */
+/* What the start of a call reported of its arguments. */
 struct call_args {
     uint32_t have; /* enum call_arg, a bit each */
     bool has_ip;
@@ -133,7 +133,7 @@ enum call_arg {
     CALL_ARG_FUTEX = 512,
 };
 
-/* How events tell what a call is: ftrace and perf may tell each call twice. */
+/* How events identify a call: ftrace and perf may report each call twice. */
 enum call_telling {
     CALL_TOLD_NAME = 1,
     CALL_TOLD_NUMBER = 2,
@@ -143,12 +143,12 @@ enum call_telling {
 struct call {
     uint32_t task; /* LULL_NONE: the place is free */
     struct call_name name;
-    int32_t number;   /* -1: not told */
-    uint8_t reported; /* enum call_telling, how its begin was */
+    int32_t number;   /* -1: not reported */
+    uint8_t reported; /* enum call_telling, how its start was */
     bool is_compat;
     int64_t start_ns;
     struct call_args args;
-    uint32_t file; /* of args.fd when it began, or LULL_NONE */
+    uint32_t file; /* of args.fd when it started, or LULL_NONE */
     GString *path;
     uint32_t next_free;
 };
@@ -156,16 +156,16 @@ struct call {
 struct machine {
     uint32_t host;
     const struct call_arch *arch;
-    bool has_softirqs;    /* the host's traces tell when softirqs run */
-    bool reports_current; /* its events tell who is on the CPU, as the kernel knows it */
+    bool has_softirqs;    /* the host's traces record when softirqs run */
+    bool reports_current; /* its events say who is on the CPU, as the kernel knows it */
     /* From the priorities in events to the kernel's; those of wake-ups may differ. */
     int32_t prio_offset, wakeup_prio_offset;
-    /* Begin of its recording, at its first event at the latest; INT64_MAX: not known yet. */
+    /* Start of its recording, at its first event at the latest; INT64_MAX: not known yet. */
     int64_t first_ns;
     int64_t last_ns; /* its last event, INT64_MIN: none */
     LULL_VEC(struct cpu) cpus;
     struct lull_map by_tid;    /* tid → task */
-    struct lull_map newborn;   /* tid → flags of clone(), until the fork is told */
+    struct lull_map newborn;   /* tid → flags of clone(), until the fork is reported */
     struct lull_map requests;  /* hash of dev, sector → open request */
     struct lull_map completed; /* the same, requests that completed last at a place */
     struct lull_map devices;   /* dev → label */
@@ -209,10 +209,10 @@ struct task {
     bool is_uninterruptible; /* it is blocked so that no signal can end it */
     bool is_partial; /* it has left a CPU without being seen to: where it is now is not known */
     bool is_compat;  /* its system calls are of 32 bits, though their events do not say so */
-    struct {         /* its last call, until it begins another */
+    struct {         /* its last call, until it starts another */
         uint8_t reported; /* enum call_telling, how its end was; 0: there is none */
         uint32_t label;   /* its name, or LULL_NONE */
-        int32_t number;   /* -1: not told */
+        int32_t number;   /* -1: not reported */
     } ended;
     uint32_t call;    /* the system call it is in, LULL_NONE: none */
     uint32_t table;   /* its descriptors, LULL_NONE: not looked for yet */
@@ -249,7 +249,7 @@ struct lull_model {
     uint32_t free_table;
     uint32_t n_tables; /* that ever were */
     unsigned groups;
-    bool follows_files;        /* calls are wanted, and their events tell of descriptors */
+    bool follows_files;        /* calls are wanted, and their events record descriptors */
     GHashTable *label_numbers; /* text → number + 1 */
     GStringChunk *strings;
     GString *scratch;
@@ -262,7 +262,7 @@ struct lull_model {
     void (*alarm)(void *user, int64_t time_ns);
     void *alarm_user;
     struct losses *losses;
-    int64_t loss_ns;          /* the next loss is told before the first event behind this time */
+    int64_t loss_ns;          /* the next loss is reported before the first event after this time */
     uint32_t stream;          /* of the event that is read, or LULL_NONE */
     bool *is_user;            /* by trace: of a program, not of a kernel */
     struct lull_facts wanted; /* a callback is not NULL if some subscriber has it */
@@ -307,7 +307,7 @@ static inline struct cpu *model_cpu(struct lull_model *model, struct machine *ma
 }
 
 /* machine_sched.c; t: time, c: CPU number */
-/* Ends the task's state at t and begins another. */
+/* Ends the task's state at t and starts another. */
 void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lull_state next,
                   int32_t cpu, const struct lull_wakeup *wakeup);
 /* The task was found in a state that contradicts what was seen: events are missing in between. */
@@ -339,7 +339,7 @@ void sched_migrated(struct lull_model *model, struct machine *machine, int32_t c
                     const struct lull_ev_sched_migrate_task *ev);
 void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                       enum lull_event_id id, const void *event);
-/* What an event tells of a task's priority. */
+/* What an event reports of a task's priority. */
 void sched_prio(struct lull_model *model, const struct machine *machine, int64_t t, uint32_t task,
                 int64_t reported, int32_t offset);
 
@@ -366,7 +366,7 @@ uint32_t stacks_left(struct lull_model *model, const struct machine *machine, ui
 
 /* machine_irq.c */
 void irq_init_labels(struct lull_model *model);
-/* True if the event is one of an interrupt context's begin or end, and it was handled. */
+/* True if the event is one of an interrupt context's start or end, and it was handled. */
 bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                enum lull_event_id id, const void *event);
 /* Forgets contexts that cannot be active any more (their ends were lost). */
@@ -383,7 +383,7 @@ bool irq_is_sleep(const struct lull_model *model, const struct task *task);
 /* The cause that a wake-up of the task on this CPU has. */
 void irq_classify(const struct lull_model *model, const struct machine *machine, struct cpu *cpu,
                   const struct task *task, enum irq_context context, struct lull_wakeup *wakeup);
-/* What a handler stands for, when something other than a wake-up happens in it. */
+/* What a handler represents, when something other than a wake-up happens in it. */
 enum lull_cause irq_frame_cause(const struct lull_model *model, const struct frame *frame);
 
 /* machine_io.c */
@@ -408,7 +408,7 @@ struct losses *lost_new(void);
 void lost_free(struct losses *losses);
 /* Takes in what the session has found lost since the last call. */
 void lost_find(struct lull_model *model);
-/* Tells the next loss. */
+/* Reports the next loss. */
 void lost_report(struct lull_model *model);
 /* Sets since when the host and a CPU of which nothing was heard yet are recorded. */
 void lost_find_recorded(const struct lull_model *model, struct machine *machine, int32_t c);
@@ -416,24 +416,24 @@ void lost_find_recorded(const struct lull_model *model, struct machine *machine,
 /* machine_use.c: memory, network devices, power */
 bool use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                enum lull_event_id id, const void *event);
-/* A packet of which packet_received tells too. */
+/* A packet that packet_received reports too. */
 void use_received(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                   int64_t length, struct lull_text device);
 
 /* machine_calls.c */
 /* What calls look like on a host. */
 const struct call_arch *calls_arch(const struct lull_model *model, uint32_t host);
-/* A system call began or ended, as the event says. */
+/* A system call started or ended, as the event says. */
 void calls_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                  enum lull_event_id id, const void *event,
                  const struct lull_event_class *event_class);
-/* The flags with which the task makes another, as its system call tells them, or UINT32_MAX. */
+/* The flags with which the task makes another, as its system call gives them, or UINT32_MAX. */
 uint32_t calls_clone_flags(const struct lull_model *model, uint32_t parent);
 /* A task made another. flags: of clone(), UINT32_MAX: not known. */
 void calls_forked(struct lull_model *model, uint32_t parent, uint32_t child, int64_t t,
                   uint32_t flags);
 /* Events of the CPU that the task is on were lost from then on: its call may have ended, and others
- * of the same name begun. */
+ * of the same name started. */
 void calls_lost(struct lull_model *model, uint32_t task, int64_t start_ns);
 /* The task is dead: ends its call and gives its descriptors up. */
 void calls_died(struct lull_model *model, struct machine *machine, uint32_t task);
@@ -442,11 +442,11 @@ void calls_finish(struct lull_model *model);
 void calls_free(struct lull_model *model);
 
 /* machine_calls_io.c */
-/* What the begin of a call tells of its arguments. */
+/* What the start of a call reports of its arguments. */
 void call_take(struct lull_model *model, const struct call_class *call_class, struct call *call,
                enum lull_event_id id, const void *event);
-/* Carries out what a call that ended did to descriptors. `call`: without arguments if its begin was
- * not seen. event: NULL if it tells nothing but the return value. False if it did nothing with
+/* Carries out what a call that ended did to descriptors. `call`: without arguments if its start was
+ * not seen. event: NULL if it carries nothing but the return value. False if it did nothing with
  * descriptors. */
 bool call_end_io(struct lull_model *model, const struct call_class *call_class,
                  const struct call *call, int64_t t, const int64_t *ret,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the model is asked for: who runs, what tasks are called, which requests there were. Nothing
- * here changes it. */
+/* The model's queries: who runs, what tasks are called, which requests there were. Nothing here
+ * changes it. */
 #include "kernel/model_private.h"
 #include "source/session/streams.h"
 
@@ -52,8 +52,8 @@ const struct lull_task *lull_model_task(const struct lull_model *model, uint32_t
     return &model->tasks.items[task].public;
 }
 
-/* Of a task that no event has named, as far as it can be told: a tid that is used again stood for
- * another task when the tracer saved its name. */
+/* Of a task that no event has named, as far as it is known: a tid that is used again meant another
+ * task when the tracer saved its name. */
 static const char *saved_name(const struct lull_model *model, uint32_t number)
 {
     const struct lull_task *task = &model->tasks.items[number].public;

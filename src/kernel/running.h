@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who runs on each CPU, as sched_switch events tell it, for those who read no more than that. */
+/* Who runs on each CPU, as sched_switch events report it, for those who read no more than that. */
 #ifndef LULL_KERNEL_RUNNING_H
 #define LULL_KERNEL_RUNNING_H
 

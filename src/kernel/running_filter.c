@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Who runs: the contexts tid and procname of the event say so where the trace has them; else the
- * last sched_switch on the same CPU does, for which the trace is read from its begin on and not
- * from the begin of the asked time. */
+ * last sched_switch on the same CPU does, for which the trace is read from its start on and not
+ * from the start of the requested time. */
 #include "kernel/running_filter.h"
 
 #include <stddef.h>
@@ -43,7 +43,7 @@ static const struct lull_binding bindings[] = {
 struct lull_running_filter {
     const struct lull_session *session;
     struct lull_running_query query;
-    bool by_task;        /* tid or comm was asked for */
+    bool by_task;        /* tid or comm was requested */
     bool wants_switches; /* the query's names cover sched_switch */
     uint32_t switches;   /* the subscription to sched_switch */
     struct lull_running_table running;
@@ -71,8 +71,8 @@ static bool covers_switches(const struct lull_running_query *query)
     return false;
 }
 
-/* Whether the contexts of the events tell all that the query asks, judged by the first event; of
- * what is read once only, that is not known. */
+/* Whether the contexts of the events show all that the query requests, judged by the first event;
+ * of what is read once only, that is not known. */
 static bool contexts_suffice(struct lull_running_filter *filter, struct lull_session *session)
 {
     struct lull_event event;

@@ -26,7 +26,7 @@ void lull_running_filter_free(struct lull_running_filter *filter);
 /* Feeds the next event of the session; true if the query wants it. */
 bool lull_running_filter_passes(struct lull_running_filter *filter, const struct lull_event *event);
 
-/* True if `name` equals the pattern, or begins with it if that ends with '*'. */
+/* True if `name` equals the pattern, or starts with it if that ends with '*'. */
 bool lull_running_filter_name_matches(const char *pattern, const char *name);
 
 #endif

@@ -19,12 +19,12 @@
 #define MOST_MAPPINGS 16384u
 
 struct mapping {
-    uint64_t start, end, offset; /* offset: in the file, of `begin` */
+    uint64_t start, end, offset; /* offset: in the file, of `start` */
     const char *path;
 };
 
 struct process {
-    LULL_VEC(struct mapping) mappings; /* by begin, without overlap */
+    LULL_VEC(struct mapping) mappings; /* by start, without overlap */
     uint32_t parent;                   /* whose mappings hold too, or LULL_MAP_NONE */
 };
 
@@ -86,13 +86,13 @@ static uint32_t process_of(struct lull_stacks *stacks, uint32_t host, int32_t pi
     return number;
 }
 
-/* The first mapping that ends behind the address. */
+/* The first mapping that ends after the address. */
 static size_t find(const struct process *process, uint64_t address)
 {
     return LULL_LOWER_BOUND(i, process->mappings.count, process->mappings.items[i].end <= address);
 }
 
-/* Puts `n` mappings in place of `gone` of them from `at` on. */
+/* Replaces `gone` mappings from `at` on with `n` others. */
 static void replace(struct process *process, size_t at, size_t gone, const struct mapping *with,
                     size_t n)
 {

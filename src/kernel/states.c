@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of states and causes, as they stand in JSON and tables. */
+/* Names of states and causes, as they appear in JSON and tables. */
 #include "kernel/states.h"
 
 const char *lull_state_name(enum lull_state state)

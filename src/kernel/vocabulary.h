@@ -60,7 +60,7 @@ enum lull_event_group {
     /* What the execution graph needs. */
     LULL_GROUP_GRAPH = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_NET |
                        LULL_GROUP_BLOCK | LULL_GROUP_CALLNAMES | LULL_GROUP_STACKS,
-    /* Calls that tell numbers only, which are few but with tracers that tell no other. */
+    /* Calls that record numbers only, which are few except with tracers that record no others. */
     LULL_GROUP_CALLNUMBERS =
         LULL_GROUP_SYSCALL | LULL_GROUP_IO | LULL_GROUP_FUTEX | LULL_GROUP_CALLNAMES,
     LULL_GROUP_RAISE = 256,  /* softirqs raised */
@@ -91,8 +91,8 @@ struct lull_tracer_habits lull_vocabulary_habits(const char *tracer);
 /* What ftrace writes for the name of a task that the kernel had not kept. */
 #define LULL_NO_TASK_NAME "<...>"
 
-/* What stands behind the prefix in a system call's event: "syscall_entry_openat" → "openat"; names
- * of events that do not tell ("sys_enter") give "". */
+/* What follows the prefix in a system call's event: "syscall_entry_openat" → "openat"; names of
+ * events that do not say ("sys_enter") give "". */
 const char *lull_vocabulary_syscall_name(const char *event_name);
 
 #endif

@@ -40,8 +40,8 @@ struct io_file {
     uint64_t bytes[2];
 };
 
-/* What a task moved through a file whose type was not known then: a state dump may still tell it.
- */
+/* What a task moved through a file whose type was not known then: a state dump may still report
+ * it. */
 struct io_untyped {
     uint32_t task, file; /* task: index in usage.tasks */
     uint64_t bytes[2];
@@ -61,7 +61,7 @@ struct io_usage {
     LULL_VEC(struct io_netif) netifs;
     struct lull_map netif_numbers; /* host, device → index */
     uint64_t unknown_bytes[2];     /* moved by calls on descriptors of which nothing is known */
-    uint64_t n_unreported;         /* calls that moved something, but not told how much */
+    uint64_t n_unreported;         /* calls that moved an unreported number of bytes */
 };
 
 enum io_direction { IO_READS, IO_WRITES, IO_DISCARDS, IO_UNTOLD_DIRECTION, IO_DIRECTIONS };
@@ -82,7 +82,7 @@ struct io_submitter {
     uint64_t bytes[2];
 };
 
-/* A write with a flush behind it completes again when that is done; what counts here is when its
+/* A write with a flush after it completes again when that is done; what counts here is when its
  * data were. */
 struct io_completed {
     uint32_t request;
@@ -131,7 +131,7 @@ struct io_analysis {
     struct io_usage usage;
     struct io_disks disks;
     struct lull_distribution latency[IO_CATEGORIES];
-    uint64_t n_unmeasured; /* calls whose begin was not seen */
+    uint64_t n_unmeasured; /* calls whose start was not seen */
     struct io_top top[IO_CATEGORIES];
     struct io_log log;
     GString *text; /* of the cell made last */

@@ -86,7 +86,7 @@ static void disk_stats_row(const void *user, uint64_t index, struct lull_cell *c
     cells = lull_spread_cells(times, cells);
     cells = lull_spread_percentiles(times, cells);
     if (row->is_flush) {
-        return; /* what waits with a flush is the data behind it */
+        return; /* what waits with a flush is the data after it */
     }
     if (disk->queue.count == 0) {
         cells[0].class = cells[1].class = LULL_CELL_UNKNOWN;

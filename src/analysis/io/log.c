@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The I/O calls themselves: the log by begin, and the longest of each category. */
+/* The I/O calls themselves: the log by start time, and the longest of each category. */
 #include <stdlib.h>
 #include <string.h>
 

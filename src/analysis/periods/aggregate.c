@@ -53,7 +53,7 @@ struct pair {
 struct pairs {
     const struct period_report *report;
     GArray *list; /* struct pair */
-    GArray *rows; /* of the aggregated log: where each begins in the list */
+    GArray *rows; /* of the aggregated log: where each starts in the list */
     char *captures;
 };
 
@@ -84,7 +84,7 @@ static int by_duration(const void *left, const void *right, void *user)
     return by_ancestor(left, right, user);
 }
 
-/* The members' pairs with the ancestor that is asked for. */
+/* The members' pairs with the requested ancestor. */
 static void find_pairs(struct pairs *pairs, const struct period_set *set)
 {
     const struct period_report *report = pairs->report;

@@ -87,7 +87,7 @@ static void add_member(const struct period_report *report, GArray *members, uint
     }
 }
 
-/* Instances by group: where each group's begin, and then the instances. */
+/* Instances by group: where each group's start, and then the instances. */
 static uint32_t *sort_by_group(const struct groups *groups, uint32_t *starts)
 {
     const struct period_report *report = groups->report;

@@ -102,7 +102,7 @@ static void emit(const struct period_report *report, const struct lull_result_cl
 
 /* ---- which ---- */
 
-/* In order of begin, as instances are numbered. */
+/* In order of start, as instances are numbered. */
 static uint32_t choose_by_time(const struct period_report *report, uint32_t *chosen)
 {
     uint32_t n = 0;
@@ -114,7 +114,7 @@ static uint32_t choose_by_time(const struct period_report *report, uint32_t *cho
     return n;
 }
 
-/* Where an instance stands: behind its parent, siblings in order of their ends. */
+/* The position of an instance: after its parent, siblings in order of their ends. */
 struct position {
     uint32_t instance, parent;
     int64_t end_ns;
@@ -129,7 +129,7 @@ static int by_end(const void *left, const void *right)
     return a->instance < b->instance ? -1 : a->instance > b->instance;
 }
 
-/* Roots in order of begin, each followed by what lies in it; children in order of end. What lies in
+/* Roots in order of start, each followed by what lies in it; children in order of end. What lies in
  * an instance that is not counted is left out with it. */
 static uint32_t choose_by_hierarchy(const struct period_report *report, uint32_t *chosen)
 {

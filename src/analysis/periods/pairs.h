@@ -24,9 +24,7 @@ struct period_stats {
     uint32_t n_periods, n_pairs;
 };
 
-/* `keeps`: the values are wanted, for histograms. Only definitions and ancestors that are asked
- * for.
- */
+/* `keeps`: the values are wanted, for histograms. Only requested definitions and ancestors. */
 void period_stats_make(const struct period_report *report, const struct period_set *set, bool keeps,
                        struct period_stats *stats);
 void period_stats_clear(struct period_stats *stats);

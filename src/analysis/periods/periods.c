@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The analysis of periods: which instances count, and which tables tell of them. */
+/* The analysis of periods: which instances count, and which tables show them. */
 #include "analysis/periods/private.h"
 
 #include "analysis/period_windows.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The analysis of periods themselves: periodlog, periodtop, periodstats, periodfreq. It has one
- * window, the whole range, and what it tells of is a tracker's list of instances. */
+ * window, the whole range, and it reports a tracker's list of instances. */
 #ifndef LULL_ANALYSIS_PERIODS_H
 #define LULL_ANALYSIS_PERIODS_H
 
@@ -10,11 +10,11 @@
 /* One PERIOD.CAPTURE of --group-by. */
 struct lull_period_grouping {
     uint32_t period;
-    uint32_t capture; /* of its captures at begin, then at end */
+    uint32_t capture; /* of its captures at start, then at end */
     const char *name; /* "req.who" */
 };
 
-/* What is asked of periods; for lull_question_params.periods. */
+/* The question about periods; for lull_question_params.periods. */
 struct lull_periods_question {
     const struct lull_periods *periods;
     struct lull_period_tracker *tracker; /* set by whoever runs the analysis */

@@ -6,7 +6,7 @@
 #include "analysis/period_windows.h"
 #include "analysis/periods/periods.h"
 
-/* Instances whose statistics are told together: all of them, or a group. */
+/* Instances whose statistics are shown together: all of them, or a group. */
 struct period_set {
     const char *title;       /* "a.fd = 0, req.who = w0"; NULL: all */
     const uint32_t *members; /* parents before children */
@@ -20,7 +20,7 @@ struct period_report {
     const struct lull_period_tracker *tracker;
     const struct lull_session *session; /* or NULL */
     struct lull_sink *sink;
-    bool *is_counted; /* by instance: complete, and of a duration that is asked for */
+    bool *is_counted; /* by instance: complete, and of a requested duration */
     bool *is_whole;   /* the same, and all its ancestors: only these are set against one another */
     uint32_t n_instances, n_counted, n_incomplete;
     const uint32_t *all; /* those that are counted */
@@ -70,8 +70,8 @@ void period_report_tree(const struct period_report *report);
 void period_report_stats(const struct period_report *report, const struct period_set *set);
 void period_report_freq(const struct period_report *report, const struct period_set *set);
 
-/* periods_groups.c: calls `tell` for each group that was asked for, in the order in which their
- * first instances were opened. */
+/* periods_groups.c: calls `tell` for each requested group, in the order in which their first
+ * instances were opened. */
 void period_each_group(const struct period_report *report,
                        void (*emit)(const struct period_report *report,
                                     const struct period_set *set));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is asked of periods, from the texts of the options to numbers of definitions. */
+/* The question about periods, from the texts of the options to numbers of definitions. */
 #include <lull/error.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Loads of integers from trace bytes: whole bytes and bit fields, both byte orders. Nothing here
- * checks bounds; a bit-field load may touch up to 9 bytes from the byte it begins in. */
+ * checks bounds; a bit-field load may touch up to 9 bytes from the byte it starts in. */
 #ifndef LULL_BASE_BITS_H
 #define LULL_BASE_BITS_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Bytes that must be readable behind the last byte of a buffer that these functions read from. */
+/* Bytes that must be readable after the last byte of a buffer that these functions read from. */
 #define LULL_LOAD_SLACK 16
 
 static inline uint16_t lull_load_u16(const uint8_t *p, bool big_endian)
@@ -45,7 +45,7 @@ static inline uint64_t lull_sign_extend(uint64_t v, unsigned size)
     return ((v & lull_low_mask(size)) ^ sign) - sign;
 }
 
-/* The unsigned integer of `size` bits (1..64) that begins `bit` bits behind `base`. Little-endian
+/* The unsigned integer of `size` bits (1..64) that starts `bit` bits after `base`. Little-endian
  * fields fill bytes from the least significant bit, big-endian ones from the most significant
  * (CTF 1.8.3, 4.1.2). */
 static inline uint64_t lull_load_bits(const uint8_t *base, uint64_t bit, unsigned size,
@@ -86,7 +86,7 @@ static inline uint64_t lull_load_bits_reversed(const uint8_t *base, uint64_t bit
 }
 
 /* Reads the LEB128 integer at p, of which `room` bytes may be read. Returns its length in bytes;
- * room + 1 if it goes on behind them, 0 if it has more than 64 bits. */
+ * room + 1 if it goes on after them, 0 if it has more than 64 bits. */
 static inline uint64_t lull_load_leb128(const uint8_t *p, uint64_t room, bool is_signed,
                                         uint64_t *value)
 {

@@ -32,7 +32,8 @@ int64_t lull_clock_map_slow(const struct lull_clock_map *map, uint64_t value);
 bool lull_clock_map_holds_slow(const struct lull_clock_map *map, uint64_t value);
 
 /* Whether the trace's own clock can show this value: its time is valid. What is
- * read from a trace is asked here before its time is used; an event that is not held is damage. */
+ * read from a trace is checked here before its time is used; an event that does not fit is
+ * damage. */
 static inline bool lull_clock_map_holds(const struct lull_clock_map *map, uint64_t value)
 {
     return G_LIKELY(value - map->first < map->count) || lull_clock_map_holds_slow(map, value);

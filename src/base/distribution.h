@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a set of durations or sizes looks like: count, extremes, mean, deviation, percentiles and
  * logarithmic histogram in bounded memory, and the values themselves if a linear histogram is
- * asked. */
+ * requested. */
 #ifndef LULL_BASE_DISTRIBUTION_H
 #define LULL_BASE_DISTRIBUTION_H
 

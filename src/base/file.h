@@ -18,7 +18,7 @@ enum lull_open_status {
 
 /* Opens `path` for reading; *size may be NULL. Unless it is done, *why says why not. */
 enum lull_open_status lull_file_open(const char *path, int *fd, uint64_t *size, const char **why);
-/* All of a file of at most `most_bytes`, and a NUL behind it. False with an error otherwise. */
+/* All of a file of at most `most_bytes`, and a NUL after it. False with an error otherwise. */
 bool lull_file_read(const char *path, uint64_t most_bytes, char **data, gsize *size,
                     GError **error);
 /* The same refusal for files of other kinds, such as members of archives. */

@@ -11,7 +11,7 @@ bool lull_is_harmless(gunichar c)
     }
     if (c == 0x200e || c == 0x200f || c == 0x061c || (c >= 0x202a && c <= 0x202e) ||
         (c >= 0x2066 && c <= 0x2069)) {
-        return false; /* would reorder what stands beside them */
+        return false; /* would reorder what is beside them */
     }
     if (c == 0x2028 || c == 0x2029) {
         return false; /* line ends to some readers */

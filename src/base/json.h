@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* JSON as all of Lull writes it. One rule for texts, so that a name is the same text wherever it
- * stands and joins with itself: what is well-formed UTF-8 comes back as it was, each byte that is
+ * occurs and joins with itself: what is well-formed UTF-8 comes back as it was, each byte that is
  * not becomes U+FFFD. Control characters, line separators, and what turns the direction of writing
  * are escapes (\u00XX), so that the output is harmless on a terminal. */
 #ifndef LULL_BASE_JSON_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Neither a control character nor one that moves what stands beside it, nor a non-character. */
+/* Neither a control character nor one that moves what is beside it, nor a non-character. */
 bool lull_is_harmless(gunichar c);
 
 /* The longest way to write one character. */

@@ -20,7 +20,7 @@ enum lull_step_kind {
     LULL_STEP_ARRAY,      /* the steps up to `target`, as often as the count says */
     LULL_STEP_ARRAY_END,  /* at `target` - 1 */
     LULL_STEP_VARIANT,    /* the value at `slot` selects the step to go on with */
-    LULL_STEP_OPTION_END, /* on with `target`, which is behind the variant */
+    LULL_STEP_OPTION_END, /* on with `target`, which is after the variant */
     LULL_STEP_INT,
     LULL_STEP_REAL,
     LULL_STEP_STRING, /* ends with a NUL */
@@ -45,7 +45,7 @@ struct lull_step {
     bool is_signed;   /* INT; VARIANT: of the tag */
     bool is_big_endian;
     bool is_enum;
-    bool is_hidden;      /* stepped over: lull_visit_flags asked for it */
+    bool is_hidden;      /* stepped over: lull_visit_flags requested it */
     const void *mapping; /* for find_labels of the layout */
     int32_t slot;        /* INT: keep the value there, or -1. VARIANT: the tag. ARRAY, TEXT: the
                             count, or -1 */
@@ -66,7 +66,7 @@ struct lull_layout {
 };
 
 /* The bytes of one event: bit positions from `data`; alignment counts from there too.
- * LULL_LOAD_SLACK bytes behind the end may be read. */
+ * LULL_LOAD_SLACK bytes after the end may be read. */
 struct lull_event_bytes {
     const uint8_t *data;
     uint64_t start, end;

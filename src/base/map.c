@@ -78,7 +78,7 @@ uint32_t lull_map_remove(struct lull_map *map, uint64_t key)
     if (old == LULL_MAP_NONE) {
         return LULL_MAP_NONE;
     }
-    /* An entry further on may move into the hole unless its home lies behind the hole: then probing
+    /* An entry further on may move into the hole unless its home lies after the hole: then probing
      * from its home would no longer meet it. */
     for (size_t next = (hole + 1) & mask; map->slots[next].value != LULL_MAP_NONE;
          next = (next + 1) & mask) {

@@ -42,8 +42,8 @@ static bool is_same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Nothing of this name is there: only whether there could be is asked, so that the work before it
- * is not in vain, and nothing is left if the program is ended. */
+/* Nothing of this name is there: this only checks whether there could be, so that the work before
+ * it is not in vain, and nothing is left if the program is ended. */
 static bool can_create(const char *name)
 {
     struct stat st;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A number for each of many numbered things (tasks, labels, files) of which a window of time sees
- * few: an array that grows when a number behind its end is asked for. Zeroed it is a valid empty
+ * few: an array that grows when a number past its end is requested. Zeroed it is a valid empty
  * one, and 0 in a slot means that nothing was put there; so who keeps indices keeps index + 1. */
 #ifndef LULL_BASE_SLOTS_H
 #define LULL_BASE_SLOTS_H

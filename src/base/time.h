@@ -13,7 +13,7 @@
 
 /* Times inside the program lie between these, so that the difference of any two, and any time plus
  * or minus 2^62, is an int64_t: 1823-11-12 to 2116-02-20. Whoever brings in a time sees to it, what
- * computes with times need not; INT64_MIN and INT64_MAX are no times but stand for none. */
+ * computes with times need not; INT64_MIN and INT64_MAX are no times but mean none. */
 #define LULL_TIME_MAX ((INT64_C(1) << 62) - 1)
 #define LULL_TIME_MIN (-LULL_TIME_MAX)
 /* For messages about damage: what is wrong with a time. */
@@ -48,7 +48,7 @@ bool lull_time_parse(const char *text, int64_t base_ns, bool local, int64_t *tim
                      GError **error);
 
 /* Parses a duration with unit ("1.5s", "200ms", "3us", "7ns", "2min", "1h"); no sign, up to nine
- * digits behind the point, a whole number of nanoseconds. */
+ * digits after the point, a whole number of nanoseconds. */
 bool lull_duration_parse(const char *text, int64_t *duration_ns, GError **error);
 
 /* "2026-11-21T01:36:19.432835564Z" (or with local offset, "+01:00"). */

@@ -55,7 +55,7 @@ static void report_periods(const struct lull_query *query)
     }
 }
 
-/* Reads with the progress that the command line asks for. */
+/* Reads with the progress that the command line requests. */
 static bool read_traces(const struct lull_args *args, struct lull_session *session,
                         struct lull_query *query, const struct lull_analysis_class *const *classes,
                         const struct lull_question_params *params, uint32_t n,

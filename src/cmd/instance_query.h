@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From the command line to the instances that it asks about: what lull critpath --period and lull
- * why share. */
+/* From the command line to the instances that it selects: what lull critpath --period and lull why
+ * share. */
 #ifndef LULL_CMD_INSTANCE_QUERY_H
 #define LULL_CMD_INSTANCE_QUERY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Joining clocks as the command line asks for it (--no-sync), and reading, with a progress bar. */
+/* Joining clocks as the command line requests it (--no-sync), and reading, with a progress bar. */
 #ifndef LULL_CMD_JOIN_ARGS_H
 #define LULL_CMD_JOIN_ARGS_H
 

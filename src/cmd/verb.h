@@ -54,7 +54,7 @@ struct lull_verb {
     const char *summary; /* one line, without full stop: "show what a trace holds" */
     const char *usage;   /* "TRACE…" */
     /* Paragraphs for --help and the man page: lines are joined and wrapped anew, an empty line ends
-     * a paragraph, a line that begins with a space is kept as it is. */
+     * a paragraph, a line that starts with a space is kept as it is. */
     const char *description;
     const char
         *output; /* what is printed, with the structure of --json, for the man page; or NULL */
@@ -111,7 +111,7 @@ struct lull_session *lull_args_open_session(const struct lull_args *args, GError
  * is none of that name. */
 bool lull_args_host(const struct lull_args *args, const struct lull_session *session, int32_t *host,
                     GError **error);
-/* What --begin, --end and --timerange ask for, on the joined clock; INT64_MIN and INT64_MAX where
+/* What --begin, --end and --timerange request, on the joined clock; INT64_MIN and INT64_MAX where
  * no limit was given. Leaves the session without limits if it had to look for events there. */
 bool lull_args_range(const struct lull_args *args, struct lull_session *session, int64_t *start_ns,
                      int64_t *end_ns, GError **error);

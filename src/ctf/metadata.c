@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Metadata files: takes the text out of its packets (CTF 1.8.3, section 7.1; LTTng uses the same
- * for CTF 2), tells formats by their first bytes, and has the text parsed. */
+ * for CTF 2), recognizes formats by their first bytes, and has the text parsed. */
 #include "ctf/metadata.h"
 
 #include <lull/error.h>
@@ -132,7 +132,7 @@ char *lull_metadata_text(const char *name, const uint8_t *data, size_t size, siz
     return text;
 }
 
-/* CTF 2 is JSON, each piece behind a record separator. */
+/* CTF 2 is JSON, each piece after a record separator. */
 static bool is_json(const char *text, size_t size)
 {
     size_t start = 0;
@@ -142,7 +142,7 @@ static bool is_json(const char *text, size_t size)
     return start < size && (text[start] == 0x1e || text[start] == '{');
 }
 
-/* Other versions of TSDL say so at their begin. */
+/* Other versions of TSDL say so at their start. */
 static bool check_version(const char *name, const char *text, size_t size, GError **error)
 {
     static const char signature[] = "/* CTF ";

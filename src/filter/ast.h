@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A parsed condition of a filter or a period: a tree of conditions over operands. Immutable but for
- * the times, which are known when reading begins; everything lies in one arena. */
+ * the times, which are known when reading starts; everything lies in one arena. */
 #ifndef LULL_FILTER_AST_H
 #define LULL_FILTER_AST_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiles conditions for an event class, from the end of the expression to its begin, so that each
+/* Compiles conditions for an event class, from the end of the expression to its start, so that each
  * test knows where to go on. A condition that is decided by the class becomes a place to go to
  * instead of a test; if nothing is left but one such place, the class as a whole passes or not. */
 #include "filter/compile.h"
@@ -290,7 +290,7 @@ static enum known prepare_exists(struct lull_compiler *c, const struct lull_node
     return field->is_optional ? UNKNOWN : KNOWN_YES;
 }
 
-/* The place where a single test begins that goes on at `yes` or `no`. */
+/* Where a single test starts that goes on at `yes` or `no`. */
 static int32_t compile_test(struct lull_compiler *c, const struct lull_node *node, int32_t yes,
                             int32_t no)
 {

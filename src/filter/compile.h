@@ -36,7 +36,7 @@ struct lull_compiler {
 void lull_compiler_start(struct lull_compiler *c, const struct lull_terms *terms,
                          const struct lull_source *source, uint32_t class_index, const char *host,
                          int32_t cpu, struct lull_arena *arena);
-/* Where the condition's tests begin, or LULL_ACCEPT or LULL_REJECT if the class decides it. */
+/* Where the condition's tests start, or LULL_ACCEPT or LULL_REJECT if the class decides it. */
 int32_t lull_compiler_add(struct lull_compiler *c, const struct lull_node *root);
 /* Has the fields read that the tests from `entry` on need. */
 void lull_compiler_position(struct lull_compiler *c, int32_t entry);

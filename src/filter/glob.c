@@ -20,7 +20,7 @@ struct piece {
 };
 
 struct lull_glob {
-    const char *head; /* what a match begins with, as bytes */
+    const char *head; /* what a match starts with, as bytes */
     size_t head_length;
     const struct piece *pieces; /* what follows */
     uint32_t n_pieces;

@@ -42,7 +42,7 @@ bool lull_parser_field(struct lull_parser *p, size_t at, const struct lull_field
                        struct lull_operand *operand);
 /* A number or text; a minus only before a number. */
 bool lull_parser_literal(struct lull_parser *p, struct lull_operand *operand);
-/* Behind the sign of a pattern, which is the next token: its string. */
+/* After the sign of a pattern, which is the next token: its string. */
 bool lull_parser_pattern(struct lull_parser *p, struct lull_node *node);
 
 bool lull_parser_is_relation(const struct lull_parser *p);

@@ -56,7 +56,7 @@ struct lull_program {
     uint32_t n_visited;
 };
 
-/* A program at work on one event. Begin with lull_run_start(); `given` may change between tests. */
+/* A program at work on one event. Start with lull_run_start(); `given` may change between tests. */
 struct lull_run {
     const struct lull_program *program;
     const struct lull_event *event;

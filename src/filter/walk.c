@@ -27,7 +27,7 @@ static bool step_matches(const struct lull_filter_step *step, const char *name, 
     return strcmp(step->name, name) == 0;
 }
 
-/* A field begins. Calls for each path that it is a step of. */
+/* A field starts. Calls for each path that it is a step of. */
 static void enter(struct walk *w, const char *name, const struct lull_value *value)
 {
     uint64_t index = 0;

@@ -29,7 +29,7 @@ struct lull_period_definition {
     struct lull_period public;
     const struct lull_node *start, *end; /* end is never NULL */
     GArray *kept; /* struct lull_operand: what of the opening event is needed later */
-    struct lull_period_capture *captures[2]; /* at begin and at end */
+    struct lull_period_capture *captures[2]; /* at start and at end */
 };
 
 /* Fields that are needed for every definition. */

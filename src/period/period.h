@@ -87,7 +87,7 @@ uint32_t lull_period_instance_count(const struct lull_period_tracker *tracker);
 /* Borrowed until the next event is read. */
 const struct lull_period_instance *lull_period_at(const struct lull_period_tracker *tracker,
                                                   uint32_t instance);
-/* Value of the capture at its begin or end, by its place in the definition's list; kind
+/* Value of the capture at its start or end, by its place in the definition's list; kind
  * LULL_VALUE_NONE if the event had no such field. End captures are there once it is complete. */
 const struct lull_value *lull_period_value(const struct lull_period_tracker *tracker,
                                            uint32_t instance, bool at_end, uint32_t capture);

@@ -34,7 +34,7 @@ struct period_link {
     struct period_open *open;
     struct period_link *prev, *next;
     uint64_t hash;
-    uint32_t n_alike; /* the link and those right behind it with the same hash */
+    uint32_t n_alike; /* the link and those right after it with the same hash */
     bool is_odd, is_in;
 };
 

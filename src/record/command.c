@@ -17,13 +17,13 @@ static ssize_t read_some(int fd, void *data, size_t size)
     return n;
 }
 
-/* In the child, which is the invoker from the start. Its own ends of the pipes are closed by exec. */
+/* In the child, which is the invoker from the start. exec closes its own ends of the pipes. */
 static void become(const char *const *argv, const struct lull_invoker *invoker, int go, int fate)
 {
     int why = lull_invoker_become(invoker);
     char letter;
     if (read_some(go, &letter, 1) != 1) {
-        _exit(0); /* the recording did not begin */
+        _exit(0); /* the recording did not start */
     }
     signal(SIGPIPE, SIG_DFL);
     if (why == 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The command that is recorded: started before the recording, it waits until that has begun, and
- * then becomes the command, as the user who asked. */
+/* The command that is recorded: started before the recording, it waits until that has started, and
+ * then becomes the command, as the user who called. */
 #ifndef LULL_RECORD_COMMAND_H
 #define LULL_RECORD_COMMAND_H
 

@@ -160,7 +160,7 @@ static bool make_directory(struct lull_control *control, GError **error)
     return is_made || fail(dir, why, error);
 }
 
-/* It appears under its name when it listens, and may be used by nobody else from the begin. */
+/* It appears under its name when it listens, and from the start nobody else may use it. */
 static bool listen_at(struct lull_control *control, const char *path, GError **error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

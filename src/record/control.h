@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How a flight recorder is told to write what it has: a socket in a directory of its own below the
- * runtime directory, which only root and who records may use. */
+/* How to request a snapshot from a flight recorder: a socket in a directory of its own below the
+ * runtime directory, which only root and the user who records may use. */
 #ifndef LULL_RECORD_CONTROL_H
 #define LULL_RECORD_CONTROL_H
 
@@ -10,11 +10,11 @@
 
 struct lull_control {
     char *dir;  /* its own, "/run/lull/PID"; also where a tracer may put files meanwhile */
-    int socket; /* readable when somebody asks; -1: not open */
+    int socket; /* readable when there is a request; -1: not open */
     const struct lull_invoker *invoker;
 };
 
-/* Somebody who asks for a snapshot. */
+/* Somebody who requests a snapshot. */
 struct lull_control_request {
     int socket;
     char *output; /* absolute; NULL: the recorder finds a name */
@@ -32,7 +32,7 @@ void lull_control_answer(struct lull_control_request *request, const char *path,
 
 /* ---- the other side ---- */
 
-/* Has the recorder with process id `pid`, or, if that is 0, the one that began last, write a
+/* Has the recorder with process id `pid`, or, if that is 0, the one that started last, write a
  * snapshot to the new directory `output` (NULL: it finds a name), and waits until it is done. The
  * snapshot's path, to be freed with g_free(); NULL and an error if there is no recorder, or it
  * cannot. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The other side of a recorder's socket: finds the recorder and asks it. */
+/* The other side of a recorder's socket: finds the recorder and sends it the request. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static void search(struct found *found, uid_t uid, pid_t wanted)
     }
 }
 
-/* Recorders of root, of who asks, and, under sudo, of who called that. */
+/* Recorders of root, of the caller, and, under sudo, of the user who called that. */
 static int find(pid_t pid, GError **error)
 {
     struct found found = {.socket = -1};

@@ -12,7 +12,7 @@
 /* Of a message: a path and a letter. */
 #define LULL_CONTROL_MOST_BYTES 8192u
 
-/* What a message begins with. */
+/* What a message starts with. */
 enum { LULL_CONTROL_ASKS = 's', LULL_CONTROL_IS_DONE = 'd', LULL_CONTROL_FAILS = 'f' };
 
 /* Below it the recorders of that user have their directories. Free with g_free(). */

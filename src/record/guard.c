@@ -107,7 +107,7 @@ static void serve(int fd, pid_t recorder)
     }
 }
 
-/* Leaves all that belongs to the recorder but these files, which become FIRST and those behind it;
+/* Leaves all that belongs to the recorder but these files, which become FIRST and those after it;
  * the caller's numbers may be any. */
 static void leave(const int *fds, int n)
 {
@@ -130,7 +130,7 @@ static void leave(const int *fds, int n)
     syscall(SYS_close_range, (unsigned)(FIRST + n), ~0u, 0u);
 }
 
-/* Holds the recorder's end of the keeper's socket too, so that the keeper begins to clean up when
+/* Holds the recorder's end of the keeper's socket too, so that the keeper starts to clean up when
  * no tracer writes any more. */
 static void run(int pipe, const int sockets[static 2], const struct lull_invoker *invoker,
                 pid_t recorder)

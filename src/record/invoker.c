@@ -181,8 +181,8 @@ bool lull_invoker_limit(const struct lull_invoker *invoker, bool needs_root, GEr
     return is_done;
 }
 
-/* The daemon sees the effective user; what its socket allows is asked of the other one, which files
- * are opened by. */
+/* The daemon sees the effective user; its socket's permissions are checked against the other one,
+ * by which files are opened. */
 bool lull_invoker_speak_as(const struct lull_invoker *invoker)
 {
     if (!invoker->is_other) {

@@ -30,8 +30,8 @@ int lull_invoker_become(const struct lull_invoker *invoker);
  * too. False and an error if that fails. */
 bool lull_invoker_limit(const struct lull_invoker *invoker, bool needs_root, GError **error);
 
-/* What this thread asks a daemon of root's for, it asks for as the invoker, until it takes that
- * back. False, with errno, if it may not. */
+/* This thread makes its requests to a daemon of root's as the invoker, until it takes that back.
+ * False, with errno, if it may not. */
 bool lull_invoker_speak_as(const struct lull_invoker *invoker);
 void lull_invoker_speak_as_self(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The recorder's end: asks, and checks what it is given. */
+/* The recorder's end: sends requests, and checks the replies. */
 #include "record/keeper.h"
 
 #include <errno.h>
@@ -89,7 +89,7 @@ static bool receive(const struct lull_keeper *keeper, struct answer *answer, int
     return answer->head.error < 0;
 }
 
-/* A descriptor that nobody asked for is closed. */
+/* A descriptor that nobody requested is closed. */
 static bool ask(const struct lull_keeper *keeper, enum lull_keeper_request request,
                 const char *first, const char *second, struct answer *answer, int *fd,
                 GError **error)

@@ -43,7 +43,7 @@ bool lull_keeper_measure(const struct lull_keeper *keeper, const char *name, uin
                          GError **error);
 /* False and an error if the disk is full. */
 bool lull_keeper_has_room(const struct lull_keeper *keeper, GError **error);
-/* Where a daemon of root's may be told to make files; NULL and an error if that could be anywhere. */
+/* Where a daemon of root's may make files; NULL and an error if that could be anywhere. */
 const char *lull_keeper_path_for_daemon(const struct lull_keeper *keeper, GError **error);
 /* The recording is whole and gets its name. */
 bool lull_keeper_publish(const struct lull_keeper *keeper, GError **error);
@@ -54,7 +54,7 @@ void lull_keeper_remember(const struct lull_keeper *keeper);
 
 /* ---- in the process itself ---- */
 
-/* Becomes who records, and does what it is asked for at the socket until nobody is left there. */
+/* Becomes the user who records, and serves requests at the socket until nobody is left there. */
 void lull_keeper_serve(int socket, const struct lull_invoker *invoker);
 
 #endif

@@ -93,7 +93,7 @@ static bool has_room(struct keeper *keeper, const struct request *request, struc
     return true;
 }
 
-/* A daemon makes files with the rights of who asked it. Those of other users reach nowhere that
+/* A daemon makes files with its client's rights. Those of other users reach nowhere that
  * these could not reach themselves; those of root must not be led away. */
 static bool path_for_daemon(struct keeper *keeper, const struct request *request,
                             struct outcome *outcome, GError **error)

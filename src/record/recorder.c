@@ -25,7 +25,7 @@ static const struct lull_tracer_kind *find_kind(const char *name)
     return NULL;
 }
 
-/* What is missing to do what is asked for; NULL: nothing. */
+/* What is missing to do what is requested; NULL: nothing. */
 static char *missing_of(const struct lull_recorder *recorder, const struct lull_tracer_kind *kind)
 {
     if (recorder->request.has_call_chains && !kind->can_call_chains) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A recording from begin to end: chooses a tracer, runs the command, and leaves a directory that is
+/* A recording from start to end: chooses a tracer, runs the command, and leaves a directory that is
  * whole, or nothing (docs/RECORDING.md). */
 #ifndef LULL_RECORD_RECORDER_H
 #define LULL_RECORD_RECORDER_H
@@ -8,7 +8,7 @@
 
 struct lull_recorder;
 
-/* What is asked for; borrowed. */
+/* The request; borrowed. */
 struct lull_record_question {
     enum lull_purpose purpose;
     const char *tracer;         /* its name; NULL: the first that this machine can use */
@@ -19,15 +19,15 @@ struct lull_record_question {
     const pid_t *pids;          /* only these, */
     uint32_t n_pids;
     bool only_command;    /* or only the command */
-    bool has_call_chains; /* only tracers that can tell where tasks stop running */
+    bool has_call_chains; /* only tracers that can record where tasks stop running */
 
     bool is_snapshot;     /* a flight recorder: what comes last is kept in memory, and written on
                              request only (record/control.h, SIGUSR1) */
     int64_t if_slower_ns; /* for that: and when the command takes longer than this; 0: not then */
     /* All is ready, by lull_recorder_tracer(). May be NULL. */
     void (*chose)(void *user, const struct lull_recorder *recorder);
-    /* A snapshot was written, of which lull_recorder_result() and lull_recorder_path() tell; or it
-     * could not be, and recording goes on. May be NULL. */
+    /* A snapshot was written, which lull_recorder_result() and lull_recorder_path() describe; or
+     * it could not be, and recording goes on. May be NULL. */
     void (*wrote)(void *user, const struct lull_recorder *recorder);
     void (*failed)(void *user, const GError *error);
     void *user;
@@ -35,7 +35,7 @@ struct lull_record_question {
 
 /* Chooses the tracer; nothing is changed on the machine. NULL and an error that says what is
  * missing if there is none. If the question names none and this one cannot be set up, the next
- * is taken when recording begins. */
+ * is taken when recording starts. */
 struct lull_recorder *lull_recorder_new(const struct lull_record_question *question,
                                         GError **error);
 void lull_recorder_free(struct lull_recorder *recorder);

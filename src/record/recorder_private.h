@@ -38,9 +38,9 @@ bool lull_recorder_complete(struct lull_recorder *recorder, GError **error);
 
 /* ---- recorder_snapshot.c ---- */
 
-/* Opens the socket by which snapshots are asked for. */
+/* Opens the socket for snapshot requests. */
 bool lull_recorder_listen(struct lull_recorder *recorder, GError **error);
-/* Somebody asks, at the socket or with a signal. */
+/* Somebody requests a snapshot, at the socket or with a signal. */
 void lull_recorder_requested(struct lull_recorder *recorder, bool is_signal);
 /* Writes what the buffers hold if the time is longer than the question's limit. False and an error
  * if that fails. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The flight recorder: the tracer keeps what came last in its buffers, and this writes it when
- * somebody asks, as a recording like any other. */
+/* The flight recorder: the tracer keeps what came last in its buffers, and this writes it on
+ * request, as a recording like any other. */
 #include "record/recorder_private.h"
 
 bool lull_recorder_listen(struct lull_recorder *recorder, GError **error)
@@ -12,7 +12,7 @@ bool lull_recorder_listen(struct lull_recorder *recorder, GError **error)
     return true;
 }
 
-/* The state is taken afterwards, and said to be that of the end: what the trace tells is older. */
+/* The state is taken afterwards, and marked as that of the end: what the trace shows is older. */
 static bool fill(struct lull_recorder *recorder, int64_t now_ns, GError **error)
 {
     struct lull_state_files files;
@@ -23,7 +23,7 @@ static bool fill(struct lull_recorder *recorder, int64_t now_ns, GError **error)
            lull_recorder_complete(recorder, error);
 }
 
-/* With the rights of who records, whoever asks. */
+/* With the rights of the user who records, whoever requests it. */
 static bool write_snapshot(struct lull_recorder *recorder, const char *output, GError **error)
 {
     const int64_t now_ns = lull_recorder_now_ns(recorder);

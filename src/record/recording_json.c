@@ -97,7 +97,7 @@ static void add_recorded(struct json_object *object, const struct lull_recording
     json_object_object_add(object, "recorded", recorded);
 }
 
-/* Takes the descriptor; errno tells why not. */
+/* Takes the descriptor; errno says why not. */
 static bool write_text(int fd, const char *text)
 {
     const size_t size = strlen(text);

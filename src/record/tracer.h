@@ -16,16 +16,16 @@ struct lull_tracer;
 struct lull_keeper;
 struct lull_invoker;
 
-/* What is asked for. Borrowed for the life of the tracer. */
+/* The request. Borrowed for the life of the tracer. */
 struct lull_tracer_request {
     const struct lull_keeper *keeper;   /* makes the files; that of a snapshot is made later */
     const struct lull_invoker *invoker; /* for daemons that make files themselves */
     enum lull_purpose purpose;
     uint64_t buffer_bytes; /* of each CPU; 0: the tracer chooses */
-    bool has_call_chains;  /* also where tasks stop running; for tracers that can tell it */
+    bool has_call_chains;  /* also where tasks stop running; for tracers that can record it */
     bool is_snapshot;      /* only the last of the buffers is kept, and written by snapshot() */
     bool is_filtered;  /* only tasks in `pids`, what they start, and interrupts while CPUs idle */
-    const pid_t *pids; /* those of set_up(); the command is told by follow() */
+    const pid_t *pids; /* those of set_up(); follow() adds the command */
     uint32_t n_pids;
     int64_t epoch_offset_ns; /* CLOCK_MONOTONIC plus this is the time since the Unix epoch */
 };
@@ -48,11 +48,11 @@ struct lull_tracer_kind {
      * get it, one line, to be freed with g_free(). Changes nothing on the machine. */
     char *(*missing)(const struct lull_tracer_request *request);
     /* Prepares all that can be prepared without recording. After this free() is needed. NULL and an
-     * error: nothing is left behind. */
+     * error: nothing is left over. */
     struct lull_tracer *(*set_up)(const struct lull_tracer_request *request, GError **error);
     /* Adds a task to those that is_filtered is about, with all that it starts from now on. */
     bool (*follow)(struct lull_tracer *tracer, pid_t pid, GError **error);
-    /* Recording begins, and goes on by itself (threads of the tracer's own). */
+    /* Recording starts, and goes on by itself (threads of the tracer's own). */
     bool (*start)(struct lull_tracer *tracer, GError **error);
     /* Whether it still goes on; false and an error when, say, the disk is full. Called now and
      * then. */
@@ -79,7 +79,7 @@ struct lull_tracer_kind {
 struct lull_tracer {
     const struct lull_tracer_kind *kind;
     /* Names of the events that are recorded, as the tracer calls them, for recording.json;
-     * NULL-terminated. Set by set_up(), freed by free(). NULL: not told. */
+     * NULL-terminated. Set by set_up(), freed by free(). NULL: not known. */
     const char *const *events;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tracers that are built in, best first. LTTng tells most and costs least; ftrace is in nearly
+/* The tracers that are built in, best first. LTTng sees most and costs least; ftrace is in nearly
  * every kernel; perf is there for those who may not use tracefs. */
 #include <stddef.h>
 

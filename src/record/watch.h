@@ -12,11 +12,11 @@ struct lull_watch {
     bool (*has_ended)(void *user, enum lull_recording_end *how, GError **error);
     /* Called several times a second; false and an error ends the recording. */
     bool (*check)(void *user, GError **error);
-    /* Somebody asks for a snapshot: at the descriptor `request`, or (is_signal) with SIGUSR1. May
+    /* Somebody requests a snapshot: at the descriptor `request`, or (is_signal) with SIGUSR1. May
      * be NULL. */
     void (*requested)(void *user, bool is_signal);
     void *user;
-    int request;         /* readable when somebody asks; < 0: none, also no SIGUSR1 */
+    int request;         /* readable on a request; < 0: none, also no SIGUSR1 */
     int64_t duration_ns; /* 0: no limit */
     pid_t command;       /* gets the signals that only we got; -1: none */
     /* Its own. */
@@ -28,7 +28,7 @@ struct lull_watch {
 /* From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT wait for lull_watch_wait(), also in threads that
  * are made meanwhile. */
 void lull_watch_start(struct lull_watch *watch);
-/* The time of duration_ns begins now. False and an error if recording cannot go on. */
+/* The time of duration_ns starts now. False and an error if recording cannot go on. */
 bool lull_watch_wait(struct lull_watch *watch, enum lull_recording_end *how, GError **error);
 /* Signals act as before. */
 void lull_watch_end(struct lull_watch *watch);

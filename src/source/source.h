@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The interface behind which every kind of input lies. A source is one trace; it has streams, each
+/* The interface that every kind of input implements. A source is one trace; it has streams, each
  * in order of time, which the session merges. A new input is one file that implements this. */
 #ifndef LULL_SOURCE_H
 #define LULL_SOURCE_H
@@ -36,7 +36,7 @@ struct lull_field_type {
 
 /* Fields that are wanted besides those of the subscription. */
 struct lull_fields {
-    const struct lull_binding *bindings; /* offsets count from the begin of these fields */
+    const struct lull_binding *bindings; /* offsets count from the start of these fields */
     uint32_t n_bindings;
     uint32_t size; /* a multiple of 8 */
 };
@@ -64,8 +64,8 @@ struct lull_source_stream;
 
 struct lull_source_stream_ops {
     void (*start)(struct lull_source_stream *stream, const struct lull_source_window *window);
-    /* Fills stream->event; false at the end. A live stream that cannot tell yet sets event.time_ns
-     * alone, before which no event comes, and leaves has_event false. */
+    /* Fills stream->event; false at the end. A live stream that does not know yet sets only
+     * event.time_ns, before which no event comes, and leaves has_event false. */
     bool (*next)(struct lull_source_stream *stream);
     /* Counts what is left: adds to counts[class index]. NULL if the stream can be read once only:
      * it has no sum() and set_report() then. */
@@ -108,7 +108,7 @@ struct lull_source_stream {
     uint64_t class_id, instance; /* as the trace numbers them; files without a number are numbered
                                     in the order of their names */
     uint64_t size_bytes;
-    int64_t start_ns, end_ns; /* of its packets, on the trace's own clock; begin > end: none */
+    int64_t start_ns, end_ns; /* of its packets, on the trace's own clock; start > end: none */
 };
 
 /* A subscription as the session keeps it. */
@@ -123,7 +123,7 @@ struct lull_subscription {
 struct lull_source_ops {
     void (*free)(struct lull_source *source);
     /* Replaces all subscriptions. of_class[i] is the subscription of class i, or -1. Its fields may
-     * take max_fields_size bytes, a multiple of 8; behind them lie those of extra[i] (may be NULL),
+     * take max_fields_size bytes, a multiple of 8; those of extra[i] (may be NULL) follow them,
      * whose bits are set for optional fields only; max_extra_size is the largest. */
     void (*subscribe)(struct lull_source *source, const struct lull_subscription *subscriptions,
                       const int32_t *of_class, uint32_t max_fields_size,
@@ -158,7 +158,7 @@ struct lull_source {
     const char
         *task_names; /* as the tracer knew them by the end, a line "TID NAME" each; or NULL */
     const char *const *environment; /* key, value, key, value, …, NULL */
-    /* By stream class and id; those that a live trace gets later stand behind. */
+    /* By stream class and id; those that a live trace gets later are at the end. */
     struct lull_event_class **classes;
     uint32_t n_classes;
     struct lull_source_stream **streams;
@@ -169,7 +169,7 @@ struct lull_source {
 struct lull_location;
 
 /* Opens a trace that lies in one or more places, whose metadata have been read and belong to the
- * same trace: one text begins with the other. `report` is borrowed for the life of the source, the
+ * same trace: one text starts with the other. `report` is borrowed for the life of the source, the
  * places only for the call. NULL and an error if nothing can be read. */
 struct lull_source *lull_ctf_source_open(struct lull_location *const *locations,
                                          uint32_t n_locations, const struct lull_report *report,

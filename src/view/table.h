@@ -57,7 +57,7 @@ struct lull_table;
 struct lull_table *lull_table_new(const struct lull_column *columns);
 void lull_table_free(struct lull_table *table);
 
-/* Begins a row; its cells are empty (JSON: null) until they are set. Text is copied, and cleaned
+/* Starts a row; its cells are empty (JSON: null) until they are set. Text is copied, and cleaned
  * when it is printed as text. */
 void lull_table_add_row(struct lull_table *table);
 void lull_table_set_text(struct lull_table *table, uint32_t column,

@@ -22,7 +22,7 @@ struct lull_view_style {
     int width;       /* columns of the terminal; 0: no terminal, nothing is cut or wrapped */
     bool local_time; /* absolute times in the local time zone, else UTC */
     bool full;       /* text: one row a segment, nothing grouped; all tasks in the summary */
-    bool stacks;     /* text: the calls by which each wait began */
+    bool stacks;     /* text: the calls by which each wait started */
     uint32_t limit;  /* text: how many rows of the path to show, the longest; 0: all */
 };
 
@@ -53,7 +53,7 @@ bool lull_view_path_svg(const struct lull_path *path, FILE *file,
 
 /* Chrome's JSON trace event format, which ui.perfetto.dev and chrome://tracing open. A process is a
  * host, a thread a task, a flow a jump of the path. ts is in microseconds since the start of the
- * path, exact to the nanosecond; otherData.base_ns is that begin in nanoseconds since the Unix
+ * path, exact to the nanosecond; otherData.base_ns is that start in nanoseconds since the Unix
  * epoch. */
 bool lull_view_path_perfetto(const struct lull_path *path, FILE *file,
                              const struct lull_view_style *style, GError **error);

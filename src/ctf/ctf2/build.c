@@ -111,7 +111,7 @@ static bool finish(struct draft_builder *builder, const struct draft_class *type
     return true;
 }
 
-/* The kinds of integers that are told apart as selectors. */
+/* The kinds of integers that are distinguished as selectors. */
 enum sort { NO_SORT = -1, BOOLEAN, UNSIGNED, SIGNED };
 
 static enum sort sort_of(const struct lull_fc *fc)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fragments of CTF 2 metadata (CTF2-SPEC-2.0, sections 5.4 to 5.9): which may stand where, and what
+/* Fragments of CTF 2 metadata (CTF2-SPEC-2.0, sections 5.4 to 5.9): which may occur where, and what
  * each declares. */
 #include "ctf/ctf2/fields.h"
 

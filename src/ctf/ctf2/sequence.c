@@ -52,7 +52,7 @@ static bool has_huge(const char *text, size_t size)
     return false;
 }
 
-/* One fragment; `room` is its size with the white space behind, which ends a number. */
+/* One fragment; `room` is its size with the white space after it, which ends a number. */
 static bool parse_text(struct draft_tree *tree, struct json_tokener *tokener, const char *text,
                        size_t size, size_t room)
 {

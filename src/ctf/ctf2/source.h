@@ -36,7 +36,7 @@ bool ctf2_required(const struct ctf2_at *at, const char *key, struct ctf2_at *ou
 /* Element of an array. */
 struct ctf2_at ctf2_element(const struct ctf2_at *at, size_t index);
 
-/* The value itself, of the type that is asked for. */
+/* The value itself, of the requested type. */
 bool ctf2_is_object(const struct ctf2_at *at);
 bool ctf2_is_array(const struct ctf2_at *at, size_t *length);
 bool ctf2_text(const struct ctf2_at *at, const char **text, size_t *length);

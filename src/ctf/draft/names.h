@@ -11,7 +11,7 @@
 #include "base/arena.h"
 
 struct draft_atom {
-    const char *text; /* with a NUL behind it */
+    const char *text; /* with a NUL after it */
     uint32_t length;
     uint32_t hash;
     unsigned word; /* what the text means to the language, 0: it is only a name */

@@ -101,7 +101,7 @@ static void start_search(struct search *search, const struct lull_stream_plan *s
     }
 }
 
-/* Adds the want of one binding, whose fields begin at `area` in memory. Sets its bit in *have if
+/* Adds the want of one binding, whose fields start at `area` in memory. Sets its bit in *have if
  * every event of the class has it. */
 static bool bind(const struct lull_stream_plan *stream, uint32_t index,
                  const struct lull_binding *binding, uint32_t area, uint64_t bit,

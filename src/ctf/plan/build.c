@@ -7,7 +7,7 @@
 #include "base/bits.h"
 #include "ctf/schema/text.h"
 
-/* Buffers may begin at any multiple of this, see plan.h. */
+/* Buffers may start at any multiple of this, see plan.h. */
 #define MAX_ALIGN_BITS LULL_GRAIN_BITS
 
 static bool fail(struct lull_builder *b, const char *why)
@@ -112,7 +112,7 @@ static void know_either(struct lull_builder *b, uint32_t known, uint32_t rem)
     b->rem &= b->known - 1;
 }
 
-/* Size of a class when it begins aligned; false if it depends on the data (or on an error). */
+/* Size of a class when it starts aligned; false if it depends on the data (or on an error). */
 static bool fixed_bits(struct lull_builder *b, const struct lull_fc *fc, unsigned depth,
                        uint64_t *bits)
 {

@@ -41,7 +41,7 @@ const struct lull_want *lull_kept_fields_find(const struct lull_kept_fields *pos
 bool lull_kept_fields_has(const struct lull_kept_fields *positions, const struct lull_fc_ref *ref,
                           uint32_t dst);
 bool lull_kept_fields_is_absent(const struct lull_kept_fields *positions, uint32_t slot);
-/* The slots of a scope whose fields may be left out, one by one; 0 behind the last. */
+/* The slots of a scope whose fields may be left out, one by one; 0 after the last. */
 uint32_t lull_kept_fields_absent(const struct lull_kept_fields *positions, enum lull_scope scope,
                                  uint32_t index);
 

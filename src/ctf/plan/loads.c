@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The plan compiler's leaves: the operations that load or sum what stands at the current place. */
+/* The plan compiler's leaves: the operations that load or sum what is at the current position. */
 #include "base/bits.h"
 #include "ctf/plan/build.h"
 #include "ctf/schema/text.h"
@@ -111,7 +111,7 @@ void lull_build_load_varint(struct lull_builder *b, const struct lull_fc *fc,
     emit_have(b, want);
 }
 
-/* Sums the elements of an array, or a single integer or real, that begin here. */
+/* Sums the elements of an array, or a single integer or real, that start here. */
 void lull_build_sum(struct lull_builder *b, const struct lull_fc *element, uint64_t count,
                     uint64_t stride)
 {
@@ -152,7 +152,7 @@ void lull_op_set_form(struct lull_op *op, const struct lull_fc *fc)
     op->encoding = op->is_text ? (uint8_t)element->integer.encoding : LULL_ENCODING_NONE;
 }
 
-/* Sums a text or blob of fixed size that begins here. */
+/* Sums a text or blob of fixed size that starts here. */
 void lull_build_sum_bytes(struct lull_builder *b, const struct lull_fc *fc)
 {
     struct lull_op *run = lull_builder_run(b);

@@ -119,7 +119,7 @@ static void packet_context_leaf(struct header_walk *w, const struct lull_fc *fc)
     w->stream->has_time |= w->stream->start_bits != 0 || w->stream->end_bits != 0;
 }
 
-/* True if the field tells the time on the stream's clock. */
+/* True if the field holds the time on the stream's clock. */
 static bool is_time(const struct lull_stream_plan *stream, const struct lull_fc *fc)
 {
     return is_integer(fc) && (fc->roles & LULL_ROLE_CLOCK) &&
@@ -244,7 +244,7 @@ static void recognise_header(struct lull_stream_plan *stream)
 
 /* ---- building ---- */
 
-/* Operations for a header or packet context. The counters of its loops lie behind the shared slots,
+/* Operations for a header or packet context. The counters of its loops lie after the shared slots,
  * where those of others may lie as well: no two of them run at a time. */
 static const struct lull_op *build_one(struct lull_ctf_plan *plan, enum lull_scope scope,
                                        const struct lull_fc *fc,

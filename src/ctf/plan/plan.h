@@ -12,7 +12,7 @@
 
 enum lull_op_code {
     LULL_OP_END,
-    LULL_OP_RUN, /* align to `align`, then `bits` bits of fixed layout; base of the loads behind */
+    LULL_OP_RUN, /* align to `align`, then `bits` bits of fixed layout; base of the next loads */
     LULL_OP_U8,  /* loads: an integer at bit `bits` of the run to memory `dst` */
     LULL_OP_S8,
     LULL_OP_U16,
@@ -130,8 +130,8 @@ enum lull_packet_field {
 #define LULL_PLAN_NO_REF (UINT64_MAX - 3)      /* a length or tag was left out itself */
 #define LULL_PLAN_FAILED (UINT64_C(1) << 62)   /* the least of them */
 
-/* The largest alignment that is accepted. A buffer that begins at a multiple of it behind the
- * packet's begin therefore has the packet's alignment. */
+/* The largest alignment that is accepted. A buffer that starts at a multiple of it after the
+ * packet's start therefore has the packet's alignment. */
 #define LULL_GRAIN_BITS 32768u
 
 /* Fixed-size sums saturate here: larger than any packet, small enough to add a few. */
@@ -187,7 +187,7 @@ struct lull_stream_plan {
     enum lull_header_kind header_kind;
     struct lull_header_layout layout;
     bool has_id;      /* the header holds one */
-    bool has_time;    /* some field of header or packet tells it */
+    bool has_time;    /* some field of header or packet holds it */
     bool uses_header; /* a length or tag of events refers to it */
     uint8_t discarded_bits, sequence_bits, start_bits, end_bits; /* widths, 0: not there */
     const struct lull_clock *clock;                              /* or NULL */
@@ -196,9 +196,9 @@ struct lull_stream_plan {
     uint32_t n_by_id;
     uint32_t first_class;                /* index of events[0] within the trace */
     struct lull_kept_fields **positions; /* per event: its lengths and tags, or NULL */
-    uint32_t *slots_end;                 /* per event: memory offset behind its slots */
-    uint32_t body_known, body_rem;       /* behind the header the position is rem modulo known */
-    struct lull_event_plan unknown;      /* stands in by_id for ids that nothing declares */
+    uint32_t *slots_end;                 /* per event: memory offset after its slots */
+    uint32_t body_known, body_rem;       /* after the header the position is rem modulo known */
+    struct lull_event_plan unknown;      /* in by_id for ids that nothing declares */
 };
 
 /* All of one trace. */
@@ -207,7 +207,7 @@ struct lull_ctf_plan {
     const struct lull_op *packet_header; /* empty if there is none */
     struct lull_stream_plan *streams;    /* as schema->streams */
     struct lull_kept_fields *shared;     /* of packet header, packet context, event header */
-    uint32_t shared_end;                 /* memory offset behind the shared slots */
+    uint32_t shared_end;                 /* memory offset after the shared slots */
     uint32_t fields_offset;              /* in memory; all slots lie before it */
     uint32_t all_end;                    /* the same for the slots of sums; no fields then */
     bool has_all;                        /* lull_ctf_plan_load_all() was called */
@@ -221,7 +221,7 @@ struct lull_ctf_plan {
 struct lull_ctf_plan *lull_ctf_plan_new(const struct lull_schema *schema, GError **error);
 void lull_ctf_plan_free(struct lull_ctf_plan *plan);
 
-/* Fields that somebody else than the subscriber wants, laid out behind the subscriber's: `offset`
+/* Fields that somebody other than the subscriber wants, laid out after the subscriber's: `offset`
  * counts from lull_ctf_plan.fields_offset. Bits of presence are set for optional ones only. */
 struct lull_extra_fields {
     const struct lull_binding *bindings;
@@ -249,8 +249,8 @@ void lull_ctf_plan_load_all(struct lull_ctf_plan *plan);
 struct lull_event_plan *lull_stream_plan_find(const struct lull_stream_plan *stream, uint64_t id);
 
 /* Runs operations from bit `pos` of `buf`, whose readable bits end at `limit` (LULL_LOAD_SLACK
- * bytes behind must exist). Alignment counts from buf. Returns the position behind, or LULL_PLAN_…
- * . */
+ * bytes after it must exist). Alignment counts from buf. Returns the position after them, or
+ * LULL_PLAN_… . */
 uint64_t lull_plan_run(const struct lull_op *ops, const uint8_t *buf, uint64_t limit, uint64_t pos,
                        uint8_t *memory);
 

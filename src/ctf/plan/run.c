@@ -7,7 +7,7 @@
 #include "ctf/plan/sums.h"
 #include "ctf/schema/text.h"
 
-/* Position behind `bits` more bits after aligning, or LULL_PLAN_SHORT. */
+/* Position after `bits` more bits once aligned, or LULL_PLAN_SHORT. */
 static inline uint64_t take(uint64_t pos, uint64_t limit, uint64_t align, uint64_t bits)
 {
     pos = lull_align_up(pos, align);

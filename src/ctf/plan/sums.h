@@ -35,8 +35,8 @@ static inline uint64_t lull_op_number(const struct lull_op *op, const uint8_t *b
     return v;
 }
 
-/* Adds the words of the text of bytes that begins at p and ends at the first NUL or after `room`
- * bytes; *length is its length. Up to 7 bytes behind `room` are loaded. */
+/* Adds the words of the text of bytes that starts at p and ends at the first NUL or after `room`
+ * bytes; *length is its length. Up to 7 bytes after `room` are loaded. */
 static inline uint64_t lull_sum_text(const uint8_t *p, uint64_t room, uint64_t *length)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
@@ -72,11 +72,11 @@ static inline uint64_t lull_sum_bytes(const struct lull_op *op, const uint8_t *d
     return lull_sum_text(data, size, &length);
 }
 
-/* A sequence of `n` elements that begins at `bit`. */
+/* A sequence of `n` elements that starts at `bit`. */
 void lull_sum_sequence(const struct lull_op *op, const uint8_t *buf, uint64_t bit, uint64_t n,
                        uint8_t *memory, struct lull_tally *tally);
 
-/* Reads a string and sums it. Returns the position behind it or LULL_PLAN_SHORT. */
+/* Reads a string and sums it. Returns the position after it or LULL_PLAN_SHORT. */
 uint64_t lull_sum_string(const struct lull_op *op, const uint8_t *buf, uint64_t limit, uint64_t pos,
                          uint8_t *memory, struct lull_tally *tally);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Questions that can be asked of a finished schema. Nothing here changes it. */
+/* Queries on a finished schema. Nothing here changes it. */
 #include "ctf/schema/schema.h"
 
 #include <string.h>

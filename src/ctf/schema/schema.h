@@ -55,7 +55,7 @@ enum lull_role {
     LULL_ROLE_STREAM_ID = 1 << 3,       /* packet header: of the stream, not of its class */
     LULL_ROLE_PACKET_SIZE = 1 << 4,     /* packet context, bits */
     LULL_ROLE_CONTENT_SIZE = 1 << 5,    /* packet context, bits */
-    LULL_ROLE_CLOCK = 1 << 6,           /* packet context: at its begin; event header */
+    LULL_ROLE_CLOCK = 1 << 6,           /* packet context: at its start; event header */
     LULL_ROLE_CLOCK_END = 1 << 7,       /* packet context */
     LULL_ROLE_DISCARDED = 1 << 8,       /* packet context: counter of the stream */
     LULL_ROLE_SEQUENCE_NUMBER = 1 << 9, /* packet context */
@@ -63,7 +63,7 @@ enum lull_role {
     LULL_ROLE_CPU = 1 << 11,            /* packet context: LTTng's `cpu_id`, by name in both */
 };
 
-/* Where a field stands in an event record; also the scopes a length or tag can be looked up in. */
+/* Where a field is in an event record; also the scopes a length or tag can be looked up in. */
 enum lull_scope {
     LULL_SCOPE_PACKET_HEADER,
     LULL_SCOPE_PACKET_CONTEXT,
@@ -106,7 +106,7 @@ struct lull_member {
 };
 
 /* The reference from a sequence, optional or variant to its length, selector or tag: the field
- * reached from the root of `scope` by member indices path[0..depth). It always stands before the
+ * reached from the root of `scope` by member indices path[0..depth). It always precedes the
  * referring field and its class is always LULL_FC_INT or LULL_FC_VARINT (unsigned for a length, for
  * a selector without ranges a boolean). A variant on the path takes one index (the option), an
  * array, sequence or optional takes none. An array or sequence on the path has the referring field

@@ -80,7 +80,7 @@ uint64_t lull_text_end(const uint8_t *data, uint64_t size, enum lull_encoding en
     return UINT64_MAX;
 }
 
-/* The character at data[*at]; moves behind it. `size` is a multiple of the unit. */
+/* The character at data[*at]; moves past it. `size` is a multiple of the unit. */
 static uint32_t next_character(const uint8_t *data, uint64_t size, uint64_t *at,
                                enum lull_encoding encoding)
 {

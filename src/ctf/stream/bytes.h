@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the bytes of a stream come from: a file, or a relay that is asked for them. Called once for
+/* Where the bytes of a stream come from: a file, or requests to a relay. Called once for
  * each window, never for each event. */
 #ifndef LULL_CTF_STREAM_BYTES_H
 #define LULL_CTF_STREAM_BYTES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where reading begins and ends. Packet headers say between which times a packet's events lie, but
- * an event may lie before its packet's begin or after its end. All that holds is that times do not
- * go back, so the first event of a packet is asked where the header alone could hide one. */
+/* Where reading starts and ends. Packet headers say between which times a packet's events lie, but
+ * an event may lie before its packet's start or after its end. All that holds is that times do not
+ * go back, so the first event of a packet decides where the header alone could hide one. */
 #include "ctf/stream/private.h"
 
 #include <string.h>
@@ -57,7 +57,7 @@ bool lull_ctf_stream_first_event(struct lull_ctf_stream *s, int64_t index, int64
     return bits < LULL_PLAN_FAILED;
 }
 
-/* The first packet that, by its header, does not end before the limits begin. */
+/* The first packet that, by its header, does not end before the limits start. */
 static int64_t by_headers(const struct lull_ctf_stream *s)
 {
     return LULL_LOWER_BOUND(i, (int64_t)s->list.packets->len,
@@ -73,7 +73,7 @@ void lull_ctf_stream_seek(struct lull_ctf_stream *s)
     if (!s->list.in_order || s->list.packets->len == 0 || s->bytes->ops->open(s->bytes) != NULL) {
         return;
     }
-    /* Before a packet that begins before the limits there are no events within them. */
+    /* Before a packet that starts before the limits there are no events within them. */
     bool is_before = false;
     while (first > 0 && !is_before) {
         first--;

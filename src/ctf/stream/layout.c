@@ -92,7 +92,7 @@ static uint32_t add(struct builder *b, enum lull_step_kind kind, const char *nam
     return b->steps->len - 1;
 }
 
-/* The slot that stands for a memory offset of the plan, or -1 if there are too many. */
+/* The slot that represents a memory offset of the plan, or -1 if there are too many. */
 static int32_t slot_for(struct builder *b, uint32_t offset)
 {
     uint32_t i = 0;

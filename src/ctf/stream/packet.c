@@ -17,7 +17,7 @@
 /* A header is read with this many bytes first; one that is larger with the maximum. */
 #define HEADER_BYTES 4096u
 #define HEADER_MAX (1u << 20)
-/* How far the search for the next packet behind damage goes. */
+/* How far the search for the next packet after damage goes. */
 #define SEARCH_MAX (UINT64_C(256) << 20)
 #define SEARCH_STEP (UINT64_C(256) << 10)
 
@@ -184,7 +184,7 @@ static uint64_t read_instance(const struct finder *f)
     return have & LULL_HAS_INSTANCE ? lull_memory_get(f->memory, LULL_MEM_INSTANCE) : UINT64_MAX;
 }
 
-/* What each packet header of the trace begins with, if that is known: magic number, then UUID. */
+/* What each packet header of the trace starts with, if that is known: magic number, then UUID. */
 static size_t header_needle(const struct lull_ctf_plan *plan, uint8_t needle[20])
 {
     const struct lull_fc *fc = plan->schema->packet_header;
@@ -393,7 +393,7 @@ static void widen_times(const struct lull_stream_plan *stream, struct lull_packe
     }
 }
 
-/* The file ends within the packet, or its size is wrong and another one begins inside of it. */
+/* The file ends within the packet, or its size is wrong and another one starts inside it. */
 static void settle_cut(struct finder *f, struct lull_packet *packet)
 {
     struct lull_packet found = *packet;
@@ -487,7 +487,7 @@ void lull_packet_lost(const struct lull_stream_plan *stream, const struct lull_p
         }
     }
     if (packet->flags & LULL_PACKET_HAS_DISCARDED) {
-        /* The counter counts from the begin of the recording, which is packet 0. */
+        /* The counter counts from the start of the recording, which is packet 0. */
         bool from_start = !(packet->flags & LULL_PACKET_HAS_SEQUENCE) || packet->sequence == 0;
         uint64_t base = before != NULL ? before->discarded : from_start ? 0 : packet->discarded;
         uint64_t n = difference(packet->discarded, base, stream->discarded_bits);

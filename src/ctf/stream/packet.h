@@ -16,7 +16,7 @@ enum lull_packet_flags {
     LULL_PACKET_HAS_SEQUENCE = 1 << 3,
     LULL_PACKET_CUT = 1 << 4,      /* the file ends before the packet does */
     LULL_PACKET_GAP = 1 << 5,      /* damaged bytes lie before it */
-    LULL_PACKET_REPORTED = 1 << 6, /* its damage has been told */
+    LULL_PACKET_REPORTED = 1 << 6, /* its damage has been reported */
     LULL_PACKET_DAMAGED = 1 << 8,  /* reading it came to an end before its content did */
     LULL_PACKET_OPEN_END = 1 << 7, /* the tracer died before it wrote the end; that is the last
                                       event's time */
@@ -38,15 +38,15 @@ struct lull_packet_list {
     int32_t cpu;          /* of the first packet; -1: not given */
     uint64_t instance;    /* of the stream, in the first packet; UINT64_MAX: not given */
     uint64_t file_size;   /* bytes */
-    uint64_t missing;     /* packets that the index promises behind the end of the file */
+    uint64_t missing;     /* packets that the index promises after the end of the file */
     uint64_t missing_end; /* clock value at their end */
     bool from_index;
     bool damaged_tail; /* the file's last bytes are not a packet */
-    bool in_order; /* each packet has begin and end, and none begins before the one before ends */
+    bool in_order;     /* each packet has start and end, and none starts before the previous ends */
 };
 
-/* Decodes packet header and context at the begin of `buf` (`limit` readable bits, LULL_LOAD_SLACK
- * bytes behind). Returns their size in bits with memory filled and *stream set, or
+/* Decodes packet header and context at the start of `buf` (`limit` readable bits, LULL_LOAD_SLACK
+ * bytes after them). Returns their size in bits with memory filled and *stream set, or
  * LULL_PLAN_SHORT, or LULL_PLAN_BAD_TAG with *why set. */
 uint64_t lull_packet_decode(const struct lull_ctf_plan *plan, const uint8_t *buf, uint64_t limit,
                             uint8_t *memory, uint32_t *stream, const char **why);

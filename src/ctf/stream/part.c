@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One stream read by several threads: each has a twin of the cursor, and reads packets that no
- * other reads. What a packet's flags tell (its damage has been told) is shared; packets are not. */
+/* One stream read by several threads: each has a copy of the cursor, and reads packets that no
+ * other reads. A packet's flags (its damage has been reported) are shared; packets are not. */
 #include "ctf/stream/stream.h"
 
 uint32_t lull_ctf_stream_part_end(const struct lull_ctf_stream *s, uint32_t first, uint64_t bytes)

@@ -11,9 +11,9 @@ static inline struct lull_packet *lull_ctf_stream_packet_at(const struct lull_ct
     return &g_array_index(s->list.packets, struct lull_packet, index);
 }
 
-/* Tells, once, that the rest of the current packet is left out. */
+/* Reports, once, that the rest of the current packet is left out. */
 void lull_ctf_stream_damaged(struct lull_ctf_stream *s, uint64_t pos, const char *why);
-/* Makes more bytes of the packet readable behind s->pos. False if that cannot be. */
+/* Makes more bytes of the packet readable after s->pos. False if that cannot be. */
 bool lull_ctf_stream_refill(struct lull_ctf_stream *s);
 /* Goes to the next packet that may hold events in the limits. False, and done, if there is none. */
 bool lull_ctf_stream_next_packet(struct lull_ctf_stream *s);

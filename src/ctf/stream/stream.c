@@ -130,7 +130,7 @@ static void compare_header(struct lull_ctf_stream *s, uint64_t header_bits)
         path, s->packet, byte, why != NULL ? why : "the packet header contradicts the index");
 }
 
-/* Opens the current packet. False if it is damaged, which has been told. */
+/* Opens the current packet. False if it is damaged, which has been reported. */
 static bool open_packet(struct lull_ctf_stream *s)
 {
     struct lull_packet *packet = lull_ctf_stream_packet_at(s, s->packet);

@@ -28,7 +28,7 @@ struct lull_ctf_stream {
     bool at_end;           /* the content ends at `limit` */
     bool is_done, is_open, has_warned_order;
     int64_t packet;     /* index of the current one */
-    int64_t end_packet; /* of those that are read: behind the last */
+    int64_t end_packet; /* of those that are read: after the last */
     int32_t cpu;
     uint8_t *memory;
     struct lull_tally tally;
@@ -40,7 +40,7 @@ struct lull_ctf_stream {
 
     /* The event that was last handed out, for visiting it. */
     const struct lull_event_plan *event_plan;
-    /* bits in the window: behind its header, and behind all; where the record begins is known only
+    /* bits in the window: after its header, and after all; where the record starts is known only
      * for headers without straight code, such as those that lengths or tags of events refer to */
     uint64_t event_start, event_body, event_end;
 };
@@ -82,19 +82,19 @@ void lull_ctf_stream_sum(struct lull_ctf_stream *stream, uint64_t *counts,
 /* Finds the times of packets whose context has none, by reading all of the stream. */
 void lull_ctf_stream_measure(struct lull_ctf_stream *stream);
 
-/* Several threads may count or sum one stream, each with a twin of it and packets of its own:
+/* Several threads may count or sum one stream, each with a copy of it and packets of its own:
  * packets first … end - 1, where end is what this returns for a part of at least `bytes`, if there
  * are so many. 0 if `stream`, which has been started, is read as a whole only: because something is
  * carried over from packet to packet, or its bytes cannot be shared. */
 uint32_t lull_ctf_stream_part_end(const struct lull_ctf_stream *stream, uint32_t first,
                                   uint64_t bytes);
-/* A twin has the packets of `stream`, which must outlive it, but state and bytes of its own. It is
+/* A copy has the packets of `stream`, which must outlive it, but state and bytes of its own. It is
  * freed like any other. Not thread-safe; to start, limit and read it is. */
 struct lull_ctf_stream *lull_ctf_stream_clone(const struct lull_ctf_stream *stream);
-/* After its start: limits the twin to these packets. */
+/* After its start: limits the copy to these packets. */
 void lull_ctf_stream_limit(struct lull_ctf_stream *clone, uint32_t first, uint32_t end);
 
-/* Bytes read since the begin of the file. */
+/* Bytes read since the start of the file. */
 uint64_t lull_ctf_stream_progress(const struct lull_ctf_stream *stream);
 
 /* The file of a byte of the stream, and *offset in it; for messages. */

@@ -497,7 +497,7 @@ bool lull_ctf_stream_visit(const struct lull_ctf_stream *s, const struct lull_vi
 
 /* ---- packets ---- */
 
-/* The begin of the packet; if the window has left it, it is read again. NULL with an error set. */
+/* The start of the packet; if the window has left it, it is read again. NULL with an error set. */
 static uint8_t *read_packet_header(const struct lull_ctf_stream *s, GError **error)
 {
     const struct lull_packet *packet =

@@ -83,7 +83,7 @@ static bool is_calm(const struct lull_ctf_stream *s, uint64_t clock)
     return since < s->map.count && s->content_bits / 32 < (s->map.count - since) >> 32;
 }
 
-/* Decodes an event header that straight code knows. Returns the position behind it. */
+/* Decodes an event header that straight code knows. Returns the position after it. */
 static inline __attribute__((always_inline)) uint64_t
 straight_header(enum lull_header_kind kind, const struct lull_header_layout *layout,
                 const uint8_t *buf, uint64_t pos, bool with_clock, uint64_t *id, uint64_t *clock)

@@ -63,7 +63,7 @@ static struct draft_class *new_array(struct tsdl_parser *parser, struct draft_cl
     return type;
 }
 
-/* From behind the opening bracket to behind the closing one. */
+/* From after the opening bracket to after the closing one. */
 static bool parse_dimension(struct tsdl_parser *parser, struct dimensions *dimensions)
 {
     struct tsdl_value value;
@@ -275,9 +275,9 @@ bool tsdl_parse_declaration(struct tsdl_parser *parser)
     return tsdl_expect(parser, ';', "';'");
 }
 
-/* Where the next member of a structure begins, as far as that is the same in every record. */
+/* Where the next member of a structure starts, as far as that is the same in every record. */
 struct layout {
-    uint64_t offset; /* from the begin of the structure, or DRAFT_UNKNOWN_BITS */
+    uint64_t offset; /* from the start of the structure, or DRAFT_UNKNOWN_BITS */
 };
 
 static bool add_member(struct tsdl_parser *parser, struct draft_class *type,
@@ -313,8 +313,8 @@ static bool add_member(struct tsdl_parser *parser, struct draft_class *type,
     return true;
 }
 
-/* `: WIDTH`, behind the declarator of the unit type. The bit-field follows on the next bit unless
- * it would cross the end of the unit; then it begins the next one. Of width 0 it only ends the
+/* `: WIDTH`, after the declarator of the unit type. The bit-field follows on the next bit unless
+ * it would cross the end of the unit; then it starts the next one. Of width 0 it only ends the
  * unit: an empty structure does that. */
 static bool make_bit_field(struct tsdl_parser *parser, struct draft_class *type,
                            const struct layout *layout, struct tsdl_declarator *declarator)

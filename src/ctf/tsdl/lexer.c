@@ -117,7 +117,7 @@ static void fail(struct tsdl_lexer *lexer, struct tsdl_token *token, const char 
     tsdl_fail(lexer->source, LULL_ERROR_FORMAT, token->pos, "%s", message);
 }
 
-/* The byte `ahead` of the current one, 0 behind the end. */
+/* The byte `ahead` of the current one, 0 after the end. */
 static inline char peek(const struct tsdl_lexer *lexer, uint32_t ahead)
 {
     uint64_t pos = (uint64_t)lexer->pos + ahead;
@@ -181,7 +181,7 @@ static bool read_universal(struct tsdl_lexer *lexer, GString *out)
     return true;
 }
 
-/* Reads an escape sequence from behind its backslash. NUL is refused: texts end with it. */
+/* Reads an escape sequence from after its backslash. NUL is refused: texts end with it. */
 static bool read_escape(struct tsdl_lexer *lexer, GString *out)
 {
     static const char letters[] = "abfnrtv'\"?\\", values[] = "\a\b\f\n\r\t\v'\"?\\";
@@ -218,7 +218,7 @@ static bool read_escape(struct tsdl_lexer *lexer, GString *out)
     return true;
 }
 
-/* Reads from behind the opening quote to behind the closing one; into the scratch buffer. */
+/* Reads from after the opening quote to after the closing one; into the scratch buffer. */
 static bool read_quoted(struct tsdl_lexer *lexer, struct tsdl_token *token, char quote)
 {
     const struct draft_source *source = lexer->source;

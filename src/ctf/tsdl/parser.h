@@ -17,7 +17,7 @@ struct tsdl_parser {
     struct draft_source *source;
     struct tsdl_lexer lexer;
     struct tsdl_token token; /* the current one */
-    struct tsdl_token next;  /* the one behind it, if has_next */
+    struct tsdl_token next;  /* the one after it, if has_next */
     bool has_next;
     bool has_byte_order; /* of the trace */
 
@@ -36,7 +36,7 @@ struct tsdl_parser {
 
 /* parser.c: tokens. */
 bool tsdl_advance(struct tsdl_parser *parser);
-/* The token behind the current one. */
+/* The token after the current one. */
 const struct tsdl_token *tsdl_peek(struct tsdl_parser *parser);
 /* Fails: "WHAT is expected", and what is there instead. */
 bool tsdl_unexpected(struct tsdl_parser *parser, const char *what);
@@ -89,11 +89,11 @@ bool tsdl_value_alignment(struct tsdl_parser *parser, const struct tsdl_value *v
 /* Checks that a known attribute comes once; *seen has a bit for each word. */
 bool tsdl_once(struct tsdl_parser *parser, uint64_t *seen, const struct draft_atom *key,
                uint32_t pos);
-/* `integer`, `floating_point`, `string`: from behind the keyword. */
+/* `integer`, `floating_point`, `string`: from after the keyword. */
 struct draft_class *tsdl_parse_integer(struct tsdl_parser *parser, uint32_t pos);
 struct draft_class *tsdl_parse_float(struct tsdl_parser *parser, uint32_t pos);
 struct draft_class *tsdl_parse_string(struct tsdl_parser *parser, uint32_t pos);
-/* `enum`: from behind `enum NAME : TYPE`, `type` is a copy of the container. */
+/* `enum`: from after `enum NAME : TYPE`, `type` is a copy of the container. */
 bool tsdl_parse_enumerators(struct tsdl_parser *parser, struct draft_class *type);
 
 /* types.c */
@@ -113,7 +113,7 @@ bool tsdl_add_part(struct tsdl_parser *parser, struct draft_class *type,
 const struct draft_ref *tsdl_new_ref(struct tsdl_parser *parser, uint32_t pos,
                                      const struct draft_atom **names, uint32_t n_names);
 bool tsdl_parse_specifiers(struct tsdl_parser *parser, struct tsdl_specifiers *specifiers);
-/* The type that specifiers (and `pointers`, as text, or NULL) stand for. */
+/* The type that specifiers (and `pointers`, as text, or NULL) denote. */
 struct draft_class *tsdl_specified_type(struct tsdl_parser *parser,
                                         const struct tsdl_specifiers *specifiers,
                                         const char *pointers);
@@ -135,7 +135,7 @@ bool tsdl_parse_declarator(struct tsdl_parser *parser, const struct tsdl_specifi
 bool tsdl_parse_typealias(struct tsdl_parser *parser);
 /* The declarators of a typedef, without the semicolon. */
 bool tsdl_parse_typedef(struct tsdl_parser *parser, const struct tsdl_specifiers *specifiers);
-/* Does the current token begin a declaration of types inside a block, rather than an assignment? */
+/* Does the current token start a declaration of types inside a block, rather than an assignment? */
 bool tsdl_at_declaration(struct tsdl_parser *parser);
 /* A declaration outside of structures and variants, with its semicolon. */
 bool tsdl_parse_declaration(struct tsdl_parser *parser);

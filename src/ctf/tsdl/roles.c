@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What fields of packet headers, packet contexts and event headers mean in CTF 1.8: it gives them
- * by name, CTF 2 by role, and everything behind the parsers looks at roles. */
+ * by name, CTF 2 by role, and everything after the parsers looks at roles. */
 #include "ctf/tsdl/parser.h"
 
 #include <string.h>

@@ -107,7 +107,7 @@ static const struct draft_atom *tag_name(struct tsdl_parser *parser,
     return draft_names_add(&parser->tree->names, parser->text->str, parser->text->len);
 }
 
-/* Finds the dynamic scope that an absolute path begins with, and leaves out its names. */
+/* Finds the dynamic scope that an absolute path starts with, and leaves out its names. */
 static bool take_scope(struct tsdl_parser *parser, struct draft_ref *ref)
 {
     static const struct {
@@ -236,7 +236,7 @@ static bool use_named(struct tsdl_parser *parser, struct tsdl_specifiers *specif
     return true;
 }
 
-/* From behind `struct` or `variant`. */
+/* From after `struct` or `variant`. */
 static bool parse_compound(struct tsdl_parser *parser, struct tsdl_specifiers *specifiers,
                            const struct draft_atom *keyword)
 {
@@ -274,7 +274,7 @@ static bool parse_compound(struct tsdl_parser *parser, struct tsdl_specifiers *s
     return !name || tsdl_define(parser, specifiers->words, type, name_pos);
 }
 
-/* The integer that an enumeration is kept in: behind a colon, or `int`. */
+/* The integer that an enumeration is kept in: after a colon, or `int`. */
 static const struct draft_class *parse_container(struct tsdl_parser *parser)
 {
     struct tsdl_specifiers specifiers = {.pos = parser->token.pos};
@@ -296,7 +296,7 @@ static const struct draft_class *parse_container(struct tsdl_parser *parser)
     return type;
 }
 
-/* From behind `enum`. */
+/* From after `enum`. */
 static bool parse_enum(struct tsdl_parser *parser, struct tsdl_specifiers *specifiers,
                        const struct draft_atom *keyword)
 {

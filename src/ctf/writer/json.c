@@ -109,7 +109,7 @@ static const GPtrArray *member_names(struct lull_json_classes *c, const struct l
     return names;
 }
 
-/* Where the fields of a scope stand in what is written. */
+/* Where the fields of a scope are in what is written. */
 static const struct lull_fc *scope_root(const struct lull_json_classes *c, enum lull_scope scope,
                                         const char **origin, struct json_object *path)
 {
@@ -144,7 +144,7 @@ static const struct lull_fc *scope_root(const struct lull_json_classes *c, enum 
     return NULL;
 }
 
-/* The class that stands behind arrays, sequences and optionals, which take no index of a path. */
+/* The class inside arrays, sequences and optionals, which take no index of a path. */
 static const struct lull_fc *behind(const struct lull_fc *fc)
 {
     for (unsigned depth = 0; fc != NULL && depth < LULL_FC_DEPTH; depth++) {

@@ -84,7 +84,7 @@ static bool has_role(const struct lull_fc *fc, uint32_t role)
     return false;
 }
 
-/* The number that stands last in an event header: where the header ends within a byte, the next
+/* The number that is last in an event header: where the header ends within a byte, the next
  * field has the same order of bits. */
 static const struct lull_fc *last_number(const struct lull_fc *fc, unsigned depth)
 {

@@ -33,10 +33,10 @@ struct lull_ctf_out_stream {
     uint64_t last_event;
     bool has_start;
     int32_t cpu;
-    uint64_t discarded; /* since the begin of the output */
+    uint64_t discarded; /* since the start of the output */
     uint64_t sequence;
-    bool is_reported; /* what was lost so far stands in a packet */
-    bool ends_soon;   /* the next packet of the input begins a new one */
+    bool is_reported; /* a packet reports what was lost so far */
+    bool ends_soon;   /* the next packet of the input starts a new one */
 
     /* The input's packets within the limits, and how far they have been accounted for. */
     int64_t first, end, next;
@@ -56,10 +56,10 @@ void lull_ctf_out_stream_free(gpointer data);
 void lull_ctf_out_reserve(struct lull_ctf_out_stream *out, uint64_t bytes);
 /* Lays out the head of an empty packet. */
 void lull_ctf_out_start_packet(struct lull_ctf_out_stream *out);
-/* Writes the packet, even an empty one, and begins another. */
+/* Writes the packet, even an empty one, and starts another. */
 bool lull_ctf_out_flush(struct lull_ctf_out_stream *out, GError **error);
-/* Writes the head of an event whose record begins at bit `record`, for which there is room; `value`
- * is of the clock. */
+/* Writes the header of an event whose record starts at bit `record`, for which there is room;
+ * `value` is of the clock. */
 void lull_ctf_out_start_event(struct lull_ctf_out_stream *out, uint64_t record, uint32_t index,
                               uint64_t value, uint64_t padding);
 /* The packet lasts at least until the clock value `value`. */

@@ -24,7 +24,7 @@ uint8_t *lull_ctf_out_stream_record(struct lull_ctf_out_stream *out, uint32_t in
         record = lull_align_up(out->pos, 8);
     }
     lull_ctf_out_reserve(out, record / 8 + head + size);
-    /* Packets do not overlap, whatever a damaged page said of its begin. */
+    /* Packets do not overlap, whatever a damaged page said about its start. */
     uint64_t value = MAX(lull_ctf_out_value(out, time_ns), out->last);
     lull_ctf_out_start_event(out, record, index, value, 0);
     out->pos = record + (head + size) * 8;

@@ -103,7 +103,7 @@ static bool load_carried(struct lull_ctf_out_stream *out, int64_t index, GError 
     return false;
 }
 
-/* Writes the packet, even an empty one, and begins another. */
+/* Writes the packet, even an empty one, and starts another. */
 static bool flush(struct lull_ctf_out_stream *out, GError **error)
 {
     if (out->layout->carries_packet && out->carried_packet < 0) {
@@ -127,14 +127,14 @@ static void reach(struct lull_ctf_out_stream *out, uint64_t value)
 
 /* ---- losses ---- */
 
-/* What could not be read of it counts as a lost packet behind it: how many events that were, nobody
+/* What could not be read of it counts as a lost packet after it: how many events that were, nobody
  * knows. */
 static bool is_damaged(const struct lull_packet *packet)
 {
     return (packet->flags & (LULL_PACKET_CUT | LULL_PACKET_DAMAGED)) != 0;
 }
 
-/* Packets that are lost behind the last one that is written. */
+/* Packets that are lost after the last one that is written. */
 static uint64_t lost_at_end(const struct lull_ctf_out_stream *out)
 {
     const struct lull_packet_list *list = &out->in->list;
@@ -154,7 +154,7 @@ static bool account(struct lull_ctf_out_stream *out, int64_t index, GError **err
     uint64_t events, packets;
     lull_packet_lost(out->layout->stream, before, packet, &events, &packets);
     if (index == out->first) {
-        packets = 0; /* they are before the begin of what is written */
+        packets = 0; /* they are before the start of what is written */
     }
     if (before != NULL && index > out->first && is_damaged(before)) {
         packets++;
@@ -196,8 +196,8 @@ static bool account_until(struct lull_ctf_out_stream *out, int64_t index, GError
 
 /* ---- events ---- */
 
-/* Copies bits [from, to) of the input's window to the output at a place of the same alignment
- * within a byte. What stands before in the first byte are bits of padding, zero. */
+/* Copies bits [from, to) of the input's window to the output at a position of the same
+ * alignment within a byte. The bits before it in the first byte are padding, zero. */
 static void copy_bits(struct lull_ctf_out_stream *out, uint64_t from, uint64_t to)
 {
     const uint8_t *source = out->in->buf + from / 8;
@@ -214,7 +214,7 @@ static void copy_bits(struct lull_ctf_out_stream *out, uint64_t from, uint64_t t
     out->pos += to - from;
 }
 
-/* Where the copy of the event goes if its record begins at `pos`: behind the header. */
+/* Where the copy of the event goes if its record starts at `pos`: after the header. */
 static uint64_t position(const struct lull_ctf_out_stream *out, uint64_t pos, uint64_t from,
                          uint64_t *record, uint64_t *padding)
 {

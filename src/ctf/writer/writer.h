@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes events of one trace as a CTF 2 trace (CTF2-SPEC-2.0): metadata from the schema, and data
  * streams of new packets. If the events come from a CTF trace, their bytes are copied as they are:
- * the field classes keep size, byte order and alignment, and each copy begins at the same place
+ * the field classes keep size, byte order and alignment, and each copy starts at the same position
  * modulo the largest alignment. Else whoever has made the schema gives the bytes. */
 #ifndef LULL_CTF_WRITER_H
 #define LULL_CTF_WRITER_H
@@ -22,7 +22,7 @@ struct lull_ctf_writer_env {
 struct lull_ctf_writer;
 struct lull_ctf_out_stream;
 
-/* Begins a trace in the directory `dir`, which exists and is empty: writes its metadata. `plan` is
+/* Starts a trace in the directory `dir`, which exists and is empty: writes its metadata. `plan` is
  * borrowed; `env` ends with a NULL key. NULL and an error if it cannot be written. */
 struct lull_ctf_writer *lull_ctf_writer_new(const char *dir, const struct lull_ctf_plan *plan,
                                             const struct lull_ctf_writer_clock *clock,
@@ -41,7 +41,7 @@ bool lull_ctf_out_stream_write(struct lull_ctf_out_stream *out, int64_t time_ns,
  * is called `name`. The writer owns the result. */
 struct lull_ctf_out_stream *lull_ctf_writer_add_records(struct lull_ctf_writer *writer,
                                                         const char *name, int32_t cpu);
-/* Begins an event of class `index` of the schema's only stream class. Returns where its `size`
+/* Starts an event of class `index` of the schema's only stream class. Returns where its `size`
  * bytes of contexts and payload go, all of which are to be filled, valid until the next call; NULL
  * and an error if nothing can be written. */
 uint8_t *lull_ctf_out_stream_record(struct lull_ctf_out_stream *out, uint32_t index,
@@ -53,7 +53,7 @@ void lull_ctf_out_stream_reach(struct lull_ctf_out_stream *out, int64_t time_ns)
 bool lull_ctf_out_stream_lost(struct lull_ctf_out_stream *out, int64_t start_ns, int64_t end_ns,
                               uint64_t events, uint64_t packets, GError **error);
 
-/* Writes what is left, and what was lost behind the last event. */
+/* Writes what is left, and what was lost after the last event. */
 bool lull_ctf_out_stream_finish(struct lull_ctf_out_stream *out, GError **error);
 
 /* ---- shared by the writer's files ---- */
@@ -86,7 +86,7 @@ enum {
     LULL_OUT_PACKET_SIZE = 0,
     LULL_OUT_CONTENT_SIZE = 8,
     LULL_OUT_SEQUENCE = 16,
-    LULL_OUT_OPTIONAL = 24, /* begin and end: 8 each; discarded: 8; cpu: 4 */
+    LULL_OUT_OPTIONAL = 24, /* start and end: 8 each; discarded: 8; cpu: 4 */
 };
 
 #define LULL_OUT_MAGIC_VALUE 0xc1fc1fc1u

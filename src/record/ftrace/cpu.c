@@ -15,8 +15,8 @@
 /* How long a reader waits if the kernel says that there are pages and then has none that is full.
  */
 #define RETRY_MS 20
-/* In a page's head behind its time, beside how much of it is filled: events before it were lost,
- * and how many stands at its end (RB_MISSED_EVENTS, RB_MISSED_STORED). */
+/* In a page's header after its time, beside how much of it is filled: events before it were lost,
+ * and their number is at its end (RB_MISSED_EVENTS, RB_MISSED_STORED). */
 #define MISSED_BITS (3ul << 30)
 
 static bool fail(const struct lull_ftrace_cpu *cpu, const char *what, int why, GError **error)

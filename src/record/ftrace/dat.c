@@ -33,7 +33,7 @@ static void put_text(FILE *file, const char *text)
     put(file, text, strlen(text) + 1);
 }
 
-/* All numbers have the byte order of the machine, which the head tells. */
+/* All numbers have the byte order of the machine, which the header states. */
 static void put_2(FILE *file, uint16_t number)
 {
     put(file, &number, sizeof number);
@@ -263,7 +263,7 @@ static bool put_all(FILE *file, const struct lull_ftrace_dat *dat, uint64_t *byt
         !put_formats(file, dat->events, error)) {
         return false;
     }
-    put_4(file, 0); /* no symbols: they would tell where this kernel has its functions */
+    put_4(file, 0); /* no symbols: they would reveal where this kernel has its functions */
     if (!put_file(file, NULL, "printk_formats", 4, error) ||
         !put_file(file, NULL, "saved_cmdlines", 8, error)) {
         return false;

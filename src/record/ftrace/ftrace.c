@@ -311,7 +311,7 @@ static void hide_overrun(char *stats)
     }
 }
 
-/* What each CPU tells about its buffer; free with g_strfreev(). */
+/* What each CPU reports about its buffer; free with g_strfreev(). */
 static char **read_stats(const struct ftrace *f, struct lull_tracer_result *result)
 {
     char **all = g_new0(char *, f->n_cpus + 1);
@@ -368,7 +368,7 @@ static void end_files(struct ftrace *f)
     }
 }
 
-/* The buffers begin anew, with the time of their next event: else the next snapshot would seem to
+/* The buffers start anew, with the time of their next event: else the next snapshot would seem to
  * go back to the last event of this one. */
 static bool clear_buffers(const struct ftrace *f, GError **error)
 {

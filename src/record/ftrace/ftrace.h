@@ -19,7 +19,7 @@ struct lull_ftrace_instance {
     int lock; /* its directory */
 };
 
-/* Whether tracefs is there; what asks for its place would mount it. */
+/* Whether tracefs is there; to look up its path would mount it. */
 bool lull_ftrace_is_mounted(void);
 /* A new one that does not record. NULL and an error. */
 struct lull_ftrace_instance *lull_ftrace_instance_new(GError **error);
@@ -71,7 +71,7 @@ struct lull_ftrace_dat {
     const struct lull_ftrace_instance *instance;
     const char *const *events; /* "system:name" */
     const struct lull_ftrace_cpu *cpus;
-    char *const *stats; /* of each CPU, as the kernel tells them */
+    char *const *stats; /* of each CPU, as the kernel reports them */
     uint32_t n_cpus;
     int64_t epoch_offset_ns;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Records with LTTng: its kernel modules make the events, its session daemon writes them as CTF; we
- * only tell the daemon what to do. Everything happens in a recording session of our own. */
+ * only send the daemon commands. Everything happens in a recording session of our own. */
 #include "record/lttng/lttng.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define CHANNEL "channel0"
-/* Everything that LTTng tells of the machine when a recording begins. */
+/* Everything that LTTng records about the machine when a recording starts. */
 #define STATE_DUMP "lttng_statedump_*"
 #define SYSTEM_CALLS "syscall"
 /* Of one CPU and of all. */
@@ -82,7 +82,7 @@ static uint64_t power_of_two_from(uint64_t least)
     return power;
 }
 
-/* LTTng wants powers of two, and no part below a page: the buffer is as large as asked for, or the
+/* LTTng wants powers of two, and no part below a page: the buffer is as large as requested, or the
  * next size above. */
 static void set_buffers(const struct lttng *l, struct lttng_channel_attr *attr)
 {
@@ -113,7 +113,7 @@ static bool create_channel(struct lttng *l, GError **error)
     return code == 0 || lull_lttng_fail("no buffers for the kernel's events", code, error);
 }
 
-/* Who did it stands beside each event, so that it is known although an event was lost. */
+/* Each event records who did it, so that it is known although an event was lost. */
 static bool add_contexts(const struct lttng *l, GError **error)
 {
     static const enum lttng_event_context_type contexts[] = {
@@ -266,7 +266,7 @@ static bool tracer_check(struct lull_tracer *tracer, GError **error)
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
                     "LTTng: somebody else has ended the session “%s”", l->session);
     }
-    /* The daemon does not tell when it cannot write. */
+    /* The daemon does not report when it cannot write. */
     return goes_on && (l->request.is_snapshot || lull_keeper_has_room(l->request.keeper, error));
 }
 

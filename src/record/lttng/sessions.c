@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Recording sessions that belong to recorders. A session is machine-wide and outlives who made it,
- * so its name tells its owner: a process id alone would do so only until it is given to another
- * process, so the time when the process started stands beside it, and the pid namespace in which
- * both are true. */
+ * so its name identifies its owner: a process id alone would do so only until another process gets
+ * it, so the name also holds the time when the process started, and the pid namespace in which both
+ * are true. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -22,7 +22,7 @@ struct owner {
     uint64_t namespace;
 };
 
-/* Fields of /proc/PID/stat behind the name, which may hold anything (proc(5)). */
+/* Fields of /proc/PID/stat after the name, which may hold anything (proc(5)). */
 enum { FIELD_STATE = 0, FIELD_START = 19 };
 
 /* 0: it cannot be known. */

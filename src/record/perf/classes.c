@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which events the tracer perf opens: the tracepoints of a purpose, behind a leader that measures
+/* Which events the tracer perf opens: the tracepoints of a purpose, after a leader that measures
  * nothing and reports names of tasks, forks, ends and mapped files. */
 #include <string.h>
 #include <time.h>
@@ -46,7 +46,7 @@ static void add_leader(GArray *all, const struct lull_tracer_request *request)
 }
 
 /* A sample that wakes its reader raises this interrupt, so the kernel refuses to sample its end
- * (arch/x86/include/asm/trace/irq_vectors.h). A begin without an end is of no use. */
+ * (arch/x86/include/asm/trace/irq_vectors.h). A start without an end is of no use. */
 static bool is_refused(const struct lull_purpose_event *event)
 {
     return strcmp(event->system, "irq_vectors") == 0 &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The feature sections of perf.data that tell what a recording is of: the machine, the events and
+/* The feature sections of perf.data that describe a recording: the machine, the events and
  * their formats, the clock. */
 #include <lull/version.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes perf.data: tools/perf/Documentation/perf.data-file-format.txt of Linux. The records come
- * first, behind a head of zeros: the file is none of perf's until perfrec_file_finish() has written
- * what follows them and then the head. */
+ * first, after a header of zeros: the file is none of perf's until perfrec_file_finish() has
+ * written what follows them and then the header. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -121,7 +121,7 @@ static bool append_features(struct perfrec_file *file, const GByteArray *bytes,
     return is_good;
 }
 
-/* The identifiers of all classes, then the attributes, which tell where those are. */
+/* The identifiers of all classes, then the attributes, which say where those are. */
 static bool append_attributes(struct perfrec_file *file, const struct perfrec_classes *classes,
                               struct head *head, GError **error)
 {

@@ -6,11 +6,11 @@
 #include "base/map.h"
 #include "record/perf/perf.h"
 
-/* Where records have what is looked at: samples and forks begin with these behind their head. */
+/* Where records have what is looked at: samples and forks start with these after their header. */
 enum {
     SAMPLE_ID = 8,
     SAMPLE_TASK = 16, /* process and task */
-    SAMPLE_RAW = 40,  /* behind time and CPU: a 32-bit size, then the raw data */
+    SAMPLE_RAW = 40,  /* after time and CPU: a 32-bit size, then the raw data */
     RAW_PID = 4,      /* of the task that runs: all tracepoints have it there */
     FORK_TASK = 16,   /* task and its parent task */
     OTHER_TASK = 8,   /* of names, mapped files, ends: process and task */
@@ -181,7 +181,7 @@ void perfrec_filter_learn(struct perfrec_filter *filter, const struct perfrec_re
     }
 }
 
-/* A task that the raw data of a sample names, behind the size of that; 0 if it does not reach. */
+/* A task that the raw data of a sample names, after the size of that; 0 if it does not reach. */
 static pid_t named(const struct perfrec_records *records, const struct rule *rule, uint64_t sample,
                    uint64_t end, uint32_t offset)
 {

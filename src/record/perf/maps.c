@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which code lies where when a recording with call chains begins, as records: the kernel's text,
- * and the mapped files of each process, which /proc tells. The kernel reports only what is mapped
+/* Which code lies where when a recording with call chains starts, as records: the kernel's text,
+ * and the mapped files of each process, from /proc. The kernel reports only what is mapped
  * later. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void put_record(GByteArray *to, struct perf_event_header *record, size_t 
     g_byte_array_append(to, trailer, sizeof trailer);
 }
 
-/* A line of /proc/PID/maps: begin-end rwxp offset major:minor inode path. */
+/* A line of /proc/PID/maps: start-end rwxp offset major:minor inode path. */
 static void put_map(GByteArray *to, uint32_t pid, const char *line)
 {
     struct {

@@ -23,8 +23,8 @@ static struct perfrec_tracer *of(struct lull_tracer *tracer)
     return (struct perfrec_tracer *)tracer;
 }
 
-/* Opens one tracepoint for a moment: what the kernel says to that is what counts, whatever
- * capabilities, perf_event_paranoid, lock-down or a container's filter stand behind it. */
+/* Opens one tracepoint for a moment: the kernel's answer is what counts, whatever
+ * capabilities, perf_event_paranoid, lock-down or a container's filter cause it. */
 static bool can_open(const struct lull_tracer_request *request, GError **error)
 {
     struct perfrec_classes classes;
@@ -133,7 +133,7 @@ static struct lull_tracer *perf_set_up(const struct lull_tracer_request *request
     return &perf->base;
 }
 
-/* What there is before recording begins. */
+/* What there is before recording starts. */
 static bool append_tasks(const struct perfrec_tracer *perf, struct perfrec_file *file,
                          GError **error)
 {

@@ -21,7 +21,7 @@
 struct perfrec_class {
     struct perf_event_attr attr;
     char *name;  /* "sched:sched_switch" */
-    GArray *ids; /* uint64_t: of its events; samples tell by them of what class they are */
+    GArray *ids; /* uint64_t: of its events; they identify the class of a sample */
 };
 
 struct perfrec_classes {
@@ -39,15 +39,15 @@ void perfrec_classes_clear(struct perfrec_classes *classes);
 const char *perfrec_tracefs(GError **error);
 /* The number by which perf_event_open knows a tracepoint. */
 bool perfrec_tracepoint_id(const char *system, const char *name, uint64_t *id, GError **error);
-/* Appends what perf calls tracing data: the formats of the classes, as tracefs tells them. */
+/* Appends what perf calls tracing data: the formats of the classes, as tracefs gives them. */
 bool perfrec_tracing_data(GByteArray *to, const struct perfrec_classes *classes, GError **error);
 
-/* Appends the text of a file of tracefs, which tells no size. LULL_ERROR_QUESTION: there is none.
- */
+/* Appends the text of a file of tracefs, which states no size. LULL_ERROR_QUESTION: there is
+ * none. */
 bool perfrec_tracefs_read(const char *name, GByteArray *to, GError **error);
 
 /* Records in memory, which may go round: byte `at` is data[at & mask]. A record, and all that it
- * says, begins at a multiple of 8, and the memory has such a size. */
+ * holds, starts at a multiple of 8, and the memory has such a size. */
 struct perfrec_records {
     const uint8_t *data;
     uint64_t mask, start, end;
@@ -100,12 +100,12 @@ struct perfrec_open {
 int perfrec_open_event(const struct perf_event_attr *attr, pid_t pid, int cpu, int group);
 /* Why it failed, and how to get it. */
 void perfrec_open_error(int why, const char *name, GError **error);
-/* The size of the ring buffer of a CPU: what is asked for, as the next power of two. */
+/* The size of the ring buffer of a CPU: what is requested, as the next power of two. */
 uint64_t perfrec_buffer_bytes(const struct lull_tracer_request *request);
 /* Opens the classes on each CPU, stopped, with its ring buffer. */
 bool perfrec_open_all(struct perfrec_open *open, const struct perfrec_classes *classes,
                       const struct lull_tracer_request *request, GError **error);
-/* Recording begins and ends here. */
+/* Recording starts and ends here. */
 bool perfrec_open_enable(const struct perfrec_open *open, bool is_on, GError **error);
 /* How many records the kernel had no room for; 0 if it does not count them. */
 uint64_t perfrec_open_lost(const struct perfrec_open *open);
@@ -124,7 +124,7 @@ bool perfrec_file_append(struct perfrec_file *file, const struct iovec *parts, u
                          GError **error);
 /* A record of the kind of those that perf makes itself. */
 bool perfrec_file_append_round(struct perfrec_file *file, GError **error);
-/* A record of losses that no record of the kernel tells: it writes one when there is room again. */
+/* A record of losses that no kernel record reports: it writes one when there is room again. */
 bool perfrec_file_append_lost(struct perfrec_file *file, uint64_t lost, uint64_t time_ns,
                               GError **error);
 /* Writes what follows the records, and the head that makes it a file of perf's. */
@@ -161,8 +161,8 @@ void perfrec_filter_learn(struct perfrec_filter *filter, const struct perfrec_re
 void perfrec_filter_pass(const struct perfrec_filter *filter, const struct perfrec_records *records,
                          GByteArray *to);
 
-/* What is mapped where, as records, so that addresses can be told; of what `filter` follows, if it
- * is given. */
+/* What is mapped where, as records, so that addresses can be resolved; of what `filter` follows, if
+ * it is given. */
 bool perfrec_maps_append(struct perfrec_file *file, const struct perfrec_filter *filter,
                          GError **error);
 /* Names of the tasks that there are, as records; of those that `filter` follows, if it is given. */

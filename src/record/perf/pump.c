@@ -128,7 +128,7 @@ static void *run(void *data)
             g_set_error(&why, LULL_ERROR, LULL_ERROR_IO, "cannot wait for perf events: %s",
                         g_strerror(errno));
         }
-        /* Events stopped before this was told: the round that follows takes all. */
+        /* Events stopped before this was set: the round that follows takes all. */
         is_over = polls[n].revents != 0;
         if (!why) {
             do_round(pump, is_over, &why);

@@ -5,7 +5,7 @@
 
 #include "record/perf/perf.h"
 
-/* Where a sample has its time: behind its head, identifier, process and task. */
+/* Where a sample has its time: after its header, identifier, process and task. */
 #define SAMPLE_TIME 24
 
 struct perf_event_header perfrec_head(const struct perfrec_records *records, uint64_t at)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The ring buffer that the kernel shares: perf_event_open(2), "MMAP layout". The kernel writes
- * behind data_head, the reader gives space back by moving data_tail. */
+ * at data_head, the reader gives space back by moving data_tail. */
 #include "record/perf/perf.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Takes the state of the machine: tasks and their open files from /proc. What ends while it is
- * looked at, or may not be looked at, is left out. Each event is stamped after what it tells was
- * read: if that has changed in between, an event of the tracer has told so before. */
+ * looked at, or may not be looked at, is left out. Each event is stamped after its data was
+ * read: if that has changed in between, an event of the tracer has reported it before. */
 #include "record/state/state.h"
 
 #include <dirent.h>
@@ -50,7 +50,7 @@ static DIR *open_directory(int at, const char *path)
     return dir;
 }
 
-/* The begin of a file as text; false if it is gone. */
+/* The start of a file as text; false if it is gone. */
 static bool read_text(struct snapshot *snapshot, int at, const char *path)
 {
     int fd = openat(at, path, O_RDONLY | O_CLOEXEC);
@@ -100,10 +100,10 @@ static bool parse_stat(char *text, struct task_stat *stat)
     stat->state = *state;
     stat->ppid = (int)strtol(field(state, 4), NULL, 10);
     stat->flags = (unsigned)strtoul(field(state, 9), NULL, 10);
-    /* Real-time priorities are below 0 here, what tracepoints show begins 100 below that. */
+    /* Real-time priorities are below 0 here, what tracepoints show starts 100 below that. */
     stat->prio = (int)strtol(field(state, 18), NULL, 10) + 100;
     stat->cpu = (unsigned)strtoul(cpu, NULL, 10);
-    /* The kernel shows what a worker does behind its name, "kworker/0:1-events". */
+    /* The kernel shows what a worker does after its name, "kworker/0:1-events". */
     if ((stat->flags & FLAG_WORKER) && g_str_has_prefix(stat->name, "kworker/") &&
         !g_str_has_prefix(stat->name, "kworker/R")) {
         close = open + 1 + strcspn(open + 1, "+-");

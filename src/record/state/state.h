@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of the machine when a recording begins, taken from /proc and /sys: tasks and what they
+/* The state of the machine when a recording starts, taken from /proc and /sys: tasks and what they
  * do, their open files, disks, network interfaces. Written as a trace of LTTng's statedump events
  * (CTF 1.8, which all readers know), so that the model needs to know of nothing new. */
 #ifndef LULL_RECORD_STATE_H
@@ -11,8 +11,8 @@
 
 #include "record/state/trace.h"
 
-/* Writes the trace to these files. To be called after recording has begun,
- * so that no task can be missed: what the trace tells later wins. Times are CLOCK_MONOTONIC, which
+/* Writes the trace to these files. To be called after recording has started,
+ * so that no task can be missed: what the trace shows later wins. Times are CLOCK_MONOTONIC, which
  * `epoch_offset_ns` brings to the Unix epoch. Processes that end meanwhile, or that may not be
  * looked at, are left out in part or whole. False and an error if it cannot be written. */
 bool lull_state_write(const struct lull_state_files *files, int64_t epoch_offset_ns,

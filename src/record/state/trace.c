@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the trace of a machine's state: one stream that belongs to no CPU, in packets of some
  * hundred kilobytes. CTF 1.8 rather than 2, because every reader in use knows it. All fields are
- * whole bytes, so an event is the bytes of its fields, one behind the other. */
+ * whole bytes, so an event is the bytes of its fields, one after the other. */
 #include "record/state/trace.h"
 
 #include <errno.h>
@@ -116,7 +116,7 @@ static void add_environment(GString *text)
     g_string_append(text, "};\n\n");
 }
 
-/* The clock's UUID is the boot id, as LTTng has it: it tells which traces have one clock. */
+/* The clock's UUID is the boot id, as LTTng has it: it shows which traces share a clock. */
 static void add_clock(GString *text, int64_t epoch_offset_ns)
 {
     g_autofree char *boot_id = NULL;

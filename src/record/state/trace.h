@@ -33,10 +33,10 @@ struct lull_state_files {
     int metadata, events;
 };
 
-/* Begins a trace. NULL and an error if it cannot be written. */
+/* Starts a trace. NULL and an error if it cannot be written. */
 struct lull_state_trace *lull_state_trace_new(const struct lull_state_files *files,
                                               int64_t epoch_offset_ns, GError **error);
-/* Adds an event that is so now. What goes wrong is told when the trace is closed. */
+/* Adds an event that is so now. What goes wrong is reported when the trace is closed. */
 void lull_state_trace_put(struct lull_state_trace *trace, enum lull_state_event event,
                           const union lull_state_value *values);
 /* All events from now on are of that time, on the trace's own clock. */

@@ -12,8 +12,8 @@
 void lull_ctf_clock_map(const struct lull_stream_plan *stream, int64_t delta_ns,
                         const struct lull_clock_transform *transform, struct lull_clock_map *map);
 
-/* Tells of packets that are missing between `before` (or NULL) and `packet`, and of events that
- * were discarded before `packet` ended. */
+/* Reports packets that are missing between `before` (or NULL) and `packet`, and events that were
+ * discarded before `packet` ended. */
 void lull_ctf_packet_losses(const struct lull_report *report, uint32_t number,
                             const struct lull_stream_plan *stream, const struct lull_clock_map *map,
                             const struct lull_packet *packet, const struct lull_packet *before);
@@ -34,7 +34,7 @@ bool lull_ctf_describe_field(const struct lull_stream_plan *stream, uint32_t eve
 const char *lull_ctf_label(const void *labels, uint64_t value);
 
 /* Subscribes to event class `event` of the stream by subscription `number`, which goes for its
- * class, with the fields `more` (or NULL) behind those of subscriptions. */
+ * class, with the fields `more` (or NULL) after those of subscriptions. */
 void lull_ctf_subscribe(struct lull_ctf_plan *plan, struct lull_stream_plan *stream, uint32_t event,
                         const struct lull_subscription *subscriptions, int32_t number,
                         const struct lull_fields *more, uint32_t max_fields_size);

@@ -242,7 +242,7 @@ void lull_export_remove_part(const char *path)
 
 /* ---- writing ---- */
 
-/* When reading has begun, so that streams know their limits. */
+/* Called when reading has started, so that streams know their limits. */
 static void start_streams(struct lull_export *e)
 {
     e->has_streams = true;

@@ -10,7 +10,7 @@
 
 struct lull_export;
 
-/* Begins to write `path`, which must not exist, as path.part. The session's subscriptions, limits,
+/* Starts to write `path`, which must not exist, as path.part. The session's subscriptions, limits,
  * selection and clocks must be set, and nothing read. NULL and an error if it cannot be. Free with
  * lull_export_free(). */
 struct lull_export *lull_export_new(struct lull_session *session, const char *path, GError **error);

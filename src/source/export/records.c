@@ -7,7 +7,7 @@
 #include "source/format/ctf.h"
 #include "source/session/streams.h"
 
-/* A stream of the session. One whose events tell their CPU themselves becomes a stream for each. */
+/* A stream of the session. One whose events name their CPU becomes a stream for each CPU. */
 struct record_stream {
     struct lull_ctf_writer *writer; /* NULL: not written */
     int64_t start_ns, end_ns;       /* what is written of it, joined clock */

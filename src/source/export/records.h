@@ -18,13 +18,13 @@ void lull_export_records_free(struct lull_export_records *records);
  * it cannot be exported. */
 const struct lull_ctf_plan *lull_export_records_plan(struct lull_export_records *records,
                                                      uint32_t trace, GError **error);
-/* When reading has begun: the stream's events go to `writer`. */
+/* When reading has started: the stream's events go to `writer`. */
 void lull_export_records_start(struct lull_export_records *records, uint32_t stream,
                                struct lull_ctf_writer *writer);
 /* Writes the event that the session handed out last. */
 bool lull_export_records_event(struct lull_export_records *records, const struct lull_event *event,
                                GError **error);
-/* Ends what was begun of the stream, if anything was. */
+/* Ends what was started of the stream, if anything was. */
 bool lull_export_records_finish(struct lull_export_records *records, uint32_t stream,
                                 GError **error);
 

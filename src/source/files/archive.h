@@ -29,7 +29,7 @@ struct lull_archive_member {
 /* Up to here the contents stay in memory. */
 #define LULL_ARCHIVE_MEMORY_BYTES (UINT64_C(64) << 20)
 
-/* Unpacks the file `path`. `problem` is told of members that are left out. NULL and an error if it
+/* Unpacks the file `path`. `problem` reports members that are left out. NULL and an error if it
  * is no archive, is damaged, or passes a limit; in a build without libarchive always. */
 struct lull_archive *lull_archive_open(const char *path,
                                        void (*problem)(void *user, const char *text), void *user,

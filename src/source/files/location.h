@@ -13,15 +13,15 @@ struct lull_file_kind;
 struct lull_recording_file;
 
 struct lull_location {
-    char *path;                   /* for messages; within an archive behind the archive's own */
-    struct lull_archive *archive; /* or NULL */
-    char *prefix;                 /* of its members' names, "" or with a '/' at its end */
+    char *path;                        /* for messages; within an archive after the archive's own */
+    struct lull_archive *archive;      /* or NULL */
+    char *prefix;                      /* of its members' names, "" or with a '/' at its end */
     const struct lull_file_kind *kind; /* of `file`, which is the trace; NULL: the directory is */
     char *file;                        /* or NULL */
     char *metadata;                    /* contents of the file, once read */
     gsize metadata_size;
     struct lull_recording_file *recording; /* that it is part of, a reference; or NULL */
-    uint32_t root; /* which of the paths that were asked for it was found below */
+    uint32_t root; /* the requested path below which it was found, by index */
 };
 
 /* The place of a directory, or with `archive` (a reference is taken) of a directory in it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recording.json: by it a directory is told to be a recording, whose traces are of one host. */
+/* recording.json: it marks a directory as a recording, whose traces are of one host. */
 #ifndef LULL_SOURCE_FILES_RECORDING_H
 #define LULL_SOURCE_FILES_RECORDING_H
 
@@ -18,7 +18,7 @@ struct lull_recording_file {
     struct lull_recording_info info; /* host is filled by the session */
     const char *hostname;            /* or NULL */
     const char **events; /* that were switched on, without and with their system; ends with NULL; or
-                            NULL: not told */
+                            NULL: not known */
     bool has_boot_id;
     uint8_t boot_id[16];
     GPtrArray *texts;

@@ -12,7 +12,7 @@ struct chain_file {
     uint64_t start, end; /* of the joined bytes */
 };
 
-/* Several files as one: their bytes one behind the other. */
+/* Several files as one: their bytes one after the other. */
 struct chain_bytes {
     struct lull_bytes base;
     struct chain_file *files;

@@ -16,7 +16,7 @@
 
 #define NAME_MAX_BYTES 4096
 #define BLOCK (256 << 10)
-/* Links and devices of an archive are not told one by one. */
+/* Links and devices of an archive are not reported one by one. */
 #define MOST_PROBLEMS 20
 
 struct unpacking {
@@ -91,7 +91,7 @@ static bool may_grow(struct unpacking *u, uint64_t end)
     return u->on_disk || end <= LULL_ARCHIVE_MEMORY_BYTES || move_to_disk(u);
 }
 
-/* The contents of the member that was reached, behind what is in the spool. */
+/* The contents of the member that was reached, after what is in the spool. */
 static bool spool(struct unpacking *u, struct lull_archive_member *member)
 {
     const void *data;
@@ -251,7 +251,7 @@ static bool damaged(struct unpacking *u)
     return fail(u, LULL_ERROR_FORMAT, why);
 }
 
-/* Links, pipes and devices hold nothing. That matters where they stand for a file of a trace. */
+/* Links, pipes and devices hold nothing. That matters where they replace a file of a trace. */
 static void report_special(struct unpacking *u, GHashTable *by_name)
 {
     for (guint i = 0; i < u->special->len; i++) {

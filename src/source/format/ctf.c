@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From formats to a schema of CTF 2. Integers and arrays of fixed size keep their bytes, one behind
+/* From formats to a schema of CTF 2. Integers and arrays of fixed size keep their bytes, one after
  * the other without the gaps that C leaves between them; texts of variable size become strings;
  * other arrays of variable size get their length in front, in a field named as LTTng names it,
  * `_NAME_length`. */
@@ -197,7 +197,7 @@ static const struct lull_fc *number_with_role(struct builder *b, unsigned bytes,
     return fc;
 }
 
-/* What of the headers tells the writer what they are to hold. */
+/* The parts of the headers that say what the writer puts into them. */
 static void add_headers(struct builder *b, struct lull_stream_decl *stream)
 {
     add_member(b, "events_discarded", number_with_role(b, 8, LULL_ROLE_DISCARDED));
@@ -245,8 +245,8 @@ static void add_environment(struct builder *b, const struct lull_source *source,
     schema->env = env;
 }
 
-/* Recordings have no UUID, and readers put traces of the same UUID together: one made of what tells
- * recordings apart. */
+/* Recordings have no UUID, and readers put traces of the same UUID together: so this makes one
+ * of what distinguishes recordings. */
 static void add_identity(struct builder *b, const struct lull_source *source,
                          struct lull_schema *schema)
 {
@@ -367,7 +367,7 @@ static uint64_t size_of(const struct copier *copier, const struct lull_format_re
 static uint8_t *put_variable(const struct copier *copier, const struct piece *piece,
                              const struct lull_format_record *record, uint8_t *at)
 {
-    bool is_cut = false; /* size_of() has told */
+    bool is_cut = false; /* size_of() has reported it */
     struct lull_text bytes = content(copier->format, piece, record, &is_cut);
     if (piece->kind == PIECE_ARRAY) {
         uint32_t n = bytes.length / piece->field->element_bytes;

@@ -11,7 +11,7 @@
 #include "base/bits.h"
 #include "source/source.h"
 
-/* One field. Positions are bytes from the begin of the record, or of what a source keeps aside. */
+/* One field. Positions are bytes from the start of the record, or of what a source keeps aside. */
 struct lull_format_field {
     const char *name;
     enum lull_info_kind kind; /* INT, TEXT or BYTES */
@@ -24,7 +24,7 @@ struct lull_format_field {
     bool is_context;  /* common to all classes of the trace */
     bool is_dynamic;  /* the low half of a word of 32 bits says where the bytes are, the high half
                          how many there are */
-    bool is_relative; /* and that counts from behind the word */
+    bool is_relative; /* and that counts from the end of the word */
     bool is_aside;    /* not in the record: a number lies in record.aside in this machine's byte
                          order, any other as a struct lull_text */
 };
@@ -120,7 +120,7 @@ static inline struct lull_format *lull_formats_find(const struct lull_formats *f
 void lull_formats_subscribe(struct lull_formats *formats,
                             const struct lull_subscription *subscriptions, const int32_t *of_class,
                             uint32_t max_fields_size, const struct lull_fields *const *extra);
-/* Fills what lies behind lull_event.fields, for a class that is subscribed to. Bytes that a record
+/* Fills what lull_event.fields points to, for a class that is subscribed to. Bytes that a record
  * refers to outside of itself are empty. `record` is not shorter than least_size. */
 void lull_format_load(const struct lull_format *format, const struct lull_format_record *record,
                       uint8_t *fields);

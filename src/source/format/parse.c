@@ -12,7 +12,7 @@
 #define MAX_RECORD (UINT32_C(1) << 24)
 
 /* libtraceevent expects texts of a kernel and falls over others, so it is shown nothing but what
- * has this form, with a field a line. What tells how the kernel would print the event is left out:
+ * has this form, with a field a line. How the kernel would print the event is left out:
  * nobody here wants it. Repetitions do not give back, so that matching takes linear time. */
 #define LETTER "[A-Za-z0-9_]" /* PCRE's own class of words has letters that are not ASCII */
 #define WORD "[A-Za-z_]" LETTER "*+"
@@ -237,7 +237,7 @@ struct lull_format *lull_formats_declare(struct lull_formats *formats, const cha
     return add_class(formats, system, name, fields, n_fields);
 }
 
-/* The pattern's match at the begin of `text`, in bytes; 0: none. */
+/* The pattern's match at the start of `text`, in bytes; 0: none. */
 static size_t match(const GRegex *regex, const char *text)
 {
     g_autoptr(GMatchInfo) found = NULL;

@@ -158,7 +158,7 @@ static void add_integer(const struct lull_format *format, const struct lull_form
     step->is_big_endian = format->is_big_endian;
 }
 
-/* False if the field does not lie behind the one before. */
+/* False if the field does not follow the previous one. */
 static bool add_field(const struct lull_format *format, const struct lull_format_field *field,
                       uint32_t *at, GArray *steps)
 {

@@ -273,7 +273,7 @@ static bool attach(struct lull_live *live, const struct lull_live_url *url, cons
     return live->attached->len > 0;
 }
 
-/* Until a trace can be read: the recording may not have begun. */
+/* Until a trace can be read: the recording may not have started. */
 static void await_trace(struct lull_live *live)
 {
     while (live_catch_up(live)) {

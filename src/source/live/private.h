@@ -51,8 +51,8 @@ static inline void live_awake(struct lull_live *live)
 {
     live->pause_ms = 0;
 }
-/* Fetches streams and metadata that the relay has told of, waits for what cannot be read without.
- * False: reading has ended. */
+/* Fetches streams and metadata that the relay has announced, waits for what reading cannot do
+ * without. False: reading has ended. */
 bool live_catch_up(struct lull_live *live);
 /* The relay has new streams. */
 void live_expect_streams(struct lull_live *live);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A lookup is shared by the thread that asks and the one that wants to know; the last one frees it.
+/* The thread that resolves and the one that wants the result share a lookup; the last one frees it.
  */
 #include "source/live/resolve.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One stream of a live trace: asks the relay for the next packet, lets the cursor decode it, says
- * how far time has come when there is none. */
+/* One stream of a live trace: requests the next packet from the relay, lets the cursor decode it,
+ * reports how far time has come when there is none. */
 #include "source/live/private.h"
 
 #include <string.h>
@@ -9,9 +9,9 @@
 
 /* What is fetched at once; the cursor's window is of the same size. */
 #define CHUNK_BYTES (UINT32_C(256) << 10)
-/* So often a packet is asked for, with pauses between. */
+/* How often a packet is requested, with pauses between. */
 #define MOST_RETRIES 100u
-/* So often metadata is asked for that declares the class of a packet. */
+/* How often the metadata that declares the class of a packet is requested. */
 #define CLASS_RETRIES 20u
 #define DRAINED_AT_ONCE 1024u
 
@@ -23,7 +23,7 @@ struct live_bytes {
 };
 
 /* Fetches bytes into the chunk. False if there are none; *retry: they need metadata or streams that
- * have been asked for. */
+ * have been requested. */
 static bool fetch(struct live_stream *stream, uint64_t offset, uint64_t size, bool *retry,
                   const char **why)
 {
@@ -78,7 +78,7 @@ static uint64_t bytes_read(struct lull_bytes *base, uint64_t offset, uint8_t *bu
     bool retry;
     if (offset < stream->chunk_offset || offset - stream->chunk_offset >= stream->chunk_size) {
         if (!fetch(stream, offset, size, &retry, why)) {
-            /* Why reading ended is told once. */
+            /* Why reading ended is reported once. */
             if (stream->trace->live->is_over) {
                 g_array_index(stream->cursor->list.packets, struct lull_packet, 0).flags |=
                     LULL_PACKET_REPORTED;
@@ -213,7 +213,7 @@ static void note_losses(struct live_stream *stream, struct lull_packet *packet)
     if (is_first && stream->has_last) { /* nothing is known of the number of the one before */
         reported.flags &= ~(uint32_t)LULL_PACKET_HAS_SEQUENCE;
     }
-    if (!stream->has_last && !stream->is_whole) { /* the counter tells of what nobody asked for */
+    if (!stream->has_last && !stream->is_whole) { /* the counter covers what nobody requested */
         reported.flags &= ~(uint32_t)LULL_PACKET_HAS_DISCARDED;
     }
     lull_ctf_packet_losses(stream->trace->report, stream->number, cursor->stream, &map, &reported,
@@ -256,7 +256,7 @@ static void await_class(struct live_stream *stream)
     end(stream);
 }
 
-/* Begins with the packet of the index. Its first bytes are fetched before anything else is done:
+/* Starts with the packet of the index. Its first bytes are fetched before anything else is done:
  * the relay may answer that it needs more metadata, which then is there when next we come. */
 static void open_packet(struct live_stream *stream)
 {
@@ -324,7 +324,7 @@ bool live_stream_drain(struct live_stream *stream)
     return true;
 }
 
-/* Asks for the next packet. */
+/* Requests the next packet. */
 static void ask(struct live_stream *stream)
 {
     struct lull_live *live = stream->trace->live;
@@ -371,7 +371,7 @@ static void ask(struct live_stream *stream)
     }
 }
 
-/* The packet is read, or what is left of it lies behind the end of what is wanted. */
+/* The packet is read, or what is left of it lies after the end of what is wanted. */
 static void close_packet(struct live_stream *stream)
 {
     stream->is_open = false;

@@ -15,7 +15,7 @@ struct lull_live_url {
     char *session; /* or NULL */
 };
 
-/* True if `text` begins like such an address: net://, net4:// or net6://. */
+/* True if `text` starts like such an address: net://, net4:// or net6://. */
 bool lull_live_url_is(const char *text);
 /* False and LULL_ERROR_USAGE if it is malformed. Clear with lull_live_url_clear(). */
 bool lull_live_url_parse(const char *text, struct lull_live_url *url, GError **error);

@@ -138,7 +138,7 @@ bool live_wire_open(struct live_wire *wire, const struct lull_live_url *url, GEr
         if (wire->fd >= 0) {
             close(wire->fd);
         }
-        g_clear_error(error); /* the last address' reason is told */
+        g_clear_error(error); /* the last address' reason is reported */
         done = connect_to(wire, a, error);
     }
     live_lookup_free(lookup);

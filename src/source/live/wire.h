@@ -27,7 +27,7 @@ struct live_wire {
 bool live_wire_open(struct live_wire *wire, const struct lull_live_url *url, GError **error);
 void live_wire_close(struct live_wire *wire);
 
-/* Sends a request: the time in which it must be answered begins. */
+/* Sends a request and starts the time in which it must be answered. */
 bool live_wire_send(struct live_wire *wire, const void *data, size_t size, GError **error);
 /* Receives exactly `size` bytes of the answer. */
 bool live_wire_receive(struct live_wire *wire, void *data, size_t size, GError **error);

@@ -284,7 +284,7 @@ static void take_callchain(struct cursor *c, struct perf_sample *sample)
     }
 }
 
-/* What stands behind the raw data, which few recordings have. */
+/* What follows the raw data, which few recordings have. */
 static void take_rest(struct cursor *c, const struct perf_attr *attr, struct perf_sample *sample)
 {
     uint64_t type = attr->sample_type;

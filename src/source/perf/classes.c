@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The classes of events of a perf.data: tracepoints, whose records the `format` files describe;
- * other samples, of which only what stands around them is known; and perf's own records that tell
+ * other samples, of which only their surroundings are known; and perf's own records that say
  * what happened to tasks. What is not in a tracepoint's record is kept aside, in struct
  * perf_sample. */
 #include "source/perf/perf.h"
@@ -119,7 +119,7 @@ enum {
     N_SLOTS
 };
 
-/* A number of a record; without bytes: the task that its trailer tells; with a mask: of its word of
+/* A number of a record; without bytes: the task that its trailer names; with a mask: of its word of
  * flags, then it is 0 or 1. */
 struct own_number {
     const char *name;
@@ -161,7 +161,7 @@ static const struct own {
          72,
          "filename",
          {TASK_AT("pid", 8), TASK_AT("tid", 12), MAPS, {"prot", 64, 4, 0, false, false, false}}},
-    /* The CPU goes from one task to another: told by the one that leaves. */
+    /* The CPU goes from one task to another: the record of the one that leaves says so. */
     [SLOT_SWITCH] = {"perf:switch",
                      PERF_SWITCH_CPU_WIDE,
                      16,
@@ -196,7 +196,7 @@ int32_t perf_own_slot(const struct perf_file *file, uint32_t type, uint16_t misc
         return is_out ? SLOT_SWITCH_OUT : SLOT_SWITCH_IN;
     case PERF_SWITCH_CPU_WIDE:
         return is_out ? SLOT_SWITCH : SLOT_SWITCH_IN;
-    default: /* of a task that was there before, perf tells its name too */
+    default: /* of a task that was there before, perf records its name too */
         for (int32_t slot = 0; slot < N_SLOTS && !is_made_up; slot++) {
             if (own[slot].type == type) {
                 return slot;
@@ -265,7 +265,7 @@ static struct lull_format *declare_own(struct perf_file *file, uint32_t slot)
 
 /* ---- classes ---- */
 
-/* Which of perf's own records have a meaning that tracepoints have too, and tell better. */
+/* Which of perf's own records have a meaning that tracepoints have too, and report better. */
 static uint32_t meaning_of(const struct lull_format *format)
 {
     static const struct {

@@ -111,7 +111,7 @@ static void take_feature(struct perf_file *file, unsigned feature, struct sectio
     }
 }
 
-/* Behind the data stands where each feature is, by the bits of the header. */
+/* Where each feature is follows the data, by the bits of the header. */
 static void take_features(struct perf_file *file, const uint8_t *bits, uint64_t offset)
 {
     for (unsigned i = 0; i < N_FEATURES; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the header of a perf.data tells of the machine and of the events: its features, and the
+/* What the header of a perf.data says about the machine and the events: its features, and the
  * "tracing data", which holds the formats of tracepoints (perf.data-file-format.txt and
  * trace-event-info.c of Linux say how both are laid out). */
 #include "source/perf/perf.h"
@@ -35,7 +35,7 @@ static uint64_t take_int(struct reader *r, unsigned bytes)
     return bytes == 8 ? lull_load_u64(p, r->is_big_endian) : lull_load_u32(p, r->is_big_endian);
 }
 
-/* A text behind its length, which counts padding; NULL if it is not there. */
+/* A text after its length, which counts padding; NULL if it is not there. */
 static char *take_text(struct reader *r)
 {
     uint64_t size = take_int(r, 4);
@@ -70,7 +70,7 @@ static void take_clock(struct perf_file *file, struct reader *r)
                          machine->clock_ns <= PERF_LAST_TIME;
 }
 
-/* Names of events, with the ids that tell which is which. */
+/* Names of events, with the ids that identify them. */
 static void take_descriptions(struct perf_file *file, struct reader *r)
 {
     uint64_t n = take_int(r, 4), attr_size = take_int(r, 4);

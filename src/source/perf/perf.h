@@ -39,7 +39,7 @@ enum perf_sample_bit {
     PERF_HAS_CODE_PAGE_SIZE = 1 << 23,
     PERF_HAS_WEIGHT_STRUCT = 1 << 24,
 };
-/* What stands behind the raw data. */
+/* What follows the raw data. */
 #define PERF_HAS_MORE                                                                              \
     (PERF_HAS_BRANCH_STACK | PERF_HAS_REGS_USER | PERF_HAS_STACK_USER | PERF_HAS_WEIGHT |          \
      PERF_HAS_DATA_SRC | PERF_HAS_TRANSACTION | PERF_HAS_REGS_INTR | PERF_HAS_PHYS_ADDR |          \
@@ -82,7 +82,7 @@ enum perf_feature {
 
 #define PERF_TYPE_TRACEPOINT 2u
 
-/* One event that perf was told to record. */
+/* One event that perf was to record. */
 struct perf_attr {
     uint32_t index, type;
     uint64_t config, sample_type, read_format, branch_type;
@@ -90,11 +90,11 @@ struct perf_attr {
     bool has_trailer; /* sample_id_all */
     int32_t clock;    /* or -1: perf's own */
     char *name;       /* or NULL */
-    /* Where a sample has what, in bytes from its begin; 0: it has not, or not at a fixed place. */
+    /* Where a sample has what, in bytes from its start; 0: it has not, or not at a fixed offset. */
     uint32_t time_at, cpu_at, raw_at;
     uint32_t fixed_size; /* of what comes before the first part of variable size */
     bool is_plain;       /* nothing but `fixed_size` and the raw data, if any, need be looked at */
-    uint32_t trailer_size, trailer_time, trailer_cpu; /* from the trailer's begin, or UINT32_MAX */
+    uint32_t trailer_size, trailer_time, trailer_cpu; /* from the trailer's start, or UINT32_MAX */
     struct lull_format *format;                       /* its class */
     uint32_t slot;
     uint64_t n_damaged, n_timeless;
@@ -142,7 +142,7 @@ struct perf_extent {
 /* What the first pass finds of one CPU. */
 struct perf_cpu {
     int32_t cpu;      /* -1: records that do not say theirs */
-    bool is_state;    /* what perf itself tells of the time before it began; those have no time */
+    bool is_state;    /* perf's own record of the time before it started; those have no time */
     GArray *extents;  /* struct perf_extent */
     uint64_t *totals; /* events by slot */
     uint32_t n_totals;
@@ -181,7 +181,7 @@ struct perf_file {
     uint32_t n_extents;
     GArray *losses;        /* struct perf_loss */
     uint64_t start, end;   /* of the first and the last event with a time; start > end: none */
-    uint64_t n_lost;       /* told where it was lost */
+    uint64_t n_lost;       /* reported where it was lost */
     uint64_t n_lost_total; /* as perf counted in the end */
     uint64_t n_unknown;
     bool has_reported_damage[PERF_KERNEL_RECORDS + 64]; /* by type */
@@ -242,7 +242,7 @@ void perf_trailer_parse(const struct perf_file *file, const struct perf_attr *at
 
 /* ---- perf_header.c ---- */
 
-/* What a feature's section says; what cannot be read is left out, and told. */
+/* What a feature's section says; what cannot be read is left out, and reported. */
 void perf_feature_take(struct perf_file *file, uint64_t feature, const uint8_t *data,
                        uint64_t size);
 /* The formats of the events that are among the attrs, from file->tracing. */
@@ -271,7 +271,7 @@ void perf_own_parse(const struct perf_file *file, uint32_t slot, const uint8_t *
 /* Extents become one at this distance, at first. */
 #define PERF_LEAST_GAP UINT64_C(512)
 
-/* What is found of a CPU, -1: none; `is_state`: of the state at the begin. */
+/* What is found of a CPU, -1: none; `is_state`: of the state at the start. */
 struct perf_cpu *perf_cpu_get(struct perf_file *file, int32_t cpu, bool is_state);
 /* Notes an event. */
 void perf_cpu_add(struct perf_file *file, struct perf_cpu *cpu, uint32_t slot, uint64_t offset,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The first pass over the records of a perf.data. It looks at heads only: which event a record is,
- * of which CPU and time. Records that tell of the recording are taken in, those that were
+ * of which CPU and time. Records that describe the recording are taken in, those that were
  * compressed are unpacked into a file without a name, for which this is the only pass that unpacks.
  */
 #include "source/perf/perf.h"
@@ -25,10 +25,10 @@ struct scan {
     GError **error;
     uint8_t *buf;
     uint64_t start, end;        /* bytes of the file that are in it */
-    uint64_t data_offset, stop; /* where the records begin and end */
+    uint64_t data_offset, stop; /* where the records start and end */
     bool has_failed;            /* *error is set */
     /* Once something compressed was seen, records are read from the spool: those before it lie
-     * there at the same bytes as in the file, all others behind. */
+     * there at the same bytes as in the file, all others after them. */
     ZSTD_DStream *unpacker;
     GByteArray *unpacked; /* what is not a whole record yet */
     GByteArray *out;      /* what is not in the spool yet */
@@ -76,7 +76,7 @@ static void damaged_record(struct perf_file *file, uint32_t type, uint64_t offse
     }
 }
 
-/* ---- records that tell of the recording ---- */
+/* ---- records that describe the recording ---- */
 
 static bool take_attr(struct perf_file *file, const uint8_t *record, uint32_t size)
 {
@@ -169,7 +169,7 @@ static void take_lost(struct perf_file *file, uint32_t type, const uint8_t *reco
     }
     uint64_t n = perf_u64(file, record + at);
     if (type == PERF_LOST_SAMPLES && head.time == 0) {
-        file->n_lost_total += n; /* perf asked the kernel for its counters in the end */
+        file->n_lost_total += n; /* perf read the kernel's counters at the end */
     } else if (n > 0) {
         struct perf_cpu *cpu = perf_cpu_get(file, head.cpu, false);
         uint64_t before = MAX(cpu->last, cpu->lost), time = head.time != 0 ? head.time : before;
@@ -344,7 +344,7 @@ static inline const uint8_t *look(struct scan *s, uint64_t offset, uint64_t size
     return s->buf;
 }
 
-/* One that is not of the kernel; *offset is set behind it. False at the end. */
+/* One that is not of the kernel; moves *offset past it. False at the end. */
 static bool take_other(struct scan *s, const uint8_t *record, uint32_t size, uint64_t *offset)
 {
     struct perf_file *file = s->file;
@@ -435,7 +435,7 @@ static void check_clock(struct perf_file *file)
                         file->path);
 }
 
-/* What perf counted in the end and no record told of was lost at some time. */
+/* What perf counted at the end and no record reported was lost at some time. */
 static void end(struct perf_file *file)
 {
     for (guint i = 0; i < file->cpus->len; i++) {

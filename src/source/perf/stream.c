@@ -25,7 +25,7 @@ int64_t lull_perf_own_time(const struct perf_file *file, uint64_t time)
     return lull_clock_map_own(&map, time);
 }
 
-/* What perf tells of the time before has that of the first event. */
+/* What perf records about the time before gets the time of the first event. */
 static uint64_t time_of(const struct lull_perf_stream *s)
 {
     return s->cpu->is_state ? s->file->start : s->head.time;

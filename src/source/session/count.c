@@ -62,8 +62,8 @@ static void keep_loss(void *user, uint32_t stream, int64_t start_ns, int64_t end
     g_array_append_val(((struct job *)user)->notes, note);
 }
 
-/* Tells the session what the job has found. That a file cannot be read is found again for each part
- * of it: `reported` is what was passed on of the parts before. */
+/* Reports to the session what the job has found. Each part of a file finds again that it cannot be
+ * read: `reported` is what was passed on of the parts before. */
 static void pass_on(const struct lull_session *session, const struct job *job, GHashTable *reported)
 {
     const struct lull_report *report =

@@ -10,13 +10,13 @@ struct search {
     const char *path;     /* what is left of it below the matched groups */
     uint32_t matched;     /* groups around the current place that lie on the path */
     uint32_t unmatched;   /* groups around it that do not, inside those */
-    const char *rest[64]; /* by matched group: the path to go on with behind it */
+    const char *rest[64]; /* by matched group: the path to go on with after it */
     bool in_context;      /* the scope that is looked for */
     bool is_found;
     struct lull_field_value *value;
 };
 
-/* The path behind `name` and its dot, "" at its end; NULL if it does not begin so. */
+/* The path after `name` and its dot, "" at its end; NULL if it does not start so. */
 static const char *step(const char *path, const char *name)
 {
     size_t length = name != NULL ? strlen(name) : 0;

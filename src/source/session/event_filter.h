@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a session asks of a filter of events. Filters themselves lie to the right of this room
+/* What a session needs from an event filter. Filters themselves lie to the right of this room
  * (src/filter); here is only what both sides must know: a filter says of each event class whether
  * its events pass, never pass, or have to be tested, and which fields the test needs. */
 #ifndef LULL_SOURCE_SESSION_EVENT_FILTER_H

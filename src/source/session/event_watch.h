@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A watch sees the events of a session before they are handed out, whoever subscribed to them, or
- * nobody: so that periods can begin and end while the model reads. It says of each event class
- * whether it wants its events, and which fields; they lie behind those of the subscriber and of the
+ * nobody: so that periods can start and end while the model reads. It says of each event class
+ * whether it wants its events, and which fields; they follow those of the subscriber and of the
  * session's filter. What the filter rejects a watch sees too. */
 #ifndef LULL_SOURCE_SESSION_EVENT_WATCH_H
 #define LULL_SOURCE_SESSION_EVENT_WATCH_H
@@ -20,12 +20,12 @@ struct lull_event_watch;
 struct lull_event_watch_ops {
     /* Compiles for one class; what it gives lives until the next forget(). NULL if its events are
      * of no interest. At the call, fields->n_bindings bits of the presence mask and fields->size
-     * bytes (0, or with the mask) are taken; it leaves there its own bindings, to be read behind
+     * bytes (0, or with the mask) are taken; it leaves there its own bindings, to be read after
      * them, and the size with them. */
     const void *(*compile)(struct lull_event_watch *watch, const struct lull_source *source,
                            uint32_t class_index, const char *host, struct lull_fields *fields);
     void (*forget)(struct lull_event_watch *watch);
-    /* `fields` begins with the presence mask of all the extra fields. */
+    /* `fields` starts with the presence mask of all the extra fields. */
     void (*see)(struct lull_event_watch *watch, const void *program, const struct lull_event *event,
                 const uint8_t *fields);
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which kinds of files are traces, and how to tell. */
+/* Which kinds of files are traces, and how to recognize them. */
 #include "source/session/file_kinds.h"
 
 #include <string.h>

@@ -16,7 +16,7 @@ struct lull_merge {
     int64_t second_time;
 };
 
-/* Begins with n sequences; fill merge->times, then call lull_merge_play(). */
+/* Starts with n sequences; fill merge->times, then call lull_merge_play(). */
 void lull_merge_init(struct lull_merge *merge, uint32_t n);
 void lull_merge_clear(struct lull_merge *merge);
 void lull_merge_play(struct lull_merge *merge);

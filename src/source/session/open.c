@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Adding traces to a session: telling which directories belong to one trace, and which host each is
+/* Adding traces to a session: finds which directories belong to one trace, and which host each is
  * of. */
 #include <string.h>
 
@@ -46,7 +46,7 @@ static char *base_name(const struct lull_source *source)
     return g_path_get_basename(parent);
 }
 
-/* The name, or with a number behind it if others have it. */
+/* The name, or with a number after it if others have it. */
 static char *unique_name(struct lull_session *session, const char *base)
 {
     char *name = g_strdup(base);
@@ -60,7 +60,8 @@ static char *unique_name(struct lull_session *session, const char *base)
     return name;
 }
 
-/* What a host is found by: its clock, and ('h') its name, ('n') that it has none, or ('a') no more. */
+/* What a host is found by: its clock, and ('h') its name, ('n') that it has none, or ('a') no
+ * more. */
 static char *host_key(const struct lull_source *source, char kind)
 {
     GString *key = g_string_new(NULL);
@@ -177,7 +178,7 @@ void lull_session_trace_join(struct session_trace *trace)
     lull_session_trace_grow(trace);
 }
 
-/* The end of a trace's path behind what was asked for. Nothing if the trace lies in several
+/* The end of a trace's path after the requested part. Nothing if the trace lies in several
  * directories: none of them names it. */
 static const char *path_below(const char *path, const GPtrArray *locations, const char *root)
 {
@@ -252,7 +253,7 @@ static bool add_trace(struct lull_session *session, GPtrArray *locations, const 
 
 /* ---- directories of one trace ---- */
 
-/* Directories that hold parts of one trace: the metadata of each begin those of the newest. */
+/* Directories that hold parts of one trace: the metadata of each start those of the newest. */
 struct trace_group {
     GPtrArray *locations;
     char *text; /* the longest metadata text */

@@ -28,7 +28,7 @@ struct session_trace {
     int64_t delta_ns;                       /* from its clock to that of the host's first trace */
     int64_t common_start_ns, common_end_ns; /* in which all streams have packets, own clock */
     GHashTable *class_names; /* of classes that were wanted recorded; see lull_session_declares() */
-    bool knows_names;        /* the source has been asked which those are */
+    bool knows_names;        /* the source has been queried for them */
     GHashTable *task_names;  /* tid → name as the source's text says; NULL: not needed yet */
     GPtrArray
         *class_filters; /* struct lull_class_filter, by class, while a filter is set; or NULL */
@@ -43,7 +43,7 @@ struct session_notes {
     GArray *raw;    /* struct lull_loss, times on the trace's clock */
     GArray *losses; /* the same on the joined clock, in order */
     bool is_stale;
-    uint64_t n_problems;       /* found; those behind the last that is kept are not kept */
+    uint64_t n_problems;       /* found; those after the last that is kept are not kept */
     size_t problem_bytes;      /* of those that are */
     struct lull_map by_stream; /* stream → its last loss */
 };
@@ -51,7 +51,7 @@ struct session_notes {
 struct lull_session {
     GPtrArray *hosts;         /* struct session_host */
     GHashTable *host_names;   /* name → how often it was wanted */
-    GHashTable *hosts_by_key; /* text of what a source tells of its host → the first such, + 1 */
+    GHashTable *hosts_by_key; /* text of what a source says about its host → the first such, + 1 */
     uint32_t n_classes;       /* of all traces */
     GPtrArray *traces;        /* struct session_trace */
     GPtrArray *streams;       /* struct lull_source_stream, owned by the sources */
@@ -70,7 +70,7 @@ struct lull_session {
     uint32_t n_threads; /* for streams that are read apart; 0: as many as CPUs */
 
     struct lull_event_filter *filter; /* or NULL */
-    uint32_t filter_offset;           /* of its fields behind lull_event.fields */
+    uint32_t filter_offset;           /* of its fields from lull_event.fields */
     bool has_exempt;
     struct lull_event_watch *watch; /* or NULL; borrowed */
 
@@ -118,10 +118,10 @@ void lull_session_trace_grow(struct session_trace *trace);
 
 /* Makes the sources know the subscriptions, less what the filter rejects. */
 void lull_session_subscribe_sources(struct lull_session *session);
-/* Makes those know them whose metadata has grown. What the filter has said of a class stands:
- * events of it may be under way. */
+/* Makes those know them whose metadata has grown. What the filter has said of a class remains
+ * valid: events of it may be under way. */
 void lull_session_subscribe_grown(struct lull_session *session);
-/* Begins the stream, or leaves it if nothing of it is selected: then false. */
+/* Starts the stream, or leaves it if nothing of it is selected: then false. */
 bool lull_session_start_selected(const struct lull_session *session,
                                  struct lull_source_stream *stream);
 /* Plays the merge of the first n of session->merged anew, each from its bound_ns on. */
@@ -139,7 +139,7 @@ bool lull_session_next_passing(const struct lull_session *session,
                                struct lull_source_stream *stream);
 /* Whether the filter passes the event, or its subscription is exempt. */
 bool lull_session_hands_out(const struct lull_session *session, const struct lull_event *event);
-/* Tells the filter, if there is one, that reading begins. */
+/* Notifies the filter, if there is one, that reading starts. */
 void lull_session_start_filter(struct lull_session *session);
 void lull_session_forget_filter(struct lull_session *session);
 
@@ -153,7 +153,7 @@ void lull_session_count_stream(const struct lull_session *session,
 void lull_session_drop_rejected(const struct lull_session *session,
                                 const struct session_trace *trace, uint64_t *counts);
 
-/* session_watch.c: before and after the sources are told the subscriptions. */
+/* session_watch.c: before and after the sources get the subscriptions. */
 void lull_session_start_watch(struct lull_session *session, bool forgets);
 void lull_session_end_watch(struct lull_session *session);
 /* Puts the watch's wishes for the classes of a trace with the subscriber's and the filter's. */

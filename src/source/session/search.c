@@ -95,7 +95,7 @@ static char *file_key(const struct stat *st, const char *prefix)
 
 /* ---- directories ---- */
 
-/* A walk below one of the paths that were asked for. */
+/* A walk below one of the requested paths. */
 struct walk {
     struct lull_search *search;
     GHashTable *seen; /* keys of directories and files */
@@ -279,7 +279,7 @@ struct unpacked {
     uint32_t root;
 };
 
-/* Stands for the recording of a directory whose description is damaged. */
+/* Represents the recording of a directory whose description is damaged. */
 static const struct lull_recording_file damaged;
 
 static void free_recording(gpointer recording)

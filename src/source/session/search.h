@@ -8,7 +8,7 @@
 
 struct lull_search {
     GPtrArray *locations; /* struct lull_location, owned, in order of their names */
-    GPtrArray *keys;      /* of each place: what tells it from others, owned */
+    GPtrArray *keys;      /* of each place: what distinguishes it from others, owned */
     GPtrArray *errors;    /* GError, owned: what could not be looked at */
     GPtrArray *notes;     /* char, owned: what was left out */
 };

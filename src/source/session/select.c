@@ -140,8 +140,8 @@ static struct lull_class_filter *class_filter(const struct session_trace *trace,
     return trace->class_filters->pdata[index];
 }
 
-/* Asks the filter about each class that is subscribed to, unless it was asked before; unsubscribes
- * those that cannot pass. */
+/* Queries the filter about each subscribed class, unless it did before; unsubscribes those that
+ * cannot pass. */
 static void filter_classes(struct lull_session *session, struct session_trace *trace,
                            int32_t *of_class)
 {

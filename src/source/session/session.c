@@ -160,8 +160,8 @@ void lull_session_each_host_class(const struct lull_session *session, uint32_t h
     }
 }
 
-/* Those of which there are events, if the source declares others too. It is asked when somebody
- * wants to know, since it has to look at all of the trace. */
+/* Those of which there are events, if the source declares others too. Queried only when somebody
+ * wants to know, since the source has to look at all of the trace. */
 static void find_names(struct session_trace *trace)
 {
     const struct lull_source *source = trace->source;

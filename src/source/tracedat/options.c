@@ -66,7 +66,7 @@ static void take_cpus(struct lull_tracedat_in *in, struct lull_tracedat_buffer *
     }
 }
 
-/* Whether the pages are compressed stands in the head of their section. */
+/* The header of the pages' section says whether they are compressed. */
 static bool is_packed(struct lull_tracedat *file, uint64_t at)
 {
     struct lull_tracedat_in in = {.file = file, .pos = at, .end = file->size};
@@ -81,7 +81,7 @@ static void take_buffer(struct lull_tracedat *file, struct lull_tracedat_in *in)
     buffer->name = lull_tracedat_string(in);
     buffer->page_bytes = file->page_bytes;
     buffer->cpus = g_array_new(FALSE, FALSE, sizeof(struct lull_tracedat_cpu));
-    if (file->version == 6) { /* the CPUs stand there */
+    if (file->version == 6) { /* the CPUs are there */
         struct lull_tracedat_cpu cpu = {.offset = at};
         g_array_append_val(buffer->cpus, cpu);
     } else {
@@ -111,7 +111,7 @@ static void take_tsc(struct lull_tracedat *file, struct lull_tracedat_in *in)
 
 /* ---- counts of the kernel ---- */
 
-/* The number behind `key` at the begin of a line; 0: it is not there. */
+/* The number after `key` at the start of a line; 0: it is not there. */
 static uint64_t find_count(const char *text, const char *key)
 {
     g_autofree char *line = g_strconcat("\n", key, ": ", NULL);
@@ -119,7 +119,7 @@ static uint64_t find_count(const char *text, const char *key)
     return at != NULL ? g_ascii_strtoull(at + strlen(line), NULL, 10) : 0;
 }
 
-/* The text of per_cpu/cpuN/stats behind "CPU: N"; or a "Buffer: NAME", of which are those that
+/* The text of per_cpu/cpuN/stats after "CPU: N"; or a "Buffer: NAME", of which are those that
  * follow. */
 static void take_stats(struct lull_tracedat *file, struct lull_tracedat_in *in)
 {

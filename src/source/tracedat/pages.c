@@ -55,7 +55,7 @@ void lull_tracedat_pages_close(struct lull_tracedat_pages *pages)
     pages->n_current = 0;
 }
 
-/* Finds the chunks; those behind a damaged one are lost. */
+/* Finds the chunks; those after a damaged one are lost. */
 static void find_chunks(struct lull_tracedat_pages *pages)
 {
     const struct lull_tracedat *file = pages->file;
@@ -121,7 +121,7 @@ struct lull_tracedat_pages *lull_tracedat_pages_new(const struct lull_tracedat *
     pages->offset = cpu->offset;
     pages->size = cpu->size;
     pages->is_packed = buffer->is_packed;
-    /* trace-cmd does not count the number of chunks, which stands in front of them. */
+    /* trace-cmd does not count the number of chunks, which precedes them. */
     if (pages->is_packed && pages->size > 0 && pages->size <= UINT64_MAX - 4) {
         pages->size += 4;
     }

@@ -7,7 +7,7 @@
 #include "source/tracedat/source.h"
 #include "source/tracedat/stream.h"
 
-/* More are not told. */
+/* More are not reported. */
 #define MAX_GUESTS 256u
 #define MAX_TOLD 20u
 
@@ -70,7 +70,7 @@ static void add_environment(struct dat_source *source, const char *key, const ch
 }
 
 /* That of the first instance with pages; else of the top one, "[local] global counter": the one in
- * brackets, or a word that stands alone. */
+ * brackets, or a word on its own. */
 static const char *clock_name(struct dat_source *source)
 {
     const char *text = source->file->clock != NULL ? source->file->clock : "";

@@ -299,7 +299,7 @@ static struct lull_tracedat_stream *stream_of(struct lull_source_stream *base)
     return (struct lull_tracedat_stream *)base;
 }
 
-/* The last page that begins before the time, or the first. */
+/* The last page that starts before the time, or the first. */
 static uint64_t find_page(struct lull_tracedat_stream *s, int64_t time_ns)
 {
     uint64_t low = 0, high = lull_tracedat_pages_count(s->pages);
@@ -308,7 +308,7 @@ static uint64_t find_page(struct lull_tracedat_stream *s, int64_t time_ns)
         const char *why;
         const uint8_t *data = lull_tracedat_pages_get(s->pages, middle, &why);
         if (data == NULL) {
-            return 0; /* read them all: the damage is told then */
+            return 0; /* read them all: the damage is reported then */
         }
         if (joined_time(s, lull_load_u64(data, s->file->is_big_endian)) < time_ns) {
             low = middle;
@@ -373,10 +373,10 @@ void lull_tracedat_stream_count_on(struct lull_tracedat_stream *s)
     }
 }
 
-/* Of all events, kept for who asks again. */
+/* Of all events, kept for later queries. */
 static void count_whole(struct lull_tracedat_stream *s, uint64_t *counts)
 {
-    if (s->counts == NULL || s->has_unreported) { /* what is damaged is told now */
+    if (s->counts == NULL || s->has_unreported) { /* what is damaged is reported now */
         s->has_unreported = false;
         lull_tracedat_stream_count_on(s);
     }

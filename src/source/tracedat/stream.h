@@ -27,8 +27,8 @@ struct lull_tracedat_stream {
     const struct lull_tracedat *file;
     struct lull_tracedat_pages *pages;
     uint32_t number;     /* within the trace */
-    uint8_t *reported;   /* bit by page: that it is damaged has been told */
-    bool is_quiet;       /* damage is not told; */
+    uint8_t *reported;   /* bit by page: its damage has been reported */
+    bool is_quiet;       /* damage is not reported; */
     bool has_unreported; /* there was some */
     GArray *losses;      /* struct lull_tracedat_loss, from lull_tracedat_survey() on */
     GArray *counts;      /* struct lull_tracedat_count: of all its events; or NULL */
@@ -58,7 +58,7 @@ void lull_tracedat_stream_free(struct lull_tracedat_stream *stream);
 
 /* Finds out about a stream; several threads may do that for streams of their own. */
 void lull_tracedat_survey(struct lull_tracedat_stream *stream);
-/* Tells what was lost of it. */
+/* Reports what was lost of it. */
 void lull_tracedat_survey_report(struct lull_tracedat_stream *stream, const char *buffer);
 /* Makes stream->counts known, wherever the stream is. */
 void lull_tracedat_survey_count(struct lull_tracedat_stream *stream);
@@ -69,13 +69,13 @@ void lull_tracedat_survey_each(GPtrArray *streams,
 /* ---- for the survey ---- */
 
 int64_t lull_tracedat_stream_own_time(const struct lull_tracedat_stream *stream, uint64_t clock);
-/* Begins the page stream->page and steps to the next. False if it is damaged. */
+/* Starts the page stream->page and steps to the next. False if it is damaged. */
 bool lull_tracedat_stream_start_page(struct lull_tracedat_stream *stream);
 /* Goes through a page, so that stream->clock is that of its last event. False if it has none. */
 bool lull_tracedat_stream_walk_page(struct lull_tracedat_stream *stream, uint64_t page);
 /* Makes `counts` of all events from where it is. */
 void lull_tracedat_stream_count_on(struct lull_tracedat_stream *stream);
-/* A quiet copy, at the begin; of it only `pages` is to be freed. */
+/* A quiet copy, at the start; of it only `pages` is to be freed. */
 void lull_tracedat_stream_make_clone(const struct lull_tracedat_stream *stream,
                                      struct lull_tracedat_stream *clone);
 

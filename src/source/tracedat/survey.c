@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is to be known of a trace.dat before it is read: when each CPU was recorded, what was lost,
- * and of which classes there are events. Damage is not told here but by who reads. */
+ * and of which classes there are events. Damage is reported not here but by the reader. */
 #include "source/tracedat/stream.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ struct work {
     gint next;
 };
 
-/* From the begin of the first page to the last event of the last page that has one. */
+/* From the start of the first page to the last event of the last page that has one. */
 static void find_range(struct lull_tracedat_stream *s)
 {
     uint64_t page = lull_tracedat_pages_count(s->pages);
@@ -34,7 +34,7 @@ static void find_range(struct lull_tracedat_stream *s)
 }
 
 /* Pages that are not packed are looked at without what lies between their heads; those before a
- * loss are gone through, as their last event is where the loss begins. */
+ * loss are gone through, as their last event is where the loss starts. */
 static void find_losses(struct lull_tracedat_stream *s)
 {
     const struct lull_tracedat *file = s->file;
@@ -59,7 +59,7 @@ static void find_losses(struct lull_tracedat_stream *s)
 }
 
 /* Packed pages have to be unpacked for that, which takes far longer than to count their events: so
- * that is done too, for who asks later. */
+ * that is done too, for later queries. */
 static void find_losses_packed(struct lull_tracedat_stream *s)
 {
     s->page = s->clock = 0;
@@ -74,8 +74,8 @@ static void report_lost(const struct lull_tracedat_stream *s, int64_t start_ns, 
 }
 
 /* What the kernel counted as overwritten, the page after it says too, unless it was full: then it
- * only says that there was something. What the kernel dropped because the buffer was full no page
- * tells, and nothing when; it is told at the end of what there was room for. */
+ * only says that there was something. No page reports what the kernel dropped because the
+ * buffer was full, and nothing says when; it is reported at the end of what there was room for. */
 static void report_losses(struct lull_tracedat_stream *s, const struct lull_tracedat_stat *stat)
 {
     uint64_t reported = 0, overwritten = stat != NULL ? stat->overwritten : 0;

@@ -105,7 +105,7 @@ static int64_t offset_at(const struct lull_tracedat *file, const struct lull_tra
     return (int64_t)(first->offset + (part + delta / 2) / delta);
 }
 
-/* The sample that counts: the last one before the time that has another behind it, or the first. */
+/* The sample that counts: the last one before the time that has another after it, or the first. */
 static const struct lull_tracedat_sample *find_sample(const struct lull_tracedat_shift *shift,
                                                       uint64_t clock)
 {

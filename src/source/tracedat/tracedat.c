@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands in a trace.dat before the pages: formats of pages and events, names of tasks, options
+/* What a trace.dat holds before the pages: formats of pages and events, names of tasks, options
  * that say where the pages are. Sizes come from the file and are checked against it. */
 #include "source/tracedat/tracedat.h"
 
@@ -232,7 +232,7 @@ static bool read_flyrecord(struct lull_tracedat *file, struct lull_tracedat_in *
     return !in->is_short || fail(file, at, "the places of the pages are cut", error);
 }
 
-/* The instances, whose places the options told. */
+/* The instances, whose offsets the options gave. */
 static void read_instances(struct lull_tracedat *file)
 {
     for (guint i = 1; i < file->buffers->len; i++) {

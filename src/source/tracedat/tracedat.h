@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A trace.dat file, which trace-cmd writes (trace-cmd.dat.v6(5), trace-cmd.dat.v7(5)): what stands
+/* A trace.dat file, which trace-cmd writes (trace-cmd.dat.v6(5), trace-cmd.dat.v7(5)): what is
  * before the pages of the ring buffers, and the pages. Version 6 is one sequence of parts; version
  * 7 has sections, found through options, that may be compressed.
  *
  * Why it is not read with trace-cmd's own library, libtracecmd: that opens paths and descriptors of
  * plain files, and Lull reads members of archives where they lie; here files come from strangers,
  * so each size and offset is checked before it is used, and an error names the byte; what damage
- * has cost is counted and reading goes on behind it; and the streams of one file are read by
+ * has cost is counted and reading goes on after it; and the streams of one file are read by
  * several threads. Formats of events are left to libtraceevent, see format/parse.c. */
 #ifndef LULL_SOURCE_TRACEDAT_H
 #define LULL_SOURCE_TRACEDAT_H
@@ -113,7 +113,7 @@ const struct lull_tracedat_shift *lull_tracedat_shift_of(const struct lull_trace
 uint64_t lull_tracedat_nanoseconds(const struct lull_tracedat *file,
                                    const struct lull_tracedat_shift *shift, uint64_t clock);
 
-/* ---- reading what stands before the pages ---- */
+/* ---- reading what precedes the pages ---- */
 
 /* Goes through the bytes of a section, or of the file itself. */
 struct lull_tracedat_in {
@@ -147,14 +147,14 @@ void lull_tracedat_pages_free(struct lull_tracedat_pages *pages);
 uint64_t lull_tracedat_pages_count(const struct lull_tracedat_pages *pages);
 bool lull_tracedat_pages_are_packed(const struct lull_tracedat_pages *pages);
 uint32_t lull_tracedat_pages_bytes(const struct lull_tracedat_pages *pages); /* of one page */
-/* The bytes of a page, behind which LULL_LOAD_SLACK bytes may be read; valid until the next call.
+/* The bytes of a page, after which LULL_LOAD_SLACK bytes may be read; valid until the next call.
  * NULL with *why set if it cannot be read. */
 const uint8_t *lull_tracedat_pages_get(struct lull_tracedat_pages *pages, uint64_t index,
                                        const char **why);
 /* The same of the first `size` bytes alone, which for pages that are not packed takes less. */
 bool lull_tracedat_pages_peek(struct lull_tracedat_pages *pages, uint64_t index, uint8_t *out,
                               uint32_t size);
-/* Byte of the file where a page, or what it is packed in, begins. */
+/* Byte of the file where a page, or what it is packed in, starts. */
 uint64_t lull_tracedat_pages_where(const struct lull_tracedat_pages *pages, uint64_t index);
 /* Gives the file and the memory back until a page is wanted again. */
 void lull_tracedat_pages_close(struct lull_tracedat_pages *pages);

@@ -27,7 +27,7 @@ struct lull_event_clock {
     bool has_cache; /* the text of a time is kept: most events share their second with the last */
     int64_t cached_second;
     char cached[LULL_TIME_TEXT_SIZE];
-    uint32_t cached_length, cached_fraction; /* where its nine digits begin */
+    uint32_t cached_length, cached_fraction; /* where its nine digits start */
 };
 
 /* Appends the time of the event. */

@@ -7,7 +7,7 @@
 
 enum lull_print_code {
     LULL_PRINT_PIECE,       /* the text alone; every operation copies its text and aligns first */
-    LULL_PRINT_UNSIGNED_LE, /* decimal, whole bytes' begin, nobody's length or tag */
+    LULL_PRINT_UNSIGNED_LE, /* decimal, starts on a whole byte, nobody's length or tag */
     LULL_PRINT_SIGNED_LE,
     LULL_PRINT_INTEGER, /* decimal, any */
     LULL_PRINT_HEX,

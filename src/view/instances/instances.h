@@ -17,7 +17,7 @@ struct lull_instance_paths {
     const struct lull_instances *instances;
     const struct lull_portions *portions;
     const uint32_t *samples; /* by instance of the list; LULL_NONE: it has no path */
-    const GPtrArray *chosen; /* const struct lull_instance *: those that were asked for */
+    const GPtrArray *chosen; /* const struct lull_instance *: those that were requested */
 };
 
 /* `chosen`, which is borrowed, of instances whose paths were found. */
@@ -46,7 +46,8 @@ bool lull_view_instances_json(const struct lull_instance_paths *paths, FILE *fil
 void lull_portion_append_what(GString *out, const struct lull_portion *portion, bool ascii);
 /* Whether the clock of a host is joined with those of the other hosts; true if there are none. */
 bool lull_instance_host_is_joined(const struct lull_instance_paths *paths, uint32_t host);
-/* The samples of the chosen instances; *count of them, at most so many as were chosen. Free with g_free(). */
+/* The samples of the chosen instances; *count of them, at most as many as were chosen. Free
+ * with g_free(). */
 uint32_t *lull_instance_samples(const struct lull_instance_paths *paths, uint32_t *count);
 
 #endif

@@ -349,7 +349,7 @@ static void add_path_row(const struct text_view *view, struct lull_table *table,
     g_string_free(text, TRUE);
 }
 
-/* The calls by which the wait of a row began, one a line. */
+/* The calls by which the wait of a row started, one a line. */
 static void add_frame_rows(const struct text_view *view, struct lull_table *table,
                            const struct lull_path_row *row)
 {
@@ -365,7 +365,7 @@ static void add_frame_rows(const struct text_view *view, struct lull_table *tabl
     }
 }
 
-/* Stands for the hidden rows from first up to `end`. */
+/* Represents the hidden rows from first up to `end`. */
 static void add_gap_row(const struct text_view *view, struct lull_table *table, double unit,
                         GArray *rows, guint first, guint end)
 {

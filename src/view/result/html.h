@@ -8,7 +8,7 @@
 struct lull_html_view {
     struct lull_result_view view;
     struct lull_window window;
-    uint32_t n_windows;  /* begun */
+    uint32_t n_windows;  /* started */
     uint32_t n_left_out; /* that are too many for a page */
     const char *chapter; /* that is open, or NULL */
     uint32_t n_chapters;

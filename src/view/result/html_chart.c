@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Charts of the HTML view, as SVG that stretches with the page; text stands beside it
+/* Charts of the HTML view, as SVG that stretches with the page; text is beside it
  * as text, so that it keeps its size. Histograms are bars, values over time are steps: shares one
  * strip for each column, others in one chart. */
 #include "view/result/html.h"
@@ -171,7 +171,7 @@ void lull_html_histogram(struct lull_html_view *html, const struct lull_result_t
     lull_html_put(html, "</figure>\n");
 }
 
-/* ---- values over time: begin, values ---- */
+/* ---- values over time: start, values ---- */
 
 struct chart {
     struct lull_html_view *html;

@@ -12,10 +12,10 @@ static int fail(const GError *error)
 int main(int argc, char **argv)
 {
     GError *error = NULL;
-    struct lull_session *traces = lull_session_new();
-    if (argc < 2 ||
+    struct lull_session *traces = argc < 2 ? NULL : lull_session_new();
+    if (traces == NULL ||
         !lull_session_add_all(traces, (const char *const *)argv + 1, argc - 1, &error)) {
-        return error == NULL ? 2 : fail(error);
+        return traces == NULL ? 2 : fail(error);
     }
     lull_session_join(traces, NULL, NULL); /* several machines: one clock */
     struct lull_waits *waits = lull_waits_new(traces, LULL_WANT_PATHS | LULL_WANT_REQUESTS, &error);

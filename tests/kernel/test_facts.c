@@ -238,8 +238,8 @@ static void test_priorities(struct fixture *f, gconstpointer data)
     g_assert_cmpint(lull_model_prio(model, lull_model_find_tid(model, 0, 7)), ==, 98);
 }
 
-/* A task is told its CPU by sched_waking; a wake-up that names none changes nothing. It waits there, wherever
- * it runs then. */
+/* sched_waking names the CPU of a task; a wake-up that names none changes nothing. The task waits there,
+ * wherever it runs then. */
 static void on_state(void *user, const struct lull_state_fact *fact)
 {
     if (fact->state == LULL_STATE_PREEMPTED) {

@@ -358,6 +358,27 @@ def test_questions(folder):
         tap.ok("sched_switch" in lacks and "sched_waking" not in lacks, f"what it lacks, {packing}", lacks)
 
 
+def test_undecoded(folder):
+    """A format that cannot be read: nothing is said while its events do not occur; else they keep name, time and contexts."""
+    def show(packing, page_of):
+        writer = make_writer(packing=packing)
+        writer.formats += [("odd", tracedat.format_text("odd", 300, [("int (*call)(void)", "", 8, 0)]))]
+        writer.buffers = [("", "mono", {0: [page_of(writer)]})]
+        return events_of(write_file(folder, writer))
+
+    def odd(writer):
+        return writer.event(5, writer.pack("HBBiQ", 300, 0, 0, 77, 0x1234))
+
+    for packing in "none", "zlib":
+        events, problems = show(packing, lambda w: w.make_page(10, [w.event(1, number_event(w, 1))]))
+        tap.ok(len(events) == 1 and problems == "", f"undecoded, {packing}: a format that is not needed does no harm", problems)
+        events, problems = show(packing, lambda w: w.make_page(10, [odd(w), w.event(1, number_event(w, 4)), odd(w)]))
+        tap.ok([(event["name"], event["time_ns"], event["context"]["common_pid"]) for event in events] ==
+               [("odd", 15, 77), ("number", 16, 4242), ("odd", 21, 77)] and events[0]["fields"] == {},
+               f"undecoded, {packing}: events with name, time and contexts", events)
+        tap.ok(problems.count("'odd'") == 1 and "without their fields" in problems, f"undecoded, {packing}: it is reported once", problems)
+
+
 def test_task_names(folder):
     """Names that the kernel had kept are for tasks that no event names."""
     def names(text, packing="none"):
@@ -480,7 +501,7 @@ def main():
                           {"version": 7, "page": 65536}, {"version": 6, "long_bytes": 4},
                           {"version": 7, "big_endian": True, "long_bytes": 4, "page": 65536}):
             tap.run("made", lambda given: test_made(folder, **given), arguments)
-    for function in test_options, test_shift, test_guest, test_stats, test_questions, test_task_names, test_instances, test_places, test_damage:
+    for function in test_options, test_shift, test_guest, test_stats, test_questions, test_undecoded, test_task_names, test_instances, test_places, test_damage:
         with tempfile.TemporaryDirectory() as folder:
             tap.run(function.__name__, function, folder)
     return tap.done()

@@ -15,8 +15,8 @@ static void print_cell(const struct lull_cell *cell)
     if (cell->class == LULL_CELL_EMPTY || cell->class == LULL_CELL_UNKNOWN) {
         printf("?");
     } else if (cell->class == LULL_CELL_PROCESS) {
-        printf("%s/%d", cell->text != NULL ? cell->text : "?", cell->tid);
-    } else if (cell->text != NULL) {
+        printf("%s/%d", cell->text ? cell->text : "?", cell->tid);
+    } else if (cell->text) {
         printf("%s", cell->text);
     } else if (cell->is_real || cell->class == LULL_CELL_RATIO) {
         printf("%g", cell->real);
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
     static const struct lull_result_visitor visitor = {.note = print_note, .table = print_table};
     if (argc < 3) {
         fprintf(stderr, "usage: %s TRACE ANALYSIS [SETTING=VALUE]...\nanalyses:", argv[0]);
-        for (uint32_t i = 0; lull_analysis_name(i) != NULL; i++) {
+        for (uint32_t i = 0; lull_analysis_name(i); i++) {
             fprintf(stderr, " %s", lull_analysis_name(i));
         }
         fprintf(stderr, "\nliblull %s\n", lull_version());
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
     GError *error = NULL;
     struct lull_session *session = lull_session_new();
     struct lull_query *query = lull_query_new(argv[2], &error);
-    bool done = query != NULL && lull_session_add(session, argv[1], &error);
+    bool done = query && lull_session_add(session, argv[1], &error);
     for (int i = 3; done && i < argc; i++) {
         done = set(query, argv[i], &error);
     }

@@ -72,7 +72,7 @@ static void count(GHashTable *rows, const struct lull_event *event)
     copy_text(key.comm, sizeof(key.comm), fields->next_comm);
 
     struct row *row = g_hash_table_lookup(rows, &key);
-    if (row == NULL) {
+    if (!row) {
         row = g_new(struct row, 1);
         *row = key;
         g_hash_table_add(rows, row);

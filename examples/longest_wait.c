@@ -64,7 +64,7 @@ static struct task *find_task(GHashTable *tasks, uint32_t host, int64_t tid)
 {
     struct task key = {.host = host, .tid = tid, .blocked_since_ns = INT64_MIN};
     struct task *task = g_hash_table_lookup(tasks, &key);
-    if (task == NULL) {
+    if (!task) {
         task = g_new(struct task, 1);
         *task = key;
         g_hash_table_add(tasks, task);

@@ -12,7 +12,7 @@
 
 static void on_start(void *user, const char *name, enum lull_visit_kind kind)
 {
-    printf(" %s{", name != NULL ? name : "");
+    printf(" %s{", name ? name : "");
 }
 
 static void on_end(void *user, enum lull_visit_kind kind)
@@ -22,17 +22,17 @@ static void on_end(void *user, enum lull_visit_kind kind)
 
 static void on_integer(void *user, const char *name, const struct lull_visit_int *value)
 {
-    printf(" %s=%" G_GINT64_FORMAT, name != NULL ? name : "", (int64_t)value->bits);
+    printf(" %s=%" G_GINT64_FORMAT, name ? name : "", (int64_t)value->bits);
 }
 
 static void on_real(void *user, const char *name, double value)
 {
-    printf(" %s=%g", name != NULL ? name : "", value);
+    printf(" %s=%g", name ? name : "", value);
 }
 
 static void on_text(void *user, const char *name, struct lull_text value)
 {
-    printf(" %s=%.*s", name != NULL ? name : "", (int)value.length, value.data);
+    printf(" %s=%.*s", name ? name : "", (int)value.length, value.data);
 }
 
 static bool print_event(const struct lull_event *event, GError **error)
@@ -46,7 +46,7 @@ static bool print_event(const struct lull_event *event, GError **error)
     if (lull_event_cycles(event, &cycles)) {
         printf(" at cycle %" G_GUINT64_FORMAT, cycles);
     }
-    if (lull_event_class_log_level(class) >= 0 || lull_event_class_model_uri(class) != NULL) {
+    if (lull_event_class_log_level(class) >= 0 || lull_event_class_model_uri(class)) {
         printf(" (level %" G_GINT64_FORMAT ")", lull_event_class_log_level(class));
     }
     if (lull_event_field(event, "next_comm", &next, NULL) == 1) {
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
     lull_session_set_order(session, LULL_ORDER_BABELTRACE);
     lull_session_subscribe(session, all, NULL, 0, 0);
     const struct lull_event *event = NULL;
-    for (long i = 0; done && i < count && (event = lull_session_read(session)) != NULL; i++) {
+    for (long i = 0; done && i < count && (event = lull_session_read(session)); i++) {
         done = print_event(event, &error);
     }
     printf("%.1f %% read\n", 100 * lull_session_progress(session));

@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     if (lull_session_add(session, argv[1], &error)) {
         waits = lull_waits_new(session, LULL_WANT_PATHS | LULL_WANT_REQUESTS, &error);
     }
-    if (waits == NULL) {
+    if (!waits) {
         fprintf(stderr, "%s: %s\n", argv[0], error->message);
         g_error_free(error);
         lull_session_free(session);
@@ -58,7 +58,7 @@ int main(int argc, char **argv)
     for (uint32_t task = 0; task < lull_waits_task_count(waits); task++) {
         struct lull_path *path =
             lull_waits_task_path(waits, task, INT64_MIN, INT64_MAX, LULL_PATH_UNBOUNDED, NULL);
-        if (path != NULL) {
+        if (path) {
             print_path(waits, path);
         }
         lull_path_free(path);

@@ -20,7 +20,7 @@ static void print_clocks(struct lull_session *session)
         const int64_t joined_ns = lull_clock_transform_apply(clock, lull_session_origin(session));
         printf("host %s: %s, %+" G_GINT64_FORMAT " ns, there and back %+" G_GINT64_FORMAT " ns\n",
                lull_session_host(session, i)->name,
-               known != NULL && known->is_joined ? "joined" : "on its own clock", clock->offset_ns,
+               known && known->is_joined ? "joined" : "on its own clock", clock->offset_ns,
                lull_clock_transform_invert(clock, joined_ns) - lull_session_origin(session));
     }
 }
@@ -32,7 +32,7 @@ static void print_traces(const struct lull_session *session)
         const struct lull_trace *trace = lull_session_trace(session, i);
         const char *hostname = lull_session_environment(session, i, "hostname");
         printf("trace %s: %s, %u streams, of %s%s\n", trace->path, trace->format,
-               trace->stream_count, hostname != NULL ? hostname : "an unknown machine",
+               trace->stream_count, hostname ? hostname : "an unknown machine",
                lull_session_declares(session, trace->host, switches) ? "" : "; no scheduling");
     }
 }

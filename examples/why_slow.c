@@ -18,7 +18,7 @@ static void print_sum(const struct lull_session *session, struct lull_instances 
         printf("%12.3f ms in %u of %u  %s on %s, %s %s\n", (double)sum->total_ns / 1e6,
                sum->n_samples, lull_instances_count(instances), sum->comm,
                lull_session_host(session, sum->host)->name, lull_state_name(sum->state),
-               sum->detail != NULL ? sum->detail : "");
+               sum->detail ? sum->detail : "");
     }
     g_ptr_array_unref(sums);
     g_ptr_array_unref(all);
@@ -28,7 +28,7 @@ static void print_why(const struct lull_why *why)
 {
     for (uint32_t i = 0; i < lull_why_kind_count(why); i++) {
         const struct lull_why_kind *kind = lull_why_kind(why, i);
-        printf("%s: %s, %u slow against %u typical\n", kind->name != NULL ? kind->name : "all",
+        printf("%s: %s, %u slow against %u typical\n", kind->name ? kind->name : "all",
                lull_why_verdict_name(kind->verdict), kind->n_slow, kind->n_typical);
         if (kind->n_slow > 0 && kind->n_typical > 0) {
             printf("  slowest: number %u; slowest of the typical: number %u\n",
@@ -38,7 +38,7 @@ static void print_why(const struct lull_why *why)
             const struct lull_finding *finding = lull_why_finding(why, i, k);
             printf("  %.3f ms more (%.0f %%): %s is %s, %s\n", finding->difference_ns / 1e6,
                    100 * finding->share, finding->comm, lull_state_name(finding->state),
-                   finding->detail != NULL ? finding->detail : "");
+                   finding->detail ? finding->detail : "");
         }
     }
     printf("%u have no path\n", lull_why_without_path(why));
@@ -48,7 +48,7 @@ static void print_why(const struct lull_why *why)
 static struct lull_instances *read_instances(struct lull_waits *waits,
                                              const struct lull_periods *periods, GError **error)
 {
-    if (periods != NULL) {
+    if (periods) {
         lull_waits_follow(waits, periods, INT64_MIN, INT64_MAX);
     }
     lull_waits_read(waits, NULL, NULL);
@@ -71,20 +71,20 @@ int main(int argc, char **argv)
     struct lull_instances *instances = NULL;
     const char *const definitions[] = {argc > 2 ? argv[2] : NULL, NULL};
     if (lull_session_add(session, argv[1], &error) &&
-        (argc < 3 || (periods = lull_periods_parse(definitions, NULL, &error)) != NULL)) {
+        (argc < 3 || (periods = lull_periods_parse(definitions, NULL, &error)))) {
         lull_session_join(session, NULL, NULL);
         waits = lull_waits_new(session, LULL_WANT_PATHS | LULL_WANT_REQUESTS, &error);
     }
-    if (waits != NULL) {
+    if (waits) {
         instances = read_instances(waits, periods, &error);
     }
-    if (instances != NULL) {
+    if (instances) {
         print_sum(session, instances);
         struct lull_why *why = lull_why_compare(instances, NULL, NULL);
         print_why(why);
         lull_why_free(why);
     }
-    if (error != NULL) {
+    if (error) {
         fprintf(stderr, "%s: %s\n", argv[0], error->message);
     }
     lull_instances_free(instances);

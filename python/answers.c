@@ -8,7 +8,7 @@
 /* Puts `value`, whose reference it takes, under `key`. Releases the dict if one of them is NULL. */
 static void put(PyObject **dict, const char *key, PyObject *value)
 {
-    if (*dict != NULL && (value == NULL || PyDict_SetItemString(*dict, key, value) != 0)) {
+    if (*dict && (!value || PyDict_SetItemString(*dict, key, value) != 0)) {
         Py_CLEAR(*dict);
     }
     Py_XDECREF(value);
@@ -16,7 +16,7 @@ static void put(PyObject **dict, const char *key, PyObject *value)
 
 static void add(PyObject **list, PyObject *value)
 {
-    if (*list != NULL && (value == NULL || PyList_Append(*list, value) != 0)) {
+    if (*list && (!value || PyList_Append(*list, value) != 0)) {
         Py_CLEAR(*list);
     }
     Py_XDECREF(value);
@@ -29,7 +29,7 @@ static PyObject *none(void)
 
 static PyObject *text(const char *text)
 {
-    return text != NULL ? text_to_str(text, (Py_ssize_t)strlen(text)) : none();
+    return text ? text_to_str(text, (Py_ssize_t)strlen(text)) : none();
 }
 
 static PyObject *number(int64_t number, bool is_known)
@@ -68,7 +68,7 @@ static void question_clear(struct question *question)
 static char *own_text(PyObject *str)
 {
     PyObject *bytes = str != Py_None ? PyUnicode_AsUTF8String(str) : NULL;
-    char *copy = bytes != NULL ? g_strdup(PyBytes_AsString(bytes)) : NULL;
+    char *copy = bytes ? g_strdup(PyBytes_AsString(bytes)) : NULL;
     Py_XDECREF(bytes);
     return copy;
 }
@@ -78,9 +78,9 @@ static GPtrArray *own_texts(PyObject *list)
     GPtrArray *texts = g_ptr_array_new_with_free_func(g_free);
     for (Py_ssize_t i = 0; i < PySequence_Size(list); i++) {
         PyObject *item = PySequence_GetItem(list, i);
-        char *copy = item != NULL ? own_text(item) : NULL;
+        char *copy = item ? own_text(item) : NULL;
         Py_XDECREF(item);
-        if (copy == NULL) {
+        if (!copy) {
             break;
         }
         g_ptr_array_add(texts, copy);
@@ -102,9 +102,9 @@ static bool question_parse(PyObject *tuple, struct question *question)
         periods = captures = group_by = NULL;
     }
     PyObject *empty = PyTuple_New(0);
-    question->periods = own_texts(periods != NULL ? periods : empty);
-    question->captures = own_texts(captures != NULL ? captures : empty);
-    question->group_by = own_texts(group_by != NULL ? group_by : empty);
+    question->periods = own_texts(periods ? periods : empty);
+    question->captures = own_texts(captures ? captures : empty);
+    question->group_by = own_texts(group_by ? group_by : empty);
     Py_XDECREF(empty);
     if (PyErr_Occurred()) {
         return false;
@@ -144,15 +144,15 @@ static bool waits_read(struct lull_session *session, const struct question *ques
             (const char *const *)question->periods->pdata,
             question->captures->len > 1 ? (const char *const *)question->captures->pdata : NULL,
             error);
-        if (reading->periods == NULL) {
+        if (!reading->periods) {
             return false;
         }
     }
     reading->waits = lull_waits_new(session, wanted, error);
-    if (reading->waits == NULL) {
+    if (!reading->waits) {
         return false;
     }
-    if (reading->periods != NULL) {
+    if (reading->periods) {
         lull_waits_follow(reading->waits, reading->periods, question->selection.start_ns,
                           question->selection.end_ns);
     }
@@ -163,7 +163,7 @@ static bool waits_read(struct lull_session *session, const struct question *ques
             question->group_by->len > 1 ? (const char *const *)question->group_by->pdata : NULL,
             error);
     }
-    return !wants_instances || reading->instances != NULL;
+    return !wants_instances || reading->instances;
 }
 
 /* The whole of a call: parses `tuple`, reads without the GIL. False with an exception; clear both in
@@ -339,9 +339,7 @@ static PyObject *shares_to_list(struct lull_session *session, const struct lull_
         put(&dict, "duration_ns", number(share->duration_ns, true));
         add(&hosts, dict);
     }
-    return states != NULL && tasks != NULL && hosts != NULL
-               ? Py_BuildValue("NNN", states, tasks, hosts)
-               : NULL;
+    return states && tasks && hosts ? Py_BuildValue("NNN", states, tasks, hosts) : NULL;
 }
 
 /* (segments, (by state, by task, by host), begin, end, lost events, lost packets) */
@@ -356,7 +354,7 @@ static PyObject *path_to_tuple(struct lull_session *session, const struct lull_p
     lull_path_range(path, &start_ns, &end_ns);
     lull_path_losses(path, &events, &packets);
     PyObject *shares = shares_to_list(session, path);
-    if (segments == NULL || shares == NULL) {
+    if (!segments || !shares) {
         Py_XDECREF(segments);
         Py_XDECREF(shares);
         return NULL;
@@ -384,18 +382,18 @@ static struct lull_path *find_path(const struct question *question,
                                    enum lull_path_kind kind, GError **error)
 {
     const struct lull_selection *selection = &question->selection;
-    if (reading->instances != NULL) {
+    if (reading->instances) {
         return instance_path(reading, id, error);
     }
     if (id != 0) {
         return lull_waits_request_path(reading->waits, id, kind, error);
     }
-    if (selection->comm == NULL && selection->tid < 0) {
+    if (!selection->comm && selection->tid < 0) {
         return lull_waits_command_path(reading->waits, selection->host, selection->start_ns,
                                        selection->end_ns, kind, error);
     }
     const uint32_t task =
-        selection->comm != NULL
+        selection->comm
             ? lull_waits_find_comm(reading->waits, selection->host, selection->comm, NULL, error)
             : lull_waits_find_tid(reading->waits, selection->host, selection->tid, error);
     return task != LULL_NONE ? lull_waits_task_path(reading->waits, task, selection->start_ns,
@@ -415,15 +413,15 @@ PyObject *session_critpath(PyObject *object, PyObject *args)
         return NULL;
     }
     PyObject *periods = PyTuple_GetItem(tuple, 6);
-    const bool has_periods = periods != NULL && PySequence_Size(periods) > 0;
+    const bool has_periods = periods && PySequence_Size(periods) > 0;
     const unsigned wanted = LULL_WANT_PATHS | (id != 0 && !has_periods ? LULL_WANT_REQUESTS : 0);
     if (start(self, tuple, wanted, has_periods, &question, &reading)) {
         g_autoptr(GError) error = NULL;
         struct lull_path *path =
             find_path(&question, &reading, id,
                       is_unbounded ? LULL_PATH_UNBOUNDED : LULL_PATH_BOUNDED, &error);
-        answer = path != NULL ? path_to_tuple(self->session, path)
-                              : raise_error(self->state, error->message);
+        answer =
+            path ? path_to_tuple(self->session, path) : raise_error(self->state, error->message);
         lull_path_free(path);
     }
     waits_clear(&reading);
@@ -454,8 +452,7 @@ static PyObject *finding_to_dict(struct lull_session *session, const struct lull
     put(&dict, "low_ns", PyFloat_FromDouble(finding->low_ns));
     put(&dict, "high_ns", PyFloat_FromDouble(finding->high_ns));
     put(&dict, "outstanding", number(finding->n_outstanding, true));
-    put(&dict, "most",
-        number(finding->most != NULL ? finding->most->number : 0, finding->most != NULL));
+    put(&dict, "most", number(finding->most ? finding->most->number : 0, finding->most != NULL));
     return dict;
 }
 
@@ -506,7 +503,7 @@ PyObject *session_why(PyObject *object, PyObject *args)
     rule.slower_than_ns = slower_than_ns;
     rule.limit = limit;
     PyObject *periods = PyTuple_GetItem(tuple, 6);
-    const bool has_periods = periods != NULL && PySequence_Size(periods) > 0;
+    const bool has_periods = periods && PySequence_Size(periods) > 0;
     if (start(self, tuple, LULL_WANT_PATHS | (has_periods ? 0 : LULL_WANT_REQUESTS), true,
               &question, &reading)) {
         struct lull_why *why = lull_why_compare(reading.instances, &question.selection, &rule);

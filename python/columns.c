@@ -132,7 +132,7 @@ static void put(struct column *column, size_t row, const struct lull_event *even
         put_number(column, row, lull_event_class_number(event->event_class));
         break;
     }
-    if (column->is_in.bytes != NULL) {
+    if (column->is_in.bytes) {
         memcpy(&have, event->fields, sizeof have);
         column->is_in.at[row] = (have & column->have) != 0;
     }
@@ -143,10 +143,9 @@ static void fill(struct job *job)
 {
     struct lull_session *session = job->session->session;
     for (;;) {
-        const struct lull_event *event =
-            job->pending != NULL ? job->pending : lull_session_read(session);
+        const struct lull_event *event = job->pending ? job->pending : lull_session_read(session);
         job->pending = NULL;
-        if (event == NULL) {
+        if (!event) {
             job->is_done = true;
             return;
         }
@@ -174,12 +173,12 @@ static bool resize(struct array *array, size_t n, size_t width, size_t more)
         PyErr_NoMemory();
         return false;
     }
-    if (array->bytes == NULL) {
+    if (!array->bytes) {
         array->bytes = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)size);
     } else if (PyByteArray_Resize(array->bytes, (Py_ssize_t)size) != 0) {
         return false;
     }
-    array->at = array->bytes != NULL ? PyByteArray_AsString(array->bytes) : NULL;
+    array->at = array->bytes ? PyByteArray_AsString(array->bytes) : NULL;
     return array->bytes != NULL;
 }
 
@@ -192,7 +191,7 @@ static bool resize_rows(struct job *job, size_t n)
         struct column *column = &job->columns[i];
         bool ok = varies(column) ? resize(&column->ends, n, sizeof(int64_t), sizeof(int64_t))
                                  : resize(&column->data, n, (size_t)column->width, 0);
-        if (!ok || (column->is_in.bytes != NULL && !resize(&column->is_in, n, 1, 0))) {
+        if (!ok || (column->is_in.bytes && !resize(&column->is_in, n, 1, 0))) {
             return false;
         }
     }
@@ -209,7 +208,7 @@ static bool grow(struct job *job)
         !resize_rows(job, job->capacity + CLAMP(job->capacity, FIRST_ROWS, MOST_ROWS))) {
         return false;
     }
-    for (uint32_t i = 0; job->pending != NULL && i < job->n_columns; i++) {
+    for (uint32_t i = 0; job->pending && i < job->n_columns; i++) {
         struct column *column = &job->columns[i];
         size_t length = varies(column) ? text_of(column, job->pending).length : 0;
         if (!varies(column) || length <= column->room - column->used) {
@@ -322,7 +321,7 @@ static bool init_columns(struct job *job, PyObject *fields, struct lull_binding 
         Py_ssize_t width;
         int is_optional;
         PyObject *field = PyList_GetItem(fields, i);
-        if (field == NULL || !PyArg_ParseTuple(field, "ssnp", &path, &kind, &width, &is_optional) ||
+        if (!field || !PyArg_ParseTuple(field, "ssnp", &path, &kind, &width, &is_optional) ||
             !init_column(&job->columns[i], kind, width, is_optional)) {
             return false;
         }
@@ -350,23 +349,23 @@ static bool run(struct job *job)
 
 static PyObject *or_none(PyObject *object)
 {
-    return object != NULL ? object : Py_None;
+    return object ? object : Py_None;
 }
 
 /* (events, times, [(data, ends or None, width, is_in or None), …]) */
 static PyObject *result_of(struct job *job)
 {
     PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list != NULL && i < job->n_columns; i++) {
+    for (uint32_t i = 0; list && i < job->n_columns; i++) {
         const struct column *column = &job->columns[i];
         PyObject *item = Py_BuildValue("OOnO", column->data.bytes, or_none(column->ends.bytes),
                                        column->width, or_none(column->is_in.bytes));
-        if (item == NULL || PyList_Append(list, item) != 0) {
+        if (!item || PyList_Append(list, item) != 0) {
             Py_CLEAR(list);
         }
         Py_XDECREF(item);
     }
-    return list != NULL ? Py_BuildValue("nON", (Py_ssize_t)job->n, job->times.bytes, list) : NULL;
+    return list ? Py_BuildValue("nON", (Py_ssize_t)job->n, job->times.bytes, list) : NULL;
 }
 
 static void clear_columns(struct job *job)

@@ -44,7 +44,7 @@ PyObject *session_events(PyObject *object, PyObject *args)
         return NULL;
     }
     struct events *self = PyObject_New(struct events, session->state->events_type);
-    if (self == NULL) {
+    if (!self) {
         return NULL;
     }
     Py_INCREF(object);
@@ -62,7 +62,7 @@ static PyObject *event_new(struct events *events, const struct lull_event *event
     tape_record(&events->tape, event, &damage);
     struct event *self =
         PyObject_NewVar(struct event, session->state->event_type, (Py_ssize_t)events->tape.length);
-    if (self == NULL) {
+    if (!self) {
         return NULL;
     }
     Py_INCREF((PyObject *)session);
@@ -100,7 +100,7 @@ static PyObject *events_next(PyObject *object)
     } else {
         event = lull_session_read(session->session);
     }
-    return event != NULL ? event_new(self, event) : NULL;
+    return event ? event_new(self, event) : NULL;
 }
 
 static PyObject *events_iter(PyObject *object)
@@ -139,11 +139,11 @@ PyType_Spec events_spec = {
 
 static bool decode(struct event *self)
 {
-    if (self->payload != NULL) {
+    if (self->payload) {
         return true;
     }
     PyObject *context = PyDict_New(), *payload = PyDict_New();
-    if (context != NULL && payload != NULL &&
+    if (context && payload &&
         tape_play(self->tape, (size_t)Py_SIZE((PyObject *)self), self->session, context, payload)) {
         self->context = context;
         self->payload = payload;
@@ -164,7 +164,7 @@ static PyObject *walk(struct event *self, PyObject *parts)
         at = self->context;
         i = 1;
     }
-    for (; i < n && at != NULL; i++) {
+    for (; i < n && at; i++) {
         at = PyDict_Check(at) ? PyDict_GetItemWithError(at, PyList_GetItem(parts, i)) : NULL;
     }
     return at;
@@ -181,12 +181,12 @@ static PyObject *find(struct event *self, PyObject *path)
         return NULL;
     }
     PyObject *found = PyDict_GetItemWithError(self->payload, path);
-    if (found != NULL || PyErr_Occurred()) {
+    if (found || PyErr_Occurred()) {
         return found;
     }
     PyObject *dot = PyUnicode_FromString(".");
-    PyObject *parts = dot != NULL ? PyUnicode_Split(path, dot, -1) : NULL;
-    if (parts != NULL) {
+    PyObject *parts = dot ? PyUnicode_Split(path, dot, -1) : NULL;
+    if (parts) {
         found = walk(self, parts);
     }
     Py_XDECREF(dot);
@@ -197,7 +197,7 @@ static PyObject *find(struct event *self, PyObject *path)
 static PyObject *event_subscript(PyObject *object, PyObject *path)
 {
     PyObject *found = find((struct event *)object, path);
-    if (found == NULL && !PyErr_Occurred()) {
+    if (!found && !PyErr_Occurred()) {
         PyErr_SetObject(PyExc_KeyError, path);
     }
     Py_XINCREF(found);
@@ -206,7 +206,7 @@ static PyObject *event_subscript(PyObject *object, PyObject *path)
 
 static int event_contains(PyObject *object, PyObject *path)
 {
-    if (find((struct event *)object, path) != NULL) {
+    if (find((struct event *)object, path)) {
         return 1;
     }
     return PyErr_Occurred() ? -1 : 0;
@@ -219,10 +219,10 @@ static PyObject *event_get(PyObject *object, PyObject *args)
         return NULL;
     }
     PyObject *found = find((struct event *)object, path);
-    if (found == NULL && PyErr_Occurred()) {
+    if (!found && PyErr_Occurred()) {
         return NULL;
     }
-    found = found != NULL ? found : fallback;
+    found = found ? found : fallback;
     Py_INCREF(found);
     return found;
 }
@@ -330,7 +330,7 @@ static PyObject *get_payload(PyObject *object, void *unused)
 static PyObject *get_damage(PyObject *object, void *unused)
 {
     const char *damage = ((struct event *)object)->damage;
-    if (damage == NULL) {
+    if (!damage) {
         Py_RETURN_NONE;
     }
     return text_to_str(damage, (Py_ssize_t)strlen(damage));
@@ -340,7 +340,7 @@ static PyObject *event_repr(PyObject *object)
 {
     struct event *self = (struct event *)object;
     PyObject *name = session_name(self->session, lull_event_class_name(self->event_class));
-    if (name == NULL) {
+    if (!name) {
         return NULL;
     }
     return PyUnicode_FromFormat("<lull.Event %U at %lld ns>", name, (long long)self->time_ns);

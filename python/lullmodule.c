@@ -5,7 +5,7 @@
 PyObject *raise_error(struct module_state *state, const char *message)
 {
     PyObject *text = text_to_str(message, (Py_ssize_t)strlen(message));
-    if (text != NULL) {
+    if (text) {
         PyErr_SetObject(state->error, text);
     }
     Py_XDECREF(text);
@@ -59,11 +59,11 @@ static PyObject *module_open(PyObject *module, PyObject *args)
 {
     struct module_state *state = PyModule_GetState(module);
     g_autoptr(GPtrArray) paths = collect_paths(args);
-    if (paths == NULL) {
+    if (!paths) {
         return NULL;
     }
     struct session *self = PyObject_New(struct session, state->session_type);
-    if (self == NULL) {
+    if (!self) {
         return NULL;
     }
     Py_INCREF(module);
@@ -104,7 +104,7 @@ static PyMethodDef methods[] = {
 static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec, const char *name)
 {
     PyObject *type = PyType_FromSpec(spec);
-    if (type == NULL) {
+    if (!type) {
         return NULL;
     }
     Py_INCREF(type); /* PyModule_AddObject() takes one, the state keeps the other */
@@ -121,7 +121,7 @@ static int module_exec(PyObject *module)
     struct module_state *state = PyModule_GetState(module);
     state->error = PyErr_NewExceptionWithDoc(
         "lull.Error", "A trace cannot be read, or the question cannot be answered.", NULL, NULL);
-    if (state->error == NULL) {
+    if (!state->error) {
         return -1;
     }
     Py_INCREF(state->error);
@@ -132,15 +132,13 @@ static int module_exec(PyObject *module)
     state->session_type = add_type(module, &session_spec, "Session");
     state->events_type = add_type(module, &events_spec, "Events");
     state->event_type = add_type(module, &event_spec, "Event");
-    return state->session_type != NULL && state->events_type != NULL && state->event_type != NULL
-               ? 0
-               : -1;
+    return state->session_type && state->events_type && state->event_type ? 0 : -1;
 }
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg)
 {
     struct module_state *state = PyModule_GetState(module);
-    if (state == NULL) {
+    if (!state) {
         return 0;
     }
     Py_VISIT(state->error);
@@ -154,7 +152,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 static int module_clear(PyObject *module)
 {
     struct module_state *state = PyModule_GetState(module);
-    if (state == NULL) {
+    if (!state) {
         return 0;
     }
     Py_CLEAR(state->error);

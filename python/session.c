@@ -19,7 +19,7 @@ static void reading_clear(struct reading *reading)
         g_strfreev((char **)reading->bindings[i].paths);
     }
     g_free(reading->bindings);
-    if (reading->names != NULL) {
+    if (reading->names) {
         g_ptr_array_unref(reading->names);
     }
     *reading = (struct reading){0};
@@ -31,9 +31,9 @@ static GPtrArray *collect_names(PyObject *names)
     Py_ssize_t n = PySequence_Size(names);
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *name = PySequence_GetItem(names, i);
-        PyObject *bytes = name != NULL ? PyUnicode_AsUTF8String(name) : NULL;
+        PyObject *bytes = name ? PyUnicode_AsUTF8String(name) : NULL;
         Py_XDECREF(name);
-        if (bytes == NULL) {
+        if (!bytes) {
             return NULL;
         }
         g_ptr_array_add(collected, g_strdup(PyBytes_AsString(bytes)));
@@ -50,7 +50,7 @@ bool session_start(struct session *self, PyObject *names, const struct window *w
     if (session_is_free(self)) {
         reading.names = collect_names(names);
     }
-    if (reading.names == NULL) {
+    if (!reading.names) {
         reading_clear(&reading);
         return false;
     }
@@ -77,9 +77,9 @@ void session_forget(struct session *self)
 PyObject *session_name(struct session *self, const char *name)
 {
     PyObject *str = g_hash_table_lookup(self->names, name);
-    if (str == NULL) {
+    if (!str) {
         str = text_to_str(name, (Py_ssize_t)strlen(name));
-        if (str == NULL) {
+        if (!str) {
             return NULL;
         }
         PyUnicode_InternInPlace(&str);
@@ -96,7 +96,7 @@ static PyObject *session_filter(PyObject *object, PyObject *args)
     if (!PyArg_ParseTuple(args, "z", &text) || !session_is_free(self)) {
         return NULL;
     }
-    if (text == NULL && !self->is_filtered) {
+    if (!text && !self->is_filtered) {
         Py_RETURN_NONE;
     }
     if (!lull_session_filter(self->session, text, false, &error)) {
@@ -112,7 +112,7 @@ static PyObject *session_filter(PyObject *object, PyObject *args)
 /* Appends and releases `item`, which may be NULL. Releases the list if that fails. */
 static bool append(PyObject **list, PyObject *item)
 {
-    if (*list != NULL && (item == NULL || PyList_Append(*list, item) != 0)) {
+    if (*list && (!item || PyList_Append(*list, item) != 0)) {
         Py_CLEAR(*list);
     }
     Py_XDECREF(item);
@@ -172,7 +172,7 @@ static PyObject *session_problems(PyObject *object, PyObject *unused)
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; i < lull_session_problem_count(self->session); i++) {
         const char *text = lull_session_problem(self->session, i);
-        if (text == NULL || !append(&list, text_to_str(text, (Py_ssize_t)strlen(text)))) {
+        if (!text || !append(&list, text_to_str(text, (Py_ssize_t)strlen(text)))) {
             break;
         }
     }
@@ -218,7 +218,7 @@ static void add_field(void *user, const struct lull_field_info *info)
         [LULL_INFO_INT] = "int",   [LULL_INFO_ENUM] = "enum",   [LULL_INFO_REAL] = "real",
         [LULL_INFO_TEXT] = "text", [LULL_INFO_BYTES] = "bytes", [LULL_INFO_ARRAY] = "array"};
     PyObject **list = user;
-    if (*list == NULL) {
+    if (!*list) {
         return;
     }
     append(list,
@@ -231,15 +231,15 @@ static void add_field(void *user, const struct lull_field_info *info)
 static void add_class(void *user, uint32_t trace, const struct lull_event_class *event_class)
 {
     PyObject **list = user;
-    PyObject *fields = *list != NULL ? PyList_New(0) : NULL;
-    if (fields == NULL) {
+    PyObject *fields = *list ? PyList_New(0) : NULL;
+    if (!fields) {
         Py_CLEAR(*list);
         return;
     }
     lull_event_class_each_field(event_class, add_field, &fields);
     const char *name = lull_event_class_name(event_class);
     PyObject *item = NULL;
-    if (fields != NULL) {
+    if (fields) {
         item = Py_BuildValue("ININ", (unsigned)lull_event_class_number(event_class),
                              text_to_str(name, (Py_ssize_t)strlen(name)), (unsigned)trace, fields);
     }

@@ -13,7 +13,7 @@ struct building {
 
 static void add(PyObject **list, PyObject *value)
 {
-    if (*list != NULL && (value == NULL || PyList_Append(*list, value) != 0)) {
+    if (*list && (!value || PyList_Append(*list, value) != 0)) {
         Py_CLEAR(*list);
     }
     Py_XDECREF(value);
@@ -21,7 +21,7 @@ static void add(PyObject **list, PyObject *value)
 
 static PyObject *text(const char *text)
 {
-    if (text != NULL) {
+    if (text) {
         return text_to_str(text, (Py_ssize_t)strlen(text));
     }
     Py_RETURN_NONE;
@@ -112,12 +112,12 @@ static void on_table(void *user, struct lull_rows *rows)
 {
     struct building *building = user;
     PyEval_RestoreThread(building->thread);
-    PyObject *list = building->tables != NULL ? PyList_New(0) : NULL;
-    for (uint64_t i = 0; list != NULL && i < lull_rows_count(rows); i++) {
+    PyObject *list = building->tables ? PyList_New(0) : NULL;
+    for (uint64_t i = 0; list && i < lull_rows_count(rows); i++) {
         add(&list, row_to_list(rows, i));
     }
-    PyObject *columns = list != NULL ? columns_to_list(rows) : NULL;
-    if (columns != NULL) {
+    PyObject *columns = list ? columns_to_list(rows) : NULL;
+    if (columns) {
         add(&building->tables,
             Py_BuildValue("NNNNN", text(lull_rows_name(rows)), text(lull_rows_title(rows)),
                           text(lull_rows_subtitle(rows)), columns, list));
@@ -133,7 +133,7 @@ static void on_end(void *user)
     struct building *building = user;
     const struct lull_window *window = building->window;
     PyEval_RestoreThread(building->thread);
-    if (building->notes != NULL && building->tables != NULL) {
+    if (building->notes && building->tables) {
         add(&building->windows,
             Py_BuildValue("LLINNNKKNN", (long long)window->start_ns, (long long)window->end_ns,
                           (unsigned)window->number, text(window->period), text(window->captures),
@@ -155,7 +155,7 @@ static bool set_all(struct lull_query *query, PyObject *settings, GError **error
     for (Py_ssize_t i = 0; i < PySequence_Size(settings); i++) {
         PyObject *pair = PySequence_GetItem(settings, i);
         const char *name, *value;
-        const bool is_set = pair != NULL && PyArg_ParseTuple(pair, "sz", &name, &value) &&
+        const bool is_set = pair && PyArg_ParseTuple(pair, "sz", &name, &value) &&
                             lull_query_set(query, name, value, error);
         Py_XDECREF(pair);
         if (!is_set) {
@@ -195,12 +195,12 @@ PyObject *session_analysis(PyObject *object, PyObject *args)
         return NULL;
     }
     struct lull_query *query = lull_query_new(name, &error);
-    if (query != NULL && set_all(query, settings, &error)) {
+    if (query && set_all(query, settings, &error)) {
         lull_query_limit(query, window.host, window.start_ns, window.end_ns);
         answer = run(self, query, &error);
     }
     lull_query_free(query);
-    if (error != NULL) {
+    if (error) {
         raise_error(self->state, error->message);
     }
     return answer;
@@ -209,7 +209,7 @@ PyObject *session_analysis(PyObject *object, PyObject *args)
 PyObject *session_analyses(PyObject *object, PyObject *unused)
 {
     PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; lull_analysis_name(i) != NULL; i++) {
+    for (uint32_t i = 0; lull_analysis_name(i); i++) {
         add(&list, text(lull_analysis_name(i)));
     }
     return list;

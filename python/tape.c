@@ -66,7 +66,7 @@ static void on_integer(void *user, const char *name, const struct lull_visit_int
         add(user, MARK_BOOLEAN, name, value->bits, 0);
     } else if (!value->is_enum) {
         add(user, value->is_signed ? MARK_SIGNED : MARK_UNSIGNED, name, value->bits, 0);
-    } else if (value->label == NULL) {
+    } else if (!value->label) {
         add(user, value->is_signed ? MARK_ENUM_NONE_SIGNED : MARK_ENUM_NONE_UNSIGNED, name,
             value->bits, 0);
     } else {
@@ -136,7 +136,7 @@ static PyObject *enum_value(const struct entry *entry, struct session *session, 
         Py_DECREF(label);
         label = text_to_str((const char *)(entry + 1), entry->length);
     }
-    if (value != NULL && label != NULL) {
+    if (value && label) {
         result = PyObject_CallFunctionObjArgs(session->state->enum_value, value, label, NULL);
     }
     Py_XDECREF(value);
@@ -187,11 +187,11 @@ static bool put(PyObject *container, const struct entry *entry, struct session *
                 PyObject *value)
 {
     bool is_put = false;
-    if (value != NULL && PyList_Check(container)) {
+    if (value && PyList_Check(container)) {
         is_put = PyList_Append(container, value) == 0;
-    } else if (value != NULL) {
-        PyObject *name = session_name(session, entry->name != NULL ? entry->name : "");
-        is_put = name != NULL && PyDict_SetItem(container, name, value) == 0;
+    } else if (value) {
+        PyObject *name = session_name(session, entry->name ? entry->name : "");
+        is_put = name && PyDict_SetItem(container, name, value) == 0;
     }
     Py_XDECREF(value);
     return is_put;

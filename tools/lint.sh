@@ -19,7 +19,8 @@ fi
 
 lint_format() {
     # shellcheck disable=SC2086
-    clang-format-19 --dry-run -Werror $c_files
+    clang-format-19 --dry-run -Werror $c_files &&
+        ! grep -nE '== NULL|if \([^()]*!= NULL|!= NULL (&&|\|\||\?)' $c_files
 }
 
 # Warnings about real faults only; style is .clang-format's and the reviewers' business. What is left out is what others

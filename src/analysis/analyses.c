@@ -14,11 +14,11 @@ const struct lull_analysis_class *const lull_analyses[] = {
 const char *lull_analysis_name(uint32_t index)
 {
     for (uint32_t i = 0; i < index; i++) {
-        if (lull_analyses[i] == NULL) {
+        if (!lull_analyses[i]) {
             return NULL;
         }
     }
-    return lull_analyses[index] != NULL ? lull_analyses[index]->name : NULL;
+    return lull_analyses[index] ? lull_analyses[index]->name : NULL;
 }
 
 const struct lull_analysis_class *lull_analysis_find(const char *name)

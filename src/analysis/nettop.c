@@ -249,7 +249,7 @@ static void connection_row(const void *user, uint64_t row, struct lull_cell *cel
         lull_flows_at(lull_model_flows(top->head.model), (out ? out : in)->flow);
     const uint32_t host = (out ? out : in)->host;
     lull_flow_format_end(flow, out != NULL, rows->local, sizeof rows->local);
-    lull_flow_format_end(flow, out == NULL, rows->remote, sizeof rows->remote);
+    lull_flow_format_end(flow, !out, rows->remote, sizeof rows->remote);
     *cells++ = lull_cell_host_of(&top->head, host);
     *cells++ = lull_cell_text(LULL_CELL_STRING, protocol_name(rows, flow->protocol));
     *cells++ = lull_cell_text(LULL_CELL_STRING, rows->local);

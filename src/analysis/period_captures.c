@@ -9,7 +9,7 @@ const char *lull_period_label(const struct lull_periods *periods, uint32_t perio
                               char unnamed[LULL_PERIOD_UNNAMED])
 {
     const struct lull_period *definition = lull_periods_at(periods, period);
-    if (definition->name != NULL) {
+    if (definition->name) {
         return definition->path;
     }
     g_snprintf(unnamed, LULL_PERIOD_UNNAMED, "(period %u)", period + 1);
@@ -21,7 +21,7 @@ void lull_period_append_value(GString *text, const struct lull_value *value)
     char real[G_ASCII_DTOSTR_BUF_SIZE];
     if (value->kind == LULL_VALUE_NONE) {
         g_string_append_c(text, '?');
-    } else if (value->text.data != NULL) {
+    } else if (value->text.data) {
         g_string_append_len(text, value->text.data, value->text.length);
     } else if (value->kind == LULL_VALUE_REAL) {
         g_string_append(text, g_ascii_dtostr(real, sizeof real, value->real));
@@ -34,7 +34,7 @@ void lull_period_append_value(GString *text, const struct lull_value *value)
 
 static void append_json(GString *out, const struct lull_value *value)
 {
-    if (value->text.data != NULL) {
+    if (value->text.data) {
         lull_json_append(out, value->text.data, value->text.length);
     } else if (value->kind == LULL_VALUE_NONE ||
                (value->kind == LULL_VALUE_REAL && !isfinite(value->real))) {
@@ -79,8 +79,7 @@ char *lull_period_captures_text(const struct lull_periods *periods,
     const struct lull_period *period = period_of(periods, tracker, instance);
     GString *out = g_string_new(NULL);
     for (int at_end = 0; at_end < 2; at_end++) {
-        append_side(out, period, tracker, instance, at_end,
-                    period->name != NULL ? period->name : "");
+        append_side(out, period, tracker, instance, at_end, period->name ? period->name : "");
     }
     return g_string_free(out, FALSE);
 }

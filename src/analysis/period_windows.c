@@ -67,7 +67,7 @@ struct lull_period_windows *lull_period_windows_new(struct lull_runner *runner,
 
 void lull_period_windows_free(struct lull_period_windows *windows)
 {
-    if (windows == NULL) {
+    if (!windows) {
         return;
     }
     lull_period_tracker_free(windows->tracker);

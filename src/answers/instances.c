@@ -8,17 +8,16 @@
 
 uint64_t lull_waits_refused(const struct lull_waits *waits)
 {
-    return waits->tracker != NULL ? lull_period_refused(waits->tracker) : 0;
+    return waits->tracker ? lull_period_refused(waits->tracker) : 0;
 }
 
 static struct lull_instances *of_period(const struct lull_waits *waits, const char *period,
                                         const char *const *group_by, GError **error)
 {
-    const uint32_t number =
-        period != NULL ? lull_periods_find(waits->periods, period, strlen(period)) : 0;
+    const uint32_t number = period ? lull_periods_find(waits->periods, period, strlen(period)) : 0;
     if (number >= lull_periods_count(waits->periods)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "there is no period named “%s”",
-                    period != NULL ? period : "");
+                    period ? period : "");
         return NULL;
     }
     return lull_instances_of_period(waits->periods, waits->tracker, waits->model, number, group_by,
@@ -28,12 +27,11 @@ static struct lull_instances *of_period(const struct lull_waits *waits, const ch
 struct lull_instances *lull_waits_instances(const struct lull_waits *waits, const char *period,
                                             const char *const *group_by, GError **error)
 {
-    g_return_val_if_fail(waits->periods != NULL || waits->requests != NULL, NULL);
+    g_return_val_if_fail(waits->periods || waits->requests, NULL);
     struct lull_instances *instances =
-        waits->periods != NULL
-            ? of_period(waits, period, group_by, error)
-            : lull_instances_of_requests(waits->requests, waits->session, waits->model);
-    if (instances == NULL) {
+        waits->periods ? of_period(waits, period, group_by, error)
+                       : lull_instances_of_requests(waits->requests, waits->session, waits->model);
+    if (!instances) {
         return NULL;
     }
     instances->waits = waits;
@@ -69,7 +67,7 @@ static bool has_port(const struct lull_instances *instances, const struct lull_i
                      int64_t port)
 {
     const struct lull_waits *waits = instances->waits;
-    return port < 0 || waits->periods != NULL ||
+    return port < 0 || waits->periods ||
            lull_waits_request(waits, instance->number - 1)->port == port;
 }
 

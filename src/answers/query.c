@@ -59,7 +59,7 @@ const struct lull_setting lull_settings[] = {
 struct lull_query *lull_query_new(const char *analysis, GError **error)
 {
     const struct lull_analysis_class *class = NULL;
-    if (analysis != NULL && (class = lull_analysis_find(analysis)) == NULL) {
+    if (analysis && !(class = lull_analysis_find(analysis))) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "there is no analysis “%s”", analysis);
         return NULL;
     }
@@ -90,7 +90,7 @@ static void forget_parsed(struct lull_query *query)
 
 void lull_query_free(struct lull_query *query)
 {
-    if (query == NULL) {
+    if (!query) {
         return;
     }
     forget_parsed(query);
@@ -103,14 +103,14 @@ void lull_query_free(struct lull_query *query)
 bool lull_query_set(struct lull_query *query, const char *name, const char *value, GError **error)
 {
     const struct lull_setting *setting = lull_settings;
-    while (setting->name != NULL && strcmp(setting->name, name) != 0) {
+    while (setting->name && strcmp(setting->name, name) != 0) {
         setting++;
     }
-    if (setting->name == NULL || (setting->kind != LULL_SETTING_FLAG) != (value != NULL)) {
+    if (!setting->name || (setting->kind != LULL_SETTING_FLAG) != (value != NULL)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                    setting->name == NULL ? "there is no setting “%s” of analyses"
-                    : value == NULL       ? "the setting “%s” needs a value"
-                                          : "the setting “%s” takes no value",
+                    !setting->name ? "there is no setting “%s” of analyses"
+                    : !value       ? "the setting “%s” needs a value"
+                                   : "the setting “%s” takes no value",
                     name);
         return false;
     }
@@ -118,8 +118,7 @@ bool lull_query_set(struct lull_query *query, const char *name, const char *valu
         GPtrArray *list = strcmp(name, "period") == 0 ? query->definitions : query->captures;
         g_ptr_array_insert(list, (gint)list->len - 1, g_strdup(value));
     } else {
-        g_hash_table_insert(query->texts, (gpointer)setting->name,
-                            g_strdup(value != NULL ? value : ""));
+        g_hash_table_insert(query->texts, (gpointer)setting->name, g_strdup(value ? value : ""));
     }
     return true;
 }
@@ -297,7 +296,7 @@ static void visit_start(struct lull_sink *sink, const char *analysis,
                         const struct lull_window *window)
 {
     const struct visiting *visiting = visiting_of(sink);
-    if (visiting->visitor->window != NULL) {
+    if (visiting->visitor->window) {
         visiting->visitor->window(visiting->user, window);
     }
 }
@@ -305,7 +304,7 @@ static void visit_start(struct lull_sink *sink, const char *analysis,
 static void visit_note(struct lull_sink *sink, const char *note)
 {
     const struct visiting *visiting = visiting_of(sink);
-    if (visiting->visitor->note != NULL) {
+    if (visiting->visitor->note) {
         visiting->visitor->note(visiting->user, note);
     }
 }
@@ -315,7 +314,7 @@ static void visit_table(struct lull_sink *sink, const struct lull_result_table *
     const struct visiting *visiting = visiting_of(sink);
     struct lull_rows rows = {.table = table,
                              .columns = table->columns ? table->columns : table->class->columns};
-    while (rows.columns[rows.n_columns].title != NULL) {
+    while (rows.columns[rows.n_columns].title) {
         rows.n_columns++;
     }
     rows.shown = g_new(uint32_t, rows.n_columns + 1);
@@ -325,7 +324,7 @@ static void visit_table(struct lull_sink *sink, const struct lull_result_table *
             rows.shown[rows.n_shown++] = i;
         }
     }
-    if (visiting->visitor->table != NULL) {
+    if (visiting->visitor->table) {
         visiting->visitor->table(visiting->user, &rows);
     }
     g_free(rows.shown);
@@ -335,7 +334,7 @@ static void visit_table(struct lull_sink *sink, const struct lull_result_table *
 static void visit_end(struct lull_sink *sink)
 {
     const struct visiting *visiting = visiting_of(sink);
-    if (visiting->visitor->end != NULL) {
+    if (visiting->visitor->end) {
         visiting->visitor->end(visiting->user);
     }
 }

@@ -50,7 +50,7 @@ struct lull_waits *lull_waits_new(struct lull_session *session, unsigned wanted,
 
 void lull_waits_free(struct lull_waits *waits)
 {
-    if (waits == NULL) {
+    if (!waits) {
         return;
     }
     lull_period_tracker_free(waits->tracker);
@@ -63,7 +63,7 @@ void lull_waits_free(struct lull_waits *waits)
 void lull_waits_follow(struct lull_waits *waits, const struct lull_periods *periods,
                        int64_t start_ns, int64_t end_ns)
 {
-    g_return_if_fail(waits->tracker == NULL);
+    g_return_if_fail(!waits->tracker);
     waits->periods = periods;
     waits->last_ns = end_ns;
     waits->tracker = lull_period_tracker_new(periods, waits->session, NULL, NULL);
@@ -75,10 +75,10 @@ void lull_waits_read(struct lull_waits *waits, void (*progress)(void *user), voi
     int64_t first_ns, last_ns;
     lull_model_run(waits->model, progress, user);
     lull_session_unsubscribe_all(waits->session); /* the model's, which dies before the session */
-    if (waits->requests != NULL) {
+    if (waits->requests) {
         lull_requests_finish(waits->requests);
     }
-    if (waits->tracker != NULL && lull_session_range(waits->session, &first_ns, &last_ns)) {
+    if (waits->tracker && lull_session_range(waits->session, &first_ns, &last_ns)) {
         lull_period_tracker_finish(waits->tracker, MIN(last_ns, waits->last_ns));
     }
 }
@@ -86,7 +86,7 @@ void lull_waits_read(struct lull_waits *waits, void (*progress)(void *user), voi
 struct lull_selection lull_selection_of(const struct lull_selection *selection)
 {
     struct lull_selection known = LULL_SELECT_ALL;
-    if (selection != NULL) {
+    if (selection) {
         /* What an older caller does not know of stays as it is: all. */
         memcpy(&known, selection, MIN(selection->size, sizeof known));
         known.size = sizeof known;
@@ -147,8 +147,7 @@ uint32_t lull_waits_find_comm(const struct lull_waits *waits, int32_t host, cons
                               uint32_t *others, GError **error)
 {
     uint32_t more;
-    const uint32_t task =
-        lull_model_find_comm(waits->model, host, comm, others != NULL ? others : &more);
+    const uint32_t task = lull_model_find_comm(waits->model, host, comm, others ? others : &more);
     if (task == LULL_NONE) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                     "no task named “%s” was seen in the traces%s", comm,
@@ -162,7 +161,7 @@ uint32_t lull_waits_find_comm(const struct lull_waits *waits, int32_t host, cons
 static struct lull_path *find_path(const struct lull_waits *waits, uint32_t task, int64_t start_ns,
                                    int64_t end_ns, enum lull_path_kind kind)
 {
-    g_return_val_if_fail(waits->eg != NULL, NULL);
+    g_return_val_if_fail(waits->eg, NULL);
     return lull_execgraph_path(waits->eg, waits->session, waits->sync, task, start_ns, end_ns,
                                kind);
 }
@@ -244,7 +243,7 @@ struct lull_path *lull_waits_command_path(const struct lull_waits *waits, int32_
 uint32_t lull_waits_request_count(const struct lull_waits *waits)
 {
     uint32_t count = 0;
-    if (waits->requests != NULL) {
+    if (waits->requests) {
         lull_requests_list(waits->requests, &count);
     }
     return count;

@@ -183,7 +183,7 @@ struct lull_why *lull_why_compare(struct lull_instances *instances,
                                   const struct lull_why_rule *rule)
 {
     struct lull_why_rule known = LULL_WHY_DEFAULT;
-    if (rule != NULL) {
+    if (rule) {
         memcpy(&known, rule, MIN(rule->size, sizeof known));
     }
     const struct lull_slow_rule slow = {
@@ -213,7 +213,7 @@ struct lull_why *lull_why_compare(struct lull_instances *instances,
 
 void lull_why_free(struct lull_why *why)
 {
-    if (why != NULL) {
+    if (why) {
         g_array_unref(why->groups);
         g_free(why);
     }

@@ -50,7 +50,7 @@ enum lull_open_status lull_file_open(const char *path, int *fd, uint64_t *size, 
     if (status != LULL_OPEN_DONE) {
         close(*fd);
         *fd = -1;
-    } else if (size != NULL) {
+    } else if (size) {
         *size = (uint64_t)st.st_size;
     }
     return status;
@@ -80,7 +80,7 @@ static bool read_open(int fd, const char *path, uint64_t size, char **data, gsiz
     g_autofree char *bytes = g_try_malloc(size + 1);
     gsize done = 0;
     ssize_t n = 1;
-    if (bytes == NULL) {
+    if (!bytes) {
         return fail(path, g_strerror(ENOMEM), error);
     }
     while (done < size && n != 0) {

@@ -4,7 +4,7 @@
 
 void lull_layout_free(struct lull_layout *layout)
 {
-    if (layout == NULL) {
+    if (!layout) {
         return;
     }
     g_ptr_array_unref(layout->owned);

@@ -85,7 +85,7 @@ struct lull_output *lull_output_new(const char *name, GError **error)
     output->file = fd == STDOUT_FILENO ? stdout
                    : fd < 0            ? open_memstream(&output->data, &output->size)
                                        : fdopen(fd, "w");
-    if (output->file == NULL) {
+    if (!output->file) {
         fail(name, errno, error);
         g_free(output);
         return NULL;
@@ -118,9 +118,9 @@ static int find_place(int fd, const struct stat *st, char **base)
     struct stat found;
     g_autofree char *proc = g_strdup_printf("/proc/self/fd/%d", fd);
     g_autofree char *path = g_file_read_link(proc, NULL);
-    g_autofree char *dir = path != NULL ? g_path_get_dirname(path) : NULL;
-    int dir_fd = dir != NULL ? open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-    *base = path != NULL ? g_path_get_basename(path) : NULL;
+    g_autofree char *dir = path ? g_path_get_dirname(path) : NULL;
+    int dir_fd = dir ? open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    *base = path ? g_path_get_basename(path) : NULL;
     if (dir_fd >= 0 &&
         (fstatat(dir_fd, *base, &found, AT_SYMLINK_NOFOLLOW) != 0 || !is_same(&found, st))) {
         close(dir_fd);

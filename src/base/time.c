@@ -215,7 +215,7 @@ static bool read_calendar(const char *text, int64_t base_ns, bool local, int64_t
     uint64_t ns;
     bool has_zone = false;
     int offset_s = 0;
-    if (strchr(text, '-') != NULL) {
+    if (strchr(text, '-')) {
         if (!read_date(&text, &tm, reason)) {
             return false;
         }
@@ -251,7 +251,7 @@ static bool read_calendar(const char *text, int64_t base_ns, bool local, int64_t
 /* "1795224979.432835564" or "1795224979432835564". */
 static bool read_epoch(const char *text, int64_t *time_ns, const char **reason)
 {
-    bool is_ns = count_digits(text) >= MIN_NS_DIGITS && strchr(text, '.') == NULL;
+    bool is_ns = count_digits(text) >= MIN_NS_DIGITS && !strchr(text, '.');
     uint64_t number = 0, ns;
     read_number(&text, &number);
     if (!read_fraction(&text, &ns, reason)) {

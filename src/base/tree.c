@@ -30,11 +30,11 @@ static void empty(int fd, unsigned depth)
 {
     DIR *dir = fdopendir(fd);
     const struct dirent *entry;
-    if (dir == NULL) {
+    if (!dir) {
         close(fd);
         return;
     }
-    while ((entry = readdir(dir)) != NULL) {
+    while ((entry = readdir(dir))) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
             unlinkat(fd, entry->d_name, 0) != 0 && depth > 0) {
             lull_tree_remove_at(fd, entry->d_name, depth - 1);

@@ -20,7 +20,7 @@ const struct lull_host_clock *lull_session_host_clock(const struct lull_session 
     static const struct lull_host_clock only = {.is_joined = true, .is_reference = true};
     const struct lull_sync *sync = lull_session_sync(session);
     /* A live session may have got hosts since. */
-    if (sync == NULL || host >= lull_sync_host_count(sync)) {
+    if (!sync || host >= lull_sync_host_count(sync)) {
         return NULL;
     }
     return lull_session_host_count(session) == 1 ? &only : &lull_sync_hosts(sync)[host];

@@ -251,8 +251,7 @@ static bool print_events(struct printer *printer, struct lull_running_filter *fi
     lull_progress_start(&progress, args, printer->session, "printing", true);
     progress.is_wanted &= !printer->follow->is_live; /* who knows how much is to come? */
     while (is_written && (limit < 0 || printed < limit) &&
-           (event = lull_session_read(printer->session)) != NULL &&
-           !lull_follow_tick(printer->follow)) {
+           (event = lull_session_read(printer->session)) && !lull_follow_tick(printer->follow)) {
         lull_progress_tick(&progress);
         if (lull_running_filter_passes(filter, event)) {
             is_written = print_event(printer, event);

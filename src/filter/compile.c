@@ -22,7 +22,7 @@ static char *binding_path(const struct lull_field_path *path, enum lull_field_sc
 static uint32_t names_before_index(const struct lull_field_path *path)
 {
     uint32_t n = 0;
-    while (n < path->n_steps && path->steps[n].name != NULL) {
+    while (n < path->n_steps && path->steps[n].name) {
         n++;
     }
     return n;
@@ -217,7 +217,7 @@ static bool never_compares(const struct lull_load *left, const struct lull_load 
         is_text[i] =
             load->kind == LULL_LOAD_TEXT || (is_value && load->value.kind == LULL_VALUE_TEXT);
         is_number[i] = load->kind != LULL_LOAD_VISITED && load->kind != LULL_LOAD_GIVEN &&
-                       load->labels == NULL && !is_text[i];
+                       !load->labels && !is_text[i];
     }
     return (is_text[0] && is_number[1]) || (is_text[1] && is_number[0]);
 }
@@ -250,7 +250,7 @@ static enum known prepare_match(struct lull_compiler *c, const struct lull_node 
                      (node->relation == LULL_RELATION_EQ));
     }
     bool has_text = test->left.kind == LULL_LOAD_TEXT || test->left.kind == LULL_LOAD_VISITED ||
-                    test->left.kind == LULL_LOAD_GIVEN || test->left.labels != NULL;
+                    test->left.kind == LULL_LOAD_GIVEN || test->left.labels;
     return has_text ? UNKNOWN : KNOWN_NO;
 }
 

@@ -250,7 +250,7 @@ static bool parse_exists(struct lull_parser *p, struct lull_node *node)
     const size_t start = p->token.start;
     if (p->token.kind != LULL_TOKEN_NAME || !parse_name(p, &node->left) ||
         node->left.kind != LULL_OPERAND_FIELD) {
-        return *p->error == NULL && lull_parser_fail(p, start, "exists() takes a field");
+        return !*p->error && lull_parser_fail(p, start, "exists() takes a field");
     }
     return lull_parser_expect(p, LULL_TOKEN_CLOSE, ")");
 }
@@ -280,7 +280,7 @@ static bool parse_filter(struct lull_parser *p)
         return false;
     }
     filter->root = lull_parser_condition(p);
-    if (filter->root == NULL) {
+    if (!filter->root) {
         return false;
     }
     if (p->token.kind != LULL_TOKEN_END) {
@@ -319,7 +319,7 @@ struct lull_filter *lull_filter_parse(const char *text, bool local, GError **err
 
 void lull_filter_free(struct lull_filter *filter)
 {
-    if (filter == NULL) {
+    if (!filter) {
         return;
     }
     lull_arena_free(filter->terms.arena);
@@ -337,13 +337,13 @@ bool lull_session_filter(struct lull_session *session, const char *expression, b
                          GError **error)
 {
     struct lull_filter *filter = NULL;
-    if (expression != NULL) {
+    if (expression) {
         filter = lull_filter_parse(expression, is_local, error);
     }
-    if (expression != NULL && filter == NULL) {
+    if (expression && !filter) {
         return false;
     }
-    if (filter != NULL) {
+    if (filter) {
         lull_filter_attach(filter, session);
     } else {
         lull_session_set_filter(session, NULL);

@@ -166,7 +166,7 @@ bool lull_glob_matches(const struct lull_glob *glob, struct lull_text text)
             i++;
             continue;
         }
-        if (star_at == NULL || at == end) {
+        if (!star_at || at == end) {
             return false;
         }
         take(&star_at, end);

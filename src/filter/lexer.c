@@ -171,7 +171,7 @@ static size_t digits_at(const char *text, size_t at, size_t length)
 bool lull_number_read(const char *text, size_t length, struct lull_token *token,
                       const char **reason)
 {
-    if (length > 1 && text[0] == '0' && strchr("xXob", text[1]) != NULL) {
+    if (length > 1 && text[0] == '0' && strchr("xXob", text[1])) {
         return read_prefixed(text, length, token, reason);
     }
     size_t whole = digits_at(text, 0, length), fraction = 0, at = whole;
@@ -189,7 +189,7 @@ bool lull_number_read(const char *text, size_t length, struct lull_token *token,
     }
     const struct unit *unit = find_unit(text + at, length - at);
     token->is_real = false;
-    if (unit != NULL) {
+    if (unit) {
         return read_measure(text, whole, fraction, unit->factor, &token->integer, reason);
     }
     bool has_exponent = at < length && (text[at] == 'e' || text[at] == 'E');

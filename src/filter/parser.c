@@ -177,7 +177,7 @@ bool lull_parser_pattern(struct lull_parser *p, struct lull_node *node)
     const char *reason = NULL;
     node->glob = lull_glob_new(p->terms->arena, p->token.text, p->token.length, p->token.is_escaped,
                                &at, &reason);
-    if (node->glob == NULL) {
+    if (!node->glob) {
         return FAIL(p, p->token.start, "%s", reason);
     }
     return lull_parser_advance(p);
@@ -209,7 +209,7 @@ static const struct lull_node *parse_inverted(struct lull_parser *p)
     node->children =
         (const struct lull_node *const *)lull_arena_copy(p->terms->arena, &child, sizeof child);
     node->n = 1;
-    return child != NULL ? node : NULL;
+    return child ? node : NULL;
 }
 
 static const struct lull_node *parse_plain(struct lull_parser *p)
@@ -219,8 +219,7 @@ static const struct lull_node *parse_plain(struct lull_parser *p)
             return NULL;
         }
         const struct lull_node *inner = parse_or(p);
-        return inner != NULL && lull_parser_expect(p, LULL_TOKEN_CLOSE, "&&, || or )") ? inner
-                                                                                       : NULL;
+        return inner && lull_parser_expect(p, LULL_TOKEN_CLOSE, "&&, || or )") ? inner : NULL;
     }
     return p->token.kind == LULL_TOKEN_NOT ? parse_inverted(p) : p->parse_test(p);
 }
@@ -245,7 +244,7 @@ static const struct lull_node *parse_terms(struct lull_parser *p, enum lull_toke
     g_autoptr(GPtrArray) terms = g_ptr_array_new();
     for (;;) {
         const struct lull_node *node = term(p);
-        if (node == NULL) {
+        if (!node) {
             return NULL;
         }
         g_ptr_array_add(terms, (void *)node);

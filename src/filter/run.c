@@ -72,7 +72,7 @@ static enum order order_of_values(const struct lull_value *a, const struct lull_
     if (a->kind == LULL_VALUE_REAL && b->kind == LULL_VALUE_REAL) {
         return order_of_reals(a->real, b->real);
     }
-    if (a->text.data != NULL && b->text.data != NULL) {
+    if (a->text.data && b->text.data) {
         return order_of_texts(a->text, b->text);
     }
     return UNORDERED;
@@ -97,9 +97,9 @@ static struct lull_value integer(const struct lull_run *run, const struct lull_l
                                  uint64_t bits)
 {
     struct lull_value value = {.kind = LULL_VALUE_INT, .is_signed = load->is_signed, .bits = bits};
-    if (load->labels != NULL) {
+    if (load->labels) {
         const char *label = run->program->label(load->labels, bits);
-        if (label != NULL) {
+        if (label) {
             value.text = (struct lull_text){label, (uint32_t)strlen(label)};
         }
     }
@@ -189,7 +189,7 @@ static bool is_in(struct lull_run *run, const struct lull_test *test)
 static bool matches(struct lull_run *run, const struct lull_test *test)
 {
     struct lull_value left = lull_run_value(run, &test->left);
-    return left.text.data != NULL &&
+    return left.text.data &&
            lull_glob_matches(test->glob, left.text) == (test->relation == LULL_RELATION_EQ);
 }
 

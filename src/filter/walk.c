@@ -21,8 +21,8 @@ struct walk {
 
 static bool step_matches(const struct lull_filter_step *step, const char *name, uint64_t index)
 {
-    if (name == NULL || step->name == NULL) {
-        return name == NULL && step->name == NULL && step->index == index;
+    if (!name || !step->name) {
+        return !name && !step->name && step->index == index;
     }
     return strcmp(step->name, name) == 0;
 }
@@ -34,7 +34,7 @@ static void enter(struct walk *w, const char *name, const struct lull_value *val
     if (w->depth >= MOST_DEEP) {
         return;
     }
-    if (name == NULL) {
+    if (!name) {
         index = w->elements[w->depth]++;
     }
     for (uint32_t i = 0; i < w->n; i++) {
@@ -45,10 +45,10 @@ static void enter(struct walk *w, const char *name, const struct lull_value *val
         }
         if (w->depth + 1 == path->n_steps) {
             w->is_there[i] = true;
-            if (value != NULL) {
+            if (value) {
                 w->values[i] = *value;
             }
-        } else if (value == NULL) {
+        } else if (!value) {
             w->matched[i]++;
         }
     }
@@ -86,7 +86,7 @@ static void on_integer(void *user, const char *name, const struct lull_visit_int
 {
     struct lull_value value = {
         .kind = LULL_VALUE_INT, .is_signed = integer->is_signed, .bits = integer->bits};
-    if (integer->label != NULL) {
+    if (integer->label) {
         value.text = (struct lull_text){integer->label, (uint32_t)strlen(integer->label)};
     }
     enter(user, name, &value);

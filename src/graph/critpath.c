@@ -174,7 +174,7 @@ static void enter_wait(struct walk *walk, const struct lull_graph_point *edge, i
                                                 .index = walk->index - 1,
                                                 .wait = walk->wait,
                                                 .bound_ns = walk->bound_ns});
-    if (walk->waits != NULL) {
+    if (walk->waits) {
         const int64_t start_ns = MAX(wait_ns, walk->start_ns);
         const struct lull_path_wait wait = {walk->wait, walk->line, edge->detail, start_ns,
                                             start_ns > MAX(walk->bound_ns, walk->start_ns)};

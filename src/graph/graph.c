@@ -26,7 +26,7 @@ struct lull_graph *lull_graph_new(void)
 
 void lull_graph_free(struct lull_graph *graph)
 {
-    if (graph == NULL) {
+    if (!graph) {
         return;
     }
     for (size_t i = 0; i < graph->lines.count; i++) {

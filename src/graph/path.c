@@ -94,7 +94,7 @@ static void sum_tasks(struct lull_path *path)
         }
         struct lull_task_share *share = &shares.items[found];
         share->duration_ns += duration_of(segment);
-        if (segment->comm != NULL) {
+        if (segment->comm) {
             share->comm = segment->comm;
         }
     }
@@ -150,14 +150,14 @@ void lull_path_summarise(struct lull_path *path)
 
 void lull_path_free(struct lull_path *path)
 {
-    if (path == NULL) {
+    if (!path) {
         return;
     }
     free_shares(path);
     g_free((void *)path->host_names);
     g_free(path->segments);
     g_free(path->sync);
-    if (path->strings != NULL) {
+    if (path->strings) {
         g_string_chunk_free(path->strings);
     }
     g_free(path);

@@ -32,7 +32,7 @@ static void page_unref(struct fd_page *page)
     if (--page->users > 0) {
         return;
     }
-    if (page->after_exec != NULL) {
+    if (page->after_exec) {
         page_unref(page->after_exec);
     }
     g_free(page);
@@ -82,7 +82,7 @@ static struct fd_page *change_page(struct fd_slots *slots, size_t at)
         slots->pages.items[at].page = page = copy;
     }
     page->owner = slots->owner;
-    if (page->after_exec != NULL) {
+    if (page->after_exec) {
         page_unref(page->after_exec);
         page->after_exec = NULL;
     }
@@ -137,7 +137,7 @@ static void pack(struct fd_slots *slots)
 {
     size_t n = 0;
     for (size_t i = 0; i < slots->pages.count; i++) {
-        if (slots->pages.items[i].page != NULL) {
+        if (slots->pages.items[i].page) {
             slots->pages.items[n++] = slots->pages.items[i];
         }
     }
@@ -181,7 +181,7 @@ static struct fd_page *page_after_exec(const struct fd_page *page)
     }
     for (unsigned i = 0; i < PAGE; i++) {
         if (page->slots[i].file != LULL_NONE && !page->slots[i].is_cloexec) {
-            left = left != NULL ? left : page_new(page->owner);
+            left = left ? left : page_new(page->owner);
             left->slots[i] = page->slots[i];
         }
     }
@@ -193,17 +193,17 @@ void fd_slots_drop_cloexec(struct fd_slots *slots)
     for (size_t at = 0; at < slots->pages.count; at++) {
         struct fd_page_ref *ref = &slots->pages.items[at];
         struct fd_page *left = ref->page->after_exec;
-        if (left == NULL) {
+        if (!left) {
             left = page_after_exec(ref->page);
             if (left == ref->page) {
                 continue;
             }
             /* Children of one parent that all execute programs share what is left, too. */
-            if (left != NULL && ref->page->users > 1) {
+            if (left && ref->page->users > 1) {
                 ref->page->after_exec = left;
             }
         }
-        if (left != NULL && left == ref->page->after_exec) {
+        if (left && left == ref->page->after_exec) {
             left->users++;
         }
         page_unref(ref->page);

@@ -46,7 +46,7 @@ static void table_free(struct lull_model *model, uint32_t number, int64_t t)
     struct fd_table *table = &model->tables.items[number];
     struct machine *machine = &model->machines.items[table->host];
     const struct fd_slot *slot;
-    for (int64_t fd = 0; (slot = fd_slots_next(&table->slots, &fd)) != NULL; fd++) {
+    for (int64_t fd = 0; (slot = fd_slots_next(&table->slots, &fd)); fd++) {
         if (is_own(table, slot)) {
             model->files.items[slot->file].close_ns = t;
         }
@@ -96,8 +96,8 @@ static void merge(struct lull_model *model, uint32_t from, uint32_t into)
 {
     struct fd_table *table = &model->tables.items[into], *other = &model->tables.items[from];
     const struct fd_slot *slot;
-    for (int64_t fd = 0; (slot = fd_slots_next(&other->slots, &fd)) != NULL; fd++) {
-        if (fd_slots_find(&table->slots, (int32_t)fd) != NULL) {
+    for (int64_t fd = 0; (slot = fd_slots_next(&other->slots, &fd)); fd++) {
+        if (fd_slots_find(&table->slots, (int32_t)fd)) {
             continue;
         }
         struct fd_slot *mine = fd_slots_change(&table->slots, (int32_t)fd);
@@ -192,7 +192,7 @@ static void set_cloexec(struct lull_model *model, struct fd_table *table, int32_
                         bool is_cloexec)
 {
     const struct fd_slot *slot = fd_slots_find(&table->slots, fd);
-    if (slot == NULL || slot->is_cloexec == is_cloexec) {
+    if (!slot || slot->is_cloexec == is_cloexec) {
         return;
     }
     if (is_own(table, slot)) {
@@ -208,9 +208,7 @@ uint32_t files_find(struct lull_model *model, uint32_t task, int32_t fd)
     }
     struct fd_table *table = table_of(model, task);
     const struct fd_slot *slot = fd_slots_find(&table->slots, fd);
-    return slot == NULL          ? LULL_NONE
-           : is_own(table, slot) ? slot->file
-                                 : own(model, table, fd)->file;
+    return !slot ? LULL_NONE : is_own(table, slot) ? slot->file : own(model, table, fd)->file;
 }
 
 uint32_t files_use(struct lull_model *model, uint32_t task, int32_t fd)
@@ -249,7 +247,7 @@ void files_close(struct lull_model *model, uint32_t task, int64_t t, int32_t fd)
         return;
     }
     struct fd_table *table = table_of(model, task);
-    if (fd_slots_find(&table->slots, fd) != NULL) {
+    if (fd_slots_find(&table->slots, fd)) {
         close_slot(model, table, fd_slots_change(&table->slots, fd), t);
     }
 }
@@ -261,8 +259,7 @@ void files_close_range(struct lull_model *model, uint32_t task, int64_t t, int32
     if (!only_cloexec) {
         fd_slots_drop_range(&table->slots, first, last);
     }
-    for (int64_t fd = MAX(first, 0); fd_slots_next(&table->slots, &fd) != NULL && fd <= last;
-         fd++) {
+    for (int64_t fd = MAX(first, 0); fd_slots_next(&table->slots, &fd) && fd <= last; fd++) {
         if (only_cloexec) {
             set_cloexec(model, table, (int32_t)fd, true);
         } else {
@@ -346,7 +343,7 @@ void files_executed(struct lull_model *model, uint32_t task, int64_t t)
     }
     table = &model->tables.items[model->tasks.items[task].table];
     const struct fd_slot *slot;
-    for (int64_t fd = 0; (slot = fd_slots_next(&table->slots, &fd)) != NULL; fd++) {
+    for (int64_t fd = 0; (slot = fd_slots_next(&table->slots, &fd)); fd++) {
         if (slot->is_cloexec && is_own(table, slot)) {
             model->files.items[slot->file].close_ns = t;
         }

@@ -10,13 +10,12 @@ void stacks_mapped(struct lull_model *model, const struct machine *machine,
 {
     struct lull_text path = ev->path;
     uint64_t offset = (uint64_t)ev->offset;
-    if (model->stacks == NULL || ev->pid == 0 || ev->pid < -1 || ev->pid > INT32_MAX ||
-        path.data == NULL) {
+    if (!model->stacks || ev->pid == 0 || ev->pid < -1 || ev->pid > INT32_MAX || !path.data) {
         return;
     }
     if (ev->pid < 0) { /* the kernel, whose offset is an address too: "[kernel.kallsyms]_text" */
         const char *end = memchr(path.data, ']', path.length);
-        if (end != NULL) {
+        if (end) {
             path.length = (uint32_t)(end + 1 - path.data);
         }
         offset = 0;
@@ -29,7 +28,7 @@ void stacks_forked(struct lull_model *model, uint32_t parent, uint32_t child)
 {
     const struct lull_task *from = &model->tasks.items[parent].public;
     const struct lull_task *to = &model->tasks.items[child].public;
-    if (model->stacks != NULL && from->pid > 0 && to->pid > 0) {
+    if (model->stacks && from->pid > 0 && to->pid > 0) {
         lull_stacks_fork(model->stacks, from->host, from->pid, to->pid);
     }
 }
@@ -38,8 +37,7 @@ void stacks_renamed(struct lull_model *model, const struct machine *machine,
                     const struct lull_ev_task_rename *ev)
 {
     /* The event sched_process_exec comes when the new program is mapped already. */
-    if (model->stacks != NULL && LULL_HAS(ev, task_rename, exec) && ev->exec != 0 &&
-        ev->context_pid > 0) {
+    if (model->stacks && LULL_HAS(ev, task_rename, exec) && ev->exec != 0 && ev->context_pid > 0) {
         lull_stacks_exec(model->stacks, machine->host, (int32_t)ev->context_pid);
     }
 }
@@ -48,8 +46,7 @@ uint32_t stacks_left(struct lull_model *model, const struct machine *machine, ui
                      const struct lull_ev_sched_switch *ev)
 {
     int32_t pid = model->tasks.items[task].public.pid;
-    if (model->stacks == NULL || !LULL_HAS(ev, sched_switch, callchain) ||
-        ev->callchain.length == 0) {
+    if (!model->stacks || !LULL_HAS(ev, sched_switch, callchain) || ev->callchain.length == 0) {
         return LULL_NONE;
     }
     if (LULL_HAS(ev, sched_switch, context_pid) && ev->context_pid > 0) {

@@ -71,7 +71,7 @@ const char *lull_model_comm(const struct lull_model *model, uint32_t task, int64
     uint32_t i = model->tasks.items[task].name;
     if (i == LULL_NONE) {
         const char *saved = saved_name(model, task);
-        return saved != NULL ? saved : "?";
+        return saved ? saved : "?";
     }
     while (names[i].since_ns > time_ns && names[i].before != LULL_NONE) {
         i = names[names[i].jump].since_ns > time_ns ? names[i].jump : names[i].before;
@@ -88,7 +88,7 @@ bool lull_model_had_comm(const struct lull_model *model, uint32_t task, const ch
         }
     }
     const char *saved = saved_name(model, task);
-    return saved != NULL && strcmp(saved, comm) == 0;
+    return saved && strcmp(saved, comm) == 0;
 }
 
 uint32_t lull_model_find_tid(const struct lull_model *model, uint32_t host, int32_t tid)
@@ -128,7 +128,7 @@ const struct lull_frame *lull_model_frames(const struct lull_model *model, uint3
                                            uint32_t *n)
 {
     *n = 0;
-    return model->stacks != NULL ? lull_stacks_frames(model->stacks, chain, n) : NULL;
+    return model->stacks ? lull_stacks_frames(model->stacks, chain, n) : NULL;
 }
 
 const char *lull_model_label(const struct lull_model *model, uint32_t label)

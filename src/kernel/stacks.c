@@ -52,7 +52,7 @@ struct lull_stacks *lull_stacks_new(void)
 
 void lull_stacks_free(struct lull_stacks *stacks)
 {
-    if (stacks == NULL) {
+    if (!stacks) {
         return;
     }
     for (size_t i = 0; i < stacks->processes.count; i++) {

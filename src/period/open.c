@@ -50,7 +50,7 @@ static enum hashed hash_value(const struct lull_value *value, uint64_t *hash)
     case LULL_VALUE_NONE:
         return HASHED_NEVER;
     case LULL_VALUE_INT:
-        if (value->text.data != NULL) {
+        if (value->text.data) {
             return HASHED_ODD;
         }
         *hash = mix(*hash, mix(1, value->bits));
@@ -140,11 +140,11 @@ static struct period_link **head_of(struct period_index *index, const struct per
 static void insert(struct period_index *index, struct period_link *link)
 {
     struct period_link **head = head_of(index, link);
-    bool is_alike = *head != NULL && (*head)->hash == link->hash;
+    bool is_alike = *head && (*head)->hash == link->hash;
     link->n_alike = 1 + (is_alike ? (*head)->n_alike : 0);
     link->prev = NULL;
     link->next = *head;
-    if (*head != NULL) {
+    if (*head) {
         (*head)->prev = link;
     }
     *head = link;
@@ -158,7 +158,7 @@ static void grow(struct period_index *index)
     index->buckets = g_new0(struct period_link *, index->n_buckets);
     for (uint32_t i = 0; i < n_old; i++) {
         struct period_link *next;
-        for (struct period_link *link = old[i]; link != NULL; link = next) {
+        for (struct period_link *link = old[i]; link; link = next) {
             next = link->next;
             insert(index, link);
         }
@@ -186,12 +186,12 @@ static void leave(struct period_index *index, struct period_link *link)
     if (!link->is_in) {
         return;
     }
-    if (link->prev != NULL) {
+    if (link->prev) {
         link->prev->next = link->next;
     } else {
         *head_of(index, link) = link->next;
     }
-    if (link->next != NULL) {
+    if (link->next) {
         link->next->prev = link->prev;
     }
     index->n_links--;
@@ -206,7 +206,7 @@ struct period_open *period_open_new(struct lull_period_tracker *tracker, uint32_
     struct period_open *open = state->unused;
     struct lull_value *kept;
     struct period_link *links;
-    if (open != NULL) {
+    if (open) {
         state->unused = open->next;
         kept = open->kept;
         links = open->links;
@@ -224,14 +224,13 @@ void period_open_enter(struct lull_period_tracker *tracker, struct period_open *
     struct period_state *state = &tracker->states[open->period];
     struct period_open *parent = open->parent;
     open->prev = state->last;
-    *(state->last != NULL ? &state->last->next : &state->first) = open;
+    *(state->last ? &state->last->next : &state->first) = open;
     state->last = open;
     state->n_open++;
     tracker->n_open++;
-    if (parent != NULL) {
+    if (parent) {
         open->prev_sibling = parent->last_child;
-        *(parent->last_child != NULL ? &parent->last_child->next_sibling : &parent->first_child) =
-            open;
+        *(parent->last_child ? &parent->last_child->next_sibling : &parent->first_child) = open;
         parent->last_child = open;
     }
     for (size_t i = 0; i < state->indexes.count; i++) {
@@ -245,12 +244,12 @@ void period_open_leave(struct lull_period_tracker *tracker, struct period_open *
 {
     struct period_state *state = &tracker->states[open->period];
     struct period_open *parent = open->parent;
-    *(open->prev != NULL ? &open->prev->next : &state->first) = open->next;
-    *(open->next != NULL ? &open->next->prev : &state->last) = open->prev;
-    if (parent != NULL) {
-        *(open->prev_sibling != NULL ? &open->prev_sibling->next_sibling : &parent->first_child) =
+    *(open->prev ? &open->prev->next : &state->first) = open->next;
+    *(open->next ? &open->next->prev : &state->last) = open->prev;
+    if (parent) {
+        *(open->prev_sibling ? &open->prev_sibling->next_sibling : &parent->first_child) =
             open->next_sibling;
-        *(open->next_sibling != NULL ? &open->next_sibling->prev_sibling : &parent->last_child) =
+        *(open->next_sibling ? &open->next_sibling->prev_sibling : &parent->last_child) =
             open->prev_sibling;
     }
     for (size_t i = 0; i < state->indexes.count; i++) {
@@ -279,16 +278,15 @@ void period_open_find(struct lull_period_tracker *tracker, uint32_t period,
     enum hashed how = HASHED;
     const struct period_index *index =
         search->index == LULL_NO_PERIOD ? NULL : &tracker->indexes.items[search->index];
-    for (uint32_t i = 0; index != NULL && i < index->n_parts && how == HASHED; i++) {
+    for (uint32_t i = 0; index && i < index->n_parts && how == HASHED; i++) {
         const struct lull_value value = lull_run_value(run, &search->loads[i]);
         how = hash_value(&value, &hash);
     }
     if (how == HASHED_NEVER) {
         return;
     }
-    if (index == NULL || how == HASHED_ODD) {
-        for (struct period_open *open = tracker->states[period].first; open != NULL;
-             open = open->next) {
+    if (!index || how == HASHED_ODD) {
+        for (struct period_open *open = tracker->states[period].first; open; open = open->next) {
             lull_vec_push(found, open);
         }
         return;
@@ -296,12 +294,12 @@ void period_open_find(struct lull_period_tracker *tracker, uint32_t period,
     const size_t before = found->count;
     const struct period_link *link =
         index->n_buckets > 0 ? index->buckets[hash & (index->n_buckets - 1)] : NULL;
-    for (; link != NULL; link = link->next) {
+    for (; link; link = link->next) {
         if (link->hash == hash) {
             lull_vec_push(found, link->open);
         }
     }
-    for (link = index->odd; link != NULL; link = link->next) {
+    for (link = index->odd; link; link = link->next) {
         lull_vec_push(found, link->open);
     }
     if (found->count - before > 1) {

@@ -168,7 +168,7 @@ static bool parse_reference(struct lull_parser *p, struct lull_operand *operand)
     while (step_over(p, "$parent", &found) && found) {
         up++;
     }
-    if (*p->error != NULL || !step_over(p, "$begin", &has_start)) {
+    if (*p->error || !step_over(p, "$begin", &has_start)) {
         return false;
     }
     const size_t event_at = p->token.start;
@@ -412,7 +412,7 @@ static bool parse_definition(struct lull_parser *p, struct lull_period_definitio
     const struct lull_lexer lexer = p->lexer;
     const struct lull_token token = p->token;
     self->start = lull_parser_condition(p);
-    if (self->start == NULL) {
+    if (!self->start) {
         return false;
     }
     bool has_end = p->token.kind == LULL_TOKEN_COLON;
@@ -430,7 +430,7 @@ static bool parse_definition(struct lull_parser *p, struct lull_period_definitio
     }
     position->is_end = true;
     self->end = lull_parser_condition(p);
-    if (self->end == NULL) {
+    if (!self->end) {
         return false;
     }
     return p->token.kind == LULL_TOKEN_END ||
@@ -453,7 +453,7 @@ bool lull_period_parse(struct lull_periods *periods, const char *text, GError **
     } else {
         g_array_unref(self->kept);
     }
-    if (why != NULL) {
+    if (why) {
         g_propagate_error(error, why);
     }
     return is_right;
@@ -488,7 +488,7 @@ static bool parse_capture(struct lull_parser *p, GArray *list)
     if (!parse_reference(p, &capture.operand)) {
         return false;
     }
-    if (capture.name == NULL) {
+    if (!capture.name) {
         capture.name = canonical(p, reference, p->token.start);
     }
     for (uint32_t i = 0; i < list->len; i++) {
@@ -545,7 +545,7 @@ static bool parse_owner(struct lull_parser *p)
         return FAIL(p, at, "there is no period “%s”", name);
     }
     position->self = lull_period_definition(position->periods, number);
-    if (position->self->captures[0] != NULL) {
+    if (position->self->captures[0]) {
         return FAIL(p, at, "the period “%s” has captures already", name);
     }
     return lull_parser_expect(p, LULL_TOKEN_COLON, ": and captures");
@@ -590,7 +590,7 @@ bool lull_period_parse_captures(struct lull_periods *periods, const char *text, 
         self->public.n_start_captures = start->len;
         self->public.n_end_captures = end->len;
     }
-    if (why != NULL) {
+    if (why) {
         g_propagate_error(error, why);
     }
     return is_right;

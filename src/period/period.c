@@ -59,11 +59,10 @@ struct lull_periods *lull_periods_parse(const char *const *definitions, const ch
     periods->definitions = g_ptr_array_new_with_free_func(free_definition);
     reserve_fields(&periods->terms);
     bool is_right = true;
-    for (const char *const *text = definitions; *text != NULL && is_right; text++) {
+    for (const char *const *text = definitions; *text && is_right; text++) {
         is_right = lull_period_parse(periods, *text, error);
     }
-    for (const char *const *text = captures != NULL ? captures : none; *text != NULL && is_right;
-         text++) {
+    for (const char *const *text = captures ? captures : none; *text && is_right; text++) {
         is_right = lull_period_parse_captures(periods, *text, error);
     }
     if (is_right) {
@@ -75,7 +74,7 @@ struct lull_periods *lull_periods_parse(const char *const *definitions, const ch
 
 void lull_periods_free(struct lull_periods *periods)
 {
-    if (periods == NULL) {
+    if (!periods) {
         return;
     }
     g_ptr_array_unref(periods->definitions);
@@ -139,13 +138,13 @@ static bool check_options(const char *start, const char *const *start_keys,
                           const char *const *end_keys, const char *const *values, GError **error)
 {
     uint32_t n = g_strv_length((char **)start_keys);
-    if (start == NULL) {
+    if (!start) {
         return complain(error, "--period-end and the keys need --period-begin");
     }
     if (g_strv_length((char **)end_keys) != n) {
         return complain(error, "--period-begin-key and --period-end-key need as many fields");
     }
-    if (values != NULL && g_strv_length((char **)values) != n) {
+    if (values && g_strv_length((char **)values) != n) {
         return complain(error, "--period-key-value needs as many values as there are keys");
     }
     return true;
@@ -154,17 +153,17 @@ static bool check_options(const char *start, const char *const *start_keys,
 char *lull_periods_translate(const char *start, const char *end, const char *start_keys,
                              const char *end_keys, const char *key_values, GError **error)
 {
-    const char *start_list = start_keys != NULL ? start_keys : "cpu_id";
+    const char *start_list = start_keys ? start_keys : "cpu_id";
     g_auto(GStrv) starts = g_strsplit(start_list, ",", -1);
-    g_auto(GStrv) ends = g_strsplit(end_keys != NULL ? end_keys : start_list, ",", -1);
-    g_auto(GStrv) values = key_values != NULL ? g_strsplit(key_values, ",", -1) : NULL;
+    g_auto(GStrv) ends = g_strsplit(end_keys ? end_keys : start_list, ",", -1);
+    g_auto(GStrv) values = key_values ? g_strsplit(key_values, ",", -1) : NULL;
     if (!check_options(start, (const char *const *)starts, (const char *const *)ends,
                        (const char *const *)values, error)) {
         return NULL;
     }
     GString *out = g_string_new(": $evt.$name == ");
     append_quoted(out, start);
-    for (uint32_t i = 0; values != NULL && values[i] != NULL; i++) {
+    for (uint32_t i = 0; values && values[i]; i++) {
         g_string_append_printf(out, " && $evt.%s == ", starts[i]);
         if (is_number(values[i])) {
             g_string_append(out, values[i]);
@@ -173,8 +172,8 @@ char *lull_periods_translate(const char *start, const char *end, const char *sta
         }
     }
     g_string_append(out, " : $evt.$name == ");
-    append_quoted(out, end != NULL ? end : start);
-    for (uint32_t i = 0; starts[i] != NULL; i++) {
+    append_quoted(out, end ? end : start);
+    for (uint32_t i = 0; starts[i]; i++) {
         g_string_append_printf(out, " && $evt.%s == $begin.$evt.%s", ends[i], starts[i]);
     }
     return g_string_free(out, FALSE);

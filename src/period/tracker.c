@@ -18,7 +18,7 @@
 /* Borrowed from the event, until it is kept. */
 static struct lull_value keep_value(struct lull_period_tracker *tracker, struct lull_value value)
 {
-    if (value.text.data == NULL) {
+    if (!value.text.data) {
         return value;
     }
     g_string_truncate(tracker->text, 0);
@@ -54,8 +54,8 @@ static void give(struct lull_period_tracker *tracker, const struct period_open *
                  const struct period_open *parent)
 {
     uint32_t group = LULL_PERIOD_PARENT;
-    tracker->given[LULL_PERIOD_OWN] = own != NULL ? own->kept : NULL;
-    for (const struct period_open *open = parent; open != NULL; open = open->parent) {
+    tracker->given[LULL_PERIOD_OWN] = own ? own->kept : NULL;
+    for (const struct period_open *open = parent; open; open = open->parent) {
         tracker->given[group++] = open->kept;
     }
 }
@@ -71,7 +71,7 @@ static void end_instance(struct lull_period_tracker *tracker, struct period_open
     instance->is_open = false;
     instance->is_complete = is_complete;
     period_open_leave(tracker, open);
-    if (tracker->callbacks.closed != NULL) {
+    if (tracker->callbacks.closed) {
         tracker->callbacks.closed(tracker->user, number);
     }
 }
@@ -82,7 +82,7 @@ static void end_inside(struct lull_period_tracker *tracker, struct period_open *
 {
     struct period_open *child = open;
     for (;;) {
-        while (child->first_child != NULL) {
+        while (child->first_child) {
             child = child->first_child;
         }
         if (child == open) {
@@ -221,7 +221,7 @@ static void open_instance(struct lull_period_tracker *tracker, const struct peri
     struct period_open *open = period_open_new(tracker, part->period, parent);
     struct lull_period_instance instance = {
         .period = part->period,
-        .parent = parent != NULL ? parent->instance : LULL_NO_PERIOD,
+        .parent = parent ? parent->instance : LULL_NO_PERIOD,
         .start_ns = event->time_ns,
         .host = event->host,
         .end_host = event->host,
@@ -240,7 +240,7 @@ static void open_instance(struct lull_period_tracker *tracker, const struct peri
     open->instance = (uint32_t)tracker->instances.count;
     lull_vec_push(&tracker->instances, instance);
     period_open_enter(tracker, open);
-    if (tracker->callbacks.opened != NULL) {
+    if (tracker->callbacks.opened) {
         tracker->callbacks.opened(tracker->user, open->instance);
     }
 }
@@ -289,7 +289,7 @@ static void see(struct lull_event_watch *watch, const void *program, const struc
     lull_run_start(&run, class->program, event, fields, tracker->given);
     tracker->last_ns = event->time_ns;
     /* A sched_switch happens while the task that leaves still runs. */
-    if (class->is_switch && running != NULL) {
+    if (class->is_switch && running) {
         const struct lull_value tid = lull_run_value(&run, &class->prev_tid);
         if (tid.kind == LULL_VALUE_INT) {
             lull_running_set(running, (int64_t)tid.bits, text_of(&run, &class->prev_comm));
@@ -297,7 +297,7 @@ static void see(struct lull_event_watch *watch, const void *program, const struc
     }
     if (class->n_parts > 0 && event->time_ns >= tracker->start_ns &&
         event->time_ns < tracker->end_ns) {
-        bool is_known = running != NULL && running->is_known;
+        bool is_known = running && running->is_known;
         const struct lull_value none = {.kind = LULL_VALUE_NONE};
         tracker->now[LULL_NOW_TID] = is_known ? lull_value_int(running->tid) : none;
         tracker->now[LULL_NOW_COMM] = is_known ? comm_value(running) : none;
@@ -307,7 +307,7 @@ static void see(struct lull_event_watch *watch, const void *program, const struc
         }
         open_periods(tracker, class, &run);
     }
-    if (class->is_switch && running != NULL) {
+    if (class->is_switch && running) {
         const struct lull_value tid = lull_run_value(&run, &class->next_tid);
         if (tid.kind == LULL_VALUE_INT) {
             lull_running_set(running, (int64_t)tid.bits, text_of(&run, &class->next_comm));
@@ -334,7 +334,7 @@ struct lull_period_tracker *lull_period_tracker_new(const struct lull_periods *p
     tracker->base.ops = &ops;
     tracker->periods = periods;
     tracker->session = session;
-    if (callbacks != NULL) {
+    if (callbacks) {
         tracker->callbacks = *callbacks;
     }
     tracker->user = user;
@@ -358,7 +358,7 @@ struct lull_period_tracker *lull_period_tracker_new(const struct lull_periods *p
 
 void lull_period_tracker_free(struct lull_period_tracker *tracker)
 {
-    if (tracker == NULL) {
+    if (!tracker) {
         return;
     }
     lull_session_set_watch(tracker->session, NULL);
@@ -396,7 +396,7 @@ void lull_period_tracker_bound(struct lull_period_tracker *tracker, uint32_t mos
 void lull_period_tracker_finish(struct lull_period_tracker *tracker, int64_t end_ns)
 {
     for (uint32_t i = 0; i < lull_periods_count(tracker->periods); i++) {
-        while (tracker->states[i].first != NULL) { /* roots come first */
+        while (tracker->states[i].first) { /* roots come first */
             end_inside(tracker, tracker->states[i].first, end_ns);
             end_instance(tracker, tracker->states[i].first, end_ns, false);
         }

@@ -34,7 +34,7 @@ char *lull_control_root(uid_t uid)
     if (uid == 0) {
         return g_strdup("/run/lull");
     }
-    if (uid == geteuid() && given != NULL && g_path_is_absolute(given)) {
+    if (uid == geteuid() && given && g_path_is_absolute(given)) {
         return g_build_filename(given, "lull", NULL);
     }
     if (g_file_test(usual, G_FILE_TEST_IS_DIR)) {
@@ -120,7 +120,7 @@ bool lull_control_is_name(const char *name, pid_t *pid)
 static void remove_left(DIR *root)
 {
     const struct dirent *entry;
-    while ((entry = readdir(root)) != NULL) {
+    while ((entry = readdir(root))) {
         struct stat st;
         pid_t pid;
         g_autofree char *process = g_strdup_printf("/proc/%s", entry->d_name);
@@ -145,7 +145,7 @@ static bool make_directory(struct lull_control *control, GError **error)
         return fail(path, errno, error);
     }
     DIR *root = lull_control_open_root(path, geteuid());
-    if (root == NULL) {
+    if (!root) {
         return fail(path, errno, error);
     }
     remove_left(root);
@@ -198,7 +198,7 @@ bool lull_control_open(struct lull_control *control, const struct lull_invoker *
 
 void lull_control_clear(struct lull_control *control)
 {
-    if (control->dir != NULL) {
+    if (control->dir) {
         g_autofree char *root = g_path_get_dirname(control->dir);
         lull_tree_remove(control->dir, DEPTH);
         rmdir(root); /* the last one */
@@ -244,12 +244,12 @@ static bool receive(struct lull_control_request *request)
     while ((n = recv(request->socket, text, sizeof text, 0)) < 0 && errno == EINTR) {
     }
     if (n < 1 || (size_t)n == sizeof text || text[0] != LULL_CONTROL_ASKS ||
-        memchr(text, '\0', (size_t)n) != NULL) {
+        memchr(text, '\0', (size_t)n)) {
         return false;
     }
     text[n] = '\0';
     request->output = n > 1 ? g_strdup(text + 1) : NULL;
-    return request->output == NULL || g_path_is_absolute(request->output);
+    return !request->output || g_path_is_absolute(request->output);
 }
 
 bool lull_control_take(const struct lull_control *control, struct lull_control_request *request)
@@ -272,7 +272,7 @@ bool lull_control_take(const struct lull_control *control, struct lull_control_r
 void lull_control_answer(struct lull_control_request *request, const char *path,
                          const GError *error)
 {
-    if (path != NULL) {
+    if (path) {
         send_all(request->socket, LULL_CONTROL_IS_DONE, path);
     } else {
         send_all(request->socket, LULL_CONTROL_FAILS, error->message);

@@ -46,13 +46,13 @@ static void search(struct found *found, uid_t uid, pid_t wanted)
     g_autofree char *path = lull_control_root(uid);
     DIR *root = lull_control_open_root(path, uid);
     const struct dirent *entry;
-    while (root != NULL && (entry = readdir(root)) != NULL) {
+    while (root && (entry = readdir(root))) {
         pid_t pid;
         if (lull_control_is_name(entry->d_name, &pid) && (wanted == 0 || pid == wanted)) {
             consider(found, root, entry->d_name, uid);
         }
     }
-    if (root != NULL) {
+    if (root) {
         closedir(root);
     }
 }
@@ -93,7 +93,7 @@ static int find(pid_t pid, GError **error)
 
 static bool ask(int fd, const char *output)
 {
-    g_autofree char *path = output != NULL ? g_canonicalize_filename(output, NULL) : g_strdup("");
+    g_autofree char *path = output ? g_canonicalize_filename(output, NULL) : g_strdup("");
     g_autofree char *message = g_strdup_printf("%c%s", LULL_CONTROL_ASKS, path);
     size_t size = strlen(message);
     ssize_t n;

@@ -151,10 +151,9 @@ void lull_segment_append(GString *out, const struct lull_segment *segment, bool 
 
 void lull_frame_append(GString *out, const struct lull_frame *frame, bool ascii)
 {
-    if (frame->object != NULL) {
+    if (frame->object) {
         const char *slash = strrchr(frame->object, '/');
-        lull_clean_append(out, slash != NULL && slash[1] != '\0' ? slash + 1 : frame->object,
-                          ascii);
+        lull_clean_append(out, slash && slash[1] != '\0' ? slash + 1 : frame->object, ascii);
         g_string_append_c(out, '+');
     }
     g_string_append_printf(out, "0x%" G_GINT64_MODIFIER "x", frame->offset);

@@ -66,7 +66,7 @@ static void on_table(struct lull_sink *sink, const struct lull_result_table *tab
         GString *line = g_string_new(table->class->name);
         g_string_append_printf(line, "/%s:", table->subtitle ? table->subtitle : "");
         table->row(table->user, row, cells);
-        for (uint32_t i = 0; columns[i].title != NULL; i++) {
+        for (uint32_t i = 0; columns[i].title; i++) {
             if (columns[i].use & (LULL_USE_OWN | LULL_USE_HOST)) {
                 continue;
             }
@@ -143,7 +143,7 @@ static char *ask(const struct stream_event *events, const char *const *texts,
     lull_runner_run(runner, NULL, NULL);
     GString *out = g_string_new(NULL);
     for (uint32_t i = 0; i < lines.lines->len; i++) {
-        for (const char *const *name = classes; *name != NULL; name++) {
+        for (const char *const *name = classes; *name; name++) {
             if (g_str_has_prefix(lines.lines->pdata[i], *name)) {
                 g_string_append_printf(out, "%s\n", (const char *)lines.lines->pdata[i]);
             }
@@ -440,7 +440,7 @@ static void test_refused(void)
         g_assert_null(lull_periods_question_new(periods, cases[i].select, cases[i].aggregate_by,
                                                 cases[i].group_by, cases[i].order_by, &error));
         g_assert_error(error, LULL_ERROR, LULL_ERROR_USAGE);
-        if (strstr(error->message, cases[i].part) == NULL) {
+        if (!strstr(error->message, cases[i].part)) {
             g_error("%s", error->message);
         }
     }

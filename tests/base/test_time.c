@@ -25,7 +25,7 @@ static void check_time(const char *text, bool local, int64_t expected)
     g_autoptr(GError) error = NULL;
     int64_t t = -1;
     bool ok = lull_time_parse(text, BASE, local, &t, &error);
-    g_test_message("%s: %s", text, error != NULL ? error->message : "understood");
+    g_test_message("%s: %s", text, error ? error->message : "understood");
     g_assert_no_error(error);
     g_assert_true(ok);
     g_assert_cmpint(t, ==, expected);
@@ -196,7 +196,7 @@ static void test_parse_duration(void)
         int64_t ns = -1;
         g_test_message("%s", cases[i].text);
         bool ok = lull_duration_parse(cases[i].text, &ns, &error);
-        if (cases[i].reason == NULL) {
+        if (!cases[i].reason) {
             g_assert_no_error(error);
             g_assert_true(ok);
             g_assert_cmpint(ns, ==, cases[i].ns);

@@ -19,7 +19,7 @@ static inline void dump_name(struct dump *dump, const char *name)
     if (dump->needs_comma) {
         g_string_append_c(dump->text, ',');
     }
-    if (name != NULL) {
+    if (name) {
         g_string_append_printf(dump->text, "%s=", name);
     }
     dump->needs_comma = true;
@@ -99,7 +99,7 @@ static inline void dump_blob(void *user, const char *name, struct lull_text byte
 {
     struct dump *dump = user;
     dump_name(dump, name);
-    g_string_append_printf(dump->text, "(%s)", media_type != NULL ? media_type : "?");
+    g_string_append_printf(dump->text, "(%s)", media_type ? media_type : "?");
     for (uint32_t i = 0; i < bytes.length; i++) {
         g_string_append_printf(dump->text, "%02x", (uint8_t)bytes.data[i]);
     }

@@ -525,7 +525,7 @@ static void test_truncation(void)
             last == text + end - 1 || strncmp(text + end - 2, "}\n", 2) == 0 || text[end] == '\n';
         bool has_stream = g_strstr_len(text, (gssize)end, "data-stream-class") != NULL;
         g_assert_true((s != NULL) == (is_whole && has_stream));
-        g_assert_true((s == NULL) == (error != NULL));
+        g_assert_true((!s) == (error != NULL));
         n_whole += s != NULL;
         g_clear_error(&error);
         lull_schema_free(s);
@@ -547,7 +547,7 @@ static void test_mutations(void)
             char old = text[i];
             text[i] = (char)values[v];
             struct lull_schema *s = lull_metadata_parse("m", (const uint8_t *)text, size, &error);
-            g_assert_true((s == NULL) == (error != NULL));
+            g_assert_true((!s) == (error != NULL));
             g_clear_error(&error);
             lull_schema_free(s);
             text[i] = old;

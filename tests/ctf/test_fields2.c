@@ -38,7 +38,7 @@ static char *spell(const char *text)
     do {                                                                                           \
         g_autofree char *spelled_ = spell(metadata);                                               \
         g_autofree char *text_ = dump_bytes(spelled_, BYTES(__VA_ARGS__));                         \
-        if (!g_str_has_prefix(text_, "! ") || strstr(text_, problem) == NULL)                      \
+        if (!g_str_has_prefix(text_, "! ") || !strstr(text_, problem))                             \
             g_error("“%s” is not “%s”", text_, problem);                                           \
     } while (0)
 

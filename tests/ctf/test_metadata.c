@@ -243,7 +243,7 @@ static void test_mutations(void)
         }
         GError *error = NULL;
         struct lull_schema *schema = lull_metadata_parse("m", data->data, data->len, &error);
-        g_assert_true((schema == NULL) == (error != NULL));
+        g_assert_true((!schema) == (error != NULL));
         g_clear_error(&error);
         lull_schema_free(schema);
         g_byte_array_free(data, TRUE);

@@ -28,7 +28,7 @@ static char *events_of(const char *path)
     struct lull_event_json json = {.session = session};
     GString *text = g_string_new(NULL);
     const struct lull_event *event;
-    while ((event = lull_session_read(session)) != NULL) {
+    while ((event = lull_session_read(session))) {
         g_autoptr(GError) error = NULL;
         json.line.length = 0;
         lull_event_json_format(&json, event, &error);
@@ -51,7 +51,7 @@ static void export_to(const char *from, const char *to, unsigned leave_out)
     struct lull_export *e = lull_export_new(session, to, &error);
     g_assert_no_error(error);
     const struct lull_event *event;
-    for (unsigned n = 1; (event = lull_session_read(session)) != NULL; n++) {
+    for (unsigned n = 1; (event = lull_session_read(session)); n++) {
         if (leave_out != 0 && n % leave_out == 0) {
             continue;
         }
@@ -68,7 +68,7 @@ static char *without_every(const char *lines, unsigned n)
 {
     g_auto(GStrv) all = g_strsplit(lines, "\n", -1);
     GString *text = g_string_new(NULL);
-    for (unsigned i = 0; all[i] != NULL && all[i][0] != '\0'; i++) {
+    for (unsigned i = 0; all[i] && all[i][0] != '\0'; i++) {
         if ((i + 1) % n != 0) {
             g_string_append_printf(text, "%s\n", all[i]);
         }
@@ -98,7 +98,7 @@ static char *round_trip(char *dir)
         g_assert_cmpstr(got, ==, kept);
         g_assert_cmpstr(got_again, ==, kept);
     }
-    if (g_getenv("LULL_KEEP") == NULL) {
+    if (!g_getenv("LULL_KEEP")) {
         remove_tree(dir);
     }
     g_free(dir);
@@ -446,12 +446,12 @@ static void test_ctf2(void)
         "\"wide\":\"a\"", "\"text\":\"z\"", "\"half\":-2", "{\"up\":-1}",
     };
     for (unsigned i = 0; i < G_N_ELEMENTS(of_first); i++) {
-        if (strstr(events[0], of_first[i]) == NULL) {
+        if (!strstr(events[0], of_first[i])) {
             g_error("no %s in %s", of_first[i], events[0]);
         }
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(of_second); i++) {
-        if (strstr(events[1], of_second[i]) == NULL) {
+        if (!strstr(events[1], of_second[i])) {
             g_error("no %s in %s", of_second[i], events[1]);
         }
     }

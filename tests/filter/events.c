@@ -83,7 +83,7 @@ char **read_language(void)
     g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     GPtrArray *kept = g_ptr_array_new();
-    for (char **line = lines; *line != NULL; line++) {
+    for (char **line = lines; *line; line++) {
         if (**line != '\0' && **line != '#') {
             g_ptr_array_add(kept, g_strdup(*line));
         }

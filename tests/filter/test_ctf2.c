@@ -85,7 +85,7 @@ static int64_t read_ids(struct lull_session *session, const char *expression)
     struct lull_filter *filter = lull_filter_parse(expression, false, &error);
     g_assert_no_error(error);
     lull_filter_attach(filter, session);
-    for (const struct lull_event *event; (event = lull_session_read(session)) != NULL;) {
+    for (const struct lull_event *event; (event = lull_session_read(session));) {
         ids += ((const struct fields *)event->fields)->id;
     }
     return ids;

@@ -24,7 +24,7 @@ static void attach(struct lull_session *session, const char *expression)
 {
     GError *error = NULL;
     struct lull_filter *filter = lull_filter_parse(expression, false, &error);
-    if (error != NULL) {
+    if (error) {
         g_error("%s", error->message);
     }
     lull_filter_attach(filter, session);
@@ -113,7 +113,7 @@ static void test_passes(gconstpointer data)
     unsigned checked = 0;
     write_events(dir, data);
     struct lull_session *session = open_events(dir);
-    for (char **line = lines; *line != NULL; line++) {
+    for (char **line = lines; *line; line++) {
         char *tab = strchr(*line, '\t');
         if (**line == '!') {
             continue;
@@ -138,13 +138,13 @@ static void check_refused(const char *column, const char *part, const char *expr
 {
     g_autoptr(GError) error = NULL;
     struct lull_filter *filter = lull_filter_parse(expression, false, &error);
-    if (filter != NULL) {
+    if (filter) {
         g_error("accepted: %s", expression);
     }
     g_assert_error(error, LULL_ERROR, LULL_ERROR_USAGE);
     g_autofree char *start = g_strdup_printf("the filter, column %s: ", column);
     g_auto(GStrv) lines = g_strsplit(error->message, "\n", -1);
-    if (!g_str_has_prefix(lines[0], start) || strstr(lines[0], part) == NULL) {
+    if (!g_str_has_prefix(lines[0], start) || !strstr(lines[0], part)) {
         g_error("%s: %s", expression, error->message);
     }
     g_assert_cmpuint(g_strv_length(lines), ==, 3);
@@ -158,7 +158,7 @@ static void test_refused(void)
 {
     g_auto(GStrv) lines = read_language();
     unsigned checked = 0;
-    for (char **line = lines; *line != NULL; line++) {
+    for (char **line = lines; *line; line++) {
         if (**line != '!') {
             continue;
         }
@@ -185,7 +185,7 @@ static void check_error(char *expression, const char *part)
 {
     g_autoptr(GError) error = NULL;
     struct lull_filter *filter = lull_filter_parse(expression, false, &error);
-    if (part == NULL) {
+    if (!part) {
         g_assert_no_error(error);
         lull_filter_free(filter);
     } else {

@@ -121,7 +121,7 @@ static void check_accepted(struct lull_session *session, const char *expression)
     g_autofree char *opposite = g_strdup_printf("!(%s)", expression);
     g_autofree char *others = letters_of(session, opposite);
     for (const char *letter = "abcde"; *letter != '\0'; letter++) {
-        g_assert_true((strchr(got, *letter) == NULL) != (strchr(others, *letter) == NULL));
+        g_assert_true((!strchr(got, *letter)) != (!strchr(others, *letter)));
     }
 }
 
@@ -130,7 +130,7 @@ static bool try(struct lull_session *session, const char *expression)
 {
     g_autoptr(GError) error = NULL;
     struct lull_filter *filter = lull_filter_parse(expression, false, &error);
-    if (filter != NULL) {
+    if (filter) {
         lull_filter_free(filter);
         check_accepted(session, expression);
         return true;

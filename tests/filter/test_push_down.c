@@ -229,7 +229,7 @@ static void write_damaged(const char *dir)
     ctf_writer_close(w);
     bool done = false;
     g_autoptr(GDir) listing = g_dir_open(dir, 0, NULL);
-    for (const char *name; (name = g_dir_read_name(listing)) != NULL;) {
+    for (const char *name; (name = g_dir_read_name(listing));) {
         g_autofree char *path = g_build_filename(dir, name, NULL);
         g_autofree char *data = NULL;
         gsize size;
@@ -237,7 +237,7 @@ static void write_damaged(const char *dir)
             continue;
         }
         char *mark = memmem(data, size, "second", 7);
-        if (mark == NULL || strcmp(name, "metadata") == 0) {
+        if (!mark || strcmp(name, "metadata") == 0) {
             continue;
         }
         g_assert_cmpint(mark[-5], ==, 2); /* the tag, before the 32-bit option */
@@ -273,7 +273,7 @@ static void test_damage(void)
         struct lull_session *session = open_all(dir);
         uint32_t events = 0;
         attach(session, cases[i].expression);
-        while (lull_session_read(session) != NULL) {
+        while (lull_session_read(session)) {
             events++;
         }
         g_test_message("%s", cases[i].expression);

@@ -48,7 +48,7 @@ static const struct made_item *next_item(struct check *check, enum made_item_kin
 static void see_start(void *user, const char *name, enum lull_visit_kind kind)
 {
     const struct made_item *item = next_item(user, MADE_ITEM_START);
-    enum lull_visit_kind expected = item->field == NULL                 ? LULL_VISIT_SCOPE
+    enum lull_visit_kind expected = !item->field                        ? LULL_VISIT_SCOPE
                                     : item->field->kind == MADE_STRUCT  ? LULL_VISIT_STRUCT
                                     : item->field->kind == MADE_VARIANT ? LULL_VISIT_VARIANT
                                                                         : LULL_VISIT_ARRAY;
@@ -151,7 +151,7 @@ static void subscribe_field(struct subscription *s, const struct made_field *fie
 {
     enum lull_bind_kind kind;
     char *path = s->n < MOST_BINDINGS && bind_kind(field, &kind) ? made_path(field) : NULL;
-    if (path == NULL) {
+    if (!path) {
         return;
     }
     unsigned i = s->n++;
@@ -175,7 +175,7 @@ static void subscribe(struct check *check, unsigned event)
     struct subscription *s = &check->subscriptions[event];
     for (int scope = MADE_COMMON_CONTEXT; scope < MADE_SCOPES; scope++) {
         const struct made_field *root = made_root(check->schema, (enum made_scope)scope, event);
-        if (root != NULL) {
+        if (root) {
             subscribe_all(s, root);
         }
     }
@@ -208,7 +208,7 @@ static void check_binding(const struct check *check, const struct lull_binding *
     memcpy(&text, at, sizeof text);
     memcpy(&bits, at, sizeof bits);
     memcpy(&real, at, sizeof real);
-    if (value == NULL) {
+    if (!value) {
         g_assert_cmphex(bits, ==, 0);
         return;
     }

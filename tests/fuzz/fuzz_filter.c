@@ -15,7 +15,7 @@ static uint64_t all_events;
 static uint64_t read_events(void)
 {
     uint64_t n = 0;
-    while (lull_session_read(session) != NULL) {
+    while (lull_session_read(session)) {
         n++;
     }
     return n;
@@ -61,14 +61,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     g_autofree char *opposite = g_strdup_printf("!(%s)", text);
     g_autoptr(GError) error = NULL;
     struct lull_filter *filter = lull_filter_parse(text, false, &error);
-    if (filter == NULL) {
+    if (!filter) {
         g_assert_nonnull(error);
         g_assert_nonnull(strchr(error->message, '^')); /* it says where */
         return 0;
     }
     uint64_t n = passing(filter);
     filter = lull_filter_parse(opposite, false, NULL);
-    if (filter != NULL) { /* it may be nested too deep now */
+    if (filter) { /* it may be nested too deep now */
         g_assert_cmpuint(n + passing(filter), ==, all_events);
     }
     return 0;

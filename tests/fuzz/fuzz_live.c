@@ -60,7 +60,7 @@ bool live_wire_receive(struct live_wire *wire, void *data, size_t size, GError *
 bool live_wire_pause(struct live_wire *wire, int ms)
 {
     now_us += 1000 * (gint64)ms;
-    if (!wire->is_stopped && wire->wait != NULL && !wire->wait(wire->user)) {
+    if (!wire->is_stopped && wire->wait && !wire->wait(wire->user)) {
         wire->is_stopped = true;
     }
     return !wire->is_stopped;
@@ -81,7 +81,7 @@ static void ignore_end(void *user, enum lull_visit_kind kind)
 
 static void touch_integer(void *user, const char *name, const struct lull_visit_int *value)
 {
-    *(uint64_t *)user += value->label != NULL ? strlen(value->label) : 0;
+    *(uint64_t *)user += value->label ? strlen(value->label) : 0;
 }
 
 static void ignore_real(void *user, const char *name, double value)
@@ -114,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         lull_filter_attach(lull_filter_parse("number < 8 || name == \"t*\"", false, NULL), session);
         lull_session_subscribe(session, all, NULL, 0, 0);
         const struct lull_event *event;
-        while ((event = lull_session_read(session)) != NULL) {
+        while ((event = lull_session_read(session))) {
             lull_event_visit(event, &visitor, &sum, NULL);
         }
         g_autoptr(GError) error = NULL;

@@ -116,15 +116,15 @@ static void check_memory(void)
 static void add_verbs(void)
 {
     verbs = g_ptr_array_new();
-    for (unsigned i = 0; lull_verbs[i] != NULL; i++) {
+    for (unsigned i = 0; lull_verbs[i]; i++) {
         if (!lull_verbs[i]->rest_is_command && !lull_verbs[i]->takes_no_trace) {
             g_ptr_array_add(verbs, (void *)lull_verbs[i]);
         }
     }
-    for (unsigned i = 0; lull_verbs[i] != NULL; i++) {
+    for (unsigned i = 0; lull_verbs[i]; i++) {
         g_autofree char *name = g_strdup_printf("lttng-%s-mi", lull_verbs[i]->name);
         struct lull_verb *verb = lull_dropin_verb(name);
-        if (verb != NULL) {
+        if (verb) {
             g_ptr_array_add(verbs, verb);
         }
     }
@@ -133,7 +133,7 @@ static void add_verbs(void)
 static void remove_tree(const char *path)
 {
     g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
-    for (const char *name; dir != NULL && (name = g_dir_read_name(dir)) != NULL;) {
+    for (const char *name; dir && (name = g_dir_read_name(dir));) {
         g_autofree char *file = g_build_filename(path, name, NULL);
         if (g_file_test(file, G_FILE_TEST_IS_DIR)) {
             remove_tree(file);
@@ -158,7 +158,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     is_kept = scratch != NULL;
     if (!is_kept) {
         scratch = g_dir_make_tmp("lull-meaning-XXXXXX", NULL);
-        if (scratch == NULL) {
+        if (!scratch) {
             g_error("there is no place for traces");
         }
         atexit(clean);
@@ -187,15 +187,15 @@ static bool takes(const struct lull_verb *verb, const char *word)
 static void add_form(GPtrArray *words, const struct lull_verb *verb, const char *const *form)
 {
     bool asks = strcmp(verb->name, "critpath") != 0;
-    for (unsigned i = 0; i < G_N_ELEMENTS(forms[0]) && form[i] != NULL; i++) {
+    for (unsigned i = 0; i < G_N_ELEMENTS(forms[0]) && form[i]; i++) {
         if (!takes(verb, form[i])) {
             continue;
         }
         asks |= g_str_has_prefix(form[i], "--period=") || g_str_has_prefix(form[i], "--comm=");
         const char *place = strstr(form[i], "%s");
-        g_ptr_array_add(words, place != NULL ? g_strdup_printf("%.*s%s%s", (int)(place - form[i]),
-                                                               form[i], scratch, place + 2)
-                                             : g_strdup(form[i]));
+        g_ptr_array_add(words, place ? g_strdup_printf("%.*s%s%s", (int)(place - form[i]), form[i],
+                                                       scratch, place + 2)
+                                     : g_strdup(form[i]));
     }
     if (!asks) {
         g_ptr_array_add(words, g_strdup("--tid=7"));
@@ -218,11 +218,11 @@ static void run(const struct lull_verb *verb, GPtrArray *words)
         lull_args_parse(verb, (int)words->len - 1, (char *const *)words->pdata, &error);
     FILE *out = stdout, *err = stderr;
     stdout = stderr = sink;
-    int status = args != NULL ? verb->run(args, &error) : 2;
+    int status = args ? verb->run(args, &error) : 2;
     stdout = out;
     stderr = err;
     fflush(sink);
-    if (status == 0 && error != NULL) {
+    if (status == 0 && error) {
         complain("success");
     }
     lull_args_free(args);

@@ -31,7 +31,7 @@ static uint64_t read_all(struct lull_session *session)
     int64_t last = INT64_MIN;
     uint64_t n = 0;
     lull_session_subscribe(session, all, NULL, 0, 0);
-    while ((event = lull_session_read(session)) != NULL) {
+    while ((event = lull_session_read(session))) {
         g_assert_cmpint(event->time_ns, >=, last);
         last = event->time_ns;
         n++;

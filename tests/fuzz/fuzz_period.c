@@ -36,7 +36,7 @@ static struct lull_period_tracker *follow(const struct lull_periods *periods, bo
     struct lull_period_tracker *tracker = lull_period_tracker_new(periods, session, NULL, NULL);
     tracker->avoids_keys = avoids_keys;
     lull_period_tracker_bound(tracker, MOST_OPEN, MOST_KEPT);
-    while ((event = lull_session_read(session)) != NULL) {
+    while ((event = lull_session_read(session))) {
         last_ns = event->time_ns;
     }
     lull_period_tracker_finish(tracker, last_ns);
@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     g_autofree char *text = g_strndup((const char *)data, size);
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     g_autoptr(GPtrArray) definitions = g_ptr_array_new(), captures = g_ptr_array_new();
-    for (char **line = lines; *line != NULL; line++) {
+    for (char **line = lines; *line; line++) {
         const bool is_captures = g_str_has_prefix(*line, "captures ");
         g_ptr_array_add(is_captures ? captures : definitions,
                         *line + (is_captures ? strlen("captures ") : 0));
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     g_autoptr(GError) error = NULL;
     struct lull_periods *periods = lull_periods_parse((const char *const *)definitions->pdata,
                                                       (const char *const *)captures->pdata, &error);
-    if (periods == NULL) {
+    if (!periods) {
         g_assert_nonnull(error);
         g_assert_nonnull(strchr(error->message, '^')); /* it says where */
         return 0;

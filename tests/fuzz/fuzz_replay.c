@@ -24,7 +24,7 @@ static GPtrArray *list(const char *path)
 {
     g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
     GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
-    for (const char *name; dir != NULL && (name = g_dir_read_name(dir)) != NULL;) {
+    for (const char *name; dir && (name = g_dir_read_name(dir));) {
         g_ptr_array_add(names, g_strdup(name));
     }
     g_ptr_array_sort(names, by_name);
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s DIRECTORY\n", argv[0]);
         return 2;
     }
-    if (LLVMFuzzerInitialize != NULL) {
+    if (LLVMFuzzerInitialize) {
         LLVMFuzzerInitialize(&argc, &argv);
     }
     g_autoptr(GPtrArray) names = list(argv[1]);

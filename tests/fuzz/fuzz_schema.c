@@ -41,7 +41,7 @@ static void write_again(const struct lull_ctf_plan *plan)
         }
     }
     GString *text = lull_ctf_writer_metadata(plan, layouts, &clock, env, uuid, &error);
-    if (text == NULL) {
+    if (!text) {
         return;
     }
     struct lull_schema *again =
@@ -82,12 +82,12 @@ static void must_say_why(GError *error)
 
 void fuzz_schema_try(struct lull_schema *schema, GError *error)
 {
-    if (schema == NULL) {
+    if (!schema) {
         must_say_why(error);
         return;
     }
     struct lull_ctf_plan *plan = lull_ctf_plan_new(schema, &error);
-    if (plan != NULL) {
+    if (plan) {
         list_fields(schema);
         write_again(plan);
         compile(plan);

@@ -49,7 +49,7 @@ static void see_integer(void *user, const char *name, const struct lull_visit_in
     struct seen *seen = user;
     seen->fields++;
     seen->checksum += value->bits;
-    if (value->label != NULL && strlen(value->label) > G_MAXINT) {
+    if (value->label && strlen(value->label) > G_MAXINT) {
         abort();
     }
 }
@@ -137,7 +137,7 @@ static struct seen read_events(struct lull_session *session, unsigned most_print
     struct lull_event_babeltrace slow = fast;
     slow.always_walks = true;
     const struct lull_event *event;
-    while ((event = lull_session_read(session)) != NULL) {
+    while ((event = lull_session_read(session))) {
         g_assert_cmpint(event->time_ns, >=, seen.last);
         seen.last = event->time_ns;
         if ((seen.events & (seen.events + 1)) == 0) {
@@ -169,7 +169,7 @@ static void read_part(struct lull_session *session, const struct seen *seen)
     uint64_t n = 0;
     const struct lull_event *event;
     lull_session_limit(session, seen->middle, seen->last);
-    for (; (event = lull_session_read(session)) != NULL; n++) {
+    for (; (event = lull_session_read(session)); n++) {
         g_assert_true(event->time_ns >= seen->middle && event->time_ns < seen->last);
     }
     g_assert_cmpuint(count_events(session), ==, n);
@@ -217,9 +217,8 @@ static void measure(struct lull_ctf_stream *cursor)
     static const struct lull_clock_transform identity;
     const struct lull_clock *clock = cursor->stream->clock;
     struct lull_clock_map map;
-    lull_clock_map_init(&map, clock != NULL ? clock->frequency : 1000000000,
-                        clock != NULL ? clock->offset_s : 0,
-                        clock != NULL ? clock->offset_cycles : 0, 0, &identity);
+    lull_clock_map_init(&map, clock ? clock->frequency : 1000000000, clock ? clock->offset_s : 0,
+                        clock ? clock->offset_cycles : 0, 0, &identity);
     lull_ctf_stream_start(cursor, &map, INT64_MIN, INT64_MAX, 0);
     lull_ctf_stream_measure(cursor);
 }
@@ -303,7 +302,7 @@ static struct fuzz_trace *open_trace(const char *path, bool with_index)
     g_ptr_array_set_size(trace->session->streams, 1);
     trace->cursor =
         (struct lull_ctf_stream *)lull_ctf_source_cursor(trace->session->streams->pdata[0]);
-    for (unsigned i = 0; i < G_N_ELEMENTS(streams) && trace->data == NULL; i++) {
+    for (unsigned i = 0; i < G_N_ELEMENTS(streams) && !trace->data; i++) {
         g_autofree char *name = g_build_filename(path, streams[i], NULL);
         g_file_get_contents(name, (char **)&trace->data, &trace->size, NULL);
     }
@@ -332,17 +331,17 @@ void fuzz_trace_init(bool with_index)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GDir) dir = g_dir_open(FUZZ_DIRECTORY "/traces", 0, NULL);
-    if (dir == NULL) {
+    if (!dir) {
         g_error("%s/traces cannot be read", FUZZ_DIRECTORY);
     }
-    for (const char *name; (name = g_dir_read_name(dir)) != NULL;) {
+    for (const char *name; (name = g_dir_read_name(dir));) {
         g_ptr_array_add(names, g_build_filename(FUZZ_DIRECTORY, "traces", name, NULL));
     }
     g_ptr_array_sort(names, by_name);
     traces = g_ptr_array_new_with_free_func(free_trace);
     for (guint i = 0; i < names->len; i++) {
         struct fuzz_trace *trace = open_trace(names->pdata[i], with_index);
-        if (trace != NULL) {
+        if (trace) {
             g_ptr_array_add(traces, trace);
         }
     }

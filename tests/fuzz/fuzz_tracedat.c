@@ -85,7 +85,7 @@ static void on_integer(void *user, const char *name, const struct lull_visit_int
 static void on_text(void *user, const char *name, struct lull_text value)
 {
     ((struct lull_source_tally *)user)->fields++;
-    if (value.length > 0 && memchr(value.data, 0, value.length) != NULL) {
+    if (value.length > 0 && memchr(value.data, 0, value.length)) {
         abort();
     }
 }
@@ -176,10 +176,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct memory_bytes *memory = g_new0(struct memory_bytes, 1);
     *memory = (struct memory_bytes){{&ops}, data, size};
     struct lull_tracedat *file = lull_tracedat_open("input", &memory->base, size, &report, &error);
-    if ((file == NULL) != (error != NULL) || (error != NULL && *error->message == '\0')) {
+    if ((!file) != (error != NULL) || (error && *error->message == '\0')) {
         abort();
     }
-    if (file == NULL) {
+    if (!file) {
         return 0;
     }
     try_file(file);

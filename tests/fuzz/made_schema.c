@@ -23,7 +23,7 @@ static struct made_field *new_field(struct made_schema *s, enum made_kind kind,
     struct made_field *field = g_new0(struct made_field, 1);
     field->kind = kind;
     field->around = around;
-    field->scope = around != NULL ? around->scope : MADE_PACKET_HEADER;
+    field->scope = around ? around->scope : MADE_PACKET_HEADER;
     field->align = 1;
     field->unit = 1;
     field->base = 10;
@@ -107,11 +107,11 @@ static bool is_reachable(const struct made_schema *s, const struct made_field *f
                          const struct made_field *container)
 {
     const struct made_field *top = container;
-    while (top->around != NULL) {
+    while (top->around) {
         top = top->around;
     }
     bool is_there = field->scope <= MADE_COMMON_CONTEXT || field->around == s->contexts[s->event];
-    return field->around != NULL && field->around->around == NULL &&
+    return field->around && !field->around->around &&
            (field->around == top || (is_there && field->scope < container->scope));
 }
 
@@ -135,7 +135,7 @@ static void set_reference(struct made_schema *s, struct made_field *field, enum 
 {
     struct made_field *ref =
         made_choose(s->tape, 3) == 0 ? find_reference(s, use, container) : NULL;
-    if (ref == NULL) {
+    if (!ref) {
         bool is_varint = s->is_json && made_choose(s->tape, 6) == 0;
         ref = new_field(s, is_varint ? MADE_VARINT : MADE_INT, container, true);
         ref->use = use;
@@ -369,7 +369,7 @@ char *made_path(const struct made_field *field)
 {
     g_autofree char *path = g_strdup("");
     const struct made_field *at = field;
-    for (; at->around != NULL; at = at->around) {
+    for (; at->around; at = at->around) {
         if (at->around->kind == MADE_ARRAY) {
             return NULL;
         }

@@ -76,8 +76,8 @@ static struct made_item *note(struct writer *w, enum made_item_kind kind, struct
     }
     item.name = field->name[0] != '\0' ? field->name : NULL;
     /* What is optional goes by the name of the optional field. */
-    for (const struct made_field *at = field;
-         item.name == NULL && at->around->kind == MADE_OPTIONAL; at = at->around) {
+    for (const struct made_field *at = field; !item.name && at->around->kind == MADE_OPTIONAL;
+         at = at->around) {
         item.name = at->around->name[0] != '\0' ? at->around->name : NULL;
     }
     g_array_append_val(w->stream->items, item);
@@ -252,7 +252,7 @@ static void write_string(struct writer *w, struct made_field *field)
 static void write_bytes(struct writer *w, struct made_field *field)
 {
     char text[64];
-    unsigned length = field->ref != NULL ? (unsigned)field->ref->bits : field->length;
+    unsigned length = field->ref ? (unsigned)field->ref->bits : field->length;
     unsigned n = length / field->unit, shown = n;
     uint64_t start = w->at;
     for (unsigned i = 0; i < n; i++) {
@@ -279,7 +279,7 @@ static bool is_there(const struct made_field *optional)
 
 static void write_array(struct writer *w, struct made_field *field)
 {
-    uint64_t n = field->ref != NULL ? field->ref->bits : field->length, start = w->at;
+    uint64_t n = field->ref ? field->ref->bits : field->length, start = w->at;
     note(w, MADE_ITEM_START, field);
     w->arrays++;
     for (uint64_t i = 0; i < n; i++) {
@@ -292,13 +292,13 @@ static void write_array(struct writer *w, struct made_field *field)
 
 static void write_struct(struct writer *w, struct made_field *field)
 {
-    if (field->around != NULL) {
+    if (field->around) {
         note(w, MADE_ITEM_START, field);
     }
     for (guint i = 0; i < field->parts->len; i++) {
         write_field(w, field->parts->pdata[i]);
     }
-    if (field->around != NULL) {
+    if (field->around) {
         note(w, MADE_ITEM_END, field);
     }
 }
@@ -361,7 +361,7 @@ static void write_scope(struct writer *w, enum made_scope scope)
                                         [MADE_CONTEXT] = "context",
                                         [MADE_PAYLOAD] = "payload"};
     struct made_field *root = made_root(w->schema, scope, w->event_class);
-    if (root == NULL) {
+    if (!root) {
         return;
     }
     w->n_items = 0;

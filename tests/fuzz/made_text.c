@@ -73,7 +73,7 @@ static void tsdl_reference(GString *text, const struct made_field *field)
                                          "stream.event.header", "stream.event.context",
                                          "event.context",       "event.fields"};
     const struct made_field *ref = field->ref;
-    if (!field->is_relative && ref->around->around == NULL) {
+    if (!field->is_relative && !ref->around->around) {
         ADD("%s.", scopes[ref->scope]);
     }
     ADD("%s", ref->name);
@@ -103,7 +103,7 @@ static void tsdl_field(GString *text, const struct made_schema *s, const struct 
     for (const struct made_field *at = field; at->kind == MADE_ARRAY || at->kind == MADE_BYTES;
          at = at->parts->pdata[0]) {
         ADD("[");
-        if (at->ref != NULL) {
+        if (at->ref) {
             tsdl_reference(text, at);
         } else {
             ADD("%u", at->length);
@@ -165,7 +165,7 @@ static void tsdl_type(GString *text, const struct made_schema *s, const struct m
 static void tsdl_scope(GString *text, const struct made_schema *s, const char *name,
                        const struct made_field *root)
 {
-    if (root != NULL) {
+    if (root) {
         ADD("  %s := ", name);
         tsdl_type(text, s, root);
         ADD(";\n");
@@ -197,7 +197,7 @@ static void json_class(GString *text, const struct made_schema *s, const struct 
 /* The names of structures' members on the way to the field; parts of others have none. */
 static void json_names(GString *text, const struct made_field *field)
 {
-    if (field->around == NULL) {
+    if (!field->around) {
         return;
     }
     json_names(text, field->around);
@@ -274,9 +274,8 @@ static void json_integer(GString *text, const struct made_field *field)
 static void json_bytes(GString *text, const struct made_field *field)
 {
     static const char *const encodings[] = {[1] = "utf-8", [2] = "utf-16le", [4] = "utf-32be"};
-    ADD("\"%s-length-%s\"", field->ref != NULL ? "dynamic" : "static",
-        field->is_text ? "string" : "blob");
-    if (field->ref != NULL) {
+    ADD("\"%s-length-%s\"", field->ref ? "dynamic" : "static", field->is_text ? "string" : "blob");
+    if (field->ref) {
         ADD(",\"length-field-location\":");
         json_location(text, field);
     } else {
@@ -289,8 +288,8 @@ static void json_bytes(GString *text, const struct made_field *field)
 
 static void json_array(GString *text, const struct made_schema *s, const struct made_field *field)
 {
-    ADD("\"%s-length-array\",", field->ref != NULL ? "dynamic" : "static");
-    if (field->ref != NULL) {
+    ADD("\"%s-length-array\",", field->ref ? "dynamic" : "static");
+    if (field->ref) {
         ADD("\"length-field-location\":");
         json_location(text, field);
     } else {
@@ -383,7 +382,7 @@ static void json_class(GString *text, const struct made_schema *s, const struct 
 static void json_scope(GString *text, const struct made_schema *s, const char *name,
                        const struct made_field *root)
 {
-    if (root != NULL) {
+    if (root) {
         ADD(",\"%s-field-class\":", name);
         json_class(text, s, root);
     }

@@ -59,7 +59,7 @@ static void write_kernel(const char *dir, const struct ctf_options *how)
     options.contexts = CTF_TID | CTF_PROCNAME;
     struct ctf_writer *w = ctf_writer_new(dir, &options);
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
-        for (const struct ctf_class *c = ctf_kernel_classes; c->name != NULL; c++) {
+        for (const struct ctf_class *c = ctf_kernel_classes; c->name; c++) {
             if (strcmp(c->name, names[i]) == 0) {
                 ctf_writer_class(w, c);
             }

@@ -177,7 +177,7 @@ static uint32_t hash(const char *text)
 static const char *last_part(const char *path)
 {
     const char *dot = strrchr(path, '.');
-    return dot != NULL ? dot + 1 : path;
+    return dot ? dot + 1 : path;
 }
 
 /* Real traces have either of these, and so have ours for some values of `shape`. */
@@ -185,7 +185,7 @@ static bool is_left_out(const char *path, uint8_t shape)
 {
     static const char *const parts[] = {"ipv4", "ipv6", ".tcp", ".udp", "thtype", "context."};
     for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++) {
-        if ((shape >> i & 1) != 0 && strstr(path, parts[i]) != NULL) {
+        if ((shape >> i & 1) != 0 && strstr(path, parts[i])) {
             return true;
         }
     }
@@ -200,7 +200,7 @@ static void shape_raw(struct field *field)
     } shapes[] = {{"callchain", 8, 0}, {"args", 8, 6}, {"v4addr", 1, 4}, {"v6addr", 1, 16},
                   {"ipv6", 1, 16},     {"ipv4", 1, 4}, {"", 4, 2}};
     unsigned i = 0;
-    while (strstr(field->path, shapes[i].part) == NULL) {
+    while (!strstr(field->path, shapes[i].part)) {
         i++;
     }
     field->unit = shapes[i].unit;
@@ -209,9 +209,9 @@ static void shape_raw(struct field *field)
 
 static void add_words(struct class *class, const struct word *words, uint8_t shape, bool contexts)
 {
-    for (; words->names[0] != NULL; words++) {
+    for (; words->names[0]; words++) {
         unsigned n = 0;
-        while (n < MOST_NAMES && words->names[n] != NULL) {
+        while (n < MOST_NAMES && words->names[n]) {
             n++;
         }
         struct field field = {.path = words->names[(shape >> 6) % n], .kind = words->kind};
@@ -235,7 +235,7 @@ static void add_words(struct class *class, const struct word *words, uint8_t sha
 /* Some entries of the vocabulary are of one event. */
 static bool is_of(const char *const *names, const char *name)
 {
-    for (unsigned i = 0; i < MOST_NAMES && names[i] != NULL; i++) {
+    for (unsigned i = 0; i < MOST_NAMES && names[i]; i++) {
         size_t length = strlen(names[i]);
         if (names[i][length - 1] == '*' ? strncmp(names[i], name, length - 1) == 0
                                         : strcmp(names[i], name) == 0) {
@@ -303,11 +303,11 @@ static void declare_fields(GString *out, struct class *class, unsigned first, un
             continue;
         }
         const char *dot = strchr(rest, '.');
-        char *name = dot != NULL ? g_strndup(rest, (gsize)(dot - rest)) : g_strdup(rest);
+        char *name = dot ? g_strndup(rest, (gsize)(dot - rest)) : g_strdup(rest);
         if (!g_hash_table_add(done, name)) {
             continue;
         }
-        if (dot == NULL) {
+        if (!dot) {
             declare_field(out, class, i, name);
             continue;
         }
@@ -554,7 +554,7 @@ static void put_fields(struct stream *stream, const struct class *class, unsigne
     /* Which fields are named, and where their values are in the input. */
     struct meaning_input given[MOST_FIELDS] = {0};
     static GByteArray *nowhere;
-    if (nowhere == NULL) {
+    if (!nowhere) {
         nowhere = g_byte_array_new();
     }
     for (unsigned i = values >> 4; i > 0 && class->n_fields > 0; i--) {
@@ -565,7 +565,7 @@ static void put_fields(struct stream *stream, const struct class *class, unsigne
     }
     for (unsigned i = 0; i < class->n_ordered; i++) {
         unsigned index = class->order[i];
-        if (given[index].data != NULL) {
+        if (given[index].data) {
             put_given(stream->bytes, &class->fields[index], &given[index]);
         } else {
             put_tame(stream->bytes, &class->fields[index], values & 15);
@@ -601,7 +601,7 @@ static void host_init(struct host *host, unsigned number, unsigned n_streams, ui
 static const struct class *find_class(struct host *host, const char *name)
 {
     struct class *class = g_hash_table_lookup(host->classes, name);
-    if (class == NULL) {
+    if (!class) {
         class = class_new(g_hash_table_size(host->classes), g_strdup(name), host->shape);
         g_hash_table_insert(host->classes, (char *)class->name, class);
         declare_class(host->metadata, class);
@@ -612,7 +612,7 @@ static const struct class *find_class(struct host *host, const char *name)
 static char *event_name(uint8_t what, struct meaning_input *input)
 {
     const char *name = vocabulary[what % G_N_ELEMENTS(vocabulary)].names[0];
-    if (what < FIRST_CALL && strchr(name, '*') == NULL) {
+    if (what < FIRST_CALL && !strchr(name, '*')) {
         return g_strdup(name);
     }
     const char *call = calls[meaning_byte(input) % G_N_ELEMENTS(calls)];
@@ -642,7 +642,7 @@ static void write_file(const char *dir, unsigned host, const char *name, const v
 {
     g_autofree char *path = g_strdup_printf("%s/h%u/%s", dir, host, name);
     FILE *file = fopen(path, "w");
-    if (file == NULL || fwrite(data, 1, size, file) != size || fclose(file) != 0) {
+    if (!file || fwrite(data, 1, size, file) != size || fclose(file) != 0) {
         g_error("%s cannot be written", path);
     }
 }

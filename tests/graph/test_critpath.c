@@ -58,7 +58,7 @@ static void parse_line(struct lull_graph *graph, const char *text)
     g_assert_cmpint(*rest, ==, ':');
     g_auto(GStrv) words = g_strsplit(g_strstrip(rest + 1), " ", -1);
     lull_graph_add(graph, line, strtol(words[0], NULL, 10));
-    for (char **word = words + 1; *word != NULL; word += 2) {
+    for (char **word = words + 1; *word; word += 2) {
         size_t i = letter_index(word[0][0]);
         lull_graph_append(graph, line, strtol(word[1], NULL, 10), letters[i].state,
                           letters[i].cause, -1, word[0][1] == 'q' ? DETAIL_Q : LULL_NONE);
@@ -70,8 +70,8 @@ static struct lull_graph *parse_graph(const char *text)
 {
     struct lull_graph *graph = lull_graph_new();
     g_auto(GStrv) parts = g_strsplit(text, "; ", -1);
-    for (char **part = parts; *part != NULL; part++) {
-        if (strchr(*part, '>') != NULL) {
+    for (char **part = parts; *part; part++) {
+        if (strchr(*part, '>')) {
             parse_link(graph, *part);
         } else if (**part != '\0') {
             parse_line(graph, *part);

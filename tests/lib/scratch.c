@@ -8,9 +8,9 @@
 /* In memory where that can be had: thousands of small traces are written, read and removed. */
 char *scratch_dir(void)
 {
-    if (g_getenv("TMPDIR") == NULL) {
+    if (!g_getenv("TMPDIR")) {
         char *dir = g_strdup("/dev/shm/lull-test-XXXXXX");
-        if (g_mkdtemp(dir) != NULL) {
+        if (g_mkdtemp(dir)) {
             return dir;
         }
         g_free(dir);

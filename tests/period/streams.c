@@ -85,7 +85,7 @@ void write_stream(const char *dir, const struct stream_event *events, unsigned c
     }
     ctf_writer_current(w, 0, 70, 71, "zero");
     ctf_writer_current(w, 1, 80, 81, "one");
-    for (; events->name != NULL; events++) {
+    for (; events->name; events++) {
         ctf_event(w, events->cpu, llround(events->ms * 1e6), events->name, "%s", events->values);
     }
     ctf_writer_close(w);
@@ -104,7 +104,7 @@ static void append_value(GString *out, const struct lull_value *value)
 {
     if (value->kind == LULL_VALUE_NONE) {
         g_string_append(out, "?");
-    } else if (value->text.data != NULL) {
+    } else if (value->text.data) {
         g_string_append_printf(out, "'%.*s'", (int)value->text.length, value->text.data);
     } else if (value->kind == LULL_VALUE_REAL) {
         g_string_append_printf(out, "%g", value->real);

@@ -30,9 +30,8 @@ static void add(struct found *found, const struct lull_period_instance *instance
 static void test_requests(void)
 {
     const char *traces = g_getenv("LULL_TEST_TRACES");
-    g_autofree char *dir =
-        traces != NULL ? g_build_filename(traces, "..", "django", "httpd", NULL) : NULL;
-    if (dir == NULL || !g_file_test(dir, G_FILE_TEST_IS_DIR)) {
+    g_autofree char *dir = traces ? g_build_filename(traces, "..", "django", "httpd", NULL) : NULL;
+    if (!dir || !g_file_test(dir, G_FILE_TEST_IS_DIR)) {
         g_test_skip("the sample traces are not unpacked");
         return;
     }

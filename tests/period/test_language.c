@@ -18,7 +18,7 @@ static void append_path(GString *out, const struct lull_field_path *path)
         [LULL_IN_ANY] = "", [LULL_IN_PAYLOAD] = "payload.", [LULL_IN_CONTEXT] = "context."};
     g_string_append(out, scopes[path->scope]);
     for (uint32_t i = 0; i < path->n_steps; i++) {
-        if (path->steps[i].name == NULL) {
+        if (!path->steps[i].name) {
             g_string_append_printf(out, "[%u]", (unsigned)path->steps[i].index);
         } else {
             g_string_append_printf(out, "%s%s", i > 0 ? "." : "", path->steps[i].name);
@@ -109,7 +109,7 @@ static char *canonical_definition(const struct lull_periods *periods, uint32_t n
 {
     const struct lull_period_definition *definition = lull_period_definition(periods, number);
     const struct lull_period *public = &definition->public;
-    GString *out = g_string_new(public->name != NULL ? public->name : "-");
+    GString *out = g_string_new(public->name ? public->name : "-");
     if (public->parent != LULL_NO_PERIOD) {
         g_string_append_printf(out, " < %s", lull_periods_at(periods, public->parent)->name);
     }
@@ -125,7 +125,7 @@ static char *canonical_captures(const struct lull_periods *periods)
     GString *out = g_string_new(NULL);
     for (uint32_t i = 0; i < lull_periods_count(periods); i++) {
         const struct lull_period_definition *definition = lull_period_definition(periods, i);
-        if (definition->captures[0] == NULL) {
+        if (!definition->captures[0]) {
             continue;
         }
         g_string_append(out, definition->public.name);
@@ -157,7 +157,7 @@ static void check_accepted(const char *text, const char *expected)
 {
     GError *error = NULL;
     struct lull_periods *periods = parse(text, &error);
-    if (error != NULL) {
+    if (error) {
         g_test_fail_printf("%s: %s", text, error->message);
         g_error_free(error);
         return;
@@ -174,7 +174,7 @@ static void check_refused(int column, const char *part, const char *text)
 {
     g_autoptr(GError) error = NULL;
     struct lull_periods *periods = parse(text, &error);
-    if (periods != NULL) {
+    if (periods) {
         g_test_fail_printf("accepted: %s", text);
         lull_periods_free(periods);
         return;
@@ -184,7 +184,7 @@ static void check_refused(int column, const char *part, const char *text)
     g_autofree char *start =
         g_strdup_printf("the %s, column %d: ", is_captures ? "captures" : "period", column);
     g_auto(GStrv) lines = g_strsplit(error->message, "\n", -1);
-    if (!g_str_has_prefix(lines[0], start) || strstr(lines[0], part) == NULL) {
+    if (!g_str_has_prefix(lines[0], start) || !strstr(lines[0], part)) {
         g_test_fail_printf("column %d: %s: %s", column, text, error->message);
     }
     /* A caret stands below the column; the text begins behind two blanks. */
@@ -200,7 +200,7 @@ static void test_table(void)
     g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     unsigned checked = 0;
-    for (char **line = lines; *line != NULL; line++) {
+    for (char **line = lines; *line; line++) {
         if (**line == '\0' || **line == '#') {
             continue;
         }
@@ -223,7 +223,7 @@ static void check_error(char *text, const char *part)
     struct lull_periods *periods = lull_periods_parse(LIST(text), NULL, &error);
     g_assert_null(periods);
     g_assert_error(error, LULL_ERROR, LULL_ERROR_USAGE);
-    if (strstr(error->message, part) == NULL) {
+    if (!strstr(error->message, part)) {
         g_error("%s", error->message);
     }
     g_free(text);

@@ -125,9 +125,9 @@ static void test_conditions(void)
         g_autofree char *got = find_periods(dir, LIST(definition), NULL);
         g_auto(GStrv) times = g_strsplit(cases[i].expected, " ", -1);
         GString *expected = g_string_new(NULL);
-        for (char **time = times; *time != NULL; time++) {
+        for (char **time = times; *time; time++) {
             g_string_append_printf(expected, "%s[%s-%s]", time != times ? " " : "", *time,
-                                   time[1] != NULL ? time[1] : "9!");
+                                   time[1] ? time[1] : "9!");
         }
         if (strcmp(got, expected->str) != 0) {
             g_error("%s: %s instead of %s", cases[i].condition, got, expected->str);
@@ -341,7 +341,7 @@ static void check_watch(const char *filter, const char *expected)
     g_autofree char *dir = scratch_dir();
     write_stream(dir, stream_requests, 0);
     struct lull_session *session = open_stream(dir);
-    if (filter != NULL) {
+    if (filter) {
         lull_filter_attach(lull_filter_parse(filter, false, NULL), session);
     }
     lull_session_subscribe(session, LIST("a_begin", "bare"), bindings, 2, sizeof(struct wanted));
@@ -353,7 +353,7 @@ static void check_watch(const char *filter, const char *expected)
     for (int round = 0; round < 2; round++) { /* also behind a count of the events */
         uint64_t counted = 0;
         lull_session_count(session, add_count, &counted);
-        g_assert_cmpuint(counted, ==, filter == NULL ? 35 : 3);
+        g_assert_cmpuint(counted, ==, !filter ? 35 : 3);
     }
     lull_session_rewind(session);
     g_autofree char *got = read_wanted(session);

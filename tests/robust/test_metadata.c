@@ -43,7 +43,7 @@ static bool parse(const GByteArray *bytes)
     g_autofree uint8_t *data = g_memdup2(bytes->data, bytes->len);
     struct lull_schema *schema = lull_metadata_parse("the-name", data, bytes->len, &error);
     bool ok = schema != NULL;
-    g_assert_true(ok == (error == NULL));
+    g_assert_true(ok == (!error));
     if (error) {
         g_assert_true(error->domain == LULL_ERROR);
         g_assert_nonnull(strstr(error->message, "the-name"));

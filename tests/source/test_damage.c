@@ -107,7 +107,7 @@ static struct outcome read_bytes(const GByteArray *stream, const GByteArray *ind
 {
     g_autofree char *dir = new_trace();
     write_file(dir, "s0", stream->data, stream->len);
-    if (index != NULL) {
+    if (index) {
         write_file(dir, "index/s0.idx", index->data, index->len);
     }
     struct outcome outcome = read_trace(dir);

@@ -164,7 +164,7 @@ static void show_integer(void *user, const char *name, const struct lull_visit_i
 {
     g_string_append_printf(
         user, value->base == 16 ? "%s=%" G_GINT64_MODIFIER "x " : "%s=%" G_GINT64_FORMAT " ",
-        name != NULL ? name : "", (int64_t)value->bits);
+        name ? name : "", (int64_t)value->bits);
 }
 
 static void show_text(void *user, const char *name, struct lull_text value)
@@ -271,7 +271,7 @@ struct seen {
 static void see_integer(void *user, const char *name, const struct lull_visit_int *value)
 {
     struct seen *seen = user;
-    if (name == NULL && seen->n_numbers < G_N_ELEMENTS(seen->numbers)) {
+    if (!name && seen->n_numbers < G_N_ELEMENTS(seen->numbers)) {
         seen->numbers[seen->n_numbers++] = (int64_t)value->bits;
     }
 }

@@ -103,7 +103,7 @@ static void test_same(void)
                         events / 2, events / 2, events, events, ticks + events / 2 * word);
     g_assert_true(g_str_has_prefix(one, sums));
     const char *first = strstr(one, "/s1: packet 2"), *second = strstr(one, "/s4: packet 2");
-    g_assert_true(first != NULL && second != NULL && first < second);
+    g_assert_true(first && second && first < second);
     for (uint32_t n = 0; n <= 9; n++) {
         g_autofree char *several = outcome(dir, n);
         g_assert_cmpstr(several, ==, one);

@@ -56,11 +56,11 @@ static inline void remove_tree(const char *path)
 {
     GDir *dir = g_file_test(path, G_FILE_TEST_IS_SYMLINK) ? NULL : g_dir_open(path, 0, NULL);
     const char *name;
-    while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
+    while (dir && (name = g_dir_read_name(dir))) {
         g_autofree char *child = g_build_filename(path, name, NULL);
         remove_tree(child);
     }
-    if (dir != NULL) {
+    if (dir) {
         g_dir_close(dir);
     }
     g_remove(path);

@@ -218,7 +218,7 @@ static char *print(const char *dir, const struct how *how, bool always_walks)
                                          .always_walks = always_walks};
     g_assert_true(lull_babeltrace_parse_fields(how->fields, &text.shown_fields, &error));
     g_assert_true(lull_babeltrace_parse_names(how->names, &text.shown_names, &error));
-    while ((event = lull_session_read(session)) != NULL) {
+    while ((event = lull_session_read(session))) {
         g_assert_true(lull_event_babeltrace_format(&text, event, &error));
         g_assert_no_error(error);
     }
@@ -236,11 +236,11 @@ static char *peer(const char *dir, const char *arguments)
     g_autoptr(GPtrArray) argv = g_ptr_array_new();
     char *out = NULL;
     int status = 0;
-    if (program == NULL) {
+    if (!program) {
         return NULL;
     }
     g_ptr_array_add(argv, program);
-    for (char **word = words; *word != NULL; word++) {
+    for (char **word = words; *word; word++) {
         if (**word != '\0') {
             g_ptr_array_add(argv, *word);
         }
@@ -457,7 +457,7 @@ static void compare(char *(*write)(void))
         g_autofree char *slow = print(dir, &hows[i], true);
         g_autofree char *theirs = peer(dir, hows[i].arguments);
         g_assert_cmpstr(fast, ==, slow);
-        if (theirs != NULL) {
+        if (theirs) {
             g_assert_cmpstr(fast, ==, theirs);
         } else {
             g_test_skip("babeltrace2 is not installed");
@@ -491,7 +491,7 @@ static void print_damaged(const char *dir, GString *lines, bool always_walks)
                                          .shown_fields = LULL_BABELTRACE_ALL_FIELDS,
                                          .shown_names = LULL_BABELTRACE_ALL_NAMES,
                                          .always_walks = always_walks};
-    while ((event = lull_session_read(session)) != NULL) {
+    while ((event = lull_session_read(session))) {
         GError *error = NULL;
         if (!lull_event_babeltrace_format(&text, event, &error)) {
             g_string_append(lines, error->message);
@@ -540,7 +540,7 @@ static char *print_text(const char *dir, bool always_walks)
     struct lull_event_text text = {
         .session = session,
         .fields = {.dialect = lull_dialect_plain, .always_walks = always_walks}};
-    while ((event = lull_session_read(session)) != NULL) {
+    while ((event = lull_session_read(session))) {
         g_assert_true(lull_event_text_format(&text, event, &error));
         g_assert_no_error(error);
     }

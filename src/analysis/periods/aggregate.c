@@ -180,7 +180,7 @@ void period_report_aggregated(const struct period_report *report, const struct p
     }
     const uint32_t n_rows = pairs.rows->len;
     g_array_append_val(pairs.rows, pairs.list->len);
-    if (n_rows > 0 || set->title == NULL) {
+    if (n_rows > 0 || !set->title) {
         report->sink->table(report->sink,
                             &(struct lull_result_table){.class = &period_aggregated_class,
                                                         .subtitle = set->title,

@@ -53,7 +53,7 @@ static void make_captures(struct rows *rows, uint32_t instance)
 static struct lull_cell task_cell(const struct lull_period_instance *instance)
 {
     struct lull_cell cell = lull_cell_text(LULL_CELL_PROCESS, instance->start_comm);
-    if (instance->start_tid < 0 && instance->start_comm == NULL) {
+    if (instance->start_tid < 0 && !instance->start_comm) {
         return cell;
     }
     cell.class = LULL_CELL_PROCESS;
@@ -70,7 +70,7 @@ static void make_row(const void *user, uint64_t row, struct lull_cell *cells)
     const uint32_t number = rows->instances[row];
     const struct lull_period_instance *instance = period_instance(report, number);
     const struct lull_period *period = period_definition(report, instance->period);
-    const char *name = rows->has_bare_names && period->name != NULL
+    const char *name = rows->has_bare_names && period->name
                            ? period->name
                            : period_path(report, instance->period, rows->unnamed);
     make_captures(rows, number);

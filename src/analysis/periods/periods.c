@@ -26,7 +26,7 @@ const char *period_path(const struct period_report *report, uint32_t period,
 
 const char *period_host(const struct period_report *report, uint32_t host)
 {
-    return report->session != NULL ? lull_session_host(report->session, host)->name : NULL;
+    return report->session ? lull_session_host(report->session, host)->name : NULL;
 }
 
 bool period_is_inside(const struct period_report *report, uint32_t period, uint32_t ancestor)

@@ -33,13 +33,13 @@ static bool read_selection(struct lull_periods_question *question, const char *s
     question->is_selected = g_new(bool, MAX(n, 1));
     question->has_selection = select != NULL;
     for (uint32_t i = 0; i < n; i++) {
-        question->is_selected[i] = select == NULL;
+        question->is_selected[i] = !select;
     }
-    if (select == NULL) {
+    if (!select) {
         return true;
     }
     g_auto(GStrv) items = g_strsplit(select, ",", -1);
-    for (char **item = items; *item != NULL; item++) {
+    for (char **item = items; *item; item++) {
         uint32_t number;
         const char *name = g_strstrip(*item);
         if (!find_period(question->periods, "--select", name, strlen(name), &number, error)) {
@@ -72,7 +72,7 @@ static bool read_grouping(const struct lull_periods *periods, const char *item,
 {
     const char *option = "--group-by";
     const char *point = strchr(item, '.');
-    if (point == NULL) {
+    if (!point) {
         return complain(error, option, "“%s” is not PERIOD.CAPTURE", item);
     }
     if (!find_period(periods, option, item, (size_t)(point - item), &grouping->period, error)) {
@@ -105,12 +105,12 @@ static bool read_groups(struct lull_periods_question *question, const char *grou
                         GError **error)
 {
     const struct lull_periods *periods = question->periods;
-    if (group_by == NULL) {
+    if (!group_by) {
         return true;
     }
     g_auto(GStrv) items = g_strsplit(group_by, ",", -1);
     question->groupings = g_new0(struct lull_period_grouping, g_strv_length(items) + 1);
-    for (char **item = items; *item != NULL; item++) {
+    for (char **item = items; *item; item++) {
         struct lull_period_grouping *grouping = &question->groupings[question->n_groupings];
         if (!read_grouping(periods, g_strstrip(*item), grouping, error)) {
             return false;
@@ -134,12 +134,12 @@ static bool read_groups(struct lull_periods_question *question, const char *grou
 static bool read_rest(struct lull_periods_question *question, const char *aggregate_by,
                       const char *order_by, GError **error)
 {
-    if (order_by != NULL && strcmp(order_by, "time") != 0 && strcmp(order_by, "hierarchy") != 0) {
+    if (order_by && strcmp(order_by, "time") != 0 && strcmp(order_by, "hierarchy") != 0) {
         return complain(error, "--order-by", "it is time or hierarchy, not “%s”", order_by);
     }
-    question->by_hierarchy = order_by != NULL && strcmp(order_by, "hierarchy") == 0;
-    return aggregate_by == NULL || find_period(question->periods, "--aggregate-by", aggregate_by,
-                                               strlen(aggregate_by), &question->ancestor, error);
+    question->by_hierarchy = order_by && strcmp(order_by, "hierarchy") == 0;
+    return !aggregate_by || find_period(question->periods, "--aggregate-by", aggregate_by,
+                                        strlen(aggregate_by), &question->ancestor, error);
 }
 
 struct lull_periods_question *lull_periods_question_new(const struct lull_periods *periods,
@@ -163,7 +163,7 @@ struct lull_periods_question *lull_periods_question_new(const struct lull_period
 
 void lull_periods_question_free(struct lull_periods_question *question)
 {
-    if (question == NULL) {
+    if (!question) {
         return;
     }
     for (uint32_t i = 0; i < question->n_groupings; i++) {

@@ -37,8 +37,7 @@ static void tree_row(const void *user, uint64_t row, struct lull_cell *cells)
     char unnamed[LULL_PERIOD_UNNAMED];
     const uint32_t number = tree->order[row];
     const struct lull_period *period = period_definition(tree->report, number);
-    const char *name =
-        period->name != NULL ? period->name : period_path(tree->report, number, unnamed);
+    const char *name = period->name ? period->name : period_path(tree->report, number, unnamed);
     g_free(tree->text);
     tree->text = g_strdup_printf("%*s%s", (int)period->depth * 2, "", name);
     cells[0] = lull_cell_text(LULL_CELL_STRING, tree->text);
@@ -177,9 +176,8 @@ static void report_pairs(struct stats_rows *rows, const struct period_set *set)
     for (int is_global = 0; is_global < 2; is_global++) {
         for (int measure = 0; measure < PERIOD_MEASURES; measure++) {
             const char *which = is_global ? "Globally" : "With active children";
-            g_autofree char *subtitle = set->title != NULL
-                                            ? g_strdup_printf("'%s' - %s", set->title, which)
-                                            : g_strdup(which);
+            g_autofree char *subtitle =
+                set->title ? g_strdup_printf("'%s' - %s", set->title, which) : g_strdup(which);
             rows->is_global = is_global;
             rows->measure = measure;
             sink->table(sink, &(struct lull_result_table){.class = pair_classes[measure],
@@ -256,7 +254,7 @@ static void add_title(struct lull_histograms *list, const struct period_set *set
                       const struct lull_distribution *values)
 {
     g_autofree char *title =
-        set->title != NULL ? g_strdup_printf("'%s' - %s", set->title, text) : g_strdup(text);
+        set->title ? g_strdup_printf("'%s' - %s", set->title, text) : g_strdup(text);
     lull_histograms_add(list, title, values);
 }
 
@@ -268,8 +266,8 @@ static void report_durations(const struct period_report *report, const struct pe
     for (uint32_t i = 0; i < stats->n_periods; i++) {
         const struct lull_period *period = period_definition(report, i);
         g_autofree char *text = g_strconcat(
-            "Duration of period: ",
-            period->name != NULL ? period->name : period_path(report, i, unnamed), NULL);
+            "Duration of period: ", period->name ? period->name : period_path(report, i, unnamed),
+            NULL);
         add_title(&list, set, text, &stats->durations[i]);
     }
     lull_histograms_emit(&list, report->params, &period_freq_class, NULL, report->sink);

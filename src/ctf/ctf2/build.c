@@ -193,7 +193,7 @@ static bool refer_optional(struct draft_builder *builder, const struct draft_cla
     if (sort == NO_SORT) {
         return false;
     }
-    if ((sort == BOOLEAN) != (type->ranges == NULL)) {
+    if ((sort == BOOLEAN) != (!type->ranges)) {
         return fail(builder, NULL, LULL_ERROR_FORMAT,
                     sort == BOOLEAN ? "it has selector-field-ranges, but its selector is a boolean"
                                     : "property 'selector-field-ranges' is missing");

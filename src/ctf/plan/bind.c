@@ -12,7 +12,7 @@ static const struct lull_fc *resolve(const struct lull_fc *fc, const char *names
 {
     *depth = 0;
     *through_variant = false;
-    while (fc != NULL && *names != '\0') {
+    while (fc && *names != '\0') {
         if (fc->kind == LULL_FC_OPTIONAL) {
             *through_variant = true;
             fc = fc->optional.content;
@@ -38,7 +38,7 @@ static const struct lull_fc *resolve(const struct lull_fc *fc, const char *names
         fc = members[i].fc;
         names += length + (names[length] == '.');
     }
-    while (fc != NULL && fc->kind == LULL_FC_OPTIONAL) {
+    while (fc && fc->kind == LULL_FC_OPTIONAL) {
         *through_variant = true;
         fc = fc->optional.content;
     }
@@ -111,7 +111,7 @@ static bool bind(const struct lull_stream_plan *stream, uint32_t index,
                                                 [LULL_BIND_TEXT] = LULL_WANT_TEXT,
                                                 [LULL_BIND_RAW] = LULL_WANT_RAW,
                                                 [LULL_BIND_REAL] = LULL_WANT_REAL};
-    for (const char *const *name = binding->paths; *name != NULL; name++) {
+    for (const char *const *name = binding->paths; *name; name++) {
         struct search search;
         start_search(&search, stream, index, *name);
         for (uint32_t i = 0; i < search.n; i++) {
@@ -119,7 +119,7 @@ static bool bind(const struct lull_stream_plan *stream, uint32_t index,
             bool through_variant;
             const struct lull_fc *fc =
                 resolve(search.roots[i], search.names, path, &depth, &through_variant);
-            if (fc == NULL || !kind_fits(fc, binding->kind)) {
+            if (!fc || !kind_fits(fc, binding->kind)) {
                 continue;
             }
             struct lull_want want = {.scope = search.scopes[i],
@@ -146,7 +146,7 @@ const struct lull_fc *lull_ctf_plan_find_field(const struct lull_stream_plan *st
         uint32_t indices[LULL_FC_DEPTH], depth;
         const struct lull_fc *fc =
             resolve(search.roots[i], search.names, indices, &depth, is_optional);
-        if (fc != NULL) {
+        if (fc) {
             return fc;
         }
     }
@@ -164,7 +164,7 @@ void lull_ctf_plan_subscribe(struct lull_ctf_plan *plan, struct lull_stream_plan
                              uint32_t fields_size, const struct lull_extra_fields *extra)
 {
     struct lull_event_plan *event = &stream->plans[index];
-    uint32_t n_extra = extra != NULL ? extra->n_bindings : 0;
+    uint32_t n_extra = extra ? extra->n_bindings : 0;
     event->subscription = subscription;
     event->have = 0;
     event->clear_size = 0;

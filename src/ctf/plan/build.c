@@ -12,7 +12,7 @@
 
 static bool fail(struct lull_builder *b, const char *why)
 {
-    if (b->error == NULL) {
+    if (!b->error) {
         b->error = g_error_new(LULL_ERROR, LULL_ERROR_UNSUPPORTED, "%s", why);
     }
     return false;
@@ -21,7 +21,7 @@ static bool fail(struct lull_builder *b, const char *why)
 /* Accounts for one node of the schema. */
 static bool spend(struct lull_builder *b)
 {
-    if (b->error != NULL) {
+    if (b->error) {
         return false;
     }
     if (*b->budget == 0) {
@@ -171,7 +171,7 @@ static void each_want(struct lull_builder *b, const struct lull_fc *fc,
     for (size_t i = 0; i < G_N_ELEMENTS(b->positions); i++) {
         const struct lull_want *want =
             lull_kept_fields_find(b->positions[i], b->scope, b->depth, b->path);
-        for (; want != NULL; want = want->next) {
+        for (; want; want = want->next) {
             each(b, fc, want);
         }
     }
@@ -247,7 +247,7 @@ static bool build_array(struct lull_builder *b, const struct lull_fc *fc)
         add_bits(b, bits);
         return true;
     }
-    return b->error == NULL && build_loop(b, element, 0, fc->array.length);
+    return !b->error && build_loop(b, element, 0, fc->array.length);
 }
 
 static bool build_sequence(struct lull_builder *b, const struct lull_fc *fc)
@@ -260,7 +260,7 @@ static bool build_sequence(struct lull_builder *b, const struct lull_fc *fc)
     }
     add_alignment(b, MAX(fc->alignment, alignment_of(element)));
     if ((b->sums && !lull_fc_is_number(element)) || !fixed_bits(b, element, b->nesting, &bits)) {
-        return b->error == NULL && build_loop(b, element, slot, 0);
+        return !b->error && build_loop(b, element, slot, 0);
     }
     uint32_t align = b->run < 0 ? b->pending_align : 1;
     b->pending_align = 1;
@@ -465,7 +465,7 @@ static bool build(struct lull_builder *b, const struct lull_fc *fc)
         break;
     }
     b->nesting--;
-    return built && b->error == NULL;
+    return built && !b->error;
 }
 
 void lull_builder_init(struct lull_builder *b, GPtrArray *owned, uint64_t *budget,
@@ -498,7 +498,7 @@ void lull_builder_add(struct lull_builder *b, enum lull_scope scope, const struc
 {
     b->scope = scope;
     b->depth = 0;
-    if (fc != NULL && b->error == NULL) {
+    if (fc && !b->error) {
         build(b, fc);
     }
 }
@@ -510,7 +510,7 @@ const struct lull_op *lull_builder_finish(struct lull_builder *b, GError **error
     struct lull_op *ops = (struct lull_op *)(void *)g_array_free(b->ops, FALSE);
     g_ptr_array_add(b->owned, ops);
     b->ops = NULL;
-    if (b->error != NULL) {
+    if (b->error) {
         g_propagate_error(error, g_steal_pointer(&b->error));
         return NULL;
     }

@@ -24,7 +24,7 @@ static void list_members(const struct listing *listing, const struct lull_member
     size_t length = listing->path->len;
     for (uint32_t i = 0; i < n; i++) {
         const char *name = members[i].name;
-        if (name[0] == '\0' || strchr(name, '.') != NULL) {
+        if (name[0] == '\0' || strchr(name, '.')) {
             continue;
         }
         /* A member of the payload that is named as a scope. */
@@ -70,7 +70,7 @@ void lull_ctf_describe(const struct lull_fc *fc, struct lull_field_info *info)
     switch (fc->kind) {
     case LULL_FC_INT:
     case LULL_FC_VARINT:
-        info->kind = fc->integer.enumeration != NULL && fc->integer.meaning == LULL_INT_NUMBER
+        info->kind = fc->integer.enumeration && fc->integer.meaning == LULL_INT_NUMBER
                          ? LULL_INFO_ENUM
                          : LULL_INFO_INT;
         describe_integer(info, fc);
@@ -124,7 +124,7 @@ static void list_field(const struct listing *listing, const struct lull_fc *fc, 
 
 static void list_scope(struct listing *listing, const char *prefix, const struct lull_fc *fc)
 {
-    if (fc == NULL) {
+    if (!fc) {
         return;
     }
     g_string_assign(listing->path, prefix);

@@ -36,7 +36,7 @@ static gboolean want_equal(gconstpointer a, gconstpointer b)
 static void want_free(gpointer data)
 {
     struct lull_want *want = data;
-    while (want != NULL) {
+    while (want) {
         struct lull_want *next = want->next;
         g_free((void *)want->path);
         g_free(want);
@@ -54,7 +54,7 @@ struct lull_kept_fields *lull_kept_fields_new(void)
 
 void lull_kept_fields_free(struct lull_kept_fields *positions)
 {
-    if (positions == NULL) {
+    if (!positions) {
         return;
     }
     g_hash_table_destroy(positions->table);
@@ -68,7 +68,7 @@ void lull_kept_fields_add(struct lull_kept_fields *positions, const struct lull_
     copy->path = g_memdup2(want->path, want->depth * sizeof want->path[0]);
     copy->next = NULL;
     struct lull_want *first = g_hash_table_lookup(positions->table, want);
-    if (first == NULL) {
+    if (!first) {
         g_hash_table_add(positions->table, copy);
         return;
     }
@@ -80,7 +80,7 @@ const struct lull_want *lull_kept_fields_find(const struct lull_kept_fields *pos
                                               enum lull_scope scope, uint32_t depth,
                                               const uint32_t *path)
 {
-    if (positions == NULL) {
+    if (!positions) {
         return NULL;
     }
     struct lull_want key = {.scope = scope, .depth = depth, .path = path};
@@ -91,10 +91,10 @@ uint32_t lull_kept_fields_slot(const struct lull_kept_fields *positions, enum lu
                                uint32_t depth, const uint32_t *path)
 {
     const struct lull_want *want = lull_kept_fields_find(positions, scope, depth, path);
-    while (want != NULL && want->kind != LULL_WANT_SLOT) {
+    while (want && want->kind != LULL_WANT_SLOT) {
         want = want->next;
     }
-    return want != NULL ? want->dst : 0;
+    return want ? want->dst : 0;
 }
 
 static void note_absent(struct lull_kept_fields *positions, enum lull_scope scope, uint32_t slot)
@@ -106,7 +106,7 @@ static void note_absent(struct lull_kept_fields *positions, enum lull_scope scop
 uint32_t lull_kept_fields_absent(const struct lull_kept_fields *positions, enum lull_scope scope,
                                  uint32_t index)
 {
-    for (uint32_t i = 0; positions != NULL && i < positions->absent->len; i++) {
+    for (uint32_t i = 0; positions && i < positions->absent->len; i++) {
         const struct absent *absent = &g_array_index(positions->absent, struct absent, i);
         if (absent->scope == scope && index-- == 0) {
             return absent->slot;
@@ -117,7 +117,7 @@ uint32_t lull_kept_fields_absent(const struct lull_kept_fields *positions, enum 
 
 bool lull_kept_fields_is_absent(const struct lull_kept_fields *positions, uint32_t slot)
 {
-    for (uint32_t i = 0; positions != NULL && i < positions->absent->len; i++) {
+    for (uint32_t i = 0; positions && i < positions->absent->len; i++) {
         if (g_array_index(positions->absent, struct absent, i).slot == slot) {
             return true;
         }
@@ -130,7 +130,7 @@ bool lull_kept_fields_has(const struct lull_kept_fields *positions, const struct
 {
     const struct lull_want *want =
         lull_kept_fields_find(positions, ref->scope, ref->depth, ref->path);
-    while (want != NULL && (want->kind != LULL_WANT_SLOT || want->dst != dst)) {
+    while (want && (want->kind != LULL_WANT_SLOT || want->dst != dst)) {
         want = want->next;
     }
     return want != NULL;
@@ -143,7 +143,7 @@ bool lull_kept_fields_has(const struct lull_kept_fields *positions, const struct
 static bool may_be_absent(const struct lull_fc *fc, const struct lull_fc_ref *ref)
 {
     uint32_t step = 0;
-    for (uint32_t guard = 0; fc != NULL && guard < 4 * LULL_FC_DEPTH; guard++) {
+    for (uint32_t guard = 0; fc && guard < 4 * LULL_FC_DEPTH; guard++) {
         switch (fc->kind) {
         case LULL_FC_OPTIONAL:
         case LULL_FC_VARIANT:
@@ -170,14 +170,14 @@ static bool may_be_absent(const struct lull_fc *fc, const struct lull_fc_ref *re
 static void collect_ref(struct lull_collector *c, const struct lull_fc_ref *ref)
 {
     struct lull_kept_fields *positions = ref->scope <= LULL_SCOPE_EVENT_HEADER ? c->shared : c->own;
-    if (c->uses_header != NULL && ref->scope == LULL_SCOPE_EVENT_HEADER) {
+    if (c->uses_header && ref->scope == LULL_SCOPE_EVENT_HEADER) {
         *c->uses_header = true;
     }
-    if (positions == NULL) {
+    if (!positions) {
         return;
     }
     uint32_t slot = 0;
-    for (const struct lull_fc_ref *at = ref; at != NULL; at = at->next) {
+    for (const struct lull_fc_ref *at = ref; at; at = at->next) {
         if (at->scope != ref->scope || at->depth > LULL_FC_DEPTH) {
             continue;
         }
@@ -207,7 +207,7 @@ static void collect_ref(struct lull_collector *c, const struct lull_fc_ref *ref)
 /* Depth and size are checked for good when the plan is built. */
 void lull_collect_refs(struct lull_collector *c, const struct lull_fc *fc, unsigned depth)
 {
-    if (fc == NULL || depth > LULL_FC_DEPTH || *c->budget == 0) {
+    if (!fc || depth > LULL_FC_DEPTH || *c->budget == 0) {
         return;
     }
     --*c->budget;

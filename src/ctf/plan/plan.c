@@ -123,7 +123,7 @@ static void packet_context_leaf(struct header_walk *w, const struct lull_fc *fc)
 static bool is_time(const struct lull_stream_plan *stream, const struct lull_fc *fc)
 {
     return is_integer(fc) && (fc->roles & LULL_ROLE_CLOCK) &&
-           (fc->integer.clock == NULL || fc->integer.clock == stream->clock);
+           (!fc->integer.clock || fc->integer.clock == stream->clock);
 }
 
 static void event_header_leaf(struct header_walk *w, const struct lull_fc *fc)
@@ -147,7 +147,7 @@ static void walk_scope(struct lull_ctf_plan *plan, struct lull_stream_plan *stre
                                .stream = stream,
                                .budget = &plan->budget,
                                .leaf = leaf};
-    if (fc != NULL) {
+    if (fc) {
         walk_header(&walk, fc, 0);
     }
 }
@@ -186,7 +186,7 @@ static bool tag_is_plain(const struct lull_fc *variant, const struct lull_fc *id
 static void recognise_header(struct lull_stream_plan *stream)
 {
     const struct lull_fc *fc = stream->decl->event_header;
-    if (fc == NULL || fc->structure.n_members != 2 || stream->uses_header) {
+    if (!fc || fc->structure.n_members != 2 || stream->uses_header) {
         return;
     }
     const struct lull_fc *id = fc->structure.members[0].fc;
@@ -215,9 +215,8 @@ static void recognise_header(struct lull_stream_plan *stream)
     const struct lull_fc *long_time = longer->structure.members[1].fc;
     if (!is_unsigned(id, compact ? 5 : 16, be) || !is_unsigned(time, compact ? 27 : 32, be) ||
         !is_unsigned(long_id, 32, be) || !is_unsigned(long_time, 64, be) ||
-        long_id->roles != LULL_ROLE_EVENT_CLASS_ID || stream->clock == NULL ||
-        !is_time(stream, time) || !is_time(stream, long_time) ||
-        !tag_is_plain(variant, id, extended)) {
+        long_id->roles != LULL_ROLE_EVENT_CLASS_ID || !stream->clock || !is_time(stream, time) ||
+        !is_time(stream, long_time) || !tag_is_plain(variant, id, extended)) {
         return;
     }
     uint32_t align = fc->alignment;
@@ -260,7 +259,7 @@ static const struct lull_op *build_one(struct lull_ctf_plan *plan, enum lull_sco
     lull_builder_add(&builder, scope, fc);
     plan->fields_offset = MAX(plan->fields_offset, builder.next_slot);
     const struct lull_op *ops = lull_builder_finish(&builder, error);
-    if (out != NULL) {
+    if (out) {
         *out = builder;
     }
     return ops;
@@ -281,7 +280,7 @@ const struct lull_op *lull_plan_build_event(struct lull_ctf_plan *plan,
     builder.positions[1] = stream->positions[index];
     builder.positions[2] = wants;
     builder.sums = sums;
-    if (stream->plans[index].has_wide_text && (sums || wants != NULL)) {
+    if (stream->plans[index].has_wide_text && (sums || wants)) {
         lull_builder_reset_texts(&builder);
     }
     for (int scope = LULL_SCOPE_STREAM_EVENT_CONTEXT; scope < LULL_SCOPE_COUNT; scope++) {
@@ -320,7 +319,7 @@ static bool compile_event(struct lull_ctf_plan *plan, struct lull_stream_plan *s
     event->has_wide_text = collector.has_wide_text;
     event->skip = lull_plan_build_event(plan, stream, index, NULL, false, plan->owned,
                                         &plan->budget, &slot, error);
-    if (event->skip == NULL) {
+    if (!event->skip) {
         g_prefix_error(error, "event class '%s': ", decl->name);
         return false;
     }
@@ -364,7 +363,7 @@ static bool compile_headers(struct lull_ctf_plan *plan, struct lull_stream_plan 
     const struct lull_stream_decl *decl = stream->decl;
     const struct lull_schema *schema = plan->schema;
     stream->clock = decl->clock;
-    if (stream->clock == NULL && schema->n_clocks == 1) {
+    if (!stream->clock && schema->n_clocks == 1) {
         stream->clock = &schema->clocks[0];
     }
     struct lull_kept_fields *wants = lull_kept_fields_new();
@@ -373,14 +372,14 @@ static bool compile_headers(struct lull_ctf_plan *plan, struct lull_stream_plan 
     walk_scope(plan, stream, wants, LULL_SCOPE_EVENT_HEADER, decl->event_header, event_header_leaf);
     stream->packet_context =
         build_one(plan, LULL_SCOPE_PACKET_CONTEXT, decl->packet_context, wants, NULL, 1, error);
-    stream->event_align = decl->event_header != NULL ? MAX(decl->event_header->alignment, 1) : 1;
+    stream->event_align = decl->event_header ? MAX(decl->event_header->alignment, 1) : 1;
     struct lull_builder end = {.known = 1};
-    if (stream->packet_context != NULL) {
+    if (stream->packet_context) {
         stream->event_header = build_one(plan, LULL_SCOPE_EVENT_HEADER, decl->event_header, wants,
                                          &end, stream->event_align, error);
     }
     lull_kept_fields_free(wants);
-    if (stream->event_header == NULL) {
+    if (!stream->event_header) {
         return false;
     }
     stream->body_known = end.known;
@@ -444,7 +443,7 @@ static bool compile(struct lull_ctf_plan *plan, GError **error)
     plan->packet_header =
         build_one(plan, LULL_SCOPE_PACKET_HEADER, schema->packet_header, wants, NULL, 1, error);
     lull_kept_fields_free(wants);
-    if (plan->packet_header == NULL) {
+    if (!plan->packet_header) {
         return false;
     }
     uint32_t n_classes = 0;
@@ -479,12 +478,12 @@ struct lull_ctf_plan *lull_ctf_plan_new(const struct lull_schema *schema, GError
 
 void lull_ctf_plan_free(struct lull_ctf_plan *plan)
 {
-    if (plan == NULL) {
+    if (!plan) {
         return;
     }
     for (uint32_t i = 0; i < plan->schema->n_streams; i++) {
         struct lull_stream_plan *stream = &plan->streams[i];
-        for (uint32_t e = 0; stream->positions != NULL && e < stream->decl->n_events; e++) {
+        for (uint32_t e = 0; stream->positions && e < stream->decl->n_events; e++) {
             lull_kept_fields_free(stream->positions[e]);
         }
     }
@@ -498,7 +497,7 @@ void lull_ctf_plan_free(struct lull_ctf_plan *plan)
 struct lull_event_plan *lull_stream_plan_find(const struct lull_stream_plan *stream, uint64_t id)
 {
     if (id < stream->n_by_id) {
-        return stream->by_id[id]->skip != NULL ? stream->by_id[id] : NULL;
+        return stream->by_id[id]->skip ? stream->by_id[id] : NULL;
     }
     uint32_t low = LULL_LOWER_BOUND(i, stream->decl->n_events, stream->decl->events[i].id < id);
     bool found = low < stream->decl->n_events && stream->decl->events[low].id == id;

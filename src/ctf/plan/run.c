@@ -124,7 +124,7 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
     for (;; op++) {
         switch ((enum lull_op_code)op->code) {
         case LULL_OP_END:
-            if (tally != NULL) {
+            if (tally) {
                 tally->fields += sums.fields;
                 tally->checksum += sums.checksum;
             }
@@ -135,7 +135,7 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
                 return pos;
             }
             base = pos - op->bits;
-            if (tally != NULL) {
+            if (tally) {
                 sums.fields += op->count;
             }
             break;
@@ -168,8 +168,8 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
             store_text(op, memory, AT(op), op->count);
             break;
         case LULL_OP_STRING:
-            pos = tally != NULL ? lull_sum_string(op, buf, limit, pos, memory, &sums)
-                                : run_string(op, buf, limit, pos, memory);
+            pos = tally ? lull_sum_string(op, buf, limit, pos, memory, &sums)
+                        : run_string(op, buf, limit, pos, memory);
             if (pos >= LULL_PLAN_FAILED) {
                 return pos;
             }
@@ -180,7 +180,7 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
             if (pos >= LULL_PLAN_FAILED) {
                 return pos;
             }
-            if (tally != NULL) {
+            if (tally) {
                 lull_sum_sequence(op, buf, pos - bits, lull_memory_get(memory, op->slot), memory,
                                   &sums);
             }
@@ -190,7 +190,7 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
             uint64_t n = op->slot != 0 ? lull_memory_get(memory, op->slot) : op->count;
             lull_memory_set(memory, op->counter, n);
             lull_memory_set(memory, op->counter + 8, pos);
-            if (tally != NULL) {
+            if (tally) {
                 lull_memory_set(memory, op->counter + 16, sums.fields);
             }
             if (n == 0) {
@@ -202,14 +202,14 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
             uint64_t left = lull_memory_get(memory, op->counter) - 1;
             /* A round that took no bits will not take any the next time either. */
             if (left == 0 || pos == lull_memory_get(memory, op->counter + 8)) {
-                if (tally != NULL) { /* but empty texts are fields as well */
+                if (tally) { /* but empty texts are fields as well */
                     sums.fields += left * (sums.fields - lull_memory_get(memory, op->counter + 16));
                 }
                 break;
             }
             lull_memory_set(memory, op->counter, left);
             lull_memory_set(memory, op->counter + 8, pos);
-            if (tally != NULL) {
+            if (tally) {
                 lull_memory_set(memory, op->counter + 16, sums.fields);
             }
             op = ops + op->target - 1;
@@ -239,7 +239,7 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
             if (pos >= LULL_PLAN_FAILED) {
                 return pos;
             }
-            if (tally != NULL) {
+            if (tally) {
                 sums.checksum += lull_memory_get(memory, LULL_MEM_VARINT);
                 sums.fields++;
             }

@@ -24,7 +24,7 @@ struct lull_texts *lull_texts_new(void)
 
 void lull_texts_free(struct lull_texts *texts)
 {
-    if (texts == NULL) {
+    if (!texts) {
         return;
     }
     g_ptr_array_unref(texts->full);
@@ -40,8 +40,8 @@ void lull_texts_reset(struct lull_texts *texts)
 
 static char *reserve(struct lull_texts *texts, uint64_t size)
 {
-    if (size > texts->size - texts->used || texts->data == NULL) {
-        if (texts->data != NULL) {
+    if (size > texts->size - texts->used || !texts->data) {
+        if (texts->data) {
             g_ptr_array_add(texts->full, texts->data);
         }
         texts->size = MAX(MAX(texts->size * 2, size), FIRST_BYTES);
@@ -70,7 +70,7 @@ uint64_t lull_text_end(const uint8_t *data, uint64_t size, enum lull_encoding en
     unsigned unit = lull_encoding_unit(encoding);
     if (unit == 1) {
         const uint8_t *nul = memchr(data, 0, size);
-        return nul != NULL ? (uint64_t)(nul - data) : UINT64_MAX;
+        return nul ? (uint64_t)(nul - data) : UINT64_MAX;
     }
     for (uint64_t at = 0; size - at >= unit; at += unit) {
         if (unit_at(data + at, encoding) == 0) {

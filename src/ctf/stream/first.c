@@ -70,7 +70,7 @@ void lull_ctf_stream_seek(struct lull_ctf_stream *s)
     int64_t first = s->list.in_order ? by_headers(s) : 0, time_ns;
     s->last_ns = INT64_MIN;
     s->packet = -1;
-    if (!s->list.in_order || s->list.packets->len == 0 || s->bytes->ops->open(s->bytes) != NULL) {
+    if (!s->list.in_order || s->list.packets->len == 0 || s->bytes->ops->open(s->bytes)) {
         return;
     }
     /* Before a packet that starts before the limits there are no events within them. */

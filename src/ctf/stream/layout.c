@@ -56,7 +56,7 @@ bool lull_field_is_visible(struct lull_field_position *position, const struct lu
     switch (fc->kind) {
     case LULL_FC_INT:
     case LULL_FC_VARINT:
-        return fc->integer.clock == NULL || lull_field_position_slot(position) != 0;
+        return !fc->integer.clock || lull_field_position_slot(position) != 0;
     case LULL_FC_STRUCT:
         return any_visible(position, fc->structure.members, fc->structure.n_members, flags);
     case LULL_FC_VARIANT:
@@ -120,7 +120,7 @@ static bool is_beside(const struct builder *b, const struct lull_fc_ref *ref)
 static bool find_slot(struct builder *b, const struct lull_fc_ref *ref, int32_t *slot)
 {
     uint32_t offset = find_slot_of(&b->position, ref);
-    if (ref->scope <= LULL_SCOPE_EVENT_HEADER || offset == 0 || ref->next != NULL ||
+    if (ref->scope <= LULL_SCOPE_EVENT_HEADER || offset == 0 || ref->next ||
         (lull_kept_fields_is_absent(b->position.own, offset) && !is_beside(b, ref))) {
         return false;
     }
@@ -138,7 +138,7 @@ static bool is_kept_once(const struct builder *b)
     uint32_t n = 0;
     for (const struct lull_want *want =
              lull_kept_fields_find(position->own, position->scope, position->depth, position->path);
-         want != NULL; want = want->next) {
+         want; want = want->next) {
         n += want->kind == LULL_WANT_SLOT;
     }
     return n <= 1;
@@ -323,7 +323,7 @@ static bool add_field(struct builder *b, const char *name, const struct lull_fc 
 
 static bool add_scope_fields(struct builder *b, enum lull_scope scope, const struct lull_fc *fc)
 {
-    if (fc == NULL) {
+    if (!fc) {
         return true;
     }
     b->position.scope = scope;
@@ -336,7 +336,7 @@ static bool scope_is_visible(struct builder *b, enum lull_scope scope, const str
 {
     b->position.scope = scope;
     b->position.depth = 0;
-    return fc != NULL && lull_field_is_visible(&b->position, fc, b->flags);
+    return fc && lull_field_is_visible(&b->position, fc, b->flags);
 }
 
 /* One scope to the visitor, of one or two structures. */
@@ -344,7 +344,7 @@ static bool add_scope(struct builder *b, const char *name, enum lull_scope first
                       const struct lull_fc *first_fc, enum lull_scope second,
                       const struct lull_fc *second_fc)
 {
-    if (first_fc == NULL && second_fc == NULL) {
+    if (!first_fc && !second_fc) {
         return true;
     }
     b->is_hidden = !scope_is_visible(b, first, first_fc) && !scope_is_visible(b, second, second_fc);

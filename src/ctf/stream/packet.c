@@ -188,7 +188,7 @@ static uint64_t read_instance(const struct finder *f)
 static size_t header_needle(const struct lull_ctf_plan *plan, uint8_t needle[20])
 {
     const struct lull_fc *fc = plan->schema->packet_header;
-    if (fc == NULL || fc->structure.n_members == 0) {
+    if (!fc || fc->structure.n_members == 0) {
         return 0;
     }
     const struct lull_member *m = fc->structure.members;
@@ -226,10 +226,10 @@ static uint64_t search_packet(struct finder *f, uint64_t from)
             break;
         }
         const uint8_t *hit = buf;
-        while ((hit = memmem(hit, got - (uint64_t)(hit - buf), needle, length)) != NULL) {
+        while ((hit = memmem(hit, got - (uint64_t)(hit - buf), needle, length))) {
             struct lull_packet packet;
             uint32_t stream;
-            if (read_header(f, at + (uint64_t)(hit - buf), &packet, &stream) == NULL) {
+            if (!read_header(f, at + (uint64_t)(hit - buf), &packet, &stream)) {
                 return at + (uint64_t)(hit - buf);
             }
             if (++tries > 4096) {
@@ -285,7 +285,7 @@ static const char *verify_entry(struct finder *f, const struct lull_packet *entr
     struct lull_packet packet;
     uint32_t stream;
     const char *why = read_header(f, entry->offset, &packet, &stream);
-    if (why != NULL) {
+    if (why) {
         return "a packet header that it points at is damaged or elsewhere";
     }
     if (first) {
@@ -316,7 +316,7 @@ static const char *parse_index(struct finder *f, const uint8_t *data, size_t siz
         struct lull_packet packet = {.flags = LULL_PACKET_HAS_BEGIN | LULL_PACKET_HAS_END};
         uint64_t stream_id;
         const char *why = parse_entry(data + at, entry_size, expected, &packet, &stream_id);
-        if (why != NULL) {
+        if (why) {
             return why;
         }
         if (at == INDEX_HEADER) {
@@ -346,23 +346,23 @@ static const char *parse_index(struct finder *f, const uint8_t *data, size_t siz
 /* Takes the packets from the index. False if there is none, or with *why if it must not be used. */
 static bool use_index(struct finder *f, const uint8_t *data, size_t size, const char **why)
 {
-    if (data == NULL) {
+    if (!data) {
         return false;
     }
     if (size >= 6 && memcmp(data, "CTFIDX", 6) == 0) {
         return false; /* another kind of index; the headers say it all */
     }
     *why = parse_index(f, data, size);
-    bool has_sequence = *why == NULL && lull_load_u32(data + 12, true) >= INDEX_ENTRY_1_1;
+    bool has_sequence = !*why && lull_load_u32(data + 12, true) >= INDEX_ENTRY_1_1;
     GArray *packets = f->list->packets;
-    if (*why == NULL && packets->len > 0) {
+    if (!*why && packets->len > 0) {
         *why = verify_entry(f, &g_array_index(packets, struct lull_packet, 0), true, has_sequence);
-        if (*why == NULL && packets->len > 1) {
+        if (!*why && packets->len > 1) {
             *why = verify_entry(f, &g_array_index(packets, struct lull_packet, packets->len - 1),
                                 false, has_sequence);
         }
     }
-    if (*why != NULL || packets->len == 0) {
+    if (*why || packets->len == 0) {
         return false;
     }
     const struct lull_stream_plan *stream = &f->plan->streams[f->list->stream];
@@ -422,10 +422,10 @@ static bool scan(struct finder *f, const char **why)
         const char *wrong = read_header(f, offset, &packet, &stream);
         bool first = f->list->packets->len == 0;
         int32_t cpu = read_cpu(f);
-        if (wrong == NULL && !first && stream != f->list->stream) {
+        if (!wrong && !first && stream != f->list->stream) {
             wrong = "a packet of another stream lies between the packets";
         }
-        if (wrong != NULL) {
+        if (wrong) {
             /* The size may be right where the contents are not. */
             bool has_size = packet.bits != 0 && packet.bits / 8 < size - offset;
             uint64_t next = has_size ? offset + packet.bits / 8 : search_packet(f, offset + 1);
@@ -479,7 +479,7 @@ void lull_packet_lost(const struct lull_stream_plan *stream, const struct lull_p
 {
     *events = 0;
     *packets = packet->flags & LULL_PACKET_GAP ? 1 : 0;
-    if (before != NULL && (packet->flags & LULL_PACKET_HAS_SEQUENCE)) {
+    if (before && (packet->flags & LULL_PACKET_HAS_SEQUENCE)) {
         uint64_t step = difference(packet->sequence, before->sequence, stream->sequence_bits);
         /* A step back is damage, not a gap of 2^64 packets. */
         if (step > 1 && step <= lull_low_mask(MAX(stream->sequence_bits, 1)) / 2) {
@@ -489,7 +489,7 @@ void lull_packet_lost(const struct lull_stream_plan *stream, const struct lull_p
     if (packet->flags & LULL_PACKET_HAS_DISCARDED) {
         /* The counter counts from the start of the recording, which is packet 0. */
         bool from_start = !(packet->flags & LULL_PACKET_HAS_SEQUENCE) || packet->sequence == 0;
-        uint64_t base = before != NULL ? before->discarded : from_start ? 0 : packet->discarded;
+        uint64_t base = before ? before->discarded : from_start ? 0 : packet->discarded;
         uint64_t n = difference(packet->discarded, base, stream->discarded_bits);
         if (n <= lull_low_mask(MAX(stream->discarded_bits, 1)) / 2) {
             *events = n;
@@ -556,7 +556,7 @@ bool lull_packet_list_find(struct lull_packet_list *list, const struct lull_ctf_
     list->cpu = -1;
     list->instance = UINT64_MAX;
     if (!use_index(&finder, (const uint8_t *)file->index, file->index_size, &why)) {
-        if (why != NULL) {
+        if (why) {
             lull_report_problem(report, "%s: the index is not used: %s", file->index_path, why);
         }
         why = "there is no packet in it";

@@ -8,7 +8,7 @@ uint32_t lull_ctf_stream_part_end(const struct lull_ctf_stream *s, uint32_t firs
     const GArray *packets = s->list.packets;
     /* With limits of time, an event's time decides, which may depend on the packet before. */
     if (s->start_ns != INT64_MIN || s->end_ns != INT64_MAX || !s->list.in_order ||
-        s->bytes->ops->share == NULL) {
+        !s->bytes->ops->share) {
         return 0;
     }
     uint64_t size = 0;

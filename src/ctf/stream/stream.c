@@ -20,7 +20,7 @@
 
 const char *lull_ctf_stream_where(const struct lull_ctf_stream *s, uint64_t *offset)
 {
-    return s->bytes->ops->where != NULL ? s->bytes->ops->where(s->bytes, offset) : s->path;
+    return s->bytes->ops->where ? s->bytes->ops->where(s->bytes, offset) : s->path;
 }
 
 void lull_ctf_stream_damaged(struct lull_ctf_stream *s, uint64_t pos, const char *why)
@@ -118,7 +118,7 @@ static void compare_header(struct lull_ctf_stream *s, uint64_t header_bits)
     struct lull_packet *packet = lull_ctf_stream_packet_at(s, s->packet), own;
     uint64_t room = s->list.file_size - packet->offset;
     const char *why = lull_packet_fill(s->stream, s->memory, header_bits, room, &own);
-    if ((why == NULL && header_agrees(packet, &own)) || (packet->flags & LULL_PACKET_REPORTED)) {
+    if ((!why && header_agrees(packet, &own)) || (packet->flags & LULL_PACKET_REPORTED)) {
         return;
     }
     packet->flags |= LULL_PACKET_REPORTED;
@@ -127,7 +127,7 @@ static void compare_header(struct lull_ctf_stream *s, uint64_t header_bits)
     lull_report_problem(
         s->report,
         "%s: packet %" G_GINT64_FORMAT ", byte %" G_GUINT64_FORMAT ": %s; the index is believed",
-        path, s->packet, byte, why != NULL ? why : "the packet header contradicts the index");
+        path, s->packet, byte, why ? why : "the packet header contradicts the index");
 }
 
 /* Opens the current packet. False if it is damaged, which has been reported. */
@@ -151,7 +151,7 @@ static bool open_packet(struct lull_ctf_stream *s)
     if (bits < LULL_PLAN_FAILED && &s->plan->streams[stream] != s->stream) {
         why = "the packet is of another stream than the rest of the file";
     }
-    if (bits >= LULL_PLAN_FAILED || why != NULL) {
+    if (bits >= LULL_PLAN_FAILED || why) {
         lull_ctf_stream_damaged(s, 0, why);
         return false;
     }
@@ -183,7 +183,7 @@ void lull_ctf_stream_finish(struct lull_ctf_stream *s)
 static bool open_bytes(struct lull_ctf_stream *s)
 {
     const char *why = s->bytes->ops->open(s->bytes);
-    if (why != NULL) {
+    if (why) {
         lull_report_problem(s->report, "%s: %s", s->path, why);
         return false;
     }
@@ -247,7 +247,7 @@ struct lull_ctf_stream *lull_ctf_stream_new_from(const struct lull_ctf_plan *pla
 
 void lull_ctf_stream_free(struct lull_ctf_stream *s)
 {
-    if (s == NULL) {
+    if (!s) {
         return;
     }
     lull_ctf_stream_finish(s);

@@ -50,7 +50,7 @@ static void keep_in(const struct visit *v, const struct lull_kept_fields *positi
 {
     const struct lull_want *want =
         lull_kept_fields_find(positions, v->position.scope, v->position.depth, v->position.path);
-    for (; want != NULL; want = want->next) {
+    for (; want; want = want->next) {
         if (want->kind != LULL_WANT_SLOT) {
             continue;
         }
@@ -153,12 +153,12 @@ static void report_integer(struct visit *v, const char *name, const struct lull_
         .is_signed = fc->integer.is_signed,
         .base = fc->integer.base,
         .size_bits = (uint8_t)fc->integer.size,
-        .is_enum = fc->integer.enumeration != NULL && meaning == LULL_INT_NUMBER,
+        .is_enum = fc->integer.enumeration && meaning == LULL_INT_NUMBER,
         .is_boolean = meaning == LULL_INT_BOOLEAN,
         .is_bits = meaning == LULL_INT_BITS || meaning == LULL_INT_FLAGS,
         .is_flags = meaning == LULL_INT_FLAGS,
     };
-    if (fc->integer.enumeration != NULL) {
+    if (fc->integer.enumeration) {
         lull_ctf_find_labels(fc, &value, labels);
     }
     keep(v, bits);
@@ -270,7 +270,7 @@ static bool visit_elements(struct visit *v, const char *name, const struct lull_
         return false;
     }
     enum lull_bytes_form form = lull_fc_form(fc);
-    if (form == LULL_BYTES_TEXT || (form == LULL_BYTES_BLOB && v->visitor->blob != NULL)) {
+    if (form == LULL_BYTES_TEXT || (form == LULL_BYTES_BLOB && v->visitor->blob)) {
         return visit_bytes(v, name, fc, n);
     }
     v->visitor->start(v->user, name, LULL_VISIT_ARRAY);
@@ -433,14 +433,14 @@ static bool visit_structure(struct visit *v, enum lull_scope scope, const struct
 {
     v->position.scope = scope;
     v->position.depth = 0;
-    return fc == NULL || visit_members(v, fc, 0);
+    return !fc || visit_members(v, fc, 0);
 }
 
 static bool scope_is_visible(struct visit *v, enum lull_scope scope, const struct lull_fc *fc)
 {
     v->position.scope = scope;
     v->position.depth = 0;
-    return fc != NULL && lull_field_is_visible(&v->position, fc, v->visitor->flags);
+    return fc && lull_field_is_visible(&v->position, fc, v->visitor->flags);
 }
 
 /* One scope to the visitor, of one or two structures. */
@@ -448,7 +448,7 @@ static bool visit_scope(struct visit *v, const char *name, enum lull_scope first
                         const struct lull_fc *first_fc, enum lull_scope second,
                         const struct lull_fc *second_fc)
 {
-    if (first_fc == NULL && second_fc == NULL) {
+    if (!first_fc && !second_fc) {
         return true;
     }
     const struct lull_visitor *visitor = v->visitor;
@@ -548,11 +548,11 @@ bool lull_ctf_stream_visit_packet(const struct lull_ctf_stream *s,
                       .end = s->header_bits,
                       .position = {.shared = s->plan->shared},
                       .error = error};
-    if (context == NULL || !any_field_to_show(&v, context)) {
+    if (!context || !any_field_to_show(&v, context)) {
         return true;
     }
     g_autofree uint8_t *buf = read_packet_header(s, error);
-    if (buf == NULL) {
+    if (!buf) {
         return false;
     }
     v.buf = buf;

@@ -15,10 +15,10 @@ static bool recover(struct lull_ctf_stream *s, uint64_t code, const char *why)
     if (is_short && lull_ctf_stream_refill(s)) {
         return true;
     }
-    if (why == NULL && !is_short) {
+    if (!why && !is_short) {
         why = lull_plan_why(code);
     }
-    if (why == NULL) {
+    if (!why) {
         why =
             s->at_end ? "an event passes the end of the packet's content" : "an event is too large";
     }
@@ -188,14 +188,14 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
         const struct lull_event_plan *plan =
             G_LIKELY(id < n_by_id) ? by_id[id] : lull_stream_plan_find(stream, id);
         const char *why = NULL;
-        bool wanted = purpose == TO_NEXT && plan != NULL && plan->subscription >= 0;
+        bool wanted = purpose == TO_NEXT && plan && plan->subscription >= 0;
         struct lull_tally tally = {0, 0};
         uint64_t next;
         /* A class without wanted fields and of fixed size takes one addition. */
         if (purpose != TO_COUNT && !lull_clock_map_holds(&s->map, clock)) {
             next = LULL_PLAN_BAD_TAG;
             why = LULL_TIME_OUTSIDE;
-        } else if (G_UNLIKELY(plan == NULL || plan->skip == NULL)) {
+        } else if (G_UNLIKELY(!plan || !plan->skip)) {
             next = LULL_PLAN_BAD_TAG;
             why = "an event of a class that the metadata does not declare";
         } else if (purpose == TO_SUM || purpose == TO_SUM_TIMED) {

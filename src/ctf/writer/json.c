@@ -34,7 +34,7 @@ struct lull_json_classes *lull_json_classes_new(const struct lull_schema *schema
 
 void lull_json_classes_free(struct lull_json_classes *c)
 {
-    if (c == NULL) {
+    if (!c) {
         return;
     }
     g_hash_table_unref(c->names);
@@ -61,7 +61,7 @@ struct json_object *lull_json_unsigned(unsigned bits, const char *role)
     json_object_object_add(object, "length", json_object_new_int((int)bits));
     json_object_object_add(object, "byte-order", json_object_new_string("little-endian"));
     json_object_object_add(object, "alignment", json_object_new_int(8));
-    if (role != NULL) {
+    if (role) {
         struct json_object *roles = json_object_new_array();
         json_object_array_add(roles, json_object_new_string(role));
         json_object_object_add(object, "roles", roles);
@@ -90,7 +90,7 @@ void lull_json_add_member(struct json_object *structure, const char *name,
 static const GPtrArray *member_names(struct lull_json_classes *c, const struct lull_fc *fc)
 {
     GPtrArray *names = g_hash_table_lookup(c->names, fc);
-    if (names != NULL) {
+    if (names) {
         return names;
     }
     names = g_ptr_array_new_with_free_func(g_free);
@@ -134,10 +134,10 @@ static const struct lull_fc *scope_root(const struct lull_json_classes *c, enum 
         return c->stream->event_context;
     case LULL_SCOPE_EVENT_CONTEXT:
         *origin = "event-record-specific-context";
-        return c->event != NULL ? c->event->context : NULL;
+        return c->event ? c->event->context : NULL;
     case LULL_SCOPE_EVENT_PAYLOAD:
         *origin = "event-record-payload";
-        return c->event != NULL ? c->event->payload : NULL;
+        return c->event ? c->event->payload : NULL;
     case LULL_SCOPE_COUNT:
         break;
     }
@@ -147,7 +147,7 @@ static const struct lull_fc *scope_root(const struct lull_json_classes *c, enum 
 /* The class inside arrays, sequences and optionals, which take no index of a path. */
 static const struct lull_fc *behind(const struct lull_fc *fc)
 {
-    for (unsigned depth = 0; fc != NULL && depth < LULL_FC_DEPTH; depth++) {
+    for (unsigned depth = 0; fc && depth < LULL_FC_DEPTH; depth++) {
         if (fc->kind == LULL_FC_ARRAY) {
             fc = fc->array.element;
         } else if (fc->kind == LULL_FC_SEQUENCE) {
@@ -166,14 +166,14 @@ static struct json_object *location(struct lull_json_classes *c, const struct lu
     struct json_object *object = json_object_new_object(), *path = json_object_new_array();
     const char *origin;
     const struct lull_fc *fc = scope_root(c, ref->scope, &origin, path);
-    for (uint32_t i = 0; fc != NULL && i < ref->depth; i++) {
+    for (uint32_t i = 0; fc && i < ref->depth; i++) {
         uint32_t index = ref->path[i];
         fc = behind(fc);
-        if (fc != NULL && fc->kind == LULL_FC_STRUCT && index < fc->structure.n_members) {
+        if (fc && fc->kind == LULL_FC_STRUCT && index < fc->structure.n_members) {
             const char *name = member_names(c, fc)->pdata[index];
             json_object_array_add(path, json_object_new_string(name));
             fc = fc->structure.members[index].fc;
-        } else if (fc != NULL && fc->kind == LULL_FC_VARIANT && index < fc->variant.n_options) {
+        } else if (fc && fc->kind == LULL_FC_VARIANT && index < fc->variant.n_options) {
             fc = fc->variant.options[index].fc;
         }
     }
@@ -201,7 +201,7 @@ static void add_labels(struct json_object *object, const char *key, const struct
 {
     const struct lull_enumeration *enumeration = fc->integer.enumeration;
     bool is_flags = fc->integer.meaning == LULL_INT_FLAGS;
-    if (enumeration == NULL) {
+    if (!enumeration) {
         return;
     }
     struct json_object *labels = json_object_new_object();
@@ -209,7 +209,7 @@ static void add_labels(struct json_object *object, const char *key, const struct
         const struct lull_enum_range *range = &enumeration->ranges[i];
         g_autofree char *label = g_utf8_make_valid(range->label, -1);
         struct json_object *ranges = json_object_object_get(labels, label);
-        if (ranges == NULL) {
+        if (!ranges) {
             ranges = json_object_new_array();
             json_object_object_add(labels, label, ranges);
         }
@@ -292,7 +292,7 @@ static void add_encoding(struct json_object *object, enum lull_encoding encoding
         [LULL_ENCODING_UTF32LE] = "utf-32le",
     };
     /* UTF-8 is what CTF 2 takes without one, and ASCII is part of it. */
-    if (encoding < G_N_ELEMENTS(names) && names[encoding] != NULL) {
+    if (encoding < G_N_ELEMENTS(names) && names[encoding]) {
         json_object_object_add(object, "encoding", json_object_new_string(names[encoding]));
     }
 }
@@ -310,7 +310,7 @@ static struct json_object *elements_class(struct lull_json_classes *c, const str
     enum lull_bytes_form bytes = lull_fc_form(fc);
     if (bytes == LULL_BYTES_BLOB) {
         object = object_of_type(is_static ? "static-length-blob" : "dynamic-length-blob");
-        if (media_type != NULL) {
+        if (media_type) {
             json_object_object_add(object, "media-type", lull_json_text(media_type));
         }
         return object;
@@ -321,7 +321,7 @@ static struct json_object *elements_class(struct lull_json_classes *c, const str
         return object;
     }
     struct json_object *inner = any_class(c, element, depth, error);
-    if (inner == NULL) {
+    if (!inner) {
         return NULL;
     }
     object = object_of_type(is_static ? "static-length-array" : "dynamic-length-array");
@@ -337,7 +337,7 @@ static struct json_object *array_class(struct lull_json_classes *c, const struct
 {
     struct json_object *object =
         elements_class(c, fc, fc->array.element, fc->array.media_type, depth, error);
-    if (object != NULL) {
+    if (object) {
         json_object_object_add(object, "length", json_object_new_uint64(fc->array.length));
     }
     return object;
@@ -348,7 +348,7 @@ static struct json_object *sequence_class(struct lull_json_classes *c, const str
 {
     struct json_object *object =
         elements_class(c, fc, fc->sequence.element, fc->sequence.media_type, depth, error);
-    if (object != NULL) {
+    if (object) {
         json_object_object_add(object, "length-field-location", location(c, &fc->sequence.length));
     }
     return object;
@@ -365,7 +365,7 @@ static struct json_object *structure_class(struct lull_json_classes *c, const st
     for (uint32_t i = 0; i < fc->structure.n_members; i++) {
         const struct lull_fc *member = fc->structure.members[i].fc;
         struct json_object *inner = any_class(c, member, depth, error);
-        if (inner == NULL) {
+        if (!inner) {
             json_object_put(object);
             return NULL;
         }
@@ -382,12 +382,12 @@ static struct json_object *optional_class(struct lull_json_classes *c, const str
                                           unsigned depth, GError **error)
 {
     struct json_object *inner = any_class(c, fc->optional.content, depth, error);
-    if (inner == NULL) {
+    if (!inner) {
         return NULL;
     }
     struct json_object *object = object_of_type("optional");
     json_object_object_add(object, "selector-field-location", location(c, &fc->optional.selector));
-    if (fc->optional.ranges != NULL) {
+    if (fc->optional.ranges) {
         const struct lull_fc *selector = fc->optional.selector.target;
         struct json_object *ranges = json_object_new_array();
         for (uint32_t i = 0; i < fc->optional.n_ranges; i++) {
@@ -499,7 +499,7 @@ static void ranges_of_options(const struct lull_fc *fc, const GArray *ranges,
         if (range->option >= fc->variant.n_options) {
             continue;
         }
-        if (lists[range->option] == NULL) {
+        if (!lists[range->option]) {
             lists[range->option] = json_object_new_array();
         }
         add_range(lists[range->option], range->lower ^ shift, range->upper ^ shift, is_signed);
@@ -521,7 +521,7 @@ static struct json_object *variant_class(struct lull_json_classes *c, const stru
                                          unsigned depth, GError **error)
 {
     g_autoptr(GArray) ranges = disjoint_ranges(fc, error);
-    if (ranges == NULL) {
+    if (!ranges) {
         return NULL;
     }
     g_autofree struct json_object **lists =
@@ -533,11 +533,11 @@ static struct json_object *variant_class(struct lull_json_classes *c, const stru
     bool is_ok = true;
     for (uint32_t i = 0; i < fc->variant.n_options; i++) {
         const struct lull_member *member = &fc->variant.options[i];
-        if (lists[i] == NULL) {
+        if (!lists[i]) {
             continue; /* CTF 2 has no options that nothing selects */
         }
         struct json_object *inner = is_ok ? any_class(c, member->fc, depth, error) : NULL;
-        if (inner == NULL) {
+        if (!inner) {
             is_ok = false;
             json_object_put(lists[i]);
             continue;

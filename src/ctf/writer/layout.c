@@ -30,7 +30,7 @@ static bool survey_members(struct survey *s, const struct lull_member *members, 
 
 static void note_reference(struct survey *s, const struct lull_fc_ref *ref)
 {
-    for (; ref != NULL; ref = ref->next) {
+    for (; ref; ref = ref->next) {
         if (ref->scope < LULL_SCOPE_COUNT) {
             s->refers[ref->scope] = true;
         }
@@ -40,7 +40,7 @@ static void note_reference(struct survey *s, const struct lull_fc_ref *ref)
 /* False if there is too much of it. */
 static bool survey(struct survey *s, const struct lull_fc *fc, unsigned depth)
 {
-    if (fc == NULL) {
+    if (!fc) {
         return true;
     }
     if (depth > LULL_FC_DEPTH || s->budget == 0) {
@@ -76,7 +76,7 @@ static bool survey(struct survey *s, const struct lull_fc *fc, unsigned depth)
 
 static bool has_role(const struct lull_fc *fc, uint32_t role)
 {
-    for (uint32_t i = 0; fc != NULL && i < fc->structure.n_members; i++) {
+    for (uint32_t i = 0; fc && i < fc->structure.n_members; i++) {
         if (fc->structure.members[i].fc->roles & role) {
             return true;
         }
@@ -88,7 +88,7 @@ static bool has_role(const struct lull_fc *fc, uint32_t role)
  * field has the same order of bits. */
 static const struct lull_fc *last_number(const struct lull_fc *fc, unsigned depth)
 {
-    if (fc == NULL || depth > LULL_FC_DEPTH) {
+    if (!fc || depth > LULL_FC_DEPTH) {
         return NULL;
     }
     switch (fc->kind) {
@@ -124,10 +124,10 @@ static void set_padding(struct lull_ctf_layout *layout, const struct lull_schema
     layout->has_padding = layout->align > 8 || !in_bytes;
     const struct lull_fc *number = last_number(stream->decl->event_header, 0);
     layout->pad_big_endian = schema->is_big_endian;
-    if (number != NULL && number->kind == LULL_FC_INT) {
+    if (number && number->kind == LULL_FC_INT) {
         layout->pad_big_endian = number->integer.is_big_endian;
         layout->pad_bit_reversed = number->integer.is_bit_reversed;
-    } else if (number != NULL) {
+    } else if (number) {
         layout->pad_big_endian = number->floating.is_big_endian;
         layout->pad_bit_reversed = number->floating.is_bit_reversed;
     }

@@ -35,7 +35,7 @@ static struct json_object *fragment(const char *type)
 
 static void add_text(struct json_object *object, const char *key, const char *text)
 {
-    if (text != NULL) {
+    if (text) {
         json_object_object_add(object, key, lull_json_text(text));
     }
 }
@@ -61,11 +61,11 @@ static void add_identity(struct json_object *object, const struct lull_identity 
 static bool add_class(struct composer *c, struct json_object *object, const char *key,
                       const struct lull_fc *fc, GError **error)
 {
-    if (fc == NULL) {
+    if (!fc) {
         return true;
     }
     struct json_object *inner = lull_json_class(c->classes, fc, error);
-    if (inner != NULL) {
+    if (inner) {
         json_object_object_add(object, key, inner);
     }
     return inner != NULL;
@@ -87,10 +87,10 @@ static void put_trace(struct composer *c, const struct lull_ctf_writer_env *env)
         const struct lull_env_entry *entry = &schema->env[i];
         g_autofree char *key = g_utf8_make_valid(entry->key, -1);
         json_object_object_add(entries, key,
-                               entry->text != NULL ? lull_json_text(entry->text)
-                                                   : json_object_new_int64(entry->number));
+                               entry->text ? lull_json_text(entry->text)
+                                           : json_object_new_int64(entry->number));
     }
-    for (; env->key != NULL; env++) {
+    for (; env->key; env++) {
         add_text(entries, env->key, env->text);
     }
     json_object_object_add(object, "environment", entries);
@@ -155,7 +155,7 @@ static void put_clock(struct composer *c, const struct lull_clock *clock)
         add_text(object, "name", clock->name);
     }
     add_identity(object, &clock->identity);
-    if (clock->has_uuid && clock->identity.uid == NULL) {
+    if (clock->has_uuid && !clock->identity.uid) {
         g_autofree char *uid = uuid_text(clock->uuid);
         add_text(object, "uid", uid);
     }
@@ -222,8 +222,8 @@ static bool add_packet_context(struct composer *c, struct json_object *object,
                                      layout->stream->decl->packet_context};
     for (unsigned i = 0; i < 2; i++) {
         struct json_object *part =
-            parts[i] != NULL ? lull_json_class(c->classes, parts[i], error) : lull_json_structure();
-        if (part == NULL) {
+            parts[i] ? lull_json_class(c->classes, parts[i], error) : lull_json_structure();
+        if (!part) {
             return false;
         }
         lull_json_add_member(input, i == 0 ? "header" : "context", part);
@@ -264,7 +264,7 @@ static bool add_event_header(struct composer *c, struct json_object *object,
     }
     struct json_object *input =
         lull_json_class(c->classes, layout->stream->decl->event_header, error);
-    if (input != NULL) {
+    if (input) {
         lull_json_add_member(header, "input", input);
     }
     return input != NULL;

@@ -90,7 +90,7 @@ void lull_ctf_out_start_packet(struct lull_ctf_out_stream *out)
 {
     const struct lull_ctf_layout *layout = out->layout;
     uint64_t header = LULL_OUT_HEADER_END * 8, input = 0;
-    if (out->buf != NULL) {
+    if (out->buf) {
         memset(out->buf, 0, (out->pos + 7) / 8);
     }
     if (layout->carries_packet) {

@@ -70,7 +70,7 @@ static bool load_carried(struct lull_ctf_out_stream *out, int64_t index, GError 
     uint64_t size = MIN((packet->content_bits + 7) / 8, 4096);
     uint64_t bits = LULL_PLAN_SHORT;
     g_autofree uint8_t *memory = g_malloc0(out->writer->plan->fields_offset);
-    bool is_open = in->is_open || in->bytes->ops->open(in->bytes) == NULL;
+    bool is_open = in->is_open || !in->bytes->ops->open(in->bytes);
     while (is_open && bits == LULL_PLAN_SHORT) {
         uint32_t stream = 0;
         const char *why = NULL;
@@ -95,8 +95,7 @@ static bool load_carried(struct lull_ctf_out_stream *out, int64_t index, GError 
         return true;
     }
     uint64_t offset = packet->offset;
-    const char *path =
-        in->bytes->ops->where != NULL ? in->bytes->ops->where(in->bytes, &offset) : in->path;
+    const char *path = in->bytes->ops->where ? in->bytes->ops->where(in->bytes, &offset) : in->path;
     g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
                 "%s: byte %" G_GUINT64_FORMAT ": the packet header cannot be read again", path,
                 offset);
@@ -156,7 +155,7 @@ static bool account(struct lull_ctf_out_stream *out, int64_t index, GError **err
     if (index == out->first) {
         packets = 0; /* they are before the start of what is written */
     }
-    if (before != NULL && index > out->first && is_damaged(before)) {
+    if (before && index > out->first && is_damaged(before)) {
         packets++;
     }
     bool is_first = index == out->first;
@@ -184,7 +183,7 @@ static bool account_until(struct lull_ctf_out_stream *out, int64_t index, GError
     for (; out->next <= index; out->next++) {
         const struct lull_packet *before =
             out->next > out->first ? packet_at(out, out->next - 1) : NULL;
-        if (before != NULL && (before->flags & LULL_PACKET_HAS_END)) {
+        if (before && (before->flags & LULL_PACKET_HAS_END)) {
             reach(out, before->end);
         }
         if (!account(out, out->next, error)) {
@@ -290,7 +289,7 @@ struct lull_ctf_out_stream *lull_ctf_writer_add_stream(struct lull_ctf_writer *w
 
 bool lull_ctf_out_stream_finish(struct lull_ctf_out_stream *out, GError **error)
 {
-    if (out->in == NULL) {
+    if (!out->in) {
         return lull_ctf_out_end_records(out, error);
     }
     if (out->first >= out->end) {

@@ -23,7 +23,7 @@ static bool write_metadata(struct lull_ctf_writer *writer, const struct lull_ctf
 {
     GString *text = lull_ctf_writer_metadata(writer->plan, writer->layouts, &writer->clock, env,
                                              writer->uuid, error);
-    if (text == NULL) {
+    if (!text) {
         return false;
     }
     g_autofree char *path = g_build_filename(writer->dir, "metadata", NULL);
@@ -51,7 +51,7 @@ struct lull_ctf_writer *lull_ctf_writer_new(const char *dir, const struct lull_c
 
 void lull_ctf_writer_free(struct lull_ctf_writer *writer)
 {
-    if (writer == NULL) {
+    if (!writer) {
         return;
     }
     g_ptr_array_unref(writer->streams);

@@ -23,7 +23,7 @@ static void dump_disks(struct lull_state_trace *trace)
         return;
     }
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    for (uint32_t i = 0; lines[i] != NULL; i++) {
+    for (uint32_t i = 0; lines[i]; i++) {
         unsigned major, minor;
         char name[64];
         if (sscanf(lines[i], "%u %u %63s", &major, &minor, name) == 3) {
@@ -42,8 +42,8 @@ static void dump_interfaces(struct lull_state_trace *trace)
         return;
     }
     g_autoptr(GHashTable) has_address = g_hash_table_new(g_str_hash, g_str_equal);
-    for (const struct ifaddrs *one = all; one != NULL; one = one->ifa_next) {
-        if (one->ifa_addr == NULL || one->ifa_addr->sa_family != AF_INET) {
+    for (const struct ifaddrs *one = all; one; one = one->ifa_next) {
+        if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET) {
             continue;
         }
         const struct sockaddr_in *address = (const struct sockaddr_in *)(const void *)one->ifa_addr;
@@ -52,7 +52,7 @@ static void dump_interfaces(struct lull_state_trace *trace)
             trace, LULL_STATE_NETWORK,
             (union lull_state_value[]){{.text = one->ifa_name}, {address->sin_addr.s_addr}});
     }
-    for (const struct ifaddrs *one = all; one != NULL; one = one->ifa_next) {
+    for (const struct ifaddrs *one = all; one; one = one->ifa_next) {
         if (g_hash_table_add(has_address, one->ifa_name)) {
             lull_state_trace_put(trace, LULL_STATE_NETWORK,
                                  (union lull_state_value[]){{.text = one->ifa_name}, {0}});
@@ -76,15 +76,15 @@ static char *read_line(const char *dir, const char *name, const char *file)
 static void dump_interrupt(struct lull_state_trace *trace, const char *dir, const char *name)
 {
     g_autofree char *actions = read_line(dir, name, "actions");
-    if (actions == NULL || *actions == '\0') {
+    if (!actions || *actions == '\0') {
         return;
     }
     g_autofree char *chip = read_line(dir, name, "chip_name");
     g_auto(GStrv) each = g_strsplit(actions, ",", -1);
-    for (uint32_t i = 0; each[i] != NULL; i++) {
+    for (uint32_t i = 0; each[i]; i++) {
         lull_state_trace_put(trace, LULL_STATE_INTERRUPT,
                              (union lull_state_value[]){{(int64_t)strtoul(name, NULL, 10)},
-                                                        {.text = chip != NULL ? chip : ""},
+                                                        {.text = chip ? chip : ""},
                                                         {.text = each[i]}});
     }
 }
@@ -94,7 +94,7 @@ static void dump_interrupts(struct lull_state_trace *trace)
     static const char path[] = "/sys/kernel/irq";
     g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
     const char *name;
-    while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
+    while (dir && (name = g_dir_read_name(dir))) {
         if (g_ascii_isdigit(*name)) {
             dump_interrupt(trace, path, name);
         }
@@ -110,14 +110,14 @@ static void dump_cpus(struct lull_state_trace *trace)
     if (uname(&system) != 0) {
         return;
     }
-    while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
+    while (dir && (name = g_dir_read_name(dir))) {
         if (!g_str_has_prefix(name, "cpu") || !g_ascii_isdigit(name[3])) {
             continue;
         }
         /* CPUs that are off have no topology. */
         g_autofree char *package = read_line(path, name, "topology/physical_package_id");
         g_autofree char *core = read_line(path, name, "topology/core_id");
-        if (package != NULL && core != NULL) {
+        if (package && core) {
             lull_state_trace_put(trace, LULL_STATE_CPU,
                                  (union lull_state_value[]){{.text = system.machine},
                                                             {strtol(name + 3, NULL, 10)},

@@ -44,7 +44,7 @@ static DIR *open_directory(int at, const char *path)
 {
     int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (dir == NULL && fd >= 0) {
+    if (!dir && fd >= 0) {
         close(fd);
     }
     return dir;
@@ -76,9 +76,9 @@ struct task_stat {
 /* The text of field `n`, counted from 1, where `at` is that of field 3; NULL if there are less. */
 static const char *field(const char *at, unsigned n)
 {
-    for (unsigned i = 3; i < n && at != NULL; i++) {
+    for (unsigned i = 3; i < n && at; i++) {
         at = strchr(at, ' ');
-        at = at != NULL ? at + 1 : NULL;
+        at = at ? at + 1 : NULL;
     }
     return at;
 }
@@ -88,11 +88,11 @@ static const char *field(const char *at, unsigned n)
 static bool parse_stat(char *text, struct task_stat *stat)
 {
     char *open = strchr(text, '('), *close = strrchr(text, ')');
-    if (open == NULL || close == NULL || close < open || close[1] != ' ') {
+    if (!open || !close || close < open || close[1] != ' ') {
         return false;
     }
     const char *state = close + 2, *cpu = field(state, 39);
-    if (cpu == NULL) {
+    if (!cpu) {
         return false;
     }
     *close = '\0';
@@ -161,7 +161,7 @@ static int64_t flags_of(struct snapshot *snapshot, int infos, const char *name)
         return -1;
     }
     const char *line = strstr(snapshot->text, "flags:");
-    return line != NULL ? (int64_t)strtoul(line + strlen("flags:"), NULL, 8) : -1;
+    return line ? (int64_t)strtoul(line + strlen("flags:"), NULL, 8) : -1;
 }
 
 static void dump_file(struct snapshot *snapshot, int files, int infos, int pid, const char *name)
@@ -188,15 +188,15 @@ static void dump_files(struct snapshot *snapshot, int proc, int pid)
     DIR *files = open_directory(proc, path);
     g_snprintf(path, sizeof path, "%d/fdinfo", pid);
     int infos = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (files != NULL && infos >= 0) {
-        for (const struct dirent *entry; (entry = readdir(files)) != NULL;) {
+    if (files && infos >= 0) {
+        for (const struct dirent *entry; (entry = readdir(files));) {
             dump_file(snapshot, dirfd(files), infos, pid, entry->d_name);
         }
     }
     if (infos >= 0) {
         close(infos);
     }
-    if (files != NULL) {
+    if (files) {
         closedir(files);
     }
 }
@@ -208,11 +208,11 @@ static void dump_process(struct snapshot *snapshot, int proc, int pid)
     char path[32];
     g_snprintf(path, sizeof path, "%d/task", pid);
     DIR *tasks = open_directory(proc, path);
-    if (tasks == NULL) {
+    if (!tasks) {
         return;
     }
     bool is_there = false;
-    for (const struct dirent *entry; (entry = readdir(tasks)) != NULL;) {
+    for (const struct dirent *entry; (entry = readdir(tasks));) {
         int tid = number_of(entry->d_name);
         if (tid > 0 && dump_task(snapshot, dirfd(tasks), pid, tid)) {
             is_there = true;
@@ -240,11 +240,11 @@ static bool has_same_numbers(int proc)
 static void dump_processes(struct snapshot *snapshot)
 {
     DIR *proc = open_directory(AT_FDCWD, "/proc");
-    if (proc == NULL) {
+    if (!proc) {
         return;
     }
     if (has_same_numbers(dirfd(proc))) {
-        for (const struct dirent *entry; (entry = readdir(proc)) != NULL;) {
+        for (const struct dirent *entry; (entry = readdir(proc));) {
             int pid = number_of(entry->d_name);
             if (pid > 0) {
                 dump_process(snapshot, dirfd(proc), pid);
@@ -267,14 +267,14 @@ static bool write_state(struct lull_state_trace *trace, GError **error)
 bool lull_state_write(const struct lull_state_files *files, int64_t epoch_offset_ns, GError **error)
 {
     struct lull_state_trace *trace = lull_state_trace_new(files, epoch_offset_ns, error);
-    return trace != NULL && write_state(trace, error);
+    return trace && write_state(trace, error);
 }
 
 bool lull_state_write_at(const struct lull_state_files *files, int64_t epoch_offset_ns,
                          int64_t time_ns, GError **error)
 {
     struct lull_state_trace *trace = lull_state_trace_new(files, epoch_offset_ns, error);
-    if (trace == NULL) {
+    if (!trace) {
         return false;
     }
     lull_state_trace_stop_clock(trace, time_ns - epoch_offset_ns);

@@ -165,7 +165,7 @@ static void add_stream(GString *text)
                                "event {\n    name = \"%s\";\n    id = %u;\n"
                                "    fields := struct {\n",
                                events[i].name, i);
-        for (const struct field *field = events[i].fields; field->name != NULL; field++) {
+        for (const struct field *field = events[i].fields; field->name; field++) {
             g_string_append_printf(text, "        %s _%s;\n", kinds[field->kind].tsdl, field->name);
         }
         g_string_append(text, "    };\n};\n\n");
@@ -295,7 +295,7 @@ void lull_state_trace_put(struct lull_state_trace *trace, enum lull_state_event 
     }
     trace->head.end_ns = head.time_ns;
     g_byte_array_append(trace->packet, (const guint8 *)&head, sizeof head);
-    for (uint32_t i = 0; events[event].fields[i].name != NULL; i++) {
+    for (uint32_t i = 0; events[event].fields[i].name; i++) {
         put_field(trace->packet, events[event].fields[i].kind, values[i]);
     }
     if (trace->packet->len >= PACKET_BYTES) {

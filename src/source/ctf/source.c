@@ -71,7 +71,7 @@ static void stream_sum(struct lull_source_stream *base, uint64_t *counts,
 static void stream_set_report(struct lull_source_stream *base, const struct lull_report *report)
 {
     struct ctf_stream *stream = (struct ctf_stream *)base;
-    stream->cursor->report = report != NULL ? report : stream->source->report;
+    stream->cursor->report = report ? report : stream->source->report;
 }
 
 static uint32_t stream_part_end(const struct lull_source_stream *base, uint32_t first,
@@ -332,7 +332,7 @@ static bool open_piece(struct ctf_source *source, const struct lull_location *lo
         return false;
     }
     const char *why = piece->bytes->ops->open(piece->bytes);
-    if (why != NULL) {
+    if (why) {
         lull_report_problem(source->report, "%s: the stream file cannot be read: %s", piece->path,
                             why);
         return false;
@@ -378,7 +378,7 @@ static bool open_streams(struct ctf_source *source, struct lull_location *const 
     g_autoptr(GPtrArray) pieces = g_ptr_array_new_with_free_func(free_piece);
     for (uint32_t i = 0; i < n_locations; i++) {
         g_autoptr(GPtrArray) names = lull_location_list(locations[i], error);
-        if (names == NULL) {
+        if (!names) {
             return false;
         }
         for (guint k = 0; k < names->len; k++) {
@@ -415,7 +415,7 @@ static void source_free(struct lull_source *base)
     struct ctf_source *source = (struct ctf_source *)base;
     g_ptr_array_unref(source->streams);
     lull_ctf_plan_free(source->plan);
-    if (source->schema != NULL) {
+    if (source->schema) {
         lull_schema_free(source->schema);
     }
     g_ptr_array_unref(source->texts);
@@ -519,11 +519,11 @@ struct lull_source *lull_ctf_source_open(struct lull_location *const *locations,
     g_autofree char *metadata = g_build_filename(newest->path, "metadata", NULL);
     source->schema = lull_metadata_parse(metadata, (const uint8_t *)newest->metadata,
                                          newest->metadata_size, error);
-    if (source->schema != NULL) {
+    if (source->schema) {
         source->plan = lull_ctf_plan_new(source->schema, error);
     }
-    if (source->plan == NULL) {
-        if (source->schema != NULL) {
+    if (!source->plan) {
+        if (source->schema) {
             g_prefix_error(error, "%s: ", metadata);
         }
         source_free(&source->base);

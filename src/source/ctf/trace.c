@@ -12,7 +12,7 @@ void lull_ctf_clock_map(const struct lull_stream_plan *stream, int64_t delta_ns,
                         const struct lull_clock_transform *transform, struct lull_clock_map *map)
 {
     const struct lull_clock *clock = stream->clock;
-    if (clock != NULL) {
+    if (clock) {
         lull_clock_map_init(map, clock->frequency, clock->offset_s, clock->offset_cycles, delta_ns,
                             transform);
     } else {
@@ -26,7 +26,7 @@ void lull_ctf_packet_losses(const struct lull_report *report, uint32_t number,
 {
     int64_t start = lull_clock_map_own(map, packet->start);
     int64_t end = lull_clock_map_own(map, MAX(packet->end, packet->start));
-    int64_t before_end = before != NULL ? lull_clock_map_own(map, before->end) : start;
+    int64_t before_end = before ? lull_clock_map_own(map, before->end) : start;
     before_end = MIN(before_end, start);
     uint64_t events, missing;
     lull_packet_lost(stream, before, packet, &events, &missing);
@@ -61,7 +61,7 @@ static const char *keep(struct describer *d, char *text)
 static const char *env_text(struct describer *d, const char *key)
 {
     const char *text = lull_schema_env_text(d->schema, key);
-    return text != NULL ? text : "";
+    return text ? text : "";
 }
 
 static const char *tracer_text(struct describer *d)
@@ -86,12 +86,12 @@ static void describe_clock(struct describer *d)
     static const struct lull_clock_transform identity;
     struct lull_trace *info = &d->base->info;
     const struct lull_clock *clock = NULL;
-    for (uint32_t i = 0; i < d->schema->n_streams && clock == NULL; i++) {
+    for (uint32_t i = 0; i < d->schema->n_streams && !clock; i++) {
         clock = d->plan->streams[i].clock;
     }
-    info->clock_name = clock != NULL ? clock->name : "";
-    info->clock_frequency_hz = clock != NULL ? clock->frequency : 1000000000;
-    if (clock == NULL) {
+    info->clock_name = clock ? clock->name : "";
+    info->clock_frequency_hz = clock ? clock->frequency : 1000000000;
+    if (!clock) {
         return;
     }
     struct lull_clock_map map;
@@ -116,7 +116,7 @@ static void describe_environment(struct describer *d)
     for (uint32_t i = 0; i < schema->n_env; i++) {
         const struct lull_env_entry *entry = &schema->env[i];
         list[2 * i] = entry->key;
-        list[2 * i + 1] = entry->text != NULL
+        list[2 * i + 1] = entry->text
                               ? entry->text
                               : keep(d, g_strdup_printf("%" G_GINT64_FORMAT, entry->number));
     }
@@ -137,7 +137,7 @@ void lull_ctf_describe_trace(struct lull_source *source, const struct lull_schem
     info->domain = env_text(&d, "domain");
     info->kernel = env_text(&d, "kernel_release");
     const char *session = lull_schema_env_text(schema, "trace_name");
-    info->name = session != NULL ? session : env_text(&d, "session_name");
+    info->name = session ? session : env_text(&d, "session_name");
     info->process = env_text(&d, "procname");
     info->process_id = lull_schema_env_number(schema, "vpid", -1);
     info->format =
@@ -163,7 +163,7 @@ bool lull_ctf_describe_field(const struct lull_stream_plan *stream, uint32_t eve
 {
     bool is_optional;
     const struct lull_fc *fc = lull_ctf_plan_find_field(stream, event, path, &is_optional);
-    if (fc == NULL) {
+    if (!fc) {
         return false;
     }
     *type = (struct lull_field_type){.element_bytes = 0};
@@ -178,8 +178,7 @@ bool lull_ctf_describe_field(const struct lull_stream_plan *stream, uint32_t eve
         }
         type->info.is_signed = fc->integer.is_signed; /* also of characters */
     }
-    if ((fc->kind == LULL_FC_INT || fc->kind == LULL_FC_VARINT) &&
-        fc->integer.enumeration != NULL) {
+    if ((fc->kind == LULL_FC_INT || fc->kind == LULL_FC_VARINT) && fc->integer.enumeration) {
         type->labels = fc;
     }
     return true;
@@ -199,7 +198,7 @@ void lull_ctf_subscribe(struct lull_ctf_plan *plan, struct lull_stream_plan *str
     }
     const struct lull_subscription *s = &subscriptions[number];
     struct lull_extra_fields fields = {.offset = max_fields_size};
-    if (more != NULL) {
+    if (more) {
         fields.bindings = more->bindings;
         fields.n_bindings = more->n_bindings;
         fields.size = more->size;
@@ -211,5 +210,5 @@ void lull_ctf_subscribe(struct lull_ctf_plan *plan, struct lull_stream_plan *str
 bool lull_ctf_cursor_cycles(const struct lull_ctf_stream *cursor, uint64_t *cycles)
 {
     *cycles = lull_memory_get(cursor->memory, LULL_MEM_CLOCK);
-    return cursor->stream->clock != NULL && cursor->stream->has_time;
+    return cursor->stream->clock && cursor->stream->has_time;
 }

@@ -132,10 +132,10 @@ static bool start_trace(struct lull_export *e, uint32_t index, GError **error)
     const struct lull_trace *info = &trace->source->info;
     const struct session_host *host = lull_session_host_at(session, info->host);
     const struct lull_ctf_plan *plan = lull_ctf_source_plan(trace->source);
-    if (plan == NULL) {
+    if (!plan) {
         plan = lull_export_records_plan(e->records, index, error);
     }
-    if (plan == NULL) {
+    if (!plan) {
         return false;
     }
     g_autofree char *dir = NULL;
@@ -149,20 +149,20 @@ static bool start_trace(struct lull_export *e, uint32_t index, GError **error)
     } else {
         dir = new_directory(e->part, host->info.name, error);
     }
-    if (dir == NULL) {
+    if (!dir) {
         return false;
     }
     struct lull_ctf_writer_env env[3] = {{NULL, NULL}};
     unsigned n = 0;
-    if (trace->source->hostname == NULL) {
+    if (!trace->source->hostname) {
         env[n++] = (struct lull_ctf_writer_env){"hostname", host->info.name};
     }
-    if (e->joined_clock != NULL) {
+    if (e->joined_clock) {
         env[n++] = (struct lull_ctf_writer_env){LULL_ENV_JOINED_CLOCK, e->joined_clock};
     }
     struct lull_ctf_writer_clock clock = writer_clock(session, trace);
     e->writers[index] = lull_ctf_writer_new(dir, plan, &clock, env, error);
-    if (e->writers[index] == NULL) {
+    if (!e->writers[index]) {
         g_prefix_error(error, "%s: ", info->path);
     }
     return e->writers[index] != NULL;
@@ -215,7 +215,7 @@ struct lull_export *lull_export_new(struct lull_session *session, const char *pa
 
 void lull_export_free(struct lull_export *e)
 {
-    if (e == NULL) {
+    if (!e) {
         return;
     }
     for (uint32_t i = 0; i < e->session->traces->len; i++) {
@@ -250,10 +250,10 @@ static void start_streams(struct lull_export *e)
         const struct lull_source_stream *stream = e->session->streams->pdata[i];
         struct lull_ctf_writer *writer = e->writers[stream->event.trace];
         const struct lull_ctf_stream *cursor = lull_ctf_source_cursor(stream);
-        if (writer == NULL || !lull_session_is_selected(e->session, stream)) {
+        if (!writer || !lull_session_is_selected(e->session, stream)) {
             continue;
         }
-        if (cursor != NULL) {
+        if (cursor) {
             e->streams[i] = lull_ctf_writer_add_stream(writer, cursor);
         } else {
             lull_export_records_start(e->records, i, writer);
@@ -266,7 +266,7 @@ bool lull_export_event(struct lull_export *e, const struct lull_event *event, GE
     if (!e->has_streams) {
         start_streams(e);
     }
-    if (e->streams[event->stream] == NULL) {
+    if (!e->streams[event->stream]) {
         return lull_export_records_event(e->records, event, error);
     }
     return lull_ctf_out_stream_write(e->streams[event->stream], event->time_ns, error);
@@ -274,8 +274,8 @@ bool lull_export_event(struct lull_export *e, const struct lull_event *event, GE
 
 static bool finish_stream(struct lull_export *e, uint32_t stream, GError **error)
 {
-    return e->streams[stream] != NULL ? lull_ctf_out_stream_finish(e->streams[stream], error)
-                                      : lull_export_records_finish(e->records, stream, error);
+    return e->streams[stream] ? lull_ctf_out_stream_finish(e->streams[stream], error)
+                              : lull_export_records_finish(e->records, stream, error);
 }
 
 bool lull_export_finish(struct lull_export *e, GError **error)

@@ -87,10 +87,10 @@ const struct lull_ctf_plan *lull_export_records_plan(struct lull_export_records 
     }
     g_autofree uint64_t *counts = g_new0(uint64_t, MAX(source->n_classes, 1));
     for (uint32_t i = 0; i < source->n_classes; i++) {
-        counts[i] = source->ops->find_used != NULL ? r->counts[source->classes[i]->number] : 1;
+        counts[i] = source->ops->find_used ? r->counts[source->classes[i]->number] : 1;
     }
     r->ctf[trace] = lull_format_ctf_new(source, source->ops->formats(source), counts, error);
-    return r->ctf[trace] != NULL ? lull_format_ctf_plan(r->ctf[trace]) : NULL;
+    return r->ctf[trace] ? lull_format_ctf_plan(r->ctf[trace]) : NULL;
 }
 
 /* ---- streams ---- */
@@ -123,7 +123,7 @@ static struct lull_ctf_out_stream *out_of(struct lull_export_records *r, uint32_
 {
     struct record_stream *s = &r->streams[stream];
     struct lull_ctf_out_stream *out = g_hash_table_lookup(s->by_cpu, GINT_TO_POINTER(cpu));
-    if (out != NULL) {
+    if (out) {
         return out;
     }
     g_autofree char *name = file_name(r, stream, cpu);
@@ -177,8 +177,7 @@ static void deal_losses(struct lull_export_records *r)
     for (; r->n_losses < n; r->n_losses++) {
         struct lull_loss loss = lull_session_found_loss(r->session, r->n_losses);
         struct record_stream *s = loss.stream < r->n_streams ? &r->streams[loss.stream] : NULL;
-        if (s == NULL || s->writer == NULL || loss.end_ns < s->start_ns ||
-            loss.start_ns >= s->end_ns) {
+        if (!s || !s->writer || loss.end_ns < s->start_ns || loss.start_ns >= s->end_ns) {
             continue;
         }
         loss.start_ns = MAX(loss.start_ns, s->start_ns);
@@ -256,7 +255,7 @@ bool lull_export_records_event(struct lull_export_records *r, const struct lull_
 bool lull_export_records_finish(struct lull_export_records *r, uint32_t stream, GError **error)
 {
     struct record_stream *s = &r->streams[stream];
-    if (s->writer == NULL) {
+    if (!s->writer) {
         return true;
     }
     deal_losses(r);

@@ -12,17 +12,17 @@ struct lull_location *lull_location_new(const char *path, struct lull_archive *a
 {
     struct lull_location *location = g_new0(struct lull_location, 1);
     location->path = g_strdup(path);
-    location->archive = archive != NULL ? lull_archive_ref(archive) : NULL;
+    location->archive = archive ? lull_archive_ref(archive) : NULL;
     location->prefix = g_strdup(prefix);
     return location;
 }
 
 void lull_location_free(struct lull_location *location)
 {
-    if (location == NULL) {
+    if (!location) {
         return;
     }
-    if (location->archive != NULL) {
+    if (location->archive) {
         lull_archive_unref(location->archive);
     }
     g_free(location->path);
@@ -52,7 +52,7 @@ static void list_members(const struct lull_location *location, GPtrArray *names)
         if (strncmp(name, location->prefix, length) != 0) {
             break;
         }
-        if (strchr(name + length, '/') == NULL && may_be_stream(name + length)) {
+        if (!strchr(name + length, '/') && may_be_stream(name + length)) {
             g_ptr_array_add(names, g_strdup(name + length));
         }
     }
@@ -61,18 +61,18 @@ static void list_members(const struct lull_location *location, GPtrArray *names)
 GPtrArray *lull_location_list(const struct lull_location *location, GError **error)
 {
     GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
-    if (location->archive != NULL) {
+    if (location->archive) {
         list_members(location, names);
     } else {
         g_autoptr(GError) cause = NULL;
         g_autoptr(GDir) dir = g_dir_open(location->path, 0, &cause);
         const char *name;
-        if (dir == NULL) {
+        if (!dir) {
             g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s", cause->message);
             g_ptr_array_unref(names);
             return NULL;
         }
-        while ((name = g_dir_read_name(dir)) != NULL) {
+        while ((name = g_dir_read_name(dir))) {
             if (may_be_stream(name)) {
                 g_ptr_array_add(names, g_strdup(name));
             }
@@ -93,11 +93,11 @@ bool lull_location_read(const struct lull_location *location, const char *name, 
                         char **data, gsize *size, GError **error)
 {
     g_autofree char *path = g_build_filename(location->path, name, NULL);
-    if (location->archive == NULL) {
+    if (!location->archive) {
         return lull_file_read(path, most_bytes, data, size, error);
     }
     const struct lull_archive_member *member = find_member(location, name);
-    if (member == NULL) {
+    if (!member) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: there is no such file", path);
         return false;
     }
@@ -106,7 +106,7 @@ bool lull_location_read(const struct lull_location *location, const char *name, 
     }
     *data = g_try_malloc(member->size + 1);
     *size = member->size;
-    if (*data == NULL || !lull_archive_read(location->archive, member, (uint8_t *)*data)) {
+    if (!*data || !lull_archive_read(location->archive, member, (uint8_t *)*data)) {
         g_clear_pointer(data, g_free);
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: its contents cannot be read", path);
         return false;
@@ -120,7 +120,7 @@ static enum lull_open_status member_bytes(const struct lull_location *location, 
                                           const char **why)
 {
     const struct lull_archive_member *member = find_member(location, name);
-    if (member == NULL) {
+    if (!member) {
         *why = "there is no such file";
         return LULL_OPEN_ABSENT;
     }
@@ -135,12 +135,12 @@ enum lull_open_status lull_location_bytes(const struct lull_location *location, 
     int fd;
     const char *why;
     g_autofree char *path = g_build_filename(location->path, name, NULL);
-    enum lull_open_status status = location->archive != NULL
+    enum lull_open_status status = location->archive
                                        ? member_bytes(location, name, bytes, size, &why)
                                        : lull_file_open(path, &fd, size, &why);
     if (status != LULL_OPEN_DONE) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: it cannot be read: %s", path, why);
-    } else if (location->archive == NULL) {
+    } else if (!location->archive) {
         close(fd);
         *bytes = lull_bytes_of_file(path);
     }

@@ -15,7 +15,7 @@
 
 struct lull_recording_file *lull_recording_ref(struct lull_recording_file *file)
 {
-    return file != NULL ? g_rc_box_acquire(file) : NULL;
+    return file ? g_rc_box_acquire(file) : NULL;
 }
 
 static void clear(void *user)
@@ -28,7 +28,7 @@ static void clear(void *user)
 
 void lull_recording_unref(struct lull_recording_file *file)
 {
-    if (file != NULL) {
+    if (file) {
         g_rc_box_release_full(file, clear);
     }
 }
@@ -82,7 +82,7 @@ static bool read_texts(const struct reader *reader, struct json_object *object)
             continue;
         }
         const char *text = text_of(value);
-        if (text == NULL) {
+        if (!text) {
             return fail(reader, texts[i].key, "is not a text");
         }
         const char **to = (const char **)(void *)((char *)reader->file + texts[i].offset);
@@ -130,8 +130,7 @@ static bool read_numbers(const struct reader *reader, struct json_object *object
     for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++) {
         struct json_object *in = numbers[i].is_recorded ? recorded : object;
         int64_t *to = (int64_t *)(void *)((char *)reader->file + numbers[i].offset);
-        if (in != NULL &&
-            !read_number(reader, in, numbers[i].key, numbers[i].least, numbers[i].most, to)) {
+        if (in && !read_number(reader, in, numbers[i].key, numbers[i].least, numbers[i].most, to)) {
             return false;
         }
     }
@@ -160,7 +159,7 @@ static bool read_command(const struct reader *reader, struct json_object *object
     reader->file->info.command = words;
     for (size_t i = 0; i < n; i++) {
         const char *text = text_of(json_object_array_get_idx(value, i));
-        if (text == NULL) {
+        if (!text) {
             return fail(reader, "command", "is not a list of texts");
         }
         words[i] = keep(reader->file, text);
@@ -183,12 +182,12 @@ static bool read_events(const struct reader *reader, struct json_object *object)
     reader->file->events = names;
     for (size_t i = 0; i < n; i++) {
         const char *text = text_of(json_object_array_get_idx(value, i));
-        if (text == NULL) {
+        if (!text) {
             return fail(reader, "events", "is not a list of texts");
         }
         const char *colon = strchr(text, ':');
         *names++ = keep(reader->file, text);
-        *names++ = keep(reader->file, colon != NULL ? colon + 1 : text);
+        *names++ = keep(reader->file, colon ? colon + 1 : text);
     }
     return true;
 }
@@ -200,7 +199,7 @@ static bool read_boot_id(const struct reader *reader, struct json_object *object
         return true;
     }
     const char *text = text_of(value);
-    if (text == NULL || !g_uuid_string_is_valid(text)) {
+    if (!text || !g_uuid_string_is_valid(text)) {
         return fail(reader, "boot_id", "is not a UUID");
     }
     for (uint32_t n = 0; n < 16; text += *text == '-' ? 1 : 0) {
@@ -309,13 +308,13 @@ static struct json_object *parse(const char *path, const char *text, size_t size
         why = "something follows it";
     }
     json_tokener_free(tokener);
-    if (why == NULL && object != NULL) {
+    if (!why && object) {
         return object;
     }
     json_object_put(object);
     g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
                 "%s: byte %zu: not one JSON object, as a recording's is: %s", path, at,
-                why != NULL ? why : "null");
+                why ? why : "null");
     return NULL;
 }
 
@@ -343,7 +342,7 @@ bool lull_recording_read(const struct lull_location *location, struct lull_recor
         return false;
     }
     struct json_object *object = parse(path, text, length, error);
-    if (object == NULL) {
+    if (!object) {
         return false;
     }
     bool is_ok = read_object(location->path, path, object, file, error);

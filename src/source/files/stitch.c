@@ -32,10 +32,10 @@ struct lull_piece *lull_piece_new(const char *path, const char *name, struct lul
 
 void lull_piece_free(struct lull_piece *piece)
 {
-    if (piece == NULL) {
+    if (!piece) {
         return;
     }
-    if (piece->bytes != NULL) {
+    if (piece->bytes) {
         piece->bytes->ops->free(piece->bytes);
     }
     lull_packet_list_clear(&piece->list);
@@ -85,7 +85,7 @@ static uint64_t chain_read(struct lull_bytes *base, uint64_t offset, uint8_t *bu
     if (!chain->is_open || number != chain->current) {
         chain_close(base);
         *why = file->bytes->ops->open(file->bytes);
-        if (*why != NULL) {
+        if (*why) {
             return 0;
         }
         chain->current = number;
@@ -264,7 +264,7 @@ static void drop_copies(struct lull_bytes *bytes, GArray *packets)
 {
     uint32_t n = MIN(packets->len, 1);
     const char *why = packets->len > 0 ? bytes->ops->open(bytes) : "nothing";
-    if (why != NULL) {
+    if (why) {
         return;
     }
     for (uint32_t i = 1; i < packets->len; i++) {
@@ -360,7 +360,7 @@ void lull_stitch(const struct lull_ctf_plan *plan, GPtrArray *pieces,
     for (uint32_t i = 0; i < pieces->len; i++) {
         char *key = stream_key(pieces->pdata[i]);
         GPtrArray *group = g_hash_table_lookup(by_key, key);
-        if (group == NULL) {
+        if (!group) {
             group = g_ptr_array_new();
             g_ptr_array_add(groups, group);
             g_hash_table_insert(by_key, key, group);

@@ -146,7 +146,7 @@ static char *plain_name(const char *name, const char **why)
     }
     g_autoptr(GString) plain = g_string_new(NULL);
     g_auto(GStrv) parts = g_strsplit(name, "/", -1);
-    for (char **part = parts; *part != NULL; part++) {
+    for (char **part = parts; *part; part++) {
         if ((*part)[0] == '\0' || strcmp(*part, ".") == 0) {
             continue;
         }
@@ -158,7 +158,7 @@ static char *plain_name(const char *name, const char **why)
         if (strcmp(*part, "..") == 0) {
             *why = "its name leads out of the archive";
         }
-        if (*why != NULL || ((*part)[0] == '.' && !g_str_has_prefix(*part, ".tmp_"))) {
+        if (*why || ((*part)[0] == '.' && !g_str_has_prefix(*part, ".tmp_"))) {
             return NULL;
         }
         g_string_append_printf(plain, "%s%s", plain->len > 0 ? "/" : "", *part);
@@ -172,8 +172,8 @@ static bool follow_link(const struct unpacking *u, const char *target,
 {
     const char *why;
     g_autofree char *plain = plain_name(target, &why);
-    gpointer number = plain != NULL ? g_hash_table_lookup(by_name, plain) : NULL;
-    if (number == NULL) {
+    gpointer number = plain ? g_hash_table_lookup(by_name, plain) : NULL;
+    if (!number) {
         return false;
     }
     const struct lull_archive_member *other = &g_array_index(
@@ -186,14 +186,14 @@ static bool follow_link(const struct unpacking *u, const char *target,
 static bool take_member(struct unpacking *u, struct archive_entry *entry, GHashTable *by_name)
 {
     const char *why, *name = archive_entry_pathname_utf8(entry);
-    if (name == NULL) { /* not to be had in UTF-8 */
+    if (!name) { /* not to be had in UTF-8 */
         name = archive_entry_pathname(entry);
     }
-    if (name == NULL) {
+    if (!name) {
         name = "";
     }
     const char *target = archive_entry_hardlink_utf8(entry);
-    if (target == NULL && archive_entry_filetype(entry) != AE_IFREG) {
+    if (!target && archive_entry_filetype(entry) != AE_IFREG) {
         /* Directories are known by what is in them; of the rest see report_special(). */
         if (archive_entry_filetype(entry) != AE_IFDIR) {
             g_ptr_array_add(u->special, g_strdup(name));
@@ -201,8 +201,8 @@ static bool take_member(struct unpacking *u, struct archive_entry *entry, GHashT
         return true;
     }
     char *plain = plain_name(name, &why);
-    if (plain == NULL) {
-        if (why != NULL) {
+    if (!plain) {
+        if (why) {
             leave_out(u, name, why);
         }
         return true;
@@ -218,12 +218,12 @@ static bool take_member(struct unpacking *u, struct archive_entry *entry, GHashT
         g_free(plain);
         return true;
     }
-    if (target != NULL && !follow_link(u, target, &member, by_name)) {
+    if (target && !follow_link(u, target, &member, by_name)) {
         leave_out(u, name, "it is a link to a file that is not in the archive before it");
         g_free(plain);
         return true;
     }
-    if (target == NULL && !spool(u, &member)) {
+    if (!target && !spool(u, &member)) {
         g_free(plain);
         return false;
     }
@@ -257,13 +257,12 @@ static void report_special(struct unpacking *u, GHashTable *by_name)
     for (guint i = 0; i < u->special->len; i++) {
         const char *why, *name = u->special->pdata[i];
         g_autofree char *plain = plain_name(name, &why);
-        g_autofree char *dir = plain != NULL ? g_path_get_dirname(plain) : NULL;
-        g_autofree char *metadata = dir == NULL || strcmp(dir, ".") == 0
+        g_autofree char *dir = plain ? g_path_get_dirname(plain) : NULL;
+        g_autofree char *metadata = !dir || strcmp(dir, ".") == 0
                                         ? g_strdup("metadata")
                                         : g_build_filename(dir, "metadata", NULL);
-        if (plain != NULL &&
-            (strcmp(plain, metadata) == 0 || g_hash_table_contains(by_name, metadata) ||
-             g_str_has_suffix(plain, ".dat") || g_str_has_suffix(plain, ".data"))) {
+        if (plain && (strcmp(plain, metadata) == 0 || g_hash_table_contains(by_name, metadata) ||
+                      g_str_has_suffix(plain, ".dat") || g_str_has_suffix(plain, ".data"))) {
             leave_out(u, name, "it is a link, pipe or device, not a file");
         }
     }
@@ -294,7 +293,7 @@ static bool read_members(struct unpacking *u)
 static bool open_reader(struct unpacking *u, int fd)
 {
     struct archive *reader = u->reader = archive_read_new();
-    if (reader == NULL || archive_read_support_format_tar(reader) != ARCHIVE_OK) {
+    if (!reader || archive_read_support_format_tar(reader) != ARCHIVE_OK) {
         return fail(u, LULL_ERROR_IO, "libarchive cannot be used");
     }
     archive_read_support_filter_gzip(reader);
@@ -339,7 +338,7 @@ struct lull_archive *lull_archive_open(const char *path,
     unpacking.limit = bytes_limit(fd);
     bool done = archive->fd >= 0 || move_to_disk(&unpacking);
     done = done && open_reader(&unpacking, fd) && read_members(&unpacking);
-    if (unpacking.reader != NULL) {
+    if (unpacking.reader) {
         archive_read_free(unpacking.reader);
     }
     close(fd);

@@ -107,7 +107,7 @@ static void add_piece(struct builder *b, enum piece_kind kind,
     if (kind == PIECE_RUN || kind == PIECE_ASIDE) {
         b->fixed_bytes += size;
     }
-    if (kind == PIECE_RUN && last != NULL && last->kind == PIECE_RUN &&
+    if (kind == PIECE_RUN && last && last->kind == PIECE_RUN &&
         last->offset + last->size == field->offset) {
         last->size += size;
     } else {
@@ -226,7 +226,7 @@ static void add_clock(struct builder *b, const struct lull_source *source,
 static void add_environment(struct builder *b, const struct lull_source *source,
                             struct lull_schema *schema)
 {
-    while (source->environment != NULL && source->environment[2 * (size_t)schema->n_env] != NULL) {
+    while (source->environment && source->environment[2 * (size_t)schema->n_env]) {
         schema->n_env++;
     }
     struct lull_env_entry *env =
@@ -235,10 +235,10 @@ static void add_environment(struct builder *b, const struct lull_source *source,
         env[i].key = source->environment[2 * (size_t)i];
         env[i].text = source->environment[2 * (size_t)i + 1];
     }
-    if (source->task_names != NULL) {
+    if (source->task_names) {
         env[schema->n_env++] = (struct lull_env_entry){LULL_ENV_TASK_NAMES, source->task_names, 0};
     }
-    if (source->joined_clock != NULL) {
+    if (source->joined_clock) {
         env[schema->n_env++] =
             (struct lull_env_entry){LULL_ENV_JOINED_CLOCK, source->joined_clock, 0};
     }
@@ -253,8 +253,8 @@ static void add_identity(struct builder *b, const struct lull_source *source,
     const struct lull_trace *info = &source->info;
     g_autofree char *text =
         g_strdup_printf("%s %s %" G_GINT64_FORMAT " %" G_GINT64_FORMAT " %" G_GUINT64_FORMAT,
-                        source->hostname != NULL ? source->hostname : "", info->tracer,
-                        info->start_ns, info->end_ns, info->size_bytes);
+                        source->hostname ? source->hostname : "", info->tracer, info->start_ns,
+                        info->end_ns, info->size_bytes);
     g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA1, text, -1);
     g_autofree char *uid =
         g_strdup_printf("%.8s-%.4s-%.4s-%.4s-%.12s", sum, sum + 8, sum + 12, sum + 16, sum + 20);
@@ -309,7 +309,7 @@ struct lull_format_ctf *lull_format_ctf_new(const struct lull_source *source,
     ctf->copiers = g_new0(struct copier, MAX(formats->all->len, 1));
     make_schema(ctf, source, formats, counts);
     ctf->plan = lull_ctf_plan_new(ctf->schema, error);
-    if (ctf->plan != NULL) {
+    if (ctf->plan) {
         return ctf;
     }
     lull_format_ctf_free(ctf);
@@ -318,10 +318,10 @@ struct lull_format_ctf *lull_format_ctf_new(const struct lull_source *source,
 
 void lull_format_ctf_free(struct lull_format_ctf *ctf)
 {
-    if (ctf == NULL) {
+    if (!ctf) {
         return;
     }
-    if (ctf->plan != NULL) {
+    if (ctf->plan) {
         lull_ctf_plan_free(ctf->plan);
     }
     lull_schema_free(ctf->schema);
@@ -390,10 +390,10 @@ bool lull_format_ctf_write(const struct lull_format_ctf *ctf, struct lull_ctf_ou
                            const struct lull_format_record *record, bool *is_cut, GError **error)
 {
     const struct copier *copier = &ctf->copiers[class_index];
-    g_return_val_if_fail(copier->format != NULL, false);
+    g_return_val_if_fail(copier->format, false);
     uint64_t size = size_of(copier, record, is_cut);
     uint8_t *at = lull_ctf_out_stream_record(out, copier->index, time_ns, size, error);
-    if (at == NULL) {
+    if (!at) {
         return false;
     }
     for (uint32_t i = 0; i < copier->n_pieces; i++) {

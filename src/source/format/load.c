@@ -127,13 +127,13 @@ static bool add_load(const struct lull_format *format, const struct lull_binding
                      uint32_t base, GArray *loads)
 {
     const struct lull_format_field *field = NULL;
-    for (const char *const *path = binding->paths; *path != NULL && field == NULL; path++) {
+    for (const char *const *path = binding->paths; *path && !field; path++) {
         field = lull_format_find_field(format, *path);
-        if (field != NULL && !can_bind(field, binding->kind)) {
+        if (field && !can_bind(field, binding->kind)) {
             field = NULL;
         }
     }
-    if (field == NULL) {
+    if (!field) {
         return false;
     }
     struct lull_format_load load = {
@@ -184,7 +184,7 @@ static void subscribe(struct lull_format *format, const struct lull_subscription
     if (loads->len < s->n_bindings) {
         format->clear_size = s->fields_size;
     }
-    if (extra != NULL && extra->n_bindings > 0) {
+    if (extra && extra->n_bindings > 0) {
         uint32_t before = loads->len;
         format->extra_offset = max_fields_size;
         format->extra_have =
@@ -240,7 +240,7 @@ bool lull_format_describe(const struct lull_format *format, const char *path,
                           struct lull_field_type *type)
 {
     const struct lull_format_field *field = lull_format_find_field(format, path);
-    if (field == NULL) {
+    if (!field) {
         return false;
     }
     *type = (struct lull_field_type){.labels = NULL};

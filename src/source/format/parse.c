@@ -38,7 +38,7 @@ struct lull_formats *lull_formats_new(bool is_big_endian, uint32_t long_bytes)
     formats->parser = parser;
     formats->head = g_regex_new(head_pattern, G_REGEX_RAW | G_REGEX_OPTIMIZE, 0, NULL);
     formats->field = g_regex_new(field_pattern, G_REGEX_RAW | G_REGEX_OPTIMIZE, 0, NULL);
-    if (parser != NULL) {
+    if (parser) {
         tep_set_loglevel(TEP_LOG_NONE);
         tep_set_file_bigendian(parser, is_big_endian ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
         tep_set_local_bigendian(parser, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? TEP_BIG_ENDIAN
@@ -50,7 +50,7 @@ struct lull_formats *lull_formats_new(bool is_big_endian, uint32_t long_bytes)
 
 void lull_formats_free(struct lull_formats *formats)
 {
-    if (formats == NULL) {
+    if (!formats) {
         return;
     }
     for (guint i = 0; i < formats->all->len; i++) {
@@ -58,7 +58,7 @@ void lull_formats_free(struct lull_formats *formats)
     }
     g_ptr_array_unref(formats->all);
     g_ptr_array_unref(formats->owned);
-    if (formats->parser != NULL) {
+    if (formats->parser) {
         tep_free(formats->parser);
     }
     g_regex_unref(formats->head);
@@ -91,28 +91,28 @@ static uint8_t width_of_type(const struct lull_formats *formats, const char *typ
         uint8_t bytes;
     } words[] = {{"64", 8}, {"32", 4}, {"16", 2}, {"u8", 1}, {"long long", 8}, {"short", 2}};
     for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
-        if (strstr(type, words[i].word) != NULL) {
+        if (strstr(type, words[i].word)) {
             return words[i].bytes;
         }
     }
-    if (strstr(type, "long") != NULL) {
+    if (strstr(type, "long")) {
         return (uint8_t)tep_get_long_size(formats->parser);
     }
-    return strstr(type, "int") != NULL ? 4 : 1;
+    return strstr(type, "int") ? 4 : 1;
 }
 
 /* Arrays of char are texts; unsigned char and u8 are numbers. */
 static bool is_text(const char *type)
 {
     const char *found = strstr(type, "char");
-    return found != NULL && strstr(type, "unsigned") == NULL && (found == type || found[-1] == ' ');
+    return found && !strstr(type, "unsigned") && (found == type || found[-1] == ' ');
 }
 
 static bool take_field(struct lull_formats *formats, const struct tep_format_field *in,
                        struct lull_format_field *out)
 {
     bool is_array = (in->flags & TEP_FIELD_IS_ARRAY) != 0;
-    if (in->name == NULL || in->type == NULL || in->offset < 0 || in->size < 0 ||
+    if (!in->name || !in->type || in->offset < 0 || in->size < 0 ||
         (uint32_t)in->offset > MAX_RECORD || (uint32_t)in->size > MAX_RECORD) {
         return false;
     }
@@ -142,7 +142,7 @@ static bool take_field(struct lull_formats *formats, const struct tep_format_fie
         out->element_bytes = width;
     }
     /* A structure is the bytes that it has; what has none goes on to the end of the record. */
-    return is_array || out->size > 0 || in->next == NULL;
+    return is_array || out->size > 0 || !in->next;
 }
 
 /* What a record must have at least. The tracer's own records, such as stacks, end with an array
@@ -170,7 +170,7 @@ static uint32_t least_size(const char *system, const struct lull_format_field *f
 /* The number of the class is where it is in all others. */
 static bool check_id(struct lull_formats *formats, const struct tep_format_field *field)
 {
-    for (; field != NULL; field = field->next) {
+    for (; field; field = field->next) {
         if (g_strcmp0(field->name, "common_type") != 0) {
             continue;
         }
@@ -188,7 +188,7 @@ static bool check_id(struct lull_formats *formats, const struct tep_format_field
 static bool take_fields(struct lull_formats *formats, const struct tep_format_field *in,
                         bool is_context, GArray *fields, const char **bad)
 {
-    for (; in != NULL; in = in->next) {
+    for (; in; in = in->next) {
         struct lull_format_field field;
         if (is_context && g_strcmp0(in->name, "common_type") == 0) {
             continue; /* says which class it is */
@@ -255,7 +255,7 @@ static void forget_sum(char *line)
 {
     char *open = line + strcspn(line, "[\n");
     size_t length = strcspn(open, "]\n");
-    if (*open == '[' && memchr(open, '+', length) != NULL) {
+    if (*open == '[' && memchr(open, '+', length)) {
         memset(open + 1, ' ', length - 1);
     }
 }
@@ -269,7 +269,7 @@ static char *cut_text(const struct lull_formats *formats, char *copy)
     }
     while (copy[at] == '\n' || copy[at] == '\t') {
         const char *end = strchr(copy + at, '\n');
-        if (end == NULL) {
+        if (!end) {
             return NULL;
         }
         if (copy[at] == '\n') { /* one line for each match: a long text is not looked at again */
@@ -295,7 +295,7 @@ static bool check_number(struct lull_formats *formats, const char *system, const
                          GError **error)
 {
     bool is_too_large = id < 0 || (uint32_t)id >= LULL_FORMAT_IDS;
-    if (!is_too_large && formats->by_id[id] == NULL) {
+    if (!is_too_large && !formats->by_id[id]) {
         return true;
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT, "event '%s:%s': its number %d %s", system,
@@ -323,7 +323,7 @@ static bool add_parsed(struct lull_formats *formats, const char *system,
         !take_fields(formats, event->format.common_fields, true, fields, &bad) ||
         !take_fields(formats, event->format.fields, false, fields, &bad)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
-                    "field '%s' is not what a record can hold", bad != NULL ? bad : "");
+                    "field '%s' is not what a record can hold", bad ? bad : "");
         return false;
     }
     struct lull_format *format =
@@ -339,12 +339,12 @@ static void add_undecoded(struct lull_formats *formats, const char *system, cons
                           int id, const char *why)
 {
     const struct lull_format *like = NULL;
-    for (guint i = 0; i < formats->all->len && like == NULL; i++) {
+    for (guint i = 0; i < formats->all->len && !like; i++) {
         const struct lull_format *format = formats->all->pdata[i];
-        like = format->id >= 0 && format->undecoded == NULL ? format : NULL;
+        like = format->id >= 0 && !format->undecoded ? format : NULL;
     }
     uint32_t n = 0;
-    while (like != NULL && n < like->n_fields && like->fields[n].is_context) {
+    while (like && n < like->n_fields && like->fields[n].is_context) {
         n++;
     }
     struct lull_format *format = add_class(formats, system, name, like ? like->fields : NULL, n);
@@ -369,7 +369,7 @@ bool lull_formats_add(struct lull_formats *formats, const char *system, const ch
                       size_t size, const struct lull_format_field *aside, uint32_t n_aside,
                       GError **error)
 {
-    if (formats->parser == NULL || size > MAX_TEXT) {
+    if (!formats->parser || size > MAX_TEXT) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
                     "an event of '%s': its format of %zu bytes is too large", system, size);
         return false;
@@ -387,11 +387,10 @@ bool lull_formats_add(struct lull_formats *formats, const char *system, const ch
     g_autofree char *cut = cut_text(formats, copy);
     g_autoptr(GError) reason = NULL;
     struct tep_event *event = NULL;
-    if (cut != NULL) {
+    if (cut) {
         tep_parse_format(formats->parser, &event, cut, strlen(cut), system);
     }
-    if (event == NULL || event->name == NULL || event->id != id ||
-        (event->flags & (int)TEP_EVENT_FL_FAILED)) {
+    if (!event || !event->name || event->id != id || (event->flags & (int)TEP_EVENT_FL_FAILED)) {
         add_undecoded(formats, system, name, id, "its format has a form that is not known");
     } else if (!add_parsed(formats, system, event, aside, n_aside, &reason)) {
         add_undecoded(formats, system, name, id, reason->message);

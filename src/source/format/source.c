@@ -70,7 +70,7 @@ void lull_format_map_init(struct lull_clock_map *map, int64_t offset_ns,
 {
     static const struct lull_source_window own;
     int64_t second = 1000000000, s = offset_ns / second, rest = offset_ns % second;
-    if (window == NULL) {
+    if (!window) {
         window = &own;
     }
     if (rest < 0) {
@@ -118,7 +118,7 @@ void lull_format_stream_set_report(struct lull_source_stream *base,
                                    const struct lull_report *report)
 {
     struct lull_format_stream *stream = (struct lull_format_stream *)base;
-    stream->report = report != NULL ? report : stream->own_report;
+    stream->report = report ? report : stream->own_report;
 }
 
 bool lull_format_stream_visit_packet(const struct lull_source_stream *base,

@@ -18,7 +18,7 @@ void live_problem(struct lull_live *live, const char *format, ...)
     va_start(args, format);
     g_autofree char *text = g_strdup_vprintf(format, args);
     va_end(args);
-    if (live->hooks.problem != NULL) {
+    if (live->hooks.problem) {
         live->hooks.problem(live->hooks.user, text);
     }
 }
@@ -45,7 +45,7 @@ static void end(struct lull_live *live)
 void live_fail(struct lull_live *live, GError *error)
 {
     end(live);
-    if (live->relay.wire.is_stopped || live->error != NULL) {
+    if (live->relay.wire.is_stopped || live->error) {
         g_clear_error(&error);
     } else {
         live->error = error;
@@ -95,7 +95,7 @@ static struct live_trace *trace_of(struct lull_live *live, uint64_t session, uin
 {
     struct live_key key = {session, id};
     struct live_trace *trace = g_hash_table_lookup(live->by_id, &key);
-    if (trace == NULL) {
+    if (!trace) {
         trace = live_trace_new(live, session, id);
         g_ptr_array_add(live->traces, trace);
         g_hash_table_insert(live->by_id, g_memdup2(&key, sizeof key), trace);
@@ -202,7 +202,7 @@ struct lull_source *lull_live_take(struct lull_live *live, const struct lull_rep
 {
     for (guint i = 0; i < live->traces->len; i++) {
         struct live_trace *trace = live->traces->pdata[i];
-        if (trace->report == NULL && trace->newest != NULL && trace->streams->len > 0) {
+        if (!trace->report && trace->newest && trace->streams->len > 0) {
             trace->report = report;
             return &trace->base;
         }
@@ -219,7 +219,7 @@ const GError *lull_live_error(const struct lull_live *live)
 
 static bool matches(const struct lull_live_url *url, const struct live_session_info *info)
 {
-    return url->session == NULL ||
+    return !url->session ||
            (strcmp(info->host, url->target) == 0 && strncmp(info->name, url->session, 255) == 0);
 }
 
@@ -247,7 +247,7 @@ static bool attach(struct lull_live *live, const struct lull_live_url *url, cons
                    bool from_start, GError **error)
 {
     g_autoptr(GPtrArray) infos = live_relay_sessions(&live->relay, error);
-    if (infos == NULL || !live_relay_create_session(&live->relay, error)) {
+    if (!infos || !live_relay_create_session(&live->relay, error)) {
         return false;
     }
     for (guint i = 0; i < infos->len; i++) {
@@ -279,7 +279,7 @@ static void await_trace(struct lull_live *live)
     while (live_catch_up(live)) {
         for (guint i = 0; i < live->traces->len; i++) {
             const struct live_trace *trace = live->traces->pdata[i];
-            if (trace->newest != NULL && trace->streams->len > 0) {
+            if (trace->newest && trace->streams->len > 0) {
                 return;
             }
         }
@@ -296,7 +296,7 @@ struct lull_live *lull_live_open(const char *text, bool from_start,
     if (!lull_live_url_parse(text, &url, error)) {
         return NULL;
     }
-    if (url.session == NULL) {
+    if (!url.session) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
                     "%s: no session is named; 'lull info %s' lists those there are", text, text);
         lull_live_url_clear(&url);
@@ -316,7 +316,7 @@ struct lull_live *lull_live_open(const char *text, bool from_start,
         await_trace(live);
     }
     lull_live_url_clear(&url);
-    if (live->error != NULL) {
+    if (live->error) {
         g_propagate_error(error, g_steal_pointer(&live->error));
         lull_live_free(live);
         return NULL;
@@ -363,7 +363,7 @@ static void add_recording(GPtrArray *recordings, GHashTable *by_url, const char 
 {
     g_autofree char *url = g_strdup_printf("%s/host/%s/%s", relay, info->host, info->name);
     struct lull_live_recording *recording = g_hash_table_lookup(by_url, url);
-    if (recording == NULL) {
+    if (!recording) {
         recording = g_new0(struct lull_live_recording, 1);
         recording->url = g_steal_pointer(&url);
         recording->host = g_strdup(info->host);
@@ -389,7 +389,7 @@ GPtrArray *lull_live_list(const char *text, const struct lull_live_hooks *hooks,
     }
     live_relay_close(&live.relay);
     GPtrArray *recordings = NULL;
-    if (infos != NULL) {
+    if (infos) {
         g_autoptr(GHashTable) by_url = g_hash_table_new(g_str_hash, g_str_equal);
         recordings = g_ptr_array_new_with_free_func(recording_free);
         for (guint i = 0; i < infos->len; i++) {

@@ -8,11 +8,11 @@
 struct live_schema *live_schema_new(const char *name, const GByteArray *text, GError **error)
 {
     struct lull_schema *schema = lull_metadata_parse(name, text->data, text->len, error);
-    if (schema == NULL) {
+    if (!schema) {
         return NULL;
     }
     struct lull_ctf_plan *plan = lull_ctf_plan_new(schema, error);
-    if (plan == NULL) {
+    if (!plan) {
         lull_schema_free(schema);
         return NULL;
     }
@@ -31,7 +31,7 @@ struct live_schema *live_schema_ref(struct live_schema *schema)
 
 void live_schema_unref(struct live_schema *schema)
 {
-    if (schema == NULL || !g_ref_count_dec(&schema->references)) {
+    if (!schema || !g_ref_count_dec(&schema->references)) {
         return;
     }
     lull_ctf_plan_free(schema->plan);

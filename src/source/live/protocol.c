@@ -284,7 +284,7 @@ bool live_relay_attach(struct live_relay *relay, uint64_t session, bool from_sta
     uint32_t status = get32(reply);
     if (status != 1) {
         return refuse(relay, error, "cannot attach to the session: %s",
-                      status < G_N_ELEMENTS(reasons) && reasons[status] != NULL
+                      status < G_N_ELEMENTS(reasons) && reasons[status]
                           ? reasons[status]
                           : "the relay gives no known reason");
     }

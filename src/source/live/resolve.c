@@ -21,7 +21,7 @@ static void unref(struct live_lookup *lookup)
     if (!g_atomic_ref_count_dec(&lookup->references)) {
         return;
     }
-    if (lookup->found != NULL) {
+    if (lookup->found) {
         freeaddrinfo(lookup->found);
     }
     g_mutex_clear(&lookup->lock);
@@ -68,7 +68,7 @@ struct live_lookup *live_lookup_new(const struct lull_live_url *url)
     lookup->is_done = false;
     g_atomic_ref_count_inc(&lookup->references);
     GThread *thread = g_thread_try_new("lull-lookup", run, lookup, NULL);
-    if (thread != NULL) {
+    if (thread) {
         g_thread_unref(thread);
     } else { /* then waiting cannot be broken off */
         run(lookup);

@@ -169,7 +169,7 @@ static uint32_t class_index(const struct live_stream *stream)
 static void prepare_cursor(struct live_stream *stream, uint32_t index)
 {
     struct live_schema *newest = stream->trace->newest;
-    if (stream->cursor == NULL) {
+    if (!stream->cursor) {
         make_cursor(stream, newest, index);
     }
     stream->cursor->list.stream = index;

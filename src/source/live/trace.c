@@ -20,7 +20,7 @@
 static const char *keep_text(struct live_trace *trace, const char *text)
 {
     char *copy = g_strdup(text);
-    if (copy != NULL) {
+    if (copy) {
         g_ptr_array_add(trace->texts, copy);
     }
     return copy;
@@ -32,7 +32,7 @@ static struct lull_event_class *class_of(struct live_trace *trace, uint64_t stre
 {
     struct live_key key = {stream, event->id};
     struct lull_event_class *event_class = g_hash_table_lookup(trace->by_id, &key);
-    if (event_class == NULL) {
+    if (!event_class) {
         event_class = g_new0(struct lull_event_class, 1);
         lull_ctf_describe_class(event_class, event);
         event_class->name = keep_text(trace, event->name);
@@ -64,7 +64,7 @@ static void adopt(struct live_trace *trace, struct live_schema *newest)
     }
     trace->base.classes = (struct lull_event_class **)trace->classes->pdata;
     trace->base.n_classes = trace->classes->len;
-    if (trace->first == NULL) {
+    if (!trace->first) {
         trace->first = live_schema_ref(newest);
         lull_ctf_describe_trace(&trace->base, schema, newest->plan, &trace->live->report,
                                 trace->texts);
@@ -72,7 +72,7 @@ static void adopt(struct live_trace *trace, struct live_schema *newest)
     live_schema_unref(trace->newest);
     trace->newest = newest;
     trace->base.wants_subscription = true;
-    if (trace->live->hooks.news != NULL) {
+    if (trace->live->hooks.news) {
         trace->live->hooks.news(trace->live->hooks.user);
     }
 }
@@ -90,9 +90,9 @@ static void drop(struct live_trace *trace, const char *why)
 void live_trace_end(struct live_trace *trace)
 {
     g_autofree char *why = g_steal_pointer(&trace->why);
-    if (why != NULL && trace->newest == NULL) {
+    if (why && !trace->newest) {
         drop(trace, why);
-    } else if (why != NULL) {
+    } else if (why) {
         live_problem(trace->live, "%s", why);
     }
 }
@@ -101,7 +101,7 @@ void live_trace_end(struct live_trace *trace)
  * patience ends. */
 static void be_patient(struct live_trace *trace, const char *why)
 {
-    if (trace->newest == NULL && trace->streams->len == 0) { /* nothing to wait for yet */
+    if (!trace->newest && trace->streams->len == 0) { /* nothing to wait for yet */
         trace->needs_metadata = true;
         return;
     }
@@ -118,7 +118,7 @@ static void be_patient(struct live_trace *trace, const char *why)
     }
     if (now < trace->deadline_us) {
         trace->needs_metadata = true;
-    } else if (trace->newest == NULL) {
+    } else if (!trace->newest) {
         drop(trace, why);
         g_clear_pointer(&trace->why, g_free);
     } else { /* what was understood before goes on */
@@ -140,7 +140,7 @@ static void parse(struct live_trace *trace)
     g_autofree char *name = g_strdup_printf("%s: metadata of trace %" G_GUINT64_FORMAT,
                                             trace->live->relay.wire.name, trace->id);
     struct live_schema *schema = live_schema_new(name, trace->text, &error);
-    if (schema == NULL) {
+    if (!schema) {
         g_free(trace->why);
         trace->why = g_strdup(error->message);
         be_patient(trace, trace->why);
@@ -170,14 +170,14 @@ bool live_trace_update(struct live_trace *trace)
             live_fail(live, error);
             return false;
         }
-        if (status == LIVE_METADATA_ERROR && trace->newest == NULL && trace->text->len == 0) {
+        if (status == LIVE_METADATA_ERROR && !trace->newest && trace->text->len == 0) {
             drop(trace, "the relay has no metadata of it");
         }
     } while (status == LIVE_METADATA_OK);
     if (trace->text->len > before) {
         parse(trace);
-    } else if (trace->newest == NULL || trace->deadline_us != 0) {
-        be_patient(trace, trace->why != NULL ? trace->why : "its metadata did not come");
+    } else if (!trace->newest || trace->deadline_us != 0) {
+        be_patient(trace, trace->why ? trace->why : "its metadata did not come");
     }
     return true;
 }
@@ -185,7 +185,7 @@ bool live_trace_update(struct live_trace *trace)
 bool live_trace_is_waiting(const struct live_trace *trace)
 {
     return !trace->is_dropped && trace->streams->len > 0 &&
-           (trace->newest == NULL || trace->deadline_us != 0);
+           (!trace->newest || trace->deadline_us != 0);
 }
 
 /* ---- as a source ---- */
@@ -240,7 +240,7 @@ static bool source_describe(const struct lull_source *base, uint32_t class_index
                                  path, type)) {
         return false;
     }
-    if (type->labels != NULL && !trace->newest->is_kept) {
+    if (type->labels && !trace->newest->is_kept) {
         trace->newest->is_kept = true;
         g_ptr_array_add(trace->kept, live_schema_ref(trace->newest));
     }
@@ -257,10 +257,10 @@ void live_trace_add_stream(struct live_trace *trace, const struct live_stream_in
     g_ptr_array_add(trace->streams, live_stream_new(trace, info, trace->streams->len));
     trace->base.streams = (struct lull_source_stream **)trace->streams->pdata;
     trace->base.n_streams = trace->base.info.stream_count = trace->streams->len;
-    if (trace->newest == NULL) {
+    if (!trace->newest) {
         trace->needs_metadata = true;
     }
-    if (trace->live->hooks.news != NULL) {
+    if (trace->live->hooks.news) {
         trace->live->hooks.news(trace->live->hooks.user);
     }
 }

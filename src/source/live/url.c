@@ -33,7 +33,7 @@ static bool is_port(const char *text)
 static bool parse_authority(char *text, struct lull_live_url *url)
 {
     char *host = text, *port = NULL, *end;
-    if (*text == '[' && (end = strchr(text, ']')) != NULL) {
+    if (*text == '[' && (end = strchr(text, ']'))) {
         host = text + 1;
         *end++ = '\0';
         if (*end == ':') {
@@ -41,15 +41,15 @@ static bool parse_authority(char *text, struct lull_live_url *url)
         } else if (*end != '\0') {
             return false;
         }
-    } else if ((end = strchr(text, ':')) != NULL) {
+    } else if ((end = strchr(text, ':'))) {
         *end = '\0';
         port = end + 1;
     }
-    if (*host == '\0' || (port != NULL && !is_port(port))) {
+    if (*host == '\0' || (port && !is_port(port))) {
         return false;
     }
     url->host = g_strdup(host);
-    url->port = g_strdup(port != NULL ? port : DEFAULT_PORT);
+    url->port = g_strdup(port ? port : DEFAULT_PORT);
     return true;
 }
 

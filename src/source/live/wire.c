@@ -35,7 +35,7 @@ static bool G_GNUC_PRINTF(3, 4)
 static bool may_wait(struct live_wire *wire)
 {
     wire->asked_us = g_get_monotonic_time();
-    if (!wire->is_stopped && wire->wait != NULL && !wire->wait(wire->user)) {
+    if (!wire->is_stopped && wire->wait && !wire->wait(wire->user)) {
         wire->is_stopped = true;
     }
     return !wire->is_stopped;
@@ -133,8 +133,7 @@ bool live_wire_open(struct live_wire *wire, const struct lull_live_url *url, GEr
         live_lookup_free(lookup);
         return false;
     }
-    for (const struct addrinfo *a = found; a != NULL && !done && !wire->is_stopped;
-         a = a->ai_next) {
+    for (const struct addrinfo *a = found; a && !done && !wire->is_stopped; a = a->ai_next) {
         if (wire->fd >= 0) {
             close(wire->fd);
         }

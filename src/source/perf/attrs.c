@@ -67,23 +67,23 @@ void perf_attr_free(gpointer data)
 static void insert(struct perf_ids *ids, uint64_t id, struct perf_attr *attr)
 {
     uint32_t at = (uint32_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 32) & ids->mask;
-    while (ids->table[at].attr != NULL && ids->table[at].id != id) {
+    while (ids->table[at].attr && ids->table[at].id != id) {
         at = (at + 1) & ids->mask;
     }
-    ids->n += ids->table[at].attr == NULL;
+    ids->n += !ids->table[at].attr;
     ids->table[at] = (struct perf_id){id, attr};
 }
 
 void perf_attr_own_id(struct perf_file *file, struct perf_attr *attr, uint64_t id)
 {
     struct perf_ids *ids = &file->ids;
-    if (ids->table == NULL || ids->n >= ids->mask / 2) {
+    if (!ids->table || ids->n >= ids->mask / 2) {
         struct perf_ids old = *ids;
-        ids->mask = old.table != NULL ? old.mask * 2 + 1 : 63;
+        ids->mask = old.table ? old.mask * 2 + 1 : 63;
         ids->table = g_new0(struct perf_id, (size_t)ids->mask + 1);
         ids->n = 0;
-        for (uint32_t i = 0; old.table != NULL && i <= old.mask; i++) {
-            if (old.table[i].attr != NULL) {
+        for (uint32_t i = 0; old.table && i <= old.mask; i++) {
+            if (old.table[i].attr) {
                 insert(ids, old.table[i].id, old.table[i].attr);
             }
         }
@@ -196,7 +196,7 @@ static const uint8_t *skip(struct cursor *c, uint64_t bytes)
 static uint64_t take_u64(struct cursor *c)
 {
     const uint8_t *p = skip(c, 8);
-    return p != NULL ? perf_u64(c->file, p) : 0;
+    return p ? perf_u64(c->file, p) : 0;
 }
 
 /* Steps over `n` elements of `bytes`. */
@@ -214,7 +214,7 @@ static void clear(struct perf_sample *sample)
 static void take_task(struct cursor *c, struct perf_sample *sample)
 {
     const uint8_t *p = skip(c, 8);
-    if (p == NULL) {
+    if (!p) {
         return;
     }
     sample->pid = (int32_t)perf_u32(c->file, p);
@@ -224,7 +224,7 @@ static void take_task(struct cursor *c, struct perf_sample *sample)
 static void take_cpu(struct cursor *c, struct perf_sample *sample)
 {
     const uint8_t *p = skip(c, 8);
-    uint32_t cpu = p != NULL ? perf_u32(c->file, p) : UINT32_MAX;
+    uint32_t cpu = p ? perf_u32(c->file, p) : UINT32_MAX;
     sample->cpu = cpu <= UINT16_MAX ? (int32_t)cpu : -1;
 }
 
@@ -268,9 +268,9 @@ static void skip_stack(struct cursor *c)
 static void take_raw(struct cursor *c, struct perf_sample *sample)
 {
     const uint8_t *p = skip(c, 4);
-    sample->raw_size = p != NULL ? perf_u32(c->file, p) : 0;
+    sample->raw_size = p ? perf_u32(c->file, p) : 0;
     sample->raw_data = skip(c, sample->raw_size);
-    if (sample->raw_data != NULL) {
+    if (sample->raw_data) {
         sample->raw = (struct lull_text){(const char *)sample->raw_data, sample->raw_size};
     }
 }
@@ -279,7 +279,7 @@ static void take_callchain(struct cursor *c, struct perf_sample *sample)
 {
     uint64_t n = take_u64(c);
     const uint8_t *p = skip_n(c, n, 8);
-    if (p != NULL) {
+    if (p) {
         sample->callchain = (struct lull_text){(const char *)p, (uint32_t)n * 8};
     }
 }
@@ -420,7 +420,7 @@ static const struct perf_attr *attr_of(const struct perf_file *file, const uint8
     if (file->id_from_end > 0 && size >= 8 + (uint32_t)file->id_from_end) {
         attr = perf_attr_by_id(file, perf_u64(file, record + size - file->id_from_end));
     }
-    return attr != NULL ? attr : file->attrs->pdata[0];
+    return attr ? attr : file->attrs->pdata[0];
 }
 
 enum perf_verdict perf_judge_slowly(const struct perf_file *file, const uint8_t *record,
@@ -429,7 +429,7 @@ enum perf_verdict perf_judge_slowly(const struct perf_file *file, const uint8_t 
     uint32_t type = perf_u32(file, record), behind = 0;
     const struct perf_attr *attr = attr_of(file, record, size);
     struct perf_sample trailer;
-    if (type >= PERF_KERNEL_RECORDS || attr == NULL) {
+    if (type >= PERF_KERNEL_RECORDS || !attr) {
         return PERF_NO_EVENT;
     }
     if (attr->has_trailer) {

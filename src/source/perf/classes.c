@@ -215,7 +215,7 @@ void perf_own_parse(const struct perf_file *file, uint32_t slot, const uint8_t *
                     uint32_t size, struct perf_sample *sample)
 {
     const struct own *kind = &own[slot];
-    for (unsigned i = 0; i < G_N_ELEMENTS(kind->numbers) && kind->numbers[i].name != NULL; i++) {
+    for (unsigned i = 0; i < G_N_ELEMENTS(kind->numbers) && kind->numbers[i].name; i++) {
         const struct own_number *number = &kind->numbers[i];
         int64_t value = sample->tid;
         if (number->bytes > 0) {
@@ -227,7 +227,7 @@ void perf_own_parse(const struct perf_file *file, uint32_t slot, const uint8_t *
         }
         sample->numbers[i] = value;
     }
-    if (kind->text != NULL) {
+    if (kind->text) {
         sample->text = (struct lull_text){
             (const char *)record + kind->text_at,
             (uint32_t)strnlen((const char *)record + kind->text_at, size - kind->text_at)};
@@ -238,7 +238,7 @@ static struct lull_format *declare_own(struct perf_file *file, uint32_t slot)
 {
     const struct own *kind = &own[slot];
     g_autoptr(GArray) fields = contexts_of(PERF_HAS_TID, false);
-    for (unsigned i = 0; i < G_N_ELEMENTS(kind->numbers) && kind->numbers[i].name != NULL; i++) {
+    for (unsigned i = 0; i < G_N_ELEMENTS(kind->numbers) && kind->numbers[i].name; i++) {
         const struct own_number *number = &kind->numbers[i];
         const struct lull_format_field field = {
             .name = number->name,
@@ -255,7 +255,7 @@ static struct lull_format *declare_own(struct perf_file *file, uint32_t slot)
                                            .offset = offsetof(struct perf_sample, text),
                                            .size = sizeof(struct lull_text),
                                            .element_bytes = 1};
-    if (kind->text != NULL) {
+    if (kind->text) {
         add_field(fields, &text, false);
     }
     return lull_formats_declare(file->formats, "perf", kind->name,
@@ -307,9 +307,9 @@ static struct lull_format *plain_class(struct perf_file *file, GHashTable *by_na
                                        const struct perf_attr *attr)
 {
     g_autofree char *number = g_strdup_printf("event_%u", attr->index);
-    const char *name = attr->name != NULL && *attr->name != '\0' ? attr->name : number;
+    const char *name = attr->name && *attr->name != '\0' ? attr->name : number;
     struct lull_format *format = g_hash_table_lookup(by_name, name);
-    if (format == NULL) {
+    if (!format) {
         format = declare_plain(file, attr, name);
         g_hash_table_insert(by_name, (char *)format->event_class.name, format);
     }
@@ -321,10 +321,10 @@ void perf_classes_settle(struct perf_file *file)
     g_autoptr(GHashTable) by_name = g_hash_table_new(g_str_hash, g_str_equal);
     file->is_settled = true;
     perf_attrs_settle(file);
-    if (file->tracing != NULL) {
+    if (file->tracing) {
         perf_tracing_read(file);
     }
-    if (file->formats == NULL) {
+    if (!file->formats) {
         file->formats = lull_formats_new(file->is_big_endian, 8);
     }
     g_ptr_array_set_size(file->slots, PERF_OWN_SLOTS);
@@ -337,7 +337,7 @@ void perf_classes_settle(struct perf_file *file)
             (attr->sample_type & PERF_HAS_RAW) != 0) {
             attr->format = lull_formats_find(file->formats, (uint16_t)attr->config);
         }
-        if (attr->format == NULL) {
+        if (!attr->format) {
             attr->format = plain_class(file, by_name, attr);
         }
         attr->slot = PERF_OWN_SLOTS + attr->format->event_class.index;

@@ -47,7 +47,7 @@ static uint8_t *read_section(const struct perf_file *file, struct section sectio
         return NULL;
     }
     uint8_t *data = g_try_malloc(MAX(section.size, 1));
-    if (data != NULL && !read_at(file, section.offset, data, section.size)) {
+    if (data && !read_at(file, section.offset, data, section.size)) {
         g_clear_pointer(&data, g_free);
     }
     return data;
@@ -63,7 +63,7 @@ static struct section section_at(const struct perf_file *file, const uint8_t *p)
 static void take_ids(struct perf_file *file, struct perf_attr *attr, struct section ids)
 {
     g_autofree uint8_t *data = read_section(file, ids);
-    if (data == NULL) {
+    if (!data) {
         lull_report_problem(file->report,
                             "%s: byte %" G_GUINT64_FORMAT
                             ": the ids of an event lie outside of the file",
@@ -79,7 +79,7 @@ static bool take_attrs(struct perf_file *file, struct section section, uint64_t 
                        GError **error)
 {
     g_autofree uint8_t *data = read_section(file, section);
-    if (data == NULL || entry < SECTION_BYTES || entry > ENTRY_MOST || section.size < entry) {
+    if (!data || entry < SECTION_BYTES || entry > ENTRY_MOST || section.size < entry) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
                     "%s: byte %" G_GUINT64_FORMAT ": its list of events (%" G_GUINT64_FORMAT
                     " bytes, each %" G_GUINT64_FORMAT ") cannot be read",
@@ -89,7 +89,7 @@ static bool take_attrs(struct perf_file *file, struct section section, uint64_t 
     for (uint64_t i = 0; section.size - i >= entry; i += entry) {
         uint32_t size = (uint32_t)(entry - SECTION_BYTES);
         struct perf_attr *attr = perf_attr_add(file, data + i, size);
-        if (attr != NULL) {
+        if (attr) {
             take_ids(file, attr, section_at(file, data + i + size));
         }
     }
@@ -101,7 +101,7 @@ static bool take_attrs(struct perf_file *file, struct section section, uint64_t 
 static void take_feature(struct perf_file *file, unsigned feature, struct section section)
 {
     g_autofree uint8_t *data = read_section(file, section);
-    if (data == NULL) {
+    if (!data) {
         lull_report_problem(file->report,
                             "%s: byte %" G_GUINT64_FORMAT
                             ": feature %u of the header lies outside of the file",
@@ -178,7 +178,7 @@ static bool read_all(struct perf_file *file, GError **error)
 {
     struct section data;
     const char *why = file->bytes->ops->open(file->bytes);
-    if (why != NULL) {
+    if (why) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: %s", file->path, why);
         return false;
     }

@@ -29,7 +29,7 @@ static const uint8_t *take(struct reader *r, uint64_t bytes)
 static uint64_t take_int(struct reader *r, unsigned bytes)
 {
     const uint8_t *p = take(r, bytes);
-    if (p == NULL) {
+    if (!p) {
         return 0;
     }
     return bytes == 8 ? lull_load_u64(p, r->is_big_endian) : lull_load_u32(p, r->is_big_endian);
@@ -40,7 +40,7 @@ static char *take_text(struct reader *r)
 {
     uint64_t size = take_int(r, 4);
     const uint8_t *p = take(r, size);
-    return p != NULL ? g_strndup((const char *)p, size) : NULL;
+    return p ? g_strndup((const char *)p, size) : NULL;
 }
 
 static void replace(char **text, struct reader *r)
@@ -82,11 +82,11 @@ static void take_descriptions(struct perf_file *file, struct reader *r)
         for (uint64_t k = 0; k < n_ids && !r->is_short; k++) {
             uint64_t id = take_int(r, 8);
             struct perf_attr *owner = perf_attr_by_id(file, id);
-            if (!r->is_short && owner != NULL) {
+            if (!r->is_short && owner) {
                 attr = owner;
             }
         }
-        if (attr != NULL && attr->name == NULL) {
+        if (attr && !attr->name) {
             attr->name = g_steal_pointer(&name);
         }
     }
@@ -98,7 +98,7 @@ void perf_feature_take(struct perf_file *file, uint64_t feature, const uint8_t *
     struct reader r = {file, data, data + size, file->is_big_endian, false, NULL};
     switch (feature) {
     case PERF_FEATURE_TRACING_DATA:
-        if (file->tracing == NULL) {
+        if (!file->tracing) {
             file->tracing = g_bytes_new(data, size);
         }
         return;
@@ -142,14 +142,14 @@ void perf_feature_take(struct perf_file *file, uint64_t feature, const uint8_t *
 static const char *take_string(struct reader *r)
 {
     const uint8_t *zero = memchr(r->at, 0, (size_t)(r->end - r->at));
-    return zero != NULL ? (const char *)take(r, (uint64_t)(zero - r->at) + 1) : NULL;
+    return zero ? (const char *)take(r, (uint64_t)(zero - r->at) + 1) : NULL;
 }
 
 /* Steps over one of the descriptions of the ring buffer's pages. */
 static bool skip_page(struct reader *r, const char *name)
 {
     const char *found = take_string(r);
-    if (found == NULL || strcmp(found, name) != 0) {
+    if (!found || strcmp(found, name) != 0) {
         return false;
     }
     take(r, take_int(r, 8));
@@ -161,7 +161,7 @@ static uint64_t number_of(const char *text, uint64_t size)
 {
     g_autofree char *start = g_strndup(text, MIN(size, 1024));
     const char *id = strstr(start, "\nID: ");
-    return id != NULL ? g_ascii_strtoull(id + strlen("\nID: "), NULL, 10) : UINT64_MAX;
+    return id ? g_ascii_strtoull(id + strlen("\nID: "), NULL, 10) : UINT64_MAX;
 }
 
 /* Formats of events that were not recorded are left. */
@@ -170,7 +170,7 @@ static void add_format(struct perf_file *file, struct reader *r, const char *sys
     g_autoptr(GError) error = NULL;
     uint64_t size = take_int(r, 8);
     const char *text = (const char *)take(r, size);
-    if (text == NULL) {
+    if (!text) {
         return;
     }
     uint64_t number = number_of(text, size);
@@ -182,8 +182,8 @@ static void add_format(struct perf_file *file, struct reader *r, const char *sys
                           (const struct lull_format_field *)(void *)aside->data, aside->len,
                           &error)) {
         lull_report_problem(file->report, "%s: %s", file->path, error->message);
-    } else if (number < LULL_FORMAT_IDS && file->formats->by_id[number] != NULL &&
-               file->formats->by_id[number]->undecoded != NULL) {
+    } else if (number < LULL_FORMAT_IDS && file->formats->by_id[number] &&
+               file->formats->by_id[number]->undecoded) {
         const struct lull_format *format = file->formats->by_id[number];
         lull_report_problem(file->report, "%s: events '%s' are shown without their fields: %s",
                             file->path, format->event_class.name, format->undecoded);
@@ -197,7 +197,7 @@ static const char *take_systems(struct perf_file *file, struct reader *r)
     }
     for (uint64_t n = take_int(r, 4); n > 0 && !r->is_short; n--) {
         const char *system = take_string(r);
-        if (system == NULL) {
+        if (!system) {
             return "its text ends within a name";
         }
         for (uint64_t k = take_int(r, 4); k > 0 && !r->is_short; k--) {
@@ -213,11 +213,11 @@ static const char *read_tracing(struct perf_file *file, GHashTable *wanted, cons
     static const uint8_t magic[10] = "\x17\x08\x44tracing";
     struct reader r = {file, data, data + size, false, false, wanted};
     const uint8_t *p = take(&r, sizeof magic);
-    if (p == NULL || memcmp(p, magic, sizeof magic) != 0 || take_string(&r) == NULL) {
+    if (!p || memcmp(p, magic, sizeof magic) != 0 || !take_string(&r)) {
         return "it does not begin as tracing data does";
     }
     const uint8_t *machine = take(&r, 2); /* byte order, and bytes of a long */
-    if (machine == NULL) {
+    if (!machine) {
         return "it is shorter than it says";
     }
     r.is_big_endian = machine[0] != 0;
@@ -244,7 +244,7 @@ void perf_tracing_read(struct perf_file *file)
     if (size > 0) {
         why = read_tracing(file, wanted, data, size);
     }
-    if (why != NULL) {
+    if (why) {
         lull_report_problem(file->report, "%s: the formats of its events cannot be read: %s",
                             file->path, why);
     }

@@ -35,7 +35,7 @@ struct perf_cpu *perf_cpu_get(struct perf_file *file, int32_t cpu, bool is_state
 {
     uint32_t at = (uint32_t)(cpu + 1);
     if (is_state) {
-        if (file->state == NULL) {
+        if (!file->state) {
             file->state = cpu_new(file, -1, true);
         }
         return file->state;
@@ -46,7 +46,7 @@ struct perf_cpu *perf_cpu_get(struct perf_file *file, int32_t cpu, bool is_state
         memset(file->by_cpu + file->n_by_cpu, 0, (n - file->n_by_cpu) * sizeof *file->by_cpu);
         file->n_by_cpu = n;
     }
-    if (file->by_cpu[at] == NULL) {
+    if (!file->by_cpu[at]) {
         file->by_cpu[at] = cpu_new(file, cpu, false);
     }
     return file->by_cpu[at];
@@ -127,7 +127,7 @@ void perf_cpu_add(struct perf_file *file, struct perf_cpu *cpu, uint32_t slot, u
     cpu->n_bytes += size;
     cpu->first = MIN(cpu->first, time);
     cpu->last = MAX(cpu->last, time);
-    if (G_UNLIKELY(extent == NULL || !may_join(file, extent, offset, size))) {
+    if (G_UNLIKELY(!extent || !may_join(file, extent, offset, size))) {
         const struct perf_extent fresh = {offset, time, time, size, true};
         start_extent(file, cpu, &fresh);
         return;

@@ -309,7 +309,7 @@ static inline struct perf_attr *perf_ids_find(const struct perf_ids *ids, uint64
         return NULL;
     }
     uint32_t at = (uint32_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 32) & ids->mask;
-    while (ids->table[at].attr != NULL && ids->table[at].id != id) {
+    while (ids->table[at].attr && ids->table[at].id != id) {
         at = (at + 1) & ids->mask;
     }
     return ids->table[at].attr;
@@ -333,7 +333,7 @@ perf_judge(const struct perf_file *file, bool be, const uint8_t *record, uint32_
         attr = perf_ids_find(&file->ids, lull_load_u64(record + file->id_at, be));
     }
     head->attr = attr;
-    if (G_UNLIKELY(attr == NULL)) {
+    if (G_UNLIKELY(!attr)) {
         return PERF_UNKNOWN;
     }
     if (G_UNLIKELY(!attr->is_plain || size < attr->fixed_size)) {

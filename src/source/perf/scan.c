@@ -85,7 +85,7 @@ static bool take_attr(struct perf_file *file, const uint8_t *record, uint32_t si
         return false;
     }
     struct perf_attr *attr = perf_attr_add(file, record + 8, attr_size);
-    for (uint32_t at = 8 + attr_size; attr != NULL && at + 8 <= size; at += 8) {
+    for (uint32_t at = 8 + attr_size; attr && at + 8 <= size; at += 8) {
         perf_attr_own_id(file, attr, perf_u64(file, record + at));
     }
     return attr != NULL;
@@ -97,7 +97,7 @@ static bool take_update(struct perf_file *file, const uint8_t *record, uint32_t 
         return false;
     }
     struct perf_attr *attr = perf_attr_by_id(file, perf_u64(file, record + 16));
-    if (perf_u64(file, record + 8) == UPDATE_NAME && attr != NULL) {
+    if (perf_u64(file, record + 8) == UPDATE_NAME && attr) {
         g_free(attr->name);
         attr->name = g_strndup((const char *)record + 24, size - 24);
     }
@@ -115,11 +115,11 @@ static bool take_feature(struct perf_file *file, const uint8_t *record, uint32_t
 
 static void take_tracing(struct scan *s, uint64_t offset, uint64_t size)
 {
-    if (s->file->tracing != NULL || size > TRACING_MOST) {
+    if (s->file->tracing || size > TRACING_MOST) {
         return;
     }
     uint8_t *data = g_try_malloc(MAX(size, 1));
-    if (data == NULL || !perf_bytes_read(s->file->bytes, offset, data, size)) {
+    if (!data || !perf_bytes_read(s->file->bytes, offset, data, size)) {
         g_free(data);
     } else {
         s->file->tracing = g_bytes_new_take(data, size);
@@ -210,7 +210,7 @@ static inline __attribute__((always_inline)) void take_event(struct perf_file *f
     uint32_t number = (uint32_t)(head.cpu + 1);
     bool is_state = head.time == 0 && lull_load_u32(record, be) != PERF_SAMPLE;
     struct perf_cpu *cpu = !is_state && number < file->n_by_cpu ? file->by_cpu[number] : NULL;
-    if (G_UNLIKELY(cpu == NULL)) {
+    if (G_UNLIKELY(!cpu)) {
         cpu = perf_cpu_get(file, head.cpu, is_state);
     }
     perf_cpu_add(file, cpu, head.slot, at, size, head.time);
@@ -303,7 +303,7 @@ static void unpack(struct scan *s, const uint8_t *data, uint64_t size, uint64_t 
     if (s->is_broken || s->has_failed) {
         return;
     }
-    if (s->unpacker == NULL) {
+    if (!s->unpacker) {
         s->unpacker = ZSTD_createDStream();
     }
     do {
@@ -374,11 +374,11 @@ static inline __attribute__((always_inline)) void pass(struct scan *s, bool be)
     uint64_t offset = s->data_offset;
     while (offset < s->stop && !s->has_failed) {
         const uint8_t *record = look(s, offset, 8);
-        uint32_t size = record != NULL ? lull_load_u16(record + 6, be) : 0;
-        if (G_UNLIKELY(record == NULL || size < 8 || (record = look(s, offset, size)) == NULL)) {
+        uint32_t size = record ? lull_load_u16(record + 6, be) : 0;
+        if (G_UNLIKELY(!record || size < 8 || !(record = look(s, offset, size)))) {
             damaged(s, offset,
-                    record != NULL && size < 8 ? "a record is smaller than its header"
-                                               : "the data ends within a record");
+                    record && size < 8 ? "a record is smaller than its header"
+                                       : "the data ends within a record");
             break;
         }
         if (G_UNLIKELY(lull_load_u32(record, be) >= PERF_KERNEL_RECORDS)) {

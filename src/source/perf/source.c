@@ -37,10 +37,10 @@ static const struct lull_source_ops source_ops = {
 static void add_environment(struct perf_source *source, const char *key, const char *value)
 {
     unsigned n = 0;
-    if (value == NULL || *value == '\0') {
+    if (!value || *value == '\0') {
         return;
     }
-    while (source->environment[n] != NULL) {
+    while (source->environment[n]) {
         n += 2;
     }
     g_assert(n + 3 <= G_N_ELEMENTS(source->environment));
@@ -57,7 +57,7 @@ static const char *clock_name(const struct perf_file *file)
     const struct perf_attr *first = file->attrs->pdata[0];
     int32_t clock = file->machine.has_clock ? file->machine.clock : first->clock;
     const char *name = clock >= 0 && (size_t)clock < G_N_ELEMENTS(names) ? names[clock] : NULL;
-    return name != NULL ? name : "perf";
+    return name ? name : "perf";
 }
 
 static void describe(struct perf_source *source)
@@ -65,11 +65,11 @@ static void describe(struct perf_source *source)
     const struct perf_file *file = source->file;
     const struct perf_machine *machine = &file->machine;
     struct lull_trace *info = &source->base.source.info;
-    if (machine->hostname != NULL && *machine->hostname != '\0') {
+    if (machine->hostname && *machine->hostname != '\0') {
         source->base.source.hostname = machine->hostname;
     }
     source->tracer = g_strconcat("perf ", machine->version, NULL);
-    info->kernel = machine->release != NULL ? machine->release : "";
+    info->kernel = machine->release ? machine->release : "";
     info->tracer = g_strchomp(source->tracer);
     info->domain = "kernel";
     info->name = info->process = "";
@@ -130,7 +130,7 @@ struct lull_source *lull_perf_source_open(struct lull_location *location,
         return NULL;
     }
     struct perf_file *file = perf_file_open(path, bytes, size, report, error);
-    if (file == NULL) {
+    if (!file) {
         return NULL;
     }
     struct perf_source *source = g_new0(struct perf_source, 1);

@@ -80,13 +80,13 @@ static bool read_extent(struct lull_perf_stream *s, uint32_t index)
     s->window_start = s->window_end = 0;
     if (!s->is_open) {
         why = s->bytes->ops->open(s->bytes);
-        s->is_open = why == NULL;
+        s->is_open = !why;
     }
     if (!s->is_open || !perf_bytes_read(s->bytes, extent->offset, s->window, size)) {
         int64_t t = lull_perf_own_time(s->file, s->head.time);
         lull_report_problem(s->base.report, "%s: byte %" G_GUINT64_FORMAT ": CPU %d: %s",
                             s->file->path, extent->offset, s->base.stream.cpu,
-                            why != NULL ? why : "the file has become shorter");
+                            why ? why : "the file has become shorter");
         s->base.report->lost(s->base.report->user, s->cpu->number, t, t, 0, 1);
         return false;
     }

@@ -73,7 +73,7 @@ static void pass_on(const struct lull_session *session, const struct job *job, G
     }
     for (guint i = 0; i < job->notes->len; i++) {
         const struct note *note = &g_array_index(job->notes, struct note, i);
-        if (note->text == NULL) {
+        if (!note->text) {
             report->lost(report->user, note->stream, note->start_ns, note->end_ns, note->events,
                          note->packets);
         } else if (!g_hash_table_contains(reported, note->text)) {
@@ -82,7 +82,7 @@ static void pass_on(const struct lull_session *session, const struct job *job, G
     }
     for (guint i = 0; i < job->notes->len && job->clone >= 0; i++) {
         const struct note *note = &g_array_index(job->notes, struct note, i);
-        if (note->text != NULL) {
+        if (note->text) {
             g_hash_table_add(reported, note->text);
         }
     }
@@ -139,7 +139,7 @@ static void add_stream(struct work *work, struct lull_source_stream *stream, uin
 {
     struct job job = {.stream = stream, .clone = -1};
     bool is_shared = n_threads > 1 && stream->size_bytes >= 2 * PART_BYTES &&
-                     work->session->filter == NULL && stream->ops->clone != NULL;
+                     !work->session->filter && stream->ops->clone;
     if (is_shared) {
         lull_session_start_stream(work->session, stream);
         job.end = stream->ops->part_end(stream, 0, PART_BYTES);
@@ -166,7 +166,7 @@ static void collect_jobs(struct lull_session *session, struct work *work, uint32
         if (!lull_session_is_selected(session, stream)) {
             continue;
         }
-        if (stream->ops->count != NULL) {
+        if (stream->ops->count) {
             add_stream(work, stream, n_threads);
         } else {
             has_live = true;
@@ -185,7 +185,7 @@ static void collect_jobs(struct lull_session *session, struct work *work, uint32
         struct lull_source *source = lull_session_trace_at(session, t)->source;
         work->first_class[t] = work->n_classes;
         work->n_classes += source->n_classes;
-        if (work->sums && source->ops->prepare_sums != NULL) {
+        if (work->sums && source->ops->prepare_sums) {
             source->ops->prepare_sums(source);
         }
     }
@@ -227,7 +227,7 @@ static void run_workers(const struct lull_session *session, struct work *work,
     }
     run_worker(&workers[0]);
     for (uint32_t i = 1; i < n_workers; i++) {
-        if (threads[i] != NULL) {
+        if (threads[i]) {
             g_thread_join(threads[i]);
         }
         for (uint32_t c = 0; c < work->n_classes; c++) {
@@ -307,10 +307,9 @@ void lull_session_decode_all_sized(struct lull_session *session, struct lull_dec
 {
     struct lull_decoded known = {0};
     /* A filter would have to look at each event first. */
-    struct lull_event_filter *filter =
-        session->filter != NULL ? lull_session_take_filter(session) : NULL;
+    struct lull_event_filter *filter = session->filter ? lull_session_take_filter(session) : NULL;
     struct lull_source_tally tally = read_apart(session, true, add_count, &known.events);
-    if (filter != NULL) {
+    if (filter) {
         lull_session_set_filter(session, filter);
     }
     known.fields = tally.fields;

@@ -19,7 +19,7 @@ struct search {
 /* The path after `name` and its dot, "" at its end; NULL if it does not start so. */
 static const char *step(const char *path, const char *name)
 {
-    size_t length = name != NULL ? strlen(name) : 0;
+    size_t length = name ? strlen(name) : 0;
     if (length == 0 || strncmp(path, name, length) != 0) {
         return NULL;
     }
@@ -37,7 +37,7 @@ static void on_start(void *user, const char *name, enum lull_visit_kind kind)
             behind = step(search->path, name);
         }
     }
-    if (behind == NULL) {
+    if (!behind) {
         search->unmatched++;
         return;
     }
@@ -62,7 +62,7 @@ static bool is_it(struct search *search, const char *name)
         return false;
     }
     const char *behind = step(search->path, name);
-    search->is_found = behind != NULL && *behind == '\0';
+    search->is_found = behind && *behind == '\0';
     return search->is_found;
 }
 

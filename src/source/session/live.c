@@ -17,7 +17,7 @@ static void on_problem(void *user, const char *text)
 static bool on_wait(void *user)
 {
     struct lull_session *session = user;
-    return session->wait == NULL || session->wait(session->wait_user);
+    return !session->wait || session->wait(session->wait_user);
 }
 
 void lull_session_on_wait(struct lull_session *session, bool (*wait)(void *user), void *user)
@@ -42,7 +42,7 @@ bool lull_session_add_live(struct lull_session *session, const char *url, GError
         session->live_since_ns = g_get_real_time() * 1000;
     }
     struct lull_live *live = lull_live_open(url, session->is_from_start, &hooks, error);
-    if (live == NULL) {
+    if (!live) {
         return false;
     }
     g_hash_table_add(session->directories, g_strdup(url));
@@ -58,7 +58,7 @@ static void take_traces(struct lull_session *session, struct lull_live *live)
     for (;;) {
         struct session_trace *trace = lull_session_trace_new(session);
         trace->source = lull_live_take(live, &trace->report);
-        if (trace->source == NULL) {
+        if (!trace->source) {
             lull_session_trace_free(trace);
             return;
         }
@@ -118,7 +118,7 @@ bool lull_session_failed(const struct lull_session *session, GError **error)
 {
     for (uint32_t i = 0; i < session->lives->len; i++) {
         const GError *cause = lull_live_error(session->lives->pdata[i]);
-        if (cause != NULL) {
+        if (cause) {
             g_propagate_error(error, g_error_copy(cause));
             return true;
         }

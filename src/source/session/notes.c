@@ -173,7 +173,7 @@ bool lull_session_is_joined(const struct lull_session *session)
     const char *first = NULL;
     for (uint32_t i = 0; i < session->traces->len; i++) {
         const char *clock = lull_session_trace_at(session, i)->source->joined_clock;
-        if (clock == NULL || (first != NULL && strcmp(first, clock) != 0)) {
+        if (!clock || (first && strcmp(first, clock) != 0)) {
             return false;
         }
         first = clock;

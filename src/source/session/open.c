@@ -19,7 +19,7 @@ void lull_session_host_free(gpointer data)
 void lull_session_trace_free(gpointer data)
 {
     struct session_trace *trace = data;
-    if (trace->source != NULL) {
+    if (trace->source) {
         trace->source->ops->free(trace->source);
     }
     g_clear_pointer(&trace->class_names, g_hash_table_unref);
@@ -34,7 +34,7 @@ void lull_session_trace_free(gpointer data)
 /* A name for people: of the host, or of the directory; LTTng's "kernel" says nothing. */
 static char *base_name(const struct lull_source *source)
 {
-    if (source->hostname != NULL && *source->hostname != '\0') {
+    if (source->hostname && *source->hostname != '\0') {
         return g_strdup(source->hostname);
     }
     g_autofree char *path = g_canonicalize_filename(source->info.path, NULL);
@@ -84,7 +84,7 @@ static uint32_t lookup_host(const struct lull_session *session, const struct lul
  * copied a machine's clock but gave it another name meant another machine. */
 static uint32_t known_host(const struct lull_session *session, const struct lull_source *source)
 {
-    if (source->hostname == NULL) {
+    if (!source->hostname) {
         return source->has_clock_uuid ? lookup_host(session, source, 'a') : UINT32_MAX;
     }
     uint32_t found = lookup_host(session, source, 'h');
@@ -112,7 +112,7 @@ static uint32_t find_host(struct lull_session *session, const struct lull_source
     host->clock_offset_ns = source->info.clock_offset_ns;
     host->traces = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     g_ptr_array_add(session->hosts, host);
-    note_host(session, source, source->hostname != NULL ? 'h' : 'n');
+    note_host(session, source, source->hostname ? 'h' : 'n');
     note_host(session, source, 'a');
     return session->hosts->len - 1;
 }
@@ -152,7 +152,7 @@ void lull_session_trace_grow(struct session_trace *trace)
     for (; trace->n_classes < source->n_classes; trace->n_classes++) {
         struct lull_event_class *event_class = source->classes[trace->n_classes];
         event_class->number = session->n_classes++;
-        if (source->ops->find_used == NULL) {
+        if (!source->ops->find_used) {
             g_hash_table_add(trace->class_names, (char *)event_class->name);
         }
     }
@@ -194,7 +194,7 @@ static const char *path_below(const char *path, const GPtrArray *locations, cons
 /* The traces of a recording are of one machine, whether or not each says so. */
 static void adopt_recording(struct lull_source *source, const struct lull_recording_file *recording)
 {
-    if (recording->hostname != NULL) {
+    if (recording->hostname) {
         source->hostname = recording->hostname;
     }
     source->has_clock_uuid = recording->has_boot_id;
@@ -204,10 +204,10 @@ static void adopt_recording(struct lull_source *source, const struct lull_record
 /* Which events were wanted, where the trace itself does not say it. */
 static void adopt_events(struct session_trace *trace, const struct lull_recording_file *recording)
 {
-    if (recording->events == NULL || trace->source->ops->find_used == NULL) {
+    if (!recording->events || !trace->source->ops->find_used) {
         return;
     }
-    for (const char **name = recording->events; *name != NULL; name++) {
+    for (const char **name = recording->events; *name; name++) {
         g_hash_table_add(trace->class_names, (char *)*name);
     }
     trace->knows_names = true;
@@ -228,21 +228,21 @@ static bool add_trace(struct lull_session *session, GPtrArray *locations, const 
 {
     struct session_trace *trace = lull_session_trace_new(session);
     struct lull_location *first = locations->pdata[0];
-    trace->source = first->kind != NULL
+    trace->source = first->kind
                         ? first->kind->open(first, &trace->report, error)
                         : lull_ctf_source_open((struct lull_location *const *)locations->pdata,
                                                locations->len, &trace->report, error);
-    if (trace->source == NULL) {
+    if (!trace->source) {
         lull_session_trace_free(trace);
         return false;
     }
     struct lull_source *source = trace->source;
     source->info.below = path_below(source->info.path, locations, root);
-    if (first->recording != NULL) {
+    if (first->recording) {
         adopt_recording(source, first->recording);
     }
     lull_session_trace_join(trace);
-    if (first->recording != NULL) {
+    if (first->recording) {
         adopt_events(trace, first->recording);
         note_recording(session, first->recording, source->info.host);
     }
@@ -288,8 +288,8 @@ static bool has_uuid(struct trace_group *group)
         const struct lull_location *location = group->locations->pdata[0];
         struct lull_schema *schema = lull_metadata_parse(
             location->path, (const uint8_t *)location->metadata, location->metadata_size, NULL);
-        group->has_uuid = schema != NULL && schema->has_uuid;
-        if (schema != NULL) {
+        group->has_uuid = schema && schema->has_uuid;
+        if (schema) {
             lull_schema_free(schema);
         }
     }
@@ -326,7 +326,7 @@ static void group_location(GPtrArray *groups, GHashTable *by_key, struct lull_lo
 {
     size_t size;
     struct trace_group *group = NULL;
-    if (location->kind != NULL) { /* is a trace by itself */
+    if (location->kind) { /* is a trace by itself */
         group = group_new(NULL, 0);
         g_ptr_array_add(group->locations, location);
         g_ptr_array_add(groups, group);
@@ -334,10 +334,10 @@ static void group_location(GPtrArray *groups, GHashTable *by_key, struct lull_lo
     }
     g_autofree char *text = lull_metadata_text(location->path, (const uint8_t *)location->metadata,
                                                location->metadata_size, &size, NULL);
-    if (text != NULL) {
+    if (text) {
         char *key = group_key(location, text, size);
         group = g_hash_table_lookup(by_key, key);
-        if (group != NULL && fits_group(group, &text, size)) {
+        if (group && fits_group(group, &text, size)) {
             g_ptr_array_add(group->locations, location);
             g_free(key);
             return;
@@ -366,7 +366,7 @@ static void note_error(struct adding *adding, uint32_t root, GError *error)
 {
     g_ptr_array_add(adding->rest, g_strdup(error->message));
     g_array_append_val(adding->rest_roots, root);
-    if (adding->errors[root] == NULL) {
+    if (!adding->errors[root]) {
         adding->errors[root] = error;
     } else {
         g_error_free(error);
@@ -381,7 +381,7 @@ static bool read_metadata(struct adding *adding, struct lull_location *location,
         adding->found[location->root]++;
         return false;
     }
-    if (location->kind != NULL ||
+    if (location->kind ||
         lull_location_read(location, "metadata", LULL_METADATA_MOST_BYTES, &location->metadata,
                            &location->metadata_size, &cause)) {
         g_hash_table_add(adding->session->directories, g_strdup(key));
@@ -443,14 +443,14 @@ static bool conclude(struct adding *adding, const struct lull_search *search,
         GError *cause = adding->errors[i];
         if (done && adding->found[i] == 0) {
             done = false;
-            if (cause != NULL) {
+            if (cause) {
                 g_propagate_error(error, g_error_copy(cause));
             } else {
                 g_set_error(
                     error, LULL_ERROR, LULL_ERROR_FORMAT,
                     "%s: there is no trace in it (no file 'metadata' and no trace.dat here or "
                     "below)%s%s",
-                    paths[i], note != NULL ? "; " : "", note != NULL ? note : "");
+                    paths[i], note ? "; " : "", note ? note : "");
             }
         }
         g_clear_error(&adding->errors[i]);

@@ -16,7 +16,7 @@ static int compare_uuids(const struct lull_source *a, const struct lull_source *
 /* Babeltrace's name of a trace: the host, then where the trace was found. */
 static char *trace_name(const struct lull_source *source)
 {
-    const char *host = source->hostname != NULL ? source->hostname : "";
+    const char *host = source->hostname ? source->hostname : "";
     const char *slash = *host != '\0' && *source->info.below != '\0' ? "/" : "";
     return g_strconcat(host, slash, source->info.below, NULL);
 }

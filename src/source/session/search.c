@@ -76,7 +76,7 @@ static bool find_recording(struct lull_search *search, const struct lull_locatio
         g_ptr_array_add(search->errors, error);
         return false;
     }
-    if (*recording == NULL) {
+    if (!*recording) {
         *recording = lull_recording_ref(above);
     }
     return true;
@@ -112,7 +112,7 @@ static bool search_file(const struct walk *walk, const char *path, const struct 
                         struct lull_recording_file *recording)
 {
     const struct lull_file_kind *kind = lull_file_kind_at(path);
-    if (kind == NULL) {
+    if (!kind) {
         return false;
     }
     g_autofree char *key = file_key(st, "");
@@ -120,8 +120,8 @@ static bool search_file(const struct walk *walk, const char *path, const struct 
         return true;
     }
     const char *slash = strrchr(path, '/');
-    g_autofree char *dir = g_strndup(path, slash != NULL ? (size_t)(slash + 1 - path) : 0);
-    add_file(walk->search, lull_location_new(dir, NULL, ""), slash != NULL ? slash + 1 : path, kind,
+    g_autofree char *dir = g_strndup(path, slash ? (size_t)(slash + 1 - path) : 0);
+    add_file(walk->search, lull_location_new(dir, NULL, ""), slash ? slash + 1 : path, kind,
              recording, g_steal_pointer(&key), walk->root);
     return true;
 }
@@ -132,7 +132,7 @@ static GPtrArray *list_directory(struct lull_search *search, const char *path)
 {
     GError *cause = NULL;
     g_autoptr(GDir) dir = g_dir_open(path, 0, &cause);
-    if (dir == NULL) {
+    if (!dir) {
         g_ptr_array_add(search->errors,
                         g_error_new(LULL_ERROR, LULL_ERROR_IO, "%s", cause->message));
         g_error_free(cause);
@@ -140,7 +140,7 @@ static GPtrArray *list_directory(struct lull_search *search, const char *path)
     }
     GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
     const char *name;
-    while ((name = g_dir_read_name(dir)) != NULL) {
+    while ((name = g_dir_read_name(dir))) {
         if (name[0] != '.' || strcmp(name, ".tmp_old_chunk") == 0 ||
             strcmp(name, ".tmp_new_chunk") == 0) {
             g_ptr_array_add(names, g_strdup(name));
@@ -176,7 +176,7 @@ static void search_children(const struct walk *walk, const char *path,
                             struct lull_recording_file *recording, unsigned depth)
 {
     g_autoptr(GPtrArray) names = list_directory(walk->search, path);
-    for (guint i = 0; names != NULL && i < names->len; i++) {
+    for (guint i = 0; names && i < names->len; i++) {
         g_autofree char *child = g_build_filename(path, names->pdata[i], NULL);
         struct stat st;
         /* A name that cannot even be looked at is no directory that anybody meant. */
@@ -253,7 +253,7 @@ static GPtrArray *archive_names(const struct lull_archive *archive)
     for (uint32_t i = 0; i < lull_archive_count(archive); i++) {
         const char *name = lull_archive_member(archive, i)->name;
         const char *slash = strrchr(name, '/');
-        const char *last = slash != NULL ? slash + 1 : name;
+        const char *last = slash ? slash + 1 : name;
         if (strcmp(last, "metadata") == 0) {
             g_ptr_array_add(names, g_strndup(name, (size_t)(last - name)));
         } else if (*last != '.') {
@@ -312,7 +312,7 @@ static const struct lull_recording_file *find_in_archive(const struct unpacked *
     const char *slash = length > 1 ? memrchr(name, '/', length - 1) : NULL;
     const struct lull_recording_file *above = NULL, *found = &damaged;
     if (length > 0) {
-        above = find_in_archive(u, name, slash != NULL ? (size_t)(slash + 1 - name) : 0);
+        above = find_in_archive(u, name, slash ? (size_t)(slash + 1 - name) : 0);
     }
     if (above != &damaged) {
         struct lull_recording_file *recording;
@@ -330,7 +330,7 @@ static const struct lull_file_kind *archive_kind(const struct unpacked *u, const
 {
     uint8_t start[LULL_FILE_KIND_BYTES];
     const struct lull_archive_member *member = lull_archive_find(u->archive, name);
-    size_t size = member != NULL ? MIN(member->size, sizeof start) : 0;
+    size_t size = member ? MIN(member->size, sizeof start) : 0;
     struct lull_archive_member cut = {.size = size, .base = size > 0 ? member->base : 0};
     return size > 0 && lull_archive_read(u->archive, &cut, start) ? lull_file_kind_of(start, size)
                                                                   : NULL;
@@ -339,10 +339,10 @@ static const struct lull_file_kind *archive_kind(const struct unpacked *u, const
 static void add_from_archive(const struct unpacked *u, const char *name)
 {
     const char *slash = strrchr(name, '/');
-    const char *last = slash != NULL ? slash + 1 : name;
+    const char *last = slash ? slash + 1 : name;
     size_t length = (size_t)(last - name);
     const struct lull_file_kind *kind = *last != '\0' ? archive_kind(u, name) : NULL;
-    if (*last != '\0' && kind == NULL) {
+    if (*last != '\0' && !kind) {
         return;
     }
     const struct lull_recording_file *found = find_in_archive(u, name, length);
@@ -350,7 +350,7 @@ static void add_from_archive(const struct unpacked *u, const char *name)
         return;
     }
     struct lull_recording_file *recording = (struct lull_recording_file *)found;
-    if (kind != NULL) {
+    if (kind) {
         add_file(u->search, archive_location(u, name, length), last, kind, recording,
                  file_key(u->st, name), u->root);
     } else {
@@ -364,7 +364,7 @@ static void search_archive(struct lull_search *search, const char *path, const s
 {
     GError *error = NULL;
     struct lull_archive *archive = lull_archive_open(path, note, search, &error);
-    if (archive == NULL) {
+    if (!archive) {
         g_ptr_array_add(search->errors, error);
         return;
     }
@@ -377,13 +377,13 @@ static void search_archive(struct lull_search *search, const char *path, const s
         const char *name = names->pdata[i];
         const char *part = strstr(name, LULL_RECORDING_UNFINISHED "/");
         /* Sorted, a directory comes right before what is below it. */
-        if (above != NULL && g_str_has_prefix(name, above)) {
+        if (above && g_str_has_prefix(name, above)) {
             continue;
         }
-        if (part != NULL) {
+        if (part) {
             size_t length = (size_t)(part - name) + strlen(LULL_RECORDING_UNFINISHED);
             g_autofree char *full = g_strdup_printf("%s/%.*s", path, (int)length, name);
-            if (unfinished == NULL || strncmp(name, unfinished, length + 1) != 0) {
+            if (!unfinished || strncmp(name, unfinished, length + 1) != 0) {
                 note_unfinished(search, full);
             }
             unfinished = name;
@@ -426,13 +426,13 @@ static void check_recordings(struct lull_search *search, guint first)
     g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
     for (guint i = first; i < search->locations->len; i++) {
         const struct lull_location *location = search->locations->pdata[i];
-        if (location->recording != NULL && !is_state(location)) {
+        if (location->recording && !is_state(location)) {
             g_hash_table_add(seen, location->recording);
         }
     }
     for (guint i = first; i < search->locations->len; i++) {
         const struct lull_location *location = search->locations->pdata[i];
-        if (location->recording == NULL || !g_hash_table_add(seen, location->recording)) {
+        if (!location->recording || !g_hash_table_add(seen, location->recording)) {
             continue;
         }
         const struct lull_recording_info *info = &location->recording->info;

@@ -16,7 +16,7 @@ void lull_session_forget_filter(struct lull_session *session)
         }
         g_clear_pointer(&trace->class_filters, g_ptr_array_unref);
     }
-    if (session->filter != NULL) {
+    if (session->filter) {
         session->filter->ops->forget(session->filter);
     }
     session->is_subscribed = false;
@@ -32,7 +32,7 @@ struct lull_event_filter *lull_session_take_filter(struct lull_session *session)
 void lull_session_set_filter(struct lull_session *session, struct lull_event_filter *filter)
 {
     struct lull_event_filter *old = lull_session_take_filter(session);
-    if (old != NULL && old != filter) {
+    if (old && old != filter) {
         old->ops->free(old);
     }
     session->filter = filter;
@@ -50,7 +50,7 @@ void lull_session_exempt(struct lull_session *session, uint32_t subscription)
 bool lull_session_passes(const struct lull_session *session, const struct lull_event *event)
 {
     const struct lull_class_filter *filter = event->event_class->filter;
-    if (filter == NULL || filter->verdict == LULL_VERDICT_PASS) {
+    if (!filter || filter->verdict == LULL_VERDICT_PASS) {
         return true;
     }
     return filter->verdict == LULL_VERDICT_TEST &&
@@ -70,7 +70,7 @@ bool lull_session_next_passing(const struct lull_session *session,
                                struct lull_source_stream *stream)
 {
     while (stream->ops->next(stream)) {
-        if (!stream->has_event || stream->event.event_class->watch != NULL ||
+        if (!stream->has_event || stream->event.event_class->watch ||
             lull_session_hands_out(session, &stream->event)) {
             return true;
         }
@@ -80,7 +80,7 @@ bool lull_session_next_passing(const struct lull_session *session,
 
 void lull_session_start_filter(struct lull_session *session)
 {
-    if (session->filter != NULL) {
+    if (session->filter) {
         session->filter->ops->start(session->filter, lull_session_origin(session));
     }
 }
@@ -107,7 +107,7 @@ static void collect_subscriptions(const struct lull_session *session,
     for (uint32_t i = 0; i < session->subscriptions->len; i++) {
         const char *const *name =
             g_array_index(session->subscriptions, struct lull_subscription, i).names;
-        for (; *name != NULL; name++) {
+        for (; *name; name++) {
             size_t length = strlen(*name);
             if (length > 0 && (*name)[length - 1] == '*') {
                 struct prefix prefix = {*name, length - 1, (int32_t)i};
@@ -147,7 +147,7 @@ static void filter_classes(struct lull_session *session, struct session_trace *t
 {
     const struct lull_source *source = trace->source;
     const char *host = lull_session_host(session, source->info.host)->name;
-    if (trace->class_filters == NULL) {
+    if (!trace->class_filters) {
         trace->class_filters = g_ptr_array_new_with_free_func(g_free);
     }
     trace->is_wanted = trace->is_exempt = false;
@@ -178,8 +178,8 @@ static uint32_t largest_extra(const struct session_trace *trace, const struct lu
 {
     uint32_t size = 0;
     for (uint32_t i = 0; i < trace->source->n_classes; i++) {
-        extra[i] = trace->class_filters != NULL ? &class_filter(trace, i)->extra : NULL;
-        if (extra[i] != NULL) {
+        extra[i] = trace->class_filters ? &class_filter(trace, i)->extra : NULL;
+        if (extra[i]) {
             size = MAX(size, extra[i]->size);
         }
     }
@@ -196,7 +196,7 @@ static void subscribe_trace(struct lull_session *session, const struct subscript
     for (uint32_t i = 0; i < source->n_classes; i++) {
         of_class[i] = match_subscription(subscriptions, source->classes[i]->name);
     }
-    if (session->filter != NULL) {
+    if (session->filter) {
         filter_classes(session, trace, of_class);
     }
     uint32_t extra_size = largest_extra(trace, extra);
@@ -255,7 +255,7 @@ static bool cpu_may_pass(const struct lull_session *session, const struct sessio
     }
     for (uint32_t i = 0; i < source->n_classes; i++) {
         const struct lull_class_filter *filter = source->classes[i]->filter;
-        if (filter == NULL || filter->verdict == LULL_VERDICT_REJECT) {
+        if (!filter || filter->verdict == LULL_VERDICT_REJECT) {
             continue;
         }
         if (session->filter->ops->may_pass(session->filter, source, i, host, cpu)) {
@@ -278,7 +278,7 @@ bool lull_session_is_selected(const struct lull_session *session,
     if (session->only_cpu >= 0 && stream->cpu != session->only_cpu) {
         return false;
     }
-    if (session->filter == NULL) {
+    if (!session->filter) {
         return true;
     }
     const struct session_trace *trace = lull_session_trace_at(session, stream->event.trace);
@@ -311,7 +311,7 @@ struct lull_source_window lull_session_window(const struct lull_session *session
         intersect(trace, &window);
     }
     /* Those that are exempt, and a watch, may need what was before. */
-    if (session->filter != NULL && !session->has_exempt && session->watch == NULL) {
+    if (session->filter && !session->has_exempt && !session->watch) {
         window.start_ns = MAX(window.start_ns, session->filter->start_ns);
         window.end_ns = MIN(window.end_ns, session->filter->end_ns);
     }
@@ -331,7 +331,7 @@ bool lull_session_start_selected(const struct lull_session *session,
     bool is_selected = lull_session_is_selected(session, stream);
     if (is_selected) {
         lull_session_start_stream(session, stream);
-    } else if (stream->ops->leave != NULL) {
+    } else if (stream->ops->leave) {
         stream->ops->leave(stream);
     }
     return is_selected;
@@ -343,7 +343,7 @@ static const char *const all_names[] = {"*", NULL};
 
 GArray *lull_session_start_count(struct lull_session *session)
 {
-    if (session->filter == NULL) {
+    if (!session->filter) {
         return NULL;
     }
     static const struct lull_subscription all = {.names = all_names};
@@ -360,7 +360,7 @@ GArray *lull_session_start_count(struct lull_session *session)
 
 void lull_session_end_count(struct lull_session *session, GArray *subscriptions)
 {
-    if (subscriptions == NULL) {
+    if (!subscriptions) {
         return;
     }
     g_array_unref(session->subscriptions);
@@ -383,7 +383,7 @@ void lull_session_count_stream(const struct lull_session *session,
                                struct lull_source_stream *stream, uint64_t *counts)
 {
     const struct session_trace *trace = lull_session_trace_at(session, stream->event.trace);
-    if (session->filter == NULL || !must_test(trace)) {
+    if (!session->filter || !must_test(trace)) {
         stream->ops->count(stream, counts);
         return;
     }
@@ -395,7 +395,7 @@ void lull_session_count_stream(const struct lull_session *session,
 void lull_session_drop_rejected(const struct lull_session *session,
                                 const struct session_trace *trace, uint64_t *counts)
 {
-    for (uint32_t i = 0; session->filter != NULL && i < trace->source->n_classes; i++) {
+    for (uint32_t i = 0; session->filter && i < trace->source->n_classes; i++) {
         if (class_filter(trace, i)->verdict == LULL_VERDICT_REJECT) {
             counts[i] = 0;
         }

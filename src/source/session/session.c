@@ -33,7 +33,7 @@ struct lull_session *lull_session_new(void)
 
 void lull_session_free(struct lull_session *session)
 {
-    if (session == NULL) {
+    if (!session) {
         return;
     }
     lull_session_set_filter(session, NULL);
@@ -111,7 +111,7 @@ const char *lull_session_environment(const struct lull_session *session, uint32_
 {
     g_return_val_if_fail(trace < session->traces->len, NULL);
     const char *const *entry = lull_session_trace_at(session, trace)->source->environment;
-    for (; entry != NULL && *entry != NULL; entry += 2) {
+    for (; entry && *entry; entry += 2) {
         if (strcmp(entry[0], key) == 0) {
             return entry[1];
         }
@@ -165,7 +165,7 @@ void lull_session_each_host_class(const struct lull_session *session, uint32_t h
 static void find_names(struct session_trace *trace)
 {
     const struct lull_source *source = trace->source;
-    if (trace->knows_names || source->ops->find_used == NULL) {
+    if (trace->knows_names || !source->ops->find_used) {
         return;
     }
     g_autofree bool *used = g_new0(bool, MAX(source->n_classes, 1));
@@ -186,7 +186,7 @@ bool lull_session_declares(const struct lull_session *session, uint32_t host,
     for (uint32_t t = 0; t < n; t++) {
         struct session_trace *trace = lull_session_trace_at(session, traces[t]);
         find_names(trace);
-        for (const char *const *name = names; *name != NULL; name++) {
+        for (const char *const *name = names; *name; name++) {
             if (g_hash_table_contains(trace->class_names, *name)) {
                 return true;
             }
@@ -199,13 +199,13 @@ static void read_task_names(struct session_trace *trace)
 {
     const char *line = trace->source->task_names, *next;
     trace->task_names = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-    for (; line != NULL; line = next) {
+    for (; line; line = next) {
         const char *end = strchr(line, '\n');
-        size_t length = end != NULL ? (size_t)(end - line) : strlen(line);
+        size_t length = end ? (size_t)(end - line) : strlen(line);
         g_autofree char *copy = g_strndup(line, length);
         char *name;
         gint64 tid = g_ascii_strtoll(copy, &name, 10);
-        next = end != NULL ? end + 1 : NULL;
+        next = end ? end + 1 : NULL;
         if (name != copy && *name == ' ' && name[1] != '\0' && tid > 0 && tid <= MAX_TID) {
             g_hash_table_insert(trace->task_names, GINT_TO_POINTER((gint)tid), g_strdup(name + 1));
         }
@@ -218,12 +218,12 @@ const char *lull_session_task_name(const struct lull_session *session, uint32_t 
     const char *name = NULL;
     uint32_t n;
     const uint32_t *traces = lull_session_host_traces(session, host, &n);
-    for (uint32_t t = 0; t < n && name == NULL; t++) {
+    for (uint32_t t = 0; t < n && !name; t++) {
         struct session_trace *trace = lull_session_trace_at(session, traces[t]);
-        if (trace->source->task_names == NULL) {
+        if (!trace->source->task_names) {
             continue;
         }
-        if (trace->task_names == NULL) {
+        if (!trace->task_names) {
             read_task_names(trace);
         }
         name = g_hash_table_lookup(trace->task_names, GINT_TO_POINTER(tid));
@@ -363,7 +363,7 @@ void lull_session_rewind(struct lull_session *session)
 void lull_session_keep_sync(struct lull_session *session, struct lull_sync *sync,
                             void (*free_sync)(struct lull_sync *sync))
 {
-    if (session->sync != NULL) {
+    if (session->sync) {
         session->free_sync(session->sync);
     }
     session->sync = sync;
@@ -436,15 +436,15 @@ const struct lull_event *lull_session_read(struct lull_session *session)
             struct lull_source_stream *stream = session->merged[merge->winner];
             if (stream->has_event) {
                 stream->has_event = false;
-                if (G_UNLIKELY(session->watch != NULL) &&
+                if (G_UNLIKELY(session->watch) &&
                     !lull_session_show_watch(session, &stream->event)) {
                     continue;
                 }
                 return &stream->event;
             }
             /* The tree has held a lower bound, or the time of the event that was handed out. */
-            bool any = session->filter == NULL ? stream->ops->next(stream)
-                                               : lull_session_next_passing(session, stream);
+            bool any = !session->filter ? stream->ops->next(stream)
+                                        : lull_session_next_passing(session, stream);
             lull_merge_update(merge, any ? stream->event.time_ns : INT64_MAX);
             if (G_UNLIKELY(session->has_news)) {
                 lull_session_take_news(session);
@@ -457,7 +457,7 @@ const struct lull_event *lull_session_read(struct lull_session *session)
 int lull_session_next_sized(struct lull_session *session, struct lull_event *event, size_t size)
 {
     const struct lull_event *next = lull_session_read(session);
-    if (next != NULL) {
+    if (next) {
         lull_sized_fill(event, size, next, sizeof *next);
     }
     return next != NULL;

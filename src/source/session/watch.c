@@ -15,7 +15,7 @@ static void forget(struct lull_session *session)
         g_clear_pointer(&trace->class_watches, g_ptr_array_unref);
         trace->is_watched = false;
     }
-    if (session->watch != NULL) {
+    if (session->watch) {
         session->watch->ops->forget(session->watch);
     }
 }
@@ -36,14 +36,14 @@ void lull_session_start_watch(struct lull_session *session, bool forgets)
     if (forgets) {
         forget(session);
     }
-    if (session->watch != NULL) {
+    if (session->watch) {
         g_array_append_val(session->subscriptions, hidden);
     }
 }
 
 void lull_session_end_watch(struct lull_session *session)
 {
-    if (session->watch != NULL) {
+    if (session->watch) {
         g_array_set_size(session->subscriptions, session->subscriptions->len - 1);
     }
 }
@@ -59,7 +59,7 @@ static void free_class_watch(gpointer data)
 static void join_fields(const struct lull_fields *filter, const struct lull_fields *own,
                         struct lull_fields *out)
 {
-    uint32_t n_filter = filter != NULL ? filter->n_bindings : 0;
+    uint32_t n_filter = filter ? filter->n_bindings : 0;
     struct lull_binding *all = g_new(struct lull_binding, n_filter + own->n_bindings + 1);
     for (uint32_t i = 0; i < n_filter; i++) {
         all[i] = filter->bindings[i];
@@ -78,21 +78,21 @@ static struct lull_class_watch *watch_class(struct lull_session *session,
     const struct lull_source *source = trace->source;
     struct lull_class_watch *watch = g_new0(struct lull_class_watch, 1);
     struct lull_fields own = {0};
-    if (filter != NULL) {
+    if (filter) {
         own.n_bindings = filter->n_bindings;
         own.size = filter->size;
     }
     const uint32_t taken = own.n_bindings;
     const char *host = lull_session_host(session, source->info.host)->name;
     watch->program = session->watch->ops->compile(session->watch, source, index, host, &own);
-    if (watch->program != NULL && taken + own.n_bindings > 64) {
+    if (watch->program && taken + own.n_bindings > 64) {
         lull_report_problem(&trace->report,
                             "%s: the filter and the periods ask for more than 64 fields of event "
                             "'%s'; the periods do without it",
                             source->info.path, source->classes[index]->name);
         watch->program = NULL;
     }
-    if (watch->program != NULL) {
+    if (watch->program) {
         join_fields(filter, &own, &watch->extra);
     }
     return watch;
@@ -104,10 +104,10 @@ void lull_session_watch_classes(struct lull_session *session, struct session_tra
 {
     struct lull_source *source = trace->source;
     const int32_t hidden = (int32_t)session->subscriptions->len - 1;
-    if (session->watch == NULL) {
+    if (!session->watch) {
         return;
     }
-    if (trace->class_watches == NULL) {
+    if (!trace->class_watches) {
         trace->class_watches = g_ptr_array_new_with_free_func(free_class_watch);
     }
     for (uint32_t i = 0; i < source->n_classes; i++) {
@@ -115,7 +115,7 @@ void lull_session_watch_classes(struct lull_session *session, struct session_tra
             g_ptr_array_add(trace->class_watches, watch_class(session, trace, i, extra[i]));
         }
         struct lull_class_watch *watch = trace->class_watches->pdata[i];
-        if (watch->program == NULL) {
+        if (!watch->program) {
             continue;
         }
         source->classes[i]->watch = watch;
@@ -132,10 +132,10 @@ void lull_session_watch_classes(struct lull_session *session, struct session_tra
 bool lull_session_show_watch(struct lull_session *session, const struct lull_event *event)
 {
     const struct lull_class_watch *watch = event->event_class->watch;
-    if (watch == NULL) {
+    if (!watch) {
         return true;
     }
     session->watch->ops->see(session->watch, watch->program, event,
                              (const uint8_t *)event->fields + session->filter_offset);
-    return !watch->is_hidden && (session->filter == NULL || lull_session_hands_out(session, event));
+    return !watch->is_hidden && (!session->filter || lull_session_hands_out(session, event));
 }

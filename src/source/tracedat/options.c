@@ -39,7 +39,7 @@ static void take_text(struct lull_tracedat_in *in, char **text)
 static void add_offset(struct lull_tracedat *file, struct lull_tracedat_in *in, int64_t unit_ns)
 {
     g_autofree char *text = text_of(in);
-    int64_t offset = text != NULL ? g_ascii_strtoll(text, NULL, 0) : 0;
+    int64_t offset = text ? g_ascii_strtoll(text, NULL, 0) : 0;
     if (__builtin_mul_overflow(offset, unit_ns, &offset) ||
         __builtin_add_overflow(file->offset_ns, offset, &file->offset_ns) ||
         !lull_time_is_valid(file->offset_ns)) {
@@ -89,10 +89,10 @@ static void take_buffer(struct lull_tracedat *file, struct lull_tracedat_in *in)
         buffer->is_packed = is_packed(file, at);
         take_cpus(in, buffer);
     }
-    if (buffer->name == NULL) {
+    if (!buffer->name) {
         buffer->name = g_strdup("");
     }
-    if (buffer->clock == NULL) {
+    if (!buffer->clock) {
         buffer->clock = g_strdup("");
     }
     g_ptr_array_add(file->buffers, buffer);
@@ -116,7 +116,7 @@ static uint64_t find_count(const char *text, const char *key)
 {
     g_autofree char *line = g_strconcat("\n", key, ": ", NULL);
     const char *at = strstr(text, line);
-    return at != NULL ? g_ascii_strtoull(at + strlen(line), NULL, 10) : 0;
+    return at ? g_ascii_strtoull(at + strlen(line), NULL, 10) : 0;
 }
 
 /* The text of per_cpu/cpuN/stats after "CPU: N"; or a "Buffer: NAME", of which are those that
@@ -126,10 +126,10 @@ static void take_stats(struct lull_tracedat *file, struct lull_tracedat_in *in)
     g_autofree char *text = text_of(in), *all = g_strconcat("\n", text, NULL);
     const char *name = strstr(all, "\nBuffer: "), *cpu = strstr(all, "\nCPU: ");
     struct lull_tracedat_stat stat = {.cpu = -1};
-    if (name != NULL) {
+    if (name) {
         name += strlen("\nBuffer: ");
         stat.buffer = g_strndup(name, strcspn(name, "\n"));
-    } else if (cpu == NULL) {
+    } else if (!cpu) {
         return;
     } else if (file->stats->len > 0) {
         stat.buffer = g_strdup(
@@ -137,7 +137,7 @@ static void take_stats(struct lull_tracedat *file, struct lull_tracedat_in *in)
     } else {
         stat.buffer = g_strdup("");
     }
-    if (cpu != NULL) {
+    if (cpu) {
         stat.cpu = (int32_t)(g_ascii_strtoull(cpu + strlen("\nCPU: "), NULL, 10) & 0x7fffffff);
         stat.overwritten = find_count(all, "overrun");
         stat.dropped = find_count(all, "dropped events") + find_count(all, "commit overrun");
@@ -235,10 +235,10 @@ bool lull_tracedat_options(struct lull_tracedat *file, struct lull_tracedat_in *
         uint64_t size = lull_tracedat_number(in, 4);
         g_autofree char *data = lull_tracedat_block(in, size);
         struct lull_tracedat_in option = {
-            .file = file, .data = (const uint8_t *)data, .end = size, .is_short = data == NULL};
-        if (data != NULL && id == OPTION_DONE) {
+            .file = file, .data = (const uint8_t *)data, .end = size, .is_short = !data};
+        if (data && id == OPTION_DONE) {
             *next = lull_tracedat_number(&option, 8);
-        } else if (data != NULL && !take_option(file, id, &option, error)) {
+        } else if (data && !take_option(file, id, &option, error)) {
             return false;
         }
         if (option.is_short) {

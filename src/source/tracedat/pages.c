@@ -39,7 +39,7 @@ static bool open_bytes(struct lull_tracedat_pages *pages, const char **why)
 {
     if (!pages->is_open) {
         *why = pages->bytes->ops->open(pages->bytes);
-        pages->is_open = *why == NULL;
+        pages->is_open = !*why;
     }
     return pages->is_open;
 }
@@ -142,7 +142,7 @@ struct lull_tracedat_pages *lull_tracedat_pages_share(const struct lull_tracedat
     *clone = *pages;
     clone->bytes = pages->bytes->ops->share(pages->bytes);
     clone->is_open = false;
-    clone->chunks = pages->chunks != NULL ? g_array_ref(pages->chunks) : NULL;
+    clone->chunks = pages->chunks ? g_array_ref(pages->chunks) : NULL;
     clone->current = clone->n_current = 0;
     clone->buf = clone->packed = NULL;
     return clone;
@@ -152,7 +152,7 @@ void lull_tracedat_pages_free(struct lull_tracedat_pages *pages)
 {
     lull_tracedat_pages_close(pages);
     pages->bytes->ops->free(pages->bytes);
-    if (pages->chunks != NULL) {
+    if (pages->chunks) {
         g_array_unref(pages->chunks);
     }
     g_free(pages->buf);
@@ -200,11 +200,11 @@ uint64_t lull_tracedat_pages_where(const struct lull_tracedat_pages *pages, uint
 static bool fill_packed(struct lull_tracedat_pages *pages, uint64_t index, const char **why)
 {
     const struct chunk *chunk = chunk_of(pages, index);
-    if (pages->packed == NULL) {
+    if (!pages->packed) {
         pages->packed = g_try_malloc(MAX(pages->packed_capacity, 1));
     }
     *why = "it is cut";
-    if (pages->packed == NULL ||
+    if (!pages->packed ||
         !lull_tracedat_read(pages->bytes, chunk->offset, pages->packed, chunk->size)) {
         return false;
     }
@@ -235,12 +235,12 @@ const uint8_t *lull_tracedat_pages_get(struct lull_tracedat_pages *pages, uint64
                                        const char **why)
 {
     if (index - pages->current >= pages->n_current) {
-        if (pages->buf == NULL) {
+        if (!pages->buf) {
             pages->buf = g_try_malloc0(pages->capacity + LULL_LOAD_SLACK);
         }
         *why = "there is not enough memory";
         pages->n_current = 0;
-        if (pages->buf == NULL || !open_bytes(pages, why) ||
+        if (!pages->buf || !open_bytes(pages, why) ||
             !(pages->is_packed ? fill_packed(pages, index, why) : fill_plain(pages, index, why))) {
             return NULL;
         }
@@ -257,7 +257,7 @@ bool lull_tracedat_pages_peek(struct lull_tracedat_pages *pages, uint64_t index,
                lull_tracedat_read(pages->bytes, lull_tracedat_pages_where(pages, index), out, size);
     }
     const uint8_t *page = lull_tracedat_pages_get(pages, index, &why);
-    if (page != NULL) {
+    if (page) {
         memcpy(out, page, size);
     }
     return page != NULL;

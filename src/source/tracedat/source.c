@@ -73,7 +73,7 @@ static void add_environment(struct dat_source *source, const char *key, const ch
  * brackets, or a word on its own. */
 static const char *clock_name(struct dat_source *source)
 {
-    const char *text = source->file->clock != NULL ? source->file->clock : "";
+    const char *text = source->file->clock ? source->file->clock : "";
     for (guint i = source->file->buffers->len; i-- > 0;) {
         const struct lull_tracedat_buffer *buffer = source->file->buffers->pdata[i];
         for (guint k = 0; *buffer->clock != '\0' && k < buffer->cpus->len; k++) {
@@ -83,14 +83,14 @@ static const char *clock_name(struct dat_source *source)
         }
     }
     const char *start = strchr(text, '[');
-    size_t length = start != NULL ? strcspn(start + 1, "]") : strcspn(text, " \n");
-    return keep(source, g_strndup(start != NULL ? start + 1 : text, length));
+    size_t length = start ? strcspn(start + 1, "]") : strcspn(text, " \n");
+    return keep(source, g_strndup(start ? start + 1 : text, length));
 }
 
 /* "Linux HOST RELEASE VERSION MACHINE" */
 static void describe_system(struct dat_source *source)
 {
-    const char *uname = source->file->uname != NULL ? source->file->uname : "";
+    const char *uname = source->file->uname ? source->file->uname : "";
     g_auto(GStrv) words = g_strsplit(uname, " ", 4);
     if (g_strv_length(words) < 3 || *words[1] == '\0') {
         return;
@@ -100,7 +100,7 @@ static void describe_system(struct dat_source *source)
     add_environment(source, "sysname", keep(source, g_strdup(words[0])));
     add_environment(source, "hostname", source->base.source.hostname);
     add_environment(source, "kernel_release", source->base.source.info.kernel);
-    if (words[3] != NULL) {
+    if (words[3]) {
         add_environment(source, "architecture", keep(source, g_strdup(strrchr(uname, ' ') + 1)));
     }
 }
@@ -144,10 +144,10 @@ static void describe(struct dat_source *source)
     const struct lull_tracedat *file = source->file;
     struct lull_trace *info = &source->base.source.info;
     describe_system(source);
-    if (info->kernel == NULL) {
+    if (!info->kernel) {
         info->kernel = "";
     }
-    info->tracer = file->tool != NULL
+    info->tracer = file->tool
                        ? keep(source, g_strdup_printf("trace-cmd %s", g_strstrip(file->tool)))
                        : "trace-cmd";
     info->domain = "kernel";
@@ -262,13 +262,13 @@ static void add_streams(struct dat_source *source)
         if (source->base.streams->len == before) {
             continue;
         }
-        if (first != NULL && strcmp(first->clock, buffer->clock) != 0) {
+        if (first && strcmp(first->clock, buffer->clock) != 0) {
             lull_report_problem(file->report,
                                 "%s: buffer '%s' was recorded with the clock '%s', buffer '%s' "
                                 "with '%s': their times cannot be compared",
                                 file->path, buffer->name, buffer->clock, first->name, first->clock);
         }
-        first = first != NULL ? first : buffer;
+        first = first ? first : buffer;
     }
 }
 
@@ -282,7 +282,7 @@ struct lull_source *lull_tracedat_source_open(struct lull_location *location,
         return NULL;
     }
     struct lull_tracedat *file = lull_tracedat_open(path, bytes, size, report, error);
-    if (file == NULL) {
+    if (!file) {
         return NULL;
     }
     struct dat_source *source = g_new0(struct dat_source, 1);

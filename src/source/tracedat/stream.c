@@ -62,7 +62,7 @@ static void note_lost(const struct lull_tracedat_stream *s, uint64_t commit, uin
 {
     const struct lull_tracedat *file = s->file;
     struct lull_tracedat_loss loss = {.end_ns = lull_tracedat_stream_own_time(s, s->clock)};
-    if ((commit & LULL_TRACEDAT_MISSED) == 0 || s->losses == NULL) {
+    if ((commit & LULL_TRACEDAT_MISSED) == 0 || !s->losses) {
         return;
     }
     if ((commit & MISSED_STORED) != 0) {
@@ -81,7 +81,7 @@ bool lull_tracedat_stream_start_page(struct lull_tracedat_stream *s)
     uint64_t page = s->page++, before = s->clock;
     s->pos = s->end = 0;
     s->data = lull_tracedat_pages_get(s->pages, page, &why);
-    if (s->data == NULL) {
+    if (!s->data) {
         damaged(s, page, 0, why);
         return false;
     }
@@ -201,23 +201,23 @@ static inline const struct lull_format *find_format(struct lull_tracedat_stream 
                  s->base.record.size - formats->id_offset >= 2)) {
         uint16_t id = lull_load_u16(s->base.record.data + formats->id_offset, be);
         format = lull_formats_find(formats, id);
-        if (G_LIKELY(format != NULL && s->base.record.size >= format->least_size)) {
-            if (G_UNLIKELY(format->undecoded != NULL)) {
+        if (G_LIKELY(format && s->base.record.size >= format->least_size)) {
+            if (G_UNLIKELY(format->undecoded)) {
                 report_undecoded(s, format);
             }
             return format;
         }
-        if (format == NULL && s->is_quiet) {
+        if (!format && s->is_quiet) {
             s->has_unreported = true;
-        } else if (format == NULL && !s->has_reported_unknown) {
+        } else if (!format && !s->has_reported_unknown) {
             lull_report_problem(s->base.report,
                                 "%s: byte %" G_GUINT64_FORMAT ": CPU %d: an event has the number "
                                 "%u, which no format describes; such events are left out",
                                 s->file->path, lull_tracedat_pages_where(s->pages, s->page - 1),
                                 s->base.stream.cpu, id);
         }
-        s->has_reported_unknown |= format == NULL && !s->is_quiet;
-        if (format == NULL) {
+        s->has_reported_unknown |= !format && !s->is_quiet;
+        if (!format) {
             return NULL;
         }
     }
@@ -234,16 +234,16 @@ static inline __attribute__((always_inline)) bool next_event(struct lull_traceda
         const char *why = NULL;
         if (next_record(s, be, &why)) {
             s->base.format = find_format(s, be, &why);
-            if (G_LIKELY(s->base.format != NULL)) {
+            if (G_LIKELY(s->base.format)) {
                 return true;
             }
-        } else if (why == NULL) {
+        } else if (!why) {
             if (s->page >= lull_tracedat_pages_count(s->pages)) {
                 return false;
             }
             lull_tracedat_stream_start_page(s);
         }
-        if (why != NULL) {
+        if (why) {
             damaged(s, s->page - 1, s->pos, why);
             s->pos = s->end;
         }
@@ -307,7 +307,7 @@ static uint64_t find_page(struct lull_tracedat_stream *s, int64_t time_ns)
         uint64_t middle = low + (high - low) / 2;
         const char *why;
         const uint8_t *data = lull_tracedat_pages_get(s->pages, middle, &why);
-        if (data == NULL) {
+        if (!data) {
             return 0; /* read them all: the damage is reported then */
         }
         if (joined_time(s, lull_load_u64(data, s->file->is_big_endian)) < time_ns) {
@@ -376,7 +376,7 @@ void lull_tracedat_stream_count_on(struct lull_tracedat_stream *s)
 /* Of all events, kept for later queries. */
 static void count_whole(struct lull_tracedat_stream *s, uint64_t *counts)
 {
-    if (s->counts == NULL || s->has_unreported) { /* what is damaged is reported now */
+    if (!s->counts || s->has_unreported) { /* what is damaged is reported now */
         s->has_unreported = false;
         lull_tracedat_stream_count_on(s);
     }
@@ -489,7 +489,7 @@ struct lull_tracedat_stream *lull_tracedat_stream_new(const struct lull_tracedat
     s->pages = lull_tracedat_pages_new(file, buffer, cpu);
     s->reported = g_new0(uint8_t, lull_tracedat_pages_count(s->pages) / 8 + 1);
     s->shift = lull_tracedat_shift_of(file, cpu->cpu);
-    s->is_converted = s->shift != NULL || file->mult != 0;
+    s->is_converted = s->shift || file->mult != 0;
     lull_format_map_init(&s->own, file->offset_ns, NULL);
     return s;
 }

@@ -78,7 +78,7 @@ static void report_lost(const struct lull_tracedat_stream *s, int64_t start_ns, 
  * buffer was full, and nothing says when; it is reported at the end of what there was room for. */
 static void report_losses(struct lull_tracedat_stream *s, const struct lull_tracedat_stat *stat)
 {
-    uint64_t reported = 0, overwritten = stat != NULL ? stat->overwritten : 0;
+    uint64_t reported = 0, overwritten = stat ? stat->overwritten : 0;
     unsigned n_unknown = 0;
     for (guint i = 0; i < s->losses->len; i++) {
         uint64_t events = g_array_index(s->losses, struct lull_tracedat_loss, i).events;
@@ -95,7 +95,7 @@ static void report_losses(struct lull_tracedat_stream *s, const struct lull_trac
         uint64_t events = loss->events == 0 && n_unknown == 1 ? rest : loss->events;
         report_lost(s, loss->start_ns, loss->end_ns, events);
     }
-    if (stat != NULL && stat->dropped > 0 && s->base.stream.start_ns <= s->base.stream.end_ns) {
+    if (stat && stat->dropped > 0 && s->base.stream.start_ns <= s->base.stream.end_ns) {
         report_lost(s, s->base.stream.end_ns, s->base.stream.end_ns, stat->dropped);
     }
 }
@@ -158,7 +158,7 @@ void lull_tracedat_survey_each(GPtrArray *streams,
     }
     run(&work);
     for (guint i = 1; i < n; i++) {
-        if (threads[i] != NULL) {
+        if (threads[i]) {
             g_thread_join(threads[i]);
         }
     }
@@ -167,7 +167,7 @@ void lull_tracedat_survey_each(GPtrArray *streams,
 void lull_tracedat_survey_count(struct lull_tracedat_stream *stream)
 {
     struct lull_tracedat_stream clone;
-    if (stream->counts != NULL) {
+    if (stream->counts) {
         return;
     }
     lull_tracedat_stream_make_clone(stream, &clone);

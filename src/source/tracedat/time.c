@@ -146,7 +146,7 @@ const struct lull_tracedat_shift *lull_tracedat_shift_of(const struct lull_trace
 uint64_t lull_tracedat_nanoseconds(const struct lull_tracedat *file,
                                    const struct lull_tracedat_shift *shift, uint64_t clock)
 {
-    if (shift != NULL) {
+    if (shift) {
         clock = shifted(file, shift, clock);
     }
     if (file->mult == 0) {

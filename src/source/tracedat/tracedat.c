@@ -44,7 +44,7 @@ static bool take(struct lull_tracedat_in *in, uint8_t *out, uint64_t size)
 {
     if (in->is_short || in->pos > in->end || size > in->end - in->pos) {
         in->is_short = true;
-    } else if (in->data != NULL) {
+    } else if (in->data) {
         memcpy(out, in->data + in->pos, size);
     } else {
         in->is_short = !lull_tracedat_read(in->file->bytes, in->pos, out, size);
@@ -79,7 +79,7 @@ char *lull_tracedat_block(struct lull_tracedat_in *in, uint64_t size)
 {
     char *block = NULL;
     if (in->is_short || size > MAX_SECTION || size > in->end - MIN(in->pos, in->end) ||
-        (block = g_try_malloc(size + 1)) == NULL) {
+        !(block = g_try_malloc(size + 1))) {
         in->is_short = true;
         return NULL;
     }
@@ -112,8 +112,8 @@ static bool fail(const struct lull_tracedat *file, uint64_t at, const char *what
 static bool find_numbers(const char *text, const char *field, uint32_t *offset, uint32_t *bytes)
 {
     const char *at = strstr(text, field);
-    at = at != NULL ? strstr(at, "offset:") : NULL;
-    return at != NULL && sscanf(at, "offset:%u; size:%u;", offset, bytes) == 2;
+    at = at ? strstr(at, "offset:") : NULL;
+    return at && sscanf(at, "offset:%u; size:%u;", offset, bytes) == 2;
 }
 
 /* Where in the head of a page is what. */
@@ -125,7 +125,7 @@ static bool read_header_page(struct lull_tracedat *file, struct lull_tracedat_in
     g_autofree char *name = lull_tracedat_string(in);
     uint64_t size = lull_tracedat_number(in, 8);
     g_autofree char *text = lull_tracedat_block(in, size);
-    if (text == NULL || strcmp(name, "header_page") != 0) {
+    if (!text || strcmp(name, "header_page") != 0) {
         return fail(file, at, "there is no description of the pages", error);
     }
     if (!find_numbers(text, " commit;", &file->commit_offset, &file->commit_bytes) ||
@@ -147,9 +147,9 @@ static void read_format(struct lull_tracedat *file, struct lull_tracedat_in *in,
     g_autoptr(GError) error = NULL;
     uint64_t at = in->pos, size = lull_tracedat_number(in, 8);
     g_autofree char *text = lull_tracedat_block(in, size);
-    if (text != NULL && !lull_formats_add(file->formats, system, text, size, NULL, 0, &error)) {
+    if (text && !lull_formats_add(file->formats, system, text, size, NULL, 0, &error)) {
         lull_report_problem(file->report, "%s: byte %" G_GUINT64_FORMAT "%s: %s", file->path, at,
-                            in->data != NULL ? " of the unpacked section" : "", error->message);
+                            in->data ? " of the unpacked section" : "", error->message);
     }
 }
 
@@ -201,7 +201,7 @@ static bool read_flyrecord(struct lull_tracedat *file, struct lull_tracedat_in *
 {
     uint64_t next, at = in->pos;
     g_autofree char *tag = lull_tracedat_block(in, 10);
-    if (tag != NULL && strcmp(tag, "options  ") == 0) {
+    if (tag && strcmp(tag, "options  ") == 0) {
         if (is_top && !lull_tracedat_options(file, in, &next, error)) {
             return false;
         }
@@ -215,10 +215,10 @@ static bool read_flyrecord(struct lull_tracedat *file, struct lull_tracedat_in *
         at = in->pos;
         tag = lull_tracedat_block(in, 10);
     }
-    if (tag != NULL && strcmp(tag, "latency  ") == 0) {
+    if (tag && strcmp(tag, "latency  ") == 0) {
         return true; /* text of the latency tracers, no pages */
     }
-    if (tag == NULL || strcmp(tag, "flyrecord") != 0) {
+    if (!tag || strcmp(tag, "flyrecord") != 0) {
         return fail(file, at, "the places of the pages are not there", error);
     }
     for (uint32_t i = 0; i < file->n_cpus && !in->is_short; i++) {
@@ -306,7 +306,7 @@ static uint8_t *read_section(struct lull_tracedat *file, uint64_t at, unsigned i
         *size = lull_tracedat_number(&in, 4);
     }
     g_autofree char *data = lull_tracedat_block(&in, packed);
-    if (data == NULL || *size > MAX_SECTION) {
+    if (!data || *size > MAX_SECTION) {
         fail(file, at, "a section is cut", error);
         return NULL;
     }
@@ -314,7 +314,7 @@ static uint8_t *read_section(struct lull_tracedat *file, uint64_t at, unsigned i
         return (uint8_t *)g_steal_pointer(&data);
     }
     uint8_t *out = g_try_malloc(*size + 1);
-    if (out != NULL && lull_tracedat_unpack(file->packing, (uint8_t *)data, packed, out, *size)) {
+    if (out && lull_tracedat_unpack(file->packing, (uint8_t *)data, packed, out, *size)) {
         return out;
     }
     g_free(out);
@@ -329,13 +329,13 @@ bool lull_tracedat_section(struct lull_tracedat *file, unsigned id, uint64_t at,
                                                  [SECTION_FTRACE] = read_ftrace_formats,
                                                  [SECTION_FORMATS] = read_formats,
                                                  [SECTION_CMDLINES] = read_cmdlines};
-    if (id >= G_N_ELEMENTS(readers) || readers[id] == NULL) {
+    if (id >= G_N_ELEMENTS(readers) || !readers[id]) {
         return true;
     }
     struct lull_tracedat_in in = {.file = file};
     g_autofree uint8_t *data = read_section(file, at, id, &in.end, error);
     in.data = data;
-    if (data != NULL && readers[id](file, &in, error)) {
+    if (data && readers[id](file, &in, error)) {
         return true;
     }
     g_prefix_error(error, "section %u: ", id);
@@ -395,7 +395,7 @@ static bool read_version_7(struct lull_tracedat *file, struct lull_tracedat_in *
         struct lull_tracedat_in options = {.file = file};
         g_autofree uint8_t *data = read_section(file, next, 0, &options.end, error);
         options.data = data;
-        if (data == NULL || !lull_tracedat_options(file, &options, &next, error)) {
+        if (!data || !lull_tracedat_options(file, &options, &next, error)) {
             return false;
         }
     }
@@ -411,7 +411,7 @@ static bool read_head(struct lull_tracedat *file, struct lull_tracedat_in *in, G
 {
     static const char magic[] = "\x17\x08\x44tracing";
     g_autofree char *start = lull_tracedat_block(in, 10);
-    if (start == NULL || memcmp(start, magic, 10) != 0) {
+    if (!start || memcmp(start, magic, 10) != 0) {
         return fail(file, 0, "this is no trace.dat", error);
     }
     g_autofree char *version = lull_tracedat_string(in);
@@ -474,7 +474,7 @@ struct lull_tracedat *lull_tracedat_open(const char *path, struct lull_bytes *by
     g_array_set_clear_func(file->stats, clear_stat);
     struct lull_tracedat_in in = {.file = file, .end = size};
     const char *why = bytes->ops->open(bytes);
-    bool ok = why == NULL;
+    bool ok = !why;
     if (!ok) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: %s", path, why);
     } else {

@@ -56,7 +56,7 @@ static void add_frames(struct json_object *object, const struct lull_segment *se
         char offset[24];
         g_snprintf(offset, sizeof offset, "0x%" G_GINT64_MODIFIER "x", frame->offset);
         lull_json_add_text(element, "object", frame->object);
-        lull_json_add_text(element, frame->object != NULL ? "offset" : "address", offset);
+        lull_json_add_text(element, frame->object ? "offset" : "address", offset);
         json_object_array_add(frames, element);
     }
     json_object_object_add(object, "stack", frames);

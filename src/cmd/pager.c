@@ -33,7 +33,7 @@ static char *find_pager(void)
     /* A shell runs it, and would fail only after the output has gone into its pipe. */
     g_autofree char *word = g_strndup(wanted, strcspn(wanted, " \t"));
     g_autofree char *path = g_find_program_in_path(word);
-    if (!path && strpbrk(word, "'\"\\$=~`;|&<>(){}") == NULL) {
+    if (!path && !strpbrk(word, "'\"\\$=~`;|&<>(){}")) {
         if (strcmp(wanted, "less") != 0) {
             fprintf(stderr, "lull: the pager “%s” is not installed\n", word);
         }

@@ -388,7 +388,7 @@ static uint32_t task_of(struct lull_model *model, struct machine *machine, int32
     if (machine->reports_current && HAS(context_tid)) {
         sched_current(model, machine, c, t, (int32_t)ev->context_tid);
     }
-    uint32_t task = machine->cpus.items[c].task;
+    uint32_t task = model_cpu_at(machine, c)->task;
     if (task == LULL_NONE && HAS(context_tid) && ev->context_tid > 0 &&
         ev->context_tid <= INT32_MAX) {
         return model_task(model, machine, ev->context_tid, c);
@@ -411,7 +411,7 @@ static void name_only(struct lull_model *model, struct machine *machine, int32_t
     if (machine->reports_current && HAS(context_tid)) {
         sched_current(model, machine, c, t, (int32_t)ev->context_tid);
     }
-    uint32_t task = machine->cpus.items[c].task;
+    uint32_t task = model_cpu_at(machine, c)->task;
     if (task == LULL_NONE) {
         return;
     }

@@ -231,7 +231,6 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
             sched_current(model, machine, c, t, ev->context_tid);
         }
         if (ev->vec >= 0 && ev->vec < LULL_SOFTIRQS) {
-            cpu = model_cpu_at(machine, c);
             push(cpu, t, FRAME_SOFTIRQ, ev->vec, model->fixed_labels[ev->vec])->raise_ns =
                 cpu->raised_ns[ev->vec];
             cpu->raised_ns[ev->vec] = INT64_MIN;

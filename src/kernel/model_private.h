@@ -422,7 +422,7 @@ void lost_report(struct lull_model *model);
 void lost_find_recorded(const struct lull_model *model, struct machine *machine, int32_t c);
 
 /* machine_use.c: memory, network devices, power */
-bool use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+void use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                enum lull_event_id id, const void *event);
 /* A packet that packet_received reports too. */
 void use_received(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,

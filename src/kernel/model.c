@@ -429,6 +429,10 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
     case LULL_EVENT_packet_received:
         io_packet(model, machine, c, t, id == LULL_EVENT_packet_sent, event);
         break;
+    case LULL_EVENT_socket_sent:
+    case LULL_EVENT_socket_received:
+        io_socket_packet(model, machine, c, t, id == LULL_EVENT_socket_sent, event);
+        break;
     case LULL_EVENT_block_bio_merge:
         io_merged(machine, model_cpu_at(machine, c), event);
         break;

@@ -157,6 +157,7 @@ struct call {
 struct machine {
     uint32_t host;
     const struct call_arch *arch;
+    bool has_headers;     /* packets with their headers were seen */
     bool has_softirqs;    /* the host's traces record when softirqs run */
     bool reports_current; /* its events say who is on the CPU, as the kernel knows it */
     /* From the priorities in events to the kernel's; those of wake-ups may differ. */
@@ -397,6 +398,9 @@ enum lull_cause irq_frame_cause(const struct lull_model *model, const struct fra
 /* machine_io.c */
 void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                bool is_send, const void *event);
+/* The same of inet_sock_local_out and inet_sock_local_in. */
+void io_socket_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                      bool is_send, const void *event);
 void io_merged(struct machine *machine, struct cpu *cpu, const struct lull_ev_block_bio_merge *ev);
 void io_remapped(struct machine *machine, const struct lull_ev_block_bio_remap *ev);
 void io_requeued(struct lull_model *model, struct machine *machine,

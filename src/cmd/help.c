@@ -179,8 +179,8 @@ void lull_help_verb(FILE *file, const struct lull_verb *verb, const struct lull_
 
 char *lull_help_output(const struct lull_verb *verb)
 {
-    return verb->output || !verb->ask ? g_strdup(verb->output)
-                                      : lull_analysis_verb_output(verb->ask);
+    return verb->output || !verb->analysis ? g_strdup(verb->output)
+                                           : lull_analysis_verb_output(verb->analysis);
 }
 
 void lull_help_topic(FILE *file, const struct lull_topic *topic,

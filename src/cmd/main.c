@@ -128,6 +128,19 @@ static void add_last_recording(const struct lull_verb *verb, struct lull_args *a
     }
 }
 
+/* An error of the library that is about a setting starts with its name. Here it is an option. */
+static void name_option(const struct lull_args *args, GError *error)
+{
+    const char *colon = strchr(error->message, ':');
+    if (colon && (g_error_matches(error, LULL_ERROR, LULL_ERROR_USAGE) ||
+                  g_error_matches(error, LULL_ERROR, LULL_ERROR_QUESTION))) {
+        g_autofree char *name = g_strndup(error->message, (size_t)(colon - error->message));
+        if (lull_args_takes(args, name)) {
+            g_prefix_error(&error, "--");
+        }
+    }
+}
+
 static int run_parsed(const struct lull_verb *verb, struct lull_args *args, GError **error)
 {
     if (lull_args_flag(args, "help")) {
@@ -138,7 +151,11 @@ static int run_parsed(const struct lull_verb *verb, struct lull_args *args, GErr
         allow_many_files();
         add_last_recording(verb, args);
     }
-    return verb->run(args, error);
+    const int status = verb->run(args, error);
+    if (*error) {
+        name_option(args, *error);
+    }
+    return status;
 }
 
 static int run_verb(const struct lull_verb *verb, int argc, char **argv)

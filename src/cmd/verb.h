@@ -28,8 +28,8 @@ struct lull_option {
     const char *const *choices; /* NULL-terminated, for CHOICE */
 };
 
-struct lull_args;         /* the parsed command line */
-struct lull_analysis_ask; /* cmd/analysis_verb.h */
+struct lull_args;          /* the parsed command line */
+struct lull_verb_analysis; /* cmd/analysis_verb.h */
 
 /* By name of the option; the name must be in the verb's or the common table (checked). */
 bool lull_args_flag(const struct lull_args *args, const char *name);
@@ -61,7 +61,7 @@ struct lull_verb {
     const struct lull_option *options;   /* the verb's own, ends with NULL name */
     const char *const *common;           /* which of the common options it takes, NULL-terminated */
     const struct lull_example *examples; /* ends with NULL command */
-    const struct lull_analysis_ask *ask; /* what a verb of an analysis shows; else NULL */
+    const struct lull_verb_analysis *analysis; /* what a verb of an analysis shows; else NULL */
     /* Behaves as the program of that name in lttng-analyses does: any unambiguous start of an
      * option will do, a time that is a whole number is in ns. */
     bool is_dropin;

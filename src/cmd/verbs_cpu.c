@@ -187,5 +187,5 @@ const struct lull_verb lull_verb_waits = {
     .common = lull_analysis_common,
     .examples = waits_examples,
     .run = lull_analysis_verb_run,
-    .ask = &(const struct lull_analysis_ask){&lull_analysis_waits, LULL_SECTION_TOP},
+    .analysis = &(const struct lull_verb_analysis){&lull_analysis_waits, LULL_SECTION_TOP},
 };

@@ -2,10 +2,11 @@
 /* What all tasks of the machines waited for: how long each was blocked, or ready to run without a
  * CPU, by cause, system call, object, and who ended the wait. The offline twin of offcputime and
  * offwaketime. */
+#include "analysis/waits.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/analysis.h"
 #include "base/map.h"
 #include "base/sums.h"
 #include "base/vec.h"
@@ -15,24 +16,7 @@
  * as another took it, or since it was woken. */
 enum { CAUSE_NOT_ENDED = LULL_CAUSE_UNKNOWN + 1, CAUSE_PREEMPTED, CAUSE_WOKEN, N_CAUSES };
 
-/* Waits that are the same thing. */
-struct key {
-    uint32_t task;
-    uint32_t call;   /* label, or LULL_NONE */
-    uint32_t object; /* in `objects`, or LULL_NONE */
-    uint32_t by;     /* task that ended it, or had the CPU before; LULL_NONE: none, or not known */
-    uint32_t chain;  /* or LULL_NONE */
-    uint8_t cause;   /* enum lull_cause, or one of the above */
-    char letter;     /* 'R', or of struct lull_state_fact; '?' */
-    uint16_t none;
-};
-_Static_assert(sizeof(struct key) == 24, "a key has no padding: it is compared as bytes");
-
-struct wait {
-    struct key key;
-    uint64_t count;
-    int64_t total_ns, longest_ns, longest_at_ns;
-};
+_Static_assert(sizeof(struct lull_wait_key) == 24, "a key has no padding: it is compared as bytes");
 
 struct cause {
     uint64_t count;
@@ -50,8 +34,8 @@ struct task_sum {
 
 struct waits {
     struct lull_analysis head;
-    LULL_VEC(struct wait) waits;
-    GHashTable *by_key;  /* struct key → index in `waits` + 1 */
+    LULL_VEC(struct lull_wait_sum) waits;
+    GHashTable *by_key;  /* struct lull_wait_key → index in `waits` + 1 */
     GHashTable *by_text; /* text of an object → index in `objects` + 1 */
     GPtrArray *objects;  /* texts */
     LULL_VEC(struct task_sum) tasks;
@@ -67,7 +51,7 @@ struct waits {
 
 static guint hash_key(gconstpointer key)
 {
-    uint64_t words[sizeof(struct key) / sizeof(uint64_t)];
+    uint64_t words[sizeof(struct lull_wait_key) / sizeof(uint64_t)];
     uint64_t hash = 0;
     memcpy(words, key, sizeof words);
     for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
@@ -79,7 +63,7 @@ static guint hash_key(gconstpointer key)
 
 static gboolean equal_keys(gconstpointer a, gconstpointer b)
 {
-    return memcmp(a, b, sizeof(struct key)) == 0;
+    return memcmp(a, b, sizeof(struct lull_wait_key)) == 0;
 }
 
 static void waits_open(struct lull_analysis *analysis)
@@ -141,9 +125,9 @@ static uint64_t cpu_key(uint32_t host, int32_t cpu)
     return (uint64_t)host << 32 | (uint32_t)cpu;
 }
 
-static struct key key_of(struct waits *waits, const struct lull_state_fact *fact)
+static struct lull_wait_key key_of(struct waits *waits, const struct lull_state_fact *fact)
 {
-    struct key key = {fact->task, LULL_NONE, LULL_NONE, LULL_NONE, LULL_NONE, 0, 'R', 0};
+    struct lull_wait_key key = {fact->task, LULL_NONE, LULL_NONE, LULL_NONE, LULL_NONE, 0, 'R', 0};
     const struct lull_wakeup *wakeup = fact->wakeup;
     const bool is_open = fact->next == LULL_STATE_NONE;
     if (fact->state == LULL_STATE_PREEMPTED) {
@@ -163,11 +147,11 @@ static struct key key_of(struct waits *waits, const struct lull_state_fact *fact
     return key;
 }
 
-static struct wait *wait_of(struct waits *waits, const struct key *key)
+static struct lull_wait_sum *wait_of(struct waits *waits, const struct lull_wait_key *key)
 {
     gpointer found = g_hash_table_lookup(waits->by_key, key);
     if (!found) {
-        lull_vec_push(&waits->waits, (struct wait){.key = *key});
+        lull_vec_push(&waits->waits, (struct lull_wait_sum){.key = *key});
         found = GUINT_TO_POINTER(waits->waits.count);
         g_hash_table_insert(waits->by_key, g_memdup2(key, sizeof *key), found);
     }
@@ -187,10 +171,10 @@ static struct task_sum *task_of(struct waits *waits, uint32_t task)
 
 /* ---- facts ---- */
 
-static void count_wait(struct waits *waits, const struct key *key, int64_t start_ns,
+static void count_wait(struct waits *waits, const struct lull_wait_key *key, int64_t start_ns,
                        int64_t length_ns)
 {
-    struct wait *wait = wait_of(waits, key);
+    struct lull_wait_sum *wait = wait_of(waits, key);
     struct cause *cause = &waits->causes[key->cause][(unsigned char)key->letter % LETTERS];
     wait->count++;
     lull_add(&wait->total_ns, length_ns);
@@ -204,7 +188,7 @@ static void count_wait(struct waits *waits, const struct key *key, int64_t start
     lull_add(&waits->total_ns, length_ns);
 }
 
-static void count_task(struct task_sum *task, const struct key *key, int64_t length_ns)
+static void count_task(struct task_sum *task, const struct lull_wait_key *key, int64_t length_ns)
 {
     if (key->letter == 'R') {
         lull_add(&task->runnable_ns, length_ns);
@@ -257,7 +241,7 @@ static void waits_state(void *user, const struct lull_state_fact *fact)
         waits->n_asleep++;
         return;
     }
-    const struct key key = key_of(waits, fact);
+    const struct lull_wait_key key = key_of(waits, fact);
     if (lull_params_want_duration(params, length_ns) &&
         (!params->states || strchr(params->states, key.letter))) {
         count_wait(waits, &key, start_ns, length_ns);
@@ -340,11 +324,23 @@ static struct lull_cell letter_cell(char letter)
     return lull_cell_integer(LULL_CELL_UNKNOWN, 0);
 }
 
-static struct lull_cell cause_cell(uint8_t cause)
+const char *lull_waits_cause(uint8_t cause)
 {
     static const char *const names[N_CAUSES] = {
         [CAUSE_NOT_ENDED] = "not ended", [CAUSE_PREEMPTED] = "preempted", [CAUSE_WOKEN] = "woken"};
-    return lull_cell_text(LULL_CELL_STRING, names[cause] ? names[cause] : lull_cause_name(cause));
+    return names[cause] ? names[cause] : lull_cause_name(cause);
+}
+
+const struct lull_wait_sum *lull_waits_sums(const struct lull_analysis *analysis, size_t *count)
+{
+    const struct waits *waits = (const struct waits *)analysis;
+    *count = waits->waits.count;
+    return waits->waits.items;
+}
+
+const char *lull_waits_object(const struct lull_analysis *analysis, uint32_t object)
+{
+    return object == LULL_NONE ? NULL : ((const struct waits *)analysis)->objects->pdata[object];
 }
 
 static struct lull_cell *sum_cells(const struct waits *waits, int64_t total_ns, uint64_t count,
@@ -373,7 +369,7 @@ static void cause_row(const void *user, uint64_t row, struct lull_cell *cells)
     const struct cause_rows *rows = user;
     const struct cause_row *one = &rows->rows[row];
     *cells++ = letter_cell(one->letter);
-    *cells++ = cause_cell(one->cause);
+    *cells++ = lull_cell_text(LULL_CELL_STRING, lull_waits_cause(one->cause));
     sum_cells(rows->waits, one->sum.total_ns, one->sum.count, one->sum.longest_ns, cells);
 }
 
@@ -425,14 +421,14 @@ static struct lull_cell stack_cell(const struct waits *waits, uint32_t chain)
 static void wait_row(const void *user, uint64_t row, struct lull_cell *cells)
 {
     const struct waits *waits = user;
-    const struct wait *wait = &waits->waits.items[row];
-    const struct key *key = &wait->key;
+    const struct lull_wait_sum *wait = &waits->waits.items[row];
+    const struct lull_wait_key *key = &wait->key;
     const struct lull_model *model = waits->head.model;
     const int64_t end_ns = wait->longest_at_ns + wait->longest_ns;
     *cells++ = lull_cell_host_of(&waits->head, lull_model_task(model, key->task)->host);
     *cells++ = lull_cell_task(model, key->task, wait->longest_at_ns, true);
     *cells++ = letter_cell(key->letter);
-    *cells++ = cause_cell(key->cause);
+    *cells++ = lull_cell_text(LULL_CELL_STRING, lull_waits_cause(key->cause));
     if (key->call != LULL_NONE) {
         *cells = lull_cell_text(LULL_CELL_SYSCALL, lull_model_label(model, key->call));
     }
@@ -454,7 +450,7 @@ static void wait_row(const void *user, uint64_t row, struct lull_cell *cells)
 
 static int compare_waits(const void *a, const void *b)
 {
-    const struct wait *left = a, *right = b;
+    const struct lull_wait_sum *left = a, *right = b;
     if (left->total_ns != right->total_ns) {
         return left->total_ns > right->total_ns ? -1 : 1;
     }

@@ -7,6 +7,7 @@ import collections
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -234,6 +235,58 @@ def stacks():
            len(rows) >= len(plain), "and the same time without them")
 
 
-for test in (against_replay, sums_agree, against_cputop_and_schedlog, against_programs, windows_and_options, stacks):
+def findings(name):
+    windows = json.loads(run("stats", "--json", os.path.join(samples, name)))["windows"]
+    return next(window["tables"]["findings"] for window in windows if window["analysis"] == "findings")
+
+
+def a_report_opens_with_findings():
+    text = run("stats", os.path.join(samples, "truth/truth-disk-sync"))
+    tap.ok(re.search(r"\A(?:(?:Trace|Host|Time|Rows) .*\n)+\nFindings\n===", text), "stats opens with findings", text[:500])
+    rows = findings("truth/truth-disk-sync")
+    # t-sync appends and fsyncs ten times, some 560 ms of disk.
+    mine = [row for row in rows if row["kind"] == "wait" and "t-sync/" in row["finding"] and ", in fsync" in row["finding"]]
+    tap.ok(rows[0] in mine and 0.5e9 < sum(row["time_ns"] for row in mine) < 0.7e9, "t-sync waits in fsync", rows)
+    disk = [row for row in rows if row["kind"] == "disk"]
+    tap.ok(len(disk) == 1 and "disk vdb was busy" in disk[0]["finding"] and disk[0]["time_ns"] > 0.3e9, "the busiest disk is vdb", disk)
+    lock = findings("truth/truth-locks")[0]
+    tap.ok(re.search(r"t-waiter/\d+ waited \S+ ms for another task, in flock, ended by t-holder/\d+ \(once\)", lock["finding"]), "a lock", lock)
+    for name in ("django/db", "truth/truth-preempt"):
+        rows = findings(name)
+        log = json.loads(run("schedlog", "--json", os.path.join(samples, name)))["windows"][0]["tables"]["log"]
+        longest = sorted((row["latency_ns"] for row in log), reverse=True)[:3]
+        tap.ok([row["time_ns"] for row in rows if row["kind"] == "delay"] == longest, f"{name}: the longest delays", longest)
+        for row in rows:
+            words = shlex.split(row["command"])
+            done = subprocess.run([lull, *words[1:]], capture_output=True, text=True, check=False)
+            tap.ok(words[0] == "lull" and done.returncode == 0 and len(done.stdout.splitlines()) > 3, f"{name}: {row['command']}", done.stderr)
+    for name in ("truth/truth-disk-direct", "truth/truth-preempt"):
+        requests = busy(os.path.join(samples, name))
+        disk = [row["time_ns"] for row in findings(name) if row["kind"] == "disk"]
+        tap.ok(disk == [max(requests.values())], f"{name}: time in which a disk had requests", disk, requests)
+
+
+def busy(trace):
+    """By device, how long it had requests: the union of their times from issue to completion."""
+    spans, open_requests = collections.defaultdict(list), {}
+    for event in map(json.loads, run("print", "--json", "--events", "block_rq_*", trace).splitlines()):
+        fields, time = event["fields"], event["time_ns"]
+        # What moves no data has sector 0 when it is issued and -1 when it is complete.
+        key = (fields["dev"], fields["sector"]) if fields["nr_sector"] else (fields["dev"], "none", fields["rwbs"])
+        if event["name"] == "block_rq_issue":
+            open_requests[key] = time
+        elif event["name"] == "block_rq_complete" and key in open_requests:
+            spans[fields["dev"]].append((open_requests.pop(key), time))
+    found = {}
+    for device, all_spans in spans.items():
+        total, end = 0, 0
+        for first, last in sorted(all_spans):
+            total += max(0, last - max(first, end))
+            end = max(end, last)
+        found[device] = total
+    return found
+
+
+for test in (a_report_opens_with_findings, against_replay, sums_agree, against_cputop_and_schedlog, against_programs, windows_and_options, stacks):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

@@ -514,6 +514,24 @@ void calls_finish(struct lull_model *model)
     }
 }
 
+bool calls_note(const struct lull_model *model, const struct task *task,
+                struct lull_call_note *note)
+{
+    if (task->call == LULL_NONE) {
+        return false;
+    }
+    const struct call *call = &model->calls.items[task->call];
+    const bool has_fd = call->args.have & CALL_ARG_FD;
+    *note = (struct lull_call_note){
+        .name = call->name.label,
+        .file = has_fd ? call->file : LULL_NONE,
+        .fd = has_fd ? call->args.fd : -1,
+        .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,
+        .start_ns = call->start_ns,
+    };
+    return true;
+}
+
 void lull_model_each_syscall(const struct lull_model *model, int64_t now_ns,
                              void (*visit)(void *user, const struct lull_syscall_fact *fact),
                              void *user)

@@ -29,6 +29,8 @@ static struct lull_wakeup unknown_wakeup(int64_t t)
         .request = LULL_NONE,
         .label = LULL_NONE,
         .cause = LULL_CAUSE_UNKNOWN,
+        .call = LULL_NONE,
+        .file = LULL_NONE,
     };
 }
 
@@ -39,6 +41,8 @@ void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lul
                   int32_t cpu, const struct lull_wakeup *wakeup)
 {
     struct task *task = &model->tasks.items[number];
+    struct lull_call_note call;
+    bool has_call = task->state == LULL_STATE_BLOCKED && calls_note(model, task, &call);
     struct lull_state_fact fact = {
         .task = number,
         .start_ns = task->since_ns,
@@ -51,6 +55,7 @@ void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lul
         .chain = task->state == LULL_STATE_BLOCKED ? task->chain : LULL_NONE,
         .letter = task->state == LULL_STATE_BLOCKED ? task->letter : 0,
         .wakeup = wakeup,
+        .call = has_call ? &call : NULL,
     };
     if (task->public.first_ns > task->public.last_ns) {
         fact.start_ns = t;

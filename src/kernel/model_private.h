@@ -441,6 +441,9 @@ void calls_died(struct lull_model *model, struct machine *machine, uint32_t task
 /* Reading is over. */
 void calls_finish(struct lull_model *model);
 void calls_free(struct lull_model *model);
+/* The call that the task is in; false if none is known, or nobody wants calls. */
+bool calls_note(const struct lull_model *model, const struct task *task,
+                struct lull_call_note *note);
 
 /* machine_calls_io.c */
 /* What the start of a call reports of its arguments. */

@@ -105,6 +105,11 @@ static void on_switched(void *user, const struct lull_switch_fact *fact)
     }
 }
 
+static void on_syscall(void *user, const struct lull_syscall_fact *fact)
+{
+    lull_analysis_waits.facts.syscall(((struct findings *)user)->waits, fact);
+}
+
 static struct disk *disk_of(struct findings *findings, uint32_t request)
 {
     const struct lull_block_request *known = lull_model_request(findings->head.model, request);
@@ -363,10 +368,10 @@ const struct lull_analysis_class lull_analysis_findings = {
     .tags = (const char *const[]){"sched", "io", "top", NULL},
     .tables = (const struct lull_result_class *const[]){&findings_class, NULL},
     .question = "cpu",
-    .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_BLOCK |
-              LULL_GROUP_CALLNAMES,
+    .groups =
+        LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_BLOCK | LULL_GROUP_CALLS,
     .size = sizeof(struct findings),
-    .facts = {.state = on_state, .switched = on_switched, .block = on_block},
+    .facts = {.state = on_state, .switched = on_switched, .block = on_block, .syscall = on_syscall},
     .open = findings_open,
     .close = findings_close,
     .emit = findings_emit,

@@ -11,6 +11,7 @@
 #include "base/sums.h"
 #include "base/vec.h"
 #include "kernel/vocabulary.h"
+#include "kernel/wait_reason.h"
 
 /* Causes besides those of waits that ended while a task was blocked: it still waits; it has no CPU,
  * as another took it, or since it was woken. */
@@ -105,19 +106,24 @@ static uint32_t object_number(struct waits *waits, const char *text)
     return GPOINTER_TO_UINT(found) - 1;
 }
 
-/* What it waited for: the device, or the interrupt that ended it. */
+/* What it waited for: what its call was for, else the device, or the interrupt that ended it. */
 static uint32_t object_of(struct waits *waits, const struct lull_state_fact *fact)
 {
     const struct lull_model *model = waits->head.model;
     const struct lull_wakeup *wakeup = fact->wakeup;
-    if (wakeup && wakeup->cause == LULL_CAUSE_DISK && wakeup->request != LULL_NONE) {
-        const char *device = lull_model_device(model, wakeup->request);
-        if (device) {
-            return object_number(waits, device);
-        }
+    const struct lull_wait_reason reason = lull_wait_reason_of(fact);
+    g_string_truncate(waits->text, 0);
+    lull_wait_reason_append_object(model, &reason, waits->text);
+    if (waits->text->len) {
+        return object_number(waits, waits->text->str);
     }
+    const char *device = wakeup && wakeup->cause == LULL_CAUSE_DISK && wakeup->request != LULL_NONE
+                             ? lull_model_device(model, wakeup->request)
+                             : NULL;
     const bool is_interrupt = wakeup && wakeup->cause != LULL_CAUSE_TASK;
-    return object_number(waits, is_interrupt ? lull_model_label(model, wakeup->label) : NULL);
+    return object_number(waits, device         ? device
+                                : is_interrupt ? lull_model_label(model, wakeup->label)
+                                               : NULL);
 }
 
 static uint64_t cpu_key(uint32_t host, int32_t cpu)
@@ -254,6 +260,11 @@ static void waits_switched(void *user, const struct lull_switch_fact *fact)
     struct waits *waits = user;
     lull_map_insert(&waits->on_cpu, cpu_key(fact->host, fact->cpu),
                     fact->task == LULL_NONE ? LULL_IDLE : fact->task);
+}
+
+/* The model follows calls, which the reasons of waits need, for those who want to know of their ends. */
+static void waits_syscall(void *user, const struct lull_syscall_fact *fact)
+{
 }
 
 static void waits_close(struct lull_analysis *analysis, int64_t end_ns)
@@ -528,7 +539,7 @@ const struct lull_analysis_class lull_analysis_waits = {
     .question = "critical-path",
     .groups = LULL_GROUP_GRAPH,
     .size = sizeof(struct waits),
-    .facts = {.state = waits_state, .switched = waits_switched},
+    .facts = {.state = waits_state, .switched = waits_switched, .syscall = waits_syscall},
     .open = waits_open,
     .close = waits_close,
     .emit = waits_emit,

@@ -40,11 +40,13 @@ struct lull_call_note {
 struct lull_state_fact {
     uint32_t task;
     int64_t start_ns, end_ns;
-    enum lull_state state; /* the one that ended: NONE, RUNNING, PREEMPTED, BLOCKED */
-    enum lull_state next;  /* the one that starts; NONE: the task is dead or lost */
-    int32_t cpu;           /* where it ran or waited to run; where it ran last if BLOCKED */
-    uint32_t syscall;      /* label of the system call it was in when BLOCKED, or LULL_NONE */
+    enum lull_state state;  /* the one that ended: NONE, RUNNING, PREEMPTED, BLOCKED */
+    enum lull_state next;   /* the one that starts; NONE: the task is dead or lost */
+    enum lull_state before; /* PREEMPTED: RUNNING: it was preempted; BLOCKED, NONE: it was woken */
+    int32_t cpu;            /* where it ran or waited to run; where it ran last if BLOCKED */
+    uint32_t syscall;       /* label of the system call it was in when BLOCKED, or LULL_NONE */
     uint32_t chain; /* of calls by which it became BLOCKED (lull_model_frames()), or LULL_NONE */
+    char letter;    /* BLOCKED: how, as ps shows it: S, D, I, T, t, P; 0: not reported */
     const struct lull_wakeup *wakeup; /* end of BLOCKED, or appearance by a fork; else NULL */
     /* The same call, if somebody wants system calls and its start was recorded; else NULL. */
     const struct lull_call_note *call;

@@ -205,11 +205,12 @@ struct task {
     uint32_t name;
     uint32_t syscall;
     int32_t cpu;
-    uint8_t state; /* enum lull_state */
-    bool is_new;   /* forked, not yet woken */
+    uint8_t state, before; /* enum lull_state: now, and until since_ns */
+    bool is_new;           /* forked, not yet woken */
     bool is_exiting;
     bool is_idle;
     bool is_uninterruptible; /* it is blocked so that no signal can end it */
+    char letter;             /* of struct lull_state_fact */
     bool is_partial; /* it has left a CPU without being seen to: where it is now is not known */
     bool is_compat;  /* its system calls are of 32 bits, though their events do not say so */
     struct {         /* its last call, until it starts another */

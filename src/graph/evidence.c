@@ -281,6 +281,7 @@ void lull_evidence_entered(const struct lull_execgraph *eg, uint32_t detail, GSt
         set_other(eg, evidence->waker, wait->end_ns, strings, &other);
     } else if (evidence->index < eg->packets.count) {
         set_packet(eg, evidence->index, strings, &other);
+        g_string_append(out, "for ");
         report_packet(eg, evidence->index, out);
         g_string_append(out, lull_evidence_reason(eg, detail) ? "; " : "");
     }
@@ -334,8 +335,9 @@ static size_t switch_after(const struct cpu_notes *notes, int64_t time_ns)
     return LULL_LOWER_BOUND(i, notes->switches.count, notes->switches.items[i].time_ns <= time_ns);
 }
 
-GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_hop *hop)
+GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct path_piece *piece)
 {
+    const struct lull_hop *hop = piece->hop;
     const uint32_t host = lull_model_task(eg->model, hop->line)->host;
     GArray *shares = g_array_new(FALSE, FALSE, sizeof(struct cpu_share));
     if (hop->cpu < 0 || host >= eg->hosts.count ||
@@ -343,15 +345,15 @@ GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_
         return shares;
     }
     const struct cpu_notes *notes = &eg->hosts.items[host].cpus.items[hop->cpu];
-    size_t i = switch_after(notes, hop->start_ns);
+    size_t i = switch_after(notes, piece->start_ns);
     for (i = i ? i - 1 : 0; i < notes->switches.count; i++) {
         const struct switch_note *note = &notes->switches.items[i];
-        if (note->time_ns >= hop->end_ns) {
+        if (note->time_ns >= piece->end_ns) {
             break;
         }
         int64_t until =
-            i + 1 < notes->switches.count ? notes->switches.items[i + 1].time_ns : hop->end_ns;
-        int64_t ns = MIN(until, hop->end_ns) - MAX(note->time_ns, hop->start_ns);
+            i + 1 < notes->switches.count ? notes->switches.items[i + 1].time_ns : piece->end_ns;
+        int64_t ns = MIN(until, piece->end_ns) - MAX(note->time_ns, piece->start_ns);
         if (ns > 0 && note->task != hop->line && !note->is_unknown) {
             g_array_append_val(shares, ((struct cpu_share){note->task, ns}));
         }
@@ -361,16 +363,30 @@ GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_
 }
 
 /* Who had the CPU meanwhile: the three that had it longest. */
-void lull_evidence_preempted(const struct lull_execgraph *eg, const struct lull_hop *hop,
+void lull_evidence_preempted(const struct lull_execgraph *eg, const struct path_piece *piece,
                              GStringChunk *strings, struct lull_segment *segment)
 {
     enum { NAMED = 3 };
-    g_autoptr(GArray) shares = lull_evidence_shares(eg, hop);
+    const struct lull_hop *hop = piece->hop;
+    if (piece->cause == LULL_CAUSE_THROTTLED) {
+        g_autofree char *text = g_strdup_printf("kept off CPU %d, which was idle", hop->cpu);
+        segment->detail = g_string_chunk_insert_const(strings, text);
+        return;
+    }
+    g_autoptr(GArray) shares = lull_evidence_shares(eg, piece);
     if (shares->len == 0) {
         return;
     }
-    set_other(eg, g_array_index(shares, struct cpu_share, 0).task, hop->end_ns, strings, segment);
+    const struct cpu_share *most = &g_array_index(shares, struct cpu_share, 0);
     g_autoptr(GString) out = g_string_new(NULL);
+    set_other(eg, most->task, hop->end_ns, strings, segment);
+    if (2 * most->ns >= piece->end_ns - piece->start_ns) {
+        lull_evidence_append_preemptor(eg, most->task, hop->end_ns, out);
+    } else {
+        g_string_append(out, "by several tasks");
+    }
+    segment->subject = g_string_chunk_insert_const(strings, out->str);
+    g_string_truncate(out, 0);
     bool is_idle = g_array_index(shares, struct cpu_share, 0).task == LULL_NONE;
     g_string_append_printf(out, is_idle ? "on CPU %d, which came out of idle" : "by ", hop->cpu);
     for (guint k = is_idle, named = 0; k < MIN(shares->len, NAMED); k++) {

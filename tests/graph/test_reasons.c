@@ -244,6 +244,59 @@ static void test_futex_time_out(struct fixture *f, gconstpointer data)
                     "futex timed out after 2.000 ms");
 }
 
+static void add_throttled(void *user, const struct path_piece *piece)
+{
+    int64_t *throttled_ns = user;
+    if (piece->cause == LULL_CAUSE_THROTTLED) {
+        g_assert_cmpint(piece->state, ==, LULL_STATE_PREEMPTED);
+        *throttled_ns += piece->end_ns - piece->start_ns;
+    }
+}
+
+static int64_t throttled_ns(struct fixture *f, int64_t start_ns, int64_t end_ns)
+{
+    int64_t sum_ns = 0;
+    g_autoptr(GArray) hops = lull_critpath_find(f->eg->graph, lull_model_find_tid(f->model, 0, 1),
+                                                start_ns, end_ns, LULL_PATH_BOUNDED);
+    for (guint i = 0; i < hops->len; i++) {
+        lull_path_each_piece(f->eg, &g_array_index(hops, struct lull_hop, i), add_throttled,
+                             &sum_ns);
+    }
+    return sum_ns;
+}
+
+/* A quota of 20 ms in 100 ms: the task leaves the CPU runnable, and the CPU idles for 80 ms; the
+ * next time another task has the CPU for the first 30 ms of them. */
+static void test_quota(struct fixture *f, gconstpointer data)
+{
+    enum { MS = 1000000 };
+    struct lull_model *model = f->model;
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    feed_switch(model, 0, 0, 20 * MS, 1, 0, 0);
+    feed_switch(model, 0, 0, 100 * MS, 0, 1, 0);
+    feed_switch(model, 0, 0, 120 * MS, 1, 2, 0);
+    feed_switch(model, 0, 0, 150 * MS, 2, 0, 1);
+    feed_switch(model, 0, 0, 200 * MS, 0, 1, 0);
+    feed_switch(model, 0, 0, 220 * MS, 1, 0, 1);
+    g_assert_cmpint(throttled_ns(f, 0, 220 * MS), ==, (80 + 50) * MS);
+    g_assert_cmpint(throttled_ns(f, 50 * MS, 220 * MS), ==, (50 + 50) * MS);
+}
+
+/* A CPU that wakes up slowly for a task, or that takes another for a moment, is no quota. */
+static void test_no_quota(struct fixture *f, gconstpointer data)
+{
+    enum { MS = 1000000 };
+    struct lull_model *model = f->model;
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    feed_switch(model, 0, 0, 10 * MS, 1, 0, 1);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 1, 20 * MS, 1, 0);
+    feed_switch(model, 0, 0, 30 * MS, 0, 1, 0);
+    feed_switch(model, 0, 0, 40 * MS, 1, 2, 0);
+    feed_switch(model, 0, 0, 50 * MS, 2, 1, 1);
+    feed_switch(model, 0, 0, 60 * MS, 1, 0, 1);
+    g_assert_cmpint(throttled_ns(f, 0, 60 * MS), ==, 0);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -258,5 +311,7 @@ int main(int argc, char **argv)
     g_test_add("/reasons/no-time-out", struct fixture, NULL, set_up, test_no_time_out, tear_down);
     g_test_add("/reasons/futex-time-out", struct fixture, NULL, set_up, test_futex_time_out,
                tear_down);
+    g_test_add("/reasons/quota", struct fixture, NULL, set_up, test_quota, tear_down);
+    g_test_add("/reasons/no-quota", struct fixture, NULL, set_up, test_no_quota, tear_down);
     return g_test_run();
 }

@@ -56,7 +56,7 @@ struct lull_frame {
 /** What a wait was for, as far as the trace shows it. */
 struct lull_reason {
     const char *kind; /**< "lock", "futex", "child", "signal", "sleep", "ready" (poll and the like),
-                              "pipe", "socket", "file", "event"; NULL: not known */
+                              "pipe", "socket", "file", "event", "fault"; NULL: not known */
     const char *call; /**< the system call in which the task waited; or NULL */
     const char *object;  /**< what that call is about: a path, an address, "a pipe"; or NULL */
     int32_t fd;          /**< the descriptor it was given; or -1 */

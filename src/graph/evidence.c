@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "base/sums.h"
 
-enum { SECTOR_BYTES = 512 };
+enum { SECTOR_BYTES = 512, LONG_HOLD_NS = 1000000 };
 
 static const char *device_name(const struct lull_execgraph *eg, uint32_t index, char *out,
                                size_t size)
@@ -95,7 +95,30 @@ static void set_cause(const struct lull_execgraph *eg, const struct lull_hop *ho
     }
 }
 
-static void report_request(const struct lull_execgraph *eg, uint32_t index, GString *out)
+/* How long the task had waited before its request went to the device, or was put into its queue. */
+static int64_t held_ns(const struct lull_block_request *request, const struct lull_hop *hop)
+{
+    const int64_t start_ns = request->insert_ns == INT64_MIN
+                                 ? request->issue_ns
+                                 : MIN(request->insert_ns, request->issue_ns);
+    return MIN(start_ns, hop->end_ns) - hop->start_ns;
+}
+
+/* A request that is made long after the wait for it has started was held back: by a limit on I/O (of
+ * a cgroup), or because requests were all in use. */
+static void report_held(const struct lull_block_request *request, const struct lull_hop *hop,
+                        GString *out)
+{
+    char held[LULL_TIME_TEXT_SIZE];
+    if (request->issue_ns == INT64_MIN || held_ns(request, hop) < LONG_HOLD_NS) {
+        return;
+    }
+    lull_duration_format(held_ns(request, hop), held);
+    g_string_append_printf(out, ", held back %s before (an I/O limit, or a full queue)", held);
+}
+
+static void report_request(const struct lull_execgraph *eg, uint32_t index,
+                           const struct lull_hop *hop, GString *out)
 {
     const struct lull_block_request *request = lull_model_request(eg->model, index);
     char device[40], took[LULL_TIME_TEXT_SIZE];
@@ -115,6 +138,7 @@ static void report_request(const struct lull_execgraph *eg, uint32_t index, GStr
             g_string_append_printf(out, " after %s in the queue", took);
         }
     }
+    report_held(request, hop, out);
     if (request->submitter != LULL_NONE) {
         const struct lull_task *task = lull_model_task(eg->model, request->submitter);
         g_string_append_printf(out, ", submitted by %s/%d",
@@ -152,7 +176,7 @@ static void report_cause(const struct lull_execgraph *eg, const struct lull_hop 
                          const struct evidence *evidence, GString *out)
 {
     if (hop->cause == LULL_CAUSE_DISK && evidence->index != LULL_NONE) {
-        report_request(eg, evidence->index, out);
+        report_request(eg, evidence->index, hop, out);
     } else if (hop->cause == LULL_CAUSE_NETWORK && evidence->index < eg->packets.count) {
         report_packet(eg, evidence->index, out);
     } else if (evidence->waker == LULL_NONE && evidence->label != LULL_NONE) {
@@ -476,6 +500,12 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
         g_string_append_printf(
             out, "%s %s", device_name(eg, evidence->index, device, sizeof device),
             operation_name(lull_model_request(eg->model, evidence->index)->rwbs));
+        const struct lull_block_request *request = lull_model_request(eg->model, evidence->index);
+        if (request->issue_ns != INT64_MIN &&
+            2 * held_ns(request, hop) > hop->end_ns - hop->start_ns &&
+            held_ns(request, hop) >= LONG_HOLD_NS) {
+            g_string_append(out, " held back before the device");
+        }
     } else if (hop->cause == LULL_CAUSE_NETWORK && evidence->index < eg->packets.count &&
                eg->packets.items[evidence->index].flow != LULL_NONE) {
         append_peer(
@@ -492,9 +522,10 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
     }
     const struct lull_wait_reason *reason = lull_evidence_reason(eg, hop->detail);
     if (reason) {
+        const char *call = lull_model_label(eg->model, reason->call);
         g_string_append_printf(out, "%s%s %s", out->len ? ", " : "",
                                timeout_of(eg, hop->detail) ? "timed out in" : "in",
-                               lull_model_label(eg->model, reason->call));
+                               call ? call : "a page fault");
     }
 }
 

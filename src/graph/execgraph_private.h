@@ -29,6 +29,7 @@ struct sent_note {
 struct wait_note {
     uint32_t evidence; /* LULL_NONE: it has not waited there */
     int64_t end_ns;
+    bool has_calls; /* calls of the task are recorded */
 };
 
 /* A wait that ended by the time-out of its call. */

@@ -137,7 +137,7 @@ static uint32_t lock_of(struct lull_portions *portions, uint32_t line, uint32_t 
 {
     const struct lull_execgraph *eg = portions->eg;
     const struct lull_wait_reason *reason = lull_evidence_reason(eg, detail);
-    if (!reason) {
+    if (!reason || reason->call == LULL_NONE) {
         return LULL_NONE;
     }
     const struct evidence *evidence = &eg->evidence.items[detail];

@@ -156,6 +156,13 @@ void lull_segment_append(GString *out, const struct lull_segment *segment, bool 
     append_state(out, segment->state, segment->cause, segment->detail, ascii);
 }
 
+void lull_wait_append(GString *out, const struct lull_wait *wait, bool ascii)
+{
+    lull_task_append(out, wait->comm, wait->tid, ascii);
+    g_string_append(out, g_str_has_prefix(wait->detail, "woken ") ? " waits until " : " waits ");
+    lull_clean_append(out, wait->detail, ascii);
+}
+
 void lull_cause_append(GString *out, const struct lull_cause_share *share, bool ascii)
 {
     lull_clean_append(out, share->program, ascii);

@@ -244,6 +244,59 @@ static void test_futex_time_out(struct fixture *f, gconstpointer data)
                     "futex timed out after 2.000 ms");
 }
 
+static void feed_read(struct lull_model *model, int64_t issue_ns, int64_t complete_ns)
+{
+    FEED(block_rq_issue, 0, 1, issue_ns,
+         .have = WITHOUT(block_rq_issue, rwbs_text) & WITHOUT(block_rq_issue, context_tid),
+         .dev = 254 << 20, .sector = 800, .sectors = 8, .rwbs = 4);
+    feed_irq(model, 0, 0, complete_ns - 1000, 30, "virtio0-req.0", true);
+    FEED(block_rq_complete, 0, 0, complete_ns,
+         .have = WITHOUT(block_rq_complete, rwbs_text) & WITHOUT(block_rq_complete, context_tid),
+         .dev = 254 << 20, .sector = 800, .sectors = 8, .rwbs = 4);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, complete_ns + 1000, 1, 0);
+    feed_irq(model, 0, 0, complete_ns + 2000, 30, "", false);
+}
+
+/* A disk is read in no call: memory was there. The same in a call is none, and before any call of
+ * the task was seen nothing is known. */
+static void test_page_fault(struct fixture *f, gconstpointer data)
+{
+    const int calls = GPOINTER_TO_INT(data); /* 0: none, 1: one before, 2: one before, and one */
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    if (calls > 0) {
+        feed_call(model, 10, KILL, 1, 0, 0);
+        feed_return(model, 20, KILL, 0);
+    }
+    if (calls > 1) {
+        feed_call(model, 30, READ, 8, 0, 4096);
+    }
+    feed_switch(model, 0, 0, 100000, 1, 0, 2);
+    feed_read(model, 110000, 400000);
+    struct lull_segment step = wait_of(f, strings, 100000, 401000);
+    g_assert_cmpstr(step.reason.kind, ==, calls == 1 ? "fault" : NULL);
+    g_assert_cmpstr(step.operation, ==, "read");
+    g_assert_cmpint(strstr(step.detail, "; in a page fault") != NULL, ==, calls == 1);
+    g_assert_cmpint(strstr(step.detail, "; in read of descriptor 8") != NULL, ==, calls == 2);
+    g_assert_null(strstr(step.detail, "held back"));
+}
+
+/* The request goes to the device 128 ms after the task had begun to wait: a limit on I/O. */
+static void test_held_back(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    feed_call(model, 30, READ, 8, 0, 4096);
+    feed_switch(model, 0, 0, 1000000, 1, 0, 2);
+    feed_read(model, 129000000, 129291000);
+    struct lull_segment step = wait_of(f, strings, 1000000, 129292000);
+    g_assert_nonnull(
+        strstr(step.detail, ", held back 128.0 ms before (an I/O limit, or a full queue)"));
+    g_assert_nonnull(strstr(step.detail, "291.0 us in the device"));
+}
+
 static void add_throttled(void *user, const struct path_piece *piece)
 {
     int64_t *throttled_ns = user;
@@ -311,6 +364,12 @@ int main(int argc, char **argv)
     g_test_add("/reasons/no-time-out", struct fixture, NULL, set_up, test_no_time_out, tear_down);
     g_test_add("/reasons/futex-time-out", struct fixture, NULL, set_up, test_futex_time_out,
                tear_down);
+    for (int calls = 0; calls < 3; calls++) {
+        g_autofree char *name = g_strdup_printf("/reasons/page-fault-%d", calls);
+        g_test_add(name, struct fixture, GINT_TO_POINTER(calls), set_up, test_page_fault,
+                   tear_down);
+    }
+    g_test_add("/reasons/held-back", struct fixture, NULL, set_up, test_held_back, tear_down);
     g_test_add("/reasons/quota", struct fixture, NULL, set_up, test_quota, tear_down);
     g_test_add("/reasons/no-quota", struct fixture, NULL, set_up, test_no_quota, tear_down);
     return g_test_run();

@@ -677,7 +677,7 @@ static void test_perfetto(void)
     g_autofree char *text = render(lull_view_path_perfetto, &path, &plain);
     struct json_object *root = parse_json(text), *events = get(root, "traceEvents");
     int64_t now = 0, started = -1;
-    guint slices = 0, starts = 0, ends = 0, threads = 0;
+    guint slices = 0, starts = 0, ends = 0, threads = 0, n_waits = 0;
     GHashTable *tids = g_hash_table_new(NULL, NULL);
 
     assert_harmless(text);
@@ -696,7 +696,14 @@ static void test_perfetto(void)
         }
         int64_t ts = exact_ns(get(event, "ts"));
         g_assert_true(g_hash_table_contains(tids, GINT_TO_POINTER(get_int(event, "tid"))));
-        if (strcmp(phase, "X") == 0) {
+        if (strcmp(phase, "X") == 0 && strcmp(get_text(event, "cat"), "wait") == 0) {
+            g_assert_cmpstr(get_text(event, "name"), ==,
+                            "waits in flock of /tmp/\xef\xbf\xbd, released by x/10");
+            g_assert_cmpint(ts, ==, 2100000);
+            g_assert_cmpint(exact_ns(get(event, "dur")), ==, 5834999);
+            g_assert_cmpstr(get_text(get(event, "args"), "call"), ==, "flock");
+            n_waits++;
+        } else if (strcmp(phase, "X") == 0) {
             g_assert_cmpint(ts, ==, now);
             g_assert_cmpint(get_int(event, "pid"), ==, steps[slices].host + 1);
             g_assert_cmpint(exact_ns(get(event, "dur")), ==, steps[slices].length_ns);
@@ -710,6 +717,7 @@ static void test_perfetto(void)
             g_assert_cmpint(ts, ==, segments[slices - 1].start_ns - BASE);
         }
     }
+    g_assert_cmpuint(n_waits, ==, 1);
     g_assert_cmpuint(slices, ==, N_SEGMENTS);
     g_assert_cmpint(now, ==, TOTAL);
     g_assert_cmpuint(starts, ==, 3);

@@ -173,11 +173,14 @@ enum lull_wait_kind lull_wait_reason_kind(const struct lull_model *model,
 static void append_file(const struct lull_model *model, uint32_t file, int32_t fd, GString *out)
 {
     const char *path = path_of(model, file);
+    const bool is_datagram = file != LULL_NONE && lull_model_file(model, file)->is_datagram;
     int thing = thing_of(path);
-    if (thing >= 0) {
+    if (thing >= 0 && is_datagram) {
+        g_string_append(out, "a UDP socket");
+    } else if (thing >= 0) {
         g_string_append(out, things[thing].words);
     } else if (path) {
-        g_string_append(out, path);
+        g_string_append_printf(out, "%s%s", is_datagram ? "udp " : "", path);
     } else if (kind_of_file(model, file) == LULL_WAIT_SOCKET) {
         g_string_append(out, "a socket");
     } else if (kind_of_file(model, file) == LULL_WAIT_PIPE) {

@@ -208,9 +208,10 @@ static void test_no_answer(struct fixture *f, gconstpointer data)
     struct lull_segment step = wait_of(f, strings, 510000, 700500000);
     g_assert_cmpint(step.reason.timed_out, ==, true);
     g_assert_cmpstr(step.detail, ==,
-                    is_answered ? "poll timed out after 700.0 ms"
-                                : "poll timed out after 700.0 ms: no answer from a socket to 18 "
-                                  "bytes sent 100.0 us before");
+                    is_answered
+                        ? "poll timed out after 700.0 ms"
+                        : "poll timed out after 700.0 ms: no answer from a UDP socket to 18 "
+                          "bytes sent 100.0 us before");
 }
 
 /* A timer that something else was waiting for is no time-out: poll() returns 1 (a timerfd). */

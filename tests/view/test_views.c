@@ -451,12 +451,14 @@ static void test_text_limit(void)
     assert_contains(text,
                     "… 8 shorter steps, 2.700 ms in total: running 1.000 ms, blocked on network "
                     "700.0 us, preempted 600.0 us\n");
+    path.started_by = "cron/1 → sh/2";
     style.unicode = false;
     g_autofree char *ascii = render(lull_view_path_text, &path, &style);
     for (const char *c = ascii; *c; c++) {
         g_assert_true((*c >= ' ' && *c <= '~') || *c == '\n');
     }
     assert_contains(ascii, "... 2 shorter steps");
+    assert_contains(ascii, "It was started by cron/1 -> sh/2.\n");
 }
 
 /* Twenty times the same two steps of 1 ms and 2 ms, then a sleep of 10 ms. */

@@ -41,7 +41,9 @@ static void print_headline(struct text_view *view)
                     path->n_by_host == 1 ? "" : "s", path->n_segments,
                     path->n_segments == 1 ? "" : "s");
     if (path->started_by) {
-        g_autofree char *ancestors = lull_clean_text(path->started_by, !view->style->unicode);
+        g_auto(GStrv) names = g_strsplit(path->started_by, " → ", -1);
+        g_autofree char *joined = g_strjoinv(view->style->unicode ? " → " : " -> ", names);
+        g_autofree char *ancestors = lull_clean_text(joined, !view->style->unicode);
         lull_out_printf(&view->out, "It was started by %s.\n", ancestors);
     }
     g_string_free(task, TRUE);

@@ -197,10 +197,13 @@ static void test_log(void)
     params.limit = 2;
     struct facts facts = facts_start(&lull_analysis_io, params);
     struct scene s = make_scene(&facts);
+    uint32_t unknown = facts_task(&facts, 30, -1); /* of which process is not known */
     facts_open(&facts, 32);
+    facts_io(&facts, unknown, "sync", 1, 3, 0, io_of(LULL_IO_SYNC, -1, NONE, -1));
     say_calls(&facts, &s);
     facts_close(&facts, 200);
     facts_expect(&facts, "log",
+                 "1..3 1 2 sync sync - - t30/-1/30 ? - - -\n"
                  "10..11 1 1 openat open - - t10/-1/10 10 /tmp/a 3 -\n"
                  "12..14 1 2 openat open - ENOENT t10/-1/10 10 - - -\n"
                  "20..30 1 10 read read 100 - t10/-1/10 10 /tmp/a 3 -\n"

@@ -109,6 +109,37 @@ static void test_freed(struct fixture *f, gconstpointer data)
     g_assert_cmpuint(lull_model_find_tid(model, 0, 10), !=, first);
 }
 
+/* Names hold from when they were given; before the first, a task had that one. Of several that once had
+ * a name, the one that was seen longest is meant. */
+static void test_names(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    uint32_t others;
+    for (int tid = 20; tid < 23; tid++) {
+        feed_switch(model, 0, 1, 100 + tid * 20, 0, tid, 0);
+        feed_switch(model, 0, 1, 110 + tid * 20, tid, 0, 1);
+        FEED(task_rename, 0, 1, 115 + tid * 20, .have = ALL, .tid = tid,
+             .newcomm = feed_text("same"));
+    }
+    feed_switch(model, 0, 1, 700, 0, 21, 0);
+    feed_switch(model, 0, 1, 800, 21, 0, 1);
+    const uint32_t task = lull_model_find_tid(model, 0, 20);
+    g_assert_cmpstr(lull_model_comm(model, task, 0), ==, "t20");
+    g_assert_cmpstr(lull_model_comm(model, task, 514), ==, "t20");
+    g_assert_cmpstr(lull_model_comm(model, task, 515), ==, "same");
+    g_assert_true(lull_model_had_comm(model, task, "t20"));
+    g_assert_true(lull_model_had_comm(model, task, "same"));
+    g_assert_false(lull_model_had_comm(model, task, "t21"));
+    g_assert_cmpuint(lull_model_find_comm(model, -1, "same", &others), ==,
+                     lull_model_find_tid(model, 0, 21));
+    g_assert_cmpuint(others, ==, 2);
+    g_assert_cmpuint(lull_model_find_comm(model, 0, "t20", &others), ==, task);
+    g_assert_cmpuint(others, ==, 0);
+    g_assert_cmpuint(lull_model_find_comm(model, 1, "same", &others), ==, LULL_NONE);
+    g_assert_cmpuint(lull_model_find_comm(model, -1, "none", &others), ==, LULL_NONE);
+    g_assert_cmpuint(others, ==, 0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -120,6 +151,7 @@ int main(int argc, char **argv)
         {"/kernel/tasks/reported-twice", test_reported_twice},
         {"/kernel/tasks/born-again", test_born_again},
         {"/kernel/tasks/freed", test_freed},
+        {"/kernel/tasks/names", test_names},
     };
     g_test_init(&argc, &argv, NULL);
     for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {

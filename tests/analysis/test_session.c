@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Analyses of traces in files, where what was recorded of each host matters: the time that its events
- * cover, and what it does not tell. */
+ * cover, and which events there are. */
 #include "analysis/analysis.h"
 #include "analysis/event_counts.h"
 #include "lib/ctf_writer.h"
@@ -152,7 +152,7 @@ static void test_lacks(void)
     }
 }
 
-/* Names that stand for all that start so. */
+/* A star means all names that start so. */
 static void test_lacks_any(void)
 {
     static const char *const without_calls[] = {"syscall_*", NULL};

@@ -3,6 +3,8 @@
  * cover, and which events there are. */
 #include "analysis/analysis.h"
 #include "analysis/event_counts.h"
+#include "analysis/questions.h"
+#include "analysis/report.h"
 #include "lib/ctf_writer.h"
 #include "lib/scratch.h"
 #include "lib/table_sink.h"
@@ -169,6 +171,49 @@ static void test_lacks_any(void)
     }
 }
 
+/* A report says of a part of what it lacks, if no host has it. */
+static void test_missing(void)
+{
+    static const char *const without_io[] = {"block_rq_*", "syscall_*", NULL};
+    struct traces traces = {.dir = scratch_dir()};
+    struct ctf_writer *a = add_host(&traces, "a", without_io);
+    struct ctf_writer *b = add_host(&traces, "b", (const char *const[]){"sched_*", NULL});
+    write_switch(a, 1000, 0, 7);
+    ctf_event(b, 0, 1000, "irq_softirq_entry", "vec=3");
+    ctf_writer_close(a);
+    ctf_writer_close(b);
+    open_traces(&traces);
+    const struct lull_report_part *cpu = lull_report_find("cputop");
+    g_assert_null(lull_report_missing(traces.session, -1, cpu));
+    g_assert_null(lull_report_missing(traces.session, 0, cpu));
+    g_autofree char *of_b = lull_report_missing(traces.session, 1, cpu);
+    g_assert_cmpstr(of_b, ==, "sched_switch");
+    remove_traces(&traces);
+}
+
+/* All that it needs and all that improves it is there, or not all of either. */
+static void test_judged(void)
+{
+    static const enum lull_answer answers[] = {LULL_ANSWER_YES, LULL_ANSWER_PARTLY, LULL_ANSWER_NO};
+    const struct lull_question *question = lull_questions;
+    while (strcmp(question->id, "disk-waits") != 0) {
+        question++;
+    }
+    static const char *const omitted[][2] = {
+        {NULL}, {"lttng_statedump_block_device", NULL}, {"block_rq_complete", NULL}};
+    for (size_t i = 0; i < G_N_ELEMENTS(answers); i++) {
+        struct traces traces = {.dir = scratch_dir()};
+        struct ctf_writer *a = add_host(&traces, "a", omitted[i]);
+        write_switch(a, 1000, 0, 7);
+        ctf_writer_close(a);
+        open_traces(&traces);
+        struct lull_declared *declared = lull_declared_new(traces.session, 0);
+        g_assert_cmpint(lull_question_judge(declared, question), ==, answers[i]);
+        lull_declared_free(declared);
+        remove_traces(&traces);
+    }
+}
+
 /* ---- what there is ---- */
 
 static const struct ctf_class *class_of(const char *name)
@@ -226,6 +271,8 @@ int main(int argc, char **argv)
     g_test_add_func("/analysis/session/hosts-differ", test_hosts_differ);
     g_test_add_func("/analysis/session/lacks", test_lacks);
     g_test_add_func("/analysis/session/lacks-any", test_lacks_any);
+    g_test_add_func("/analysis/session/missing", test_missing);
+    g_test_add_func("/analysis/session/judged", test_judged);
     g_test_add_func("/analysis/session/counts", test_counts);
     return g_test_run();
 }

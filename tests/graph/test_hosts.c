@@ -9,7 +9,8 @@
 #include "lib/feed.h"
 #include "lib/scratch.h"
 
-/* Task 100 of host 0 sends at 20. Host 1 is idle until its softirq receives that at 32 and hands it on
+/* The line of the router's kernel starts anew where its softirq does: what it did at 2 is no part of
+ * it. Task 100 of host 0 sends at 20. Host 1 is idle until its softirq receives that at 32 and hands it on
  * at 35. On host 2, 300 waits from 5 for what its softirq receives at 52, is woken at 53 and runs at
  * 60. */
 static void test_router(void)
@@ -31,6 +32,9 @@ static void test_router(void)
     struct lull_execgraph *eg = lull_execgraph_new(model, NULL);
     feed_switch(model, 0, 0, 1, 0, 100, 0);
     feed_switch(model, 2, 0, 5, 300, 0, 1);
+    feed_softirq(model, 1, 0, 2, 3, true);
+    feed_packet(model, 1, 0, 3, false, 77);
+    feed_softirq(model, 1, 0, 4, 3, false);
     feed_packet(model, 0, 0, 20, true, 1);
     feed_softirq(model, 1, 0, 30, 3, true);
     feed_packet(model, 1, 0, 32, false, 1);

@@ -9,7 +9,7 @@ static void use_pages(struct lull_model *model, struct machine *machine, int32_t
                       bool is_free, bool has_order, int64_t order)
 {
     enum { MAX_ORDER = 63 };
-    const struct cpu *cpu = &machine->cpus.items[c];
+    const struct cpu *cpu = model_cpu_at(machine, c);
     struct lull_page_fact fact = {
         .time_ns = t,
         .host = machine->host,
@@ -46,7 +46,7 @@ static uint32_t device_label(struct lull_model *model, struct cpu *cpu, struct l
 static void use_device(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                        bool is_send, int64_t length, struct lull_text device)
 {
-    struct cpu *cpu = &machine->cpus.items[c];
+    struct cpu *cpu = model_cpu_at(machine, c);
     struct lull_netif_fact fact = {
         .time_ns = t,
         .host = machine->host,

@@ -185,6 +185,31 @@ static void test_folded_transfer(void)
     g_strfreev(lines);
 }
 
+/* Each host's rates are known where that host was recorded. */
+static void test_hosts(void)
+{
+    static const struct lull_coverage coverage[] = {{0, 3000}, {0, 900}};
+    struct fixture f;
+    start(&f, 0);
+    f.analysis->coverage = coverage;
+    struct lull_model *model = f.model;
+    for (uint32_t host = 0; host < 2; host++) {
+        FEED(netif_sent, host, 0, 500, .have = ALL & WITHOUT(netif_sent, context_tid), .len = 60,
+             .device = feed_text("eth0"));
+    }
+    char **lines = end(&f, 2000);
+    const char *const expected[] = {"network-over-time",
+                                    "0 0.000 60000000.000",
+                                    "1000 0.000 0.000",
+                                    "network-over-time",
+                                    "0 0.000 60000000.000",
+                                    "1000 ? ?",
+                                    "",
+                                    NULL};
+    expect(lines, 0, expected);
+    g_strfreev(lines);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -195,5 +220,6 @@ int main(int argc, char **argv)
     g_test_add_func("/timeline/transfer", test_transfer);
     g_test_add_func("/timeline/disk", test_disk);
     g_test_add_func("/timeline/folded-transfer", test_folded_transfer);
+    g_test_add_func("/timeline/hosts", test_hosts);
     return g_test_run();
 }

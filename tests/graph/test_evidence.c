@@ -149,6 +149,29 @@ static void test_interrupt(void)
     world_close(&world);
 }
 
+/* 30 wakes 7 before it has left its CPU: from 20 to 25 it waits for what has been done. */
+static void test_woken(void)
+{
+    struct world world;
+    world_open(&world);
+    const int64_t t = world.now_ns;
+    feed_wake(world.model, LULL_EVENT_sched_waking, 0, 1, t + 18, 7, 0);
+    feed_switch(world.model, 0, 0, t + 20, 7, 0, 1);
+    feed_wake(world.model, LULL_EVENT_sched_wakeup, 0, 1, t + 25, 7, 0);
+    feed_switch(world.model, 0, 0, t + 25, 0, 7, 0);
+    world.now_ns = t + 40;
+    world_finish(&world);
+    struct lull_path *path = path_of(&world, 0, 7, t, t + 40);
+    const struct lull_segment *wait = find(path, LULL_STATE_BLOCKED);
+    g_assert_cmpint(wait->start_ns, ==, t + 20);
+    g_assert_cmpint(wait->end_ns, ==, t + 25);
+    g_assert_cmpint(wait->cause, ==, LULL_CAUSE_TASK);
+    g_assert_cmpint(wait->other_tid, ==, 30);
+    g_assert_cmpstr(wait->detail, ==, "woken by t30/30");
+    lull_path_free(path);
+    world_close(&world);
+}
+
 /* First by 8 for 20 ns and 9 for 5; then the CPU was idle for 10 ns when 7 was woken. */
 static void test_preempted(void)
 {
@@ -182,6 +205,7 @@ int main(int argc, char **argv)
     g_test_add_func("/graph/evidence/disk", test_disk);
     g_test_add_func("/graph/evidence/packet", test_packet);
     g_test_add_func("/graph/evidence/interrupt", test_interrupt);
+    g_test_add_func("/graph/evidence/woken", test_woken);
     g_test_add_func("/graph/evidence/preempted", test_preempted);
     return g_test_run();
 }

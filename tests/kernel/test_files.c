@@ -164,6 +164,19 @@ static void test_sockets(struct fixture *f, gconstpointer data)
            "10: recvmmsg 240..250 = 3 read fd 8=socket,?,before\n");
 }
 
+/* The family says what a socket is whose making was not seen, but nothing of a file that is known. */
+static void test_family(struct fixture *f, gconstpointer data)
+{
+    open_file(f, 100, 4, "/a", 0);
+    CALL(120, connect, -111, ARG(fd) | ARG(family), .fd = 9, .family = 2); /* ECONNREFUSED */
+    CALL(140, connect, -111, ARG(fd) | ARG(family), .fd = 8, .family = 1);
+    CALL(160, connect, -88, ARG(fd) | ARG(family), .fd = 4, .family = 2); /* ENOTSOCK */
+    expect(f, "10: openat 100..110 = 4 open fd 4=disk,/a,110\n"
+              "10: connect 120..130 = -111 other fd 9=net,?,before\n"
+              "10: connect 140..150 = -111 other fd 8=socket,?,before\n"
+              "10: connect 160..170 = -88 other fd 4=disk,/a,110\n");
+}
+
 static void test_accept(struct fixture *f, gconstpointer data)
 {
     accept_from(f, 100, 6, 2, ip4, 1234);
@@ -586,6 +599,7 @@ int main(int argc, char **argv)
     TEST("make", test_make);
     TEST("pairs", test_pairs);
     TEST("sockets", test_sockets);
+    TEST("family", test_family);
     TEST("accept", test_accept);
     TEST("dup", test_dup);
     TEST("close", test_close);

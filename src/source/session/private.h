@@ -87,6 +87,7 @@ struct lull_session {
     struct lull_source_stream **selected; /* what is read, n_selected streams */
     uint32_t n_selected, n_started;       /* the merge has the last of the first n_started */
     struct lull_source_stream **merged;   /* there */
+    uint32_t n_together;                  /* streams that are read at a time; 0: one */
 
     struct lull_sync *sync; /* how the clocks were joined; NULL: they were not */
     void (*free_sync)(struct lull_sync *sync);

@@ -312,6 +312,9 @@ static void intersect(const struct session_trace *trace, struct lull_source_wind
     window->end_ns = MIN(window->end_ns, end + 1);
 }
 
+/* What all streams that are read at a time may take. */
+#define STREAMS_BYTES (UINT64_C(32) << 20)
+
 struct lull_source_window lull_session_window(const struct lull_session *session,
                                               const struct lull_source_stream *stream)
 {
@@ -323,6 +326,7 @@ struct lull_source_window lull_session_window(const struct lull_session *session
         .only_cpu = session->only_cpu,
         .transform = lull_session_host_at(session, stream->event.host)->transform,
         .in_doubles = session->order == LULL_ORDER_BABELTRACE,
+        .memory_bytes = STREAMS_BYTES / MAX(session->n_together, 1),
     };
     if (session->is_intersected) {
         intersect(trace, &window);

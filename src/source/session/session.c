@@ -430,9 +430,10 @@ static bool is_apart(const struct lull_session *session)
 
 static void select_stream(struct lull_session *session, struct lull_source_stream *stream)
 {
-    if (is_apart(session) ? lull_session_is_selected(session, stream)
-                          : lull_session_start_selected(session, stream)) {
+    if (lull_session_is_selected(session, stream)) {
         session->selected[session->n_selected++] = stream;
+    } else if (stream->ops->leave) {
+        stream->ops->leave(stream);
     }
 }
 
@@ -451,7 +452,7 @@ static void select_host(struct lull_session *session, uint32_t host)
 /* Only one host's streams are looked at if the others are not wanted. */
 static void select_streams(struct lull_session *session)
 {
-    session->n_selected = 0;
+    session->n_selected = session->n_started = 0;
     if (session->only_host >= 0 && session->lives->len == 0) {
         select_host(session, (uint32_t)session->only_host);
     } else if (is_apart(session)) {
@@ -465,13 +466,20 @@ static void select_streams(struct lull_session *session)
     }
 }
 
-/* Goes on with the streams of the next host. False if there is none. */
-static bool play_next_host(struct lull_session *session)
+/* Goes on with the streams of the next host, or with all. False if there are none. */
+static bool play_more(struct lull_session *session)
 {
-    uint32_t n = 0, left = session->n_selected - session->n_started;
+    const bool takes_all = !is_apart(session);
+    const uint32_t left = session->n_selected - session->n_started;
+    uint32_t n = 0;
     session->merged = session->selected + session->n_started;
-    while (n < left && session->merged[n]->event.host == session->merged[0]->event.host) {
-        lull_session_start_stream(session, session->merged[n++]);
+    while (n < left &&
+           (takes_all || session->merged[n]->event.host == session->merged[0]->event.host)) {
+        n++;
+    }
+    session->n_together = n;
+    for (uint32_t i = 0; i < n; i++) {
+        lull_session_start_stream(session, session->merged[i]);
     }
     session->n_started += n;
     lull_session_play(session, n);
@@ -489,14 +497,8 @@ static void start(struct lull_session *session)
     lull_session_start_filter(session);
     g_free(session->selected);
     session->selected = g_new(struct lull_source_stream *, MAX(session->streams->len, 1));
-    session->merged = session->selected;
     select_streams(session);
-    session->n_started = is_apart(session) ? 0 : session->n_selected;
-    if (is_apart(session)) {
-        play_next_host(session);
-    } else {
-        lull_session_play(session, session->n_selected);
-    }
+    play_more(session);
     session->is_started = true;
 }
 
@@ -525,7 +527,7 @@ const struct lull_event *lull_session_read(struct lull_session *session)
                 lull_session_take_news(session);
             }
         }
-    } while (lull_session_follow(session) || (is_apart(session) && play_next_host(session)));
+    } while (lull_session_follow(session) || (is_apart(session) && play_more(session)));
     return NULL;
 }
 

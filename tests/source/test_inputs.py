@@ -116,7 +116,7 @@ def test_zip(folder):
 
 
 def test_zip_bomb(folder):
-    """A member of 1.2 GiB in 1.2 MiB: of each MiB, the same compressed block."""
+    """A member of 1.2 GiB in 1.2 MiB: of each MiB, the same compressed block. What says its size is refused at once."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     block = packer.compress(b"\xff" * (1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
     data = block * 1200 + zlib.compress(b"", 9, -15)
@@ -125,11 +125,8 @@ def test_zip_bomb(folder):
     local = b"PK\3\4" + fields + name + data
     central = b"PK\1\2" + struct.pack("<H", 20) + fields + struct.pack("<HHHII", 0, 0, 0, 0, 0) + name
     end = b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(central), len(local), 0)
-    for which, suffix, packed in ("zip", ".zip", local + central + end), ("gz", ".gz", None):
-        if packed is None:
-            packed = b"\x1f\x8b\x08\0\0\0\0\0\2\xff" + data + struct.pack("<II", 0, size)
-        result = run("print", write(os.path.join(folder, "bomb" + suffix), packed))
-        tap.ok(result[0] == 1 and "far more than its size lets expect" in result[2], f"a {which} that unpacks to far too much", result)
+    result = run("print", write(os.path.join(folder, "bomb.zip"), local + central + end))
+    tap.ok(result[0] == 1 and "far more than its size lets expect" in result[2], "a zip that unpacks to far too much", result)
 
 
 def test_compressed(folder):

@@ -64,19 +64,24 @@ bool lull_spool_init(struct lull_spool *spool, const char *path, uint64_t limit,
     return spool->fd >= 0 || move_to_disk(spool, error);
 }
 
-/* Checks that the spool may grow to `end`. */
-static bool may_grow(struct lull_spool *spool, uint64_t end, GError **error)
+bool lull_spool_fits(const struct lull_spool *spool, uint64_t end, GError **error)
 {
-    if (end > spool->limit) {
-        g_set_error(
-            error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
-            "%s: it unpacks to more than %" G_GUINT64_FORMAT
-            " MiB, far more than its size lets expect; unpack it and give the directory, if "
-            "you trust it",
-            spool->path, spool->limit >> 20);
-        return false;
+    if (end <= spool->limit) {
+        return true;
     }
-    return spool->on_disk || end <= LULL_ARCHIVE_MEMORY_BYTES || move_to_disk(spool, error);
+    g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
+                "%s: it unpacks to more than %" G_GUINT64_FORMAT
+                " MiB, far more than its size lets expect; unpack it and give the directory, if "
+                "you trust it",
+                spool->path, spool->limit >> 20);
+    return false;
+}
+
+/* Makes room up to `end`. */
+static bool grow(struct lull_spool *spool, uint64_t end, GError **error)
+{
+    return lull_spool_fits(spool, end, error) &&
+           (spool->on_disk || end <= LULL_ARCHIVE_MEMORY_BYTES || move_to_disk(spool, error));
 }
 
 bool lull_spool_write(struct lull_spool *spool, const void *data, uint64_t size, uint64_t offset,
@@ -86,7 +91,7 @@ bool lull_spool_write(struct lull_spool *spool, const void *data, uint64_t size,
     if (__builtin_add_overflow(offset, size, &end)) {
         end = UINT64_MAX;
     }
-    if (!may_grow(spool, end, error)) {
+    if (!grow(spool, end, error)) {
         return false;
     }
     if (!lull_temporary_write(spool->fd, data, size, offset)) {

@@ -17,6 +17,8 @@ struct lull_spool {
 
 /* Sets errors as all the functions here do: "PATH: …". */
 bool lull_spool_init(struct lull_spool *spool, const char *path, uint64_t limit, GError **error);
+/* False if the spool may not have so many bytes in all. */
+bool lull_spool_fits(const struct lull_spool *spool, uint64_t end, GError **error);
 /* Bytes at `offset`, which is not before the end but may be behind it: a hole. */
 bool lull_spool_write(struct lull_spool *spool, const void *data, uint64_t size, uint64_t offset,
                       GError **error);

@@ -153,6 +153,16 @@ static bool take_single(struct unpacking *u)
     return true;
 }
 
+/* What says itself that it is too large need not be unpacked to be found so. */
+static bool fits(struct unpacking *u, struct archive_entry *entry)
+{
+    la_int64_t size = archive_entry_size_is_set(entry) ? archive_entry_size(entry) : 0;
+    uint64_t end;
+    return __builtin_add_overflow(u->spool.used, (uint64_t)MAX(size, 0), &end)
+               ? lull_spool_fits(&u->spool, UINT64_MAX, u->error)
+               : lull_spool_fits(&u->spool, end, u->error);
+}
+
 static bool take_member(struct unpacking *u, struct archive_entry *entry, GHashTable *by_name)
 {
     const char *why, *name = archive_entry_pathname_utf8(entry);
@@ -198,7 +208,7 @@ static bool take_member(struct unpacking *u, struct archive_entry *entry, GHashT
         g_free(plain);
         return true;
     }
-    if (!target && !spool(u, &member)) {
+    if (!target && (!fits(u, entry) || !spool(u, &member))) {
         g_free(plain);
         return false;
     }

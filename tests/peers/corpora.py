@@ -46,7 +46,7 @@ def load(path):
 def metadata_text(text):
     if text.lstrip().startswith("["):
         return "".join("\x1e" + json.dumps(fragment, ensure_ascii=False) + "\n" for fragment in json.loads(text))
-    return ALIASES + text
+    return text if text.startswith("\x1e") else ALIASES + text
 
 
 def write(folder, **files):

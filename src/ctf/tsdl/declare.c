@@ -267,7 +267,7 @@ bool tsdl_at_declaration(struct tsdl_parser *parser)
 
 bool tsdl_parse_declaration(struct tsdl_parser *parser)
 {
-    struct tsdl_specifiers specifiers;
+    struct tsdl_specifiers specifiers = {0};
 
     if (tsdl_at_word(parser, TSDL_TYPEALIAS)) {
         if (!tsdl_parse_typealias(parser)) {
@@ -286,7 +286,9 @@ bool tsdl_parse_declaration(struct tsdl_parser *parser)
                              "declaration that declares nothing");
         }
     }
-    return tsdl_expect(parser, ';', "';'");
+    /* As Babeltrace 2, and ctf-testsuite, have it, another type may follow a named one's body. */
+    return (specifiers.declares && tsdl_at(parser, TSDL_TOKEN_KEYWORD)) ||
+           tsdl_expect(parser, ';', "';'");
 }
 
 /* Where the next member of a structure starts, as far as that is the same in every record. */

@@ -198,6 +198,7 @@ event { name = e; typealias integer { size = 8; align = 8; } := wide;
     case("types-two", HEAD % "" + two, [b"\1\2"], [event({"t": {"b": 1, "s": {"a": 2}}})])
     refused("types-two", plain("struct s { u8 a; } struct t { u8 b; }; struct s c;"), [bytes(4)], "struct")
     refused("types-keyword", plain("u8 a;") + "typealias integer { size = 8; } := trace;\n", [bytes(4)], "trace")
+    refused("types-class", plain("u8 a;") + "typealias string := integer;\n", [bytes(4)], "integer")
 
 
 HEADER = "packet.header := struct { u32 magic; u8 uuid[16]; u32 stream_id; };"

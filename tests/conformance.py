@@ -46,7 +46,7 @@ REASONS = {
                                                                                      "is CTF 2's; babeltrace2 refuses it, too",
     "keyword 'int': a name after the type": "a keyword is no name (CTF 1.8.3, C.1); babeltrace2 refuses it, too",
     "ctf-1/pass-clk-type-full": "0b101 is no number of CTF 1.8; babeltrace2 refuses it, too",
-    "pass/string-literal-escape": "the name of its host has a line break, which the comparison does not understand",
+    "string-literal-escape": "the name of its host has a line break, which the comparison does not understand",
     "at most 64 are understood": "integers of more than 64 bits are understood by neither",
     "tests-metadata-stream/pass-": "only its packets are meant: the text in them is no metadata",
     "no property 'preferred-display-base' here": "a row of bits has no base (CTF2-SPEC-2.0, 5.3.5)",

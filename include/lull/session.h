@@ -56,7 +56,8 @@ struct lull_session *lull_session_new(void);
 void lull_session_free(struct lull_session *session);
 
 /** Adds a trace directory, or each trace in the directories below `path`, in order of their names;
- * or the same packed in an archive (.tar, also compressed with gzip, bzip2, xz or zstd).
+ * or the same packed in an archive (.zip, or .tar, also compressed with gzip, bzip2, xz or zstd); a
+ * trace.dat or perf.data, also compressed so; or /dev/stdin, if one of these comes through a pipe.
  * Directories that hold parts of one trace (rotation chunks, snapshots) are one trace. False and an
  * error if there is no trace there or it cannot be read at all; damage that leaves something to
  * read goes to lull_session_problem() instead. A trace that is there already is not added again.

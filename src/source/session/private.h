@@ -61,9 +61,11 @@ struct lull_session {
     GHashTable *directories; /* "device:inode" of each trace, URLs of live sessions */
     GPtrArray *lives;        /* struct lull_live */
     GPtrArray *recordings;   /* struct lull_recording_file, references */
-    int64_t live_since_ns;   /* when the first of them was added; or 0 */
-    GArray *subscriptions;   /* struct lull_subscription */
-    GPtrArray *converted;    /* bindings, see lull_session_subscribe_sized() */
+    void (*unpacking)(void *user, const char *path, uint64_t done, uint64_t size); /* or NULL */
+    void *unpacking_user;
+    int64_t live_since_ns; /* when the first of them was added; or 0 */
+    GArray *subscriptions; /* struct lull_subscription */
+    GPtrArray *converted;  /* bindings, see lull_session_subscribe_sized() */
     struct session_notes *notes;
 
     int64_t start_ns, end_ns;

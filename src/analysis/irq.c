@@ -516,6 +516,7 @@ const struct lull_analysis_class lull_analysis_irq = {
                                                         &vector_log_class, NULL},
     .question = "interrupts",
     .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_RAISE,
+    .is_by_host = true,
     .size = sizeof(struct irq_analysis),
     .facts = {.handler = irq_handler},
     .open = irq_open,

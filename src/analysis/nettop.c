@@ -296,9 +296,8 @@ static void pair_up(struct rows *rows)
         if (other && other < one) {
             continue; /* done with the other one */
         }
-        const bool goes_out = one->is_send || (other && other->is_send);
         struct connection connection = {one, other, one->payload};
-        if (!one->is_send && (goes_out || !other)) {
+        if (!one->is_send && (!other || other->is_send)) {
             connection = (struct connection){other, one, one->payload};
         }
         if (other) {

@@ -486,6 +486,7 @@ const struct lull_analysis_class lull_analysis_sched = {
     .question = "cpu",
     /* Interrupts, as a waker in one is not a waker. */
     .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ,
+    .is_by_host = true,
     .size = sizeof(struct sched),
     .facts = {.switched = sched_switched, .prio = sched_prio},
     .open = sched_open,

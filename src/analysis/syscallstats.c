@@ -591,6 +591,7 @@ const struct lull_analysis_class lull_analysis_syscallstats = {
     .tables = tables,
     .question = "syscalls",
     .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_SYSCALL,
+    .is_by_host = true,
     .size = sizeof(struct syscallstats),
     .facts = {.syscall = syscallstats_syscall},
     .open = syscallstats_open,

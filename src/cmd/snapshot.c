@@ -67,5 +67,6 @@ const struct lull_verb lull_verb_snapshot = {
     .common = common,
     .examples = examples,
     .takes_no_trace = true,
+    .has_no_pager = true,
     .run = run,
 };

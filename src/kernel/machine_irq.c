@@ -231,7 +231,6 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
             sched_current(model, machine, c, t, ev->context_tid);
         }
         if (ev->vec >= 0 && ev->vec < LULL_SOFTIRQS) {
-            cpu = model_cpu_at(machine, c);
             push(cpu, t, FRAME_SOFTIRQ, ev->vec, model->fixed_labels[ev->vec])->raise_ns =
                 cpu->raised_ns[ev->vec];
             cpu->raised_ns[ev->vec] = INT64_MIN;
@@ -382,8 +381,13 @@ void irq_classify(const struct lull_model *model, const struct machine *machine,
     } else if (cpu->task == LULL_NONE) {
         wakeup->cause = LULL_CAUSE_UNKNOWN;
     } else if (!model->tasks.items[cpu->task].is_idle) {
+        struct lull_call_note call;
         wakeup->cause = LULL_CAUSE_TASK;
         wakeup->task = cpu->task;
+        wakeup->call = model->tasks.items[cpu->task].syscall;
+        if (calls_note(model, &model->tasks.items[cpu->task], &call)) {
+            wakeup->file = call.file;
+        }
     } else if (cpu->last_request != LULL_NONE) {
         /* The idle loop runs what other CPUs queued for it, without any interrupt. */
         wakeup->cause = LULL_CAUSE_DISK;

@@ -29,6 +29,8 @@ static struct lull_wakeup unknown_wakeup(int64_t t)
         .request = LULL_NONE,
         .label = LULL_NONE,
         .cause = LULL_CAUSE_UNKNOWN,
+        .call = LULL_NONE,
+        .file = LULL_NONE,
     };
 }
 
@@ -39,16 +41,21 @@ void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lul
                   int32_t cpu, const struct lull_wakeup *wakeup)
 {
     struct task *task = &model->tasks.items[number];
+    struct lull_call_note call;
+    bool has_call = task->state == LULL_STATE_BLOCKED && calls_note(model, task, &call);
     struct lull_state_fact fact = {
         .task = number,
         .start_ns = task->since_ns,
         .end_ns = t,
         .state = task->state,
         .next = next,
+        .before = task->before,
         .cpu = task->state == LULL_STATE_PREEMPTED && task->cpu >= 0 ? task->cpu : cpu,
         .syscall = task->state == LULL_STATE_BLOCKED ? task->syscall : LULL_NONE,
         .chain = task->state == LULL_STATE_BLOCKED ? task->chain : LULL_NONE,
+        .letter = task->state == LULL_STATE_BLOCKED ? task->letter : 0,
         .wakeup = wakeup,
+        .call = has_call ? &call : NULL,
     };
     if (task->public.first_ns > task->public.last_ns) {
         fact.start_ns = t;
@@ -56,7 +63,9 @@ void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lul
     }
     task->public.last_ns = t;
     task->since_ns = t;
+    task->before = task->state == next ? task->before : task->state; /* it may only have moved */
     task->state = next;
+    task->letter = 0;
     task->cpu = cpu;
     if (!task->is_idle) {
         REPORT(model, state, &fact);
@@ -160,6 +169,23 @@ void sched_prio(struct lull_model *model, const struct machine *machine, int64_t
     REPORT(model, prio, &fact);
 }
 
+/* How a task is blocked, as ps shows it. What bits 64 and above mean has changed: before 4.14 a task
+ * that only SIGKILL wakes had 128 beside 2, since then 128 alone is a kernel thread that idles. */
+static char letter_of(int64_t prev_state)
+{
+    static const struct {
+        int64_t bit;
+        char letter;
+    } letters[] = {{1024, 'I'}, {2, 'D'}, {1, 'S'}, {4, 'T'}, {8, 't'}, {64, 'P'}, {128, 'I'}};
+    const bool is_idle = (prev_state & (2 | 1024)) == (2 | 1024);
+    for (size_t i = is_idle ? 0 : 1; i < G_N_ELEMENTS(letters); i++) {
+        if (prev_state & letters[i].bit) {
+            return letters[i].letter;
+        }
+    }
+    return 0;
+}
+
 static enum lull_state state_after_switch(const struct task *task, int64_t prev_state)
 {
     if ((prev_state & PREV_STATE_MASK) == 0) {
@@ -207,6 +233,7 @@ static uint32_t switch_out(struct lull_model *model, struct machine *machine, in
     enum lull_state next = state_after_switch(task, ev->prev_state);
     sched_change(model, number, t, next, c, NULL);
     task->chain = next == LULL_STATE_BLOCKED ? stacks_left(model, machine, number, ev) : LULL_NONE;
+    task->letter = letter_of(ev->prev_state);
     task->is_uninterruptible = (ev->prev_state & PREV_STATE_MASK) == PREV_STATE_UNINTERRUPTIBLE;
     if (task->waking.is_early && next == LULL_STATE_BLOCKED) {
         task->waking.time_ns = t; /* what it waits from now on is the way back to a CPU */

@@ -107,6 +107,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(block);
     ADD(syscall);
     ADD(lost);
+    ADD(syscall_start);
 #undef ADD
     model->follows_files = model->wanted.syscall && (model->groups & LULL_GROUP_IO);
 }
@@ -429,6 +430,10 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
     case LULL_EVENT_packet_received:
         io_packet(model, machine, c, t, id == LULL_EVENT_packet_sent, event);
         break;
+    case LULL_EVENT_socket_sent:
+    case LULL_EVENT_socket_received:
+        io_socket_packet(model, machine, c, t, id == LULL_EVENT_socket_sent, event);
+        break;
     case LULL_EVENT_block_bio_merge:
         io_merged(machine, model_cpu_at(machine, c), event);
         break;
@@ -480,29 +485,58 @@ void lull_model_run(struct lull_model *model, void (*progress)(void *user), void
     lull_model_finish(model);
 }
 
+/* A state that still lasts at end_ns; false if there is none, or nothing of it. *note has room for
+ * the call. */
+static bool open_state(const struct lull_model *model, uint32_t number, int64_t end_ns,
+                       struct lull_state_fact *fact, struct lull_call_note *note)
+{
+    const struct task *task = &model->tasks.items[number];
+    if (task->is_idle || task->state == LULL_STATE_NONE || end_ns <= task->since_ns) {
+        return false;
+    }
+    const bool is_blocked = task->state == LULL_STATE_BLOCKED;
+    *fact = (struct lull_state_fact){
+        .task = number,
+        .start_ns = task->since_ns,
+        .end_ns = end_ns,
+        .state = task->state,
+        .next = LULL_STATE_NONE,
+        .before = task->before,
+        .cpu = task->cpu,
+        .syscall = is_blocked ? task->syscall : LULL_NONE,
+        .chain = is_blocked ? task->chain : LULL_NONE,
+        .letter = is_blocked ? task->letter : 0,
+        .call = is_blocked && calls_note(model, task, note) ? note : NULL,
+    };
+    return true;
+}
+
+void lull_model_each_state(const struct lull_model *model, int64_t now_ns,
+                           void (*visit)(void *user, const struct lull_state_fact *fact),
+                           void *user)
+{
+    struct lull_state_fact fact;
+    struct lull_call_note note;
+    for (uint32_t i = 0; i < model->tasks.count; i++) {
+        if (open_state(model, i, now_ns, &fact, &note)) {
+            visit(user, &fact);
+        }
+    }
+}
+
 /* States that still last. */
 static void finish_states(struct lull_model *model)
 {
+    struct lull_state_fact fact;
+    struct lull_call_note note;
     for (uint32_t i = 0; i < model->tasks.count; i++) {
         struct task *task = &model->tasks.items[i];
-        int64_t end = model->machines.items[task->public.host].last_ns;
-        if (task->is_idle || task->state == LULL_STATE_NONE || end <= task->since_ns) {
-            continue;
+        const int64_t end_ns = model->machines.items[task->public.host].last_ns;
+        if (open_state(model, i, end_ns, &fact, &note)) {
+            REPORT(model, state, &fact);
+            task->public.last_ns = end_ns;
+            task->state = LULL_STATE_NONE;
         }
-        bool is_blocked = task->state == LULL_STATE_BLOCKED;
-        struct lull_state_fact fact = {
-            .task = i,
-            .start_ns = task->since_ns,
-            .end_ns = end,
-            .state = task->state,
-            .next = LULL_STATE_NONE,
-            .cpu = task->cpu,
-            .syscall = is_blocked ? task->syscall : LULL_NONE,
-            .chain = is_blocked ? task->chain : LULL_NONE,
-        };
-        REPORT(model, state, &fact);
-        task->public.last_ns = end;
-        task->state = LULL_STATE_NONE;
     }
 }
 

@@ -57,6 +57,10 @@ bool lull_model_running(const struct lull_model *model, uint32_t host, int32_t c
 void lull_model_each_syscall(const struct lull_model *model, int64_t now_ns,
                              void (*visit)(void *user, const struct lull_syscall_fact *fact),
                              void *user);
+/* Calls `visit` for each state of a task that lasts, with next NONE and end_ns = now. */
+void lull_model_each_state(const struct lull_model *model, int64_t now_ns,
+                           void (*visit)(void *user, const struct lull_state_fact *fact),
+                           void *user);
 /* Frequency in kHz and idle state of a CPU; -1 and INT64_MIN if not reported yet. */
 void lull_model_power(const struct lull_model *model, uint32_t host, int32_t cpu,
                       int64_t *frequency_khz, int64_t *idle_state);

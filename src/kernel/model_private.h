@@ -157,6 +157,7 @@ struct call {
 struct machine {
     uint32_t host;
     const struct call_arch *arch;
+    bool has_headers;     /* packets with their headers were seen */
     bool has_softirqs;    /* the host's traces record when softirqs run */
     bool reports_current; /* its events say who is on the CPU, as the kernel knows it */
     /* From the priorities in events to the kernel's; those of wake-ups may differ. */
@@ -204,11 +205,12 @@ struct task {
     uint32_t name;
     uint32_t syscall;
     int32_t cpu;
-    uint8_t state; /* enum lull_state */
-    bool is_new;   /* forked, not yet woken */
+    uint8_t state, before; /* enum lull_state: now, and until since_ns */
+    bool is_new;           /* forked, not yet woken */
     bool is_exiting;
     bool is_idle;
     bool is_uninterruptible; /* it is blocked so that no signal can end it */
+    char letter;             /* of struct lull_state_fact */
     bool is_partial; /* it has left a CPU without being seen to: where it is now is not known */
     bool is_compat;  /* its system calls are of 32 bits, though their events do not say so */
     struct {         /* its last call, until it starts another */
@@ -397,6 +399,9 @@ enum lull_cause irq_frame_cause(const struct lull_model *model, const struct fra
 /* machine_io.c */
 void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                bool is_send, const void *event);
+/* The same of inet_sock_local_out and inet_sock_local_in. */
+void io_socket_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                      bool is_send, const void *event);
 void io_merged(struct machine *machine, struct cpu *cpu, const struct lull_ev_block_bio_merge *ev);
 void io_remapped(struct machine *machine, const struct lull_ev_block_bio_remap *ev);
 void io_requeued(struct lull_model *model, struct machine *machine,
@@ -422,7 +427,7 @@ void lost_report(struct lull_model *model);
 void lost_find_recorded(const struct lull_model *model, struct machine *machine, int32_t c);
 
 /* machine_use.c: memory, network devices, power */
-bool use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+void use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                enum lull_event_id id, const void *event);
 /* A packet that packet_received reports too. */
 void use_received(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -448,6 +453,9 @@ void calls_died(struct lull_model *model, struct machine *machine, uint32_t task
 /* Reading is over. */
 void calls_finish(struct lull_model *model);
 void calls_free(struct lull_model *model);
+/* The call that the task is in; false if none is known, or nobody wants calls. */
+bool calls_note(const struct lull_model *model, const struct task *task,
+                struct lull_call_note *note);
 
 /* machine_calls_io.c */
 /* What the start of a call reports of its arguments. */

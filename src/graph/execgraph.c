@@ -192,10 +192,24 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
                                        packet->has_numbers});
 }
 
+/* What a socket knows of a packet that was recorded without its headers. */
+static void on_segment(void *user, const struct lull_packet_fact *fact)
+{
+    struct lull_execgraph *eg = user;
+    if (fact->number < eg->packets.count) {
+        struct packet_note *note = &eg->packets.items[fact->number];
+        note->flow = fact->packet->flow;
+        note->payload = fact->packet->payload;
+    }
+}
+
 struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct lull_sync *sync)
 {
-    static const struct lull_facts facts = {
-        .state = on_state, .switched = on_switched, .interrupt = on_interrupt, .packet = on_packet};
+    static const struct lull_facts facts = {.state = on_state,
+                                            .switched = on_switched,
+                                            .interrupt = on_interrupt,
+                                            .packet = on_packet,
+                                            .segment = on_segment};
     struct lull_execgraph *eg = g_new0(struct lull_execgraph, 1);
     eg->model = model;
     eg->sync = sync;

@@ -123,6 +123,9 @@ static void report_packet(struct lull_model *model, struct cpu *cpu, struct lull
     if (!fact.in_interrupt && cpu->task != LULL_NONE && !model->tasks.items[cpu->task].is_idle) {
         packet->task = cpu->task;
     }
+    if (model->wanted.segment) {
+        sockets_packet(model, cpu, packet, fact.number);
+    }
     REPORT(model, packet, &fact);
 }
 

@@ -192,14 +192,23 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
                                        packet->has_numbers});
 }
 
-/* What a socket knows of a packet that was recorded without its headers. */
+/* What a socket knows of a packet that was recorded without its headers: the connection, and on
+ * another host who sent it. */
 static void on_segment(void *user, const struct lull_packet_fact *fact)
 {
     struct lull_execgraph *eg = user;
-    if (fact->number < eg->packets.count) {
-        struct packet_note *note = &eg->packets.items[fact->number];
-        note->flow = fact->packet->flow;
-        note->payload = fact->packet->payload;
+    struct lull_match match;
+    if (fact->number >= eg->packets.count) {
+        return;
+    }
+    struct packet_note *note = &eg->packets.items[fact->number];
+    note->flow = fact->packet->flow;
+    note->payload = fact->packet->payload;
+    if (fact->is_whole && fact->packet->payload &&
+        lull_matcher_feed(eg->matcher, fact->packet, fact->number, &match) &&
+        match.receive == fact->number && note->peer == LULL_NONE &&
+        (!eg->sync || lull_sync_are_joined(eg->sync, match.send_host, match.receive_host))) {
+        note->peer = match.send;
     }
 }
 

@@ -20,6 +20,7 @@ struct socket {
     /* What calls sent before its flow was known. */
     uint64_t waiting;
     struct lull_net_packet first;
+    uint32_t first_number;
 };
 
 /* The bytes in one direction of a connection, counted from its start or, if that is before the
@@ -104,18 +105,22 @@ void sockets_packet(struct lull_model *model, struct cpu *cpu, const struct lull
     }
     if (packet->task != LULL_NONE && model->tasks.items[packet->task].sent_ns == INT64_MIN) {
         model->tasks.items[packet->task].sent_ns = packet->time_ns;
+        model->tasks.items[packet->task].sent_number = number;
     }
 }
 
-/* When the call that has just sent something sent the first packet of it. */
-static int64_t take_start(struct lull_model *model, uint32_t task, int64_t t)
+/* The first packet that the call which has just ended sent: its time, else `t`, and its number. */
+static int64_t take_start(struct lull_model *model, uint32_t task, int64_t t, uint32_t *number)
 {
-    if (task == LULL_NONE) {
+    *number = LULL_NONE;
+    if (task == LULL_NONE || model->tasks.items[task].sent_ns == INT64_MIN) {
         return t;
     }
-    int64_t start_ns = model->tasks.items[task].sent_ns;
-    model->tasks.items[task].sent_ns = INT64_MIN;
-    return start_ns == INT64_MIN ? t : start_ns;
+    struct task *sender = &model->tasks.items[task];
+    t = sender->sent_ns;
+    *number = sender->sent_number;
+    sender->sent_ns = INT64_MIN;
+    return t;
 }
 
 /* ---- addresses ---- */
@@ -203,7 +208,7 @@ static void learn_flow(struct lull_model *model, struct socket *socket, uint32_t
         struct stream *stream = stream_of(model->sockets, flow);
         stream->called += socket->waiting;
         socket->waiting = 0;
-        report_sent(model, flow, stream->called, &socket->first, LULL_NONE);
+        report_sent(model, flow, stream->called, &socket->first, socket->first_number);
     }
 }
 
@@ -228,7 +233,8 @@ static void called(struct lull_model *model, struct machine *machine, int32_t c,
                    const struct lull_ev_sock_send_length *ev, bool is_send)
 {
     uint32_t task = model_on_cpu(model, &machine->cpus.items[c]);
-    struct lull_net_packet packet = segment(machine, task, c, take_start(model, task, t));
+    uint32_t number;
+    struct lull_net_packet packet = segment(machine, task, c, take_start(model, task, t, &number));
     if (!is_send || ev->ret <= 0 || ev->protocol != TCP || (ev->family != V4 && ev->family != V6)) {
         return;
     }
@@ -236,13 +242,14 @@ static void called(struct lull_model *model, struct machine *machine, int32_t c,
     if (socket->flow == LULL_NONE) {
         if (!socket->waiting) {
             socket->first = packet;
+            socket->first_number = number;
         }
         socket->waiting += (uint64_t)ev->ret;
         return;
     }
     struct stream *stream = stream_of(model->sockets, socket->flow);
     stream->called += (uint64_t)ev->ret;
-    report_sent(model, socket->flow, MAX(stream->called, stream->seen), &packet, LULL_NONE);
+    report_sent(model, socket->flow, MAX(stream->called, stream->seen), &packet, number);
 }
 
 static void arrived(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -306,13 +313,13 @@ static void changed(struct lull_model *model, struct machine *machine, int32_t c
     if (ev->protocol != TCP) {
         return;
     }
-    uint32_t task = model_on_cpu(model, &machine->cpus.items[c]);
+    uint32_t number, task = model_on_cpu(model, &machine->cpus.items[c]);
     struct socket *socket = socket_of(model->sockets, machine->host, (uint64_t)ev->sk);
     if (ev->newstate == SYN_SENT) {
         socket->opener = task;
         socket->flow = LULL_NONE;
         socket->waiting = 0;
-        take_start(model, task, t);
+        take_start(model, task, t, &number);
     }
     if (ev->newstate != ESTABLISHED) {
         return;
@@ -325,7 +332,7 @@ static void changed(struct lull_model *model, struct machine *machine, int32_t c
         return;
     }
     /* Its SYN is not what its first call sends. */
-    take_start(model, socket->opener, t);
+    take_start(model, socket->opener, t, &number);
     struct lull_net_packet packet = segment(machine, socket->opener, c, t);
     packet.ip_version = take_address(packet.source, (const uint8_t *)source.data, is_v6);
     take_address(packet.destination, (const uint8_t *)destination.data, is_v6);

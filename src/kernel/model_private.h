@@ -219,14 +219,15 @@ struct task {
         uint32_t label;   /* its name, or LULL_NONE */
         int32_t number;   /* -1: not reported */
     } ended;
-    uint32_t call;    /* the system call it is in, LULL_NONE: none */
-    uint32_t table;   /* its descriptors, LULL_NONE: not looked for yet */
-    uint32_t parent;  /* who forked it */
-    uint32_t older;   /* that had the tid it was born with before, or LULL_NONE */
-    int32_t prio;     /* or LULL_NO_PRIO */
-    uint32_t chain;   /* of calls by which it became blocked, or LULL_NONE */
-    int64_t sent_ns;  /* first packet it sent in the call it is in; INT64_MIN: none */
-    uint32_t request; /* to a disk, the last it made since it is on the CPU, or LULL_NONE */
+    uint32_t call;        /* the system call it is in, LULL_NONE: none */
+    uint32_t table;       /* its descriptors, LULL_NONE: not looked for yet */
+    uint32_t parent;      /* who forked it */
+    uint32_t older;       /* that had the tid it was born with before, or LULL_NONE */
+    int32_t prio;         /* or LULL_NO_PRIO */
+    uint32_t chain;       /* of calls by which it became blocked, or LULL_NONE */
+    int64_t sent_ns;      /* first packet it sent in the call it is in; INT64_MIN: none */
+    uint32_t sent_number; /* of the same */
+    uint32_t request;     /* to a disk, the last it made since it is on the CPU, or LULL_NONE */
     struct waking waking;
     struct lull_wakeup early; /* waking seen while it still ran; time_ns INT64_MIN: none */
 };

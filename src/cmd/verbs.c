@@ -11,6 +11,7 @@ extern const struct lull_verb lull_verb_export;
 extern const struct lull_verb lull_verb_freq;
 extern const struct lull_verb lull_verb_futex;
 extern const struct lull_verb lull_verb_help;
+extern const struct lull_verb lull_verb_index;
 extern const struct lull_verb lull_verb_info;
 extern const struct lull_verb lull_verb_iolatencyfreq;
 extern const struct lull_verb lull_verb_iolatencystats;
@@ -37,6 +38,7 @@ extern const struct lull_verb lull_verb_schedtop;
 extern const struct lull_verb lull_verb_stats;
 extern const struct lull_verb lull_verb_sync;
 extern const struct lull_verb lull_verb_syscallstats;
+extern const struct lull_verb lull_verb_waits;
 extern const struct lull_verb lull_verb_why;
 
 /* clang-format off */
@@ -46,11 +48,13 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_critpath,
     &lull_verb_requests,
     &lull_verb_why,
+    &lull_verb_waits,
     &lull_verb_stats,
     &lull_verb_info,
     &lull_verb_print,
     &lull_verb_sync,
     &lull_verb_export,
+    &lull_verb_index,
     &lull_verb_cputop,
     &lull_verb_schedtop,
     &lull_verb_schedlog,

@@ -296,8 +296,9 @@ static bool start_again(struct lull_model *model, struct call *call, struct call
     return true;
 }
 
-static void start(struct lull_model *model, struct machine *machine, uint32_t task, int64_t t,
-                  const struct call_class *call_class, enum lull_event_id id, const void *event)
+static void start(struct lull_model *model, struct machine *machine, uint32_t task, int32_t c,
+                  int64_t t, const struct call_class *call_class, enum lull_event_id id,
+                  const void *event)
 {
     struct call_name name = name_of_start(model, machine, task, call_class, event);
     uint32_t open = model->tasks.items[task].call;
@@ -316,6 +317,9 @@ static void start(struct lull_model *model, struct machine *machine, uint32_t ta
     call->is_compat = call_class->is_compat || model->tasks.items[task].is_compat;
     call->start_ns = t;
     call_take(model, call_class, call, id, event);
+    struct lull_syscall_fact fact = {
+        .task = task, .name = name.label, .cpu = c, .start_ns = t, .end_ns = t, .is_open = true};
+    REPORT(model, syscall_start, &fact);
     if (name.kind->effect == CALL_NO_RETURN) {
         give_up(model, task, t);
     }
@@ -389,7 +393,7 @@ static uint32_t task_of(struct lull_model *model, struct machine *machine, int32
     if (machine->reports_current && HAS(context_tid)) {
         sched_current(model, machine, c, t, (int32_t)ev->context_tid);
     }
-    uint32_t task = machine->cpus.items[c].task;
+    uint32_t task = model_cpu_at(machine, c)->task;
     if (task == LULL_NONE && HAS(context_tid) && ev->context_tid > 0 &&
         ev->context_tid <= INT32_MAX) {
         return model_task(model, machine, ev->context_tid, c);
@@ -412,7 +416,7 @@ static void name_only(struct lull_model *model, struct machine *machine, int32_t
     if (machine->reports_current && HAS(context_tid)) {
         sched_current(model, machine, c, t, (int32_t)ev->context_tid);
     }
-    uint32_t task = machine->cpus.items[c].task;
+    uint32_t task = model_cpu_at(machine, c)->task;
     if (task == LULL_NONE) {
         return;
     }
@@ -459,7 +463,7 @@ void calls_event(struct lull_model *model, struct machine *machine, int32_t c, i
     if (is_exit(id) && !call_class->is_entry) {
         end(model, machine, task, c, t, call_class, id, event);
     } else {
-        start(model, machine, task, t, call_class, id, event);
+        start(model, machine, task, c, t, call_class, id, event);
     }
 }
 
@@ -514,6 +518,24 @@ void calls_finish(struct lull_model *model)
     for (uint32_t i = 0; i < model->tasks.count; i++) {
         give_up(model, i, model->machines.items[model->tasks.items[i].public.host].last_ns);
     }
+}
+
+bool calls_note(const struct lull_model *model, const struct task *task,
+                struct lull_call_note *note)
+{
+    if (task->call == LULL_NONE) {
+        return false;
+    }
+    const struct call *call = &model->calls.items[task->call];
+    const bool has_fd = call->args.have & CALL_ARG_FD;
+    *note = (struct lull_call_note){
+        .name = call->name.label,
+        .file = has_fd ? call->file : LULL_NONE,
+        .fd = has_fd ? call->args.fd : -1,
+        .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,
+        .start_ns = call->start_ns,
+    };
+    return true;
 }
 
 void lull_model_each_syscall(const struct lull_model *model, int64_t now_ns,

@@ -142,7 +142,7 @@ void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int
     if (!model->wanted.packet && !model->wanted.state) {
         return;
     }
-    struct cpu *cpu = &machine->cpus.items[c];
+    struct cpu *cpu = model_cpu_at(machine, c);
     struct lull_net_packet packet = {
         .time_ns = t,
         .host = machine->host,
@@ -459,7 +459,7 @@ void io_request(struct lull_model *model, struct machine *machine, int32_t c, in
     if (LULL_HAS(ev, block_rq_issue, context_tid)) {
         sched_current(model, machine, c, t, ev->context_tid);
     }
-    struct cpu *cpu = &machine->cpus.items[c];
+    struct cpu *cpu = model_cpu_at(machine, c);
     if (id != LULL_EVENT_block_rq_complete) {
         bool is_issue = id == LULL_EVENT_block_rq_issue;
         uint32_t begun = start_request(model, machine, cpu, t, is_issue, ev);

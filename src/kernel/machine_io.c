@@ -206,7 +206,7 @@ void io_socket_packet(struct lull_model *model, struct machine *machine, int32_t
         .has_window = LULL_HAS(ev, socket_sent, window),
         .socket = ev->sk,
     };
-    report_packet(model, &machine->cpus.items[c], &packet);
+    report_packet(model, model_cpu_at(machine, c), &packet);
 }
 
 /* ftrace and perf write the flags as letters. */

@@ -277,6 +277,20 @@ static void put_reason(PyObject **dict, const struct lull_reason *reason)
     put(dict, "timed_out", PyBool_FromLong(reason->timed_out));
 }
 
+static PyObject *tcp_wait_to_dict(const struct lull_tcp_wait *wait)
+{
+    if (!wait->kind) {
+        Py_RETURN_NONE;
+    }
+    PyObject *dict = PyDict_New();
+    put(&dict, "kind", text_or_none(wait->kind));
+    put(&dict, "first_ns", number(wait->first_ns, true));
+    put(&dict, "last_ns", number(wait->last_ns, true));
+    put(&dict, "times", number(wait->times, true));
+    put(&dict, "nagle", PyBool_FromLong(wait->is_nagle));
+    return dict;
+}
+
 static PyObject *segment_to_dict(struct lull_session *session, const struct lull_segment *segment)
 {
     const bool has_other = segment->other_task != LULL_NONE;
@@ -303,6 +317,7 @@ static PyObject *segment_to_dict(struct lull_session *session, const struct lull
     put(&dict, "stack", frames_to_list(segment));
     put(&dict, "wait", number(segment->wait, segment->wait != LULL_NONE));
     put_reason(&dict, &segment->reason);
+    put(&dict, "tcp", tcp_wait_to_dict(&segment->tcp));
     return dict;
 }
 

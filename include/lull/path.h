@@ -65,6 +65,19 @@ struct lull_reason {
     bool timed_out;      /**< the call's own time-out ended it */
 };
 
+/** What TCP itself waited for, as the headers of packets show it. */
+struct lull_tcp_wait {
+    const char
+        *kind; /**< "sent-again": the packet had been lost; "syn-again": the first packet of its
+                              connection had; "delayed-ack": an acknowledgement that a timer sent;
+                              "zero-window": the receiver had no room; NULL: none of these */
+    int64_t first_ns; /**< when it was sent first; DELAYED-ACK: when what it acknowledges came;
+                              ZERO-WINDOW: since when there was no room */
+    int64_t last_ns;  /**< when it was sent again; when it was sent; when there was room */
+    uint32_t times;   /**< sent again; or 0 */
+    bool is_nagle;    /**< delayed-ack: the other end held data back until it came */
+};
+
 /** A piece of a path: a task in one state, for one reason. The members from `detail` on are the
  * evidence for that reason. */
 struct lull_segment {
@@ -99,6 +112,7 @@ struct lull_segment {
     const char *program;       /**< its name without what only tells siblings apart: "kworker" */
     const char *subject; /**< of the evidence what is the same each time the same thing happens:
                               "vda write, in fsync"; or NULL */
+    struct lull_tcp_wait tcp;  /**< BLOCKED on NETWORK or TIMER */
 };
 
 /** A wait that a path goes into: what other tasks did meanwhile explains it. Its segments follow each

@@ -80,6 +80,27 @@ static void set_packet(const struct lull_execgraph *eg, uint32_t index, GStringC
     }
 }
 
+/* Of a wait for a packet, or for the timer that sent one; NULL if TCP did not wait. */
+static const struct lull_tcp_wait_note *tcp_wait_of(const struct lull_execgraph *eg,
+                                                    const struct lull_hop *hop,
+                                                    const struct evidence *evidence)
+{
+    return hop->cause == LULL_CAUSE_NETWORK || hop->cause == LULL_CAUSE_TIMER
+               ? lull_tcp_waits_find(eg->tcp_waits, evidence->index)
+               : NULL;
+}
+
+static void set_tcp_wait(const struct lull_tcp_wait_note *found, struct lull_segment *segment)
+{
+    if (found) {
+        segment->tcp = (struct lull_tcp_wait){.kind = lull_tcp_wait_kind_name(found->kind),
+                                              .first_ns = found->first_ns,
+                                              .last_ns = found->last_ns,
+                                              .times = found->times,
+                                              .is_nagle = found->is_nagle};
+    }
+}
+
 static void set_cause(const struct lull_execgraph *eg, const struct lull_hop *hop,
                       const struct evidence *evidence, GStringChunk *strings,
                       struct lull_segment *segment)
@@ -170,6 +191,14 @@ static void report_packet(const struct lull_execgraph *eg, uint32_t index, GStri
     }
 }
 
+static void append_tcp_wait(const struct lull_tcp_wait_note *found, GString *out)
+{
+    if (found) {
+        g_string_append(out, ", ");
+        lull_tcp_wait_append(found, out);
+    }
+}
+
 /* hop->cause determines what evidence->index is; a DISK wait's request is known by index even when
  * the completion came in an interrupt of another kind. */
 static void report_cause(const struct lull_execgraph *eg, const struct lull_hop *hop,
@@ -179,6 +208,10 @@ static void report_cause(const struct lull_execgraph *eg, const struct lull_hop 
         report_request(eg, evidence->index, hop, out);
     } else if (hop->cause == LULL_CAUSE_NETWORK && evidence->index < eg->packets.count) {
         report_packet(eg, evidence->index, out);
+        append_tcp_wait(tcp_wait_of(eg, hop, evidence), out);
+    } else if (tcp_wait_of(eg, hop, evidence)) {
+        report_packet(eg, evidence->index, out);
+        append_tcp_wait(tcp_wait_of(eg, hop, evidence), out);
     } else if (evidence->waker == LULL_NONE && evidence->label != LULL_NONE) {
         g_string_append(out, lull_model_label(eg->model, evidence->label));
     }
@@ -271,6 +304,7 @@ void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *
     const struct timeout_note *timeout = timeout_of(eg, hop->detail);
     g_autoptr(GString) out = g_string_new(NULL);
     set_cause(eg, hop, evidence, strings, segment);
+    set_tcp_wait(tcp_wait_of(eg, hop, evidence), segment);
     segment->is_open = evidence->is_open;
     segment->call = segment->reason.call;
     if (timeout) {

@@ -7,13 +7,15 @@
 #include "base/vec.h"
 #include "graph/execgraph.h"
 #include "clock/match.h"
+#include "clock/tcp_waits.h"
 #include "kernel/wait_reason.h"
 
 /* What is known about a wait or a transit; the `detail` of points and links. */
 struct evidence {
     uint32_t label;  /* interrupt, or LULL_NONE */
     uint32_t reason; /* of a wait; number in execgraph.reasons, or LULL_NONE */
-    uint32_t index;  /* block request (cause DISK) or packet (cause NETWORK), or LULL_NONE */
+    uint32_t index;  /* block request (cause DISK), packet (cause NETWORK, or cause TIMER: what
+                        the timer sent), or LULL_NONE */
     uint32_t waker;  /* task (cause TASK), or LULL_NONE */
     bool is_open;    /* the wait lasted until the end of the trace */
 };
@@ -74,6 +76,7 @@ struct lull_execgraph {
     const struct lull_sync *sync; /* or NULL */
     struct lull_graph *graph;
     struct lull_matcher *matcher;
+    struct lull_tcp_waits *tcp_waits;
     LULL_VEC(struct evidence) evidence;
     LULL_VEC(uint32_t) chains; /* of calls, by evidence; what is after the end has none */
     LULL_VEC(struct packet_note) packets;

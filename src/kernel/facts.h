@@ -183,6 +183,7 @@ struct lull_packet_fact {
     bool in_interrupt;        /* seen in interrupt context, which started at: */
     int64_t context_start_ns; /* the innermost handler */
     uint8_t context_cause;    /* what that handler represents: TIMER, NETWORK, IRQ, … */
+    bool is_whole; /* of a segment: its bytes are counted from the start of the connection */
 };
 
 struct lull_block_request {
@@ -302,6 +303,11 @@ struct lull_facts {
     void (*switched)(void *user, const struct lull_switch_fact *fact);
     void (*interrupt)(void *user, const struct lull_interrupt_fact *fact);
     void (*packet)(void *user, const struct lull_packet_fact *fact);
+    /* Bytes passed on a TCP connection of a host whose packets have no headers. The packet has what
+     * sockets know: no acknowledgement, and numbers that count from 0. `number` is of the packet
+     * that brought them, or LULL_NONE. Sends may be reported after their time. A connection of a
+     * client starts with a SYN. */
+    void (*segment)(void *user, const struct lull_packet_fact *fact);
     void (*migration)(void *user, const struct lull_migration_fact *fact);
     void (*prio)(void *user, const struct lull_prio_fact *fact);
     void (*handler)(void *user, const struct lull_handler_fact *fact);

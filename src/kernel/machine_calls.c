@@ -307,6 +307,7 @@ static void start(struct lull_model *model, struct machine *machine, uint32_t ta
         return;
     }
     model->tasks.items[task].syscall = name.label;
+    model->tasks.items[task].sent_ns = INT64_MIN;
     model->tasks.items[task].ended.reported = 0;
     give_up(model, task, INT64_MIN);
     struct call *call = start_call(model, task);
@@ -431,6 +432,7 @@ static void name_only(struct lull_model *model, struct machine *machine, int32_t
         name = name_of_start(model, machine, task, class_of(model, event_class), event).label;
     }
     model->tasks.items[task].syscall = name;
+    model->tasks.items[task].sent_ns = INT64_MIN;
 }
 
 static void learn_pid(struct task *task, const struct lull_ev_io_exit *ev)

@@ -42,6 +42,8 @@ static void take_addresses(struct lull_net_packet *packet, struct lull_text sour
             packet->ack = ev->ip##_tcp_ack_seq;                                                    \
             packet->tcp_flags = ev->ip##_tcp_flags & 0x1ff;                                        \
             packet->payload = rest > tcp_header ? rest - tcp_header : 0;                           \
+            packet->window = ev->ip##_tcp_window_size;                                             \
+            packet->has_window = HAS(ip##_tcp_window_size);                                        \
         } else if (HAS(ip##_udp_source_port)) {                                                    \
             packet->protocol = PROTOCOL_UDP;                                                       \
             packet->source_port = ev->ip##_udp_source_port;                                        \
@@ -123,6 +125,9 @@ static void report_packet(struct lull_model *model, struct cpu *cpu, struct lull
     if (!fact.in_interrupt && cpu->task != LULL_NONE && !model->tasks.items[cpu->task].is_idle) {
         packet->task = cpu->task;
     }
+    if (model->wanted.segment) {
+        sockets_packet(model, cpu, packet, fact.number);
+    }
     REPORT(model, packet, &fact);
 }
 
@@ -197,6 +202,9 @@ void io_socket_packet(struct lull_model *model, struct machine *machine, int32_t
         .seq = ev->seq,
         .ack = ev->ack_seq,
         .tcp_flags = flags_of_addon(ev->flags),
+        .window = ev->window,
+        .has_window = LULL_HAS(ev, socket_sent, window),
+        .socket = ev->sk,
     };
     report_packet(model, model_cpu_at(machine, c), &packet);
 }

@@ -71,8 +71,11 @@ struct cpu {
     uint32_t kernel;                   /* its kernel context, likewise */
     uint32_t device;                   /* label of the network device used last, or LULL_NONE */
     uint32_t n_frames;
-    uint32_t last_packet; /* received since the last switch outside any interrupt */
-    uint32_t n_merged;    /* bios merged so far; the last ones are in `merged` */
+    uint32_t last_packet;     /* received since the last switch outside any interrupt */
+    uint32_t received_number; /* of the packet it received last */
+    uint64_t received_skb;    /* of the same */
+    int64_t received_ns;
+    uint32_t n_merged; /* bios merged so far; the last ones are in `merged` */
     struct merged_bio merged[8];
     uint32_t last_request; /* block request completed since the last switch outside any interrupt */
     struct frame frames[LULL_MAX_FRAMES];
@@ -158,6 +161,7 @@ struct machine {
     uint32_t host;
     const struct call_arch *arch;
     bool has_headers;     /* packets with their headers were seen */
+    bool has_sockets;     /* tcp_probe is recorded */
     bool has_softirqs;    /* the host's traces record when softirqs run */
     bool reports_current; /* its events say who is on the CPU, as the kernel knows it */
     /* From the priorities in events to the kernel's; those of wake-ups may differ. */
@@ -218,13 +222,15 @@ struct task {
         uint32_t label;   /* its name, or LULL_NONE */
         int32_t number;   /* -1: not reported */
     } ended;
-    uint32_t call;    /* the system call it is in, LULL_NONE: none */
-    uint32_t table;   /* its descriptors, LULL_NONE: not looked for yet */
-    uint32_t parent;  /* who forked it */
-    uint32_t older;   /* that had the tid it was born with before, or LULL_NONE */
-    int32_t prio;     /* or LULL_NO_PRIO */
-    uint32_t chain;   /* of calls by which it became blocked, or LULL_NONE */
-    uint32_t request; /* to a disk, the last it made since it is on the CPU, or LULL_NONE */
+    uint32_t call;        /* the system call it is in, LULL_NONE: none */
+    uint32_t table;       /* its descriptors, LULL_NONE: not looked for yet */
+    uint32_t parent;      /* who forked it */
+    uint32_t older;       /* that had the tid it was born with before, or LULL_NONE */
+    int32_t prio;         /* or LULL_NO_PRIO */
+    uint32_t chain;       /* of calls by which it became blocked, or LULL_NONE */
+    int64_t sent_ns;      /* first packet it sent in the call it is in; INT64_MIN: none */
+    uint32_t sent_number; /* of the same */
+    uint32_t request;     /* to a disk, the last it made since it is on the CPU, or LULL_NONE */
     struct waking waking;
     struct lull_wakeup early; /* waking seen while it still ran; time_ns INT64_MIN: none */
 };
@@ -258,6 +264,7 @@ struct lull_model {
     GStringChunk *strings;
     GString *scratch;
     struct lull_flows *flows;
+    struct sockets *sockets;
     struct lull_stacks *stacks; /* NULL: not wanted */
     uint32_t n_packets;
     struct irq_label fixed_labels[24]; /* see machine_irq.c */
@@ -425,6 +432,14 @@ void lost_find(struct lull_model *model);
 void lost_report(struct lull_model *model);
 /* Sets since when the host and a CPU of which nothing was heard yet are recorded. */
 void lost_find_recorded(const struct lull_model *model, struct machine *machine, int32_t c);
+
+/* machine_sockets.c: connections, where packets have no headers */
+struct sockets *sockets_new(void);
+void sockets_free(struct sockets *sockets);
+void sockets_packet(struct lull_model *model, struct cpu *cpu, const struct lull_net_packet *packet,
+                    uint32_t number);
+void sockets_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                   enum lull_event_id id, const void *event);
 
 /* machine_use.c: memory, network devices, power */
 void use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,

@@ -82,6 +82,19 @@ static void add_reason(struct json_object *object, const struct lull_reason *rea
     json_object_object_add(object, "reason", element);
 }
 
+static void add_tcp_wait(struct json_object *object, const struct lull_tcp_wait *wait)
+{
+    if (wait->kind) {
+        struct json_object *element = json_object_new_object();
+        lull_json_add_text(element, "kind", wait->kind);
+        lull_json_add_number(element, "first_ns", wait->first_ns);
+        lull_json_add_number(element, "last_ns", wait->last_ns);
+        lull_json_add_number(element, "times", wait->times);
+        json_object_object_add(element, "nagle", json_object_new_boolean(wait->is_nagle));
+        json_object_object_add(object, "tcp", element);
+    }
+}
+
 /* The other task that the evidence names: the waker, the sender, who had the CPU. */
 static void add_other(struct json_object *object, uint32_t task, int32_t tid, const char *comm,
                       const char *call)
@@ -133,6 +146,7 @@ static struct json_object *segment_to_json(const struct lull_path *path,
               segment->reason.release);
     add_reason(object, &segment->reason);
     add_known(object, "wait", segment->wait, segment->wait != LULL_NONE);
+    add_tcp_wait(object, &segment->tcp);
     if (segment->n_frames > 0) {
         add_frames(object, segment);
     }

@@ -13,23 +13,23 @@
                            offsetof(struct lull_ev_io_exit, field) &&                              \
                        LULL_FIELD_##event##_##field == (int)LULL_FIELD_io_exit_##field,            \
                    "events of calls begin with the same fields")
-#define SAME_COMMON(event)                                                                         \
+#define SAME_NAMED(event)                                                                          \
     SAME(event, number);                                                                           \
     SAME(event, context_tid);                                                                      \
+    SAME(event, context_vtid);                                                                     \
+    SAME(event, context_pid);                                                                      \
+    SAME(event, context_comm)
+#define SAME_COMMON(event)                                                                         \
+    SAME_NAMED(event);                                                                             \
     SAME(event, ret)
-SAME(bare_entry, number);
-SAME(bare_entry, context_tid);
-SAME(bare_exit, number);
-SAME(bare_exit, context_tid);
+SAME_NAMED(bare_entry);
+SAME_NAMED(bare_exit);
 SAME_COMMON(syscall_entry);
 SAME_COMMON(syscall_exit);
 SAME_COMMON(raw_entry);
 SAME_COMMON(raw_exit);
 SAME_COMMON(futex_entry);
 SAME_COMMON(io_entry);
-SAME(raw_entry, context_pid);
-SAME(raw_exit, context_pid);
-SAME(io_entry, context_pid);
 
 #define HAS(field) LULL_HAS(ev, syscall_exit, field)
 
@@ -374,6 +374,10 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
         fact.io = &io;
     }
     REPORT(model, syscall, &fact);
+    if (call->name.kind->effect == CALL_EXEC && HAS(ret) && ev->ret == 0) {
+        const char *path = number != LULL_NONE ? call->path->str : "";
+        sched_exec_returned(model, task, t, HAS(context_comm) ? NULL : path);
+    }
     if (number != LULL_NONE) {
         free_call(model, task);
     }
@@ -381,19 +385,12 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
 
 /* ---- events ---- */
 
-/* Whose call it is: the CPU's task; if no switch has shown it yet, the one that the event names. */
+/* Whose call it is. */
 static uint32_t task_of(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                         const struct lull_ev_syscall_exit *ev)
 {
-    if (machine->reports_current && HAS(context_tid)) {
-        sched_current(model, machine, c, t, (int32_t)ev->context_tid);
-    }
-    uint32_t task = machine->cpus.items[c].task;
-    if (task == LULL_NONE && HAS(context_tid) && ev->context_tid > 0 &&
-        ev->context_tid <= INT32_MAX) {
-        return model_task(model, machine, ev->context_tid, c);
-    }
-    return task;
+    sched_current(model, machine, c, t, CURRENT_OF(ev, syscall_exit));
+    return machine->cpus.items[c].task;
 }
 
 static bool is_exit(enum lull_event_id id)
@@ -408,8 +405,8 @@ static void name_only(struct lull_model *model, struct machine *machine, int32_t
                       const struct lull_event_class *event_class)
 {
     const struct lull_ev_syscall_exit *ev = event;
-    if (machine->reports_current && HAS(context_tid)) {
-        sched_current(model, machine, c, t, (int32_t)ev->context_tid);
+    if (id != LULL_EVENT_named_entry && id != LULL_EVENT_named_exit) { /* which have no fields */
+        sched_current(model, machine, c, t, CURRENT_OF(ev, syscall_exit));
     }
     uint32_t task = machine->cpus.items[c].task;
     if (task == LULL_NONE) {
@@ -423,18 +420,14 @@ static void name_only(struct lull_model *model, struct machine *machine, int32_t
     if (id == LULL_EVENT_raw_exit && is_end) {
         learn_bits(model, machine, task, ev);
     }
+    uint32_t ended = model->tasks.items[task].syscall;
+    if (is_end && ended != LULL_NONE && (ended == model->execve || ended == model->execveat)) {
+        sched_exec_ended(&model->tasks.items[task], t);
+    }
     if (!is_end) {
         name = name_of_start(model, machine, task, class_of(model, event_class), event).label;
     }
     model->tasks.items[task].syscall = name;
-}
-
-static void learn_pid(struct task *task, const struct lull_ev_io_exit *ev)
-{
-    if (LULL_HAS(ev, io_exit, context_pid) && task->public.pid < 0 && ev->context_pid > 0 &&
-        ev->context_pid <= INT32_MAX) {
-        task->public.pid = ev->context_pid;
-    }
 }
 
 void calls_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -450,10 +443,6 @@ void calls_event(struct lull_model *model, struct machine *machine, int32_t c, i
         return;
     }
     const struct call_class *call_class = class_of(model, event_class);
-    if (id == LULL_EVENT_io_entry || id == LULL_EVENT_io_exit || id == LULL_EVENT_raw_entry ||
-        id == LULL_EVENT_raw_exit) {
-        learn_pid(&model->tasks.items[task], event);
-    }
     if (is_exit(id) && !call_class->is_entry) {
         end(model, machine, task, c, t, call_class, id, event);
     } else {

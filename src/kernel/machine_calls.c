@@ -218,8 +218,9 @@ static struct call *start_call(struct lull_model *model, uint32_t task)
     }
     model->tasks.items[task].call = number;
     struct call *call = &model->calls.items[number];
-    *call =
-        (struct call){.task = task, .path = g_string_truncate(call->path, 0), .file = LULL_NONE};
+    call->task = task;
+    call->file = LULL_NONE;
+    g_string_truncate(call->path, 0);
     return call;
 }
 
@@ -290,7 +291,6 @@ static bool start_again(struct lull_model *model, struct call *call, struct call
     call->name = name;
     model->tasks.items[call->task].syscall = name.label;
     if (id == LULL_EVENT_io_entry || id == LULL_EVENT_futex_entry) {
-        call->args.have = 0;
         call_take(model, call_class, call, id, event);
     }
     return true;
@@ -344,13 +344,18 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
         give_up(model, task, INT64_MIN);
         number = LULL_NONE;
     }
-    struct call unseen = {.task = task,
-                          .name = name,
-                          .number = -1,
-                          .is_compat = call_class->is_compat || known->is_compat,
-                          .start_ns = INT64_MIN,
-                          .file = LULL_NONE};
-    const struct call *call = number == LULL_NONE ? &unseen : &model->calls.items[number];
+    struct call unseen;
+    const struct call *call = &unseen;
+    if (number != LULL_NONE) {
+        call = &model->calls.items[number];
+    } else {
+        unseen = (struct call){.task = task,
+                               .name = name,
+                               .number = -1,
+                               .is_compat = call_class->is_compat || known->is_compat,
+                               .start_ns = INT64_MIN,
+                               .file = LULL_NONE};
+    }
     if (call->name.label == LULL_NONE) {
         return; /* started before the trace, and nothing says what it was */
     }

@@ -333,7 +333,12 @@ void sched_named(struct lull_model *model, uint32_t number, int64_t t,
     if (current->pid > 0) {
         task->public.pid = current->pid;
     }
-    model_rename(model, number, current->comm, t);
+    struct lull_text comm = current->comm;
+    comm.length = strnlen(comm.data, comm.length);
+    model_rename(model, number, comm, t);
+    if (current->comm.length == sizeof task->said) {
+        memcpy(model->tasks.items[number].said, current->comm.data, sizeof task->said);
+    }
 }
 
 /* If no switch was seen, the task has been there all the time. */

@@ -256,9 +256,13 @@ void model_rename(struct lull_model *model, uint32_t number, struct lull_text co
         time_ns = MIN(time_ns, task->renamed_ns);
         task->renamed_ns = INT64_MIN;
     }
-    if (model_is_called(model, task, comm)) {
-        return;
+    if (task->name != LULL_NONE) {
+        const char *now = model->names.items[task->name].comm;
+        if (strncmp(now, comm.data, comm.length) == 0 && now[comm.length] == '\0') {
+            return;
+        }
     }
+    memset(task->said, 0, sizeof task->said);
     char text[64];
     g_strlcpy(text, "", sizeof text);
     size_t length = MIN(comm.length, sizeof text - 1);

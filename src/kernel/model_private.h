@@ -202,6 +202,7 @@ struct task {
     struct lull_task public;
     int64_t since_ns;
     uint32_t name;
+    char said[16];      /* the name as a context said it last: those after it are mostly the same */
     int64_t renamed_ns; /* it took a name then that no event has reported yet; INT64_MIN: no */
     uint32_t syscall;
     int32_t cpu;
@@ -286,16 +287,6 @@ struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int
 uint32_t model_task(struct lull_model *model, struct machine *machine, int32_t tid, int32_t cpu);
 uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32_t tid);
 void model_rename(struct lull_model *model, uint32_t task, struct lull_text comm, int64_t time_ns);
-/* True if that is the name it has now. */
-static inline bool model_is_called(const struct lull_model *model, const struct task *task,
-                                   struct lull_text comm)
-{
-    if (task->name == LULL_NONE) {
-        return false;
-    }
-    const char *now = model->names.items[task->name].comm;
-    return strncmp(now, comm.data, comm.length) == 0 && now[comm.length] == '\0';
-}
 uint32_t model_label(struct lull_model *model, const char *text);
 uint32_t model_label_of(struct lull_model *model, struct lull_text text);
 /* The task on the CPU as facts name it: LULL_NONE if it is idle or not known. */
@@ -323,9 +314,9 @@ static inline struct cpu *model_cpu(struct lull_model *model, struct machine *ma
 
 /* Who is on the CPU, as the contexts of an event say. */
 struct current {
-    int32_t tid, pid; /* -1: not reported */
-    bool is_sure;     /* tid is the kernel's number, not one of a namespace */
-    struct lull_text comm;
+    int32_t tid, pid;      /* -1: not reported */
+    bool is_sure;          /* tid is the kernel's number, not one of a namespace */
+    struct lull_text comm; /* with what follows its end in an array of the kernel's size */
 };
 
 static inline int32_t current_number(bool is_reported, int64_t number)
@@ -389,8 +380,10 @@ static inline void sched_current(struct lull_model *model, struct machine *machi
             return; /* a number of a namespace: whom it means is not known */
         }
     }
-    if ((current.comm.length && !model_is_called(model, task, current.comm)) ||
-        (current.pid > 0 && task->public.pid != current.pid)) {
+    bool is_named =
+        current.comm.length == 0 || (current.comm.length == sizeof task->said &&
+                                     memcmp(current.comm.data, task->said, sizeof task->said) == 0);
+    if (!is_named || (current.pid > 0 && task->public.pid != current.pid)) {
         sched_named(model, known, t, &current);
     }
 }

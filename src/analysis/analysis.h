@@ -82,10 +82,12 @@ struct lull_analysis_class {
     const char *description; /* one sentence without full stop */
     const char *const *tags; /* LAMI's, NULL-terminated, without the two base tags */
     const struct lull_result_class *const *tables; /* all it can give, NULL-terminated */
-    const char *question;    /* id in lull_questions[]: says what the trace lacks for it; or NULL */
-    unsigned groups;         /* enum lull_event_group that the model must read for it */
-    bool needs_periods;      /* is nothing without params->periods: not for running all of them */
-    size_t size;             /* of an instance */
+    const char *question; /* id in lull_questions[]: says what the trace lacks for it; or NULL */
+    unsigned groups;      /* enum lull_event_group that the model must read for it */
+    bool needs_periods;   /* is nothing without params->periods: not for running all of them */
+    bool is_by_host; /* what it says of a host depends on no other, and nothing but its logs is in
+                        order of time: hosts may be read one after the other */
+    size_t size;     /* of an instance */
     struct lull_facts facts; /* called with the instance as `user` */
     /* All but emit may be NULL. The instance is zeroed, its head filled. */
     void (*open)(struct lull_analysis *analysis);

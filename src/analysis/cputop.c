@@ -385,6 +385,7 @@ const struct lull_analysis_class lull_analysis_cputop = {
                                                         &summary_class, NULL},
     .question = "cpu",
     .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE,
+    .is_by_host = true,
     .size = sizeof(struct cputop),
     .facts = {.switched = cputop_switched, .migration = cputop_migration, .prio = cputop_prio},
     .open = cputop_open,

@@ -463,9 +463,31 @@ bool lull_runner_coverage(const struct lull_runner *runner, int64_t *first_ns, i
     return runner->session && !runner->is_empty;
 }
 
+/* Whether all that is wanted is one window that starts with the first event, for analyses that do
+ * not mind in which order the hosts come. Then memory does not depend on how many there are. */
+static bool can_read_apart(const struct lull_runner *runner)
+{
+    bool can = runner->session && runner->has_range && !runner->at_end && runner->slice_ns <= 0 &&
+               runner->start_ns <= runner->first_ns &&
+               lull_session_host_count(runner->session) > 1 &&
+               lull_session_loss_count(runner->session) == 0; /* the model takes them by time */
+    for (uint32_t i = 0; can && i < runner->n; i++) {
+        can = runner->classes[i]->is_by_host && !(runner->params[i].sections & LULL_SECTION_LOG);
+    }
+    return can;
+}
+
 void lull_runner_run(struct lull_runner *runner, void (*progress)(void *user), void *user)
 {
-    if (!runner->is_empty) {
-        lull_model_run(runner->model, progress, user);
+    if (runner->is_empty) {
+        return;
+    }
+    const bool is_apart = can_read_apart(runner);
+    if (is_apart) {
+        lull_session_set_order(runner->session, LULL_ORDER_HOSTS);
+    }
+    lull_model_run(runner->model, progress, user);
+    if (is_apart) {
+        lull_session_set_order(runner->session, LULL_ORDER_ADDED);
     }
 }

@@ -171,7 +171,7 @@ static bool check_slices(const struct lull_query *query, const struct lull_sessi
         return true;
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                "--refresh: that would be %" G_GINT64_FORMAT
+                "refresh: that would be %" G_GINT64_FORMAT
                 " slices of the time range; for traces of this size it may be %" G_GINT64_FORMAT
                 ", so give a longer duration or a shorter time range",
                 count + 1, most);

@@ -294,9 +294,6 @@ void lull_sync_finish(struct lull_sync *sync, const int64_t *start_ns, const int
             range->start_ns = MIN(range->start_ns, start_ns[i]);
             range->end_ns = MAX(range->end_ns, end_ns[i]);
         }
-        if (range->start_ns > range->end_ns) {
-            *range = (struct lull_sync_range){0, 0};
-        }
     }
     lull_groups_join(sync->links, sync->n_hosts, sync->ranges, sync->hosts, sync->transforms);
     for (guint i = 0; i < sync->links->len; i++) {

@@ -187,5 +187,5 @@ const struct lull_verb lull_verb_stats = {
     .common = common,
     .examples = examples,
     .run = run,
-    .ask = &(const struct lull_analysis_ask){NULL, LULL_SECTION_TOP},
+    .analysis = &(const struct lull_verb_analysis){NULL, LULL_SECTION_TOP},
 };

@@ -44,7 +44,7 @@ const struct lull_verb lull_verb_cputop = {
     .common = lull_analysis_common,
     .examples = cputop_examples,
     .run = lull_analysis_verb_run,
-    .ask = &(const struct lull_analysis_ask){&lull_analysis_cputop, LULL_SECTION_TOP},
+    .analysis = &(const struct lull_verb_analysis){&lull_analysis_cputop, LULL_SECTION_TOP},
 };
 
 /* ---- sched ---- */
@@ -87,7 +87,7 @@ static const struct lull_option sched_options[] = {
         .common = lull_analysis_common,                                                            \
         .examples = examples_,                                                                     \
         .run = lull_analysis_verb_run,                                                             \
-        .ask = &(const struct lull_analysis_ask){&lull_analysis_sched, section_},                  \
+        .analysis = &(const struct lull_verb_analysis){&lull_analysis_sched, section_},            \
     }
 
 static const struct lull_example schedlog_examples[] = {

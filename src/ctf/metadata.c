@@ -132,8 +132,7 @@ char *lull_metadata_text(const char *name, const uint8_t *data, size_t size, siz
     return text;
 }
 
-/* CTF 2 is JSON, each piece after a record separator. */
-static bool is_json(const char *text, size_t size)
+bool lull_metadata_is_json(const char *text, size_t size)
 {
     size_t start = 0;
     while (start < size && g_ascii_isspace(text[start])) {
@@ -158,20 +157,21 @@ static bool check_version(const char *name, const char *text, size_t size, GErro
     return true;
 }
 
+struct lull_schema *lull_metadata_parse_text(const char *name, const char *text, size_t size,
+                                             GError **error)
+{
+    if (lull_metadata_is_json(text, size)) {
+        return ctf2_parse(name, text, size, error);
+    }
+    return check_version(name, text, size, error) ? tsdl_parse(name, text, size, error) : NULL;
+}
+
 struct lull_schema *lull_metadata_parse(const char *name, const uint8_t *data, size_t size,
                                         GError **error)
 {
     size_t length;
     char *text = lull_metadata_text(name, data, size, &length, error);
-    if (!text) {
-        return NULL;
-    }
-    struct lull_schema *schema = NULL;
-    if (is_json(text, length)) {
-        schema = ctf2_parse(name, text, length, error);
-    } else if (check_version(name, text, length, error)) {
-        schema = tsdl_parse(name, text, length, error);
-    }
+    struct lull_schema *schema = text ? lull_metadata_parse_text(name, text, length, error) : NULL;
     g_free(text);
     return schema;
 }

@@ -142,6 +142,30 @@ static void test_segmentation(gconstpointer data)
     end(&f);
 }
 
+/* The bytes of a short send end where they end, whatever longer ones wait. */
+static void test_end_of_send(gconstpointer data)
+{
+    struct feeder f = start(GPOINTER_TO_INT(data));
+
+    waits(&f, segment(CLIENT, true, 1, 1000, 100));
+    waits(&f, segment(CLIENT, true, 2, 2000, 500));
+    waits(&f, segment(SERVER, false, 3, 1100, 1));
+    meets(&f, segment(SERVER, false, 4, 2499, 1), 1);
+    end(&f);
+}
+
+/* What was received of a send is not received again, while the rest of it waits. */
+static void test_received_twice(void)
+{
+    struct feeder f = start(true);
+
+    waits(&f, segment(CLIENT, true, 1, 1000, 300));
+    meets(&f, segment(SERVER, false, 2, 1000, 100), 0);
+    waits(&f, segment(SERVER, false, 3, 1000, 100));
+    meets(&f, segment(SERVER, false, 4, 1100, 200), 0);
+    end(&f);
+}
+
 /* Three sends, received as one: the receive is that of the last byte, and nothing is left over. */
 static void test_receive_offload(gconstpointer data)
 {
@@ -403,6 +427,21 @@ static void test_buffer(gconstpointer data)
     end(&f);
 }
 
+/* Received in its own buffer on its own host, a packet is not received elsewhere too. */
+static void test_buffer_takes(gconstpointer data)
+{
+    struct feeder f = start(GPOINTER_TO_INT(data));
+    struct lull_net_packet p = segment(CLIENT, true, 1, 1000, 100);
+
+    p.skb = 0x1000;
+    waits(&f, p);
+    p.is_send = false;
+    p.time_ns = 2;
+    meets(&f, p, 0);
+    waits(&f, segment(SERVER, false, 3, 1000, 100));
+    end(&f);
+}
+
 /* A router on the way: its own receive is from the client, the server's from the router. */
 static void test_forwarding(void)
 {
@@ -502,6 +541,8 @@ int main(int argc, char **argv)
     add("fixture", test_fixture);
     add("flows", test_flows);
     add("segmentation", test_segmentation);
+    add("end-of-send", test_end_of_send);
+    g_test_add_func("/clock/match/received-twice/ordered", test_received_twice);
     add("receive-offload", test_receive_offload);
     g_test_add_func("/clock/match/retransmission/ordered", test_retransmission);
     g_test_add_func("/clock/match/retransmission/unordered", test_retransmission_unordered);
@@ -511,6 +552,7 @@ int main(int argc, char **argv)
     add("udp-repeated", test_udp_repeated);
     add("icmp", test_icmp);
     add("buffer", test_buffer);
+    add("buffer-takes", test_buffer_takes);
     add("virtual-devices", test_virtual_devices);
     g_test_add_func("/clock/match/forwarding/ordered", test_forwarding);
     g_test_add_func("/clock/match/forwarding/unordered", test_forwarding_unordered);

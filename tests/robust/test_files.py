@@ -178,6 +178,20 @@ def test_empty_elements():
             tap.ok(result.status is not None and result.memory < 300, "lull " + " ".join(verb) + " ends", result)
 
 
+def test_large_context():
+    """Nothing limits the context of a packet to what is read at a time."""
+    size = 700_000
+    metadata = HEAD + (f"stream {{ packet.context := struct {{ {U8} filler[{size}]; integer {{ size = 64; }} packet_size; "
+                       "integer { size = 64; } content_size; }; };\n"
+                       f"event {{ name = e; fields := struct {{ {U8} v; }}; }};\n")
+    packet = bytes(size) + struct.pack("<QQ", 8 * (size + 19), 8 * (size + 19)) + bytes([4, 5, 6])
+    with scratch() as folder:
+        make_trace(folder, metadata, 2 * packet)
+        result = Result(["print", folder])
+        tap.ok(result.status == 0 and re.findall(r"v = (\d)", result.out) == list("456456") and not result.err,
+               "packets with contexts of 700 kB are whole", result)
+
+
 # --- descriptors ------------------------------------------------------------------------------------------------------------------------
 
 I32, I64 = (f"integer {{ size = {size}; align = 8; signed = true; }}" for size in (32, 64))
@@ -298,7 +312,7 @@ def test_empty_interface():
                 tap.ok("lo" in names[0] and None in names[1] and "lo" not in names[1], "nettop: its name is unknown", names)
 
 
-for test in (test_pipes, test_archives, test_sizes, test_empty_elements, test_forks, test_recordings, test_cut,
+for test in (test_pipes, test_archives, test_sizes, test_empty_elements, test_large_context, test_forks, test_recordings, test_cut,
              test_empty_interface):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

@@ -143,9 +143,10 @@ static bool open_packet(struct lull_ctf_stream *s)
     lull_memory_set(s->memory, LULL_MEM_CLOCK, clock);
     fill(s);
     uint32_t stream = 0;
-    const char *why = NULL;
+    const char *why;
     uint64_t bits;
     do {
+        why = NULL; /* what did not fit the window may fit a larger one */
         bits = lull_packet_decode(s->plan, s->buf, s->limit, s->memory, &stream, &why);
     } while (bits == LULL_PLAN_SHORT && lull_ctf_stream_refill(s));
     if (bits < LULL_PLAN_FAILED && &s->plan->streams[stream] != s->stream) {

@@ -53,14 +53,16 @@ struct lull_session {
     GHashTable *host_names;   /* name → how often it was wanted */
     GHashTable *hosts_by_key; /* text of what a source says about its host → the first such, + 1 */
     uint32_t n_classes;       /* of all traces */
-    GPtrArray *traces;        /* struct session_trace */
-    GPtrArray *streams;       /* struct lull_source_stream, owned by the sources */
-    GHashTable *directories;  /* "device:inode" of each trace, URLs of live sessions */
-    GPtrArray *lives;         /* struct lull_live */
-    GPtrArray *recordings;    /* struct lull_recording_file, references */
-    int64_t live_since_ns;    /* when the first of them was added; or 0 */
-    GArray *subscriptions;    /* struct lull_subscription */
-    GPtrArray *converted;     /* bindings, see lull_session_subscribe_sized() */
+    struct lull_ctf_kinds *ctf_kinds;
+    GHashTable *first_like;  /* lull_source.shared → number of the first trace with it, + 1 */
+    GPtrArray *traces;       /* struct session_trace */
+    GPtrArray *streams;      /* struct lull_source_stream, owned by the sources */
+    GHashTable *directories; /* "device:inode" of each trace, URLs of live sessions */
+    GPtrArray *lives;        /* struct lull_live */
+    GPtrArray *recordings;   /* struct lull_recording_file, references */
+    int64_t live_since_ns;   /* when the first of them was added; or 0 */
+    GArray *subscriptions;   /* struct lull_subscription */
+    GPtrArray *converted;    /* bindings, see lull_session_subscribe_sized() */
     struct session_notes *notes;
 
     int64_t start_ns, end_ns;
@@ -81,7 +83,9 @@ struct lull_session {
     bool (*wait)(void *user);
     void *wait_user;
     struct lull_merge merge;
-    struct lull_source_stream **merged; /* those that were selected */
+    struct lull_source_stream **selected; /* what is read, n_selected streams */
+    uint32_t n_selected, n_started;       /* the merge has the last of the first n_started */
+    struct lull_source_stream **merged;   /* there */
 
     struct lull_sync *sync; /* how the clocks were joined; NULL: they were not */
     void (*free_sync)(struct lull_sync *sync);

@@ -194,6 +194,7 @@ void lull_session_trace_join(struct session_trace *trace)
     g_array_append_val(lull_session_host_at(session, source->info.host)->traces,
                        session->traces->len);
     g_ptr_array_add(session->traces, trace);
+    session->knows_origin = false;
     const struct session_trace *like = find_like(session, source);
     if (like) {
         trace->class_names = g_hash_table_ref(like->class_names);

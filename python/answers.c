@@ -266,6 +266,17 @@ static PyObject *frames_to_list(const struct lull_segment *segment)
     return list;
 }
 
+/* What a wait was for; its call has a key already. */
+static void put_reason(PyObject **dict, const struct lull_reason *reason)
+{
+    put(dict, "kind", text(reason->kind));
+    put(dict, "about", text(reason->object));
+    put(dict, "fd", number(reason->fd, reason->fd >= 0));
+    put(dict, "address", number((int64_t)reason->address, reason->address != 0));
+    put(dict, "release", text(reason->release));
+    put(dict, "timed_out", PyBool_FromLong(reason->timed_out));
+}
+
 static PyObject *segment_to_dict(struct lull_session *session, const struct lull_segment *segment)
 {
     const bool has_other = segment->other_task != LULL_NONE;
@@ -290,6 +301,25 @@ static PyObject *segment_to_dict(struct lull_session *session, const struct lull
     put(&dict, "device_ns", number(segment->device_ns, segment->device_ns >= 0));
     put(&dict, "is_open", PyBool_FromLong(segment->is_open));
     put(&dict, "stack", frames_to_list(segment));
+    put(&dict, "wait", number(segment->wait, segment->wait != LULL_NONE));
+    put_reason(&dict, &segment->reason);
+    return dict;
+}
+
+static PyObject *wait_to_dict(struct lull_session *session, const struct lull_wait *wait)
+{
+    PyObject *dict = PyDict_New();
+    put(&dict, "within", number(wait->within, wait->within != LULL_NONE));
+    put(&dict, "host", host_name(session, wait->host));
+    put(&dict, "tid", number(wait->tid, true));
+    put(&dict, "comm", text(wait->comm));
+    put(&dict, "begin_ns", number(wait->start_ns, true));
+    put(&dict, "end_ns", number(wait->end_ns, true));
+    put(&dict, "detail", text(wait->detail));
+    put(&dict, "call", text(wait->reason.call));
+    put(&dict, "other_tid", number(wait->other_tid, wait->other_task != LULL_NONE));
+    put(&dict, "other_comm", text(wait->other_comm));
+    put_reason(&dict, &wait->reason);
     return dict;
 }
 
@@ -323,24 +353,28 @@ static PyObject *shares_to_list(struct lull_session *session, const struct lull_
     return states && tasks && hosts ? Py_BuildValue("NNN", states, tasks, hosts) : NULL;
 }
 
-/* (segments, (by state, by task, by host), begin, end, lost events, lost packets) */
+/* (segments, waits, (by state, by task, by host), begin, end, lost events, lost packets) */
 static PyObject *path_to_tuple(struct lull_session *session, const struct lull_path *path)
 {
     int64_t start_ns, end_ns;
     uint64_t events, packets;
-    PyObject *segments = PyList_New(0);
+    PyObject *segments = PyList_New(0), *waits = PyList_New(0);
     for (uint32_t i = 0; i < lull_path_segment_count(path); i++) {
         list_add(&segments, segment_to_dict(session, lull_path_segment(path, i)));
+    }
+    for (uint32_t i = 0; i < lull_path_wait_count(path); i++) {
+        add(&waits, wait_to_dict(session, lull_path_wait(path, i)));
     }
     lull_path_range(path, &start_ns, &end_ns);
     lull_path_losses(path, &events, &packets);
     PyObject *shares = shares_to_list(session, path);
-    if (!segments || !shares) {
+    if (!segments || !waits || !shares) {
         Py_XDECREF(segments);
+        Py_XDECREF(waits);
         Py_XDECREF(shares);
         return NULL;
     }
-    return Py_BuildValue("NNLLKK", segments, shares, (long long)start_ns, (long long)end_ns,
+    return Py_BuildValue("NNNLLKK", segments, waits, shares, (long long)start_ns, (long long)end_ns,
                          (unsigned long long)events, (unsigned long long)packets);
 }
 

@@ -55,6 +55,9 @@ struct lull_question_params {
     bool freq_series;         /* and in one table, a column each */
     bool freq_logarithmic;    /* bins are powers of two */
     bool by_order;            /* memtop: a row for each order */
+    bool by_stack;            /* waits: a row for each chain of calls */
+    bool with_asleep;         /* waits: also tasks that did nothing */
+    const char *states;       /* waits: letters of the states that count; NULL: all */
     bool is_joint_irq_choice; /* irqs and softirqs were both given; else giving one excludes the
                                  other */
     bool has_windows;         /* there are several windows: LAMI's summaries are wanted */
@@ -100,6 +103,7 @@ struct lull_analysis_class {
 
 /* All analyses, NULL-terminated: one line each in analyses.c. */
 extern const struct lull_analysis_class lull_analysis_cputop;
+extern const struct lull_analysis_class lull_analysis_findings;
 extern const struct lull_analysis_class lull_analysis_futex;
 extern const struct lull_analysis_class lull_analysis_io;
 extern const struct lull_analysis_class lull_analysis_sched;
@@ -110,6 +114,7 @@ extern const struct lull_analysis_class lull_analysis_nettop;
 extern const struct lull_analysis_class lull_analysis_periods;
 extern const struct lull_analysis_class lull_analysis_syscallstats;
 extern const struct lull_analysis_class lull_analysis_timeline;
+extern const struct lull_analysis_class lull_analysis_waits;
 extern const struct lull_analysis_class *const lull_analyses[];
 const struct lull_analysis_class *lull_analysis_find(const char *name);
 

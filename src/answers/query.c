@@ -16,6 +16,7 @@
 
 const struct lull_setting lull_settings[] = {
     {"aggregate-by", LULL_SETTING_TEXT},
+    {"asleep", LULL_SETTING_FLAG},
     {"by-order", LULL_SETTING_FLAG},
     {"comm", LULL_SETTING_TEXT},
     {"cpu", LULL_SETTING_TEXT},
@@ -48,6 +49,8 @@ const struct lull_setting lull_settings[] = {
     {"refresh", LULL_SETTING_TEXT},
     {"select", LULL_SETTING_TEXT},
     {"softirq", LULL_SETTING_TEXT},
+    {"stacks", LULL_SETTING_FLAG},
+    {"state", LULL_SETTING_TEXT},
     {"stats", LULL_SETTING_FLAG},
     {"tid", LULL_SETTING_TEXT},
     {"top", LULL_SETTING_FLAG},

@@ -168,12 +168,29 @@ static bool parse_freq(const struct lull_query *query, struct lull_question_para
     return true;
 }
 
+/* "D", "D,S" or "DS". */
+static bool parse_states(const struct lull_query *query, struct lull_question_params *params,
+                         GError **error)
+{
+    params->states = text(query, "state");
+    if (!params->states ||
+        (*params->states && !params->states[strspn(params->states, ",RSDITtP")])) {
+        return true;
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                "--state takes letters of states: R, S, D, I, T, t and P, not “%s”",
+                params->states);
+    return false;
+}
+
 bool lull_query_parse(struct lull_query *query, GError **error)
 {
     struct lull_question_params *params = &query->params;
     params->min_ns = params->min_bytes = INT64_MIN;
     params->max_ns = params->max_bytes = INT64_MAX;
     params->by_order = flag(query, "by-order");
+    params->with_asleep = flag(query, "asleep");
+    params->by_stack = flag(query, "stacks");
     params->host = query->host;
     parse_sections(query, params);
     parse_comms(query);
@@ -186,7 +203,8 @@ bool lull_query_parse(struct lull_query *query, GError **error)
         !parse_duration(query, "refresh", 1e9, &query->slice_ns, error) ||
         !parse_size(query, "minsize", &params->min_bytes, error) ||
         !parse_size(query, "maxsize", &params->max_bytes, error) ||
-        !parse_limit(query, params, error) || !parse_freq(query, params, error)) {
+        !parse_states(query, params, error) || !parse_limit(query, params, error) ||
+        !parse_freq(query, params, error)) {
         return false;
     }
     if (text(query, "refresh") && query->slice_ns == 0) {

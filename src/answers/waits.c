@@ -36,9 +36,9 @@ struct lull_waits *lull_waits_new(struct lull_session *session, unsigned wanted,
     waits->sync = lull_session_sync(session);
     waits->last_ns = INT64_MAX;
     /* What a task called is evidence in a path alone. */
-    waits->model = lull_model_new(session, wanted & LULL_WANT_PATHS
-                                               ? LULL_GROUP_GRAPH
-                                               : LULL_GROUP_GRAPH & ~LULL_GROUP_CALLNAMES);
+    waits->model =
+        lull_model_new(session, wanted & LULL_WANT_PATHS ? LULL_GROUP_GRAPH
+                                                         : LULL_GROUP_GRAPH & ~LULL_GROUP_CALLS);
     if (wanted & LULL_WANT_PATHS) {
         waits->eg = lull_execgraph_new(waits->model, waits->sync);
     }

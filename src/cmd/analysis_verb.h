@@ -159,6 +159,10 @@ extern const char *const lull_analysis_common[];
     {.name = "freq", .kind = LULL_OPTION_FLAG, .help = "print histograms as well"}
 #define LULL_OPTION_LOG {.name = "log", .kind = LULL_OPTION_FLAG, .help = "print the log as well"}
 #define LULL_OPTION_TOP {.name = "top", .kind = LULL_OPTION_FLAG, .help = "print the top as well"}
+#define LULL_OPTION_STACKS                                                                         \
+    {.name = "stacks",                                                                             \
+     .kind = LULL_OPTION_FLAG,                                                                     \
+     .help = "a row for each chain of calls that led into the wait, if they were recorded"}
 #define LULL_OPTION_USAGE                                                                          \
     {.name = "usage", .kind = LULL_OPTION_FLAG, .help = "print the usage as well"}
 

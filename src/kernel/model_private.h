@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/slots.h"
 #include "base/vec.h"
 #include "kernel/fd_slots.h"
 #include "kernel/calls.h"
@@ -158,26 +159,28 @@ struct call {
 struct machine {
     uint32_t host;
     const struct call_arch *arch;
+    bool has_headers;     /* packets with their headers were seen */
     bool has_softirqs;    /* the host's traces record when softirqs run */
     bool reports_current; /* its events say who is on the CPU, as the kernel knows it */
     /* From the priorities in events to the kernel's; those of wake-ups may differ. */
     int32_t prio_offset, wakeup_prio_offset;
     /* Start of its recording, at its first event at the latest; INT64_MAX: not known yet. */
     int64_t first_ns;
-    int64_t last_ns; /* its last event, INT64_MIN: none */
-    LULL_VEC(struct cpu) cpus;
-    struct lull_map by_tid;    /* tid → task */
-    struct lull_map newborn;   /* tid → flags of clone(), until the fork is reported */
-    struct lull_map requests;  /* hash of dev, sector → open request */
-    struct lull_map completed; /* the same, requests that completed last at a place */
-    struct lull_map devices;   /* dev → label */
-    struct lull_map remaps;    /* hash of dev, sector of a bio → the device it was made for */
-    struct lull_map irqs;      /* irq → label */
-    struct lull_map irq_names; /* the latter → label of the handler's name */
-    struct lull_map families;  /* label of an interrupt → label of its device, without queue */
-    struct lull_map irq_devs;  /* the latter → dev of the requests that complete in it */
-    struct lull_map tables;    /* pid → table of descriptors */
-    struct lull_map addresses; /* address of a table in the state dump → table */
+    int64_t last_ns;               /* its last event, INT64_MIN: none */
+    LULL_VEC(struct cpu) cpus;     /* seen so far, in that order */
+    struct lull_slots cpu_numbers; /* of a CPU → index in `cpus` + 1 */
+    struct lull_map by_tid;        /* tid → task */
+    struct lull_map newborn;       /* tid → flags of clone(), until the fork is reported */
+    struct lull_map requests;      /* hash of dev, sector → open request */
+    struct lull_map completed;     /* the same, requests that completed last at a place */
+    struct lull_map devices;       /* dev → label */
+    struct lull_map remaps;        /* hash of dev, sector of a bio → the device it was made for */
+    struct lull_map irqs;          /* irq → label */
+    struct lull_map irq_names;     /* the latter → label of the handler's name */
+    struct lull_map families;      /* label of an interrupt → label of its device, without queue */
+    struct lull_map irq_devs;      /* the latter → dev of the requests that complete in it */
+    struct lull_map tables;        /* pid → table of descriptors */
+    struct lull_map addresses;     /* address of a table in the state dump → table */
 };
 
 struct name {
@@ -206,12 +209,13 @@ struct task {
     int64_t renamed_ns; /* it took a name then that no event has reported yet; INT64_MIN: no */
     uint32_t syscall;
     int32_t cpu;
-    uint8_t state; /* enum lull_state */
-    bool is_new;   /* forked, not yet woken */
+    uint8_t state, before; /* enum lull_state: now, and until since_ns */
+    bool is_new;           /* forked, not yet woken */
     bool is_exiting;
     bool has_executed; /* another program, by a system call that has not returned yet */
     bool is_idle;
     bool is_uninterruptible; /* it is blocked so that no signal can end it */
+    char letter;             /* of struct lull_state_fact */
     bool is_partial; /* it has left a CPU without being seen to: where it is now is not known */
     bool is_compat;  /* its system calls are of 32 bits, though their events do not say so */
     struct {         /* its last call, until it starts another */
@@ -308,8 +312,14 @@ static inline struct machine *model_machine(struct lull_model *model, uint32_t h
 
 static inline struct cpu *model_cpu(struct lull_model *model, struct machine *machine, int32_t cpu)
 {
-    return G_LIKELY((size_t)cpu < machine->cpus.count) ? &machine->cpus.items[cpu]
-                                                       : model_cpu_add(model, machine, cpu);
+    const uint32_t index = lull_slots_get(&machine->cpu_numbers, (uint32_t)cpu);
+    return G_LIKELY(index) ? &machine->cpus.items[index - 1] : model_cpu_add(model, machine, cpu);
+}
+
+/* One that is there. */
+static inline struct cpu *model_cpu_at(const struct machine *machine, int32_t cpu)
+{
+    return &machine->cpus.items[lull_slots_get(&machine->cpu_numbers, (uint32_t)cpu) - 1];
 }
 
 /* Who is on the CPU, as the contexts of an event say. */
@@ -362,13 +372,13 @@ void sched_named(struct lull_model *model, uint32_t task, int64_t t, const struc
 static inline void sched_current(struct lull_model *model, struct machine *machine, int32_t c,
                                  int64_t t, struct current current)
 {
-    uint32_t known = machine->cpus.items[c].task;
+    uint32_t known = model_cpu_at(machine, c)->task;
     if (current.tid >= 0) {
         if (known == LULL_NONE || model->tasks.items[known].public.tid != current.tid) {
             sched_found(model, machine, c, t, current.tid, current.is_sure);
-            known = machine->cpus.items[c].task;
+            known = model_cpu_at(machine, c)->task;
         }
-        machine->cpus.items[c].seen_ns = t;
+        model_cpu_at(machine, c)->seen_ns = t;
     }
     if (known == LULL_NONE) {
         return;
@@ -448,6 +458,9 @@ enum lull_cause irq_frame_cause(const struct lull_model *model, const struct fra
 /* machine_io.c */
 void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                bool is_send, const void *event);
+/* The same of inet_sock_local_out and inet_sock_local_in. */
+void io_socket_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                      bool is_send, const void *event);
 void io_merged(struct machine *machine, struct cpu *cpu, const struct lull_ev_block_bio_merge *ev);
 void io_remapped(struct machine *machine, const struct lull_ev_block_bio_remap *ev);
 void io_requeued(struct lull_model *model, struct machine *machine,
@@ -473,7 +486,7 @@ void lost_report(struct lull_model *model);
 void lost_find_recorded(const struct lull_model *model, struct machine *machine, int32_t c);
 
 /* machine_use.c: memory, network devices, power */
-bool use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+void use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                enum lull_event_id id, const void *event);
 /* A packet that packet_received reports too. */
 void use_received(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -499,6 +512,9 @@ void calls_died(struct lull_model *model, struct machine *machine, uint32_t task
 /* Reading is over. */
 void calls_finish(struct lull_model *model);
 void calls_free(struct lull_model *model);
+/* The call that the task is in; false if none is known, or nobody wants calls. */
+bool calls_note(const struct lull_model *model, const struct task *task,
+                struct lull_call_note *note);
 
 /* machine_calls_io.c */
 /* What the start of a call reports of its arguments. */

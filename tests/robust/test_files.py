@@ -78,6 +78,18 @@ def complains(name, result, *words):
     tap.ok(result.status == 1 and len(said) == 1, name, result)
 
 
+def test_deep():
+    """Traces are found however deep they lie, and what lies too deep is named."""
+    with scratch() as folder:
+        make_trace(os.path.join(folder, *["d"] * 40))
+        result = Result(["print", folder])
+        tap.ok(result.status == 0 and result.out.count("\n") == 3, "40 directories deep", result)
+        make_trace(os.path.join(folder, *["e"] * 300))
+        result = Result(["print", folder])
+        complains("300 directories deep", result, "e/e/e", "left out", "directories deep")
+        tap.ok(result.out.count("\n") == 3, "the other trace is read", result)
+
+
 # --- pipes and links ----------------------------------------------------------------------------------------------------------------------
 
 def test_pipes():
@@ -312,7 +324,7 @@ def test_empty_interface():
                 tap.ok("lo" in names[0] and None in names[1] and "lo" not in names[1], "nettop: its name is unknown", names)
 
 
-for test in (test_pipes, test_archives, test_sizes, test_empty_elements, test_large_context, test_forks, test_recordings, test_cut,
+for test in (test_deep, test_pipes, test_archives, test_sizes, test_empty_elements, test_large_context, test_forks, test_recordings, test_cut,
              test_empty_interface):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

@@ -296,8 +296,9 @@ static bool start_again(struct lull_model *model, struct call *call, struct call
     return true;
 }
 
-static void start(struct lull_model *model, struct machine *machine, uint32_t task, int64_t t,
-                  const struct call_class *call_class, enum lull_event_id id, const void *event)
+static void start(struct lull_model *model, struct machine *machine, uint32_t task, int32_t c,
+                  int64_t t, const struct call_class *call_class, enum lull_event_id id,
+                  const void *event)
 {
     struct call_name name = name_of_start(model, machine, task, call_class, event);
     uint32_t open = model->tasks.items[task].call;
@@ -315,6 +316,9 @@ static void start(struct lull_model *model, struct machine *machine, uint32_t ta
     call->is_compat = call_class->is_compat || model->tasks.items[task].is_compat;
     call->start_ns = t;
     call_take(model, call_class, call, id, event);
+    struct lull_syscall_fact fact = {
+        .task = task, .name = name.label, .cpu = c, .start_ns = t, .end_ns = t, .is_open = true};
+    REPORT(model, syscall_start, &fact);
     if (name.kind->effect == CALL_NO_RETURN) {
         give_up(model, task, t);
     }
@@ -451,7 +455,7 @@ void calls_event(struct lull_model *model, struct machine *machine, int32_t c, i
     if (is_exit(id) && !call_class->is_entry) {
         end(model, machine, task, c, t, call_class, id, event);
     } else {
-        start(model, machine, task, t, call_class, id, event);
+        start(model, machine, task, c, t, call_class, id, event);
     }
 }
 

@@ -109,6 +109,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(block);
     ADD(syscall);
     ADD(lost);
+    ADD(syscall_start);
 #undef ADD
     model->follows_files = model->wanted.syscall && (model->groups & LULL_GROUP_IO);
 }

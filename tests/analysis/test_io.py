@@ -44,7 +44,7 @@ def check_sums(trace):
     stats = window('iolatencystats', path)
     counts = {row['category'].lower(): row['count'] for row in stats['syscall-latency-stats']}
     for row in stats.get('disk-latency-stats', []):
-        counts['disk: ' + row['disk'] + ('' if row['requests'] == 'data' else ' (flush)')] = row['count']
+        counts['disk: ' + row['disk'] + ('' if row['requests'] == 'data' else f' ({row["requests"]})')] = row['count']
     for kind in ([], ['--freq-log'], ['--freq-uniform']):
         bins = window('iolatencyfreq', *kind, path).get('freq', [])
         sums = {name: 0 for name in counts}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Windows of lull cputop before a CPU has said anything: the CPU was recorded, so it is listed, and what it did is unknown. The trace is
-# made here, the expected times are arithmetic by hand. LULL is the program.
+# What was not recorded is unknown, neither 0 nor absent: CPUs in windows of lull cputop before they have said anything, pages in lull
+# memtop. The traces are made here, the expected numbers are arithmetic by hand. LULL is the program.
 import json
 import os
 import subprocess
@@ -27,8 +27,8 @@ def switch(at, cpu, prev, following):
                  next_comm=f'task{following}', next_tid=following, next_prio=20)
 
 
-def tables(path, *options):
-    done = subprocess.run([lull, 'cputop', '--json', '--limit=0', *options, path], capture_output=True, text=True, check=True)
+def tables(path, *options, verb='cputop'):
+    done = subprocess.run([lull, verb, '--json', '--limit=0', *options, path], capture_output=True, text=True, check=True)
     return [window['tables'] for window in json.loads(done.stdout)['windows']]
 
 
@@ -58,6 +58,21 @@ def check(folder):
     tap.ok(found == [{1}, {2}, {1}, {1}], '--cpu: no task without time in a window', found)
 
 
+def check_pages(folder):
+    """Allocations of 1 and 2 pages, without and with a free of 2."""
+    events = [event(1, 0, 'kmem_mm_page_alloc', order=0, pfn=1), event(2, 0, 'kmem_mm_page_alloc', order=1, pfn=2)]
+    freed = [event(3, 0, 'kmem_mm_page_free', order=1, pfn=2)]
+    cases = {'none': ([switch(0, 0, 0, 1)], [None, None, None]), 'allocations': (events, [3, None, None]),
+             'both': (events + freed, [3, 2, 1])}
+    for name, (recorded, expected) in cases.items():
+        path = os.path.join(folder, name)
+        jsonl_to_ctf.write_trace(recorded, path)
+        row = tables(path, verb='memtop')[0]['total'][0]
+        found = [value for key, value in row.items() if key != 'host']
+        tap.ok(found == expected, f'pages, {name} recorded', row)
+
+
 with tempfile.TemporaryDirectory() as directory:
     tap.run('cpus', check, directory)
+    tap.run('pages', check_pages, directory)
 sys.exit(tap.done())

@@ -144,9 +144,8 @@ const struct lull_option lull_common_options[] = {
      .letter = 'b',
      .kind = LULL_OPTION_TEXT,
      .argument = "T",
-     .help =
-         "nothing before time T: nanoseconds or seconds since 1970, an ISO date-time, "
-         "HH:MM:SS[.n] of the trace's first day, or +1.5s, +200ms, … after the start of the trace"},
+     .help = "nothing before time T: nanoseconds or seconds since 1970, an ISO date-time, "
+             "HH:MM:SS[.n] of the trace's first day, or +1.5s, +200ms, … after the first event"},
     {.name = "end",
      .letter = 'e',
      .kind = LULL_OPTION_TEXT,

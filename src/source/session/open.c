@@ -217,6 +217,7 @@ void lull_session_trace_join(struct session_trace *trace)
     g_array_append_val(lull_session_host_at(session, source->info.host)->traces,
                        session->traces->len);
     g_ptr_array_add(session->traces, trace);
+    session->knows_origin = false;
     if (session->is_separate) {
         separate(source);
     }

@@ -68,6 +68,8 @@ struct lull_session {
     GPtrArray *converted;  /* bindings, see lull_session_subscribe_sized() */
     struct session_notes *notes;
 
+    bool knows_origin;
+    int64_t origin_ns; /* if so; see lull_session_origin() */
     int64_t start_ns, end_ns;
     int32_t only_host, only_cpu;
     bool is_intersected;

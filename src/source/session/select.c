@@ -81,7 +81,8 @@ bool lull_session_next_passing(const struct lull_session *session,
 void lull_session_start_filter(struct lull_session *session)
 {
     if (session->filter) {
-        session->filter->ops->start(session->filter, lull_session_origin(session));
+        session->filter->ops->start(session->filter,
+                                    session->filter->has_times ? lull_session_origin(session) : 0);
     }
 }
 
@@ -370,6 +371,10 @@ GArray *lull_session_start_count(struct lull_session *session)
     static const struct lull_subscription all = {.names = all_names};
     GArray *subscriptions = session->subscriptions;
     struct lull_event_watch *watch = session->watch;
+    if (session->filter->has_times) {
+        lull_session_origin(session); /* which subscribes, so before we do */
+        subscriptions = session->subscriptions;
+    }
     lull_session_set_watch(session, NULL);
     session->subscriptions = g_array_new(FALSE, FALSE, sizeof(struct lull_subscription));
     g_array_append_val(session->subscriptions, all);

@@ -263,12 +263,6 @@ bool lull_session_range(const struct lull_session *session, int64_t *start_ns, i
     return any;
 }
 
-int64_t lull_session_origin(const struct lull_session *session)
-{
-    int64_t start_ns, end_ns;
-    return lull_session_range(session, &start_ns, &end_ns) ? start_ns : session->live_since_ns;
-}
-
 /* ---- what is wanted ---- */
 
 /* Bindings of another size than ours, from a program that was compiled against other headers. */
@@ -400,6 +394,7 @@ void lull_session_set_clock(struct lull_session *session, uint32_t host,
     lull_session_keep_sync(session, NULL, NULL);
     lull_session_host_at(session, host)->transform = *transform;
     session->notes->is_stale = true;
+    session->knows_origin = false;
     session->is_started = false;
 }
 
@@ -490,6 +485,9 @@ static void start(struct lull_session *session)
 {
     if (session->has_news) {
         lull_session_take_news(session);
+    }
+    if (session->filter && session->filter->has_times) {
+        lull_session_origin(session); /* which reads, so before anything else does */
     }
     if (!session->is_subscribed) {
         lull_session_subscribe_sources(session);

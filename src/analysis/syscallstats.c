@@ -58,8 +58,8 @@ static void syscallstats_open(struct lull_analysis *analysis)
 {
     struct syscallstats *stats = (struct syscallstats *)analysis;
     const struct lull_question_params *params = analysis->params;
-    stats->is_filtered = params->host >= 0 || params->tids.count || params->comms ||
-                         params->cpus.count || params->min_ns != INT64_MIN ||
+    stats->is_filtered = params->host >= 0 || params->tids.count || params->pids.count ||
+                         params->comms || params->cpus.count || params->min_ns != INT64_MIN ||
                          params->max_ns != INT64_MAX;
     stats->text = g_string_new(NULL);
 }

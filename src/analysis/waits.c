@@ -523,10 +523,11 @@ static void waits_emit(struct lull_analysis *analysis, const struct lull_window 
                                             .n_rows = limited(params, waits->waits.count),
                                             .row = wait_row,
                                             .user = waits});
-    sink->table(sink, &(struct lull_result_table){.class = &tasks_class,
-                                                  .n_rows = limited(params, waits->tasks.count),
-                                                  .row = task_row,
-                                                  .user = waits});
+    sink->table(sink, &(struct lull_result_table){
+                          .class = &tasks_class,
+                          .n_rows = waits->waits.count ? limited(params, waits->tasks.count) : 0,
+                          .row = task_row,
+                          .user = waits});
 }
 
 const struct lull_analysis_class lull_analysis_waits = {
@@ -538,6 +539,7 @@ const struct lull_analysis_class lull_analysis_waits = {
         (const struct lull_result_class *const[]){&causes_class, &waits_class, &tasks_class, NULL},
     .question = "critical-path",
     .groups = LULL_GROUP_GRAPH,
+    .is_by_host = true,
     .size = sizeof(struct waits),
     .facts = {.state = waits_state, .switched = waits_switched, .syscall = waits_syscall},
     .open = waits_open,

@@ -39,11 +39,15 @@ extern const char *const lull_analysis_common[];
      .kind = LULL_OPTION_TEXT,                                                                     \
      .argument = "LIST",                                                                           \
      .help = "only tasks with one of these thread ids (N,N,…)"},                                   \
+        {.name = "pid",                                                                            \
+         .kind = LULL_OPTION_TEXT,                                                                 \
+         .argument = "LIST",                                                                       \
+         .help = "only tasks of these processes (N,N,…)"},                                         \
         {.name = "comm",                                                                           \
          .kind = LULL_OPTION_TEXT,                                                                 \
          .argument = "LIST",                                                                       \
          .help = "only tasks with one of these names (NAME,NAME,…; the kernel keeps the first 15 " \
-                 "bytes of a name)"},                                                              \
+                 "bytes of a name), or names that match a pattern, as in 'postgres*'"},            \
         {.name = "procname",                                                                       \
          .kind = LULL_OPTION_TEXT,                                                                 \
          .argument = "LIST",                                                                       \

@@ -164,10 +164,16 @@ const struct lull_option lull_common_options[] = {
      .kind = LULL_OPTION_NUMBER,
      .argument = "N",
      .help = "only the task with this thread id"},
+    {.name = "pid",
+     .kind = LULL_OPTION_NUMBER,
+     .argument = "N",
+     .help = "only tasks of the process with this id"},
     {.name = "comm",
      .kind = LULL_OPTION_TEXT,
-     .argument = "NAME",
-     .help = "only tasks with this name (the kernel keeps its first 15 bytes)"},
+     .argument = "LIST",
+     .help =
+         "only tasks with one of these names (NAME,NAME,…; the kernel keeps the first 15 bytes of "
+         "a name), or names that match a pattern, as in 'postgres*'"},
     {.name = "filter",
      .kind = LULL_OPTION_TEXT,
      .argument = "EXPR",

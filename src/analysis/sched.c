@@ -159,7 +159,7 @@ static void sched_switched(void *user, const struct lull_switch_fact *fact)
 static void sched_prio(void *user, const struct lull_prio_fact *fact)
 {
     struct sched *sched = user;
-    if (fact->task < sched->by_task.count && sched->by_task.items[fact->task]) {
+    if (lull_slots_get(&sched->by_task, fact->task)) {
         lull_priorities_add(&wakee_of(sched, fact->task)->priorities, fact->prio);
     }
 }

@@ -146,7 +146,7 @@ void lull_sync_add(struct lull_sync *sync, const struct lull_net_packet *packet)
     if (!lull_matcher_feed(sync->matcher, packet, sync->next_id++, &match)) {
         return;
     }
-    bool is_tcp = packet->ip_version && packet->protocol == 6;
+    bool is_tcp = packet->protocol == 6;
 
     do {
         add_match(sync, &match, is_tcp);

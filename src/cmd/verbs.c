@@ -11,6 +11,7 @@ extern const struct lull_verb lull_verb_export;
 extern const struct lull_verb lull_verb_freq;
 extern const struct lull_verb lull_verb_futex;
 extern const struct lull_verb lull_verb_help;
+extern const struct lull_verb lull_verb_index;
 extern const struct lull_verb lull_verb_info;
 extern const struct lull_verb lull_verb_iolatencyfreq;
 extern const struct lull_verb lull_verb_iolatencystats;
@@ -53,6 +54,7 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_print,
     &lull_verb_sync,
     &lull_verb_export,
+    &lull_verb_index,
     &lull_verb_cputop,
     &lull_verb_schedtop,
     &lull_verb_schedlog,

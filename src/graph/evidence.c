@@ -131,7 +131,8 @@ static void report_packet(const struct lull_execgraph *eg, uint32_t index, GStri
 {
     const struct packet_note *packet = &eg->packets.items[index];
     if (packet->flow == LULL_NONE) {
-        g_string_append(out, "packet without headers in the trace");
+        g_string_append(out, packet->has_numbers ? "TCP packet without addresses in the trace"
+                                                 : "packet without headers in the trace");
         return;
     }
     const struct lull_flow *flow = lull_flows_at(lull_model_flows(eg->model), packet->flow);

@@ -246,7 +246,8 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
     }
     lull_vec_push(&eg->packets,
                   (struct packet_note){packet->time_ns, line, is_matched ? match.send : LULL_NONE,
-                                       packet->flow, packet->payload, !packet->is_send});
+                                       packet->flow, packet->payload, !packet->is_send,
+                                       packet->has_numbers});
 }
 
 struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct lull_sync *sync)

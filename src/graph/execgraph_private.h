@@ -44,6 +44,7 @@ struct packet_note {
     uint32_t flow;
     uint32_t payload;
     bool is_received;
+    bool has_numbers; /* of TCP, without addresses: flow is LULL_NONE */
 };
 
 struct switch_note {

@@ -310,6 +310,8 @@ struct lull_facts {
     void (*block)(void *user, const struct lull_block_fact *fact);
     void (*syscall)(void *user, const struct lull_syscall_fact *fact);
     void (*lost)(void *user, const struct lull_lost_fact *fact);
+    /* A system call started: is_open, end_ns is start_ns, without arguments. */
+    void (*syscall_start)(void *user, const struct lull_syscall_fact *fact);
 };
 
 #endif

@@ -296,8 +296,9 @@ static bool start_again(struct lull_model *model, struct call *call, struct call
     return true;
 }
 
-static void start(struct lull_model *model, struct machine *machine, uint32_t task, int64_t t,
-                  const struct call_class *call_class, enum lull_event_id id, const void *event)
+static void start(struct lull_model *model, struct machine *machine, uint32_t task, int32_t c,
+                  int64_t t, const struct call_class *call_class, enum lull_event_id id,
+                  const void *event)
 {
     struct call_name name = name_of_start(model, machine, task, call_class, event);
     uint32_t open = model->tasks.items[task].call;
@@ -315,6 +316,9 @@ static void start(struct lull_model *model, struct machine *machine, uint32_t ta
     call->is_compat = call_class->is_compat || model->tasks.items[task].is_compat;
     call->start_ns = t;
     call_take(model, call_class, call, id, event);
+    struct lull_syscall_fact fact = {
+        .task = task, .name = name.label, .cpu = c, .start_ns = t, .end_ns = t, .is_open = true};
+    REPORT(model, syscall_start, &fact);
     if (name.kind->effect == CALL_NO_RETURN) {
         give_up(model, task, t);
     }
@@ -388,7 +392,7 @@ static uint32_t task_of(struct lull_model *model, struct machine *machine, int32
     if (machine->reports_current && HAS(context_tid)) {
         sched_current(model, machine, c, t, (int32_t)ev->context_tid);
     }
-    uint32_t task = machine->cpus.items[c].task;
+    uint32_t task = model_cpu_at(machine, c)->task;
     if (task == LULL_NONE && HAS(context_tid) && ev->context_tid > 0 &&
         ev->context_tid <= INT32_MAX) {
         return model_task(model, machine, ev->context_tid, c);
@@ -411,7 +415,7 @@ static void name_only(struct lull_model *model, struct machine *machine, int32_t
     if (machine->reports_current && HAS(context_tid)) {
         sched_current(model, machine, c, t, (int32_t)ev->context_tid);
     }
-    uint32_t task = machine->cpus.items[c].task;
+    uint32_t task = model_cpu_at(machine, c)->task;
     if (task == LULL_NONE) {
         return;
     }
@@ -457,7 +461,7 @@ void calls_event(struct lull_model *model, struct machine *machine, int32_t c, i
     if (is_exit(id) && !call_class->is_entry) {
         end(model, machine, task, c, t, call_class, id, event);
     } else {
-        start(model, machine, task, t, call_class, id, event);
+        start(model, machine, task, c, t, call_class, id, event);
     }
 }
 

@@ -55,6 +55,7 @@ void lull_model_free(struct lull_model *model)
     for (size_t i = 0; i < model->machines.count; i++) {
         struct machine *machine = &model->machines.items[i];
         lull_vec_free(&machine->cpus);
+        lull_slots_free(&machine->cpu_numbers);
         lull_map_free(&machine->by_tid);
         lull_map_free(&machine->newborn);
         lull_map_free(&machine->requests);
@@ -106,6 +107,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(block);
     ADD(syscall);
     ADD(lost);
+    ADD(syscall_start);
 #undef ADD
     model->follows_files = model->wanted.syscall && (model->groups & LULL_GROUP_IO);
 }
@@ -154,19 +156,18 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
 
 struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int32_t cpu)
 {
-    while ((int32_t)machine->cpus.count <= cpu) {
-        struct cpu *added = lull_vec_add(&machine->cpus);
-        memset(added, 0, sizeof *added);
-        added->task = added->idle = added->kernel = added->last_request = added->last_packet =
-            added->device = added->switch_stream = added->lost_stream = LULL_NONE;
-        lost_find_recorded(model, machine, (int32_t)machine->cpus.count - 1);
-        added->last_ns = added->seen_ns = added->idle_state = INT64_MIN;
-        added->frequency_khz = -1;
-        for (uint32_t i = 0; i < LULL_SOFTIRQS; i++) {
-            added->raised_ns[i] = INT64_MIN;
-        }
+    struct cpu *added = lull_vec_add(&machine->cpus);
+    *lull_slots_at(&machine->cpu_numbers, (uint32_t)cpu) = (uint32_t)machine->cpus.count;
+    memset(added, 0, sizeof *added);
+    added->task = added->idle = added->kernel = added->last_request = added->last_packet =
+        added->device = added->switch_stream = added->lost_stream = LULL_NONE;
+    lost_find_recorded(model, machine, cpu);
+    added->last_ns = added->seen_ns = added->idle_state = INT64_MIN;
+    added->frequency_khz = -1;
+    for (uint32_t i = 0; i < LULL_SOFTIRQS; i++) {
+        added->raised_ns[i] = INT64_MIN;
     }
-    return &machine->cpus.items[cpu];
+    return added;
 }
 
 uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32_t tid)
@@ -423,14 +424,18 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
         dumped(model, machine, id, event, t);
         break;
     case LULL_EVENT_softirq_raise:
-        irq_raised(&machine->cpus.items[c], t, ((const struct lull_ev_softirq_raise *)event)->vec);
+        irq_raised(model_cpu_at(machine, c), t, ((const struct lull_ev_softirq_raise *)event)->vec);
         break;
     case LULL_EVENT_packet_sent:
     case LULL_EVENT_packet_received:
         io_packet(model, machine, c, t, id == LULL_EVENT_packet_sent, event);
         break;
+    case LULL_EVENT_socket_sent:
+    case LULL_EVENT_socket_received:
+        io_socket_packet(model, machine, c, t, id == LULL_EVENT_socket_sent, event);
+        break;
     case LULL_EVENT_block_bio_merge:
-        io_merged(machine, &machine->cpus.items[c], event);
+        io_merged(machine, model_cpu_at(machine, c), event);
         break;
     case LULL_EVENT_block_bio_remap:
         io_remapped(machine, event);

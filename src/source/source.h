@@ -67,6 +67,9 @@ struct lull_source_stream_ops {
     /* Fills stream->event; false at the end. A live stream that does not know yet sets only
      * event.time_ns, before which no event comes, and leaves has_event false. */
     bool (*next)(struct lull_source_stream *stream);
+    /* After start() over all times: when its last event is, of whatever class; INT64_MIN: there is
+     * none. Ends the stream. NULL: only reading can tell. */
+    int64_t (*last)(struct lull_source_stream *stream);
     /* Counts what is left: adds to counts[class index]. NULL if the stream can be read once only:
      * it has no sum() and set_report() then. */
     void (*count)(struct lull_source_stream *stream, uint64_t *counts);
@@ -118,6 +121,7 @@ struct lull_subscription {
     uint32_t n_bindings;
     uint32_t fields_size;
     bool is_exempt; /* from the session's filter */
+    bool is_typed;  /* its reader does not mind whose classes its events have */
 };
 
 struct lull_source_ops {

@@ -524,6 +524,51 @@ static void test_one_sided(gconstpointer data)
     end(&f);
 }
 
+/* What LTTng's add-on records: no addresses, no payload; each end of a connection on its own host. */
+static struct lull_net_packet numbers(uint32_t host, bool is_send, int64_t time_ns, uint32_t seq,
+                                      uint32_t ack)
+{
+    return (struct lull_net_packet){.time_ns = time_ns,
+                                    .host = host,
+                                    .task = LULL_NONE,
+                                    .is_send = is_send,
+                                    .has_numbers = true,
+                                    .protocol = 6,
+                                    .tcp_flags = ACK,
+                                    .seq = seq,
+                                    .ack = ack};
+}
+
+static void test_numbers(gconstpointer ordered)
+{
+    struct feeder f = start(ordered);
+
+    /* Two connections at once, far apart in numbers, one of them about to wrap. */
+    waits(&f, numbers(CLIENT, true, 10, 4294967290, 7));
+    waits(&f, numbers(CLIENT, true, 11, 2000000000, 9));
+    meets(&f, numbers(SERVER, false, 20, 2000000000, 9), 1);
+    meets(&f, numbers(SERVER, false, 21, 4294967290, 7), 0);
+    waits(&f, numbers(SERVER, true, 30, 7, 4));
+    /* Another acknowledgement is another packet, and so are other flags. */
+    waits(&f, numbers(CLIENT, false, 40, 7, 5));
+    struct lull_net_packet last = numbers(CLIENT, false, 41, 7, 4);
+    last.tcp_flags |= FIN;
+    waits(&f, last);
+    meets(&f, numbers(CLIENT, false, 42, 7, 4), 4);
+    end(&f);
+}
+
+static void test_numbers_twice(void)
+{
+    /* Not ordered: which of two equal packets arrived cannot be known. */
+    struct feeder f = start(GINT_TO_POINTER(0));
+
+    waits(&f, numbers(CLIENT, true, 10, 100, 7));
+    waits(&f, numbers(CLIENT, true, 210, 100, 7));
+    waits(&f, numbers(SERVER, false, 220, 100, 7));
+    end(&f);
+}
+
 static void add(const char *name, void (*test)(gconstpointer))
 {
     char *path = g_strdup_printf("/clock/match/%s/ordered", name);
@@ -557,5 +602,7 @@ int main(int argc, char **argv)
     g_test_add_func("/clock/match/forwarding/ordered", test_forwarding);
     g_test_add_func("/clock/match/forwarding/unordered", test_forwarding_unordered);
     add("one-sided", test_one_sided);
+    add("numbers", test_numbers);
+    g_test_add_func("/clock/match/numbers-twice/unordered", test_numbers_twice);
     return g_test_run();
 }

@@ -139,9 +139,29 @@ static void take_token(struct divider *d, size_t start)
     }
 }
 
+/* Where nothing but braces counts, goes to the next byte that may be or start something else than
+ * words and signs. */
+static void skip_plain(struct divider *d)
+{
+    static const bool counts[256] = {
+        ['{'] = true, ['}'] = true, ['"'] = true, ['\''] = true, ['/'] = true};
+    const char *text = d->text;
+    size_t pos = d->pos;
+    while (pos < d->size && !counts[(guchar)text[pos]]) {
+        pos++;
+    }
+    d->pos = pos;
+}
+
 static bool divide(struct divider *d)
 {
     while (d->pos < d->size) {
+        if (d->depth > 1 || (d->depth == 1 && d->block == BLOCK_OTHER)) {
+            skip_plain(d);
+            if (d->pos == d->size) {
+                break;
+            }
+        }
         const size_t start = d->pos;
         const char c = d->text[start];
         if (is_word(c)) {

@@ -52,6 +52,13 @@ static bool stream_next(struct lull_source_stream *base)
     return base->has_event;
 }
 
+static int64_t stream_last(struct lull_source_stream *base)
+{
+    const struct ctf_stream *stream = (struct ctf_stream *)base;
+    g_autofree uint64_t *unused = g_new(uint64_t, MAX(stream->source->base.n_classes, 1));
+    return lull_ctf_stream_last(stream->cursor, unused);
+}
+
 static void stream_count(struct lull_source_stream *base, uint64_t *counts)
 {
     lull_ctf_stream_count(((struct ctf_stream *)base)->cursor, counts);
@@ -144,6 +151,7 @@ static void stream_bytes(const struct lull_source_stream *base, struct lull_even
 static const struct lull_source_stream_ops stream_ops = {
     .start = stream_start,
     .next = stream_next,
+    .last = stream_last,
     .count = stream_count,
     .sum = stream_sum,
     .set_report = stream_set_report,

@@ -158,6 +158,29 @@ static void number_classes(struct session_trace *trace)
     }
 }
 
+static void separate(struct lull_source *source)
+{
+    if (source->shared) {
+        source->ops->separate(source);
+    }
+}
+
+void lull_session_separate(struct lull_session *session)
+{
+    if (session->is_separate) {
+        return;
+    }
+    session->is_separate = true;
+    session->is_subscribed = session->is_started = false;
+    session->n_classes = 0;
+    for (uint32_t t = 0; t < session->traces->len; t++) {
+        struct session_trace *trace = lull_session_trace_at(session, t);
+        separate(trace->source);
+        trace->n_classes = 0;
+        number_classes(trace);
+    }
+}
+
 void lull_session_trace_grow(struct session_trace *trace)
 {
     struct lull_session *session = trace->session;
@@ -194,6 +217,9 @@ void lull_session_trace_join(struct session_trace *trace)
     g_array_append_val(lull_session_host_at(session, source->info.host)->traces,
                        session->traces->len);
     g_ptr_array_add(session->traces, trace);
+    if (session->is_separate) {
+        separate(source);
+    }
     const struct session_trace *like = find_like(session, source);
     if (like) {
         trace->class_names = g_hash_table_ref(like->class_names);

@@ -54,6 +54,7 @@ struct lull_session {
     GHashTable *hosts_by_key; /* text of what a source says about its host → the first such, + 1 */
     uint32_t n_classes;       /* of all traces */
     struct lull_ctf_kinds *ctf_kinds;
+    bool is_separate;        /* no two traces share classes */
     GHashTable *first_like;  /* lull_source.shared → number of the first trace with it, + 1 */
     GPtrArray *traces;       /* struct session_trace */
     GPtrArray *streams;      /* struct lull_source_stream, owned by the sources */
@@ -120,6 +121,8 @@ void lull_session_trace_join(struct session_trace *trace);
 /* Takes in classes and streams that the source has got since. */
 void lull_session_trace_grow(struct session_trace *trace);
 
+/* Gives each trace classes of its own, numbered in order. */
+void lull_session_separate(struct lull_session *session);
 /* Makes the sources know the subscriptions, less what the filter rejects. */
 void lull_session_subscribe_sources(struct lull_session *session);
 /* Makes those know them whose metadata has grown. What the filter has said of a class remains

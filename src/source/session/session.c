@@ -147,6 +147,7 @@ void lull_session_each_class(const struct lull_session *session,
                                            const struct lull_event_class *event_class),
                              void *user)
 {
+    lull_session_separate((struct lull_session *)session);
     for (uint32_t t = 0; t < session->traces->len; t++) {
         each_class(session, t, visit, user);
     }
@@ -197,6 +198,13 @@ bool lull_session_declares(const struct lull_session *session, uint32_t host,
         }
     }
     return false;
+}
+
+const void *lull_session_host_kind(const struct lull_session *session, uint32_t host)
+{
+    uint32_t n;
+    const uint32_t *traces = lull_session_host_traces(session, host, &n);
+    return n == 1 ? lull_session_trace_at(session, traces[0])->source->shared : NULL;
 }
 
 static void read_task_names(struct session_trace *trace)
@@ -287,7 +295,8 @@ uint32_t lull_session_subscribe_sized(struct lull_session *session, const char *
 {
     g_return_val_if_fail(n_bindings <= 64, UINT32_MAX);
     bindings = convert_bindings(session, bindings, binding_size, n_bindings);
-    struct lull_subscription subscription = {names, bindings, n_bindings, fields_size, false};
+    struct lull_subscription subscription = {
+        .names = names, .bindings = bindings, .n_bindings = n_bindings, .fields_size = fields_size};
     for (uint32_t i = 0; i < n_bindings; i++) {
         uint32_t size = bindings[i].kind == LULL_BIND_INT || bindings[i].kind == LULL_BIND_REAL
                             ? sizeof(int64_t)
@@ -300,6 +309,11 @@ uint32_t lull_session_subscribe_sized(struct lull_session *session, const char *
     session->is_subscribed = false;
     session->is_started = false;
     return session->subscriptions->len - 1;
+}
+
+void lull_session_share_classes(struct lull_session *session, uint32_t subscription)
+{
+    g_array_index(session->subscriptions, struct lull_subscription, subscription).is_typed = true;
 }
 
 void lull_session_unsubscribe_all(struct lull_session *session)
@@ -513,6 +527,26 @@ const struct lull_event *lull_session_read(struct lull_session *session)
         }
     } while (lull_session_follow(session) || (is_apart(session) && play_next_host(session)));
     return NULL;
+}
+
+bool lull_session_last_event(struct lull_session *session, uint32_t host, int64_t *last_ns)
+{
+    const GArray *traces = lull_session_host_at(session, host)->traces;
+    *last_ns = INT64_MIN;
+    session->is_started = false;
+    for (guint t = 0; t < traces->len; t++) {
+        const uint32_t trace = g_array_index(traces, uint32_t, t);
+        const struct lull_source *source = lull_session_trace_at(session, trace)->source;
+        for (uint32_t i = 0; i < source->n_streams; i++) {
+            struct lull_source_stream *stream = source->streams[i];
+            if (!stream->ops->last) {
+                return false;
+            }
+            lull_session_start_stream(session, stream);
+            *last_ns = MAX(*last_ns, stream->ops->last(stream));
+        }
+    }
+    return true;
 }
 
 int lull_session_next_sized(struct lull_session *session, struct lull_event *event, size_t size)

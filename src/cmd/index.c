@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* lull index: makes the store of traces ahead, or removes it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <lull/error.h>
+
+#include "cmd/join_args.h"
+#include "store/build.h"
+#include "store/place.h"
+#include "store/store.h"
+
+static bool build(const struct lull_args *args, const struct lull_store_place *place, int *status,
+                  GError **error)
+{
+    struct lull_progress progress;
+    struct lull_session *session = lull_args_open_traces(args, error);
+    if (!session) {
+        return false;
+    }
+    if (lull_session_host_count(session) > 1) {
+        lull_args_join(args, session);
+    }
+    lull_progress_start(&progress, args, session, "indexing", false);
+    const bool is_done =
+        lull_store_place_make(place, error) &&
+        lull_store_build(session, place->path, place->key, lull_args_progress, &progress, error);
+    lull_progress_end(&progress);
+    *status = lull_args_report_problems(session);
+    lull_session_free(session);
+    return is_done;
+}
+
+static void print(const struct lull_args *args, const struct lull_store_place *place,
+                  const struct lull_store *store, bool is_new)
+{
+    const uint64_t size = lull_store_size(store), intervals = lull_store_interval_count(store);
+    const uint32_t rows = lull_store_row_count(store);
+    if (!lull_args_flag(args, "json")) {
+        g_autofree char *text = g_format_size_full(size, G_FORMAT_SIZE_IEC_UNITS);
+        printf("%s: %" PRIu32 " rows, %" PRIu64 " intervals, %s%s\n", place->path, rows, intervals,
+               text, is_new ? "" : ", was there");
+        return;
+    }
+    struct json_object *object = json_object_new_object();
+    json_object_object_add(object, "version", json_object_new_int(1));
+    json_object_object_add(object, "path", json_object_new_string(place->path));
+    json_object_object_add(object, "bytes", json_object_new_int64((int64_t)size));
+    json_object_object_add(object, "rows", json_object_new_int64(rows));
+    json_object_object_add(object, "intervals", json_object_new_int64((int64_t)intervals));
+    json_object_object_add(object, "is_new", json_object_new_boolean(is_new));
+    printf("%s\n", json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN));
+    json_object_put(object);
+}
+
+static int make(const struct lull_args *args, const struct lull_store_place *place, GError **error)
+{
+    int status = 0;
+    struct lull_store *store = lull_store_open(place->path, place->key, NULL);
+    const bool is_new = !store;
+    if (!store && (!build(args, place, &status, error) ||
+                   !(store = lull_store_open(place->path, place->key, error)))) {
+        return 1;
+    }
+    print(args, place, store, is_new);
+    lull_store_free(store);
+    return status;
+}
+
+static int run(const struct lull_args *args, GError **error)
+{
+    uint32_t count;
+    struct lull_store_place place;
+    const char *const *traces = lull_args_rest(args, &count);
+    if (count == 0) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                            "no trace given; name the directory that holds it");
+        return 2;
+    }
+    if (!lull_store_place_find(traces, count, !lull_args_flag(args, "no-sync"), &place, error)) {
+        return 1;
+    }
+    int status = 0;
+    if (!lull_args_flag(args, "rm")) {
+        status = make(args, &place, error);
+    } else if (unlink(place.path) != 0 && errno != ENOENT) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot remove “%s”: %s", place.path,
+                    g_strerror(errno));
+        status = 1;
+    }
+    lull_store_place_clear(&place);
+    return status;
+}
+
+static const struct lull_option options[] = {
+    {.name = "rm",
+     .kind = LULL_OPTION_FLAG,
+     .help = "remove the store of these traces instead; the traces stay"},
+    {.name = NULL},
+};
+
+static const char *const common[] = {"no-sync", "threads", "json", NULL};
+
+static const struct lull_example examples[] = {
+    {"lull index my-trace", "Makes the store, unless it is there already."},
+    {"lull index --rm client httpd db", "Removes the store of three machines' traces."},
+    {NULL, NULL},
+};
+
+const struct lull_verb lull_verb_index = {
+    .name = "index",
+    .summary = "make the store of intervals that time views read",
+    .usage = "[--rm] TRACE…",
+    .description =
+        "Reads the traces once and writes what every task, CPU and interrupt did at every moment: "
+        "running in user space or in a system call, interrupted, waiting for what. For each of "
+        "them the store also has the share of each state in bins of time of every size, so that "
+        "a picture of any part of the trace is there at once and hides no short state.\n"
+        "\n"
+        "The store is one file in $XDG_CACHE_HOME/lull/view (~/.cache/lull/view). It belongs to "
+        "the traces that are given together, in that order. If it is there, and the traces have "
+        "not changed since, nothing is done; a damaged or outdated store is replaced. A store "
+        "that is not whole is never left behind.",
+    .output = "One line: the file, its rows and intervals, its size. With --json:\n"
+              "\n"
+              " {\"version\":1,\"path\",\"bytes\",\"rows\",\"intervals\",\"is_new\"}",
+    .options = options,
+    .common = common,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* What the two files of the builder share: rows of tasks and the labels of texts. */
+#ifndef LULL_STORE_BUILD_PRIVATE_H
+#define LULL_STORE_BUILD_PRIVATE_H
+
+#include "analysis/coverage.h"
+#include "base/map.h"
+#include "base/slots.h"
+#include "base/vec.h"
+#include "kernel/model.h"
+#include "store/writer.h"
+
+/* A state on a CPU that lasts from `time_ns` to the next one. */
+struct cpu_change {
+    int64_t time_ns;
+    uint32_t label; /* of the model */
+    uint8_t state;  /* USER stands for idleness too */
+};
+
+/* A CPU. What happens on it is kept until it is known who was on it, but for the last changes of a
+ * task that stays. */
+struct store_cpu {
+    uint32_t host;
+    int32_t number;
+    uint32_t row, thread_row;
+    uint32_t frequency_row, frequency_mhz; /* LULL_NONE: not reported yet */
+    bool is_known;                         /* who is on it: */
+    uint32_t task;
+    bool is_lossy;          /* something was lost since the last switch */
+    struct cpu_change base; /* what goes on after an interrupt */
+    LULL_VEC(struct cpu_change) changes;
+    int64_t handler_start_ns; /* the last handler's */
+    uint8_t handler_kind;
+};
+
+struct build_task {
+    uint32_t row;  /* + 1 */
+    uint32_t call; /* label of the system call it is in + 1 */
+    bool is_found; /* nothing shows that it was not there before it was first seen */
+};
+
+struct store_build {
+    struct lull_session *session;
+    struct lull_model *model;
+    struct store_writer *writer;
+    struct lull_coverage *coverage; /* by host */
+    int64_t start_ns, end_ns;
+    LULL_VEC(struct build_task) tasks;
+    struct lull_slots texts;           /* by label of the model: text + 1 */
+    struct lull_map handlers;          /* host, CPU, label → row */
+    LULL_VEC(struct store_cpu *) cpus; /* by host and CPU: */
+    struct lull_map cpu_numbers;
+};
+
+struct build_task *build_task(struct store_build *build, uint32_t task);
+/* Row of a task, made if it has none; LULL_NONE for LULL_NONE. */
+uint32_t build_task_row(struct store_build *build, uint32_t task);
+uint32_t build_text(struct store_build *build, uint32_t label);
+/* The task is in `state` from start_ns to end_ns; a hole before that is filled. */
+void build_task_piece(struct store_build *build, uint32_t task, int64_t start_ns, int64_t end_ns,
+                      enum lull_store_state state, uint32_t label, uint32_t evidence);
+
+/* cpus.c */
+struct store_cpu *build_cpu(struct store_build *build, uint32_t host, int32_t cpu);
+void cpus_switched(void *user, const struct lull_switch_fact *fact);
+void cpus_interrupt(void *user, const struct lull_interrupt_fact *fact);
+void cpus_handler(void *user, const struct lull_handler_fact *fact);
+void cpus_power(void *user, const struct lull_power_fact *fact);
+void cpus_syscall_start(void *user, const struct lull_syscall_fact *fact);
+void cpus_syscall(void *user, const struct lull_syscall_fact *fact);
+void cpus_lost(void *user, const struct lull_lost_fact *fact);
+/* What is on the CPUs at the end. */
+void cpus_finish(struct store_build *build);
+void cpus_free(struct store_build *build);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows that grow: the open block of each is in memory, full blocks are in the file. */
+#include "store/writer_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "store/block.h"
+
+/* The file has no name, or one with a dot where the file system knows no files without. */
+static int open_draft(struct store_writer *writer, const char *dir)
+{
+    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    writer->draft = g_strdup_printf("%s/.lull-%08x%08x", dir, g_random_int(), g_random_int());
+    if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
+        fd = open(writer->draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        writer->has_draft = fd >= 0;
+    }
+    return fd;
+}
+
+struct store_writer *store_writer_new(const char *path, GError **error)
+{
+    struct store_writer *writer = g_new0(struct store_writer, 1);
+    g_autofree char *dir = g_path_get_dirname(path);
+    writer->path = g_strdup(path);
+    writer->fd = open_draft(writer, dir);
+    if (writer->fd < 0) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write in “%s”: %s", dir,
+                    g_strerror(errno));
+        store_writer_free(writer);
+        return NULL;
+    }
+    writer->texts_by_name = g_hash_table_new(g_str_hash, g_str_equal);
+    writer->names = lull_arena_new();
+    writer->buffer = g_malloc(STORE_BUFFER);
+    writer->offset = sizeof(struct store_header);
+    return writer;
+}
+
+void store_writer_free(struct store_writer *writer)
+{
+    if (!writer) {
+        return;
+    }
+    for (size_t i = 0; i < writer->rows.count; i++) {
+        lull_vec_free(&writer->rows.items[i]->blocks);
+        g_free(writer->rows.items[i]);
+    }
+    if (writer->fd >= 0) {
+        close(writer->fd);
+    }
+    if (writer->has_draft) {
+        unlink(writer->draft);
+    }
+    if (writer->texts_by_name) {
+        g_hash_table_unref(writer->texts_by_name);
+        lull_arena_free(writer->names);
+    }
+    lull_vec_free(&writer->rows);
+    lull_vec_free(&writer->texts);
+    lull_vec_free(&writer->bytes);
+    lull_vec_free(&writer->hosts);
+    lull_vec_free(&writer->losses);
+    g_free(writer->buffer);
+    g_free(writer->draft);
+    g_free(writer->path);
+    g_free(writer);
+}
+
+/* ---- the file ---- */
+
+void writer_flush(struct store_writer *writer)
+{
+    for (size_t done = 0; done < writer->buffered && !writer->failure;) {
+        const ssize_t n = pwrite(writer->fd, writer->buffer + done, writer->buffered - done,
+                                 (off_t)(writer->offset - writer->buffered + done));
+        if (n < 0 && errno != EINTR) {
+            writer->failure = errno;
+        }
+        done += n > 0 ? (size_t)n : 0;
+    }
+    writer->buffered = 0;
+}
+
+void writer_put(struct store_writer *writer, const void *data, size_t size)
+{
+    const uint8_t *p = data;
+    while (size) {
+        const size_t n = MIN(size, STORE_BUFFER - writer->buffered);
+        memcpy(writer->buffer + writer->buffered, p, n);
+        writer->buffered += n;
+        writer->offset += n;
+        p += n;
+        size -= n;
+        if (writer->buffered == STORE_BUFFER) {
+            writer_flush(writer);
+        }
+    }
+}
+
+bool writer_get(struct store_writer *writer, const struct store_block *block, uint8_t *bytes)
+{
+    const uint64_t at = sizeof(struct store_header) + block->offset;
+    const uint64_t flushed = writer->offset - writer->buffered;
+    if (at >= flushed) {
+        memcpy(bytes, writer->buffer + (at - flushed), block->size);
+        return true;
+    }
+    if (at + block->size > flushed) {
+        writer_flush(writer);
+    }
+    const ssize_t n = pread(writer->fd, bytes, block->size, (off_t)at);
+    if (n != (ssize_t)block->size && !writer->failure) {
+        writer->failure = n < 0 ? errno : EIO;
+    }
+    return !writer->failure;
+}
+
+/* ---- what rows refer to ---- */
+
+uint32_t store_writer_text(struct store_writer *writer, const char *text)
+{
+    void *found;
+    if (g_hash_table_lookup_extended(writer->texts_by_name, text, NULL, &found)) {
+        return GPOINTER_TO_UINT(found);
+    }
+    const size_t length = strlen(text);
+    const uint32_t number = (uint32_t)writer->texts.count;
+    char *kept = lull_arena_strndup(writer->names, text, length);
+    g_hash_table_insert(writer->texts_by_name, kept, GUINT_TO_POINTER(number));
+    lull_vec_push(&writer->texts, (struct store_text){(uint32_t)writer->bytes.count, length});
+    lull_vec_reserve(&writer->bytes, length + 1);
+    memcpy(&writer->bytes.items[writer->bytes.count], kept, length + 1);
+    writer->bytes.count += length + 1;
+    return number;
+}
+
+void store_writer_host(struct store_writer *writer, const char *name, int64_t first_ns,
+                       int64_t last_ns)
+{
+    const uint32_t text = store_writer_text(writer, name);
+    lull_vec_push(&writer->hosts, (struct store_host){text, 0, first_ns, last_ns});
+}
+
+void store_writer_loss(struct store_writer *writer, const struct store_loss *loss)
+{
+    lull_vec_push(&writer->losses, *loss);
+}
+
+/* ---- rows ---- */
+
+uint32_t store_writer_row(struct store_writer *writer, const struct store_row *about,
+                          int64_t start_ns)
+{
+    struct writer_row *row = g_new0(struct writer_row, 1);
+    row->about = *about;
+    row->end_ns = start_ns;
+    lull_vec_push(&writer->rows, row);
+    return (uint32_t)writer->rows.count - 1;
+}
+
+void store_writer_name(struct store_writer *writer, uint32_t row, uint32_t name, int32_t tid,
+                       int32_t pid, int32_t ppid)
+{
+    struct store_row *about = &writer->rows.items[row]->about;
+    about->name = name;
+    about->tid = tid;
+    about->pid = pid;
+    about->ppid = ppid;
+}
+
+uint32_t store_writer_row_count(const struct store_writer *writer)
+{
+    return (uint32_t)writer->rows.count;
+}
+
+int64_t store_writer_end(const struct store_writer *writer, uint32_t row)
+{
+    return writer->rows.items[row]->end_ns;
+}
+
+bool store_writer_is_empty(const struct store_writer *writer, uint32_t row)
+{
+    return writer->rows.items[row]->count == 0 && writer->rows.items[row]->blocks.count == 0;
+}
+
+static void close_block(struct store_writer *writer, struct writer_row *row)
+{
+    uint8_t bytes[BLOCK_BYTES_MOST];
+    const uint32_t size = store_block_encode(row->open, row->count, bytes);
+    lull_vec_push(&row->blocks,
+                  (struct store_block){.offset = writer->offset - sizeof(struct store_header),
+                                       .start_ns = row->open[0].start_ns,
+                                       .size = size,
+                                       .sum = (uint32_t)store_sum(bytes, size)});
+    writer_put(writer, bytes, size);
+    row->about.n_intervals += row->count;
+    row->count = 0;
+}
+
+void writer_close_row(struct store_writer *writer, struct writer_row *row)
+{
+    if (row->count) {
+        close_block(writer, row);
+    }
+}
+
+void store_writer_append(struct store_writer *writer, uint32_t number, int64_t end_ns,
+                         enum lull_store_state state, uint32_t label, uint32_t evidence)
+{
+    struct writer_row *row = writer->rows.items[number];
+    if (end_ns <= row->end_ns) {
+        return;
+    }
+    struct lull_store_interval *last = row->count ? &row->open[row->count - 1] : NULL;
+    if (last && last->state == state && last->label == label && last->evidence == evidence) {
+        last->end_ns = end_ns;
+    } else {
+        if (row->count == STORE_BLOCK) {
+            close_block(writer, row);
+        }
+        row->open[row->count++] =
+            (struct lull_store_interval){row->end_ns, end_ns, state, label, evidence};
+    }
+    row->end_ns = end_ns;
+}
+
+/* The last block is open again. */
+static bool open_last(struct store_writer *writer, struct writer_row *row)
+{
+    uint8_t bytes[BLOCK_BYTES_MOST];
+    if (row->blocks.count == 0) {
+        return false;
+    }
+    const struct store_block block = lull_vec_pop(&row->blocks);
+    if (!writer_get(writer, &block, bytes)) {
+        return false;
+    }
+    row->count = store_block_decode(bytes, block.size, block.start_ns, row->open);
+    row->about.n_intervals -= row->count;
+    return row->count > 0;
+}
+
+void store_writer_cut(struct store_writer *writer, uint32_t number, int64_t time_ns)
+{
+    struct writer_row *row = writer->rows.items[number];
+    if (row->end_ns <= time_ns) {
+        return;
+    }
+    while (row->count || open_last(writer, row)) {
+        struct lull_store_interval *last = &row->open[row->count - 1];
+        if (last->start_ns < time_ns) {
+            last->end_ns = row->end_ns = time_ns;
+            return;
+        }
+        row->end_ns = last->start_ns;
+        row->count--;
+    }
+}

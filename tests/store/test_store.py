@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# The interval store: every state in it against a replay of the events that shares no code, sums against lull cputop, bins against
+# the intervals they are of; and what becomes of a store that is damaged, cut short, outdated, or that cannot be written.
+# LULL is the program, LULL_SAMPLES the directory of the unpacked samples.
+import glob
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+from replay import Replay
+from store_file import NONE, Store
+from tap import Tap
+
+lull = os.environ["LULL"]
+samples = os.environ["LULL_SAMPLES"]
+tap = Tap()
+ON_CPU = ("user", "syscall", "interrupt", "softirq")
+WAITS = ("wait-task", "wait-disk", "wait-network", "wait-timer", "wait-input", "wait-irq", "wait-unknown")
+# The tid that sched_switch names is that of a life: a task that is dead, or not born, is not the one meant.
+NOWHERE = ("unknown", "none", "lost")
+cache = tempfile.mkdtemp(prefix="lull-store-")
+env = {**os.environ, "XDG_CACHE_HOME": cache, "XDG_STATE_HOME": cache + "/no-state", "LC_ALL": "C.UTF-8"}
+
+
+def run(*arguments, **more):
+    return subprocess.run([lull, *arguments], capture_output=True, timeout=120, env=env, stdin=subprocess.DEVNULL, text=True, **more)
+
+
+def index(*arguments):
+    done = run("index", "--json", *arguments)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+# --- truth ---------------------------------------------------------------------------------------------------
+
+def check_form(name, store):
+    faults = []
+    for row in store.rows:
+        edges = [store.start] + [interval[1] for interval in row.intervals]
+        starts = [interval[0] for interval in row.intervals]
+        if starts != edges[:-1] or edges[-1] != store.end:
+            faults.append(f"{row.kind} {row.name} {row.tid}")
+    tap.ok(store.rows and not faults, f"{name}: every row covers the whole trace without hole or overlap", *faults)
+
+
+def agrees(found, expected):
+    return found == expected or expected == "ready" and found == "wait-cpu" or expected == "blocked" and found in WAITS
+
+
+def check_cpus(name, store, replay):
+    faults, count = [], 0
+    for row in store.of("cpu"):
+        line = replay.cpus[store.hosts[row.host], row.cpu].line
+        for start, end, state, label, _ in row.intervals:
+            for time in (start, (start + end) // 2, end - 1):
+                expected, detail = line.at(time) if time < replay.last[store.hosts[row.host]] else (None, None)
+                count += expected is not None
+                if expected is not None and (state != expected or state == "syscall" and detail not in (store.texts[label], "unknown")):
+                    faults.append(f"CPU {row.cpu} at {time}: {state}, expected {expected} {detail}")
+    tap.ok(count > 1000 and not faults, f"{name}: at {count} times each CPU does what the events say", *faults[:10])
+
+
+def check_tasks(name, store, replay):
+    faults, count, wakers = [], 0, 0
+    for row in store.of("task"):
+        host = store.hosts[row.host]
+        line = replay.task(host, row.tid)
+        for start, end, state, label, evidence in row.intervals:
+            if state in NOWHERE:
+                continue
+            for time in (start, (start + end) // 2, end - 1):
+                expected, detail = line.at(time)
+                count += expected is not None
+                if expected is not None and (not agrees(state, expected) or
+                                             state == "syscall" and detail not in (store.texts[label], "unknown")):
+                    faults.append(f"{row.name} {row.tid} at {time}: {state}, expected {expected} {detail}")
+            if state == "wait-task":
+                waker = replay.wakers.get((host, row.tid, end), row)
+                wakers += 1
+                if waker is not row and waker != store.rows[evidence].tid:
+                    faults.append(f"{row.name} {row.tid} at {end}: woken by {store.rows[evidence].tid}, not {waker}")
+    tap.ok(count > 1000 and wakers and not faults,
+           f"{name}: at {count} times each task does what the events say, {wakers} wakers", *faults[:10])
+
+
+def sums(row, start, end, states):
+    return sum(min(e, end) - max(s, start) for s, e, state, *_ in row.intervals if state in states and s < end and e > start)
+
+
+def check_cputop(name, store, start, end, *options):
+    answer = json.loads(run("cputop", "--json", "--limit", "100000", *options).stdout)["windows"][0]
+    faults = []
+    if not options[:-len(store.hosts)] and (answer["begin_ns"], answer["end_ns"]) != (store.start, store.end):
+        faults.append("the store covers another time")
+    expected = {}
+    for line in answer["tables"]["per-process"]:
+        expected[line["process"]["tid"]] = expected.get(line["process"]["tid"], 0) + line["cpu_ns"]
+    found = {}
+    for row in store.of("task"):
+        found[row.tid] = found.get(row.tid, 0) + sums(row, start, end, ON_CPU)
+    faults += [f"tid {tid}: {found.get(tid)}, not {ns}" for tid, ns in expected.items() if found.get(tid) != ns]
+    faults += [f"tid {tid}: {ns}, not in cputop" for tid, ns in found.items() if ns and tid not in expected]
+    cpus = {}
+    for line in answer["tables"]["per-cpu"]:
+        cpus.setdefault(line["cpu"]["cpu"] if isinstance(line["cpu"], dict) else line["cpu"], []).append(
+            (line["busy_ns"], line["idle_ns"], line["unknown_ns"]))
+    rows = {}
+    for row in store.of("thread"):
+        rows.setdefault(row.cpu, []).append((sums(row, start, end, ("user",)), sums(row, start, end, ("idle",)),
+                                             sums(row, start, end, ("unknown", "lost"))))
+    for cpu, lines in cpus.items():
+        known = [row for row in rows.get(cpu, []) if row[0] + row[1]]  # a host may have recorded nothing in this part
+        if sorted(line for line in lines if line[0] + line[1]) != sorted(known):
+            faults.append(f"CPU {cpu}: {known}, not {lines}")
+    states = {row.cpu: 0 for row in store.of("cpu")}
+    for row in store.of("cpu"):
+        states[row.cpu] += sums(row, start, end, (*ON_CPU, "idle"))
+    for cpu, total in states.items():
+        if cpu in rows and total != sum(busy + idle for busy, idle, _ in rows[cpu]):
+            faults.append(f"CPU {cpu}: its states take {total} ns")
+    return faults
+
+
+def check_sums(name, store, paths):
+    tap.ok(not (faults := check_cputop(name, store, store.start, store.end, *paths)),
+           f"{name}: the time of tasks and CPUs is that of lull cputop to the nanosecond", *faults[:10])
+    dice = random.Random(name)
+    faults = []
+    for _ in range(4):
+        start = dice.randrange(store.start + 1, store.end - 2)
+        end = dice.randrange(start + 1, store.end)
+        faults += check_cputop(name, store, start, end, "--begin", str(start), "--end", str(end), *paths)
+    tap.ok(not faults, f"{name}: and so it is of random parts", *faults[:10])
+
+
+def exact_shares(row, start, end):
+    shares = {}
+    for s, e, state in [(start, min(row.intervals[0][0], end), row.before), *(i[:3] for i in row.intervals),
+                        (max(row.intervals[-1][1], start), end, row.after)]:
+        ns = min(e, end) - max(s, start)
+        if ns > 0:
+            shares[state] = shares.get(state, 0) + ns
+    return shares
+
+
+def check_bins(name, store):
+    from store_file import STATES
+    faults, count = [], 0
+    dice = random.Random(name)
+    for row in store.rows:
+        for level in range(row.levels):
+            bins = row.level(level)
+            if level == row.levels - 1 and len(bins) != 1:
+                faults.append(f"{row.name}: the last level has {len(bins)} bins")
+            chosen = {0, len(bins) - 1, *(dice.randrange(len(bins)) for _ in range(6))}
+            for start, end, shares in (bins[i] for i in chosen):
+                exact = exact_shares(row, start, end)
+                count += 1
+                for i, state in enumerate(STATES):
+                    ns = exact.get(state, 0)
+                    wanted = 255 * ns / (end - start)
+                    if abs(shares[i] - wanted) > 1 or (ns > 0) != (shares[i] > 0):
+                        faults.append(f"{row.kind} {row.name} {start}…{end}: {state} {shares[i]}, not {wanted}")
+    tap.ok(count > 50 and not faults, f"{name}: {count} bins have the shares of the intervals in them", *faults[:10])
+
+
+def check_trace(name, *paths):
+    store = Store(index(*paths)["path"])
+    replay = Replay(lull, *paths)
+    check_form(name, store)
+    check_cpus(name, store, replay)
+    check_tasks(name, store, replay)
+    check_sums(name, store, paths)
+    check_bins(name, store)
+
+
+# --- the file ------------------------------------------------------------------------------------------------
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def view_files():
+    return sorted(os.listdir(os.path.join(cache, "lull", "view")))
+
+
+def check_file(trace):
+    place = index(trace)["path"]
+    whole = read(place)
+    again = index(trace)
+    tap.ok(not again["is_new"] and again["bytes"] == len(whole), "a store that is there is taken as it is")
+    os.unlink(place)
+    tap.ok(index("--threads", "1", trace)["is_new"] and read(place) == whole, "with one thread the bytes are the same")
+    dice = random.Random(7)
+    blocks = Store(place).ranges["blocks"]
+    outside = [at for at in range(len(whole)) if not blocks[0] <= at < blocks[0] + blocks[1]]
+    kept = []
+    for at in [0, 9, 40, len(whole) - 1, *dice.sample(outside, 12)]:
+        write(place, whole[:at] + bytes([whole[at] ^ 1 << dice.randrange(8)]) + whole[at + 1:])
+        if not index(trace)["is_new"] or read(place) != whole:
+            kept.append(at)
+    tap.ok(not kept, "a store with a changed byte is made again", kept)
+    kept = []
+    for size in (0, 7, 200, len(whole) // 2, len(whole) - 1, len(whole) + 1):
+        write(place, (whole + b"\0")[:size])
+        if not index(trace)["is_new"] or read(place) != whole:
+            kept.append(size)
+    tap.ok(not kept, "a store that is cut short or has more at its end is made again", kept)
+    tap.ok(view_files() == [os.path.basename(place)], "nothing else is left", view_files())
+    done = run("index", "--rm", trace)
+    tap.ok(done.returncode == 0 and not view_files(), "--rm removes it", done.stderr)
+    done = run("index", "--rm", trace)
+    tap.ok(done.returncode == 0, "and is content if there is none", done.stderr)
+
+
+def check_changed(trace):
+    copy = os.path.join(cache, "copy")
+    shutil.copytree(trace, copy)
+    place = index(copy)["path"]
+    before = read(place)
+    stream = glob.glob(os.path.join(copy, "**", "c*_0"), recursive=True)[0]
+    os.utime(stream, (1, 1))
+    changed = index(copy)
+    tap.ok(changed["is_new"] and changed["path"] == place and read(place) != before,
+           "a trace that has changed has its store replaced")
+    shutil.rmtree(copy)
+    done = run("index", copy)
+    tap.ok(done.returncode == 1 and copy in done.stderr, "a trace that is gone is named", done.stderr)
+    os.unlink(place)
+
+
+def limit_files():
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+
+def check_trouble(trace):
+    run("index", "--rm", trace)
+    done = run("index", trace, preexec_fn=limit_files)
+    tap.ok(done.returncode == 1 and "cannot write" in done.stderr and not view_files(),
+           "a store for which there is no room leaves nothing", done.stderr, view_files())
+    blocked = os.path.join(cache, "file")
+    write(blocked, b"")
+    done = subprocess.run([lull, "index", trace], capture_output=True, text=True, env={**env, "XDG_CACHE_HOME": blocked})
+    tap.ok(done.returncode == 1 and "XDG_CACHE_HOME" in done.stderr, "a cache that cannot be had is named", done.stderr)
+    done = run("index")
+    tap.ok(done.returncode != 0 and "trace" in done.stderr, "without a trace it says so", done.stderr)
+
+
+truth = os.path.join(samples, "truth")
+for sample in ("truth-chain", "truth-disk-sync"):
+    tap.run(sample, check_trace, sample, os.path.join(truth, sample))
+tap.run("django", check_trace, "django", *(os.path.join(samples, "django", host) for host in ("client", "httpd", "db")))
+shutil.rmtree(os.path.join(cache, "lull"))
+tap.run("file", check_file, os.path.join(truth, "truth-chain"))
+tap.run("changed", check_changed, os.path.join(truth, "truth-preempt"))
+tap.run("trouble", check_trouble, os.path.join(truth, "truth-chain"))
+shutil.rmtree(cache)
+sys.exit(tap.done())

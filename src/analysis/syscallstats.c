@@ -580,8 +580,8 @@ static void syscallstats_emit(struct lull_analysis *analysis, const struct lull_
 }
 
 static const char *const tags[] = {"syscall", "stats", NULL};
-static const struct lull_result_class *const tables[] = {&per_tid_class, &total_class,
-                                                         &summary_class, &open_class, NULL};
+static const struct lull_result_class *const tables[] = {
+    &per_tid_class, &total_class, &summary_class, &open_class, &per_call_class, &freq_class, NULL};
 
 const struct lull_analysis_class lull_analysis_syscallstats = {
     .name = "syscallstats",

@@ -301,12 +301,12 @@ static const struct lull_result_class causes_class = {
         SUMS(LULL_USE_NOT_TEXT),                                                                   \
         {"Start of the longest", "AT", "longest_at_ns", LULL_CELL_TIMESTAMP, NULL, 0}
 
-static const struct lull_result_column wait_columns[] = {WAIT_COLUMNS, {0}};
-static const struct lull_result_column stack_columns[] = {
-    WAIT_COLUMNS,
-    {"Calls that led into it, innermost first", "STACK", "stack", LULL_CELL_STRING, NULL, 0},
-    {0},
-};
+#define STACK(use)                                                                                 \
+    {"Calls that led into it, innermost first", "STACK", "stack", LULL_CELL_STRING, NULL, use}
+
+static const struct lull_result_column wait_columns[] = {
+    WAIT_COLUMNS, STACK(LULL_USE_NOT_TEXT), {0}};
+static const struct lull_result_column stack_columns[] = {WAIT_COLUMNS, STACK(0), {0}};
 static const struct lull_result_class waits_class = {
     .name = "waits", .title = "Longest waits in all", .columns = wait_columns, .is_own = true};
 

@@ -190,6 +190,8 @@ char *lull_analysis_verb_output(const struct lull_verb_analysis *analysis)
         "(and period and captures, if it is a period's); a cell of several values is several fields, "
         "as task.comm, task.pid and task.tid; what is not known is empty. Notes are left out.\n"
         "\n"
+        "A JSON Schema of this is installed as share/lull/schema/lull-VERB.schema.json.\n"
+        "\n"
         "Of several tables of one name, such as histograms, the rows are in one array and say "
         "under \"of\" which they belong to. What is not known is null. Processes are "
         "{\"comm\",\"tid\"}, interrupts {\"hard\",\"number\",\"name\"}, times and durations are in "

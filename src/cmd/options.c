@@ -2,6 +2,7 @@
 /* Parses the words after the verb against its table of options. Everything that a verb takes
  * is in that table, so a word that is not in it is a usage error here and never reaches the
  * verb. */
+#include "base/suggest.h"
 #include "cmd/options.h"
 
 #include <string.h>

@@ -58,6 +58,22 @@ def nobody():
                done.returncode, done.stdout)
 
 
-for test in (whom, nobody):
+def filters_that_name_nothing():
+    for expression, status, said in (
+            ('next_com == "x"', 1, "the field “next_com” of the filter; did you mean “next_comm”?"),
+            ('name == "sched_swich" && cpu == 0', 1, "the event “sched_swich” of the filter; did you mean “sched_switch”?"),
+            ('context.prev_comm == "x"', 1, "the field “prev_comm”"),
+            ('name == "sys_enter_openat" || name == "syscall_entry_openat"', 0, "the event “sys_enter_openat”"),
+            ('name in ("sched_switch", "nothing_like_it")', 0, "the event “nothing_like_it”"),
+            ('!(foobar == 1)', 0, "the field “foobar”"),
+            ('exists(foobar) || cpu >= 0', 0, None),
+            ('name == "sched_switch" && next_comm =~ "t-*" && context.tid >= 0', 0, None)):
+        for verb in ("print", "cputop"):
+            done = run(verb, "--filter", expression, chain)
+            tap.ok(done.returncode == status and (said in done.stderr if said else not done.stderr), f"{verb} --filter '{expression}'",
+                   done.returncode, done.stderr)
+
+
+for test in (whom, nobody, filters_that_name_nothing):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

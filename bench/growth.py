@@ -5,13 +5,15 @@
 # For each dimension (tasks, renames, descriptors, disks, hosts, damaged packets …) growth_traces.py makes a trace with N
 # of it, for three or more N, and the commands concerned read it. The CPU time and the peak memory of each command,
 # less what it takes to do nothing, are fitted by N^e. An exponent above 1.3 fails. CPU time is the kernel's own count for
-# the finished child, the least of several runs, so that it says the same on a busy machine.
+# the finished child, the least of several runs, so that it says the same on a busy machine. Traces are made by processes
+# of their own: the kernel starts to count a child's peak memory at its parent's, so this program must stay small.
 #
 # --short is for the tests: time alone, two sizes that lie far apart, and a wider limit, which what grows with the square
 # still misses.
 import argparse
 import json
 import math
+import multiprocessing
 import os
 import shutil
 import subprocess
@@ -126,8 +128,9 @@ class Bench:
         commands, smaller = DIMENSIONS[name]
         sizes = [max(int(n / smaller), 2) for n in (SHORT_SIZES if self.is_short else SIZES)]
         places = []
-        for n in (1, *sizes):
-            places.append(getattr(traces, name)(os.path.join(self.directory, f"{name}_{n}"), n))
+        with multiprocessing.get_context("fork").Pool(1, maxtasksperchild=1) as maker:
+            for n in (1, *sizes):
+                places.append(maker.apply(getattr(traces, name), (os.path.join(self.directory, f"{name}_{n}"), n)))
         for command in commands:
             for attempt in range(ATTEMPTS):
                 result = self.measure(name, command, sizes, places, 1 + attempt if self.is_short else 3)

@@ -14,32 +14,14 @@ static void put(PyObject **dict, const char *key, PyObject *value)
     Py_XDECREF(value);
 }
 
-static void add(PyObject **list, PyObject *value)
-{
-    if (*list && (!value || PyList_Append(*list, value) != 0)) {
-        Py_CLEAR(*list);
-    }
-    Py_XDECREF(value);
-}
-
-static PyObject *none(void)
-{
-    Py_RETURN_NONE;
-}
-
-static PyObject *text(const char *text)
-{
-    return text ? text_to_str(text, (Py_ssize_t)strlen(text)) : none();
-}
-
 static PyObject *number(int64_t number, bool is_known)
 {
-    return is_known ? PyLong_FromLongLong((long long)number) : none();
+    return is_known ? PyLong_FromLongLong((long long)number) : text_or_none(NULL);
 }
 
 static PyObject *host_name(struct lull_session *session, uint32_t host)
 {
-    return text(lull_session_host(session, host)->name);
+    return text_or_none(lull_session_host(session, host)->name);
 }
 
 static PyObject *tid_or_none(int32_t tid)
@@ -122,65 +104,67 @@ static bool question_parse(PyObject *tuple, struct question *question)
 
 /* ---- reading ---- */
 
-struct reading_of_waits {
+/* One call: what is read for its question. */
+struct call {
+    struct question question;
     struct lull_periods *periods;
     struct lull_waits *waits;
-    struct lull_instances *instances; /* if they were asked for */
+    struct lull_instances *instances; /* if they were requested */
 };
 
-static void waits_clear(struct reading_of_waits *reading)
+static void end(struct call *call)
 {
-    lull_instances_free(reading->instances);
-    lull_waits_free(reading->waits);
-    lull_periods_free(reading->periods);
+    lull_instances_free(call->instances);
+    lull_waits_free(call->waits);
+    lull_periods_free(call->periods);
+    question_clear(&call->question);
 }
 
-static bool waits_read(struct lull_session *session, const struct question *question,
-                       unsigned wanted, bool wants_instances, struct reading_of_waits *reading,
-                       GError **error)
+static bool waits_read(struct lull_session *session, unsigned wanted, bool wants_instances,
+                       struct call *call, GError **error)
 {
+    const struct question *question = &call->question;
     if (question->periods->len > 1) {
-        reading->periods = lull_periods_parse(
+        call->periods = lull_periods_parse(
             (const char *const *)question->periods->pdata,
             question->captures->len > 1 ? (const char *const *)question->captures->pdata : NULL,
             error);
-        if (!reading->periods) {
+        if (!call->periods) {
             return false;
         }
     }
-    reading->waits = lull_waits_new(session, wanted, error);
-    if (!reading->waits) {
+    call->waits = lull_waits_new(session, wanted, error);
+    if (!call->waits) {
         return false;
     }
-    if (reading->periods) {
-        lull_waits_follow(reading->waits, reading->periods, question->selection.start_ns,
+    if (call->periods) {
+        lull_waits_follow(call->waits, call->periods, question->selection.start_ns,
                           question->selection.end_ns);
     }
-    lull_waits_read(reading->waits, NULL, NULL);
+    lull_waits_read(call->waits, NULL, NULL);
     if (wants_instances) {
-        reading->instances = lull_waits_instances(
-            reading->waits, question->select,
+        call->instances = lull_waits_instances(
+            call->waits, question->select,
             question->group_by->len > 1 ? (const char *const *)question->group_by->pdata : NULL,
             error);
     }
-    return !wants_instances || reading->instances;
+    return !wants_instances || call->instances;
 }
 
-/* The whole of a call: parses `tuple`, reads without the GIL. False with an exception; clear both in
- * any case. */
+/* Parses `tuple` and reads without the GIL. False with an exception; end() in any case. */
 static bool start(struct session *self, PyObject *tuple, unsigned wanted, bool wants_instances,
-                  struct question *question, struct reading_of_waits *reading)
+                  struct call *call)
 {
     g_autoptr(GError) error = NULL;
     bool is_read;
-    *reading = (struct reading_of_waits){0};
-    if (!question_parse(tuple, question) || !session_is_free(self)) {
+    *call = (struct call){0};
+    if (!question_parse(tuple, &call->question) || !session_is_free(self)) {
         return false;
     }
     session_forget(self);
     self->is_busy = true;
     Py_BEGIN_ALLOW_THREADS is_read =
-        waits_read(self->session, question, wanted, wants_instances, reading, &error);
+        waits_read(self->session, wanted, wants_instances, call, &error);
     Py_END_ALLOW_THREADS self->is_busy = false;
     if (!is_read) {
         raise_error(self->state, error->message);
@@ -196,8 +180,8 @@ static PyObject *request_to_dict(struct lull_session *session, const struct lull
     put(&dict, "id", number(request->id, true));
     put(&dict, "host", host_name(session, request->host));
     put(&dict, "tid", number(request->tid, request->task != LULL_NONE));
-    put(&dict, "comm", request->task != LULL_NONE ? text(request->comm) : none());
-    put(&dict, "peer", text(request->peer));
+    put(&dict, "comm", text_or_none(request->task != LULL_NONE ? request->comm : NULL));
+    put(&dict, "peer", text_or_none(request->peer));
     put(&dict, "port", number(request->port, true));
     put(&dict, "begin_ns", number(request->start_ns, true));
     put(&dict, "end_ns", number(request->end_ns, true));
@@ -211,23 +195,21 @@ static PyObject *request_to_dict(struct lull_session *session, const struct lull
 PyObject *session_requests(PyObject *object, PyObject *args)
 {
     struct session *self = (struct session *)object;
-    struct question question;
-    struct reading_of_waits reading;
+    struct call call;
     PyObject *tuple, *list = NULL;
     long long slowest;
     if (!PyArg_ParseTuple(args, "OL", &tuple, &slowest)) {
         return NULL;
     }
-    if (start(self, tuple, LULL_WANT_REQUESTS, false, &question, &reading)) {
+    if (start(self, tuple, LULL_WANT_REQUESTS, false, &call)) {
         g_autoptr(GPtrArray) selected =
-            lull_waits_select_requests(reading.waits, &question.selection, slowest);
+            lull_waits_select_requests(call.waits, &call.question.selection, slowest);
         list = PyList_New(0);
         for (guint i = 0; i < selected->len; i++) {
-            add(&list, request_to_dict(self->session, selected->pdata[i]));
+            list_add(&list, request_to_dict(self->session, selected->pdata[i]));
         }
     }
-    waits_clear(&reading);
-    question_clear(&question);
+    end(&call);
     return list;
 }
 
@@ -238,38 +220,36 @@ static PyObject *instance_to_dict(struct lull_session *session, const struct lul
     const struct lull_task *task = has_task ? lull_waits_task(waits, instance->task) : NULL;
     PyObject *dict = PyDict_New();
     put(&dict, "number", number(instance->number, true));
-    put(&dict, "host", has_task ? host_name(session, task->host) : none());
+    put(&dict, "host", has_task ? host_name(session, task->host) : text_or_none(NULL));
     put(&dict, "tid", number(has_task ? task->tid : -1, has_task));
     put(&dict, "comm",
-        has_task ? text(lull_waits_comm(waits, instance->task, instance->end_ns)) : none());
+        text_or_none(has_task ? lull_waits_comm(waits, instance->task, instance->end_ns) : NULL));
     put(&dict, "begin_ns", number(instance->start_ns, true));
     put(&dict, "end_ns", number(instance->end_ns, true));
     put(&dict, "duration_ns", number(instance->end_ns - instance->start_ns, true));
     put(&dict, "is_complete", PyBool_FromLong(instance->is_complete));
-    put(&dict, "captures", text(instance->captures));
+    put(&dict, "captures", text_or_none(instance->captures));
     return dict;
 }
 
 PyObject *session_instances(PyObject *object, PyObject *args)
 {
     struct session *self = (struct session *)object;
-    struct question question;
-    struct reading_of_waits reading;
+    struct call call;
     PyObject *tuple, *list = NULL;
     long long slowest;
     if (!PyArg_ParseTuple(args, "OL", &tuple, &slowest)) {
         return NULL;
     }
-    if (start(self, tuple, LULL_WANT_PATHS, true, &question, &reading)) {
+    if (start(self, tuple, LULL_WANT_PATHS, true, &call)) {
         g_autoptr(GPtrArray) selected =
-            lull_instances_select(reading.instances, &question.selection, slowest);
+            lull_instances_select(call.instances, &call.question.selection, slowest);
         list = PyList_New(0);
         for (guint i = 0; i < selected->len; i++) {
-            add(&list, instance_to_dict(self->session, reading.waits, selected->pdata[i]));
+            list_add(&list, instance_to_dict(self->session, call.waits, selected->pdata[i]));
         }
     }
-    waits_clear(&reading);
-    question_clear(&question);
+    end(&call);
     return list;
 }
 
@@ -280,9 +260,21 @@ static PyObject *frames_to_list(const struct lull_segment *segment)
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; i < segment->n_frames; i++) {
         const struct lull_frame *frame = lull_segment_frame(segment, i);
-        add(&list, Py_BuildValue("NK", text(frame->object), (unsigned long long)frame->offset));
+        list_add(&list, Py_BuildValue("NK", text_or_none(frame->object),
+                                      (unsigned long long)frame->offset));
     }
     return list;
+}
+
+/* What a wait was for; its call has a key already. */
+static void put_reason(PyObject **dict, const struct lull_reason *reason)
+{
+    put(dict, "kind", text(reason->kind));
+    put(dict, "about", text(reason->object));
+    put(dict, "fd", number(reason->fd, reason->fd >= 0));
+    put(dict, "address", number((int64_t)reason->address, reason->address != 0));
+    put(dict, "release", text(reason->release));
+    put(dict, "timed_out", PyBool_FromLong(reason->timed_out));
 }
 
 static PyObject *segment_to_dict(struct lull_session *session, const struct lull_segment *segment)
@@ -292,23 +284,42 @@ static PyObject *segment_to_dict(struct lull_session *session, const struct lull
     put(&dict, "host", host_name(session, segment->host));
     put(&dict, "tid", number(segment->tid, true));
     put(&dict, "pid", number(segment->pid, segment->pid >= 0));
-    put(&dict, "comm", text(segment->comm));
+    put(&dict, "comm", text_or_none(segment->comm));
     put(&dict, "begin_ns", number(segment->start_ns, true));
     put(&dict, "end_ns", number(segment->end_ns, true));
-    put(&dict, "state", text(lull_state_name(segment->state)));
-    put(&dict, "cause", text(lull_cause_name(segment->cause)));
+    put(&dict, "state", text_or_none(lull_state_name(segment->state)));
+    put(&dict, "cause", text_or_none(lull_cause_name(segment->cause)));
     put(&dict, "cpu", number(segment->cpu, segment->cpu >= 0));
-    put(&dict, "detail", text(segment->detail));
-    put(&dict, "object", text(segment->object));
-    put(&dict, "operation", text(segment->operation));
-    put(&dict, "call", text(segment->call));
+    put(&dict, "detail", text_or_none(segment->detail));
+    put(&dict, "object", text_or_none(segment->object));
+    put(&dict, "operation", text_or_none(segment->operation));
+    put(&dict, "call", text_or_none(segment->call));
     put(&dict, "other_tid", number(segment->other_tid, has_other));
-    put(&dict, "other_comm", text(segment->other_comm));
+    put(&dict, "other_comm", text_or_none(segment->other_comm));
     put(&dict, "size_bytes", number((int64_t)segment->size_bytes, true));
     put(&dict, "queue_ns", number(segment->queue_ns, segment->queue_ns >= 0));
     put(&dict, "device_ns", number(segment->device_ns, segment->device_ns >= 0));
     put(&dict, "is_open", PyBool_FromLong(segment->is_open));
     put(&dict, "stack", frames_to_list(segment));
+    put(&dict, "wait", number(segment->wait, segment->wait != LULL_NONE));
+    put_reason(&dict, &segment->reason);
+    return dict;
+}
+
+static PyObject *wait_to_dict(struct lull_session *session, const struct lull_wait *wait)
+{
+    PyObject *dict = PyDict_New();
+    put(&dict, "within", number(wait->within, wait->within != LULL_NONE));
+    put(&dict, "host", host_name(session, wait->host));
+    put(&dict, "tid", number(wait->tid, true));
+    put(&dict, "comm", text(wait->comm));
+    put(&dict, "begin_ns", number(wait->start_ns, true));
+    put(&dict, "end_ns", number(wait->end_ns, true));
+    put(&dict, "detail", text(wait->detail));
+    put(&dict, "call", text(wait->reason.call));
+    put(&dict, "other_tid", number(wait->other_tid, wait->other_task != LULL_NONE));
+    put(&dict, "other_comm", text(wait->other_comm));
+    put_reason(&dict, &wait->reason);
     return dict;
 }
 
@@ -318,85 +329,87 @@ static PyObject *shares_to_list(struct lull_session *session, const struct lull_
     for (uint32_t i = 0; i < lull_path_state_count(path); i++) {
         const struct lull_state_share *share = lull_path_state(path, i);
         PyObject *dict = PyDict_New();
-        put(&dict, "state", text(lull_state_name(share->state)));
-        put(&dict, "cause", text(lull_cause_name(share->cause)));
+        put(&dict, "state", text_or_none(lull_state_name(share->state)));
+        put(&dict, "cause", text_or_none(lull_cause_name(share->cause)));
         put(&dict, "duration_ns", number(share->duration_ns, true));
-        add(&states, dict);
+        list_add(&states, dict);
     }
     for (uint32_t i = 0; i < lull_path_task_count(path); i++) {
         const struct lull_task_share *share = lull_path_task_share(path, i);
         PyObject *dict = PyDict_New();
         put(&dict, "host", host_name(session, share->host));
         put(&dict, "tid", number(share->tid, true));
-        put(&dict, "comm", text(share->comm));
+        put(&dict, "comm", text_or_none(share->comm));
         put(&dict, "duration_ns", number(share->duration_ns, true));
-        add(&tasks, dict);
+        list_add(&tasks, dict);
     }
     for (uint32_t i = 0; i < lull_path_host_count(path); i++) {
         const struct lull_host_share *share = lull_path_host(path, i);
         PyObject *dict = PyDict_New();
         put(&dict, "host", host_name(session, share->host));
         put(&dict, "duration_ns", number(share->duration_ns, true));
-        add(&hosts, dict);
+        list_add(&hosts, dict);
     }
     return states && tasks && hosts ? Py_BuildValue("NNN", states, tasks, hosts) : NULL;
 }
 
-/* (segments, (by state, by task, by host), begin, end, lost events, lost packets) */
+/* (segments, waits, (by state, by task, by host), begin, end, lost events, lost packets) */
 static PyObject *path_to_tuple(struct lull_session *session, const struct lull_path *path)
 {
     int64_t start_ns, end_ns;
     uint64_t events, packets;
-    PyObject *segments = PyList_New(0);
+    PyObject *segments = PyList_New(0), *waits = PyList_New(0);
     for (uint32_t i = 0; i < lull_path_segment_count(path); i++) {
-        add(&segments, segment_to_dict(session, lull_path_segment(path, i)));
+        list_add(&segments, segment_to_dict(session, lull_path_segment(path, i)));
+    }
+    for (uint32_t i = 0; i < lull_path_wait_count(path); i++) {
+        add(&waits, wait_to_dict(session, lull_path_wait(path, i)));
     }
     lull_path_range(path, &start_ns, &end_ns);
     lull_path_losses(path, &events, &packets);
     PyObject *shares = shares_to_list(session, path);
-    if (!segments || !shares) {
+    if (!segments || !waits || !shares) {
         Py_XDECREF(segments);
+        Py_XDECREF(waits);
         Py_XDECREF(shares);
         return NULL;
     }
-    return Py_BuildValue("NNLLKK", segments, shares, (long long)start_ns, (long long)end_ns,
+    return Py_BuildValue("NNNLLKK", segments, waits, shares, (long long)start_ns, (long long)end_ns,
                          (unsigned long long)events, (unsigned long long)packets);
 }
 
-static struct lull_path *instance_path(const struct reading_of_waits *reading, long long id,
-                                       GError **error)
+static struct lull_path *instance_path(const struct call *call, long long id, GError **error)
 {
-    if (id < 1 || id > lull_instances_count(reading->instances)) {
+    if (id < 1 || id > lull_instances_count(call->instances)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                     "there is no instance %lld of the period: there are %u", id,
-                    lull_instances_count(reading->instances));
+                    lull_instances_count(call->instances));
         return NULL;
     }
-    return lull_instances_path(reading->instances,
-                               lull_instances_at(reading->instances, (uint32_t)id - 1), error);
+    return lull_instances_path(call->instances,
+                               lull_instances_at(call->instances, (uint32_t)id - 1), error);
 }
 
 /* `id` is that of a request, or the number of an instance if there are periods; 0: neither. */
-static struct lull_path *find_path(const struct question *question,
-                                   const struct reading_of_waits *reading, long long id,
-                                   enum lull_path_kind kind, GError **error)
+static struct lull_path *find_path(const struct call *call, long long id, enum lull_path_kind kind,
+                                   GError **error)
 {
-    const struct lull_selection *selection = &question->selection;
-    if (reading->instances) {
-        return instance_path(reading, id, error);
+    const struct lull_selection *selection = &call->question.selection;
+    if (call->instances) {
+        return instance_path(call, id, error);
     }
     if (id != 0) {
-        return lull_waits_request_path(reading->waits, id, kind, error);
+        return lull_waits_request_path(call->waits, id, kind, error);
     }
     if (!selection->comm && selection->tid < 0) {
-        return lull_waits_command_path(reading->waits, selection->host, selection->start_ns,
+        return lull_waits_command_path(call->waits, selection->host, selection->start_ns,
                                        selection->end_ns, kind, error);
     }
     const uint32_t task =
         selection->comm
-            ? lull_waits_find_comm(reading->waits, selection->host, selection->comm, NULL, error)
-            : lull_waits_find_tid(reading->waits, selection->host, selection->tid, error);
-    return task != LULL_NONE ? lull_waits_task_path(reading->waits, task, selection->start_ns,
+            ? lull_waits_find_comm(call->waits, selection->host, selection->comm, NULL, error)
+            : lull_waits_find_tid(call->waits, selection->host, selection->tid, error);
+    return task != LULL_NONE ? lull_waits_task_path(call->waits, task, selection->start_ns,
                                                     selection->end_ns, kind, error)
                              : NULL;
 }
@@ -404,8 +417,7 @@ static struct lull_path *find_path(const struct question *question,
 PyObject *session_critpath(PyObject *object, PyObject *args)
 {
     struct session *self = (struct session *)object;
-    struct question question;
-    struct reading_of_waits reading;
+    struct call call;
     PyObject *tuple, *answer = NULL;
     long long id;
     int is_unbounded;
@@ -415,17 +427,15 @@ PyObject *session_critpath(PyObject *object, PyObject *args)
     PyObject *periods = PyTuple_GetItem(tuple, 6);
     const bool has_periods = periods && PySequence_Size(periods) > 0;
     const unsigned wanted = LULL_WANT_PATHS | (id != 0 && !has_periods ? LULL_WANT_REQUESTS : 0);
-    if (start(self, tuple, wanted, has_periods, &question, &reading)) {
+    if (start(self, tuple, wanted, has_periods, &call)) {
         g_autoptr(GError) error = NULL;
         struct lull_path *path =
-            find_path(&question, &reading, id,
-                      is_unbounded ? LULL_PATH_UNBOUNDED : LULL_PATH_BOUNDED, &error);
+            find_path(&call, id, is_unbounded ? LULL_PATH_UNBOUNDED : LULL_PATH_BOUNDED, &error);
         answer =
             path ? path_to_tuple(self->session, path) : raise_error(self->state, error->message);
         lull_path_free(path);
     }
-    waits_clear(&reading);
-    question_clear(&question);
+    end(&call);
     return answer;
 }
 
@@ -435,16 +445,16 @@ static PyObject *finding_to_dict(struct lull_session *session, const struct lull
 {
     PyObject *dict = PyDict_New();
     put(&dict, "host", host_name(session, finding->host));
-    put(&dict, "comm", text(finding->comm));
+    put(&dict, "comm", text_or_none(finding->comm));
     put(&dict, "tid", tid_or_none(finding->tid));
-    put(&dict, "state", text(lull_state_name(finding->state)));
-    put(&dict, "cause", text(lull_cause_name(finding->cause)));
-    put(&dict, "detail", text(finding->detail));
+    put(&dict, "state", text_or_none(lull_state_name(finding->state)));
+    put(&dict, "cause", text_or_none(lull_cause_name(finding->cause)));
+    put(&dict, "detail", text_or_none(finding->detail));
     put(&dict, "other_tid", tid_or_none(finding->other_tid));
-    put(&dict, "lock", text(finding->lock));
-    put(&dict, "waiter", text(finding->waiter));
-    put(&dict, "holder", text(finding->holder));
-    put(&dict, "through", text(finding->through));
+    put(&dict, "lock", text_or_none(finding->lock));
+    put(&dict, "waiter", text_or_none(finding->waiter));
+    put(&dict, "holder", text_or_none(finding->holder));
+    put(&dict, "through", text_or_none(finding->through));
     put(&dict, "slow_ns", PyFloat_FromDouble(finding->slow_ns));
     put(&dict, "typical_ns", PyFloat_FromDouble(finding->typical_ns));
     put(&dict, "difference_ns", PyFloat_FromDouble(finding->difference_ns));
@@ -463,16 +473,16 @@ static PyObject *kind_to_dict(struct lull_session *session, const struct lull_wa
     PyObject *slow = PyList_New(0), *typical = PyList_New(0), *findings = PyList_New(0);
     PyObject *dict = PyDict_New();
     for (uint32_t i = 0; i < kind->n_slow; i++) {
-        add(&slow, instance_to_dict(session, waits, lull_why_slow(why, number_of, i)));
+        list_add(&slow, instance_to_dict(session, waits, lull_why_slow(why, number_of, i)));
     }
     for (uint32_t i = 0; i < kind->n_typical; i++) {
-        add(&typical, instance_to_dict(session, waits, lull_why_typical(why, number_of, i)));
+        list_add(&typical, instance_to_dict(session, waits, lull_why_typical(why, number_of, i)));
     }
     for (uint32_t i = 0; i < kind->n_findings; i++) {
-        add(&findings, finding_to_dict(session, lull_why_finding(why, number_of, i)));
+        list_add(&findings, finding_to_dict(session, lull_why_finding(why, number_of, i)));
     }
-    put(&dict, "kind", text(kind->name));
-    put(&dict, "verdict", text(lull_why_verdict_name(kind->verdict)));
+    put(&dict, "kind", text_or_none(kind->name));
+    put(&dict, "verdict", text_or_none(lull_why_verdict_name(kind->verdict)));
     put(&dict, "instances", number(kind->n_instances, true));
     put(&dict, "slow_ns", PyFloat_FromDouble(kind->slow_ns));
     put(&dict, "typical_ns", PyFloat_FromDouble(kind->typical_ns));
@@ -490,8 +500,7 @@ static PyObject *kind_to_dict(struct lull_session *session, const struct lull_wa
 PyObject *session_why(PyObject *object, PyObject *args)
 {
     struct session *self = (struct session *)object;
-    struct question question;
-    struct reading_of_waits reading;
+    struct call call;
     struct lull_why_rule rule = LULL_WHY_DEFAULT;
     PyObject *tuple, *list = NULL;
     long long slower_than_ns;
@@ -504,16 +513,14 @@ PyObject *session_why(PyObject *object, PyObject *args)
     rule.limit = limit;
     PyObject *periods = PyTuple_GetItem(tuple, 6);
     const bool has_periods = periods && PySequence_Size(periods) > 0;
-    if (start(self, tuple, LULL_WANT_PATHS | (has_periods ? 0 : LULL_WANT_REQUESTS), true,
-              &question, &reading)) {
-        struct lull_why *why = lull_why_compare(reading.instances, &question.selection, &rule);
+    if (start(self, tuple, LULL_WANT_PATHS | (has_periods ? 0 : LULL_WANT_REQUESTS), true, &call)) {
+        struct lull_why *why = lull_why_compare(call.instances, &call.question.selection, &rule);
         list = PyList_New(0);
         for (uint32_t i = 0; i < lull_why_kind_count(why); i++) {
-            add(&list, kind_to_dict(self->session, reading.waits, why, i));
+            list_add(&list, kind_to_dict(self->session, call.waits, why, i));
         }
         lull_why_free(why);
     }
-    waits_clear(&reading);
-    question_clear(&question);
+    end(&call);
     return list;
 }

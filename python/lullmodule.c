@@ -12,6 +12,23 @@ PyObject *raise_error(struct module_state *state, const char *message)
     return NULL;
 }
 
+PyObject *text_or_none(const char *text)
+{
+    if (text) {
+        return text_to_str(text, (Py_ssize_t)strlen(text));
+    }
+    Py_RETURN_NONE;
+}
+
+bool list_add(PyObject **list, PyObject *item)
+{
+    if (*list && (!item || PyList_Append(*list, item) != 0)) {
+        Py_CLEAR(*list);
+    }
+    Py_XDECREF(item);
+    return *list;
+}
+
 PyObject *text_to_str(const char *data, Py_ssize_t length)
 {
     return PyUnicode_DecodeUTF8(data, length, "backslashreplace");

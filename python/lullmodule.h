@@ -58,6 +58,11 @@ PyObject *raise_error(struct module_state *state, const char *message);
 
 /* The str of text from a trace, which may be anything: what is not UTF-8 shows as \xNN. */
 PyObject *text_to_str(const char *data, Py_ssize_t length);
+/* The same of a text with an end; None for NULL. */
+PyObject *text_or_none(const char *text);
+
+/* Appends and releases `item`, which may be NULL. Releases the list, and false, if that fails. */
+bool list_add(PyObject **list, PyObject *item);
 
 /* The tape: an event's fields as its visitor reported them, without anything borrowed but names. */
 struct tape {

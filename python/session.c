@@ -78,7 +78,7 @@ PyObject *session_name(struct session *self, const char *name)
 {
     PyObject *str = g_hash_table_lookup(self->names, name);
     if (!str) {
-        str = text_to_str(name, (Py_ssize_t)strlen(name));
+        str = text_or_none(name);
         if (!str) {
             return NULL;
         }
@@ -109,22 +109,10 @@ static PyObject *session_filter(PyObject *object, PyObject *args)
 
 /* ---- what there is ---- */
 
-/* Appends and releases `item`, which may be NULL. Releases the list if that fails. */
-static bool append(PyObject **list, PyObject *item)
+/* "" says that it is not known. */
+static PyObject *known(const char *text)
 {
-    if (*list && (!item || PyList_Append(*list, item) != 0)) {
-        Py_CLEAR(*list);
-    }
-    Py_XDECREF(item);
-    return *list != NULL;
-}
-
-static PyObject *text_or_none(const char *text)
-{
-    if (text[0] != '\0') {
-        return text_to_str(text, (Py_ssize_t)strlen(text));
-    }
-    Py_RETURN_NONE;
+    return text_or_none(*text ? text : NULL);
 }
 
 static PyObject *session_hosts(PyObject *object, PyObject *unused)
@@ -133,7 +121,7 @@ static PyObject *session_hosts(PyObject *object, PyObject *unused)
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; i < lull_session_host_count(self->session); i++) {
         const char *name = lull_session_host(self->session, i)->name;
-        if (!append(&list, text_to_str(name, (Py_ssize_t)strlen(name)))) {
+        if (!list_add(&list, text_or_none(name))) {
             break;
         }
     }
@@ -144,8 +132,8 @@ static PyObject *trace_tuple(const struct lull_trace *trace)
 {
     return Py_BuildValue(
         "NINNNNNNKLLLIKK", PyUnicode_DecodeFSDefault(trace->path), (unsigned)trace->host,
-        text_or_none(trace->tracer), text_or_none(trace->domain), text_or_none(trace->kernel),
-        text_or_none(trace->name), text_or_none(trace->format), text_or_none(trace->clock_name),
+        known(trace->tracer), known(trace->domain), known(trace->kernel), known(trace->name),
+        known(trace->format), known(trace->clock_name),
         (unsigned long long)trace->clock_frequency_hz, (long long)trace->clock_offset_ns,
         (long long)trace->start_ns, (long long)trace->end_ns, (unsigned)trace->stream_count,
         (unsigned long long)trace->packet_count, (unsigned long long)trace->size_bytes);
@@ -156,7 +144,7 @@ static PyObject *session_traces(PyObject *object, PyObject *unused)
     struct session *self = (struct session *)object;
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; i < lull_session_trace_count(self->session); i++) {
-        if (!append(&list, trace_tuple(lull_session_trace(self->session, i)))) {
+        if (!list_add(&list, trace_tuple(lull_session_trace(self->session, i)))) {
             break;
         }
     }
@@ -172,7 +160,7 @@ static PyObject *session_problems(PyObject *object, PyObject *unused)
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; i < lull_session_problem_count(self->session); i++) {
         const char *text = lull_session_problem(self->session, i);
-        if (!text || !append(&list, text_to_str(text, (Py_ssize_t)strlen(text)))) {
+        if (!text || !list_add(&list, text_or_none(text))) {
             break;
         }
     }
@@ -192,7 +180,7 @@ static PyObject *session_losses(PyObject *object, PyObject *unused)
                                        (unsigned)loss->stream, (long long)loss->start_ns,
                                        (long long)loss->end_ns, (unsigned long long)loss->events,
                                        (unsigned long long)loss->packets);
-        if (!append(&list, item)) {
+        if (!list_add(&list, item)) {
             break;
         }
     }
@@ -221,11 +209,11 @@ static void add_field(void *user, const struct lull_field_info *info)
     if (!*list) {
         return;
     }
-    append(list,
-           Py_BuildValue("NsNNNIK", text_to_str(info->path, (Py_ssize_t)strlen(info->path)),
-                         kinds[info->kind], PyBool_FromLong(info->is_optional),
-                         PyBool_FromLong(info->is_signed), PyBool_FromLong(info->is_big_endian),
-                         (unsigned)info->size_bits, (unsigned long long)info->length));
+    list_add(list,
+             Py_BuildValue("NsNNNIK", text_or_none(info->path), kinds[info->kind],
+                           PyBool_FromLong(info->is_optional), PyBool_FromLong(info->is_signed),
+                           PyBool_FromLong(info->is_big_endian), (unsigned)info->size_bits,
+                           (unsigned long long)info->length));
 }
 
 static void add_class(void *user, uint32_t trace, const struct lull_event_class *event_class)
@@ -241,9 +229,9 @@ static void add_class(void *user, uint32_t trace, const struct lull_event_class 
     PyObject *item = NULL;
     if (fields) {
         item = Py_BuildValue("ININ", (unsigned)lull_event_class_number(event_class),
-                             text_to_str(name, (Py_ssize_t)strlen(name)), (unsigned)trace, fields);
+                             text_or_none(name), (unsigned)trace, fields);
     }
-    append(list, item);
+    list_add(list, item);
 }
 
 static PyObject *session_classes(PyObject *object, PyObject *unused)
@@ -287,8 +275,8 @@ static PyObject *session_count(PyObject *object, PyObject *args)
     PyObject *list = PyList_New(0);
     for (guint i = 0; i < counts->len; i++) {
         const struct class_count *entry = &g_array_index(counts, struct class_count, i);
-        if (!append(&list, Py_BuildValue("IK", (unsigned)entry->number,
-                                         (unsigned long long)entry->count))) {
+        if (!list_add(&list, Py_BuildValue("IK", (unsigned)entry->number,
+                                           (unsigned long long)entry->count))) {
             break;
         }
     }
@@ -309,8 +297,8 @@ static PyObject *session_join(PyObject *object, PyObject *unused)
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; i < n_hosts; i++) {
         const struct lull_host_clock *clock = lull_session_host_clock(self->session, i);
-        if (!append(&list, Py_BuildValue("NL", PyBool_FromLong(clock->is_joined),
-                                         (long long)clock->bound_ns))) {
+        if (!list_add(&list, Py_BuildValue("NL", PyBool_FromLong(clock->is_joined),
+                                           (long long)clock->bound_ns))) {
             break;
         }
     }

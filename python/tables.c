@@ -11,22 +11,6 @@ struct building {
     const struct lull_window *window;
 };
 
-static void add(PyObject **list, PyObject *value)
-{
-    if (*list && (!value || PyList_Append(*list, value) != 0)) {
-        Py_CLEAR(*list);
-    }
-    Py_XDECREF(value);
-}
-
-static PyObject *text(const char *text)
-{
-    if (text) {
-        return text_to_str(text, (Py_ssize_t)strlen(text));
-    }
-    Py_RETURN_NONE;
-}
-
 static PyObject *tid(int32_t tid)
 {
     if (tid >= 0) {
@@ -54,17 +38,17 @@ static PyObject *cell_to_value(const struct lull_cell *cell)
     case LULL_CELL_TIME_RANGE:
         return Py_BuildValue("LL", (long long)cell->integer, (long long)cell->end);
     case LULL_CELL_PROCESS:
-        return Py_BuildValue("NNN", text(cell->text), tid(cell->tid), tid(cell->pid));
+        return Py_BuildValue("NNN", text_or_none(cell->text), tid(cell->tid), tid(cell->pid));
     case LULL_CELL_IRQ:
         return Py_BuildValue("NLN", PyBool_FromLong(cell->is_hard), (long long)cell->integer,
-                             text(cell->text));
+                             text_or_none(cell->text));
     case LULL_CELL_STRING:
     case LULL_CELL_SYSCALL:
     case LULL_CELL_PATH:
     case LULL_CELL_DISK:
     case LULL_CELL_NETIF:
     case LULL_CELL_HOST:
-        return text(cell->text);
+        return text_or_none(cell->text);
     default:
         Py_RETURN_NONE;
     }
@@ -74,7 +58,7 @@ static PyObject *row_to_list(struct lull_rows *rows, uint64_t row)
 {
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; i < lull_rows_column_count(rows); i++) {
-        add(&list, cell_to_value(lull_rows_cell(rows, row, i)));
+        list_add(&list, cell_to_value(lull_rows_cell(rows, row, i)));
     }
     return list;
 }
@@ -84,8 +68,9 @@ static PyObject *columns_to_list(const struct lull_rows *rows)
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; i < lull_rows_column_count(rows); i++) {
         const struct lull_result_column *column = lull_rows_column(rows, i);
-        add(&list, Py_BuildValue("NNNI", text(column->key), text(column->title), text(column->unit),
-                                 (unsigned)column->class));
+        list_add(&list,
+                 Py_BuildValue("NNNI", text_or_none(column->key), text_or_none(column->title),
+                               text_or_none(column->unit), (unsigned)column->class));
     }
     return list;
 }
@@ -104,7 +89,7 @@ static void on_note(void *user, const char *note)
 {
     struct building *building = user;
     PyEval_RestoreThread(building->thread);
-    add(&building->notes, text(note));
+    list_add(&building->notes, text_or_none(note));
     building->thread = PyEval_SaveThread();
 }
 
@@ -114,13 +99,14 @@ static void on_table(void *user, struct lull_rows *rows)
     PyEval_RestoreThread(building->thread);
     PyObject *list = building->tables ? PyList_New(0) : NULL;
     for (uint64_t i = 0; list && i < lull_rows_count(rows); i++) {
-        add(&list, row_to_list(rows, i));
+        list_add(&list, row_to_list(rows, i));
     }
     PyObject *columns = list ? columns_to_list(rows) : NULL;
     if (columns) {
-        add(&building->tables,
-            Py_BuildValue("NNNNN", text(lull_rows_name(rows)), text(lull_rows_title(rows)),
-                          text(lull_rows_subtitle(rows)), columns, list));
+        list_add(&building->tables,
+                 Py_BuildValue("NNNNN", text_or_none(lull_rows_name(rows)),
+                               text_or_none(lull_rows_title(rows)),
+                               text_or_none(lull_rows_subtitle(rows)), columns, list));
     } else {
         Py_XDECREF(list);
         Py_CLEAR(building->tables);
@@ -134,13 +120,14 @@ static void on_end(void *user)
     const struct lull_window *window = building->window;
     PyEval_RestoreThread(building->thread);
     if (building->notes && building->tables) {
-        add(&building->windows,
-            Py_BuildValue("LLINNNKKNN", (long long)window->start_ns, (long long)window->end_ns,
-                          (unsigned)window->number, text(window->period), text(window->captures),
-                          PyBool_FromLong(window->is_complete),
-                          (unsigned long long)window->lost_events,
-                          (unsigned long long)window->lost_packets,
-                          g_steal_pointer(&building->notes), g_steal_pointer(&building->tables)));
+        list_add(&building->windows,
+                 Py_BuildValue("LLINNNKKNN", (long long)window->start_ns, (long long)window->end_ns,
+                               (unsigned)window->number, text_or_none(window->period),
+                               text_or_none(window->captures), PyBool_FromLong(window->is_complete),
+                               (unsigned long long)window->lost_events,
+                               (unsigned long long)window->lost_packets,
+                               g_steal_pointer(&building->notes),
+                               g_steal_pointer(&building->tables)));
     } else {
         Py_CLEAR(building->windows);
     }
@@ -210,7 +197,7 @@ PyObject *session_analyses(PyObject *object, PyObject *unused)
 {
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; lull_analysis_name(i); i++) {
-        add(&list, text(lull_analysis_name(i)));
+        list_add(&list, text_or_none(lull_analysis_name(i)));
     }
     return list;
 }

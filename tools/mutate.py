@@ -3,13 +3,13 @@
 """Plants small faults in C sources and reports which of them no test sees.
 
   tools/mutate.py [-n COUNT] [--seed SEED] FILE-OR-FOLDER...
-  tools/mutate.py --again REPORT.json
+  tools/mutate.py --again REPORT.json [FILE-OR-FOLDER...]
 
 One fault at a time: a relation or its boundary, && for ||, a constant one more or less, a negated condition, a
 statement, assignment or call less, another returned value, two arguments swapped. Each is built in a copy of the tree
-and meets the tests that execute its lines, the fastest first, until one fails. What no test fails on has survived: a
-test is missing, or the fault changes nothing that matters. --again plants the survivors of a report once more, after
-tests were written for them.
+and meets the tests that execute its lines, the fastest and those of its own room first, until one fails. What no test
+fails on has survived: a test is missing, or the fault changes nothing that matters. --again plants the survivors of a
+report once more (of all files, or of those named), after tests were written for them.
 
 A fault that does not compile, or to the same machine code, does not count. Tests that must run alone (they record, or
 install) and tests over --slowest seconds of CPU time take no part; neither do removed calls that only free memory,
@@ -40,6 +40,7 @@ COVERED = ["-Doptimization=0", "-Ddebug=false", "-Dwerror=false", "-Db_coverage=
 MEMORY = 4 << 30  # bytes of address space and of one file that a test may use
 LINK_SECONDS = 0.2  # about what it costs to link a test
 ROUND = 40
+OWN_ROOM = 4  # a test of the room of a file is worth so many others: it looks at what the file is for
 # How long a test may take before it counts as hanging, in its usual CPU time and in seconds: the machine may be busy.
 PATIENCE, LEAST_PATIENCE = 10, 20
 
@@ -58,7 +59,7 @@ def parse_arguments():
                         help="where the copy and its builds are kept (default: build-mutate)")
     parser.add_argument("--report", metavar="FILE", help="where the results go (default: report.json in the scratch folder)")
     args = parser.parse_args()
-    if bool(args.paths) == bool(args.again):
+    if not args.paths and not args.again:
         parser.error("name files or folders, or a report with --again")
     args.scratch = os.path.abspath(args.scratch)
     return args
@@ -104,6 +105,7 @@ class Build:
         self.folder = folder
         if not os.path.exists(os.path.join(folder, "build.ninja")):
             subprocess.run(["meson", "setup", *options, folder, tree], check=True, stdout=subprocess.DEVNULL)
+        self.make("build.ninja")  # there may be other tests than last time
         self.objects = {os.path.relpath(os.path.join(folder, command["file"]), tree): command["output"]
                         for command in json.loads(read(os.path.join(folder, "compile_commands.json")))}
         self.files = {target["id"]: [os.path.relpath(name, folder) for name in target["filename"]]
@@ -133,13 +135,15 @@ class Build:
         hung = threading.Event()
         timer = threading.Timer(seconds, lambda: (hung.set(), end_group(process)))
         timer.start()
-        failed = any(FAILED.match(line) for line in process.stdout)
-        if failed:
+        try:
+            failed = any(FAILED.match(line) for line in process.stdout)
+            if failed:
+                end_group(process)
+            process.stdout.close()
+            process.wait()
+        finally:  # also when a person has had enough
+            timer.cancel()
             end_group(process)
-        process.stdout.close()
-        process.wait()
-        timer.cancel()
-        end_group(process)
         return "hung" if hung.is_set() else "failed" if failed or process.returncode != 0 else "passed"
 
 
@@ -170,10 +174,10 @@ class Coverage:
         self.tree, self.covered, self.files = tree, covered, files
         cache = json.loads(read(self.cache_path)) if os.path.exists(self.cache_path) else {}
         self.tests, self.known = plain.tests, {}
-        sources = self.digest(os.path.join(tree, "src"), None)
-        scripts = self.digest(os.path.join(tree, "tests"), ".c")
+        chosen = [(name, hashlib.sha256(read(os.path.join(tree, name), "rb")).hexdigest()) for name in files]
+        scripts = self.digest(os.path.join(tree, "src"), None) + self.digest(os.path.join(tree, "tests"), ".c")
         for number, (name, test) in enumerate(sorted(self.tests.items())):
-            key = hashlib.sha256(repr((sources, files, self.identity(test, scripts))).encode()).hexdigest()
+            key = hashlib.sha256(repr((chosen, self.identity(test, scripts))).encode()).hexdigest()
             if cache.get(name, {}).get("key") != key:
                 progress(f"what tests cover: {number}/{len(self.tests)} {name}")
                 cache[name] = {"key": key, **self.measure(plain, test, covered.tests[name], args.slowest)}
@@ -336,8 +340,9 @@ class Planter:
         return read(os.path.join(self.build.folder, self.build.objects[file]), "rb")
 
     def cost(self, file, name):
-        """What comes first is fast, or has seen faults of this file before."""
-        return (self.coverage.known[name]["seconds"] + LINK_SECONDS) / (1 + self.kills[file, name])
+        """What comes first is fast, of the same room, or has seen faults of this file before."""
+        is_own = name.startswith("_".join(["test", *file.split("/")[1:2]]) + "_")
+        return (self.coverage.known[name]["seconds"] + LINK_SECONDS) / (1 + OWN_ROOM * is_own + self.kills[file, name])
 
     def plant(self, fault):
         """(verdict, by which test)"""
@@ -392,7 +397,9 @@ def main():
     os.makedirs(tree, exist_ok=True)
     copy_tree(tree)
     if args.again:
-        faults = list(find_again(tree, json.loads(read(args.again))))
+        within = set(chosen_files(tree, args.paths))
+        report = [entry for entry in json.loads(read(args.again)) if not within or entry["file"] in within]
+        faults = list(find_again(tree, report))
         files, wanted = sorted({fault.file for fault in faults}), len(faults)
     else:
         files = chosen_files(tree, args.paths)

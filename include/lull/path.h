@@ -52,6 +52,18 @@ struct lull_frame {
                              address */
 };
 
+/** What a wait was for, as far as the trace shows it. */
+struct lull_reason {
+    const char *kind; /**< "lock", "futex", "child", "signal", "sleep", "ready" (poll and the like),
+                              "pipe", "socket", "file", "event"; NULL: not known */
+    const char *call; /**< the system call in which the task waited; or NULL */
+    const char *object;  /**< what that call is about: a path, an address, "a pipe"; or NULL */
+    int32_t fd;          /**< the descriptor it was given; or -1 */
+    uint64_t address;    /**< of the futex; or 0 */
+    const char *release; /**< the system call by which another task ended the wait; or NULL */
+    bool timed_out;      /**< the call's own time-out ended it */
+};
+
 /** A piece of a path: a task in one state, for one reason. The members from `detail` on are the
  * evidence for that reason. */
 struct lull_segment {
@@ -80,7 +92,27 @@ struct lull_segment {
     bool is_open;           /**< it was still blocked when the trace ended */
     /** Private: see lull_segment_frame(). */
     const struct lull_frame *frames;
-    uint32_t n_frames; /**< calls by which it was blocked; 0: they were not recorded */
+    uint32_t n_frames;         /**< calls by which it was blocked; 0: they were not recorded */
+    struct lull_reason reason; /**< BLOCKED: what the task waited for */
+    uint32_t wait;             /**< for lull_path_wait(): the wait that it explains, or LULL_NONE */
+};
+
+/** A wait that a path goes into: what other tasks did meanwhile explains it. Its segments follow each
+ * other; those of waits within it too are among them. */
+struct lull_wait {
+    uint32_t
+        within; /**< the wait in whose explanation this one lies, or LULL_NONE; less than its own
+                          number */
+    uint32_t host, task;
+    int32_t tid;
+    const char *comm; /**< of who waited */
+    int64_t start_ns, end_ns;
+    struct lull_reason reason;
+    uint32_t other_task; /**< who ended it, or who sent the packet that did; or LULL_NONE */
+    int32_t other_tid;
+    const char *other_comm;
+    const char *detail; /**< all of it in one line for people: "in flock of /var/lock/x, released by
+                             make/12"; or NULL */
 };
 
 /** The calls by which the task of a segment was blocked: 0 is the innermost, n_frames - 1 the
@@ -113,6 +145,10 @@ void lull_path_losses(const struct lull_path *path, uint64_t *events, uint64_t *
 /** Segments in order of time; each starts where the one before ends, none is empty. */
 uint32_t lull_path_segment_count(const struct lull_path *path);
 const struct lull_segment *lull_path_segment(const struct lull_path *path, uint32_t index);
+
+/** The waits that it goes into, in order of their ends, latest first; each before those within. */
+uint32_t lull_path_wait_count(const struct lull_path *path);
+const struct lull_wait *lull_path_wait(const struct lull_path *path, uint32_t index);
 
 /** How long a path is in one state, for one cause. */
 struct lull_state_share {

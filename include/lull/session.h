@@ -145,6 +145,8 @@ enum lull_order {
                                 class and stream; each trace's clock is what its metadata says, even
                                 if traces of one host disagree, and clocks that do not count
                                 nanoseconds are rounded as doubles are */
+    LULL_ORDER_HOSTS,      /**< all events of the first host by time, then those of the next; live
+                         sessions are read by time. Needs little memory with many hosts */
 };
 
 /** Sets the order for what is read from now on, and rewinds. */

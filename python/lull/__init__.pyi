@@ -95,6 +95,7 @@ class Path(NamedTuple):
     end_ns: int
     lost_events: int
     lost_packets: int
+    waits: Table
     @property
     def duration_ns(self) -> int: ...
 

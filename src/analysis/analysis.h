@@ -55,6 +55,9 @@ struct lull_question_params {
     bool freq_series;         /* and in one table, a column each */
     bool freq_logarithmic;    /* bins are powers of two */
     bool by_order;            /* memtop: a row for each order */
+    bool by_stack;            /* waits: a row for each chain of calls */
+    bool with_asleep;         /* waits: also tasks that did nothing */
+    const char *states;       /* waits: letters of the states that count; NULL: all */
     bool is_joint_irq_choice; /* irqs and softirqs were both given; else giving one excludes the
                                  other */
     bool has_windows;         /* there are several windows: LAMI's summaries are wanted */
@@ -82,10 +85,12 @@ struct lull_analysis_class {
     const char *description; /* one sentence without full stop */
     const char *const *tags; /* LAMI's, NULL-terminated, without the two base tags */
     const struct lull_result_class *const *tables; /* all it can give, NULL-terminated */
-    const char *question;    /* id in lull_questions[]: says what the trace lacks for it; or NULL */
-    unsigned groups;         /* enum lull_event_group that the model must read for it */
-    bool needs_periods;      /* is nothing without params->periods: not for running all of them */
-    size_t size;             /* of an instance */
+    const char *question; /* id in lull_questions[]: says what the trace lacks for it; or NULL */
+    unsigned groups;      /* enum lull_event_group that the model must read for it */
+    bool needs_periods;   /* is nothing without params->periods: not for running all of them */
+    bool is_by_host; /* what it says of a host depends on no other, and nothing but its logs is in
+                        order of time: hosts may be read one after the other */
+    size_t size;     /* of an instance */
     struct lull_facts facts; /* called with the instance as `user` */
     /* All but emit may be NULL. The instance is zeroed, its head filled. */
     void (*open)(struct lull_analysis *analysis);
@@ -98,6 +103,7 @@ struct lull_analysis_class {
 
 /* All analyses, NULL-terminated: one line each in analyses.c. */
 extern const struct lull_analysis_class lull_analysis_cputop;
+extern const struct lull_analysis_class lull_analysis_findings;
 extern const struct lull_analysis_class lull_analysis_futex;
 extern const struct lull_analysis_class lull_analysis_io;
 extern const struct lull_analysis_class lull_analysis_sched;
@@ -108,6 +114,7 @@ extern const struct lull_analysis_class lull_analysis_nettop;
 extern const struct lull_analysis_class lull_analysis_periods;
 extern const struct lull_analysis_class lull_analysis_syscallstats;
 extern const struct lull_analysis_class lull_analysis_timeline;
+extern const struct lull_analysis_class lull_analysis_waits;
 extern const struct lull_analysis_class *const lull_analyses[];
 const struct lull_analysis_class *lull_analysis_find(const char *name);
 

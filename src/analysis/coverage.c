@@ -25,8 +25,8 @@ static int64_t first_after(struct lull_session *session, int64_t start_ns, int64
     return first_ns;
 }
 
-/* Almost always in the last packets; else ever longer ends of the host's traces are looked at. */
-static void find_last(struct lull_session *session, uint32_t host, struct lull_coverage *coverage)
+/* By reading: almost always in the last packets; else ever longer ends of the host's traces are looked at. */
+static void read_last(struct lull_session *session, uint32_t host, struct lull_coverage *coverage)
 {
     int64_t end_ns = coverage->first_ns, reach_ns = LULL_NS_PER_S / 1000;
     uint32_t n;
@@ -53,7 +53,7 @@ struct lull_coverage *lull_coverage_find(struct lull_session *session, int32_t o
     const uint32_t n_hosts = lull_session_host_count(session);
     struct lull_coverage *hosts = g_new0(struct lull_coverage, MAX(n_hosts, 1));
     lull_session_unsubscribe_all(session);
-    lull_session_subscribe(session, every_name, NULL, 0, 0);
+    lull_session_share_classes(session, lull_session_subscribe(session, every_name, NULL, 0, 0));
     for (uint32_t host = 0; host < n_hosts; host++) {
         hosts[host] = (struct lull_coverage){INT64_MAX, INT64_MIN};
         if (only_host >= 0 && host != (uint32_t)only_host) {
@@ -61,8 +61,10 @@ struct lull_coverage *lull_coverage_find(struct lull_session *session, int32_t o
         }
         lull_session_select(session, (int32_t)host, -1);
         hosts[host].first_ns = first_after(session, INT64_MIN, NULL);
-        if (hosts[host].first_ns != INT64_MAX) {
-            find_last(session, host, &hosts[host]);
+        lull_session_limit(session, INT64_MIN, INT64_MAX);
+        if (hosts[host].first_ns != INT64_MAX &&
+            !lull_session_last_event(session, host, &hosts[host].last_ns)) {
+            read_last(session, host, &hosts[host]);
         }
     }
     lull_session_select(session, only_host, -1);

@@ -128,7 +128,7 @@ static void cputop_migration(void *user, const struct lull_migration_fact *fact)
 static void cputop_prio(void *user, const struct lull_prio_fact *fact)
 {
     struct cputop *top = user;
-    if (fact->task < top->by_task.count && top->by_task.items[fact->task]) {
+    if (lull_slots_get(&top->by_task, fact->task)) {
         lull_priorities_add(&use_of_task(top, fact->task)->priorities, fact->prio);
     }
 }
@@ -164,8 +164,8 @@ static void cputop_close(struct lull_analysis *analysis, int64_t end_ns)
         /* After the last event of its host nothing is known of a CPU. */
         const int64_t until_ns =
             analysis->coverage ? MIN(end_ns, analysis->coverage[host].last_ns) : end_ns;
-        const int32_t n_cpus = lull_model_cpu_count(analysis->model, host);
-        for (int32_t cpu = 0; cpu < n_cpus; cpu++) {
+        int32_t cpu = -1;
+        while ((cpu = lull_model_next_cpu(analysis->model, host, cpu)) >= 0) {
             uint32_t task;
             int64_t since_ns;
             if (lull_params_want_cpu(analysis->params, host, cpu) &&
@@ -385,6 +385,7 @@ const struct lull_analysis_class lull_analysis_cputop = {
                                                         &summary_class, NULL},
     .question = "cpu",
     .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE,
+    .is_by_host = true,
     .size = sizeof(struct cputop),
     .facts = {.switched = cputop_switched, .migration = cputop_migration, .prio = cputop_prio},
     .open = cputop_open,

@@ -249,7 +249,8 @@ static void each_cpu(struct freq_analysis *freq,
     const struct lull_session *session = freq->head.session;
     const uint32_t n_hosts = session ? lull_session_host_count(session) : 1;
     for (uint32_t host = 0; host < n_hosts; host++) {
-        for (int32_t c = 0; c < lull_model_cpu_count(freq->head.model, host); c++) {
+        int32_t c = -1;
+        while ((c = lull_model_next_cpu(freq->head.model, host, c)) >= 0) {
             if (lull_params_want_cpu(freq->head.params, host, c)) {
                 visit(freq, cpu_of(freq, host, c, false), t);
             }

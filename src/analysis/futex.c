@@ -612,6 +612,7 @@ const struct lull_analysis_class lull_analysis_futex = {
     .question = "syscalls",
     .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_SYSCALL |
               LULL_GROUP_FUTEX,
+    .is_by_host = true,
     .size = sizeof(struct futex_analysis),
     .facts = {.state = futex_state, .syscall = futex_syscall},
     .open = futex_open,

@@ -6,6 +6,15 @@
 
 #include "analysis/analysis.h"
 
+/* The columns of a class of histograms: bounds of `noun` in cells of `class` and `unit`, with `key`
+ * at the end of theirs ("_ns"), and how many `count` lie between. */
+#define LULL_HISTOGRAM_COLUMNS(noun, key, class, unit, count, count_unit)                          \
+    {noun " (lower bound)", "FROM", "lower" key, class, unit, 0},                                  \
+        {noun " (upper bound)", "TO", "upper" key, class, unit, 0},                                \
+    {                                                                                              \
+        count, "COUNT", "count", LULL_CELL_NUMBER, count_unit, LULL_USE_BAR                        \
+    }
+
 /* A zeroed one is a valid empty list. */
 struct lull_histograms {
     LULL_VEC(struct lull_titled_distribution {

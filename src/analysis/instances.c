@@ -132,8 +132,8 @@ static GArray *find_groupings(const struct lull_period *period, const char *cons
         struct grouping grouping;
         if (!find_capture(period, *group_by, &grouping)) {
             g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                        "the period%s%s captures no “%s” to group by (--period-captures)",
-                        period->name ? " " : "", period->name ? period->name : "", *group_by);
+                        "the period%s%s captures no “%s” to group by", period->name ? " " : "",
+                        period->name ? period->name : "", *group_by);
             g_array_unref(groupings);
             return NULL;
         }

@@ -168,16 +168,12 @@ static struct lull_cell source_cell(const struct irq_analysis *irq, const struct
 
 #define HOST {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST}
 #define COUNT {"Interrupt count", "COUNT", "count", LULL_CELL_NUMBER, "interrupts", 0}
-#define DURATIONS                                                                                    \
-    {"Minimum duration", "MIN", "min_ns", LULL_CELL_DURATION, NULL, 0},                              \
-        {"Average duration", "AVG", "avg_ns", LULL_CELL_DURATION, NULL, 0},                          \
-        {"Maximum duration", "MAX", "max_ns", LULL_CELL_DURATION, NULL, 0},                          \
-        {"Interrupt duration standard deviation", "STDEV", "stdev_ns", LULL_CELL_DURATION, NULL, 0}, \
-        LULL_SPREAD_PERCENTILES,                                                                     \
-        {"Total time", "TOTAL", "total_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},                 \
-    {                                                                                                \
-        "Time without the handlers that interrupted it", "SELF", "self_ns", LULL_CELL_DURATION,      \
-            NULL, LULL_USE_OWN                                                                       \
+#define DURATIONS                                                                                  \
+    LULL_SPREAD_COLUMNS("duration", "Interrupt duration"), LULL_SPREAD_PERCENTILES,                \
+        {"Total time", "TOTAL", "total_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},               \
+    {                                                                                              \
+        "Time without the handlers that interrupted it", "SELF", "self_ns", LULL_CELL_DURATION,    \
+            NULL, LULL_USE_OWN                                                                     \
     }
 
 static const struct lull_result_column hard_columns[] = {
@@ -263,10 +259,10 @@ static void emit_stats(const struct irq_analysis *irq, struct lull_sink *sink)
 /* ---- histograms ---- */
 
 static const struct lull_result_column freq_columns[] = {
-    {"Duration (lower bound)", "FROM", "lower_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Duration (upper bound)", "TO", "upper_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Interrupt count", "COUNT", "count", LULL_CELL_NUMBER, "interrupts", LULL_USE_BAR},
-    {0}};
+    LULL_HISTOGRAM_COLUMNS("Duration", "_ns", LULL_CELL_DURATION, NULL, "Interrupt count",
+                           "interrupts"),
+    {0},
+};
 static const struct lull_result_class freq_class = {
     "freq",       "Interrupt handler duration frequency distribution",
     freq_columns, LULL_TABLE_HISTOGRAM,
@@ -520,6 +516,7 @@ const struct lull_analysis_class lull_analysis_irq = {
                                                         &vector_log_class, NULL},
     .question = "interrupts",
     .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_RAISE,
+    .is_by_host = true,
     .size = sizeof(struct irq_analysis),
     .facts = {.handler = irq_handler},
     .open = irq_open,

@@ -315,6 +315,7 @@ const struct lull_analysis_class lull_analysis_memtop = {
                                                   &summary_class, &order_class, NULL},
     .question = "memory",
     .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_MEMORY,
+    .is_by_host = true,
     .size = sizeof(struct memtop),
     .facts = {.page = memtop_page},
     .close = memtop_close,

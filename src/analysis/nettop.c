@@ -36,7 +36,7 @@ struct nettop {
     LULL_VEC(struct interface) interfaces;
     struct lull_map interface_numbers; /* host, device → index */
     LULL_VEC(struct direction) directions;
-    LULL_VEC(struct lull_slots) by_flow; /* by host: flow → index + 1 */
+    struct lull_map direction_numbers; /* host, flow → index */
     uint64_t without_headers;
     int64_t end_ns;
 };
@@ -72,18 +72,17 @@ static void nettop_netif(void *user, const struct lull_netif_fact *fact)
 
 static struct direction *direction_of(struct nettop *top, const struct lull_net_packet *packet)
 {
-    while (top->by_flow.count <= packet->host) {
-        lull_vec_push(&top->by_flow, (struct lull_slots){0});
-    }
-    uint32_t *slot = lull_slots_at(&top->by_flow.items[packet->host], packet->flow);
-    if (*slot == 0) {
+    const uint64_t key = (uint64_t)packet->host << 32 | packet->flow;
+    uint32_t index = lull_map_find(&top->direction_numbers, key);
+    if (index == LULL_MAP_NONE) {
+        index = (uint32_t)top->directions.count;
+        lull_map_insert(&top->direction_numbers, key, index);
         lull_vec_push(&top->directions, (struct direction){.host = packet->host,
                                                            .flow = packet->flow,
                                                            .is_send = packet->is_send,
                                                            .owner = LULL_NONE});
-        *slot = (uint32_t)top->directions.count;
     }
-    return &top->directions.items[*slot - 1];
+    return &top->directions.items[index];
 }
 
 /* Bytes that were sent before: sequence numbers count modulo 2^32, those after `next` are new. */
@@ -280,11 +279,10 @@ static int compare_connections(const void *a, const void *b)
 /* The direction of a flow on a host, or NULL. */
 static const struct direction *find(const struct nettop *top, uint32_t host, uint32_t flow)
 {
-    if (flow == LULL_NONE || host >= top->by_flow.count || flow >= top->by_flow.items[host].count ||
-        top->by_flow.items[host].items[flow] == 0) {
-        return NULL;
-    }
-    return &top->directions.items[top->by_flow.items[host].items[flow] - 1];
+    const uint32_t index = flow != LULL_NONE
+                               ? lull_map_find(&top->direction_numbers, (uint64_t)host << 32 | flow)
+                               : LULL_MAP_NONE;
+    return index != LULL_MAP_NONE ? &top->directions.items[index] : NULL;
 }
 
 /* The direction that was sent goes out; of two that were (loopback), the one seen first. */
@@ -298,9 +296,8 @@ static void pair_up(struct rows *rows)
         if (other && other < one) {
             continue; /* done with the other one */
         }
-        const bool goes_out = one->is_send || (other && other->is_send);
         struct connection connection = {one, other, one->payload};
-        if (!one->is_send && (goes_out || !other)) {
+        if (!one->is_send && (!other || other->is_send)) {
             connection = (struct connection){other, one, one->payload};
         }
         if (other) {
@@ -360,10 +357,7 @@ static void nettop_emit(struct lull_analysis *analysis, const struct lull_window
 static void nettop_free(struct lull_analysis *analysis)
 {
     struct nettop *top = (struct nettop *)analysis;
-    for (size_t i = 0; i < top->by_flow.count; i++) {
-        lull_slots_free(&top->by_flow.items[i]);
-    }
-    lull_vec_free(&top->by_flow);
+    lull_map_free(&top->direction_numbers);
     lull_vec_free(&top->interfaces);
     lull_vec_free(&top->directions);
     lull_map_free(&top->interface_numbers);

@@ -48,9 +48,8 @@ uint64_t lull_params_listed(const struct lull_question_params *params, uint64_t 
     if (params->list_limit == 0 || n <= params->list_limit) {
         return n;
     }
-    g_autofree char *note =
-        g_strdup_printf("--limit %u: %" G_GUINT64_FORMAT " more %s are not shown",
-                        params->list_limit, n - params->list_limit, what);
+    g_autofree char *note = g_strdup_printf("limit %u: %" G_GUINT64_FORMAT " more %s are not shown",
+                                            params->list_limit, n - params->list_limit, what);
     sink->note(sink, note);
     return params->list_limit;
 }

@@ -32,6 +32,11 @@
 #define RECEIVED_WITH_HEADERS                                                                      \
     NAMES("net_if_receive_skb" WITH_HEADERS, "netif_receive_skb" WITH_HEADERS)
 
+/* TCP's numbers are enough to tell one packet from another. */
+#define SENT_WITH_NUMBERS NAMES("net_dev_queue" WITH_HEADERS, "inet_sock_local_out")
+#define RECEIVED_WITH_NUMBERS                                                                      \
+    NAMES("net_if_receive_skb" WITH_HEADERS, "netif_receive_skb" WITH_HEADERS, "inet_sock_local_in")
+
 const struct lull_question lull_questions[] = {
     {
         .id = "critical-path",
@@ -65,11 +70,11 @@ const struct lull_question lull_questions[] = {
     {
         .id = "network-waits",
         .text = "which waits were for the network, and who sent",
-        .needs = NEEDS({SWITCH}, {WAKING}, {EVENTS(LULL_EVENT_packet_sent)},
-                       {EVENTS(LULL_EVENT_packet_received)}),
+        .needs = NEEDS({SWITCH}, {WAKING}, {EVENTS(LULL_EVENT_packet_sent, LULL_EVENT_socket_sent)},
+                       {EVENTS(LULL_EVENT_packet_received, LULL_EVENT_socket_received)}),
         .improves = NEEDS(
             {SOFTIRQ_ENTRY, .without = "wake-ups by packets are hard to distinguish from others"},
-            {RECEIVED_WITH_HEADERS, .without = "senders on other machines are not found: the "
+            {RECEIVED_WITH_NUMBERS, .without = "senders on other machines are not found: the "
                                                "headers of packets are not recorded"}),
     },
     {
@@ -82,7 +87,7 @@ const struct lull_question lull_questions[] = {
     {
         .id = "clock-sync",
         .text = "joining this machine's clock with those of others",
-        .needs = NEEDS({SENT_WITH_HEADERS}, {RECEIVED_WITH_HEADERS}),
+        .needs = NEEDS({SENT_WITH_NUMBERS}, {RECEIVED_WITH_NUMBERS}),
         .improves = NEEDS(),
     },
     {

@@ -10,6 +10,7 @@
 #define TOP LULL_SECTION_TOP
 
 const struct lull_report_part lull_report_parts[] = {
+    {"Findings", &lull_analysis_findings, 0, 0, false},
     {"Over time", &lull_analysis_timeline, 0, 0, true},
     {"CPU", &lull_analysis_cputop, TOP, 0, false},
     {"CPU", &lull_analysis_freq, TOP, 0, false},

@@ -7,6 +7,7 @@
 #include "analysis/analysis.h"
 #include "analysis/coverage.h"
 #include "analysis/questions.h"
+#include "source/session/streams.h"
 
 struct window {
     uint32_t handle;
@@ -346,9 +347,8 @@ static void add_note(GPtrArray *notes, const struct lull_session *session, uint3
 
 /* What the events that one host declares do not provide for a question. */
 static void note_lacks(GPtrArray *notes, const struct lull_session *session, uint32_t host,
-                       const struct lull_question *question)
+                       const struct lull_declared *declared, const struct lull_question *question)
 {
-    struct lull_declared *declared = lull_declared_new(session, host);
     for (const struct lull_need *need = question->needs; lull_need_name(need, 0); need++) {
         if (!lull_need_is_met(declared, need)) {
             add_note(
@@ -363,19 +363,37 @@ static void note_lacks(GPtrArray *notes, const struct lull_session *session, uin
                 g_strdup_printf("%s: %s was not recorded", need->without, lull_need_name(need, 0)));
         }
     }
+}
+
+static void free_declared(gpointer declared)
+{
     lull_declared_free(declared);
+}
+
+/* What a host declares; hosts of one kind, in `by_kind`, are looked at once. */
+static const struct lull_declared *declared_of(GHashTable *by_kind,
+                                               const struct lull_session *session, uint32_t host)
+{
+    const void *kind = lull_session_host_kind(session, host);
+    struct lull_declared *declared = kind ? g_hash_table_lookup(by_kind, kind) : NULL;
+    if (!declared) {
+        declared = lull_declared_new(session, host);
+        g_hash_table_replace(by_kind, (gpointer)kind, declared); /* NULL: of the last such host */
+    }
+    return declared;
 }
 
 static GPtrArray *notes_of(const struct lull_session *session,
                            const struct lull_analysis_class *class, int32_t only_host)
 {
+    g_autoptr(GHashTable) by_kind = g_hash_table_new_full(NULL, NULL, NULL, free_declared);
     GPtrArray *notes = g_ptr_array_new_with_free_func(g_free);
     for (const struct lull_question *q = lull_questions; class->question && q->id; q++) {
         for (uint32_t host = 0;
              strcmp(q->id, class->question) == 0 && host < lull_session_host_count(session);
              host++) {
             if (only_host < 0 || host == (uint32_t)only_host) {
-                note_lacks(notes, session, host, q);
+                note_lacks(notes, session, host, declared_of(by_kind, session, host), q);
             }
         }
     }
@@ -464,9 +482,31 @@ bool lull_runner_coverage(const struct lull_runner *runner, int64_t *first_ns, i
     return runner->session && !runner->is_empty;
 }
 
+/* Whether all that is wanted is one window that starts with the first event, for analyses that do
+ * not mind in which order the hosts come. Then memory does not depend on how many there are. */
+static bool can_read_apart(const struct lull_runner *runner)
+{
+    bool can = runner->session && runner->has_range && !runner->at_end && runner->slice_ns <= 0 &&
+               runner->start_ns <= runner->first_ns &&
+               lull_session_host_count(runner->session) > 1 &&
+               lull_session_loss_count(runner->session) == 0; /* the model takes them by time */
+    for (uint32_t i = 0; can && i < runner->n; i++) {
+        can = runner->classes[i]->is_by_host && !(runner->params[i].sections & LULL_SECTION_LOG);
+    }
+    return can;
+}
+
 void lull_runner_run(struct lull_runner *runner, void (*progress)(void *user), void *user)
 {
-    if (!runner->is_empty) {
-        lull_model_run(runner->model, progress, user);
+    if (runner->is_empty) {
+        return;
+    }
+    const bool is_apart = can_read_apart(runner);
+    if (is_apart) {
+        lull_session_set_order(runner->session, LULL_ORDER_HOSTS);
+    }
+    lull_model_run(runner->model, progress, user);
+    if (is_apart) {
+        lull_session_set_order(runner->session, LULL_ORDER_ADDED);
     }
 }

@@ -159,7 +159,7 @@ static void sched_switched(void *user, const struct lull_switch_fact *fact)
 static void sched_prio(void *user, const struct lull_prio_fact *fact)
 {
     struct sched *sched = user;
-    if (fact->task < sched->by_task.count && sched->by_task.items[fact->task]) {
+    if (lull_slots_get(&sched->by_task, fact->task)) {
         lull_priorities_add(&wakee_of(sched, fact->task)->priorities, fact->prio);
     }
 }
@@ -241,13 +241,9 @@ static void emit_waits(const struct sched *sched, const struct lull_result_class
 
 /* ---- statistics ---- */
 
-#define STATS_COLUMNS                                                                                \
-    {"Scheduling count", "COUNT", "count", LULL_CELL_NUMBER, "schedulings", 0},                      \
-        {"Minimum latency", "MIN", "min_ns", LULL_CELL_DURATION, NULL, 0},                           \
-        {"Average latency", "AVG", "avg_ns", LULL_CELL_DURATION, NULL, 0},                           \
-        {"Maximum latency", "MAX", "max_ns", LULL_CELL_DURATION, NULL, 0},                           \
-        {"Scheduling latency standard deviation", "STDEV", "stdev_ns", LULL_CELL_DURATION, NULL, 0}, \
-        LULL_SPREAD_PERCENTILES
+#define STATS_COLUMNS                                                                              \
+    {"Scheduling count", "COUNT", "count", LULL_CELL_NUMBER, "schedulings", 0},                    \
+        LULL_SPREAD_COLUMNS("latency", "Scheduling latency"), LULL_SPREAD_PERCENTILES
 
 static const struct lull_result_column total_columns[] = {STATS_COLUMNS, {0}};
 static const struct lull_result_class total_class = {
@@ -389,9 +385,8 @@ static void emit_stats(struct sched *sched, struct lull_sink *sink)
 /* ---- histograms ---- */
 
 static const struct lull_result_column freq_columns[] = {
-    {"Duration (lower bound)", "FROM", "lower_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Duration (upper bound)", "TO", "upper_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Scheduling count", "COUNT", "count", LULL_CELL_NUMBER, "schedulings", LULL_USE_BAR},
+    LULL_HISTOGRAM_COLUMNS("Duration", "_ns", LULL_CELL_DURATION, NULL, "Scheduling count",
+                           "schedulings"),
     {0},
 };
 static const struct lull_result_class freq_class = {.name = "freq",
@@ -491,6 +486,7 @@ const struct lull_analysis_class lull_analysis_sched = {
     .question = "cpu",
     /* Interrupts, as a waker in one is not a waker. */
     .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ,
+    .is_by_host = true,
     .size = sizeof(struct sched),
     .facts = {.switched = sched_switched, .prio = sched_prio},
     .open = sched_open,

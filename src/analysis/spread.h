@@ -11,6 +11,13 @@
 /* Adds to a distribution that was zeroed before the first value. */
 void lull_spread_add(struct lull_distribution *spread, int64_t duration_ns);
 
+/* The columns of lull_spread_cells(). */
+#define LULL_SPREAD_COLUMNS(noun, of_deviation)                                                    \
+    {"Minimum " noun, "MIN", "min_ns", LULL_CELL_DURATION, NULL, 0},                               \
+        {"Average " noun, "AVG", "avg_ns", LULL_CELL_DURATION, NULL, 0},                           \
+        {"Maximum " noun, "MAX", "max_ns", LULL_CELL_DURATION, NULL, 0},                           \
+        {of_deviation " standard deviation", "STDEV", "stdev_ns", LULL_CELL_DURATION, NULL, 0}
+
 /* Lull's own columns after those of LAMI. */
 #define LULL_SPREAD_PERCENTILES                                                                    \
     {"50th percentile", "P50", "p50_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},                  \

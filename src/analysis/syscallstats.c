@@ -275,10 +275,7 @@ static const struct lull_result_column per_tid_columns[] = {
     {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST},
     {"System call", "SYSCALL", "syscall", LULL_CELL_SYSCALL, NULL, 0},
     {"Call count", "COUNT", "count", LULL_CELL_NUMBER, "calls", 0},
-    {"Minimum call duration", "MIN", "min_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Average call duration", "AVG", "avg_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Maximum call duration", "MAX", "max_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Call duration standard deviation", "STDEV", "stdev_ns", LULL_CELL_DURATION, NULL, 0},
+    LULL_SPREAD_COLUMNS("call duration", "Call duration"),
     LULL_SPREAD_PERCENTILES,
     {"Total call duration", "TOTAL", "total_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},
     {"Failed calls", "ERRORS", "errors", LULL_CELL_NUMBER, "calls", LULL_USE_OWN},
@@ -418,10 +415,7 @@ static const struct lull_result_column per_call_columns[] = {
     {"Total call duration", "TOTAL", "total_ns", LULL_CELL_DURATION, NULL, LULL_USE_BAR},
     {"Call count", "COUNT", "count", LULL_CELL_NUMBER, "calls", 0},
     {"Failed calls", "ERRORS", "errors", LULL_CELL_NUMBER, "calls", 0},
-    {"Minimum call duration", "MIN", "min_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Average call duration", "AVG", "avg_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Maximum call duration", "MAX", "max_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Call duration standard deviation", "STDEV", "stdev_ns", LULL_CELL_DURATION, NULL, 0},
+    LULL_SPREAD_COLUMNS("call duration", "Call duration"),
     LULL_SPREAD_PERCENTILES,
     {0},
 };
@@ -432,9 +426,7 @@ static const struct lull_result_class per_call_class = {.name = "per-call",
                                                         .is_own = true};
 
 static const struct lull_result_column freq_columns[] = {
-    {"Duration (lower bound)", "FROM", "lower_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Duration (upper bound)", "TO", "upper_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Call count", "COUNT", "count", LULL_CELL_NUMBER, "calls", LULL_USE_BAR},
+    LULL_HISTOGRAM_COLUMNS("Duration", "_ns", LULL_CELL_DURATION, NULL, "Call count", "calls"),
     {0},
 };
 
@@ -599,6 +591,7 @@ const struct lull_analysis_class lull_analysis_syscallstats = {
     .tables = tables,
     .question = "syscalls",
     .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_SYSCALL,
+    .is_by_host = true,
     .size = sizeof(struct syscallstats),
     .facts = {.syscall = syscallstats_syscall},
     .open = syscallstats_open,

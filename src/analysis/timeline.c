@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "base/slots.h"
 #include "base/sums.h"
 #include "kernel/vocabulary.h"
 
@@ -20,7 +21,8 @@ struct cpu_line {
 struct host_line {
     int64_t sums[SUMS][BINS];
     bool is_used[SUMS];
-    LULL_VEC(struct cpu_line *) cpus; /* by number; NULL: no facts */
+    LULL_VEC(struct cpu_line *) cpus;
+    struct lull_slots cpu_numbers; /* of a CPU → index in `cpus` + 1 */
 };
 
 struct timeline {
@@ -49,10 +51,8 @@ static void widen(struct timeline *line)
             halve(host->sums[i]);
         }
         for (size_t c = 0; host && c < host->cpus.count; c++) {
-            if (host->cpus.items[c]) {
-                halve(host->cpus.items[c]->busy_ns);
-                halve(host->cpus.items[c]->known_ns);
-            }
+            halve(host->cpus.items[c]->busy_ns);
+            halve(host->cpus.items[c]->known_ns);
         }
     }
 }
@@ -74,10 +74,8 @@ static void fold_last(struct timeline *line)
         }
         for (size_t c = 0; host && c < host->cpus.count; c++) {
             struct cpu_line *cpu = host->cpus.items[c];
-            if (cpu) {
-                lull_add(&cpu->busy_ns[last - 1], cpu->busy_ns[last]);
-                lull_add(&cpu->known_ns[last - 1], cpu->known_ns[last]);
-            }
+            lull_add(&cpu->busy_ns[last - 1], cpu->busy_ns[last]);
+            lull_add(&cpu->known_ns[last - 1], cpu->known_ns[last]);
         }
     }
 }
@@ -121,13 +119,12 @@ static void add(struct timeline *line, uint32_t host_number, int64_t time_ns, en
 
 static struct cpu_line *cpu_of(struct host_line *host, int32_t cpu)
 {
-    while (host->cpus.count <= (size_t)cpu) {
-        lull_vec_push(&host->cpus, NULL);
+    uint32_t *slot = lull_slots_at(&host->cpu_numbers, (uint32_t)cpu);
+    if (*slot == 0) {
+        lull_vec_push(&host->cpus, g_new0(struct cpu_line, 1));
+        *slot = (uint32_t)host->cpus.count;
     }
-    if (!host->cpus.items[cpu]) {
-        host->cpus.items[cpu] = g_new0(struct cpu_line, 1);
-    }
-    return host->cpus.items[cpu];
+    return host->cpus.items[*slot - 1];
 }
 
 /* A CPU was busy or idle for a time, which is cut into the bins. */
@@ -223,7 +220,8 @@ static void timeline_close(struct lull_analysis *analysis, int64_t end_ns)
     for (uint32_t host = 0; host < n_hosts; host++) {
         int64_t until_ns =
             analysis->coverage ? MIN(end_ns, analysis->coverage[host].last_ns) : end_ns;
-        for (int32_t cpu = 0; cpu < lull_model_cpu_count(analysis->model, host); cpu++) {
+        int32_t cpu = -1;
+        while ((cpu = lull_model_next_cpu(analysis->model, host, cpu)) >= 0) {
             uint32_t task;
             int64_t since_ns;
             if (lull_params_want_cpu(analysis->params, host, cpu) &&
@@ -317,7 +315,7 @@ struct series {
     uint32_t number; /* of the host */
     enum sum first;  /* of two, or of one */
     uint32_t n;
-    LULL_VEC(int32_t) cpus; /* those with a column */
+    LULL_VEC(const struct cpu_line *) cpus; /* by number */
 };
 
 static int64_t start_of(const struct timeline *line, uint64_t bin)
@@ -345,7 +343,7 @@ static void cpu_row(const void *user, uint64_t bin, struct lull_cell *cells)
     const struct series *series = user;
     *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, start_of(series->line, bin));
     for (size_t i = 0; i < series->cpus.count; i++, cells++) {
-        const struct cpu_line *cpu = series->host->cpus.items[series->cpus.items[i]];
+        const struct cpu_line *cpu = series->cpus.items[i];
         if (cpu->known_ns[bin] == 0) {
             cells->class = LULL_CELL_UNKNOWN;
         } else {
@@ -384,18 +382,15 @@ static void rate_row(const void *user, uint64_t bin, struct lull_cell *cells)
 static void emit_cpus(struct series *series, struct lull_result_table *table,
                       struct lull_sink *sink)
 {
-    for (size_t c = 0; c < series->host->cpus.count; c++) {
-        if (series->host->cpus.items[c]) {
-            lull_vec_push(&series->cpus, (int32_t)c);
-        }
-    }
-    uint32_t n = (uint32_t)series->cpus.count;
+    const struct lull_slots *numbers = &series->host->cpu_numbers;
+    const uint32_t n = (uint32_t)series->host->cpus.count;
     g_autofree struct lull_result_column *columns = g_new0(struct lull_result_column, n + 2);
     g_autofree char(*names)[3][NAME_SIZE] = g_malloc0_n(MAX(n, 1), sizeof *names);
     columns[0] = cpu_columns[0];
-    for (uint32_t i = 0; i < n; i++) {
-        g_snprintf(names[i][0], NAME_SIZE, "CPU %d", series->cpus.items[i]);
-        g_snprintf(names[i][1], NAME_SIZE, "cpu%d", series->cpus.items[i]);
+    for (uint32_t i = 0, c = 0; lull_slots_next(numbers, &c); i++, c++) {
+        lull_vec_push(&series->cpus, series->host->cpus.items[lull_slots_get(numbers, c) - 1]);
+        g_snprintf(names[i][0], NAME_SIZE, "CPU %u", c);
+        g_snprintf(names[i][1], NAME_SIZE, "cpu%u", c);
         columns[i + 1] = cpu_columns[1];
         columns[i + 1].title = columns[i + 1].heading = names[i][0];
         columns[i + 1].key = names[i][1];
@@ -425,8 +420,11 @@ static const struct kind {
 static void emit_kind(const struct timeline *line, uint32_t host, const struct kind *kind,
                       struct lull_sink *sink)
 {
-    struct series series = {
-        .line = line, .host = line->hosts.items[host], .first = kind->first, .n = kind->n};
+    struct series series = {.line = line,
+                            .host = line->hosts.items[host],
+                            .number = host,
+                            .first = kind->first,
+                            .n = kind->n};
     const bool has_hosts = line->head.session && lull_session_host_count(line->head.session) > 1;
     struct lull_result_table table = {
         .class = kind->class,
@@ -475,6 +473,7 @@ static void timeline_free(struct lull_analysis *analysis)
         }
         if (host) {
             lull_vec_free(&host->cpus);
+            lull_slots_free(&host->cpu_numbers);
         }
         g_free(host);
     }

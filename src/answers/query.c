@@ -16,6 +16,7 @@
 
 const struct lull_setting lull_settings[] = {
     {"aggregate-by", LULL_SETTING_TEXT},
+    {"asleep", LULL_SETTING_FLAG},
     {"by-order", LULL_SETTING_FLAG},
     {"comm", LULL_SETTING_TEXT},
     {"cpu", LULL_SETTING_TEXT},
@@ -48,6 +49,8 @@ const struct lull_setting lull_settings[] = {
     {"refresh", LULL_SETTING_TEXT},
     {"select", LULL_SETTING_TEXT},
     {"softirq", LULL_SETTING_TEXT},
+    {"stacks", LULL_SETTING_FLAG},
+    {"state", LULL_SETTING_TEXT},
     {"stats", LULL_SETTING_FLAG},
     {"tid", LULL_SETTING_TEXT},
     {"top", LULL_SETTING_FLAG},
@@ -171,7 +174,7 @@ static bool check_slices(const struct lull_query *query, const struct lull_sessi
         return true;
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                "--refresh: that would be %" G_GINT64_FORMAT
+                "refresh: that would be %" G_GINT64_FORMAT
                 " slices of the time range; for traces of this size it may be %" G_GINT64_FORMAT
                 ", so give a longer duration or a shorter time range",
                 count + 1, most);

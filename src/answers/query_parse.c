@@ -34,7 +34,7 @@ static bool parse_list(const struct lull_query *query, const char *name, GArray 
         gint64 number;
         if (!g_ascii_string_to_signed(g_strstrip(words[i]), 10, 0, INT32_MAX, &number, NULL)) {
             g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                        "--%s takes numbers with commas between, not “%s”", name, given);
+                        "%s: expected numbers with commas between, not “%s”", name, given);
             return false;
         }
         g_array_append_val(*kept, number);
@@ -79,7 +79,7 @@ bool lull_duration_setting(const char *name, const char *given, double bare_unit
     if (lull_duration_parse(joined, value_ns, error)) {
         return true;
     }
-    g_prefix_error(error, "--%s: ", name);
+    g_prefix_error(error, "%s: ", name);
     return false;
 }
 
@@ -96,8 +96,8 @@ static bool parse_size(const struct lull_query *query, const char *name, int64_t
     if (!given || parse_real(given, 1, value)) {
         return true;
     }
-    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "--%s takes a number of bytes, not “%s”", name,
-                given);
+    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "%s: expected a number of bytes, not “%s”",
+                name, given);
     return false;
 }
 
@@ -117,7 +117,7 @@ static bool parse_limit(const struct lull_query *query, struct lull_question_par
     }
     if (!g_ascii_string_to_unsigned(given, 10, 0, UINT32_MAX, &number, NULL)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                    "--limit takes a whole number from 0, or unlimited, not “%s”", given);
+                    "limit: expected a whole number from 0, or unlimited, not “%s”", given);
         return false;
     }
     params->limit = (uint32_t)number;
@@ -158,7 +158,7 @@ static bool parse_freq(const struct lull_query *query, struct lull_question_para
     guint64 bins = DEFAULT_BINS;
     if (given && !g_ascii_string_to_unsigned(given, 10, 1, MAX_BINS, &bins, NULL)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                    "--freq-resolution takes a number from 1 to %d", MAX_BINS);
+                    "freq-resolution: expected a number from 1 to %d", MAX_BINS);
         return false;
     }
     params->freq_resolution = (uint32_t)bins;
@@ -168,12 +168,29 @@ static bool parse_freq(const struct lull_query *query, struct lull_question_para
     return true;
 }
 
+/* "D", "D,S" or "DS". */
+static bool parse_states(const struct lull_query *query, struct lull_question_params *params,
+                         GError **error)
+{
+    params->states = text(query, "state");
+    if (!params->states ||
+        (*params->states && !params->states[strspn(params->states, ",RSDITtP")])) {
+        return true;
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                "--state takes letters of states: R, S, D, I, T, t and P, not “%s”",
+                params->states);
+    return false;
+}
+
 bool lull_query_parse(struct lull_query *query, GError **error)
 {
     struct lull_question_params *params = &query->params;
     params->min_ns = params->min_bytes = INT64_MIN;
     params->max_ns = params->max_bytes = INT64_MAX;
     params->by_order = flag(query, "by-order");
+    params->with_asleep = flag(query, "asleep");
+    params->by_stack = flag(query, "stacks");
     params->host = query->host;
     parse_sections(query, params);
     parse_comms(query);
@@ -186,12 +203,13 @@ bool lull_query_parse(struct lull_query *query, GError **error)
         !parse_duration(query, "refresh", 1e9, &query->slice_ns, error) ||
         !parse_size(query, "minsize", &params->min_bytes, error) ||
         !parse_size(query, "maxsize", &params->max_bytes, error) ||
-        !parse_limit(query, params, error) || !parse_freq(query, params, error)) {
+        !parse_states(query, params, error) || !parse_limit(query, params, error) ||
+        !parse_freq(query, params, error)) {
         return false;
     }
     if (text(query, "refresh") && query->slice_ns == 0) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "--refresh takes a duration longer than 0");
+                            "refresh: expected a duration longer than 0");
         return false;
     }
     params->is_joint_irq_choice = params->irqs.count && params->softirqs.count;
@@ -226,18 +244,7 @@ static const char *const *texts(const GPtrArray *list)
     return list->len > 1 ? (const char *const *)list->pdata : NULL;
 }
 
-static bool parse_new(struct lull_query *query, GError **error)
-{
-    const char *const *definitions = texts(query->definitions);
-    const char *const *captures = texts(query->captures);
-    if (!definitions) {
-        return !captures || complain(error, "--period-captures needs a --period");
-    }
-    query->periods = lull_periods_parse(definitions, captures, error);
-    return query->periods;
-}
-
-/* A period given by the options that lttng-analyses had before --period. */
+/* A period given by the options that lttng-analyses had before definitions. */
 static bool parse_old(struct lull_query *query, GError **error)
 {
     g_autofree char *definition = lull_periods_translate(
@@ -263,19 +270,19 @@ static bool parse_periods(struct lull_query *query, GError **error)
     static const char *const none[] = {NULL};
     if (has_old_options(query)) {
         return texts(query->definitions) || texts(query->captures)
-                   ? complain(error, "--period-begin and its like do not go together with --period "
-                                     "and --period-captures")
+                   ? complain(error, "period-begin: it and its like do not go together with "
+                                     "definitions of periods")
                    : parse_old(query, error);
     }
-    if (!parse_new(query, error)) {
+    if (!lull_periods_parse_given(texts(query->definitions), texts(query->captures),
+                                  &query->periods, error)) {
         return false;
     }
     if (query->periods || !is_about_periods(query)) {
         return true;
     }
     if (!query->may_lack_periods) {
-        return complain(error, "which periods? --period DEFINITION is needed; 'lull help periods' "
-                               "describes the language");
+        return complain(error, "period: a definition is needed");
     }
     /* A program of lttng-analyses without periods shows none. */
     query->periods = lull_periods_parse(none, NULL, error);
@@ -298,7 +305,7 @@ bool lull_query_parse_periods(struct lull_query *query, GError **error)
         return false;
     }
     if (query->periods && text(query, "refresh")) {
-        return complain(error, "--refresh does not go together with --period: a result is for a "
+        return complain(error, "refresh: it does not go together with periods: a result is for a "
                                "slice of time or for a period");
     }
     return !is_about_periods(query) || parse_requested(query, error);

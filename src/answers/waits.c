@@ -36,9 +36,9 @@ struct lull_waits *lull_waits_new(struct lull_session *session, unsigned wanted,
     waits->sync = lull_session_sync(session);
     waits->last_ns = INT64_MAX;
     /* What a task called is evidence in a path alone. */
-    waits->model = lull_model_new(session, wanted & LULL_WANT_PATHS
-                                               ? LULL_GROUP_GRAPH
-                                               : LULL_GROUP_GRAPH & ~LULL_GROUP_CALLNAMES);
+    waits->model =
+        lull_model_new(session, wanted & LULL_WANT_PATHS ? LULL_GROUP_GRAPH
+                                                         : LULL_GROUP_GRAPH & ~LULL_GROUP_CALLS);
     if (wanted & LULL_WANT_PATHS) {
         waits->eg = lull_execgraph_new(waits->model, waits->sync);
     }
@@ -134,7 +134,7 @@ uint32_t lull_waits_find_tid(const struct lull_waits *waits, int32_t host, int64
     if (found > 1) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                     "several hosts have a task with tid %" G_GINT64_FORMAT
-                    ": %s; choose one with --host",
+                    ": %s; choose one of the hosts",
                     tid, hosts->str);
     } else if (found == 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
@@ -210,9 +210,9 @@ const struct lull_recording_info *lull_session_command(const struct lull_session
         return found;
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                n ? "there are %u recordings of commands: choose one with --host, or say whose "
-                    "path it is with one of --request, --tid, --comm and --period"
-                  : "say whose path it is with one of --request, --tid, --comm and --period",
+                n ? "there are %u recordings of commands: choose a host, or say whose path it is "
+                    "with one of request, tid, comm and period"
+                  : "say whose path it is with one of request, tid, comm and period",
                 n);
     return NULL;
 }

@@ -15,7 +15,8 @@ struct lull_sync_link {
     bool has_estimate; /* in corridor->estimate */
 };
 
-/* The host's own time from its first to its last packet or event. */
+/* The host's own time from its first to its last packet or event. Without any it is empty, and nothing
+ * asks for it: the host is in no group. */
 struct lull_sync_range {
     int64_t start_ns, end_ns;
 };

@@ -44,9 +44,10 @@ struct subject {
     uint64_t hash;
     unsigned direction;
     bool has_headers, is_bytes;
-    bool is_weak;    /* nothing but ports and size distinguishes it from the next one */
-    uint32_t number; /* of the first byte, or the first half of the key */
-    uint64_t rest;   /* the second half */
+    bool is_sequenced; /* its flow is one direction of one connection of TCP */
+    bool is_weak;      /* nothing but ports and size distinguishes it from the next one */
+    uint32_t number;   /* of the first byte, or the first half of the key */
+    uint64_t rest;     /* the second half */
     uint32_t bytes;
     int64_t first; /* `number`, unwrapped */
     struct lull_match_flow_direction *flow;
@@ -82,12 +83,20 @@ static struct subject describe(const struct lull_net_packet *packet, uint32_t id
 {
     struct subject s = {.packet = packet, .id = id};
 
+    if (packet->has_numbers) {
+        s.has_headers = true;
+        s.key = lull_match_flow_key_of_numbers(packet, &s.hash);
+        s.number = packet->seq;
+        s.rest = (uint64_t)packet->ack << 16 | packet->tcp_flags;
+        return s;
+    }
     s.has_headers =
         (packet->ip_version == 4 || packet->ip_version == 6) && packet->payload <= MAX_PAYLOAD;
     if (!s.has_headers) {
         return s;
     }
     s.key = lull_match_flow_key_of(packet, &s.hash, &s.direction);
+    s.is_sequenced = packet->protocol == TCP;
     if (packet->protocol == TCP && packet->payload) {
         s.is_bytes = true;
         s.bytes = packet->payload;
@@ -114,7 +123,7 @@ static void unwrap(struct subject *s, bool ordered)
 {
     struct lull_match_flow_direction *flow = s->flow;
 
-    if (s->packet->protocol != TCP) {
+    if (!s->is_sequenced) {
         s->first = s->number;
         return;
     }
@@ -209,7 +218,7 @@ static struct lull_match match_of(const struct subject *s, uint32_t id, uint32_t
 static bool is_certain(const struct lull_matcher *matcher, const struct subject *s, uint32_t sender,
                        uint32_t receiver)
 {
-    if (matcher->ordered) {
+    if (matcher->ordered || s->packet->has_numbers) { /* TCP is at both ends, not on the way */
         return true;
     }
     struct lull_match_flow_role *from = lull_match_flow_role_of(s->flow, sender, false);
@@ -268,7 +277,7 @@ static bool is_new(const struct subject *s)
 /* The host received its own packet, to send it on: then that is the one that leaves. */
 static void forget_sent(const struct subject *s)
 {
-    if (!s->role || s->packet->protocol != TCP) {
+    if (!s->role || !s->is_sequenced) {
         return;
     }
     s->role->sent_to = MIN(s->role->sent_to, s->first);
@@ -459,9 +468,8 @@ static void feed_send(struct lull_matcher *matcher, struct subject *s)
         }
         return;
     }
-    if (packet->protocol == TCP
-            ? !is_new(s)
-            : s->is_weak || mark_repeated(&s->flow->sends, s, s->first, false)) {
+    if (s->is_sequenced ? !is_new(s)
+                        : s->is_weak || mark_repeated(&s->flow->sends, s, s->first, false)) {
         return;
     }
     meet_receives(matcher, s);
@@ -532,7 +540,7 @@ static bool feed_receive(struct lull_matcher *matcher, struct subject *s, struct
     if (!matcher->ordered && found != LULL_NONE) {
         forget_sent(s);
     } else if (!matcher->ordered) {
-        if (s->packet->protocol == TCP ? !is_new(s) : s->is_weak) {
+        if (s->is_sequenced ? !is_new(s) : s->is_weak) {
             return false;
         }
         found = find_send(matcher, s, false);

@@ -15,12 +15,14 @@ struct lull_match {
 };
 
 /* What belongs together: the same direction of the same flow (addresses, protocol, ports), and
- *   TCP with payload     a send whose bytes contain the receive's last byte (segmentation and
- * receive offload cut differently) TCP without payload  the same sequence and acknowledgement
- * numbers and flags ICMP                 the same IP id, identifier and sequence number; others:
- * the same IP id and payload size or, on one host, the same skb address (with the same headers, or
- * or without headers, on loopback or from one
- * virtual device to another).
+ * - TCP with payload: a send whose bytes contain the receive's last byte (segmentation and receive
+ *   offload cut differently);
+ * - TCP without payload, or without addresses: the same sequence and acknowledgement numbers and
+ *   flags;
+ * - ICMP: the same IP id, identifier and sequence number;
+ * - others: the same IP id and payload size;
+ * - on one host: the same skb address (with the same headers, or without headers on loopback or
+ *   from one virtual device to another).
  *
  * `ordered`: packets come in the order of a joined clock. A receive is matched with the oldest send
  * of its bytes (the first, if it was sent again) that is not received yet. A send is forgotten

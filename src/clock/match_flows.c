@@ -12,6 +12,16 @@ enum {
     MAX_ENTRIES = 1 << 20,
 };
 
+static uint64_t hash_key(const struct lull_match_flow_key *key)
+{
+    uint64_t h = lull_match_flow_mix(key->ip_version, (uint64_t)key->protocol << 32 | key->ports);
+
+    for (unsigned i = 0; i < 4; i++) {
+        h = lull_match_flow_mix(h, key->words[i]);
+    }
+    return h ^ (h >> 32);
+}
+
 struct lull_match_flow_key lull_match_flow_key_of(const struct lull_net_packet *packet,
                                                   uint64_t *hash, unsigned *direction)
 {
@@ -31,11 +41,19 @@ struct lull_match_flow_key lull_match_flow_key_of(const struct lull_net_packet *
     memcpy(key.words + 2, ends[!*direction], sizeof ends[0]);
     key.ports = (uint32_t)ports[*direction] << 16 | ports[!*direction];
 
-    uint64_t h = lull_match_flow_mix(key.ip_version, (uint64_t)key.protocol << 32 | key.ports);
-    for (unsigned i = 0; i < 4; i++) {
-        h = lull_match_flow_mix(h, key.words[i]);
-    }
-    *hash = h ^ (h >> 32);
+    *hash = hash_key(&key);
+    return key;
+}
+
+struct lull_match_flow_key lull_match_flow_key_of_numbers(const struct lull_net_packet *packet,
+                                                          uint64_t *hash)
+{
+    enum { NEAR_BITS = 20 };
+    struct lull_match_flow_key key = {.protocol = packet->protocol};
+
+    key.words[0] = packet->seq >> NEAR_BITS;
+    key.words[1] = packet->ack >> NEAR_BITS;
+    *hash = hash_key(&key);
     return key;
 }
 

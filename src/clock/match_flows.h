@@ -53,6 +53,9 @@ struct lull_match_flows {
 /* The key of a packet's flow with its hash; *direction is 0 or 1. */
 struct lull_match_flow_key lull_match_flow_key_of(const struct lull_net_packet *packet,
                                                   uint64_t *hash, unsigned *direction);
+/* The key of the packets whose numbers are near these: for those of which nothing else is known. */
+struct lull_match_flow_key lull_match_flow_key_of_numbers(const struct lull_net_packet *packet,
+                                                          uint64_t *hash);
 void lull_match_flows_clear(struct lull_match_flows *flows);
 /* The flow, or NULL if it is not there and `create` is false. Creating may forget flows that were
  * not used for long, or before `horizon_ns`; pointers to other flows become invalid. */

@@ -146,7 +146,7 @@ void lull_sync_add(struct lull_sync *sync, const struct lull_net_packet *packet)
     if (!lull_matcher_feed(sync->matcher, packet, sync->next_id++, &match)) {
         return;
     }
-    bool is_tcp = packet->ip_version && packet->protocol == 6;
+    bool is_tcp = packet->protocol == 6;
 
     do {
         add_match(sync, &match, is_tcp);
@@ -293,9 +293,6 @@ void lull_sync_finish(struct lull_sync *sync, const int64_t *start_ns, const int
         if (start_ns[i] <= end_ns[i]) {
             range->start_ns = MIN(range->start_ns, start_ns[i]);
             range->end_ns = MAX(range->end_ns, end_ns[i]);
-        }
-        if (range->start_ns > range->end_ns) {
-            *range = (struct lull_sync_range){0, 0};
         }
     }
     lull_groups_join(sync->links, sync->n_hosts, sync->ranges, sync->hosts, sync->transforms);

@@ -48,7 +48,7 @@ struct lull_query *lull_args_query(const struct lull_args *args)
 {
     const struct lull_verb *verb = lull_args_verb(args);
     struct lull_query *query =
-        lull_query_new(verb->ask->analysis ? verb->ask->analysis->name : NULL, NULL);
+        lull_query_new(verb->analysis->class ? verb->analysis->class->name : NULL, NULL);
     const bool is_lami =
         (lull_args_takes(args, "lami") && lull_args_flag(args, "lami")) || verb->is_mi;
     for (const struct lull_setting *setting = lull_settings; setting->name; setting++) {
@@ -56,7 +56,7 @@ struct lull_query *lull_args_query(const struct lull_args *args)
             set_option(args, setting, query);
         }
     }
-    query->sections = verb->ask->sections;
+    query->sections = verb->analysis->sections;
     query->params.is_lami = is_lami;
     query->has_whole_lists = is_lami || lull_args_is_dropin(args);
     query->may_lack_periods = query->is_end_within = lull_args_is_dropin(args);

@@ -26,7 +26,7 @@ static struct lull_result_view *open_view(const struct lull_args *args,
         .file = stdout,
         .is_held = lull_lami_wants_progress(args),
         .has_hosts = lull_session_host_count(session) > 1 && params->host < 0,
-        .analysis = lull_args_verb(args)->ask->analysis,
+        .analysis = lull_args_verb(args)->analysis->class,
     };
     lull_view_style_init(&options.style, stdout, lull_lami_color(args));
     options.style.local_time = lull_args_flag(args, "local");
@@ -144,7 +144,7 @@ static void describe_table(GString *text, const struct lull_result_class *class)
     }
 }
 
-char *lull_analysis_verb_output(const struct lull_analysis_ask *ask)
+char *lull_analysis_verb_output(const struct lull_verb_analysis *analysis)
 {
     GString *text = g_string_new(
         "For each window of time (one, unless there is a --refresh or a --period) a line says what "
@@ -161,8 +161,8 @@ char *lull_analysis_verb_output(const struct lull_analysis_ask *ask)
         "{\"comm\",\"tid\"}, interrupts {\"hard\",\"number\",\"name\"}, times and durations are in "
         "ns, sizes in bytes, shares from 0 to 1. The tables this analysis can give (heading, key, "
         "meaning; host only if there are several):");
-    for (uint32_t i = 0; ask->analysis->tables[i]; i++) {
-        describe_table(text, ask->analysis->tables[i]);
+    for (uint32_t i = 0; analysis->class->tables[i]; i++) {
+        describe_table(text, analysis->class->tables[i]);
     }
     return g_string_free(text, FALSE);
 }

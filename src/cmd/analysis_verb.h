@@ -10,8 +10,8 @@
 struct lull_result_view;
 struct lull_query;
 
-struct lull_analysis_ask {
-    const struct lull_analysis_class *analysis; /* NULL: many */
+struct lull_verb_analysis {
+    const struct lull_analysis_class *class; /* NULL: many */
     unsigned sections; /* enum lull_section: always shown; options add others */
 };
 
@@ -27,7 +27,7 @@ int lull_analysis_answer(const struct lull_args *args, struct lull_session *sess
 
 /* What a verb prints, as text in the markup of lull_verb.description, from the table classes of its
  * analysis. Free with g_free(). */
-char *lull_analysis_verb_output(const struct lull_analysis_ask *ask);
+char *lull_analysis_verb_output(const struct lull_verb_analysis *analysis);
 
 /* Its common options. */
 extern const char *const lull_analysis_common[];
@@ -159,6 +159,10 @@ extern const char *const lull_analysis_common[];
     {.name = "freq", .kind = LULL_OPTION_FLAG, .help = "print histograms as well"}
 #define LULL_OPTION_LOG {.name = "log", .kind = LULL_OPTION_FLAG, .help = "print the log as well"}
 #define LULL_OPTION_TOP {.name = "top", .kind = LULL_OPTION_FLAG, .help = "print the top as well"}
+#define LULL_OPTION_STACKS                                                                         \
+    {.name = "stacks",                                                                             \
+     .kind = LULL_OPTION_FLAG,                                                                     \
+     .help = "a row for each chain of calls that led into the wait, if they were recorded"}
 #define LULL_OPTION_USAGE                                                                          \
     {.name = "usage", .kind = LULL_OPTION_FLAG, .help = "print the usage as well"}
 

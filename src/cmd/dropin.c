@@ -45,7 +45,7 @@ struct lull_verb *lull_dropin_verb(const char *program)
         name[strlen(name) - strlen(MI_SUFFIX)] = '\0';
     }
     const struct lull_verb *verb = lull_verb_find(name);
-    if (!verb || !verb->ask || !verb->ask->analysis) {
+    if (!verb || !verb->analysis || !verb->analysis->class) {
         return NULL;
     }
     GArray *options = g_array_new(TRUE, TRUE, sizeof(struct lull_option));

@@ -66,12 +66,12 @@ static const char bash_start[] =
     "        option=$previous\n"
     "    fi\n"
     "    if [[ $COMP_CWORD -eq 1 ]]; then\n"
-    "        COMPREPLY=($(compgen -W \"$_lull_verbs help --help --version\" -- \"$current\"))\n"
+    "        COMPREPLY=($(compgen -W \"$_lull_verbs --help --version\" -- \"$current\"))\n"
     "        return\n"
     "    fi\n"
     "    case $verb in\n"
     "    help)\n"
-    "        [[ $COMP_CWORD -eq 2 ]] && COMPREPLY=($(compgen -W \"$_lull_verbs\" -- \"$current\"))\n"
+    "        [[ $COMP_CWORD -eq 2 ]] && COMPREPLY=($(compgen -W \"$_lull_verbs filter periods\" -- \"$current\"))\n"
     "        return\n"
     "        ;;\n";
 
@@ -195,7 +195,7 @@ void lull_gen_zsh(FILE *file)
         put_quoted(file, lull_verbs[i]->summary, ":\\", ZSH_QUOTE);
         fputs("'\n", file);
     }
-    fputs("    'help:explain a verb'\n)\n", file);
+    fputs(")\n", file);
     fputs(zsh_start, file);
     for (uint32_t i = 0; lull_verbs[i]; i++) {
         put_zsh_verb(file, lull_verbs[i]);
@@ -238,8 +238,7 @@ static const char fish_start[] =
     "end\n"
     "complete -c lull -f\n"
     "complete -c lull -n __lull_needs_verb -l help -d 'show help'\n"
-    "complete -c lull -n __lull_needs_verb -l version -d 'show the version'\n"
-    "complete -c lull -n __lull_needs_verb -a help -d 'explain a verb'\n";
+    "complete -c lull -n __lull_needs_verb -l version -d 'show the version'\n";
 
 void lull_gen_fish(FILE *file)
 {

@@ -195,6 +195,11 @@ static void put_program(FILE *file)
     put_paragraphs(file, lull_program_description);
     fputs(".SH VERBS\n", file);
     for (uint32_t i = 0; lull_verbs[i]; i++) {
+        const char *heading = lull_verb_heading(lull_verbs[i]);
+        if (heading) {
+            fputs(".SS ", file);
+            put_line(file, heading);
+        }
         fputs(".TP\n\\fB", file);
         put(file, lull_verbs[i]->name, false);
         fputs("\\fR\n", file);
@@ -202,6 +207,8 @@ static void put_program(FILE *file)
     }
     fputs(".SH ENVIRONMENT\n.TP\n\\fBNO_COLOR\\fR\nIf it is set and not empty, no colours are used "
           "unless \\fB\\-\\-color\\fR requires them.\n"
+          ".TP\n\\fBLULL_PAGER\\fR, \\fBPAGER\\fR\nWhat results for a terminal go through, if not "
+          "less; none if it is empty or cat, or with \\fB\\-\\-no\\-pager\\fR.\n"
           ".SH EXIT STATUS\n",
           file);
     put_line(file, exit_status);

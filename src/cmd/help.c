@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Renders help from the table of verbs, wrapped to the terminal. The same pieces make the man pages
- * (gen_docs.c), so that the two never say different things. */
+/* lull help, and --help of each verb: rendered from the table of verbs, wrapped to the terminal. The
+ * same pieces make the man pages (gen_docs.c), so that the two never say different things. */
 #include "cmd/help.h"
 
 #include <string.h>
+
+#include <lull/error.h>
 
 #include "cmd/analysis_verb.h"
 #include "cmd/options.h"
@@ -177,8 +179,8 @@ void lull_help_verb(FILE *file, const struct lull_verb *verb, const struct lull_
 
 char *lull_help_output(const struct lull_verb *verb)
 {
-    return verb->output || !verb->ask ? g_strdup(verb->output)
-                                      : lull_analysis_verb_output(verb->ask);
+    return verb->output || !verb->analysis ? g_strdup(verb->output)
+                                           : lull_analysis_verb_output(verb->analysis);
 }
 
 void lull_help_topic(FILE *file, const struct lull_topic *topic,
@@ -192,15 +194,83 @@ void lull_help_program(FILE *file, const struct lull_view_style *style)
     const uint32_t width = help_width(style);
     fputs("Usage: lull VERB [OPTIONS] TRACE…\n\n", file);
     print_text(file, lull_program_description, width);
-    print_heading(file, "Verbs", style);
     for (uint32_t i = 0; lull_verbs[i]; i++) {
+        const char *heading = lull_verb_heading(lull_verbs[i]);
+        if (heading) {
+            print_heading(file, heading, style);
+        }
         uint32_t at = (uint32_t)fprintf(file, "  %s", lull_verbs[i]->name);
         wrap(file, lull_verbs[i]->summary, at, 18, width);
     }
     fputs("\n'lull VERB --help' or 'lull help VERB' explains a verb, with examples; 'lull help "
-          "filter' "
-          "the\nlanguage of --filter, 'lull help periods' that of --period; 'lull --version' says "
-          "what "
-          "is built\nin.\n",
+          "filter' the\nlanguage of --filter, 'lull help periods' that of --period; 'lull "
+          "--version' says what is\nbuilt in.\n",
           file);
 }
+
+/* ---- lull help ---- */
+
+char *lull_help_no_verb(const char *word)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    for (uint32_t i = 0; lull_verbs[i]; i++) {
+        g_ptr_array_add(names, (void *)lull_verbs[i]->name);
+    }
+    g_ptr_array_add(names, NULL);
+    const char *near = lull_suggest(word, (const char *const *)names->pdata);
+    return near ? g_strdup_printf("there is no verb “%s”; did you mean “%s”?", word, near)
+                : g_strdup_printf("there is no verb “%s”", word);
+}
+
+static const struct lull_topic *find_topic(const char *name)
+{
+    for (uint32_t i = 0; lull_topics[i]; i++) {
+        if (strcmp(lull_topics[i]->name, name) == 0) {
+            return lull_topics[i];
+        }
+    }
+    return NULL;
+}
+
+static int run(const struct lull_args *args, GError **error)
+{
+    struct lull_view_style style;
+    uint32_t count;
+    const char *const *words = lull_args_rest(args, &count);
+    const struct lull_verb *verb = count ? lull_verb_find(words[0]) : NULL;
+    const struct lull_topic *topic = count ? find_topic(words[0]) : NULL;
+    lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
+    if (verb) {
+        lull_help_verb(stdout, verb, &style);
+    } else if (topic) {
+        lull_help_topic(stdout, topic, &style);
+    } else if (count == 0) {
+        lull_help_program(stdout, &style);
+    } else {
+        g_autofree char *problem = lull_help_no_verb(words[0]);
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, problem);
+        return 2;
+    }
+    return 0;
+}
+
+static const struct lull_example examples[] = {
+    {"lull help", "What Lull does, and its verbs."},
+    {"lull help critpath", "A verb, its options, examples and output."},
+    {"lull help filter", "The language of --filter."},
+    {NULL, NULL},
+};
+
+const struct lull_verb lull_verb_help = {
+    .name = "help",
+    .summary = "explain a verb, or a language that several verbs share",
+    .usage = "[VERB | filter | periods]",
+    .description =
+        "Without a word it says what Lull does and lists its verbs. With the name of a "
+        "verb it prints what 'lull VERB --help' prints; 'lull help filter' describes the "
+        "language of --filter, 'lull help periods' that of --period. The same texts are "
+        "manual pages: lull(1), lull-VERB(1), lull-filter(7) and lull-periods(7).",
+    .examples = examples,
+    .takes_no_trace = true,
+    .run = run,
+};

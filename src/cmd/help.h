@@ -14,6 +14,9 @@ void lull_help_verb(FILE *file, const struct lull_verb *verb, const struct lull_
 void lull_help_topic(FILE *file, const struct lull_topic *topic,
                      const struct lull_view_style *style);
 
+/* "there is no verb “inof”; did you mean “info”?". Free with g_free(). */
+char *lull_help_no_verb(const char *word);
+
 /* What the verb says of its output, or NULL. Free with g_free(). */
 char *lull_help_output(const struct lull_verb *verb);
 

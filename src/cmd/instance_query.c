@@ -13,7 +13,8 @@ bool lull_instance_query_periods(const struct lull_args *args, struct lull_perio
                                  GError **error)
 {
     const char *select = lull_args_text(args, "select");
-    if (!lull_args_periods(args, periods, error)) {
+    if (!lull_periods_parse_given(lull_args_texts(args, "period"),
+                                  lull_args_texts(args, "period-captures"), periods, error)) {
         return false;
     }
     if (select && !*periods) {

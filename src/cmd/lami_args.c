@@ -60,7 +60,7 @@ bool lull_lami_answer(const struct lull_args *args, GError **error)
         puts("1.0");
         return true;
     }
-    return lull_lami_metadata(lull_args_verb(args)->ask->analysis, stdout, error);
+    return lull_lami_metadata(lull_args_verb(args)->analysis->class, stdout, error);
 }
 
 const char *lull_lami_color(const struct lull_args *args)

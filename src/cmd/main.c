@@ -17,6 +17,7 @@
 #include "cmd/dropin.h"
 #include "cmd/help.h"
 #include "cmd/options.h"
+#include "cmd/pager.h"
 #include "record/last.h"
 
 enum { EXIT_DONE = 0, EXIT_BAD_INPUT = 1, EXIT_USAGE = 2 };
@@ -75,19 +76,8 @@ static void print_version(void)
 
 static int unknown_verb(const char *word)
 {
-    g_autoptr(GPtrArray) names = g_ptr_array_new();
-    for (uint32_t i = 0; lull_verbs[i]; i++) {
-        g_ptr_array_add(names, (void *)lull_verbs[i]->name);
-    }
-    g_ptr_array_add(names, (void *)"help");
-    g_ptr_array_add(names, NULL);
-    const char *near = lull_suggest(word, (const char *const *)names->pdata);
-    if (near) {
-        fprintf(stderr, "lull: there is no verb “%s”; did you mean “%s”?\n", word, near);
-    } else {
-        fprintf(stderr, "lull: there is no verb “%s”\n", word);
-    }
-    fputs("Try 'lull --help'.\n", stderr);
+    g_autofree char *problem = lull_help_no_verb(word);
+    fprintf(stderr, "lull: %s\nTry 'lull --help'.\n", problem);
     return EXIT_USAGE;
 }
 
@@ -101,38 +91,6 @@ static void show_help(FILE *file, const struct lull_verb *verb, const char *colo
     } else {
         lull_help_program(file, &style);
     }
-}
-
-/* False if there is no such topic. */
-static bool show_topic(const char *name)
-{
-    for (uint32_t i = 0; lull_topics[i]; i++) {
-        if (strcmp(lull_topics[i]->name, name) == 0) {
-            struct lull_view_style style;
-            lull_view_style_init(&style, stdout, NULL);
-            lull_help_topic(stdout, lull_topics[i], &style);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* lull help [VERB or TOPIC] */
-static int run_help(int argc, char **argv)
-{
-    if (argc == 0) {
-        show_help(stdout, NULL, NULL);
-        return EXIT_DONE;
-    }
-    const struct lull_verb *verb = lull_verb_find(argv[0]);
-    if (!verb && show_topic(argv[0])) {
-        return EXIT_DONE;
-    }
-    if (!verb) {
-        return unknown_verb(argv[0]);
-    }
-    show_help(stdout, verb, NULL);
-    return EXIT_DONE;
 }
 
 static int print_error(const struct lull_verb *verb, const GError *error, int status)
@@ -170,6 +128,19 @@ static void add_last_recording(const struct lull_verb *verb, struct lull_args *a
     }
 }
 
+/* An error of the library that is about a setting starts with its name. Here it is an option. */
+static void name_option(const struct lull_args *args, GError *error)
+{
+    const char *colon = strchr(error->message, ':');
+    if (colon && (g_error_matches(error, LULL_ERROR, LULL_ERROR_USAGE) ||
+                  g_error_matches(error, LULL_ERROR, LULL_ERROR_QUESTION))) {
+        g_autofree char *name = g_strndup(error->message, (size_t)(colon - error->message));
+        if (lull_args_takes(args, name)) {
+            g_prefix_error(&error, "--");
+        }
+    }
+}
+
 static int run_parsed(const struct lull_verb *verb, struct lull_args *args, GError **error)
 {
     if (lull_args_flag(args, "help")) {
@@ -180,7 +151,11 @@ static int run_parsed(const struct lull_verb *verb, struct lull_args *args, GErr
         allow_many_files();
         add_last_recording(verb, args);
     }
-    return verb->run(args, error);
+    const int status = verb->run(args, error);
+    if (*error) {
+        name_option(args, *error);
+    }
+    return status;
 }
 
 static int run_verb(const struct lull_verb *verb, int argc, char **argv)
@@ -190,11 +165,17 @@ static int run_verb(const struct lull_verb *verb, int argc, char **argv)
     if (!args) {
         return print_error(verb, error, EXIT_USAGE);
     }
+    const bool is_paged = !verb->has_no_pager && !lull_args_flag(args, "no-pager");
+    struct lull_pager pager = {0};
+    if (is_paged && !lull_args_live(args)) {
+        lull_pager_start(&pager);
+    }
     int status = run_parsed(verb, args, &error);
     if (error) {
         status = print_error(verb, error, status);
     }
     lull_args_free(args);
+    lull_pager_end(&pager);
     return status;
 }
 
@@ -238,15 +219,11 @@ static int run(int argc, char **argv)
     }
     const char *word = argv[1];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        show_help(stdout, NULL, NULL);
-        return EXIT_DONE;
+        return run_verb(lull_verb_find("help"), 0, NULL);
     }
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         print_version();
         return EXIT_DONE;
-    }
-    if (strcmp(word, "help") == 0) {
-        return run_help(argc - 2, argv + 2);
     }
     if (word[0] == '-') {
         fprintf(stderr, "lull: the verb comes first, before the option %s\nTry 'lull --help'.\n",

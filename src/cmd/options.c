@@ -25,10 +25,14 @@ struct lull_args {
 };
 
 /* Every verb takes these without listing them. */
-static const char *const everywhere[] = {"help", "color", "no-progress", NULL};
+static const char *const everywhere[] = {"help", "color", "no-progress", "no-pager", NULL};
 
 static bool takes_common(const struct lull_verb *verb, const char *name)
 {
+    /* lttng-analyses has no pager; the option would make --no-p ambiguous. */
+    if (verb->is_dropin && strcmp(name, "no-pager") == 0) {
+        return false;
+    }
     return g_strv_contains(everywhere, name) ||
            (verb->common && g_strv_contains(verb->common, name));
 }
@@ -122,6 +126,12 @@ static bool set_value(struct value *value, const char *shown, const char *text, 
     }
     if (value->option->kind == LULL_OPTION_FILE && !text[0]) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "%s takes the name of a file", shown);
+        return false;
+    }
+    if (value->option->kind == LULL_OPTION_FILE && strcmp(text, "-") == 0 &&
+        strcmp(value->option->argument, "DIR") == 0) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                    "%s makes a directory: '-', standard output, cannot hold one", shown);
         return false;
     }
     if (value->option->kind == LULL_OPTION_TEXTS) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options that define periods, spelled and parsed alike in all verbs that take them. */
+/* The options that define periods, spelled alike in all verbs that take them. */
 #ifndef LULL_CMD_PERIOD_ARGS_H
 #define LULL_CMD_PERIOD_ARGS_H
 
@@ -17,9 +17,5 @@
          .argument = "CAPTURES",                                                                   \
          .help = "values of the events that open and close a period, as in 'req : id = $evt.id : " \
                  "$evt.ret'"}
-
-/* The periods of --period and --period-captures, or NULL in *periods if none is defined. False with
- * LULL_ERROR_USAGE. Free them with lull_periods_free(). */
-bool lull_args_periods(const struct lull_args *args, struct lull_periods **periods, GError **error);
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef LULL_CMD_PROGRESS_H
 #define LULL_CMD_PROGRESS_H
 
+#include <stdio.h>
+
 #include "cmd/verb.h"
 
 struct lull_progress {
@@ -11,6 +13,7 @@ struct lull_progress {
     int64_t start_us, next_us;
     uint32_t countdown;
     bool is_wanted, is_shown;
+    FILE *file; /* where it is drawn */
 };
 
 /* `prints_lines`: the verb prints lines to stdout while it works; if that is a terminal there is no

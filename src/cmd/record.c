@@ -378,5 +378,6 @@ const struct lull_verb lull_verb_record = {
     .common = common,
     .examples = examples,
     .rest_is_command = true,
+    .has_no_pager = true,
     .run = run,
 };

@@ -19,7 +19,7 @@ static int run(const struct lull_args *args, GError **error)
         return 2;
     }
     g_autofree char *path =
-        lull_control_ask(pid < 0 ? 0 : (pid_t)pid, lull_args_text(args, "output"), error);
+        lull_control_snapshot(pid < 0 ? 0 : (pid_t)pid, lull_args_text(args, "output"), error);
     if (!path) {
         return 1;
     }
@@ -67,5 +67,6 @@ const struct lull_verb lull_verb_snapshot = {
     .common = common,
     .examples = examples,
     .takes_no_trace = true,
+    .has_no_pager = true,
     .run = run,
 };

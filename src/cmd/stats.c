@@ -152,7 +152,10 @@ const struct lull_verb lull_verb_stats = {
     .summary = "report on everything in one pass: CPUs, waits, calls, disks, network, interrupts",
     .usage = "TRACE…",
     .description =
-        "Runs all analyses in one pass over the trace and shows the results as one report: use "
+        "Runs all analyses in one pass over the trace and shows the results as one report. It opens "
+        "with findings: the waits that cost most (uninterruptible ones, waits for locks, for a "
+        "CPU), the busiest disk, the longest waits of woken tasks for a CPU, each with the command "
+        "that shows more. Then use "
         "over time, CPUs and tasks, scheduling latencies, system calls, futexes, input and "
         "output by task, file and disk, network, interrupts, memory. The end of the report "
         "lists what the trace cannot answer, with the missing events.\n"
@@ -187,5 +190,5 @@ const struct lull_verb lull_verb_stats = {
     .common = common,
     .examples = examples,
     .run = run,
-    .ask = &(const struct lull_analysis_ask){NULL, LULL_SECTION_TOP},
+    .analysis = &(const struct lull_verb_analysis){NULL, LULL_SECTION_TOP},
 };

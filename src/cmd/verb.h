@@ -28,8 +28,8 @@ struct lull_option {
     const char *const *choices; /* NULL-terminated, for CHOICE */
 };
 
-struct lull_args;         /* the parsed command line */
-struct lull_analysis_ask; /* cmd/analysis_verb.h */
+struct lull_args;          /* the parsed command line */
+struct lull_verb_analysis; /* cmd/analysis_verb.h */
 
 /* By name of the option; the name must be in the verb's or the common table (checked). */
 bool lull_args_flag(const struct lull_args *args, const char *name);
@@ -61,12 +61,13 @@ struct lull_verb {
     const struct lull_option *options;   /* the verb's own, ends with NULL name */
     const char *const *common;           /* which of the common options it takes, NULL-terminated */
     const struct lull_example *examples; /* ends with NULL command */
-    const struct lull_analysis_ask *ask; /* what a verb of an analysis shows; else NULL */
+    const struct lull_verb_analysis *analysis; /* what a verb of an analysis shows; else NULL */
     /* Behaves as the program of that name in lttng-analyses does: any unambiguous start of an
      * option will do, a time that is a whole number is in ns. */
     bool is_dropin;
     bool takes_no_trace;  /* and is about none */
     bool rest_is_command; /* the first word that is no option, and all that follow, are a command */
+    bool has_no_pager;    /* what it prints comes as it happens: never through a pager */
     bool is_mi;           /* such a program for other programs: results and errors are LAMI */
     /* Exit status: 0 done, 1 the input or the question was bad, 2 usage. On 1 and 2 with *error
      * set, main prints it. */
@@ -85,8 +86,16 @@ struct lull_topic {
 extern const struct lull_topic *const lull_topics[];
 /* All verbs, in the order of `lull --help`; ends with NULL. One line a verb in verbs.c. */
 extern const struct lull_verb *const lull_verbs[];
-/* The options spelled the same in all verbs; ends with NULL name. --help, --color and --no-progress
- * belong to every verb, the others to those that list them in `common`. */
+/* Headings of `lull --help`: each stands before a verb, and is for those that follow. Ends with NULL
+ * title. */
+extern const struct lull_verb_group {
+    const char *title;
+    const struct lull_verb *first;
+} lull_verb_groups[];
+/* The heading before this verb, or NULL. */
+const char *lull_verb_heading(const struct lull_verb *verb);
+/* The options spelled the same in all verbs; ends with NULL name. --help, --color, --no-pager and
+ * --no-progress belong to every verb, the others to those that list them in `common`. */
 extern const struct lull_option lull_common_options[];
 /* What `lull --help` and lull(1) say first, in the markup of lull_verb.description. */
 extern const char lull_program_description[];

@@ -10,6 +10,7 @@ extern const struct lull_verb lull_verb_critpath;
 extern const struct lull_verb lull_verb_export;
 extern const struct lull_verb lull_verb_freq;
 extern const struct lull_verb lull_verb_futex;
+extern const struct lull_verb lull_verb_help;
 extern const struct lull_verb lull_verb_index;
 extern const struct lull_verb lull_verb_info;
 extern const struct lull_verb lull_verb_iolatencyfreq;
@@ -38,6 +39,7 @@ extern const struct lull_verb lull_verb_serve;
 extern const struct lull_verb lull_verb_stats;
 extern const struct lull_verb lull_verb_sync;
 extern const struct lull_verb lull_verb_syscallstats;
+extern const struct lull_verb lull_verb_waits;
 extern const struct lull_verb lull_verb_why;
 
 /* clang-format off */
@@ -47,6 +49,7 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_critpath,
     &lull_verb_requests,
     &lull_verb_why,
+    &lull_verb_waits,
     &lull_verb_stats,
     &lull_verb_info,
     &lull_verb_print,
@@ -76,9 +79,33 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_periodtop,
     &lull_verb_periodstats,
     &lull_verb_periodfreq,
+    &lull_verb_help,
     NULL,
 };
 /* clang-format on */
+
+const struct lull_verb_group lull_verb_groups[] = {
+    {"Record", &lull_verb_record},
+    {"What programs waited for", &lull_verb_critpath},
+    {"What a trace holds", &lull_verb_stats},
+    {"CPUs and scheduling", &lull_verb_cputop},
+    {"Files and disks", &lull_verb_iousagetop},
+    {"System calls and locks", &lull_verb_syscallstats},
+    {"Interrupts, memory, network, power", &lull_verb_irqstats},
+    {"Periods that you define", &lull_verb_periodlog},
+    {"Help", &lull_verb_help},
+    {NULL, NULL},
+};
+
+const char *lull_verb_heading(const struct lull_verb *verb)
+{
+    for (const struct lull_verb_group *group = lull_verb_groups; group->title; group++) {
+        if (group->first == verb) {
+            return group->title;
+        }
+    }
+    return NULL;
+}
 
 extern const struct lull_topic lull_topic_filter;
 extern const struct lull_topic lull_topic_periods;
@@ -90,16 +117,25 @@ const char lull_program_description[] =
     "recorded on one or many machines (traces of LTTng, ftrace and perf), joins their clocks "
     "and follows every wake-up backwards.\n"
     "\n"
-    "TRACE is a trace, or a directory that holds traces, such as that of an LTTng session with "
-    "kernel and user space; several may be given, of one machine or of many. Rotation chunks "
-    "and snapshots of a session are read as one trace. The directory may be packed as .tar, "
-    ".tar.gz, .tar.bz2, .tar.xz or .tar.zst, if lull --version lists packed traces. Its "
-    "contents may be 250 times the size of the archive (or 1 GiB, if that is more; at most 64 "
-    "GiB): Lull keeps up to 64 MiB in memory, and more in a file in $TMPDIR that is removed "
-    "when Lull ends.\n"
+    "TRACE is what a tracer wrote, or a directory that holds such traces at any depth:\n"
     "\n"
-    "'lull print' also follows the live sessions of an LTTng relay: "
-    "net://HOST[:PORT]/host/TARGET/SESSION; 'lull info net://HOST' lists them.";
+    " LTTng        the directory of a session: CTF 1.8 or 2, kernel and user space,\n"
+    "              rotation chunks, snapshots, what lttng-crash saved\n"
+    " ftrace       a trace.dat of trace-cmd, if lull --version lists ftrace\n"
+    " perf         a perf.data, also as a pipe wrote it\n"
+    " lull record  the directory that it made\n"
+    " archives     a directory packed as .tar, .tar.gz, .tar.bz2, .tar.xz or .tar.zst,\n"
+    "              if lull --version lists packed traces\n"
+    " live         net://HOST[:PORT]/host/TARGET/SESSION, a session of an LTTng relay, for\n"
+    "              'lull print'; 'lull info net://HOST' lists the sessions\n"
+    "\n"
+    "Several may be given, of one machine or of many. Rotation chunks and snapshots of a session "
+    "are read as one trace. The contents of an archive may be 250 times its size (or 1 GiB, if "
+    "that is more; at most 64 GiB): Lull keeps up to 64 MiB in memory, and more in a file in "
+    "$TMPDIR that is removed when Lull ends.\n"
+    "\n"
+    "Results for a terminal go through a pager, as with git: $LULL_PAGER, else $PAGER, else less; "
+    "--no-pager, or LULL_PAGER=cat, prints them at once.";
 
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
 
@@ -161,6 +197,9 @@ const struct lull_option lull_common_options[] = {
      .argument = "WHEN",
      .help = "use colours",
      .choices = color_choices},
+    {.name = "no-pager",
+     .kind = LULL_OPTION_FLAG,
+     .help = "print to the terminal at once, not through $LULL_PAGER, $PAGER or less"},
     {.name = "no-progress",
      .kind = LULL_OPTION_FLAG,
      .help = "show no progress bar, even on a terminal"},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The verbs that show who used the CPUs and who waited for them: lull cputop, lull sched*. */
+/* The verbs that show who used the CPUs and who waited, for them or for anything else: lull cputop,
+ * lull sched*, lull waits. */
 #include <stddef.h>
 
 #include "cmd/analysis_verb.h"
@@ -44,7 +45,7 @@ const struct lull_verb lull_verb_cputop = {
     .common = lull_analysis_common,
     .examples = cputop_examples,
     .run = lull_analysis_verb_run,
-    .ask = &(const struct lull_analysis_ask){&lull_analysis_cputop, LULL_SECTION_TOP},
+    .analysis = &(const struct lull_verb_analysis){&lull_analysis_cputop, LULL_SECTION_TOP},
 };
 
 /* ---- sched ---- */
@@ -87,7 +88,7 @@ static const struct lull_option sched_options[] = {
         .common = lull_analysis_common,                                                            \
         .examples = examples_,                                                                     \
         .run = lull_analysis_verb_run,                                                             \
-        .ask = &(const struct lull_analysis_ask){&lull_analysis_sched, section_},                  \
+        .analysis = &(const struct lull_verb_analysis){&lull_analysis_sched, section_},            \
     }
 
 static const struct lull_example schedlog_examples[] = {
@@ -125,3 +126,66 @@ static const struct lull_example schedfreq_examples[] = {
 };
 SCHED_VERB(schedfreq, LULL_SECTION_FREQ, "show histograms of how long woken tasks waited for a CPU",
            "Shows how often a wait for a CPU took how long.", schedfreq_examples);
+
+/* ---- waits ---- */
+
+static const struct lull_option waits_options[] = {
+    {.name = "state",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "LETTERS",
+     .help =
+         "only waits in these states, as ps shows them: D (uninterruptible, mostly for disks), S "
+         "(interruptible), I (idle kernel threads), T (stopped), t (traced), P (parked), R "
+         "(ready to run, without a CPU)"},
+    LULL_OPTION_STACKS,
+    {.name = "asleep",
+     .kind = LULL_OPTION_FLAG,
+     .help = "also tasks that were blocked all the time, and did nothing"},
+    LULL_OPTION_LIMIT_TO("rows of a table, 10 if not given"),
+    LULL_OPTIONS_DURATION,
+    LULL_OPTIONS_WHOM,
+    LULL_OPTIONS_WHEN,
+    {.name = NULL},
+};
+
+static const struct lull_example waits_examples[] = {
+    {"lull waits my-trace", "What all tasks of the machine waited for."},
+    {"lull waits --state D --min 10ms my-trace",
+     "Waits that nothing could interrupt, of 10 ms and more: disks, as a rule."},
+    {"lull waits --state R my-trace", "Who was kept from a CPU, and by whom."},
+    {"lull waits --comm 'postgres*' --stacks my-trace",
+     "One program, with the calls that led into each wait."},
+    {NULL, NULL},
+};
+
+const struct lull_verb lull_verb_waits = {
+    .name = "waits",
+    .summary = "show what all tasks waited for: how long, in which call, and who ended it",
+    .usage = "TRACE…",
+    .description =
+        "Adds up, for the whole machine, the time in which tasks were blocked, and that in which "
+        "they were ready to run and had no CPU: by cause, and by task, system call, object and who "
+        "ended the wait. What 'lull critpath' says of one task, this says of all, without "
+        "following the wake-ups further back.\n"
+        "\n"
+        "STATE is that of ps: D is uninterruptible, S interruptible, R ready to run. CAUSE of a "
+        "blocked task is what woke it: task, timer, disk, network, user-input, ipi, irq or "
+        "unknown; of a task that was ready to run, preempted (it ran before) or woken. OBJECT is "
+        "what it waited for, as far as that was recorded: the file, pipe, socket or futex of its "
+        "call, else the device, or the interrupt that ended the wait. BY is the task that woke it; "
+        "of one that was ready to run, the task that had the CPU before it.\n"
+        "\n"
+        "Each wait counts with its part in the time range, also those that last at its end, whose "
+        "cause is 'not ended'; what a task did before its first event is not known and not "
+        "counted. --min and --max choose waits by that part. Tasks that were blocked all the time "
+        "are left out, unless --asleep is given; daemons that wake up now and then are not: --state "
+        "D and --state R show what is not sleep.\n"
+        "\n"
+        "It is what offcputime and offwaketime of the BPF tools show of a running machine, from a "
+        "recording.",
+    .options = waits_options,
+    .common = lull_analysis_common,
+    .examples = waits_examples,
+    .run = lull_analysis_verb_run,
+    .analysis = &(const struct lull_verb_analysis){&lull_analysis_waits, LULL_SECTION_TOP},
+};

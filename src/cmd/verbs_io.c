@@ -33,7 +33,7 @@ const struct lull_verb lull_verb_syscallstats = {
     .common = lull_analysis_common,
     .examples = syscallstats_examples,
     .run = lull_analysis_verb_run,
-    .ask = &(const struct lull_analysis_ask){&lull_analysis_syscallstats, LULL_SECTION_STATS},
+    .analysis = &(const struct lull_verb_analysis){&lull_analysis_syscallstats, LULL_SECTION_STATS},
 };
 
 /* ---- io ---- */
@@ -64,7 +64,7 @@ static const struct lull_option io_options[] = {
         .common = lull_analysis_common,                                                            \
         .examples = examples_,                                                                     \
         .run = lull_analysis_verb_run,                                                             \
-        .ask = &(const struct lull_analysis_ask){&lull_analysis_io, section_},                     \
+        .analysis = &(const struct lull_verb_analysis){&lull_analysis_io, section_},               \
     }
 
 static const struct lull_example iousagetop_examples[] = {
@@ -137,5 +137,5 @@ const struct lull_verb lull_verb_futex = {
     .common = lull_analysis_common,
     .examples = futex_examples,
     .run = lull_analysis_verb_run,
-    .ask = &(const struct lull_analysis_ask){&lull_analysis_futex, LULL_SECTION_TOP},
+    .analysis = &(const struct lull_verb_analysis){&lull_analysis_futex, LULL_SECTION_TOP},
 };

@@ -42,7 +42,7 @@ static const struct lull_option irq_options[] = {
         .common = lull_analysis_common,                                                            \
         .examples = examples_,                                                                     \
         .run = lull_analysis_verb_run,                                                             \
-        .ask = &(const struct lull_analysis_ask){&lull_analysis_irq, section_},                    \
+        .analysis = &(const struct lull_verb_analysis){&lull_analysis_irq, section_},              \
     }
 
 static const struct lull_example irqstats_examples[] = {
@@ -105,7 +105,7 @@ const struct lull_verb lull_verb_memtop = {
     .common = lull_analysis_common,
     .examples = memtop_examples,
     .run = lull_analysis_verb_run,
-    .ask = &(const struct lull_analysis_ask){&lull_analysis_memtop, LULL_SECTION_TOP},
+    .analysis = &(const struct lull_verb_analysis){&lull_analysis_memtop, LULL_SECTION_TOP},
 };
 
 /* ---- nettop ---- */
@@ -130,7 +130,7 @@ const struct lull_verb lull_verb_nettop = {
     .common = lull_analysis_common,
     .examples = nettop_examples,
     .run = lull_analysis_verb_run,
-    .ask = &(const struct lull_analysis_ask){&lull_analysis_nettop, LULL_SECTION_TOP},
+    .analysis = &(const struct lull_verb_analysis){&lull_analysis_nettop, LULL_SECTION_TOP},
 };
 
 /* ---- freq ---- */
@@ -158,5 +158,5 @@ const struct lull_verb lull_verb_freq = {
     .common = lull_analysis_common,
     .examples = freq_examples,
     .run = lull_analysis_verb_run,
-    .ask = &(const struct lull_analysis_ask){&lull_analysis_freq, LULL_SECTION_TOP},
+    .analysis = &(const struct lull_verb_analysis){&lull_analysis_freq, LULL_SECTION_TOP},
 };

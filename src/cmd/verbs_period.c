@@ -76,7 +76,7 @@ static const struct lull_option period_options[] = {
         .common = lull_analysis_common,                                                            \
         .examples = examples_,                                                                     \
         .run = lull_analysis_verb_run,                                                             \
-        .ask = &(const struct lull_analysis_ask){&lull_analysis_periods, section_},                \
+        .analysis = &(const struct lull_verb_analysis){&lull_analysis_periods, section_},          \
     }
 
 #define READ                                                                                       \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Metadata files: takes the text out of its packets (CTF 1.8.3, section 7.1; LTTng uses the same
- * for CTF 2), recognizes formats by their first bytes, and has the text parsed. */
+ * for CTF 2, others those of CTF2-PMETA-1.0), recognizes formats by their first bytes, and has the
+ * text parsed. */
 #include "ctf/metadata.h"
 
 #include <lull/error.h>
@@ -13,12 +14,14 @@
 
 #define PACKET_MAGIC UINT32_C(0x75d11d57)
 #define HEADER_SIZE 37 /* bytes; the fields have no padding between them */
+#define PMETA_HEADER_SIZE 44
 #define LARGEST_TEXT ((size_t)1 << 30)
 
 struct packet_header {
     uint32_t magic;
     const uint8_t *uuid;
     uint32_t content_size, packet_size; /* bits */
+    uint32_t header_size;               /* bytes */
     uint8_t compression, encryption, checksum_scheme, major, minor;
 };
 
@@ -40,6 +43,19 @@ static void load_header(const uint8_t *bytes, bool is_big_endian, struct packet_
     header->checksum_scheme = bytes[34];
     header->major = bytes[35];
     header->minor = bytes[36];
+    header->header_size = HEADER_SIZE;
+}
+
+/* CTF2-PMETA-1.0 has three zeros more, where a text cannot have them, and the header's own size. */
+static void extend_header(const uint8_t *bytes, size_t left, bool is_big_endian,
+                          struct packet_header *header)
+{
+    static const uint8_t reserved[3];
+    if (header->major == 2 && left >= PMETA_HEADER_SIZE &&
+        memcmp(bytes + HEADER_SIZE, reserved, sizeof reserved) == 0 &&
+        load32(bytes + 40, is_big_endian) == PMETA_HEADER_SIZE * 8) {
+        header->header_size = PMETA_HEADER_SIZE;
+    }
 }
 
 /* Is it a packet of this trace whose text can be taken as it is? */
@@ -53,7 +69,7 @@ static bool check_header(const char *name, const struct packet_header *header, s
         g_snprintf(why, sizeof why, "its magic number is 0x%08x, not 0x%08x", header->magic,
                    PACKET_MAGIC);
     } else if (header->content_size % 8 || header->packet_size % 8 ||
-               header->content_size < HEADER_SIZE * 8 ||
+               header->content_size < header->header_size * 8 ||
                header->packet_size < header->content_size) {
         g_snprintf(why, sizeof why, "content of %u and packet of %u bits do not fit each other",
                    header->content_size, header->packet_size);
@@ -96,12 +112,13 @@ static char *unwrap(const char *name, const uint8_t *data, size_t size, bool is_
             return NULL;
         }
         load_header(data + offset, is_big_endian, &header);
+        extend_header(data + offset, size - offset, is_big_endian, &header);
         if (!check_header(name, &header, offset, size - offset, data + 4, error)) {
             g_free(text);
             return NULL;
         }
-        size_t n = header.content_size / 8 - HEADER_SIZE;
-        memcpy(text + length, data + offset + HEADER_SIZE, n);
+        size_t n = header.content_size / 8 - header.header_size;
+        memcpy(text + length, data + offset + header.header_size, n);
         length += n;
         offset += header.packet_size / 8;
     }
@@ -132,8 +149,7 @@ char *lull_metadata_text(const char *name, const uint8_t *data, size_t size, siz
     return text;
 }
 
-/* CTF 2 is JSON, each piece after a record separator. */
-static bool is_json(const char *text, size_t size)
+bool lull_metadata_is_json(const char *text, size_t size)
 {
     size_t start = 0;
     while (start < size && g_ascii_isspace(text[start])) {
@@ -158,20 +174,21 @@ static bool check_version(const char *name, const char *text, size_t size, GErro
     return true;
 }
 
+struct lull_schema *lull_metadata_parse_text(const char *name, const char *text, size_t size,
+                                             GError **error)
+{
+    if (lull_metadata_is_json(text, size)) {
+        return ctf2_parse(name, text, size, error);
+    }
+    return check_version(name, text, size, error) ? tsdl_parse(name, text, size, error) : NULL;
+}
+
 struct lull_schema *lull_metadata_parse(const char *name, const uint8_t *data, size_t size,
                                         GError **error)
 {
     size_t length;
     char *text = lull_metadata_text(name, data, size, &length, error);
-    if (!text) {
-        return NULL;
-    }
-    struct lull_schema *schema = NULL;
-    if (is_json(text, length)) {
-        schema = ctf2_parse(name, text, length, error);
-    } else if (check_version(name, text, length, error)) {
-        schema = tsdl_parse(name, text, length, error);
-    }
+    struct lull_schema *schema = text ? lull_metadata_parse_text(name, text, length, error) : NULL;
     g_free(text);
     return schema;
 }

@@ -16,6 +16,13 @@ struct lull_schema *lull_metadata_read(const char *path, GError **error);
 struct lull_schema *lull_metadata_parse(const char *name, const uint8_t *data, size_t size,
                                         GError **error);
 
+/* The same from a plain text, which a NUL follows. */
+struct lull_schema *lull_metadata_parse_text(const char *name, const char *text, size_t size,
+                                             GError **error);
+
+/* Whether a plain text is of CTF 2: JSON, each piece after a record separator. */
+bool lull_metadata_is_json(const char *text, size_t size);
+
 /* Plain text of a metadata file: unpacks packets where there are any. Free with g_free(). */
 char *lull_metadata_text(const char *name, const uint8_t *data, size_t size, size_t *out_size,
                          GError **error);

@@ -131,7 +131,8 @@ static void report_packet(const struct lull_execgraph *eg, uint32_t index, GStri
 {
     const struct packet_note *packet = &eg->packets.items[index];
     if (packet->flow == LULL_NONE) {
-        g_string_append(out, "packet without headers in the trace");
+        g_string_append(out, packet->has_numbers ? "TCP packet without addresses in the trace"
+                                                 : "packet without headers in the trace");
         return;
     }
     const struct lull_flow *flow = lull_flows_at(lull_model_flows(eg->model), packet->flow);
@@ -154,34 +155,140 @@ static void report_cause(const struct lull_execgraph *eg, const struct lull_hop 
         report_request(eg, evidence->index, out);
     } else if (hop->cause == LULL_CAUSE_NETWORK && evidence->index < eg->packets.count) {
         report_packet(eg, evidence->index, out);
-    } else if (evidence->waker != LULL_NONE) {
-        const struct lull_task *task = lull_model_task(eg->model, evidence->waker);
-        g_string_append_printf(out, "woken by %s/%d",
-                               lull_model_comm(eg->model, evidence->waker, hop->end_ns), task->tid);
-    } else if (evidence->label != LULL_NONE) {
+    } else if (evidence->waker == LULL_NONE && evidence->label != LULL_NONE) {
         g_string_append(out, lull_model_label(eg->model, evidence->label));
+    }
+}
+
+/* ---- what a wait was for ---- */
+
+const struct lull_wait_reason *lull_evidence_reason(const struct lull_execgraph *eg,
+                                                    uint32_t detail)
+{
+    if (detail == LULL_NONE || eg->evidence.items[detail].reason == LULL_NONE) {
+        return NULL;
+    }
+    return lull_wait_reasons_at(&eg->reasons, eg->evidence.items[detail].reason);
+}
+
+/* The time-out that ended the wait, or NULL. */
+static const struct timeout_note *timeout_of(const struct lull_execgraph *eg, uint32_t detail)
+{
+    const uint32_t found = lull_map_find(&eg->timeout_of, detail);
+    return found == LULL_MAP_NONE ? NULL : &eg->timeouts.items[found];
+}
+
+static void set_reason(const struct lull_execgraph *eg, uint32_t detail, GStringChunk *strings,
+                       struct lull_reason *out)
+{
+    const struct lull_wait_reason *reason = lull_evidence_reason(eg, detail);
+    *out = (struct lull_reason){.fd = -1};
+    if (!reason) {
+        return;
+    }
+    g_autoptr(GString) object = g_string_new(NULL);
+    lull_wait_reason_append_object(eg->model, reason, object);
+    out->kind = lull_wait_kind_name(lull_wait_reason_kind(eg->model, reason));
+    out->call = lull_model_label(eg->model, reason->call);
+    out->object = object->len ? g_string_chunk_insert_const(strings, object->str) : NULL;
+    out->fd = reason->fd;
+    out->address = reason->address;
+    out->release = lull_model_label(eg->model, reason->release);
+    out->timed_out = timeout_of(eg, detail) != NULL;
+}
+
+/* "poll timed out after 700.0 ms: no answer from 127.0.0.1:53 to 18 bytes sent 100.0 us before" */
+static void report_timeout(const struct lull_execgraph *eg, const struct lull_wait_reason *reason,
+                           const struct timeout_note *timeout, GString *out)
+{
+    char took[LULL_TIME_TEXT_SIZE];
+    g_string_append_printf(out, "%s timed out", lull_model_label(eg->model, reason->call));
+    if (timeout->start_ns == INT64_MIN) {
+        return;
+    }
+    lull_duration_format(timeout->end_ns - timeout->start_ns, took);
+    g_string_append_printf(out, " after %s", took);
+    if (timeout->sent.file == LULL_NONE) {
+        return;
+    }
+    const struct lull_wait_reason peer = {.file = timeout->sent.file, .fd = -1};
+    lull_duration_format(timeout->start_ns - timeout->sent.time_ns, took);
+    g_string_append(out, ": no answer from ");
+    lull_wait_reason_append_object(eg->model, &peer, out);
+    g_string_append_printf(out, " to %" G_GINT64_FORMAT " byte%s sent %s before",
+                           timeout->sent.bytes, timeout->sent.bytes == 1 ? "" : "s", took);
+}
+
+/* The reason, with the name of who ended the wait if `waker` is a task. */
+static void report_reason(const struct lull_execgraph *eg, uint32_t detail, uint32_t waker,
+                          int64_t time_ns, GString *out)
+{
+    const struct lull_wait_reason *reason = lull_evidence_reason(eg, detail);
+    g_autofree char *name = NULL;
+    if (waker != LULL_NONE) {
+        name = g_strdup_printf("%s/%d", lull_model_comm(eg->model, waker, time_ns),
+                               lull_model_task(eg->model, waker)->tid);
+    }
+    if (reason) {
+        lull_wait_reason_append(eg->model, reason, name, out);
+    } else if (name) {
+        g_string_append_printf(out, "woken by %s", name);
     }
 }
 
 void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,
                         GStringChunk *strings, struct lull_segment *segment)
 {
+    set_reason(eg, hop->detail, strings, &segment->reason);
     if (hop->detail == LULL_NONE) {
         return;
     }
     const struct evidence *evidence = &eg->evidence.items[hop->detail];
+    const struct timeout_note *timeout = timeout_of(eg, hop->detail);
     g_autoptr(GString) out = g_string_new(NULL);
     set_cause(eg, hop, evidence, strings, segment);
     segment->is_open = evidence->is_open;
-    report_cause(eg, hop, evidence, out);
-    if (evidence->is_open) {
-        g_string_append(out, "not woken before the end of the trace");
-    }
-    if (evidence->syscall != LULL_NONE) {
-        segment->call = lull_model_label(eg->model, evidence->syscall);
-        g_string_append_printf(out, "%sin %s", out->len ? "; " : "", segment->call);
+    segment->call = segment->reason.call;
+    if (timeout) {
+        report_timeout(eg, lull_evidence_reason(eg, hop->detail), timeout, out);
+    } else {
+        report_cause(eg, hop, evidence, out);
+        if (evidence->is_open) {
+            g_string_append(out, "not woken before the end of the trace");
+        }
+        if (out->len && lull_evidence_reason(eg, hop->detail)) {
+            g_string_append(out, "; ");
+        }
+        report_reason(eg, hop->detail, evidence->waker, hop->end_ns, out);
     }
     segment->detail = out->len ? g_string_chunk_insert_const(strings, out->str) : NULL;
+}
+
+/* A wait for the network is explained by who sent the packet; its reason names no waker. */
+void lull_evidence_entered(const struct lull_execgraph *eg, uint32_t detail, GStringChunk *strings,
+                           struct lull_wait *wait)
+{
+    set_reason(eg, detail, strings, &wait->reason);
+    wait->other_task = LULL_NONE;
+    wait->other_tid = -1;
+    if (detail == LULL_NONE) {
+        return;
+    }
+    const struct evidence *evidence = &eg->evidence.items[detail];
+    struct lull_segment other = {.other_task = LULL_NONE, .other_tid = -1};
+    g_autoptr(GString) out = g_string_new(NULL);
+    if (evidence->waker != LULL_NONE) {
+        set_other(eg, evidence->waker, wait->end_ns, strings, &other);
+    } else if (evidence->index < eg->packets.count) {
+        set_packet(eg, evidence->index, strings, &other);
+        report_packet(eg, evidence->index, out);
+        g_string_append(out, lull_evidence_reason(eg, detail) ? "; " : "");
+    }
+    wait->other_task = other.other_task;
+    wait->other_tid = other.other_tid;
+    wait->other_comm = other.other_comm;
+    report_reason(eg, detail, evidence->waker, wait->end_ns, out);
+    wait->detail = out->len ? g_string_chunk_insert_const(strings, out->str) : NULL;
 }
 
 uint32_t lull_evidence_chain(const struct lull_execgraph *eg, const struct lull_hop *hop)
@@ -367,9 +474,11 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
     if (evidence->is_open) {
         g_string_append(out, "not woken before the end of the trace");
     }
-    if (evidence->syscall != LULL_NONE) {
-        g_string_append_printf(out, "%sin %s", out->len ? ", " : "",
-                               lull_model_label(eg->model, evidence->syscall));
+    const struct lull_wait_reason *reason = lull_evidence_reason(eg, hop->detail);
+    if (reason) {
+        g_string_append_printf(out, "%s%s %s", out->len ? ", " : "",
+                               timeout_of(eg, hop->detail) ? "timed out in" : "in",
+                               lull_model_label(eg->model, reason->call));
     }
 }
 

@@ -44,11 +44,30 @@ static uint32_t choose_packet(const struct lull_execgraph *eg, const struct lull
     return chosen;
 }
 
+/* The last wait of a task in the call that it is in; its place in `sent` is made too. */
+static struct wait_note *last_wait(struct lull_execgraph *eg, uint32_t task)
+{
+    while (eg->last_waits.count <= task) {
+        lull_vec_push(&eg->last_waits, (struct wait_note){.evidence = LULL_NONE});
+        lull_vec_push(&eg->sent, (struct sent_note){.file = LULL_NONE});
+    }
+    return &eg->last_waits.items[task];
+}
+
 static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state_fact *fact,
                               uint32_t packet)
 {
     const struct lull_wakeup *wakeup = fact->wakeup;
-    struct evidence evidence = {LULL_NONE, fact->syscall, packet, LULL_NONE, !wakeup};
+    struct evidence evidence = {.label = LULL_NONE,
+                                .reason = LULL_NONE,
+                                .index = packet,
+                                .waker = LULL_NONE,
+                                .is_open = !wakeup};
+    if (fact->syscall != LULL_NONE) {
+        const struct lull_wait_reason reason = lull_wait_reason_of(fact);
+        evidence.reason = lull_wait_reasons_add(&eg->reasons, &reason);
+        *last_wait(eg, fact->task) = (struct wait_note){(uint32_t)eg->evidence.count, fact->end_ns};
+    }
     if (wakeup) {
         evidence.label = wakeup->label;
         evidence.waker = wakeup->task;
@@ -97,6 +116,45 @@ static void on_state(void *user, const struct lull_state_fact *fact)
     } else if (wakeup->cause == LULL_CAUSE_TASK && wakeup->task != LULL_NONE) {
         lull_graph_link(eg->graph, wakeup->task, wakeup->time_ns, fact->task, fact->end_ns,
                         LULL_CAUSE_TASK, evidence);
+    }
+}
+
+/* What a task sent and nothing has answered yet. */
+static void note_sent(struct lull_execgraph *eg, const struct lull_syscall_fact *fact)
+{
+    const struct lull_io *io = fact->io;
+    if (!io || io->file == LULL_NONE || io->bytes <= 0) {
+        return;
+    }
+    last_wait(eg, fact->task);
+    struct sent_note *sent = &eg->sent.items[fact->task];
+    const uint8_t type = lull_model_file(eg->model, io->file)->type;
+    if (io->kind == LULL_IO_WRITE && (type == LULL_FILE_NET || type == LULL_FILE_SOCKET)) {
+        *sent = (struct sent_note){fact->end_ns, io->bytes, io->file};
+    } else if (io->kind == LULL_IO_READ && sent->file == io->file) {
+        sent->file = LULL_NONE;
+    }
+}
+
+/* How a call ended says what had ended the last wait in it. */
+static void on_syscall(void *user, const struct lull_syscall_fact *fact)
+{
+    struct lull_execgraph *eg = user;
+    note_sent(eg, fact);
+    if (fact->task >= eg->last_waits.count) {
+        return;
+    }
+    const struct wait_note wait = eg->last_waits.items[fact->task];
+    eg->last_waits.items[fact->task].evidence = LULL_NONE;
+    const struct lull_wait_reason *reason = lull_evidence_reason(eg, wait.evidence);
+    const struct lull_wait_end end = {fact->has_ret, fact->ret == 0, fact->error};
+    if (reason && reason->call == fact->name &&
+        eg->evidence.items[wait.evidence].waker == LULL_NONE &&
+        eg->evidence.items[wait.evidence].index == LULL_NONE &&
+        lull_wait_reason_timed_out(eg->model, reason, end)) {
+        lull_map_insert(&eg->timeout_of, wait.evidence, (uint32_t)eg->timeouts.count);
+        lull_vec_push(&eg->timeouts, (struct timeout_note){fact->start_ns, wait.end_ns,
+                                                           eg->sent.items[fact->task]});
     }
 }
 
@@ -188,13 +246,17 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
     }
     lull_vec_push(&eg->packets,
                   (struct packet_note){packet->time_ns, line, is_matched ? match.send : LULL_NONE,
-                                       packet->flow, packet->payload, !packet->is_send});
+                                       packet->flow, packet->payload, !packet->is_send,
+                                       packet->has_numbers});
 }
 
 struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct lull_sync *sync)
 {
-    static const struct lull_facts facts = {
-        .state = on_state, .switched = on_switched, .interrupt = on_interrupt, .packet = on_packet};
+    static const struct lull_facts facts = {.state = on_state,
+                                            .switched = on_switched,
+                                            .interrupt = on_interrupt,
+                                            .packet = on_packet,
+                                            .syscall = on_syscall};
     struct lull_execgraph *eg = g_new0(struct lull_execgraph, 1);
     eg->model = model;
     eg->sync = sync;
@@ -221,6 +283,11 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     lull_vec_free(&eg->senders);
     lull_vec_free(&eg->evidence);
     lull_vec_free(&eg->chains);
+    lull_vec_free(&eg->last_waits);
+    lull_vec_free(&eg->sent);
+    lull_vec_free(&eg->timeouts);
+    lull_map_free(&eg->timeout_of);
+    lull_wait_reasons_clear(&eg->reasons);
     lull_matcher_free(eg->matcher);
     lull_graph_free(eg->graph);
     g_free(eg);

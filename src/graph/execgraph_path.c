@@ -112,19 +112,53 @@ static void report(void *user, const struct path_piece *piece)
         .other_tid = -1,
         .queue_ns = -1,
         .device_ns = -1,
+        .reason.fd = -1,
+        .wait = hop->wait,
     };
     add_evidence(telling, piece, &segment);
     if (telling->segments.count) {
         struct lull_segment *last = &telling->segments.items[telling->segments.count - 1];
         if (last->task == segment.task && last->state == segment.state &&
             last->cause == segment.cause && last->cpu == segment.cpu &&
-            last->frames == segment.frames && same_text(last->detail, segment.detail)) {
+            last->frames == segment.frames && last->wait == segment.wait &&
+            same_text(last->detail, segment.detail)) {
             last->end_ns = segment.end_ns;
             last->comm = segment.comm;
             return;
         }
     }
     lull_vec_push(&telling->segments, segment);
+}
+
+/* The waits that the path goes into. Each ends where the last step within it does. */
+static void report_waits(struct lull_path *path, const struct lull_execgraph *eg,
+                         const GArray *waits)
+{
+    path->waits = g_new0(struct lull_wait, waits->len);
+    path->n_waits = waits->len;
+    for (uint32_t i = 0; i < path->n_segments; i++) {
+        if (path->segments[i].wait != LULL_NONE) {
+            path->waits[path->segments[i].wait].end_ns = path->segments[i].end_ns;
+        }
+    }
+    for (guint i = waits->len; i-- > 0;) {
+        const struct lull_path_wait *known = &g_array_index(waits, struct lull_path_wait, i);
+        const struct lull_task *task = lull_model_task(eg->model, known->line);
+        struct lull_wait *wait = &path->waits[i];
+        wait->within = known->within;
+        wait->host = task->host;
+        wait->task = known->line;
+        wait->tid = task->tid;
+        wait->start_ns = known->start_ns;
+        wait->end_ns = MAX(wait->end_ns, known->start_ns);
+        wait->comm = g_string_chunk_insert_const(
+            path->strings, lull_model_comm(eg->model, known->line, wait->end_ns));
+        lull_evidence_entered(eg, known->detail, path->strings, wait);
+        if (known->within != LULL_NONE) {
+            int64_t *end_ns = &path->waits[known->within].end_ns;
+            *end_ns = MAX(*end_ns, wait->end_ns);
+        }
+    }
 }
 
 /* What was lost on the hosts the path touches while it lasted. */
@@ -174,12 +208,15 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     take_hosts(path, session, sync);
 
     struct telling telling = {.eg = eg, .path = path};
-    g_autoptr(GArray) hops = lull_critpath_find(eg->graph, task, start_ns, end_ns, kind);
+    g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
+    g_autoptr(GArray) hops =
+        lull_critpath_find_waits(eg->graph, task, start_ns, end_ns, kind, waits);
     for (guint i = 0; i < hops->len; i++) {
         lull_path_each_piece(eg, &g_array_index(hops, struct lull_hop, i), report, &telling);
     }
     path->segments = telling.segments.items;
     path->n_segments = telling.segments.count;
+    report_waits(path, eg, waits);
     lull_path_summarise(path);
     count_losses(path, session);
     return path;

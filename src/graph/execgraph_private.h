@@ -3,17 +3,38 @@
 #ifndef LULL_GRAPH_EXECGRAPH_PRIVATE_H
 #define LULL_GRAPH_EXECGRAPH_PRIVATE_H
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "graph/execgraph.h"
 #include "clock/match.h"
+#include "kernel/wait_reason.h"
 
 /* What is known about a wait or a transit; the `detail` of points and links. */
 struct evidence {
-    uint32_t label;   /* interrupt, or LULL_NONE */
-    uint32_t syscall; /* label of the system call the waiting task was in, or LULL_NONE */
-    uint32_t index;   /* block request (cause DISK) or packet (cause NETWORK), or LULL_NONE */
-    uint32_t waker;   /* task (cause TASK), or LULL_NONE */
-    bool is_open;     /* the wait lasted until the end of the trace */
+    uint32_t label;  /* interrupt, or LULL_NONE */
+    uint32_t reason; /* of a wait; number in execgraph.reasons, or LULL_NONE */
+    uint32_t index;  /* block request (cause DISK) or packet (cause NETWORK), or LULL_NONE */
+    uint32_t waker;  /* task (cause TASK), or LULL_NONE */
+    bool is_open;    /* the wait lasted until the end of the trace */
+};
+
+/* What a task sent. */
+struct sent_note {
+    int64_t time_ns;
+    int64_t bytes;
+    uint32_t file; /* LULL_NONE: nothing, or it was answered */
+};
+
+/* The last wait of a task in the call that it is in. */
+struct wait_note {
+    uint32_t evidence; /* LULL_NONE: it has not waited there */
+    int64_t end_ns;
+};
+
+/* A wait that ended by the time-out of its call. */
+struct timeout_note {
+    int64_t start_ns, end_ns; /* from the start of the call; INT64_MIN: not seen */
+    struct sent_note sent;    /* without an answer until then */
 };
 
 struct packet_note {
@@ -23,6 +44,7 @@ struct packet_note {
     uint32_t flow;
     uint32_t payload;
     bool is_received;
+    bool has_numbers; /* of TCP, without addresses: flow is LULL_NONE */
 };
 
 struct switch_note {
@@ -56,6 +78,11 @@ struct lull_execgraph {
     LULL_VEC(struct packet_note) packets;
     LULL_VEC(struct host_notes) hosts;
     LULL_VEC(uint32_t) senders; /* by flow: the task that sent on it last, or LULL_NONE */
+    struct lull_wait_reasons reasons;
+    LULL_VEC(struct wait_note) last_waits; /* by task */
+    LULL_VEC(struct sent_note) sent;       /* by task, the last */
+    LULL_VEC(struct timeout_note) timeouts;
+    struct lull_map timeout_of; /* evidence → one of these */
 };
 
 /* A part of a hop in which the task was in one state: a task on a CPU does not run while an
@@ -76,6 +103,12 @@ void lull_path_each_piece(const struct lull_execgraph *eg, const struct lull_hop
  * kept in `strings`. */
 void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,
                         GStringChunk *strings, struct lull_segment *segment);
+/* The same about a wait that the path goes into. */
+void lull_evidence_entered(const struct lull_execgraph *eg, uint32_t detail, GStringChunk *strings,
+                           struct lull_wait *wait);
+/* Why a task waited, or NULL: it was in no call. */
+const struct lull_wait_reason *lull_evidence_reason(const struct lull_execgraph *eg,
+                                                    uint32_t detail);
 void lull_evidence_preempted(const struct lull_execgraph *eg, const struct lull_hop *hop,
                              GStringChunk *strings, struct lull_segment *segment);
 /* The calls by which the task of a hop fell asleep, or LULL_NONE. */

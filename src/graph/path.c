@@ -156,6 +156,7 @@ void lull_path_free(struct lull_path *path)
     free_shares(path);
     g_free((void *)path->host_names);
     g_free(path->segments);
+    g_free(path->waits);
     g_free(path->sync);
     if (path->strings) {
         g_string_chunk_free(path->strings);
@@ -197,6 +198,17 @@ const struct lull_segment *lull_path_segment(const struct lull_path *path, uint3
 {
     g_return_val_if_fail(index < path->n_segments, NULL);
     return &path->segments[index];
+}
+
+uint32_t lull_path_wait_count(const struct lull_path *path)
+{
+    return path->n_waits;
+}
+
+const struct lull_wait *lull_path_wait(const struct lull_path *path, uint32_t index)
+{
+    g_return_val_if_fail(index < path->n_waits, NULL);
+    return &path->waits[index];
 }
 
 uint32_t lull_path_state_count(const struct lull_path *path)

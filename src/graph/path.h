@@ -23,6 +23,8 @@ struct lull_path {
 
     struct lull_segment *segments;
     uint32_t n_segments;
+    struct lull_wait *waits;
+    uint32_t n_waits;
     struct lull_state_share *by_state; /* longest first, ties by state, cause */
     uint32_t n_by_state;
     struct lull_task_share *by_task; /* longest first, ties by host, tid */

@@ -130,28 +130,20 @@ static int32_t tid_of(const struct lull_portions *portions, uint32_t task)
 
 /* ---- locks ---- */
 
-/* Calls in which a task waits until another lets go of something. A futex may also be a condition
- * variable; the kernel does not know the difference. */
-static bool is_lock_call(const char *call)
-{
-    static const char *const calls[] = {
-        "futex",   "futex_wait", "futex_waitv", "futex_time64",      "flock", "fcntl",
-        "fcntl64", "semop",      "semtimedop",  "semtimedop_time64", NULL};
-    return g_strv_contains(calls, call);
-}
-
 /* The lock that the wait of `line` with this evidence is for; LULL_NONE if it is for something
  * else. */
 static uint32_t lock_of(struct lull_portions *portions, uint32_t line, uint32_t detail,
                         int64_t time_ns, uint32_t *holder)
 {
     const struct lull_execgraph *eg = portions->eg;
-    if (detail == LULL_NONE || eg->evidence.items[detail].syscall == LULL_NONE) {
+    const struct lull_wait_reason *reason = lull_evidence_reason(eg, detail);
+    if (!reason) {
         return LULL_NONE;
     }
     const struct evidence *evidence = &eg->evidence.items[detail];
-    const char *call = lull_model_label(eg->model, evidence->syscall);
-    if (!is_lock_call(call)) {
+    const char *call = lull_model_label(eg->model, reason->call);
+    const enum lull_wait_kind kind = lull_wait_reason_kind(eg->model, reason);
+    if (kind != LULL_WAIT_LOCK && kind != LULL_WAIT_FUTEX) {
         return LULL_NONE;
     }
     *holder = evidence->waker;

@@ -19,6 +19,20 @@ struct lull_wakeup {
                           was not recorded (complete_ns is INT64_MIN), or LULL_NONE */
     uint32_t label;   /* name of the interrupt it happened in (lull_model_label), or LULL_NONE */
     uint8_t cause;    /* enum lull_cause */
+    /* cause TASK: label of the system call that the waker was in, and lull_model_file() of that
+     * call's descriptor; LULL_NONE: not known. */
+    uint32_t call, file;
+};
+
+struct lull_futex;
+
+/* A system call that has started, as far as that was recorded. */
+struct lull_call_note {
+    uint32_t name;                  /* label */
+    uint32_t file;                  /* lull_model_file() of its descriptor, or LULL_NONE */
+    int32_t fd;                     /* or -1 */
+    const struct lull_futex *futex; /* or NULL */
+    int64_t start_ns;
 };
 
 /* A task's state ended. The first fact of a task has state NONE: it appeared at end_ns. A fact with
@@ -26,12 +40,16 @@ struct lull_wakeup {
 struct lull_state_fact {
     uint32_t task;
     int64_t start_ns, end_ns;
-    enum lull_state state; /* the one that ended: NONE, RUNNING, PREEMPTED, BLOCKED */
-    enum lull_state next;  /* the one that starts; NONE: the task is dead or lost */
-    int32_t cpu;           /* where it ran or waited to run; where it ran last if BLOCKED */
-    uint32_t syscall;      /* label of the system call it was in when BLOCKED, or LULL_NONE */
+    enum lull_state state;  /* the one that ended: NONE, RUNNING, PREEMPTED, BLOCKED */
+    enum lull_state next;   /* the one that starts; NONE: the task is dead or lost */
+    enum lull_state before; /* PREEMPTED: RUNNING: it was preempted; BLOCKED, NONE: it was woken */
+    int32_t cpu;            /* where it ran or waited to run; where it ran last if BLOCKED */
+    uint32_t syscall;       /* label of the system call it was in when BLOCKED, or LULL_NONE */
     uint32_t chain; /* of calls by which it became BLOCKED (lull_model_frames()), or LULL_NONE */
+    char letter;    /* BLOCKED: how, as ps shows it: S, D, I, T, t, P; 0: not reported */
     const struct lull_wakeup *wakeup; /* end of BLOCKED, or appearance by a fork; else NULL */
+    /* The same call, if somebody wants system calls and its start was recorded; else NULL. */
+    const struct lull_call_note *call;
 };
 
 /* A priority that no event reported. */

@@ -392,7 +392,7 @@ static uint32_t task_of(struct lull_model *model, struct machine *machine, int32
     if (machine->reports_current && HAS(context_tid)) {
         sched_current(model, machine, c, t, (int32_t)ev->context_tid);
     }
-    uint32_t task = machine->cpus.items[c].task;
+    uint32_t task = model_cpu_at(machine, c)->task;
     if (task == LULL_NONE && HAS(context_tid) && ev->context_tid > 0 &&
         ev->context_tid <= INT32_MAX) {
         return model_task(model, machine, ev->context_tid, c);
@@ -415,7 +415,7 @@ static void name_only(struct lull_model *model, struct machine *machine, int32_t
     if (machine->reports_current && HAS(context_tid)) {
         sched_current(model, machine, c, t, (int32_t)ev->context_tid);
     }
-    uint32_t task = machine->cpus.items[c].task;
+    uint32_t task = model_cpu_at(machine, c)->task;
     if (task == LULL_NONE) {
         return;
     }
@@ -516,6 +516,24 @@ void calls_finish(struct lull_model *model)
     for (uint32_t i = 0; i < model->tasks.count; i++) {
         give_up(model, i, model->machines.items[model->tasks.items[i].public.host].last_ns);
     }
+}
+
+bool calls_note(const struct lull_model *model, const struct task *task,
+                struct lull_call_note *note)
+{
+    if (task->call == LULL_NONE) {
+        return false;
+    }
+    const struct call *call = &model->calls.items[task->call];
+    const bool has_fd = call->args.have & CALL_ARG_FD;
+    *note = (struct lull_call_note){
+        .name = call->name.label,
+        .file = has_fd ? call->file : LULL_NONE,
+        .fd = has_fd ? call->args.fd : -1,
+        .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,
+        .start_ns = call->start_ns,
+    };
+    return true;
 }
 
 void lull_model_each_syscall(const struct lull_model *model, int64_t now_ns,

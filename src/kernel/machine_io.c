@@ -9,6 +9,8 @@ enum { PROTOCOL_ICMP = 1, PROTOCOL_TCP = 6, PROTOCOL_UDP = 17, PROTOCOL_ICMP6 = 
 /* Both packet events have the same fields in the same order. */
 _Static_assert(sizeof(struct lull_ev_packet_sent) == sizeof(struct lull_ev_packet_received),
                "packet_sent and packet_received are read as one");
+_Static_assert(sizeof(struct lull_ev_socket_sent) == sizeof(struct lull_ev_socket_received),
+               "socket_sent and socket_received are read as one");
 
 #define HAS(field) LULL_HAS(ev, packet_sent, field)
 
@@ -95,6 +97,35 @@ static void note_received(struct frame *frame, uint32_t number)
     frame->packet = number;
 }
 
+/* Says who sent or received the packet, and reports it. */
+static void report_packet(struct lull_model *model, struct cpu *cpu, struct lull_net_packet *packet)
+{
+    struct lull_packet_fact fact = {.packet = packet, .number = model->n_packets++};
+    packet->flow = lull_flows_number(model->flows, packet);
+    if (cpu->n_frames > 0) {
+        struct frame *frame = &cpu->frames[cpu->n_frames - 1];
+        if (!packet->is_send) {
+            note_received(frame, fact.number);
+        }
+        /* The reception of a packet is part of the context around it, be it a softirq or a task. */
+        if (frame->kind == FRAME_RECEIVE && cpu->n_frames > 1) {
+            frame--;
+            if (!packet->is_send) {
+                note_received(frame, fact.number);
+            }
+        }
+        fact.in_interrupt = frame->kind != FRAME_RECEIVE;
+        fact.context_start_ns = frame->start_ns;
+        fact.context_cause = irq_frame_cause(model, frame);
+    } else if (!packet->is_send) {
+        cpu->last_packet = fact.number;
+    }
+    if (!fact.in_interrupt && cpu->task != LULL_NONE && !model->tasks.items[cpu->task].is_idle) {
+        packet->task = cpu->task;
+    }
+    REPORT(model, packet, &fact);
+}
+
 void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                bool is_send, const void *event)
 {
@@ -108,7 +139,7 @@ void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int
     if (!model->wanted.packet && !model->wanted.state) {
         return;
     }
-    struct cpu *cpu = &machine->cpus.items[c];
+    struct cpu *cpu = model_cpu_at(machine, c);
     struct lull_net_packet packet = {
         .time_ns = t,
         .host = machine->host,
@@ -125,31 +156,49 @@ void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int
     } else if (HAS(ip6_next) && ev->ip6_source.length == 16) {
         take_ipv6(&packet, ev);
     }
-    packet.flow = lull_flows_number(model->flows, &packet);
+    machine->has_headers |= packet.ip_version != 0;
+    report_packet(model, cpu, &packet);
+}
 
-    struct lull_packet_fact fact = {.packet = &packet, .number = model->n_packets++};
-    if (cpu->n_frames > 0) {
-        struct frame *frame = &cpu->frames[cpu->n_frames - 1];
-        if (!is_send) {
-            note_received(frame, fact.number);
-        }
-        /* The reception of a packet is part of the context around it, be it a softirq or a task. */
-        if (frame->kind == FRAME_RECEIVE && cpu->n_frames > 1) {
-            frame--;
-            if (!is_send) {
-                note_received(frame, fact.number);
-            }
-        }
-        fact.in_interrupt = frame->kind != FRAME_RECEIVE;
-        fact.context_start_ns = frame->start_ns;
-        fact.context_cause = irq_frame_cause(model, frame);
-    } else if (!is_send) {
-        cpu->last_packet = fact.number;
+/* The add-on writes the 16 bits around TCP's flags from the other end: the length of the header is
+ * in the low byte, and FIN is the highest bit. No packet has flags that look like such a length. */
+static uint16_t flags_of_addon(uint16_t word)
+{
+    enum { LEAST_HEADER = 5, MOST_HEADER = 15 };
+    uint16_t flags = 0;
+    if ((word & 0xff) < LEAST_HEADER || (word & 0xff) > MOST_HEADER) {
+        return word & 0x1ff;
     }
-    if (!fact.in_interrupt && cpu->task != LULL_NONE && !model->tasks.items[cpu->task].is_idle) {
-        packet.task = cpu->task;
+    for (unsigned bit = 0; bit < 8; bit++) {
+        flags |= (word >> (15 - bit) & 1) << bit;
     }
-    REPORT(model, packet, &fact);
+    return flags;
+}
+
+void io_socket_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                      bool is_send, const void *event)
+{
+    const struct lull_ev_socket_sent *ev = event;
+    if (LULL_HAS(ev, socket_sent, context_tid)) {
+        sched_current(model, machine, c, t, ev->context_tid);
+    }
+    /* The same packet with its headers is worth more. */
+    if (machine->has_headers || (!model->wanted.packet && !model->wanted.state)) {
+        return;
+    }
+    struct lull_net_packet packet = {
+        .time_ns = t,
+        .host = machine->host,
+        .task = LULL_NONE,
+        .cpu = c,
+        .is_send = is_send,
+        .has_numbers = true,
+        .protocol = PROTOCOL_TCP,
+        .seq = ev->seq,
+        .ack = ev->ack_seq,
+        .tcp_flags = flags_of_addon(ev->flags),
+    };
+    report_packet(model, &machine->cpus.items[c], &packet);
 }
 
 /* ftrace and perf write the flags as letters. */
@@ -407,7 +456,7 @@ void io_request(struct lull_model *model, struct machine *machine, int32_t c, in
     if (LULL_HAS(ev, block_rq_issue, context_tid)) {
         sched_current(model, machine, c, t, ev->context_tid);
     }
-    struct cpu *cpu = &machine->cpus.items[c];
+    struct cpu *cpu = model_cpu_at(machine, c);
     if (id != LULL_EVENT_block_rq_complete) {
         bool is_issue = id == LULL_EVENT_block_rq_issue;
         uint32_t begun = start_request(model, machine, cpu, t, is_issue, ev);

@@ -137,7 +137,7 @@ static void report_handler(struct lull_model *model, const struct machine *machi
         .raise_ns = frame->raise_ns,
         .host = machine->host,
         .cpu = c,
-        .task = model_on_cpu(model, &machine->cpus.items[c]),
+        .task = model_on_cpu(model, model_cpu_at(machine, c)),
         .number = frame->kind == FRAME_IRQ || frame->kind == FRAME_SOFTIRQ ? frame->number : 0,
         .label = frame->label,
         .name = frame->name,
@@ -151,7 +151,7 @@ static void report_handler(struct lull_model *model, const struct machine *machi
 static void pop(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                 enum frame_kind kind, uint32_t number)
 {
-    struct cpu *cpu = &machine->cpus.items[c];
+    struct cpu *cpu = model_cpu_at(machine, c);
     uint32_t depth = cpu->n_frames;
     while (depth > 0 &&
            (cpu->frames[depth - 1].kind != kind || cpu->frames[depth - 1].number != number)) {
@@ -212,7 +212,7 @@ static struct irq_label irq_label(struct lull_model *model, struct machine *mach
 bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                enum lull_event_id id, const void *event)
 {
-    struct cpu *cpu = &machine->cpus.items[c];
+    struct cpu *cpu = model_cpu_at(machine, c);
     if (id == LULL_EVENT_irq_handler_entry) {
         const struct lull_ev_irq_handler_entry *ev = event;
         if (LULL_HAS(ev, irq_handler_entry, context_tid)) {
@@ -231,7 +231,6 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
             sched_current(model, machine, c, t, ev->context_tid);
         }
         if (ev->vec >= 0 && ev->vec < LULL_SOFTIRQS) {
-            cpu = &machine->cpus.items[c];
             push(cpu, t, FRAME_SOFTIRQ, ev->vec, model->fixed_labels[ev->vec])->raise_ns =
                 cpu->raised_ns[ev->vec];
             cpu->raised_ns[ev->vec] = INT64_MIN;
@@ -382,8 +381,13 @@ void irq_classify(const struct lull_model *model, const struct machine *machine,
     } else if (cpu->task == LULL_NONE) {
         wakeup->cause = LULL_CAUSE_UNKNOWN;
     } else if (!model->tasks.items[cpu->task].is_idle) {
+        struct lull_call_note call;
         wakeup->cause = LULL_CAUSE_TASK;
         wakeup->task = cpu->task;
+        wakeup->call = model->tasks.items[cpu->task].syscall;
+        if (calls_note(model, &model->tasks.items[cpu->task], &call)) {
+            wakeup->file = call.file;
+        }
     } else if (cpu->last_request != LULL_NONE) {
         /* The idle loop runs what other CPUs queued for it, without any interrupt. */
         wakeup->cause = LULL_CAUSE_DISK;

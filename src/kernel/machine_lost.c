@@ -109,7 +109,7 @@ void lost_find(struct lull_model *model)
 static void lose_cpu(struct lull_model *model, struct machine *machine, int32_t c,
                      const struct lost *lost, int64_t start_ns, int64_t since_ns)
 {
-    struct cpu *cpu = &machine->cpus.items[c];
+    struct cpu *cpu = model_cpu_at(machine, c);
     if (cpu->switch_stream != LULL_NONE && cpu->switch_stream != lost->stream) {
         return;
     }
@@ -130,14 +130,18 @@ static bool report(struct lull_model *model, struct lost *lost)
     if (!lost->is_reported) {
         REPORT(model, lost, fact);
     }
-    int32_t n = (int32_t)machine->cpus.count;
-    int32_t end = fact->cpu < 0 || fact->cpu >= n ? n : fact->cpu + 1;
-    for (int32_t c = MAX(fact->cpu, 0); c < end; c++) {
-        const struct cpu *cpu = &machine->cpus.items[c];
+    if (fact->cpu >= 0 && fact->cpu < LULL_MAX_CPUS && machine->first_ns != INT64_MAX) {
+        model_cpu(model, machine, fact->cpu); /* its first event is not where it starts */
+    }
+    uint32_t c = (uint32_t)MAX(fact->cpu, 0);
+    for (;
+         lull_slots_next(&machine->cpu_numbers, &c) && (fact->cpu < 0 || c == (uint32_t)fact->cpu);
+         c++) {
+        const struct cpu *cpu = model_cpu_at(machine, (int32_t)c);
         if (!lost->is_reported && fact->events == 0) {
-            lose_cpu(model, machine, c, lost, fact->start_ns, fact->end_ns);
+            lose_cpu(model, machine, (int32_t)c, lost, fact->start_ns, fact->end_ns);
         } else if (fact->events || (cpu->last_ns > fact->start_ns && cpu->last_ns < fact->end_ns)) {
-            lose_cpu(model, machine, c, lost, cpu->last_ns, INT64_MAX);
+            lose_cpu(model, machine, (int32_t)c, lost, cpu->last_ns, INT64_MAX);
         }
     }
     lost->is_reported = true;
@@ -186,7 +190,7 @@ static void find_recorded(const struct lull_model *model)
 
 void lost_find_recorded(const struct lull_model *model, struct machine *machine, int32_t c)
 {
-    struct cpu *cpu = &machine->cpus.items[c];
+    struct cpu *cpu = model_cpu_at(machine, c);
     struct losses *losses = model->losses;
     if (model->session && !losses->knows_recorded) {
         find_recorded(model);

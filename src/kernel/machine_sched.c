@@ -29,6 +29,8 @@ static struct lull_wakeup unknown_wakeup(int64_t t)
         .request = LULL_NONE,
         .label = LULL_NONE,
         .cause = LULL_CAUSE_UNKNOWN,
+        .call = LULL_NONE,
+        .file = LULL_NONE,
     };
 }
 
@@ -39,16 +41,21 @@ void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lul
                   int32_t cpu, const struct lull_wakeup *wakeup)
 {
     struct task *task = &model->tasks.items[number];
+    struct lull_call_note call;
+    bool has_call = task->state == LULL_STATE_BLOCKED && calls_note(model, task, &call);
     struct lull_state_fact fact = {
         .task = number,
         .start_ns = task->since_ns,
         .end_ns = t,
         .state = task->state,
         .next = next,
+        .before = task->before,
         .cpu = task->state == LULL_STATE_PREEMPTED && task->cpu >= 0 ? task->cpu : cpu,
         .syscall = task->state == LULL_STATE_BLOCKED ? task->syscall : LULL_NONE,
         .chain = task->state == LULL_STATE_BLOCKED ? task->chain : LULL_NONE,
+        .letter = task->state == LULL_STATE_BLOCKED ? task->letter : 0,
         .wakeup = wakeup,
+        .call = has_call ? &call : NULL,
     };
     if (task->public.first_ns > task->public.last_ns) {
         fact.start_ns = t;
@@ -56,7 +63,9 @@ void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lul
     }
     task->public.last_ns = t;
     task->since_ns = t;
+    task->before = task->state == next ? task->before : task->state; /* it may only have moved */
     task->state = next;
+    task->letter = 0;
     task->cpu = cpu;
     if (!task->is_idle) {
         REPORT(model, state, &fact);
@@ -79,7 +88,7 @@ void sched_lose(struct lull_model *model, uint32_t number)
 static void report_switch(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                           uint32_t previous, uint32_t next)
 {
-    struct cpu *cpu = &machine->cpus.items[c];
+    struct cpu *cpu = model_cpu_at(machine, c);
     const struct task *from = &model->tasks.items[previous], *to = &model->tasks.items[next];
     int64_t since = CLAMP(cpu->since_ns, cpu->reported_ns, t);
     struct lull_switch_fact fact = {
@@ -104,7 +113,7 @@ static void report_switch(struct lull_model *model, struct machine *machine, int
 static void leave(struct lull_model *model, struct machine *machine, int32_t c, int64_t start_ns,
                   int64_t since_ns)
 {
-    struct cpu *cpu = &machine->cpus.items[c];
+    struct cpu *cpu = model_cpu_at(machine, c);
     uint32_t left = cpu->task;
     struct task *task = &model->tasks.items[left];
     int64_t since = CLAMP(cpu->since_ns, cpu->reported_ns, start_ns);
@@ -135,7 +144,7 @@ static void leave(struct lull_model *model, struct machine *machine, int32_t c, 
 void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, int64_t start_ns,
                 int64_t since_ns)
 {
-    struct cpu *cpu = &machine->cpus.items[c];
+    struct cpu *cpu = model_cpu_at(machine, c);
     start_ns = CLAMP(start_ns, cpu->reported_ns, MAX(machine->last_ns, cpu->reported_ns));
     if (cpu->task == LULL_NONE) { /* as before */
         cpu->since_ns = MAX(cpu->since_ns, since_ns);
@@ -158,6 +167,23 @@ void sched_prio(struct lull_model *model, const struct machine *machine, int64_t
     known->prio = (int32_t)reported + offset;
     struct lull_prio_fact fact = {t, machine->host, task, known->prio};
     REPORT(model, prio, &fact);
+}
+
+/* How a task is blocked, as ps shows it. What bits 64 and above mean has changed: before 4.14 a task
+ * that only SIGKILL wakes had 128 beside 2, since then 128 alone is a kernel thread that idles. */
+static char letter_of(int64_t prev_state)
+{
+    static const struct {
+        int64_t bit;
+        char letter;
+    } letters[] = {{1024, 'I'}, {2, 'D'}, {1, 'S'}, {4, 'T'}, {8, 't'}, {64, 'P'}, {128, 'I'}};
+    const bool is_idle = (prev_state & (2 | 1024)) == (2 | 1024);
+    for (size_t i = is_idle ? 0 : 1; i < G_N_ELEMENTS(letters); i++) {
+        if (prev_state & letters[i].bit) {
+            return letters[i].letter;
+        }
+    }
+    return 0;
 }
 
 static enum lull_state state_after_switch(const struct task *task, int64_t prev_state)
@@ -207,6 +233,7 @@ static uint32_t switch_out(struct lull_model *model, struct machine *machine, in
     enum lull_state next = state_after_switch(task, ev->prev_state);
     sched_change(model, number, t, next, c, NULL);
     task->chain = next == LULL_STATE_BLOCKED ? stacks_left(model, machine, number, ev) : LULL_NONE;
+    task->letter = letter_of(ev->prev_state);
     task->is_uninterruptible = (ev->prev_state & PREV_STATE_MASK) == PREV_STATE_UNINTERRUPTIBLE;
     if (task->waking.is_early && next == LULL_STATE_BLOCKED) {
         task->waking.time_ns = t; /* what it waits from now on is the way back to a CPU */
@@ -268,10 +295,10 @@ static void switch_in(struct lull_model *model, struct machine *machine, int32_t
 {
     uint32_t number = model_task(model, machine, ev->next_tid, c);
     struct task *task = &model->tasks.items[number];
-    machine->cpus.items[c].task = number;
-    machine->cpus.items[c].seen_ns = t;
-    machine->cpus.items[c].last_request = LULL_NONE;
-    machine->cpus.items[c].last_packet = LULL_NONE;
+    struct cpu *cpu = model_cpu_at(machine, c);
+    cpu->task = number;
+    cpu->seen_ns = t;
+    cpu->last_request = cpu->last_packet = LULL_NONE;
     if (task->is_idle) {
         task->state = LULL_STATE_RUNNING;
         report_switch(model, machine, c, t, previous, number);
@@ -282,7 +309,7 @@ static void switch_in(struct lull_model *model, struct machine *machine, int32_t
         model->tasks.items[number].waking = no_waking;
     }
     if (G_UNLIKELY(model->tasks.items[number].is_partial)) {
-        machine->cpus.items[c].lost_stream = model->stream;
+        cpu->lost_stream = model->stream;
         leave(model, machine, c, t, INT64_MAX);
     }
 }
@@ -296,7 +323,7 @@ static void switch_in(struct lull_model *model, struct machine *machine, int32_t
 static bool left_unseen(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                         uint32_t next)
 {
-    struct cpu *cpu = &machine->cpus.items[c];
+    struct cpu *cpu = model_cpu_at(machine, c);
     const struct task *to = &model->tasks.items[next];
     struct task *left = &model->tasks.items[cpu->task];
     int64_t last = CLAMP(cpu->seen_ns, cpu->reported_ns, t);
@@ -315,10 +342,11 @@ static void moved_unseen(struct lull_model *model, struct machine *machine, uint
 {
     int32_t c = model->tasks.items[number].cpu;
     if (model->tasks.items[number].state != LULL_STATE_RUNNING || c < 0 ||
-        c >= (int32_t)machine->cpus.count || machine->cpus.items[c].task != number) {
+        lull_slots_get(&machine->cpu_numbers, (uint32_t)c) == 0 ||
+        model_cpu_at(machine, c)->task != number) {
         return;
     }
-    struct cpu *cpu = &machine->cpus.items[c];
+    struct cpu *cpu = model_cpu_at(machine, c);
     cpu->lost_stream = cpu->switch_stream;
     leave(model, machine, c, MAX(cpu->seen_ns, cpu->reported_ns), INT64_MAX);
 }
@@ -327,7 +355,7 @@ static void moved_unseen(struct lull_model *model, struct machine *machine, uint
 void sched_found(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                  int32_t tid)
 {
-    struct cpu *cpu = &machine->cpus.items[c];
+    struct cpu *cpu = model_cpu_at(machine, c);
     if (tid < 0 || (cpu->task != LULL_NONE && !machine->reports_current)) {
         return;
     }
@@ -359,7 +387,7 @@ void sched_switched(struct lull_model *model, struct machine *machine, int32_t c
         ev->prev_tid < 0 || ev->next_tid < 0) {
         return;
     }
-    struct cpu *cpu = &machine->cpus.items[c];
+    struct cpu *cpu = model_cpu_at(machine, c);
     irq_reset(cpu);
     cpu->switch_stream = model->stream;
     if (machine->reports_current) {
@@ -418,7 +446,7 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
     uint32_t number = model_task(model, machine, tid, c);
     model_rename(model, number, comm, t);
     struct task *task = &model->tasks.items[number];
-    note_waking(model, &machine->cpus.items[c], t, task, id, context);
+    note_waking(model, model_cpu_at(machine, c), t, task, id, context);
     if (id == LULL_EVENT_sched_wakeup_new) {
         task->is_new = false;
         if (task->state != LULL_STATE_NONE) {
@@ -433,7 +461,7 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
     }
 
     struct lull_wakeup wakeup = unknown_wakeup(t);
-    irq_classify(model, machine, &machine->cpus.items[c], task, context, &wakeup);
+    irq_classify(model, machine, model_cpu_at(machine, c), task, context, &wakeup);
     if (wakeup.task == number) { /* a task does not wake itself; it was someone we do not know */
         wakeup = unknown_wakeup(t);
     }
@@ -453,7 +481,7 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
 
 static int32_t tid_on(const struct lull_model *model, const struct machine *machine, int32_t c)
 {
-    uint32_t task = machine->cpus.items[c].task;
+    uint32_t task = model_cpu_at(machine, c)->task;
     return task == LULL_NONE ? -1 : model->tasks.items[task].public.tid;
 }
 
@@ -470,7 +498,7 @@ void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t
         if (ev->context_tid != tid_on(model, machine, c)) {
             sched_found(model, machine, c, t, ev->context_tid);
         }
-        machine->cpus.items[c].seen_ns = t;
+        model_cpu_at(machine, c)->seen_ns = t;
     }
     if (LULL_HAS(ev, sched_waking, prio) && ev->tid > 0) {
         sched_prio(model, machine, t, model_task(model, machine, ev->tid, c), ev->prio,

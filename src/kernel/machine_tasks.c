@@ -113,7 +113,7 @@ void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
 void sched_executed(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                     const struct lull_ev_sched_process_exec *ev)
 {
-    uint32_t number = machine->cpus.items[c].task;
+    uint32_t number = model_cpu_at(machine, c)->task;
     if (LULL_HAS(ev, sched_process_exec, tid) && ev->tid > 0) {
         if (LULL_HAS(ev, sched_process_exec, old_tid) && ev->old_tid > 0 &&
             ev->old_tid != ev->tid) {

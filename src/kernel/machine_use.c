@@ -9,7 +9,7 @@ static void use_pages(struct lull_model *model, struct machine *machine, int32_t
                       bool is_free, bool has_order, int64_t order)
 {
     enum { MAX_ORDER = 63 };
-    const struct cpu *cpu = &machine->cpus.items[c];
+    const struct cpu *cpu = model_cpu_at(machine, c);
     struct lull_page_fact fact = {
         .time_ns = t,
         .host = machine->host,
@@ -46,7 +46,7 @@ static uint32_t device_label(struct lull_model *model, struct cpu *cpu, struct l
 static void use_device(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                        bool is_send, int64_t length, struct lull_text device)
 {
-    struct cpu *cpu = &machine->cpus.items[c];
+    struct cpu *cpu = model_cpu_at(machine, c);
     struct lull_netif_fact fact = {
         .time_ns = t,
         .host = machine->host,
@@ -80,7 +80,7 @@ static void use_power(struct lull_model *model, struct machine *machine, int32_t
     REPORT(model, power, &fact);
 }
 
-bool use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+void use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                enum lull_event_id id, const void *event)
 {
     enum { BUSY = 0x10 }; /* NETDEV_TX_BUSY: the device did not take the packet, it comes again */
@@ -93,7 +93,7 @@ bool use_event(struct lull_model *model, struct machine *machine, int32_t c, int
         if (!is_failed(ev)) {
             use_pages(model, machine, c, t, false, LULL_HAS(ev, page_alloc, order), ev->order);
         }
-        return true;
+        break;
     }
     case LULL_EVENT_page_free: {
         const struct lull_ev_page_free *ev = event;
@@ -101,7 +101,7 @@ bool use_event(struct lull_model *model, struct machine *machine, int32_t c, int
             sched_current(model, machine, c, t, ev->context_tid);
         }
         use_pages(model, machine, c, t, true, LULL_HAS(ev, page_free, order), ev->order);
-        return true;
+        break;
     }
     case LULL_EVENT_netif_sent: {
         const struct lull_ev_netif_sent *ev = event;
@@ -111,7 +111,7 @@ bool use_event(struct lull_model *model, struct machine *machine, int32_t c, int
         if (!LULL_HAS(ev, netif_sent, rc) || ev->rc != BUSY) {
             use_device(model, machine, c, t, true, ev->len, ev->device);
         }
-        return true;
+        break;
     }
     case LULL_EVENT_netif_received: {
         const struct lull_ev_netif_received *ev = event;
@@ -119,22 +119,22 @@ bool use_event(struct lull_model *model, struct machine *machine, int32_t c, int
             sched_current(model, machine, c, t, ev->context_tid);
         }
         use_device(model, machine, c, t, false, ev->len, ev->device);
-        return true;
+        break;
     }
     case LULL_EVENT_cpu_idle: {
         const struct lull_ev_cpu_idle *ev = event;
         /* PWR_EVENT_EXIT is -1 in 32 bits, which some tracers record without a sign. */
         use_power(model, machine, LULL_HAS(ev, cpu_idle, cpu) ? (int32_t)ev->cpu : c, t,
                   LULL_POWER_IDLE, (int32_t)ev->state);
-        return true;
+        break;
     }
     case LULL_EVENT_cpu_frequency: {
         const struct lull_ev_cpu_frequency *ev = event;
         use_power(model, machine, LULL_HAS(ev, cpu_frequency, cpu) ? (int32_t)ev->cpu : c, t,
                   LULL_POWER_FREQUENCY, CLAMP(ev->state, 0, UINT32_MAX));
-        return true;
+        break;
     }
     default:
-        return false;
+        break;
     }
 }

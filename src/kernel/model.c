@@ -55,6 +55,7 @@ void lull_model_free(struct lull_model *model)
     for (size_t i = 0; i < model->machines.count; i++) {
         struct machine *machine = &model->machines.items[i];
         lull_vec_free(&machine->cpus);
+        lull_slots_free(&machine->cpu_numbers);
         lull_map_free(&machine->by_tid);
         lull_map_free(&machine->newborn);
         lull_map_free(&machine->requests);
@@ -155,19 +156,18 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
 
 struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int32_t cpu)
 {
-    while ((int32_t)machine->cpus.count <= cpu) {
-        struct cpu *added = lull_vec_add(&machine->cpus);
-        memset(added, 0, sizeof *added);
-        added->task = added->idle = added->kernel = added->last_request = added->last_packet =
-            added->device = added->switch_stream = added->lost_stream = LULL_NONE;
-        lost_find_recorded(model, machine, (int32_t)machine->cpus.count - 1);
-        added->last_ns = added->seen_ns = added->idle_state = INT64_MIN;
-        added->frequency_khz = -1;
-        for (uint32_t i = 0; i < LULL_SOFTIRQS; i++) {
-            added->raised_ns[i] = INT64_MIN;
-        }
+    struct cpu *added = lull_vec_add(&machine->cpus);
+    *lull_slots_at(&machine->cpu_numbers, (uint32_t)cpu) = (uint32_t)machine->cpus.count;
+    memset(added, 0, sizeof *added);
+    added->task = added->idle = added->kernel = added->last_request = added->last_packet =
+        added->device = added->switch_stream = added->lost_stream = LULL_NONE;
+    lost_find_recorded(model, machine, cpu);
+    added->last_ns = added->seen_ns = added->idle_state = INT64_MIN;
+    added->frequency_khz = -1;
+    for (uint32_t i = 0; i < LULL_SOFTIRQS; i++) {
+        added->raised_ns[i] = INT64_MIN;
     }
-    return &machine->cpus.items[cpu];
+    return added;
 }
 
 uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32_t tid)
@@ -424,14 +424,18 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
         dumped(model, machine, id, event, t);
         break;
     case LULL_EVENT_softirq_raise:
-        irq_raised(&machine->cpus.items[c], t, ((const struct lull_ev_softirq_raise *)event)->vec);
+        irq_raised(model_cpu_at(machine, c), t, ((const struct lull_ev_softirq_raise *)event)->vec);
         break;
     case LULL_EVENT_packet_sent:
     case LULL_EVENT_packet_received:
         io_packet(model, machine, c, t, id == LULL_EVENT_packet_sent, event);
         break;
+    case LULL_EVENT_socket_sent:
+    case LULL_EVENT_socket_received:
+        io_socket_packet(model, machine, c, t, id == LULL_EVENT_socket_sent, event);
+        break;
     case LULL_EVENT_block_bio_merge:
-        io_merged(machine, &machine->cpus.items[c], event);
+        io_merged(machine, model_cpu_at(machine, c), event);
         break;
     case LULL_EVENT_block_bio_remap:
         io_remapped(machine, event);
@@ -481,29 +485,58 @@ void lull_model_run(struct lull_model *model, void (*progress)(void *user), void
     lull_model_finish(model);
 }
 
+/* A state that still lasts at end_ns; false if there is none, or nothing of it. *note has room for
+ * the call. */
+static bool open_state(const struct lull_model *model, uint32_t number, int64_t end_ns,
+                       struct lull_state_fact *fact, struct lull_call_note *note)
+{
+    const struct task *task = &model->tasks.items[number];
+    if (task->is_idle || task->state == LULL_STATE_NONE || end_ns <= task->since_ns) {
+        return false;
+    }
+    const bool is_blocked = task->state == LULL_STATE_BLOCKED;
+    *fact = (struct lull_state_fact){
+        .task = number,
+        .start_ns = task->since_ns,
+        .end_ns = end_ns,
+        .state = task->state,
+        .next = LULL_STATE_NONE,
+        .before = task->before,
+        .cpu = task->cpu,
+        .syscall = is_blocked ? task->syscall : LULL_NONE,
+        .chain = is_blocked ? task->chain : LULL_NONE,
+        .letter = is_blocked ? task->letter : 0,
+        .call = is_blocked && calls_note(model, task, note) ? note : NULL,
+    };
+    return true;
+}
+
+void lull_model_each_state(const struct lull_model *model, int64_t now_ns,
+                           void (*visit)(void *user, const struct lull_state_fact *fact),
+                           void *user)
+{
+    struct lull_state_fact fact;
+    struct lull_call_note note;
+    for (uint32_t i = 0; i < model->tasks.count; i++) {
+        if (open_state(model, i, now_ns, &fact, &note)) {
+            visit(user, &fact);
+        }
+    }
+}
+
 /* States that still last. */
 static void finish_states(struct lull_model *model)
 {
+    struct lull_state_fact fact;
+    struct lull_call_note note;
     for (uint32_t i = 0; i < model->tasks.count; i++) {
         struct task *task = &model->tasks.items[i];
-        int64_t end = model->machines.items[task->public.host].last_ns;
-        if (task->is_idle || task->state == LULL_STATE_NONE || end <= task->since_ns) {
-            continue;
+        const int64_t end_ns = model->machines.items[task->public.host].last_ns;
+        if (open_state(model, i, end_ns, &fact, &note)) {
+            REPORT(model, state, &fact);
+            task->public.last_ns = end_ns;
+            task->state = LULL_STATE_NONE;
         }
-        bool is_blocked = task->state == LULL_STATE_BLOCKED;
-        struct lull_state_fact fact = {
-            .task = i,
-            .start_ns = task->since_ns,
-            .end_ns = end,
-            .state = task->state,
-            .next = LULL_STATE_NONE,
-            .cpu = task->cpu,
-            .syscall = is_blocked ? task->syscall : LULL_NONE,
-            .chain = is_blocked ? task->chain : LULL_NONE,
-        };
-        REPORT(model, state, &fact);
-        task->public.last_ns = end;
-        task->state = LULL_STATE_NONE;
     }
 }
 

@@ -46,8 +46,9 @@ void lull_model_set_alarm(struct lull_model *model, int64_t time_ns,
 
 /* What is so now, while reading (in a callback) or at the end. */
 
-/* CPUs of a host seen so far are 0 … count - 1; some of them may never have recorded anything. */
-int32_t lull_model_cpu_count(const struct lull_model *model, uint32_t host);
+/* The first CPU of a host after this one (-1: the first of all) of which anything was seen so far,
+ * or -1. */
+int32_t lull_model_next_cpu(const struct lull_model *model, uint32_t host, int32_t after);
 /* Who is on a CPU: LULL_NONE and true: idle; false: not known. *since_ns: until then switch facts
  * have reported what was on the CPU. */
 bool lull_model_running(const struct lull_model *model, uint32_t host, int32_t cpu, uint32_t *task,
@@ -56,6 +57,10 @@ bool lull_model_running(const struct lull_model *model, uint32_t host, int32_t c
 void lull_model_each_syscall(const struct lull_model *model, int64_t now_ns,
                              void (*visit)(void *user, const struct lull_syscall_fact *fact),
                              void *user);
+/* Calls `visit` for each state of a task that lasts, with next NONE and end_ns = now. */
+void lull_model_each_state(const struct lull_model *model, int64_t now_ns,
+                           void (*visit)(void *user, const struct lull_state_fact *fact),
+                           void *user);
 /* Frequency in kHz and idle state of a CPU; -1 and INT64_MIN if not reported yet. */
 void lull_model_power(const struct lull_model *model, uint32_t host, int32_t cpu,
                       int64_t *frequency_khz, int64_t *idle_state);

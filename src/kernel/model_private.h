@@ -8,6 +8,7 @@
 #define LULL_KERNEL_MODEL_PRIVATE_H
 
 #include "base/map.h"
+#include "base/slots.h"
 #include "base/vec.h"
 #include "kernel/fd_slots.h"
 #include "kernel/calls.h"
@@ -156,26 +157,28 @@ struct call {
 struct machine {
     uint32_t host;
     const struct call_arch *arch;
+    bool has_headers;     /* packets with their headers were seen */
     bool has_softirqs;    /* the host's traces record when softirqs run */
     bool reports_current; /* its events say who is on the CPU, as the kernel knows it */
     /* From the priorities in events to the kernel's; those of wake-ups may differ. */
     int32_t prio_offset, wakeup_prio_offset;
     /* Start of its recording, at its first event at the latest; INT64_MAX: not known yet. */
     int64_t first_ns;
-    int64_t last_ns; /* its last event, INT64_MIN: none */
-    LULL_VEC(struct cpu) cpus;
-    struct lull_map by_tid;    /* tid → task */
-    struct lull_map newborn;   /* tid → flags of clone(), until the fork is reported */
-    struct lull_map requests;  /* hash of dev, sector → open request */
-    struct lull_map completed; /* the same, requests that completed last at a place */
-    struct lull_map devices;   /* dev → label */
-    struct lull_map remaps;    /* hash of dev, sector of a bio → the device it was made for */
-    struct lull_map irqs;      /* irq → label */
-    struct lull_map irq_names; /* the latter → label of the handler's name */
-    struct lull_map families;  /* label of an interrupt → label of its device, without queue */
-    struct lull_map irq_devs;  /* the latter → dev of the requests that complete in it */
-    struct lull_map tables;    /* pid → table of descriptors */
-    struct lull_map addresses; /* address of a table in the state dump → table */
+    int64_t last_ns;               /* its last event, INT64_MIN: none */
+    LULL_VEC(struct cpu) cpus;     /* seen so far, in that order */
+    struct lull_slots cpu_numbers; /* of a CPU → index in `cpus` + 1 */
+    struct lull_map by_tid;        /* tid → task */
+    struct lull_map newborn;       /* tid → flags of clone(), until the fork is reported */
+    struct lull_map requests;      /* hash of dev, sector → open request */
+    struct lull_map completed;     /* the same, requests that completed last at a place */
+    struct lull_map devices;       /* dev → label */
+    struct lull_map remaps;        /* hash of dev, sector of a bio → the device it was made for */
+    struct lull_map irqs;          /* irq → label */
+    struct lull_map irq_names;     /* the latter → label of the handler's name */
+    struct lull_map families;      /* label of an interrupt → label of its device, without queue */
+    struct lull_map irq_devs;      /* the latter → dev of the requests that complete in it */
+    struct lull_map tables;        /* pid → table of descriptors */
+    struct lull_map addresses;     /* address of a table in the state dump → table */
 };
 
 struct name {
@@ -202,11 +205,12 @@ struct task {
     uint32_t name;
     uint32_t syscall;
     int32_t cpu;
-    uint8_t state; /* enum lull_state */
-    bool is_new;   /* forked, not yet woken */
+    uint8_t state, before; /* enum lull_state: now, and until since_ns */
+    bool is_new;           /* forked, not yet woken */
     bool is_exiting;
     bool is_idle;
     bool is_uninterruptible; /* it is blocked so that no signal can end it */
+    char letter;             /* of struct lull_state_fact */
     bool is_partial; /* it has left a CPU without being seen to: where it is now is not known */
     bool is_compat;  /* its system calls are of 32 bits, though their events do not say so */
     struct {         /* its last call, until it starts another */
@@ -302,8 +306,14 @@ static inline struct machine *model_machine(struct lull_model *model, uint32_t h
 
 static inline struct cpu *model_cpu(struct lull_model *model, struct machine *machine, int32_t cpu)
 {
-    return G_LIKELY((size_t)cpu < machine->cpus.count) ? &machine->cpus.items[cpu]
-                                                       : model_cpu_add(model, machine, cpu);
+    const uint32_t index = lull_slots_get(&machine->cpu_numbers, (uint32_t)cpu);
+    return G_LIKELY(index) ? &machine->cpus.items[index - 1] : model_cpu_add(model, machine, cpu);
+}
+
+/* One that is there. */
+static inline struct cpu *model_cpu_at(const struct machine *machine, int32_t cpu)
+{
+    return &machine->cpus.items[lull_slots_get(&machine->cpu_numbers, (uint32_t)cpu) - 1];
 }
 
 /* machine_sched.c; t: time, c: CPU number */
@@ -322,15 +332,15 @@ void sched_found(struct lull_model *model, struct machine *machine, int32_t c, i
 static inline void sched_current(struct lull_model *model, struct machine *machine, int32_t c,
                                  int64_t t, int32_t tid)
 {
-    uint32_t known = machine->cpus.items[c].task;
+    uint32_t known = model_cpu_at(machine, c)->task;
     if (known == LULL_NONE || model->tasks.items[known].public.tid != tid) {
         sched_found(model, machine, c, t, tid);
     }
-    known = machine->cpus.items[c].task;
+    known = model_cpu_at(machine, c)->task;
     if (known != LULL_NONE) {
         model->tasks.items[known].is_partial = false;
     }
-    machine->cpus.items[c].seen_ns = t;
+    model_cpu_at(machine, c)->seen_ns = t;
 }
 
 void sched_switched(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -389,6 +399,9 @@ enum lull_cause irq_frame_cause(const struct lull_model *model, const struct fra
 /* machine_io.c */
 void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                bool is_send, const void *event);
+/* The same of inet_sock_local_out and inet_sock_local_in. */
+void io_socket_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                      bool is_send, const void *event);
 void io_merged(struct machine *machine, struct cpu *cpu, const struct lull_ev_block_bio_merge *ev);
 void io_remapped(struct machine *machine, const struct lull_ev_block_bio_remap *ev);
 void io_requeued(struct lull_model *model, struct machine *machine,
@@ -414,7 +427,7 @@ void lost_report(struct lull_model *model);
 void lost_find_recorded(const struct lull_model *model, struct machine *machine, int32_t c);
 
 /* machine_use.c: memory, network devices, power */
-bool use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+void use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                enum lull_event_id id, const void *event);
 /* A packet that packet_received reports too. */
 void use_received(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -440,6 +453,9 @@ void calls_died(struct lull_model *model, struct machine *machine, uint32_t task
 /* Reading is over. */
 void calls_finish(struct lull_model *model);
 void calls_free(struct lull_model *model);
+/* The call that the task is in; false if none is known, or nobody wants calls. */
+bool calls_note(const struct lull_model *model, const struct task *task,
+                struct lull_call_note *note);
 
 /* machine_calls_io.c */
 /* What the start of a call reports of its arguments. */

@@ -6,15 +6,20 @@
 
 #include <string.h>
 
-int32_t lull_model_cpu_count(const struct lull_model *model, uint32_t host)
+int32_t lull_model_next_cpu(const struct lull_model *model, uint32_t host, int32_t after)
 {
-    return host < model->machines.count ? (int32_t)model->machines.items[host].cpus.count : 0;
+    uint32_t number = (uint32_t)(after + 1);
+    return host < model->machines.count &&
+                   lull_slots_next(&model->machines.items[host].cpu_numbers, &number)
+               ? (int32_t)number
+               : -1;
 }
 
 static const struct cpu *find_cpu(const struct lull_model *model, uint32_t host, int32_t cpu)
 {
-    return cpu >= 0 && cpu < lull_model_cpu_count(model, host)
-               ? &model->machines.items[host].cpus.items[cpu]
+    return cpu >= 0 && host < model->machines.count &&
+                   lull_slots_get(&model->machines.items[host].cpu_numbers, (uint32_t)cpu)
+               ? model_cpu_at(&model->machines.items[host], cpu)
                : NULL;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A network packet as one host saw it leave (net_dev_queue) or arrive (netif_receive_skb). */
+/* A network packet as one host saw it leave (net_dev_queue) or arrive (netif_receive_skb), or as its
+ * TCP did (inet_sock_local_out and inet_sock_local_in). */
 #ifndef LULL_KERNEL_NET_PACKET_H
 #define LULL_KERNEL_NET_PACKET_H
 
@@ -16,7 +17,8 @@ struct lull_net_packet {
     bool is_loopback;   /* device "lo" */
     uint32_t device;    /* a hash of its device's name; 0: the name was not recorded */
     uint8_t ip_version; /* 4, 6, or 0: headers not in the trace */
-    uint8_t protocol;   /* IP protocol: 6 TCP, 17 UDP, 1 ICMP, …; valid if ip_version */
+    bool has_numbers;   /* ip_version is 0, yet seq, ack and tcp_flags are known: protocol is 6 */
+    uint8_t protocol;   /* IP protocol: 6 TCP, 17 UDP, 1 ICMP, …; 0 if not known */
     uint8_t source[16], destination[16];    /* addresses, network order; 4 bytes used for IPv4 */
     uint16_t source_port, destination_port; /* TCP, UDP */
     uint32_t seq, ack;                      /* TCP */

@@ -9,12 +9,16 @@
 
 void lull_running_table_init(struct lull_running_table *table)
 {
-    table->cpus = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+    *table = (struct lull_running_table){0};
 }
 
 void lull_running_table_clear(struct lull_running_table *table)
 {
-    g_clear_pointer(&table->cpus, g_ptr_array_unref);
+    for (size_t host = 0; host < table->by_host.count; host++) {
+        lull_slots_free(&table->by_host.items[host]);
+    }
+    lull_vec_free(&table->by_host);
+    lull_vec_free(&table->cpus);
 }
 
 struct lull_running *lull_running_on(struct lull_running_table *table,
@@ -23,14 +27,15 @@ struct lull_running *lull_running_on(struct lull_running_table *table,
     if (event->cpu < 0 || event->cpu >= MOST_CPUS) {
         return NULL;
     }
-    while (event->host >= table->cpus->len) { /* live sessions may get more hosts */
-        g_ptr_array_add(table->cpus, g_array_new(FALSE, TRUE, sizeof(struct lull_running)));
+    while (event->host >= table->by_host.count) { /* live sessions may get more hosts */
+        lull_vec_push(&table->by_host, (struct lull_slots){0});
     }
-    GArray *cpus = table->cpus->pdata[event->host];
-    if (cpus->len <= (uint32_t)event->cpu) {
-        g_array_set_size(cpus, (uint32_t)event->cpu + 1);
+    uint32_t *slot = lull_slots_at(&table->by_host.items[event->host], (uint32_t)event->cpu);
+    if (*slot == 0) {
+        lull_vec_push(&table->cpus, (struct lull_running){.is_known = false});
+        *slot = (uint32_t)table->cpus.count;
     }
-    return &g_array_index(cpus, struct lull_running, event->cpu);
+    return &table->cpus.items[*slot - 1];
 }
 
 void lull_running_set(struct lull_running *running, int64_t tid, struct lull_text comm)

@@ -5,6 +5,9 @@
 
 #include <lull/event.h>
 
+#include "base/slots.h"
+#include "base/vec.h"
+
 /* The kernel keeps no more of a name. */
 #define LULL_COMM_LENGTH 15
 
@@ -15,7 +18,8 @@ struct lull_running {
 };
 
 struct lull_running_table {
-    GPtrArray *cpus; /* by host: an array of struct lull_running by CPU */
+    LULL_VEC(struct lull_running) cpus;
+    LULL_VEC(struct lull_slots) by_host; /* number of a CPU → index in `cpus` + 1 */
 };
 
 void lull_running_table_init(struct lull_running_table *table);

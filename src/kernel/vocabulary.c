@@ -2,6 +2,8 @@
 /* The vocabulary as tables for the reader: names and bindings of each event. */
 #include "kernel/vocabulary.h"
 
+#include "source/session/streams.h"
+
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,6 +51,7 @@ void lull_vocabulary_subscribe(struct lull_session *session, unsigned groups,
             lull_session_subscribe(session, vocabulary[id].names, vocabulary[id].bindings,
                                    vocabulary[id].n_bindings, vocabulary[id].size);
         g_assert(number < LULL_EVENT_COUNT);
+        lull_session_share_classes(session, number);
         ids[number] = id;
     }
 }

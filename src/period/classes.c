@@ -28,7 +28,7 @@ static bool is_kept(const struct lull_load *load)
 
 static bool is_reachable(const struct lull_compiler *c, int32_t entry, bool *reached)
 {
-    bool asks = false;
+    bool is_kept_used = false;
     memset(reached, 0, c->tests->len);
     reached[entry] = true;
     for (int32_t i = entry; i >= 0; i--) {
@@ -42,9 +42,9 @@ static bool is_reachable(const struct lull_compiler *c, int32_t entry, bool *rea
         if (test->no >= 0) {
             reached[test->no] = true;
         }
-        asks |= is_kept(&test->left) || is_kept(&test->right);
+        is_kept_used |= is_kept(&test->left) || is_kept(&test->right);
     }
-    return asks;
+    return is_kept_used;
 }
 
 /* Whether the condition can be true without this test being so. Tests go on at earlier ones only,

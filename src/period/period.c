@@ -15,6 +15,12 @@ static void free_definition(gpointer data)
     g_array_unref(definition->kept);
 }
 
+static bool complain(GError **error, const char *what)
+{
+    g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, what);
+    return false;
+}
+
 static void reserve_fields(struct lull_terms *terms)
 {
     static const struct {
@@ -70,6 +76,14 @@ struct lull_periods *lull_periods_parse(const char *const *definitions, const ch
     }
     lull_periods_free(periods);
     return NULL;
+}
+
+bool lull_periods_parse_given(const char *const *definitions, const char *const *captures,
+                              struct lull_periods **periods, GError **error)
+{
+    *periods = definitions ? lull_periods_parse(definitions, captures, error) : NULL;
+    return definitions ? *periods != NULL
+                       : !captures || complain(error, "period-captures: needs a period");
 }
 
 void lull_periods_free(struct lull_periods *periods)
@@ -128,24 +142,18 @@ static bool is_number(const char *text)
     return *text != '\0' && *end == '\0' && strspn(text, "+-.0123456789eE") == strlen(text);
 }
 
-static bool complain(GError **error, const char *what)
-{
-    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "%s", what);
-    return false;
-}
-
 static bool check_options(const char *start, const char *const *start_keys,
                           const char *const *end_keys, const char *const *values, GError **error)
 {
     uint32_t n = g_strv_length((char **)start_keys);
     if (!start) {
-        return complain(error, "--period-end and the keys need --period-begin");
+        return complain(error, "period-begin: it is needed for period-end and the keys");
     }
     if (g_strv_length((char **)end_keys) != n) {
-        return complain(error, "--period-begin-key and --period-end-key need as many fields");
+        return complain(error, "period-end-key: it needs as many fields as period-begin-key");
     }
     if (values && g_strv_length((char **)values) != n) {
-        return complain(error, "--period-key-value needs as many values as there are keys");
+        return complain(error, "period-key-value: it needs as many values as there are keys");
     }
     return true;
 }

@@ -27,6 +27,11 @@ struct lull_period {
 };
 
 /* lull_periods_parse() and lull_periods_free() are in the public API. */
+
+/* The periods of such lists; NULL in *periods if nothing is given, which is two times NULL. False
+ * with LULL_ERROR_USAGE. */
+bool lull_periods_parse_given(const char *const *definitions, const char *const *captures,
+                              struct lull_periods **periods, GError **error);
 uint32_t lull_periods_count(const struct lull_periods *periods);
 const struct lull_period *lull_periods_at(const struct lull_periods *periods, uint32_t number);
 /* The definition of this name, or that the path ("request/phase") ends with; or LULL_NO_PERIOD. */

@@ -243,7 +243,7 @@ static bool receive(struct lull_control_request *request)
     setsockopt(request->socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     while ((n = recv(request->socket, text, sizeof text, 0)) < 0 && errno == EINTR) {
     }
-    if (n < 1 || (size_t)n == sizeof text || text[0] != LULL_CONTROL_ASKS ||
+    if (n < 1 || (size_t)n == sizeof text || text[0] != LULL_CONTROL_REQUEST ||
         memchr(text, '\0', (size_t)n)) {
         return false;
     }

@@ -36,6 +36,6 @@ void lull_control_answer(struct lull_control_request *request, const char *path,
  * snapshot to the new directory `output` (NULL: it finds a name), and waits until it is done. The
  * snapshot's path, to be freed with g_free(); NULL and an error if there is no recorder, or it
  * cannot. */
-char *lull_control_ask(pid_t pid, const char *output, GError **error);
+char *lull_control_snapshot(pid_t pid, const char *output, GError **error);
 
 #endif

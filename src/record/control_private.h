@@ -13,7 +13,7 @@
 #define LULL_CONTROL_MOST_BYTES 8192u
 
 /* What a message starts with. */
-enum { LULL_CONTROL_ASKS = 's', LULL_CONTROL_IS_DONE = 'd', LULL_CONTROL_FAILS = 'f' };
+enum { LULL_CONTROL_REQUEST = 's', LULL_CONTROL_IS_DONE = 'd', LULL_CONTROL_FAILS = 'f' };
 
 /* Below it the recorders of that user have their directories. Free with g_free(). */
 char *lull_control_root(uid_t uid);

@@ -90,9 +90,9 @@ static bool receive(const struct lull_keeper *keeper, struct answer *answer, int
 }
 
 /* A descriptor that nobody requested is closed. */
-static bool ask(const struct lull_keeper *keeper, enum lull_keeper_request request,
-                const char *first, const char *second, struct answer *answer, int *fd,
-                GError **error)
+static bool call(const struct lull_keeper *keeper, enum lull_keeper_request request,
+                 const char *first, const char *second, struct answer *answer, int *fd,
+                 GError **error)
 {
     g_autoptr(GByteArray) message = g_byte_array_new();
     const uint8_t kind = (uint8_t)request;
@@ -115,11 +115,11 @@ static bool ask(const struct lull_keeper *keeper, enum lull_keeper_request reque
     return is_done;
 }
 
-static bool ask_simply(const struct lull_keeper *keeper, enum lull_keeper_request request,
-                       const char *first, const char *second, GError **error)
+static bool call_simply(const struct lull_keeper *keeper, enum lull_keeper_request request,
+                        const char *first, const char *second, GError **error)
 {
     struct answer answer;
-    return ask(keeper, request, first, second, &answer, NULL, error);
+    return call(keeper, request, first, second, &answer, NULL, error);
 }
 
 /* ---- from its start to its end ---- */
@@ -157,8 +157,8 @@ bool lull_keeper_make(struct lull_keeper *keeper, const char *output, const char
                             "the directory of a recording needs a name");
         return false;
     }
-    if (!ask(keeper, LULL_KEEPER_MAKE, output ? output : "", command ? command : "", &answer, NULL,
-             error)) {
+    if (!call(keeper, LULL_KEEPER_MAKE, output ? output : "", command ? command : "", &answer, NULL,
+              error)) {
         return false;
     }
     keeper->path = g_strdup(answer.text);
@@ -179,7 +179,7 @@ static int create(const struct lull_keeper *keeper, enum lull_keeper_request req
 {
     struct answer answer;
     int fd = -1;
-    if (!ask(keeper, request, name, "", &answer, &fd, error)) {
+    if (!call(keeper, request, name, "", &answer, &fd, error)) {
         return -1;
     }
     if (!is_new_file(fd)) {
@@ -206,54 +206,54 @@ int lull_keeper_create_unnamed(const struct lull_keeper *keeper, const char *nam
 bool lull_keeper_create_directory(const struct lull_keeper *keeper, const char *name,
                                   GError **error)
 {
-    return ask_simply(keeper, LULL_KEEPER_CREATE_DIRECTORY, name, "", error);
+    return call_simply(keeper, LULL_KEEPER_CREATE_DIRECTORY, name, "", error);
 }
 
 bool lull_keeper_expect(const struct lull_keeper *keeper, const char *pattern, GError **error)
 {
-    return ask_simply(keeper, LULL_KEEPER_EXPECT, pattern, "", error);
+    return call_simply(keeper, LULL_KEEPER_EXPECT, pattern, "", error);
 }
 
 bool lull_keeper_lift(const struct lull_keeper *keeper, const char *prefix, const char *name,
                       GError **error)
 {
-    return ask_simply(keeper, LULL_KEEPER_LIFT, prefix, name, error);
+    return call_simply(keeper, LULL_KEEPER_LIFT, prefix, name, error);
 }
 
 bool lull_keeper_measure(const struct lull_keeper *keeper, const char *name, uint64_t *bytes,
                          GError **error)
 {
     struct answer answer;
-    const bool is_done = ask(keeper, LULL_KEEPER_MEASURE, name, "", &answer, NULL, error);
+    const bool is_done = call(keeper, LULL_KEEPER_MEASURE, name, "", &answer, NULL, error);
     *bytes = is_done ? answer.head.number : 0;
     return is_done;
 }
 
 bool lull_keeper_has_room(const struct lull_keeper *keeper, GError **error)
 {
-    return ask_simply(keeper, LULL_KEEPER_HAS_ROOM, "", "", error);
+    return call_simply(keeper, LULL_KEEPER_HAS_ROOM, "", "", error);
 }
 
 const char *lull_keeper_path_for_daemon(const struct lull_keeper *keeper, GError **error)
 {
-    return ask_simply(keeper, LULL_KEEPER_PATH_FOR_DAEMON, "", "", error) ? keeper->part : NULL;
+    return call_simply(keeper, LULL_KEEPER_PATH_FOR_DAEMON, "", "", error) ? keeper->part : NULL;
 }
 
 bool lull_keeper_publish(const struct lull_keeper *keeper, GError **error)
 {
-    return ask_simply(keeper, LULL_KEEPER_PUBLISH, "", "", error);
+    return call_simply(keeper, LULL_KEEPER_PUBLISH, "", "", error);
 }
 
 void lull_keeper_clear(const struct lull_keeper *keeper)
 {
     if (keeper->socket >= 0) {
-        ask_simply(keeper, LULL_KEEPER_CLEAR, "", "", NULL);
+        call_simply(keeper, LULL_KEEPER_CLEAR, "", "", NULL);
     }
 }
 
 void lull_keeper_remember(const struct lull_keeper *keeper)
 {
     if (keeper->socket >= 0) {
-        ask_simply(keeper, LULL_KEEPER_REMEMBER, keeper->path, "", NULL);
+        call_simply(keeper, LULL_KEEPER_REMEMBER, keeper->path, "", NULL);
     }
 }

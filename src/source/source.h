@@ -67,6 +67,9 @@ struct lull_source_stream_ops {
     /* Fills stream->event; false at the end. A live stream that does not know yet sets only
      * event.time_ns, before which no event comes, and leaves has_event false. */
     bool (*next)(struct lull_source_stream *stream);
+    /* After start() over all times: when its last event is, of whatever class; INT64_MIN: there is
+     * none. Ends the stream. NULL: only reading can tell. */
+    int64_t (*last)(struct lull_source_stream *stream);
     /* Counts what is left: adds to counts[class index]. NULL if the stream can be read once only:
      * it has no sum() and set_report() then. */
     void (*count)(struct lull_source_stream *stream, uint64_t *counts);
@@ -118,6 +121,7 @@ struct lull_subscription {
     uint32_t n_bindings;
     uint32_t fields_size;
     bool is_exempt; /* from the session's filter */
+    bool is_typed;  /* its reader does not mind whose classes its events have */
 };
 
 struct lull_source_ops {
@@ -128,6 +132,11 @@ struct lull_source_ops {
     void (*subscribe)(struct lull_source *source, const struct lull_subscription *subscriptions,
                       const int32_t *of_class, uint32_t max_fields_size,
                       const struct lull_fields *const *extra, uint32_t max_extra_size);
+    /* Instead of subscribe(): a source with the same `shared` was subscribed to. NULL, as the next,
+     * if `shared` always is. */
+    void (*follow)(struct lull_source *source);
+    /* Gives the source classes of its own, so that it can be subscribed to in its own way. */
+    void (*separate)(struct lull_source *source);
     /* Makes the streams able to sum. */
     void (*prepare_sums)(struct lull_source *source);
     /* For lull_event_class_each_field(). */
@@ -161,6 +170,8 @@ struct lull_source {
     /* By stream class and id; those that a live trace gets later are at the end. */
     struct lull_event_class **classes;
     uint32_t n_classes;
+    const void *shared; /* sources with the same have their classes and subscriptions in common;
+                           NULL: the classes are its own */
     struct lull_source_stream **streams;
     uint32_t n_streams;
     bool wants_subscription; /* its metadata has grown: subscribe() is to be called again */
@@ -168,12 +179,17 @@ struct lull_source {
 
 struct lull_location;
 
+/* What the CTF traces of a session have in common. */
+struct lull_ctf_kinds;
+struct lull_ctf_kinds *lull_ctf_kinds_new(void);
+void lull_ctf_kinds_free(struct lull_ctf_kinds *kinds);
+
 /* Opens a trace that lies in one or more places, whose metadata have been read and belong to the
- * same trace: one text starts with the other. `report` is borrowed for the life of the source, the
- * places only for the call. NULL and an error if nothing can be read. */
+ * same trace: one text starts with the other. `report` and `kinds` are borrowed for the life of the
+ * source, the places only for the call. NULL and an error if nothing can be read. */
 struct lull_source *lull_ctf_source_open(struct lull_location *const *locations,
-                                         uint32_t n_locations, const struct lull_report *report,
-                                         GError **error);
+                                         uint32_t n_locations, struct lull_ctf_kinds *kinds,
+                                         const struct lull_report *report, GError **error);
 
 /* For writing what was read as CTF again: the plans of a trace, and the cursor of a stream. NULL if
  * the source is of another kind. */

@@ -26,6 +26,12 @@ struct lull_view_style {
     uint32_t limit;  /* text: how many rows of the path to show, the longest; 0: all */
 };
 
+/* Says that what goes into this pipe is shown on the terminal, by a pager. For children of this
+ * process it is a pipe like any other. */
+void lull_view_set_paged(int pipe);
+/* Whether a descriptor leads to a terminal, be it through that pipe. */
+bool lull_view_is_terminal(int descriptor);
+
 /* Fills *style for what `file` is: a terminal, a pipe, a file. `color` is the --color option:
  * "always", "never", or "auto" or NULL, which reads the terminal, TERM and NO_COLOR. The character
  * set is that of LC_CTYPE, so the program has called setlocale(LC_CTYPE, ""). full and limit become

@@ -123,6 +123,20 @@ static void test_slices(void)
     run_end(&run);
 }
 
+/* A line for each of LAMI's windows: 7.5 of 15 s, and 2 of 5, none of 5 and 5 of 5. */
+static void test_summary(void)
+{
+    struct lull_question_params params = all();
+    struct run run;
+    params.is_lami = params.has_windows = true;
+    run_start(&run, &lull_analysis_cputop, &params);
+    lull_runner_range(run.runner, INT64_MIN, INT64_MAX, 5000 * MS);
+    feed_percents(run.model);
+    EXPECT(&run, "summary", "1000000..6000000 0.500", "per-process");
+    g_assert_nonnull(strstr(run.sink.text->str, "\nsummary\n6000000..11000000 0.467\n"));
+    run_end(&run);
+}
+
 /* Other tasks are neither busy nor idle time then. */
 static void test_one_task(void)
 {
@@ -244,6 +258,34 @@ static void test_groupings(void)
     }
 }
 
+/* Waits by priority: of 7, with the kernel's 120, 10 and 30; of 8, with 98, 5. 9 is a deadline task,
+ * whose priority -1 is none of these. */
+static void test_by_priority(void)
+{
+    static const struct {
+        int tid, prio;
+        int64_t woken_ns, runs_ns;
+    } waits[] = {{7, 120, 10, 20}, {9, -1, 25, 40}, {8, 98, 50, 55}, {7, 120, 60, 90}};
+    struct lull_question_params params = all();
+    struct run run;
+    params.groupings = LULL_GROUPING_TOTAL | LULL_GROUPING_PRIO;
+    params.sections = LULL_SECTION_STATS | LULL_SECTION_FREQ;
+    run_start(&run, &lull_analysis_sched, &params);
+    lull_runner_range(run.runner, INT64_MIN, INT64_MAX, 0);
+    struct lull_model *model = run.model;
+    for (size_t i = 0; i < G_N_ELEMENTS(waits); i++) {
+        FEED(sched_wakeup, 0, 1, waits[i].woken_ns, .have = WITHOUT(sched_wakeup, context_tid),
+             .tid = waits[i].tid, .prio = waits[i].prio);
+        feed_switch(model, 0, 0, waits[i].runs_ns, 0, waits[i].tid, 0);
+        feed_switch(model, 0, 0, waits[i].runs_ns + 1, waits[i].tid, 0, 1);
+    }
+    lull_model_finish(model);
+    EXPECT(&run, "total_stats", "4 5 15.000 30 *");
+    EXPECT(&run, "freq [Priority: -2]", "5.000 5.000 1", "freq [Priority: 20]");
+    EXPECT(&run, "freq [Priority: 20]", "10.000 20.000 1", "20.000 30.000 1", "");
+    run_end(&run);
+}
+
 /* A wait counts where it ends, with its whole length; bounds of --min and --max are within. */
 static void test_chosen_waits(void)
 {
@@ -265,11 +307,13 @@ int main(int argc, char **argv)
     g_test_add_func("/cpu/percents", test_percents);
     g_test_add_func("/cpu/edges", test_edges);
     g_test_add_func("/cpu/slices", test_slices);
+    g_test_add_func("/cpu/summary", test_summary);
     g_test_add_func("/cpu/one-task", test_one_task);
     g_test_add_func("/cpu/no-time", test_no_time);
     g_test_add_func("/cpu/one-cpu", test_one_cpu);
     g_test_add_func("/cpu/waits", test_waits);
     g_test_add_func("/cpu/groupings", test_groupings);
+    g_test_add_func("/cpu/by-priority", test_by_priority);
     g_test_add_func("/cpu/chosen-waits", test_chosen_waits);
     return g_test_run();
 }

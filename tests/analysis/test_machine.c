@@ -205,6 +205,23 @@ static void test_memory_of_hosts(struct fixture *f, gconstpointer data)
     expect_table(f, "total", "1 0 1\n2 4 -2\nby-order\n0 1 1 0 0\n1 1 2 0 0\n2 0 0 1 4\n");
 }
 
+/* Twice 2^63 pages are more than can be counted: the most that can be shown, of which this prints 32
+ * bits, all ones. Within LAMI's windows there is a summary. */
+static void test_memory_limit(struct fixture *f, gconstpointer data)
+{
+    f->params.by_order = f->params.is_lami = f->params.has_windows = true;
+    start(f, &lull_analysis_memtop);
+    struct lull_model *model = f->model;
+    feed_switch(model, 0, 0, 5, 0, 7, 0);
+    PAGE(alloc, 10, 63);
+    PAGE(alloc, 11, 63);
+    PAGE(free, 12, 1);
+    end(f, 100);
+    expect_table(f, "by-order", "1 0 0 1 2\n63 2 -1 0 0\n");
+    expect_table(f, "allocd", "t7/-1/7 2 -1\n");
+    expect_table(f, "summary", "0..100 -1 2\n");
+}
+
 /* ---- network ---- */
 
 static void feed_segment(struct lull_model *model, int64_t t, bool is_send, uint32_t seq,
@@ -271,6 +288,26 @@ static void test_order_of_connections(struct fixture *f, gconstpointer data)
                  "tcp 10.0.0.1:1004 10.0.0.2:80 ? 1 30 0 0 0\n"
                  "tcp 10.0.0.1:1002 10.0.0.2:80 ? 1 10 0 0 0\n"
                  "tcp 10.0.0.1:1003 10.0.0.2:80 ? 1 10 0 0 0\n");
+}
+
+/* Seen first or last, what was sent goes out; an acknowledgement ahead of the bytes before it repeats
+ * none of them. The connection is that of the task that has most of the packets: 8, not 7 or 9. */
+static void test_owner(struct fixture *f, gconstpointer data)
+{
+    start(f, &lull_analysis_nettop);
+    struct lull_model *model = f->model;
+    feed_switch(model, 0, 0, 5, 0, 7, 0);
+    feed_segment(model, 10, false, 1, 1000);
+    feed_segment(model, 11, true, 120, 0);
+    feed_segment(model, 12, true, 100, 20);
+    feed_switch(model, 0, 0, 15, 7, 8, 1);
+    for (uint32_t i = 0; i < 4; i++) {
+        feed_segment(model, 20 + i, true, 120 + i, 1);
+    }
+    feed_switch(model, 0, 0, 25, 8, 9, 1);
+    feed_segment(model, 30, true, 124, 1);
+    end(f, 100);
+    expect_table(f, "per-connection", "tcp 10.0.0.1:4000 10.0.0.2:80 t8/-1/8 7 25 0 1 1000\n");
 }
 
 /* On the loopback device each packet is seen twice. */
@@ -357,6 +394,8 @@ static void test_idle_states(struct fixture *f, gconstpointer data)
     POWER(idle, 50, 0, 0xffffffff);
     POWER(idle, 60, 0, 2);
     POWER(frequency, 60, 0, 800000);
+    POWER(idle, 70, 0, 2); /* neither is news */
+    POWER(frequency, 80, 0, 800000);
     end(f, 100);
     expect(f, "per-cpu-frequency\n0 800000 40 0.400 0 0\n0 ? 60 0.600 0 ?\n"
               "per-cpu-idle\n0 state 2 2 70 0.700\n0 not idle 1 10 0.100\n0 ? 1 20 0.200\n"
@@ -377,7 +416,9 @@ int main(int argc, char **argv)
     CASE("memory", test_memory);
     CASE("memory-of-task", test_memory_of_task);
     CASE("memory-of-hosts", test_memory_of_hosts);
+    CASE("memory-limit", test_memory_limit);
     CASE("connections", test_connections);
+    CASE("owner", test_owner);
     CASE("order-of-connections", test_order_of_connections);
     CASE("loopback", test_loopback);
     CASE("cycles", test_cycles);

@@ -425,8 +425,8 @@ static void test_refused(void)
     static const struct {
         const char *select, *aggregate_by, *group_by, *order_by, *part;
     } cases[] = {
-        {"re", NULL, NULL, NULL, "--select: there is no period “re”"},
-        {NULL, "x", NULL, NULL, "--aggregate-by: there is no period “x”"},
+        {"re", NULL, NULL, NULL, "select: there is no period “re”"},
+        {NULL, "x", NULL, NULL, "aggregate-by: there is no period “x”"},
         {NULL, NULL, "req", NULL, "“req” is not PERIOD.CAPTURE"},
         {NULL, NULL, "req.x", NULL, "has no capture “x”"},
         {NULL, NULL, "a.fd, other.k", NULL, "do not lie in one another"},

@@ -350,12 +350,12 @@ def differences():
 def command_line():
     simple = 'p : $evt.$name == "a" : $evt.$name == "b"'
     for words, arguments in (
-            ("needs a --period", ["periodlog", "--period-captures", "p : $evt.x :"]),
-            ("needs a --period", ["why", "--period-captures", "p : $evt.x :"]),
-            ("needs a --period", ["critpath", "--tid=1", "--period-captures", "p : $evt.x :"]),
+            ("--period-captures: needs a period", ["periodlog", "--period-captures", "p : $evt.x :"]),
+            ("--period-captures: needs a period", ["why", "--period-captures", "p : $evt.x :"]),
+            ("--period-captures: needs a period", ["critpath", "--tid=1", "--period-captures", "p : $evt.x :"]),
             ("--select", ["critpath", "--tid=1", "--select=p"]),
             ("no period", ["why", "--period", simple, "--select=q"]),
-            ("--period DEFINITION", ["periodstats"]),
+            ("--period: a definition is needed", ["periodstats"]),
             ("--refresh", ["cputop", "--period", simple, "--refresh=1s"]),
             ("column", ["cputop", "--period", 'p : $evt.$name = "a"']),
             ("no period", ["periodlog", "--period", simple, "--select=q"]),

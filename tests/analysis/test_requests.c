@@ -150,6 +150,32 @@ static void test_server_clock_ahead(struct fixture *f, gconstpointer data)
     g_assert_cmpint(list[0].end_ns, ==, 20);
 }
 
+/* A client that sleeps, or waits for another task, when the answer comes has not waited for it: it has
+ * the answer when it comes. */
+static void test_other_waits(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    from_client(f, 10, 100, 50);
+    block(f, 12);
+    to_client(f, 20, 500, 10);
+    feed_softirq(model, 0, 0, 21, 3, false);
+    FEED(local_timer_entry, 0, 0, 28, 0);
+    FEED(hrtimer_entry, 0, 0, 29, 0);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 30, 1, 0);
+    FEED(hrtimer_exit, 0, 0, 31, 0);
+    FEED(local_timer_exit, 0, 0, 32, 0);
+    feed_switch(model, 0, 0, 35, 0, 1, 0);
+    from_client(f, 40, 150, 50);
+    feed_switch(model, 0, 0, 42, 1, 9, 1);
+    to_client(f, 50, 510, 10);
+    feed_softirq(model, 0, 0, 51, 3, false);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 60, 1, 0);
+    feed_switch(model, 0, 0, 65, 9, 1, 1);
+    const struct lull_request *list = finish(f, 2);
+    g_assert_cmpint(list[0].end_ns, ==, 20);
+    g_assert_cmpint(list[1].end_ns, ==, 50);
+}
+
 /* A router sends on what it has received: it is no client. */
 static void test_router(struct fixture *f, gconstpointer data)
 {
@@ -206,6 +232,7 @@ int main(int argc, char **argv)
         {"/requests/unanswered", test_unanswered},
         {"/requests/foreign-client", test_foreign_client},
         {"/requests/server-clock-ahead", test_server_clock_ahead},
+        {"/requests/other-waits", test_other_waits},
         {"/requests/router", test_router},
         {"/requests/wrap", test_wrap},
         {"/requests/loopback", test_loopback},

@@ -120,6 +120,51 @@ static void test_left_out(void)
     facts_end(&facts);
 }
 
+/* A name alone chooses too. The call that a task made most is first, whatever came first. */
+static void test_one_name(void)
+{
+    struct lull_question_params params = facts_params();
+    params.comms = (const char *const[]){"t11", NULL};
+    struct facts facts = facts_start(&lull_analysis_syscallstats, params);
+    uint32_t task = facts_task(&facts, 10, 10), other = facts_task(&facts, 11, 11);
+    facts_open(&facts, 0);
+    facts_call(&facts, task, "read", 1, 7, 0);
+    facts_call(&facts, other, "open", 8, 9, 3);
+    facts_call(&facts, other, "write", 10, 11, 1);
+    facts_call(&facts, other, "write", 12, 13, 1);
+    facts_close(&facts, 40);
+    facts_expect(&facts, "per-tid [t11 (11, TID: 11)]",
+                 "write 2 1 1.000 1 0.000 1 1 1 1 2 0 {'success': 2}\n"
+                 "open 1 1 1.000 1 ? 1 1 1 1 1 0 {'success': 1}\ntotal\n");
+    facts_expect(&facts, "total", "t11/11/11 3 3 0\n");
+    facts_expect_none(&facts, "per-tid [t10 (10, TID: 10)]");
+    facts_end(&facts);
+}
+
+/* In a report: calls of all tasks together, those that took longest in all first: 12 ns of read in two
+ * calls, one of which fails, 5 of open. LAMI's summary is of tasks. */
+static void test_report(void)
+{
+    struct lull_question_params params = facts_params();
+    params.is_report = params.is_lami = params.has_windows = true;
+    params.sections = LULL_SECTION_STATS;
+    struct facts facts = facts_start(&lull_analysis_syscallstats, params);
+    uint32_t task = facts_task(&facts, 10, 10), other = facts_task(&facts, 11, 11);
+    facts_open(&facts, 2);
+    facts_call(&facts, task, "open", 10, 15, 3);
+    facts_call(&facts, task, "read", 20, 24, 1);
+    facts_call(&facts, other, "read", 20, 28, -11);
+    facts_close(&facts, 40);
+    facts_expect(&facts, "per-call", "read 12 2 1 4 6.000 8 2.828 ");
+    g_autofree char *rows = table_sink_get(&facts.sink, "per-call");
+    g_auto(GStrv) lines = g_strsplit(rows, "\n", 3);
+    g_assert_true(g_str_has_prefix(lines[1], "open 5 1 0 5 5.000 5 ? "));
+    g_assert_true(g_str_has_prefix(lines[2], "total\n"));
+    facts_expect(&facts, "summary", "2..40 t10/10/10 2\n2..40 t11/11/11 1\n");
+    facts_expect_none(&facts, "per-tid [t10 (10, TID: 10)]");
+    facts_end(&facts);
+}
+
 /* Calls that have not returned when the window closes: one that began in it, and none that ended,
  * nor that of a dead task. */
 static void test_open(void)
@@ -151,6 +196,8 @@ int main(int argc, char **argv)
     g_test_add_func("/analysis/syscallstats/compat-address", test_compat_address);
     g_test_add_func("/analysis/syscallstats/percentiles", test_percentiles);
     g_test_add_func("/analysis/syscallstats/left-out", test_left_out);
+    g_test_add_func("/analysis/syscallstats/one-name", test_one_name);
+    g_test_add_func("/analysis/syscallstats/report", test_report);
     g_test_add_func("/analysis/syscallstats/open", test_open);
     return g_test_run();
 }

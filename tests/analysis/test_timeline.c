@@ -136,6 +136,38 @@ static void test_transfer(void)
     g_strfreev(lines);
 }
 
+/* Requests count where they end; what is neither read nor written moves nothing. A sector is 512
+ * bytes. Only host 1 did anything. */
+static void test_disk(void)
+{
+    enum { FLUSH = 0, READ = LULL_RWBS_READ, WRITE = LULL_RWBS_WRITE };
+    static const struct {
+        int64_t t;
+        int64_t sector, sectors;
+        unsigned rwbs;
+    } requests[] = {
+        {100, 0, 2, READ}, {1200, 10, 1, WRITE}, {1300, 20, 3, WRITE}, {1400, 30, 9, FLUSH}};
+    struct fixture f;
+    start(&f, 0);
+    struct lull_model *model = f.model;
+    for (size_t i = 0; i < G_N_ELEMENTS(requests); i++) {
+        FEED(block_rq_issue, 1, 0, requests[i].t,
+             .have = WITHOUT(block_rq_issue, context_tid) & WITHOUT(block_rq_issue, rwbs_text),
+             .dev = 8, .sector = requests[i].sector, .sectors = requests[i].sectors,
+             .rwbs = requests[i].rwbs);
+        FEED(block_rq_complete, 1, 0, requests[i].t + 500,
+             .have = WITHOUT(block_rq_issue, context_tid) & WITHOUT(block_rq_issue, rwbs_text),
+             .dev = 8, .sector = requests[i].sector, .sectors = requests[i].sectors,
+             .rwbs = requests[i].rwbs);
+    }
+    char **lines = end(&f, 2000);
+    /* 1024 and 2048 bytes in a microsecond */
+    const char *const expected[] = {"disk-over-time", "0 1024000000.000 0.000",
+                                    "1000 0.000 2048000000.000", "", NULL};
+    expect(lines, 0, expected);
+    g_strfreev(lines);
+}
+
 /* 400 ns are less than half a bin: the last bin has 140 bytes in 1400 ns. */
 static void test_folded_transfer(void)
 {
@@ -153,6 +185,31 @@ static void test_folded_transfer(void)
     g_strfreev(lines);
 }
 
+/* Each host's rates are known where that host was recorded. */
+static void test_hosts(void)
+{
+    static const struct lull_coverage coverage[] = {{0, 3000}, {0, 900}};
+    struct fixture f;
+    start(&f, 0);
+    f.analysis->coverage = coverage;
+    struct lull_model *model = f.model;
+    for (uint32_t host = 0; host < 2; host++) {
+        FEED(netif_sent, host, 0, 500, .have = ALL & WITHOUT(netif_sent, context_tid), .len = 60,
+             .device = feed_text("eth0"));
+    }
+    char **lines = end(&f, 2000);
+    const char *const expected[] = {"network-over-time",
+                                    "0 0.000 60000000.000",
+                                    "1000 0.000 0.000",
+                                    "network-over-time",
+                                    "0 0.000 60000000.000",
+                                    "1000 ? ?",
+                                    "",
+                                    NULL};
+    expect(lines, 0, expected);
+    g_strfreev(lines);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -161,6 +218,8 @@ int main(int argc, char **argv)
     g_test_add_func("/timeline/folded", test_folded);
     g_test_add_func("/timeline/cut", test_cut);
     g_test_add_func("/timeline/transfer", test_transfer);
+    g_test_add_func("/timeline/disk", test_disk);
     g_test_add_func("/timeline/folded-transfer", test_folded_transfer);
+    g_test_add_func("/timeline/hosts", test_hosts);
     return g_test_run();
 }

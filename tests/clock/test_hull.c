@@ -95,6 +95,20 @@ static void test_disjoint(void)
     run(steps, G_N_ELEMENTS(steps), 0, 0);
 }
 
+/* The third message lifts the hull over the second: the steepest line to (6, 5) leaves the hull at
+ * (4, 4) with slope 1/2; past the dent it would be thought to leave it at (0, 0). The flattest has
+ * slope 1 through the newest message, (5, 4). */
+static void test_dent(void)
+{
+    static const struct step steps[] = {
+        {'<', 0, 0, 1000, 0, LULL_SYNC_INCOMPLETE},   {'<', 0, 2, 1000, 0, LULL_SYNC_INCOMPLETE},
+        {'<', 4, 4, 1000, 0, LULL_SYNC_INCOMPLETE},   {'<', 4, 5, 1000, 0, LULL_SYNC_INCOMPLETE},
+        {'>', 6, 5, 750, 500, LULL_SYNC_APPROXIMATE},
+    };
+
+    run(steps, G_N_ELEMENTS(steps), 0, 0);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -102,5 +116,6 @@ int main(int argc, char **argv)
     g_test_add_func("/graph/hull/far", test_far);
     g_test_add_func("/graph/hull/one-direction", test_one_direction);
     g_test_add_func("/graph/hull/disjoint", test_disjoint);
+    g_test_add_func("/graph/hull/dent", test_dent);
     return g_test_run();
 }

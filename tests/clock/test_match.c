@@ -142,6 +142,30 @@ static void test_segmentation(gconstpointer data)
     end(&f);
 }
 
+/* The bytes of a short send end where they end, whatever longer ones wait. */
+static void test_end_of_send(gconstpointer data)
+{
+    struct feeder f = start(GPOINTER_TO_INT(data));
+
+    waits(&f, segment(CLIENT, true, 1, 1000, 100));
+    waits(&f, segment(CLIENT, true, 2, 2000, 500));
+    waits(&f, segment(SERVER, false, 3, 1100, 1));
+    meets(&f, segment(SERVER, false, 4, 2499, 1), 1);
+    end(&f);
+}
+
+/* What was received of a send is not received again, while the rest of it waits. */
+static void test_received_twice(void)
+{
+    struct feeder f = start(true);
+
+    waits(&f, segment(CLIENT, true, 1, 1000, 300));
+    meets(&f, segment(SERVER, false, 2, 1000, 100), 0);
+    waits(&f, segment(SERVER, false, 3, 1000, 100));
+    meets(&f, segment(SERVER, false, 4, 1100, 200), 0);
+    end(&f);
+}
+
 /* Three sends, received as one: the receive is that of the last byte, and nothing is left over. */
 static void test_receive_offload(gconstpointer data)
 {
@@ -403,6 +427,21 @@ static void test_buffer(gconstpointer data)
     end(&f);
 }
 
+/* Received in its own buffer on its own host, a packet is not received elsewhere too. */
+static void test_buffer_takes(gconstpointer data)
+{
+    struct feeder f = start(GPOINTER_TO_INT(data));
+    struct lull_net_packet p = segment(CLIENT, true, 1, 1000, 100);
+
+    p.skb = 0x1000;
+    waits(&f, p);
+    p.is_send = false;
+    p.time_ns = 2;
+    meets(&f, p, 0);
+    waits(&f, segment(SERVER, false, 3, 1000, 100));
+    end(&f);
+}
+
 /* A router on the way: its own receive is from the client, the server's from the router. */
 static void test_forwarding(void)
 {
@@ -485,6 +524,51 @@ static void test_one_sided(gconstpointer data)
     end(&f);
 }
 
+/* What LTTng's add-on records: no addresses, no payload; each end of a connection on its own host. */
+static struct lull_net_packet numbers(uint32_t host, bool is_send, int64_t time_ns, uint32_t seq,
+                                      uint32_t ack)
+{
+    return (struct lull_net_packet){.time_ns = time_ns,
+                                    .host = host,
+                                    .task = LULL_NONE,
+                                    .is_send = is_send,
+                                    .has_numbers = true,
+                                    .protocol = 6,
+                                    .tcp_flags = ACK,
+                                    .seq = seq,
+                                    .ack = ack};
+}
+
+static void test_numbers(gconstpointer ordered)
+{
+    struct feeder f = start(ordered);
+
+    /* Two connections at once, far apart in numbers, one of them about to wrap. */
+    waits(&f, numbers(CLIENT, true, 10, 4294967290, 7));
+    waits(&f, numbers(CLIENT, true, 11, 2000000000, 9));
+    meets(&f, numbers(SERVER, false, 20, 2000000000, 9), 1);
+    meets(&f, numbers(SERVER, false, 21, 4294967290, 7), 0);
+    waits(&f, numbers(SERVER, true, 30, 7, 4));
+    /* Another acknowledgement is another packet, and so are other flags. */
+    waits(&f, numbers(CLIENT, false, 40, 7, 5));
+    struct lull_net_packet last = numbers(CLIENT, false, 41, 7, 4);
+    last.tcp_flags |= FIN;
+    waits(&f, last);
+    meets(&f, numbers(CLIENT, false, 42, 7, 4), 4);
+    end(&f);
+}
+
+static void test_numbers_twice(void)
+{
+    /* Not ordered: which of two equal packets arrived cannot be known. */
+    struct feeder f = start(GINT_TO_POINTER(0));
+
+    waits(&f, numbers(CLIENT, true, 10, 100, 7));
+    waits(&f, numbers(CLIENT, true, 210, 100, 7));
+    waits(&f, numbers(SERVER, false, 220, 100, 7));
+    end(&f);
+}
+
 static void add(const char *name, void (*test)(gconstpointer))
 {
     char *path = g_strdup_printf("/clock/match/%s/ordered", name);
@@ -502,6 +586,8 @@ int main(int argc, char **argv)
     add("fixture", test_fixture);
     add("flows", test_flows);
     add("segmentation", test_segmentation);
+    add("end-of-send", test_end_of_send);
+    g_test_add_func("/clock/match/received-twice/ordered", test_received_twice);
     add("receive-offload", test_receive_offload);
     g_test_add_func("/clock/match/retransmission/ordered", test_retransmission);
     g_test_add_func("/clock/match/retransmission/unordered", test_retransmission_unordered);
@@ -511,9 +597,12 @@ int main(int argc, char **argv)
     add("udp-repeated", test_udp_repeated);
     add("icmp", test_icmp);
     add("buffer", test_buffer);
+    add("buffer-takes", test_buffer_takes);
     add("virtual-devices", test_virtual_devices);
     g_test_add_func("/clock/match/forwarding/ordered", test_forwarding);
     g_test_add_func("/clock/match/forwarding/unordered", test_forwarding_unordered);
     add("one-sided", test_one_sided);
+    add("numbers", test_numbers);
+    g_test_add_func("/clock/match/numbers-twice/unordered", test_numbers_twice);
     return g_test_run();
 }

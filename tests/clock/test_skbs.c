@@ -58,6 +58,27 @@ static void test_few_wait(void)
     }
 }
 
+/* Half full of what is too old, the table is built anew and holds none of it, wherever it lay. */
+static void test_all_too_old(void)
+{
+    for (uint32_t round = 0; round < 16; round++) {
+        struct lull_skbs skbs = {0};
+        uint32_t id = round * MANY, n_slots;
+        do {
+            const struct lull_skb entry = waiting(id++);
+            lull_skbs_put(&skbs, &entry, 0);
+            n_slots = skbs.n_slots;
+        } while (skbs.used * 2 < n_slots);
+        struct lull_skb late = waiting(id);
+        late.time_ns = INT64_MAX;
+        lull_skbs_put(&skbs, &late, INT64_MAX);
+        g_assert_cmpuint(skbs.used, ==, 1);
+        g_assert_nonnull(find(&skbs, id));
+        g_assert_null(find(&skbs, id - 1));
+        lull_skbs_clear(&skbs);
+    }
+}
+
 /* A buffer is used again: the later packet is the one in it. */
 static void test_again(void)
 {
@@ -94,6 +115,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/clock/skbs/all-wait", test_all_wait);
     g_test_add_func("/clock/skbs/few-wait", test_few_wait);
+    g_test_add_func("/clock/skbs/all-too-old", test_all_too_old);
     g_test_add_func("/clock/skbs/again", test_again);
     g_test_add_func("/clock/skbs/too-many", test_too_many);
     return g_test_run();

@@ -46,11 +46,11 @@ def check(name, done, status, out=None, err=None):
 
 
 def verbs():
-    return re.findall(r"^  ([a-z]+) ", run("--help").stdout.split("Verbs:")[1], re.M)
+    return re.findall(r"^  ([a-z]+) ", run("--help").stdout.split("\nRecord:")[1], re.M)
 
 
 def about(verb):
-    return "\n" if verb == "snapshot" else " .*(TRACE|COMMAND)"
+    return {"snapshot": "\n", "help": r" \[VERB"}.get(verb, " .*(TRACE|COMMAND)")
 
 
 def test_help():
@@ -68,7 +68,41 @@ def test_help():
         free = [line for line in done.stdout.splitlines() if not line.startswith("  ")]
         tap.ok(all(len(line) <= 80 for line in free), f"{verb} --help fits 80 columns", *free)
     check("--help among other options", run("print", "x", "--help"), 0, r"^Usage: lull print", "")
+    check("-h", run("-h"), 0, r"Usage: lull VERB.*", "")
+    check("-h of a verb", run("print", "-h"), 0, r"^Usage: lull print", "")
+    tap.ok(run("-h").stdout == run("help").stdout == run("--help").stdout, "-h, --help and help say the same")
+    check("help help", run("help", "help"), 0, r"^Usage: lull help \[OPTIONS\] \[VERB.*\n(.*\n)*.*lull help critpath", "")
+    text = run("--help").stdout
+    for heading in ("Record", "What programs waited for", "CPUs and scheduling", "Files and disks", "Periods that you define"):
+        tap.ok(f"\n{heading}:\n  " in text, f"--help groups verbs: {heading}")
+    for known in ("CTF 1.8", "trace.dat", "perf.data", "recording|lull record", ".tar.zst", "net://HOST"):
+        tap.ok(re.search(known, text), f"--help knows the input {known}")
+    for verb in ("export --ctf2", "record -o", "snapshot -o"):
+        check(f"{verb} -: a directory cannot go to standard output", run(*verb.split(), "-", chain), 2, "", r"standard output, cannot hold")
     check("help of an unknown verb", run("help", "infos"), 2, "", r"did you mean “info”")
+
+
+def test_pager():
+    with tempfile.TemporaryDirectory() as directory:
+        seen = os.path.join(directory, "seen")
+        pager = {"LULL_PAGER": f"sed s/^/PAGED:/ | tee {seen}"}
+        status, out = run_in_terminal("cputop", "--limit", "1", chain, **pager)
+        tap.ok(status == 0 and "PAGED:" in out and "\033[1m" in out, "a terminal: through the pager, with colours", status, out)
+        tap.ok(os.path.getsize(seen) > 100, "the pager has got it all before lull ends")
+        os.remove(seen)
+        status, out = run_in_terminal("cputop", "--comm", "x", "--limit", "x", chain, **pager)
+        tap.ok(status == 2 and "PAGED:lull cputop: --limit" in out, "errors go there too, and the exit status is ours", status, out)
+        status, out = run_in_terminal("cputop", "--no-pager", "--limit", "1", chain, **pager)
+        tap.ok(status == 0 and "PAGED" not in out and "Top CPU" in out, "--no-pager", status, out)
+        for name, none in (("empty", ""), ("cat", "cat")):
+            status, out = run_in_terminal("cputop", "--limit", "1", chain, LULL_PAGER=none)
+            tap.ok(status == 0 and "Top CPU" in out, f"LULL_PAGER={name}: no pager", status, out)
+        status, out = run_in_terminal("cputop", "--limit", "1", chain, LULL_PAGER="no-such-pager-here")
+        tap.ok(status == 0 and "no-such-pager-here” is not installed" in out and "Top CPU" in out, "a pager that is not there", status, out)
+        status, out = run_in_terminal("print", chain, LULL_PAGER="head -n 2")
+        tap.ok(status == 0 and out.count("\n") <= 3, "a pager that has seen enough", status, out)
+        done = run("cputop", "--limit", "1", chain, env=pager)
+        tap.ok("PAGED" not in done.stdout, "no terminal: no pager")
 
 
 def test_usage():
@@ -167,11 +201,11 @@ def test_pipes():
                done.returncode, done.stderr)
 
 
-def run_in_terminal(*arguments):
+def run_in_terminal(*arguments, **more):
     """What the program writes to a terminal that is its stdout and stderr."""
     main, side = pty.openpty()
     process = subprocess.Popen([lull, *arguments], stdout=side, stderr=side, stdin=subprocess.DEVNULL,
-                               env=dict(os.environ, TERM="xterm", LC_ALL="C.UTF-8"))
+                               env={**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8", "LULL_PAGER": "cat", **more})
     os.close(side)
     output = b""
     while True:
@@ -475,7 +509,7 @@ def test_generated():
                    done.stderr)
 
 
-for test in (test_help, test_usage, test_bad_input, test_bad_questions, test_pipes, test_terminal, test_options,
+for test in (test_help, test_pager, test_usage, test_bad_input, test_bad_questions, test_pipes, test_terminal, test_options,
              test_count_fields, test_text, test_info, test_against_babeltrace, test_generated):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

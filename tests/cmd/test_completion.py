@@ -90,7 +90,7 @@ print ready > {self.answer}
 
 
 def verbs():
-    listed = run(lull, "--help").stdout.partition("Verbs:")[2]
+    listed = run(lull, "--help").stdout.partition("\nRecord:")[2]
     return set(re.findall(r"^  ([a-z]+)  ", listed, flags=re.MULTILINE))
 
 

@@ -6,16 +6,23 @@ import os
 import subprocess
 
 
+def unique(pairs):
+    """An object of JSON, whose keys must not repeat."""
+    keys = [key for key, _ in pairs]
+    assert len(keys) == len(set(keys)), keys
+    return dict(pairs)
+
+
 def read(folder, *options):
     done = subprocess.run([os.environ["LULL"], "print", "--json", *options, folder], capture_output=True, text=True, check=False,
                           timeout=60)
-    return done, [json.loads(line) for line in done.stdout.splitlines()]
+    return done, [json.loads(line, object_pairs_hook=unique) for line in done.stdout.splitlines()]
 
 
-def check_case(tap, folder, name, events, words=""):
+def check_case(tap, folder, name, events, words="", status=0):
     """Each event has what `events` says of it; nothing but `words` is on stderr."""
     done, found = read(folder)
-    tap.ok(done.returncode == 0 and words in done.stderr and bool(words) == bool(done.stderr), f"{name} is read", done.stderr)
+    tap.ok(done.returncode == status and words in done.stderr and bool(words) == bool(done.stderr), f"{name} is read", done.stderr)
     tap.ok(len(found) == len(events), f"{name} has {len(events)} events", found)
     for i, (one, other) in enumerate(zip(events, found)):
         for key, value in one.items():

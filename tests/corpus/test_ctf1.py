@@ -16,7 +16,7 @@ from ctf2_writer import BE, LE, PacketWriter, fixed, members, sint, uint
 from reading import check_case, read
 from tap import Tap
 
-CASES = {}      # name: (metadata, streams, events, words on stderr)
+CASES = {}      # name: (metadata, streams, events, words on stderr, exit status)
 REFUSED = {}    # name: (metadata, streams, words of the message)
 
 UUID = bytes(range(0x20, 0x30))
@@ -38,8 +38,8 @@ def plain(fields):
     return HEAD % "" + TYPES + "stream { };\nevent { name = e; fields := struct { " + fields + " }; };\n"
 
 
-def case(name, metadata, streams, events, words=""):
-    CASES[name] = metadata, streams, events, words
+def case(name, metadata, streams, events, words="", status=0):
+    CASES[name] = metadata, streams, events, words, status
 
 
 def refused(name, metadata, streams, words):
@@ -194,6 +194,7 @@ event { name = e; typealias integer { size = 8; align = 8; } := wide;
         {"w": 5, "l": 0x102, "p": [6, 7], "at": {"x": 8, "y": 9}, "hue": {"value": 2, "label": "blue"}, "s": {"w": 0x10001},
          "after": 11}, context={"at": {"x": 0x201}, "w": 1})])
     refused("types", plain("struct { typedef u8 inner; inner a; } s; inner b;"), [bytes(4)], "inner")
+    refused("types-keyword", plain("u8 a;") + "typealias integer { size = 8; } := trace;\n", [bytes(4)], "trace")
 
 
 HEADER = "packet.header := struct { u32 magic; u8 uuid[16]; u32 stream_id; };"
@@ -227,7 +228,11 @@ def packets():
          [at(1, 0), at(255, 1), at(256, 2), at(300, 3), at(400, 0), at(401, 1), at(450, 0, 1)])
     good = packet(0, 10, [1, 2])
     refused("packets-magic", usual(), [packet(0, 9, [1], magic=0xC1FC1FC0)], "no packet begins here")
-    refused("packets-uuid", usual(), [packet(0, 9, [1], owner=bytes(16))], "UUID")
+    # Babeltrace 2 does not look at it; its tests/data/ctf-traces/intersection have such.
+    foreign = packet(0, 9, [1], owner=bytes(16)) + packet(10, 19, [11], 1, owner=bytes(16)) + packet(20, 29, [21], 2)
+    case("packets-uuid", usual(), [foreign], [at(1, 0), at(11, 0), at(21, 0)], "UUID differs", 1)
+    bad = packet(0, 9, [1], owner=bytes(16)) + b"#" * 40 + packet(10, 19, [11], 1, owner=bytes(16))
+    case("packets-uuid-found", usual(), [bad], [at(1, 0), at(11, 0)], "no packet begins here", 1)
     refused("packets-stream", usual(), [packet(0, 9, [1], stream=7)], "does not declare")
     refused("packets-cut", usual(), [good[:-2]], f"byte {len(good) - 2}: the file is cut short")
     refused("packets-event", usual(), [packet(0, 9, [1], identifier=4)], "does not declare")
@@ -242,6 +247,66 @@ def wide_packets(*packets, cpu=0):
         struct.pack_into("<QQ", head, 40, (len(head) + len(body)) * 8, (len(head) + len(body)) * 8)
         data += head + body
     return data
+
+
+def open_packets():
+    """Packets that say when they end but not when they start: each goes on from the end of the one before."""
+    metadata = usual().replace("time timestamp_begin; ", "")
+    pieces = packet(0, 300, [1, 255, 290]) + packet(0, 1500, [400, 401], 1) + packet(0, 1700, [1600, 1650], 2)
+    size = len(packet(0, 300, [1, 255, 290])), len(packet(0, 1500, [400, 401], 1))
+    out, start = b"", 0
+    for part in size[0], size[1], size[1]:
+        one, start = pieces[start:start + part], start + part
+        bits = (len(one) - 8) * 8
+        out += one[:24] + one[32:40] + struct.pack("<QQ", bits, bits) + one[56:]
+    case("open-packets", metadata, [out], [at(1, 0), at(255, 1), at(290, 2), at(400, 0), at(401, 1), at(1600, 0), at(1650, 1)])
+
+
+def twins():
+    """The stream's and the event's context may have fields of one name: both are there, under keys of their own."""
+    metadata = HEAD % "" + TYPES + "stream { event.context := struct { u8 n; u8 only; struct { u8 n; } s; }; };\n" \
+        "event { name = e; context := struct { u8 n; struct { u8 n; } s; }; fields := struct { u8 n; }; };\n" \
+        "event { name = f; id = 1; fields := struct { u8 n; }; };\n"
+    metadata = metadata.replace("stream {", "stream { event.header := struct { u8 id; };")
+    case("twins", metadata, [bytes([0, 1, 2, 3, 4, 5, 6, 1, 7, 8, 9, 10])],
+         [event({"n": 6}, context={"n": 1, "only": 2, "s": {"n": 3}, "n#2": 4, "s#2": {"n": 5}}),
+          {"name": "f", "fields": {"n": 10}, "context": {"n": 7, "only": 8, "s": {"n": 9}}}])
+
+
+def escapes():
+    """As in C, a NUL ends a text; a hexadecimal number has up to three digits, as Babeltrace 2 reads it."""
+    text = r'enum : u8 { "one\0 not seen" = 1, "\x41\x0231\101\0431\n" = 2, "\0" = 3, x = \'\0\', y = \'\x7\' } a;'.replace("\\'", "'")
+    label = lambda value, name: {"a": {"value": value, "label": name}}  # noqa: E731
+    case("escapes", plain(text), [bytes([1, 2, 3, 0, 7])], [event(label(1, "one")), event(label(2, "A#1A#1\n")), event(label(3, "")),
+                                                            event(label(0, "x")), event(label(7, "y"))])
+    refused("escapes", plain(r'enum : u8 { "\x100" = 1 } a;'), [b"\1"], "escape")
+
+
+def environment_lengths():
+    text = "u8 a[env.n]; u8 b; integer { size = 8; align = 8; encoding = UTF8; } c[env.m];"
+    env = 'env { n = 2; m = 3; none = 0; name = "x"; less = -1; };\n'
+    case("environment-lengths", plain(text) + env, [b"\1\2\3abc"], [event({"a": [1, 2], "b": 3, "c": "abc"})])
+    case("environment-none", plain("u8 a[env.none]; u8 b;") + env, [b"\3"], [event({"a": [], "b": 3})])
+    for name in "missing", "name", "less":
+        refused(f"environment-{name}", plain(f"u8 a[env.{name}];") + env, [b"\1"], "env")
+    refused("environment-tag", plain("variant <env.n> { u8 a; } v;") + env, [b"\1"], "env")
+
+
+def byte_orders():
+    """The byte order may change between bytes, not within one: nobody could say which bits are whose."""
+    little, big = "integer { size = %d; align = %d; byte_order = le; }", "integer { size = %d; align = %d; byte_order = be; }"
+    one = f"u8 n; {little % (3, 1)} a[n]; {big % (8, 1)} b; u8 c;"
+    case("byte-orders", plain(f"{little % (3, 1)} a; {little % (5, 1)} b; {big % (16, 1)} c; {little % (1, 1)} d; {big % (16, 8)} e;"),
+         [b"\x2a\1\2\1\3\4"], [event({"a": 2, "b": 5, "c": 0x102, "d": 1, "e": 0x304})])
+    case("byte-orders-late", plain(one), [b"\x08\x01\x00\x00\x07\x09" + b"\x01\1\1\1\1"],
+         [event({"n": 8, "a": [1, 0, 0, 0, 0, 0, 0, 0], "b": 7, "c": 9})], "byte 6: the byte order changes within a byte", 1)
+    for name, text in {
+            "plain": f"{little % (3, 1)} a; {big % (5, 1)} b;",
+            "array": f"{big % (3, 1)} a[1]; {little % (5, 1)} b;",
+            "struct": f"struct {{ {little % (3, 1)} a; {big % (5, 1)} b; }} s[2];",
+            "variant": f"enum : u8 {{ x = 0, y = 1 }} t; variant <t> {{ {big % (3, 1)} x; {big % (4, 1)} y; }} v; {little % (5, 1)} b;",
+            "real": f"{big % (3, 1)} a; floating_point {{ exp_dig = 8; mant_dig = 24; align = 1; byte_order = le; }} b;"}.items():
+        refused(f"byte-orders-{name}", plain(text), [bytes(16)], "the byte order changes within a byte")
 
 
 def outside():
@@ -381,9 +446,22 @@ def check_limits(tap, folder, events):
     tap.ok(not wrong, "limits of time keep events outside of their packets' times", *wrong[:3])
 
 
+def check_intersection(tap, folder):
+    """Files without a stream's number are streams of their own, whether or not they follow each other."""
+    apart = [packet(0, 10, [1]), packet(20, 30, [21])]
+    overlapping = [packet(0, 15, [1, 12]), packet(11, 30, [12, 21])]
+    for name, streams, status, times in ("apart", apart, 1, []), ("overlapping", overlapping, 0, [12, 12]):
+        path = os.path.join(folder, name)
+        write_trace(path, usual(), streams)
+        done, found = read(path, "--intersection")
+        tap.ok(done.returncode == status and [one["time_ns"] for one in found] == [at(time, 0)["time_ns"] for time in times],
+               f"the common time of streams that are {name}", done.stderr, found)
+        tap.ok(status == 0 or "no time in which all streams" in done.stderr, f"{name}: why there is none", done.stderr)
+
+
 def main():
     for make in (integers, alignments, reals, texts, enumerations, variants, scopes, types, packets, losses, clocks, headers,
-                 bare, metadata_packets, unknown):
+                 bare, metadata_packets, unknown, open_packets, twins, escapes, environment_lengths, byte_orders):
         make()
     merged = outside()
     tap = Tap()
@@ -396,8 +474,9 @@ def main():
             write_trace(os.path.join(scratch, f"ctf1-{name}_nok"), metadata, streams)
         if len(sys.argv) > 1:
             return 0
-        for name, (_, _, events, words) in CASES.items():
-            tap.run(name, check_case, tap, os.path.join(scratch, f"ctf1-{name}"), name, events, words)
+        for name, (_, _, events, words, status) in CASES.items():
+            tap.run(name, check_case, tap, os.path.join(scratch, f"ctf1-{name}"), name, events, words, status)
+        tap.run("intersection", check_intersection, tap, os.path.join(scratch, "intersection"))
         tap.run("limits", check_limits, tap, os.path.join(scratch, "ctf1-outside-first"), merged)
         for name, (_, _, words) in REFUSED.items():
             done, found = read(os.path.join(scratch, f"ctf1-{name}_nok"))

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""CTF 2 traces of each feature of CTF2-SPEC-2.0, written here and read with lull.
+"""CTF 2 traces of each feature of CTF2-SPEC-2.0, and of CTF2-PMETA-1.0, written here and read with lull.
 
     test_ctf2.py [--make FOLDER]
 
 With --make the traces are only written, into FOLDER/ctf2-FEATURE and FOLDER/ctf2-FEATURE_nok."""
 
 import os
+import struct
 import sys
 import tempfile
 
@@ -291,6 +292,41 @@ def refused():
             "the length or tag of a field is not there")
 
 
+def wrap(text, order, sizes, header=44, **broken):
+    """The metadata in packets as CTF2-PMETA-1.0 has them, of these many bytes of text in turn, each padded by some."""
+    out, i = b"", 0
+    while text or i < len(sizes):
+        part, text = text[:sizes[i % len(sizes)]], text[sizes[i % len(sizes)]:]
+        content, spare = 44 + len(part), i % 3 * 5
+        fields = {"major": 2, "scheme": 0, "header": header * 8, **(broken if i == 1 else {})}
+        out += struct.pack(order + "I16sIIIBBBBB3xI", 0x75d11d57, UUID, 1337, content * 8, (content + spare) * 8, 0, 0,
+                           fields["scheme"], fields["major"], 0, fields["header"]) + part + b"#" * spare
+        i += 1
+    return out
+
+
+def check_packets(tap, scratch):
+    name = "integers" if "integers" in CASES else sorted(CASES)[0]
+    with open(os.path.join(scratch, f"ctf2-{name}", "metadata"), "rb") as file:
+        text = file.read()
+    fragments, streams, events = CASES[name]
+
+    def write(which, data):
+        folder = os.path.join(scratch, f"pmeta-{which}")
+        write_trace(folder, fragments, streams)
+        with open(os.path.join(folder, "metadata"), "wb") as file:
+            file.write(data)
+        return folder
+
+    for which, order in ("le", "<"), ("be", ">"):
+        check_case(tap, write(which, wrap(text, order, [1, 0, 7, 200])), f"metadata in packets, {which}", events)
+    for which, data, words in (("scheme", wrap(text, "<", [50], scheme=1), "checksum scheme 1"),
+                               ("major", wrap(text, "<", [50], major=3), "version 3.0 of CTF"),
+                               ("cut", wrap(text, "<", [50])[:-1], "ends")):
+        done, _ = read(write(which, data))
+        tap.ok(done.returncode == 1 and words in done.stderr, f"metadata in packets: {which}", done.stderr)
+
+
 def main():
     for make in bits, numbers, varints, texts, blobs, optionals, variants, arrays, structures, roles, clocks, refused, bad_metadata:
         make()
@@ -306,6 +342,7 @@ def main():
             return 0
         for name, (_, _, events) in CASES.items():
             tap.run(name, check_case, tap, os.path.join(scratch, f"ctf2-{name}"), name, events)
+        tap.run("metadata in packets", check_packets, tap, scratch)
         for name, (_, _, words) in REFUSED.items():
             done, found = read(os.path.join(scratch, f"ctf2-{name}_nok"))
             tap.ok(done.stderr != "" and words in done.stderr and done.returncode in (0, 1), f"{name} is complained about",

@@ -357,7 +357,7 @@ static void test_bad_blocks(void)
         {TRACE_LE "event { id = 0x; };", "bad number"},
         {TRACE_LE "event { name = \"a\nb\"; };", "quote that is not closed"},
         {TRACE_LE "event { name = \"a\\qb\"; };", "bad escape sequence"},
-        {TRACE_LE "event { name = \"a\\0b\"; };", "bad escape sequence"},
+        {TRACE_LE "event { name = \"a\\400b\"; };", "bad escape sequence"},
         {TRACE_LE "event { id = ''; };", "one to four bytes"},
         {TRACE_LE "event { id = @; };", "character '@' does not belong"},
         {TRACE_LE "/* no end", "comment without an end: the text ends at byte 59"},

@@ -399,9 +399,10 @@ static void test_bad_types(void)
         {FIELDS("u8 a; typealias u8 := ;"), "the name of the new type"},
         {FIELDS("u8 a; typealias u8 x := y;"), "on its left side"},
         {FIELDS("u8 a(;"), "unexpected '('"},
+        {FIELDS("u8 a[env.n];"), "there is no such entry in the environment"},
+        {FIELDS("u8 a[env.n.m];"), "bad reference to the environment"},
     };
     static const struct failure unsupported[] = {
-        {FIELDS("u8 a[env.n];"), "reference to the environment"},
         {FIELDS("integer { size = 65; } a;"), "integer of 65 bits"},
         {FIELDS("floating_point { exp_dig = 15; mant_dig = 113; } a;"), "mant_dig 113"},
         {FIELDS("string s; u8 a:3;"), "after fields of variable size"},

@@ -95,6 +95,27 @@ static void test_shares(void)
     lull_path_free(path);
 }
 
+/* Equal shares go by host, then by tid, whatever came first on the path. */
+static void test_equal_shares(void)
+{
+    static const struct lull_segment segments[] = {
+        {.host = 1, .task = 2, .tid = 5, .start_ns = 0, .end_ns = 10},
+        {.host = 0, .task = 1, .tid = 8, .start_ns = 10, .end_ns = 20},
+        {.host = 0, .task = 3, .tid = 7, .start_ns = 20, .end_ns = 30},
+        {.host = 1, .task = 4, .tid = 6, .start_ns = 30, .end_ns = 40},
+    };
+    static const int32_t order[] = {7, 8, 5, 6};
+    struct lull_path *path = new_path(segments, G_N_ELEMENTS(segments));
+    lull_path_summarise(path);
+    g_assert_cmpuint(path->n_by_task, ==, G_N_ELEMENTS(order));
+    for (uint32_t i = 0; i < path->n_by_task; i++) {
+        g_assert_cmpint(path->by_task[i].tid, ==, order[i]);
+    }
+    g_assert_cmpuint(path->by_host[0].host, ==, 0);
+    g_assert_cmpuint(path->by_host[1].host, ==, 1);
+    lull_path_free(path);
+}
+
 static void test_empty(void)
 {
     struct lull_path *path = new_path(NULL, 0);
@@ -109,6 +130,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/path/shares", test_shares);
+    g_test_add_func("/path/equal-shares", test_equal_shares);
     g_test_add_func("/path/empty", test_empty);
     return g_test_run();
 }

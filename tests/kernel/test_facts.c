@@ -162,7 +162,9 @@ static void test_first_switch(struct fixture *f, gconstpointer data)
     g_assert_true(lull_model_running(model, 0, 0, &task, &since));
     g_assert_true(task == LULL_NONE && since == 50);
     g_assert_false(lull_model_running(model, 0, 1, &task, &since));
-    g_assert_cmpint(lull_model_cpu_count(model, 0), ==, 2);
+    g_assert_cmpint(lull_model_next_cpu(model, 0, -1), ==, 0);
+    g_assert_cmpint(lull_model_next_cpu(model, 0, 0), ==, 1);
+    g_assert_cmpint(lull_model_next_cpu(model, 0, 1), ==, -1);
 }
 
 static void test_context_reports(struct fixture *f, gconstpointer data)
@@ -497,6 +499,25 @@ static void test_discarded(void)
                "c0 50: 9 since 50 (unknown 30) then 0\nc0 60: 0 since 50 then 9\n");
 }
 
+/* CPU 1 loses events before the first that means anything: who was on it is not known until then.
+ */
+static void test_lost_first(void)
+{
+    char *dir;
+    struct ctf_writer *writer = open_trace(&dir);
+    write_switch(writer, 0, 10, 0, 7);
+    ctf_event(writer, 1, 12, "sched_process_wait", "tid=3");
+    ctf_event(writer, 1, 40, "sched_process_wait", "tid=3");
+    ctf_writer_lose(writer, 1, 3, 0);
+    ctf_writer_end_packet(writer, 1);
+    write_switch(writer, 0, 45, 7, 8);
+    write_switch(writer, 1, 50, 9, 0);
+    ctf_writer_close(writer);
+    expect_run(dir, true,
+               "c0 10: 0 since 10 then 7\nlost c1 12..40: 3 events, 0 packets\n"
+               "c0 45: 7 since 10 then 8\nc1 50: 9 since 50 (unknown 40) then 0\n");
+}
+
 static void test_missing_packets(void)
 {
     char *dir;
@@ -538,6 +559,26 @@ static void test_tracer_priorities(void)
     }
 }
 
+/* CPUs have numbers up to 65535; a higher one is damage. What a CPU takes does not depend on its
+ * number: an array up to the last one would take gigabytes here. */
+static void test_last_cpu(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    feed_switch(model, 0, 65536, 10, 7, 8, 0);
+    feed_switch(model, 0, INT32_MAX, 10, 7, 8, 0);
+    feed_switch(model, 0, -1, 10, 7, 8, 0);
+    g_assert_cmpint(lull_model_next_cpu(model, 0, -1), ==, -1);
+    feed_switch(model, 0, 65535, 20, 7, 8, 0);
+    feed_switch(model, 0, 2, 30, 5, 6, 0);
+    expect(f, "c65535 20: 7 since 10 then 8\nc2 30: 5 since 10 then 6\n");
+    g_assert_cmpint(lull_model_next_cpu(model, 0, -1), ==, 2);
+    g_assert_cmpint(lull_model_next_cpu(model, 0, 2), ==, 65535);
+    g_assert_cmpint(lull_model_next_cpu(model, 0, 65535), ==, -1);
+    for (uint32_t host = 1; host < 512; host++) {
+        feed_switch(model, host, 65535, 40, 7, 8, 0);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -560,7 +601,9 @@ int main(int argc, char **argv)
     CASE("block", test_block);
     CASE("remap", test_remap);
     CASE("alarm", test_alarm);
+    CASE("last-cpu", test_last_cpu);
     g_test_add_func("/kernel/facts/discarded", test_discarded);
+    g_test_add_func("/kernel/facts/lost-first", test_lost_first);
     g_test_add_func("/kernel/facts/missing-packets", test_missing_packets);
     g_test_add_func("/kernel/facts/tracer-priorities", test_tracer_priorities);
     return g_test_run();

@@ -374,6 +374,35 @@ static void test_death(struct fixture *f, gconstpointer data)
               "10: read 320..330 = 1 read fd 4=unknown,?,before wants 100 moved 1\n");
 }
 
+/* A thread that has its own descriptors: other threads, and those born later, do not see them, and
+ * they are closed when it dies, while the process lives. */
+static void test_thread_apart(struct fixture *f, gconstpointer data)
+{
+    feed_fork(f->model, 0, 50, 10, 11, 10);
+    open_file(f, 100, 4, "/a", 0);
+    feed_switch(f->model, 0, 0, 120, 10, 11, 0);
+    CALL(130, unshare, 0, ARG(flags), .flags = 0x400);
+    open_file(f, 150, 6, "/mine", 0);
+    feed_switch(f->model, 0, 0, 170, 11, 10, 0);
+    feed_fork(f->model, 0, 180, 10, 12, 10);
+    feed_switch(f->model, 0, 0, 190, 10, 12, 0);
+    g_string_truncate(f->seen, 0);
+    read_file(f, 200, 6, -9);
+    read_file(f, 220, 4, 1);
+    expect(f, "12: read 200..210 = -9 read fd 6 wants 100 moved 0\n"
+              "12: read 220..230 = 1 read fd 4=disk,/a,110 wants 100 moved 1\n");
+    const struct lull_file *mine = lull_model_file(f->model, 1);
+    g_assert_cmpstr(lull_model_label(f->model, mine->path), ==, "/mine");
+    g_assert_cmpint(mine->close_ns, ==, INT64_MAX);
+    feed_switch(f->model, 0, 0, 240, 12, 11, 0);
+    struct lull_model *model = f->model;
+    FEED(sched_process_exit, 0, 0, 250, .have = ALL, .tid = 11);
+    feed_switch(f->model, 0, 0, 260, 11, 10, 32);
+    g_assert_cmpint(lull_model_file(f->model, 1)->close_ns, ==, 260);
+    read_file(f, 270, 4, 1);
+    expect(f, "10: read 270..280 = 1 read fd 4=disk,/a,110 wants 100 moved 1\n");
+}
+
 static void test_bytes(struct fixture *f, gconstpointer data)
 {
     open_file(f, 100, 4, "/a", 0);
@@ -551,6 +580,7 @@ int main(int argc, char **argv)
     TEST("threads-race", test_threads_race);
     TEST("fork", test_fork);
     TEST("threads", test_threads);
+    TEST("thread-apart", test_thread_apart);
     TEST("death", test_death);
     TEST("bytes", test_bytes);
     TEST("dump-by-table", test_dump_by_table);

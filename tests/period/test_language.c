@@ -277,7 +277,7 @@ static void test_translation(void)
         {"a", "b", "x,y", "u,v", "7,it\"s",
          ": $evt.$name == \"a\" && $evt.x == 7 && $evt.y == \"it\\\"s\" : $evt.$name == \"b\" && "
          "$evt.u == $begin.$evt.x && $evt.v == $begin.$evt.y"},
-        {NULL, "b", NULL, NULL, NULL, "!need --period-begin"},
+        {NULL, "b", NULL, NULL, NULL, "!period-begin: it is needed for period-end"},
         {"a", "b", "x,y", "u", NULL, "!as many fields"},
         {"a", "b", "x,y", NULL, "1", "!as many values"},
     };

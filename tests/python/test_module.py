@@ -478,6 +478,18 @@ class Answers(unittest.TestCase):
             took.pop(one["tid"], None)
             self.assertEqual(took[one["other_tid"]], max(took.values()), one)
 
+    def test_waits(self):
+        """What a path goes into is waited for by those whose steps follow, in calls that the trace has."""
+        session = lull.Session(os.path.join(samples, "django", "db"))
+        calls = {event.name.removeprefix("syscall_entry_") for event in session.events("syscall_entry_*")}
+        path = session.critpath(comm="postgres")
+        self.assertGreater(len(path.waits), 0)
+        for number, wait in enumerate(path.waits):
+            within = [one for one in path.segments if one["wait"] == number]
+            self.assertTrue(all(wait["begin_ns"] <= one["begin_ns"] and one["end_ns"] <= wait["end_ns"] for one in within))
+            self.assertTrue(wait["within"] is None or wait["within"] < number)
+            self.assertIn(wait["call"], calls | {None})
+
     def test_disk_evidence(self):
         """The size of the request that was waited for is that of a completed one."""
         session = lull.Session(os.path.join(samples, "django", "db"))

@@ -78,6 +78,18 @@ def complains(name, result, *words):
     tap.ok(result.status == 1 and len(said) == 1, name, result)
 
 
+def test_deep():
+    """Traces are found however deep they lie, and what lies too deep is named."""
+    with scratch() as folder:
+        make_trace(os.path.join(folder, *["d"] * 40))
+        result = Result(["print", folder])
+        tap.ok(result.status == 0 and result.out.count("\n") == 3, "40 directories deep", result)
+        make_trace(os.path.join(folder, *["e"] * 300))
+        result = Result(["print", folder])
+        complains("300 directories deep", result, "e/e/e", "left out", "directories deep")
+        tap.ok(result.out.count("\n") == 3, "the other trace is read", result)
+
+
 # --- pipes and links ----------------------------------------------------------------------------------------------------------------------
 
 def test_pipes():
@@ -176,6 +188,20 @@ def test_empty_elements():
         for verb in ("print",), ("print", "--json"), ("print", "--format", "babeltrace"):
             result = Result([*verb, folder])
             tap.ok(result.status is not None and result.memory < 300, "lull " + " ".join(verb) + " ends", result)
+
+
+def test_large_context():
+    """Nothing limits the context of a packet to what is read at a time."""
+    size = 700_000
+    metadata = HEAD + (f"stream {{ packet.context := struct {{ {U8} filler[{size}]; integer {{ size = 64; }} packet_size; "
+                       "integer { size = 64; } content_size; }; };\n"
+                       f"event {{ name = e; fields := struct {{ {U8} v; }}; }};\n")
+    packet = bytes(size) + struct.pack("<QQ", 8 * (size + 19), 8 * (size + 19)) + bytes([4, 5, 6])
+    with scratch() as folder:
+        make_trace(folder, metadata, 2 * packet)
+        result = Result(["print", folder])
+        tap.ok(result.status == 0 and re.findall(r"v = (\d)", result.out) == list("456456") and not result.err,
+               "packets with contexts of 700 kB are whole", result)
 
 
 # --- descriptors ------------------------------------------------------------------------------------------------------------------------
@@ -298,7 +324,7 @@ def test_empty_interface():
                 tap.ok("lo" in names[0] and None in names[1] and "lo" not in names[1], "nettop: its name is unknown", names)
 
 
-for test in (test_pipes, test_archives, test_sizes, test_empty_elements, test_forks, test_recordings, test_cut,
+for test in (test_deep, test_pipes, test_archives, test_sizes, test_empty_elements, test_large_context, test_forks, test_recordings, test_cut,
              test_empty_interface):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

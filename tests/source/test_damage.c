@@ -258,8 +258,8 @@ static void test_empty_file(void)
     remove_tree(dir);
 }
 
-/* One stream of another trace, one that lost its packets, one that is no stream: the good one is
- * read. Empty ones that nothing says more of are idle. */
+/* One stream with another UUID, which is read and reported, one that lost its packets, one that is no
+ * stream: the good one is read. Empty ones that nothing says more of are idle. */
 static void test_odd_files(void)
 {
     g_autofree char *dir = new_trace();
@@ -283,11 +283,11 @@ static void test_odd_files(void)
     write_file(index, "e_emptied.idx", listing, sizeof listing);
     write_file(dir, "s0", good->data, good->len);
     struct outcome outcome = read_trace(dir);
-    g_assert_cmpuint(outcome.events, ==, 20);
+    g_assert_cmpuint(outcome.events, ==, 40);
     g_assert_cmpuint(outcome.problems, ==, 3);
     ASSERT_SAYS(outcome,
                 "e_emptied: byte 0: the stream file is empty, but its index lists packets");
-    ASSERT_SAYS(outcome, "a_foreign: byte 0: the packet belongs to another trace");
+    ASSERT_SAYS(outcome, "a_foreign: byte 0: the packet's UUID differs from the metadata's");
     ASSERT_SAYS(outcome, "c_text: byte 0: no packet begins here");
     g_free(outcome.text);
     remove_tree(dir);

@@ -92,8 +92,10 @@ static struct lull_formats *make_formats(bool is_big_endian)
 static void check_loads(bool be)
 {
     struct lull_formats *formats = make_formats(be);
-    const struct lull_subscription all = {names, bindings, G_N_ELEMENTS(bindings),
-                                          sizeof(struct fields), false};
+    const struct lull_subscription all = {.names = names,
+                                          .bindings = bindings,
+                                          .n_bindings = G_N_ELEMENTS(bindings),
+                                          .fields_size = sizeof(struct fields)};
     const int32_t of_class[] = {0, -1};
     const struct lull_fields *const extra[] = {NULL, NULL};
     struct fields fields;

@@ -226,6 +226,41 @@ def test_two_attrs():
     tap.ok("1 samples are of events that the header does not know" in result.stderr, "unknown ids are told", result.stderr)
 
 
+def test_names():
+    """Events that no description names are called what perf calls them (`perf list`, `perf evlist`), which leaves guests out."""
+    without_guests = 1 << 20
+    named = [(0, 0, 0, "cycles"), (0, 1, 0, "instructions"), (0, 2, 0, "cache-references"), (0, 3, 0, "cache-misses"),
+             (0, 4, 0, "branches"), (0, 5, 0, "branch-misses"), (0, 6, 0, "bus-cycles"), (0, 7, 0, "stalled-cycles-frontend"),
+             (0, 8, 0, "stalled-cycles-backend"), (0, 9, 0, "ref-cycles"), (1, 0, 0, "cpu-clock"), (1, 1, 0, "task-clock"),
+             (1, 2, 0, "page-faults"), (1, 3, 0, "context-switches"), (1, 4, 0, "cpu-migrations"), (1, 5, 0, "minor-faults"),
+             (1, 6, 0, "major-faults"), (1, 7, 0, "alignment-faults"), (1, 8, 0, "emulation-faults"), (1, 9, 0, "dummy"),
+             (1, 10, 0, "bpf-output"), (3, 0x10000, 0, "L1-dcache-load-misses"), (3, 0, 0, "L1-dcache-loads"),
+             (3, 0x10103, 0, "dTLB-store-misses"), (3, 2, 0, "LLC-loads"), (4, 0x1A8, 0, "raw 0x1a8"),
+             (0, 0, 1 << 5 | 1 << 6 | 1 << 20, "cycles:u"),
+             (0, 0, 1 << 4 | 1 << 20, "cycles:kh"), (0, 0, 1 << 4, "cycles:khH"), (0, 1, 2 << 15 | 1 << 20, "instructions:pp"),
+             (0, 0, 1 << 20, "cycles:HG"), (0, 1, 1 << 19 | 1 << 20, "instructions:G")]
+    for big in (False, True):
+        for form in ("file", "pipe"):
+            w = Writer(big)
+            for i, (kind, config, flags, _) in enumerate(named):
+                w.attr([100 + i], perf.TID | perf.TIME | perf.CPU | perf.ID, kind=kind, config=config,
+                       flags=flags ^ without_guests)
+                w.record(9, w.pack("IIQQII", 10, 11, 1000 + i, 100 + i, 0, 0))
+            with tempfile.TemporaryDirectory(prefix="lull-perf-") as directory:
+                path = os.path.join(directory, "perf.data")
+                with open(path, "wb") as file:
+                    file.write(getattr(w, form)())
+                told = [event["name"] for event in events(path)[0]]
+                where = f"{'big' if big else 'little'} endian, {form}"
+                tap.ok(told == [row[3] for row in named], f"names from type and config: {where}", told)
+                if shutil.which("perf") and not big:
+                    theirs = subprocess.run(["perf", "evlist", "-i", path], capture_output=True, text=True, check=False).stdout.split("\n")
+                    theirs = [line for line in theirs if line and not line.startswith("#")]
+                    # Before Linux 6.2, perf does not know bpf-output by name.
+                    wrong = [pair for pair in zip(told, theirs) if pair[0] != pair[1] and pair[0] != "bpf-output"]
+                    tap.ok(len(told) == len(theirs) and not wrong, f"names as perf has them: {where}", wrong, len(theirs))
+
+
 def test_losses():
     w = small_writer()
     small_sample(w, 100, 0)

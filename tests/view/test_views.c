@@ -79,6 +79,30 @@ static struct lull_host_clock syncs[] = {
 };
 
 static struct lull_segment segments[N_SEGMENTS];
+/* Of segments 6 to 14, and within it of 7 and 8. */
+static struct lull_wait waits[] = {
+    {.within = LULL_NONE,
+     .host = 0,
+     .task = 1,
+     .tid = 10,
+     .comm = EVIL_COMM,
+     .start_ns = BASE + 2100000,
+     .end_ns = BASE + 7934999,
+     .reason = {"lock", "flock", "/tmp/\x1b", 4, 0, "flock", false},
+     .other_task = 3,
+     .other_tid = 10,
+     .other_comm = BAD_UTF8_COMM,
+     .detail = "in flock of /tmp/\x1b, released by x/10"},
+    {.within = 0,
+     .host = 1,
+     .task = 3,
+     .tid = 10,
+     .comm = BAD_UTF8_COMM,
+     .start_ns = BASE + 2300000,
+     .end_ns = BASE + 6300000,
+     .reason = {"futex", "futex", "0x10", -1, 16, NULL, true},
+     .other_task = LULL_NONE},
+};
 
 static struct lull_path make_path(void)
 {
@@ -97,6 +121,10 @@ static struct lull_path make_path(void)
             .cause = steps[i].cause,
             .cpu = steps[i].state == LULL_STATE_BLOCKED ? -1 : 3,
             .detail = steps[i].detail,
+            .other_task = LULL_NONE,
+            .wait = i == 7 || i == 8  ? 1
+                    : i > 5 && i < 15 ? 0
+                                      : LULL_NONE,
         };
         now = segments[i].end_ns;
     }
@@ -111,6 +139,8 @@ static struct lull_path make_path(void)
         .end_ns = now,
         .segments = segments,
         .n_segments = N_SEGMENTS,
+        .waits = waits,
+        .n_waits = G_N_ELEMENTS(waits),
         .by_state = by_state,
         .n_by_state = G_N_ELEMENTS(by_state),
         .by_task = by_task,
@@ -212,7 +242,8 @@ static void check_json_segments(struct json_object *list)
     g_assert_cmpuint(json_object_array_length(list), ==, N_SEGMENTS);
     for (uint32_t i = 0; i < N_SEGMENTS; i++) {
         struct json_object *segment = json_object_array_get_idx(list, i);
-        assert_keys(segment, "host,tid,pid,comm,begin_ns,end_ns,state,cause,cpu,detail");
+        assert_keys(segment, "host,tid,pid,comm,begin_ns,end_ns,state,cause,cpu,detail,object,"
+                             "operation,by,reason,wait");
         g_assert_cmpint(get_int(segment, "begin_ns"), ==, now);
         now += steps[i].length_ns;
         g_assert_cmpint(get_int(segment, "end_ns"), ==, now);
@@ -230,6 +261,26 @@ static void check_json_segments(struct json_object *list)
     g_assert_cmpstr(get_text(disk, "detail"), ==, "sda; re\nad");
     g_assert_cmpstr(get_text(json_object_array_get_idx(list, 10), "cause"), ==, "user-input");
     g_assert_cmpstr(get_text(json_object_array_get_idx(list, 0), "comm"), ==, EVIL_COMM);
+}
+
+static void check_json_waits(struct json_object *list)
+{
+    g_assert_cmpuint(json_object_array_length(list), ==, 2);
+    struct json_object *first = json_object_array_get_idx(list, 0);
+    struct json_object *second = json_object_array_get_idx(list, 1);
+    assert_keys(first, "within,host,tid,comm,begin_ns,end_ns,detail,by,reason");
+    g_assert_null(get(first, "within"));
+    g_assert_cmpint(get_int(second, "within"), ==, 0);
+    g_assert_cmpint(get_int(first, "end_ns") - get_int(first, "begin_ns"), ==, 5834999);
+    assert_keys(get(first, "by"), "tid,comm,call");
+    g_assert_cmpstr(get_text(get(first, "by"), "call"), ==, "flock");
+    g_assert_null(get(second, "by"));
+    assert_keys(get(first, "reason"), "kind,call,object,fd,address,timed_out");
+    g_assert_cmpint(get_int(get(first, "reason"), "fd"), ==, 4);
+    g_assert_null(get(get(first, "reason"), "address"));
+    g_assert_null(get(get(second, "reason"), "fd"));
+    g_assert_cmpstr(get_text(get(second, "reason"), "address"), ==, "0x10");
+    g_assert_true(json_object_get_boolean(get(get(second, "reason"), "timed_out")));
 }
 
 /* Durations of a summary sum to the total and shares to one; keys are as given. */
@@ -258,13 +309,14 @@ static void test_json(void)
     struct json_object *query = get(root, "query"), *summary = get(root, "summary");
 
     assert_harmless(text);
-    assert_keys(root, "version,query,segments,summary,sync,lost");
+    assert_keys(root, "version,query,segments,waits,summary,sync,lost");
     g_assert_cmpint(get_int(root, "version"), ==, 1);
     assert_keys(query, "host,tid,comm,begin_ns,end_ns");
     g_assert_cmpint(get_int(query, "begin_ns"), ==, BASE);
     g_assert_cmpint(get_int(query, "end_ns"), ==, BASE + TOTAL);
     g_assert_cmpstr(get_text(query, "host"), ==, "we<b>&");
     check_json_segments(get(root, "segments"));
+    check_json_waits(get(root, "waits"));
     assert_keys(summary, "by_state,by_task,by_host");
     check_json_summary(get(summary, "by_state"), G_N_ELEMENTS(by_state),
                        "state,cause,duration_ns,share");
@@ -373,8 +425,11 @@ static void test_text_full(void)
     g_autofree char *full = render(lull_view_path_text, &path, &style);
     g_autofree char *grouped = render(lull_view_path_text, &path, &plain);
 
-    g_assert_cmpuint(path_rows(full), ==, N_SEGMENTS);
-    g_assert_cmpuint(path_rows(grouped), ==, N_SEGMENTS - 5);
+    /* One more than the steps: the wait that is explained. Of the other nothing is known. */
+    g_assert_cmpuint(path_rows(full), ==, N_SEGMENTS + 1);
+    g_assert_cmpuint(path_rows(grouped), ==, N_SEGMENTS - 5 + 1);
+    assert_contains(full, "  2.100     5.835  we<b>&");
+    assert_contains(full, "waits in flock of /tmp/\xef\xbf\xbd, released by x/10\n");
     assert_contains(full, "interrupted: timer\n");
     assert_contains(full, "preempted by make/99\n");
 }
@@ -387,7 +442,7 @@ static void test_text_limit(void)
 
     /* Kept: 2 ms of running and 4 ms of disk. Left out between them 100000 + 200000, behind them
      * 700000 + 300000 + 10000 + 20000 + 5000 + 600000 + 65000 + 1000001. */
-    g_assert_cmpuint(path_rows(text), ==, 4);
+    g_assert_cmpuint(path_rows(text), ==, 4 + 1);
     assert_contains(text, "… 2 shorter steps, 300.0 us in total\n");
     assert_contains(text, "… 8 shorter steps, 2.700 ms in total\n");
     style.unicode = false;

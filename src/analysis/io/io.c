@@ -259,6 +259,7 @@ const struct lull_analysis_class lull_analysis_io = {
     .question = "io",
     .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_SYSCALL | LULL_GROUP_IO |
               LULL_GROUP_BLOCK | LULL_GROUP_REMAP | LULL_GROUP_IRQ | LULL_GROUP_NETIF,
+    .is_by_host = true,
     .size = sizeof(struct io_analysis),
     .facts = {.syscall = io_syscall, .block = io_block, .netif = io_netif},
     .open = io_open,

@@ -19,10 +19,7 @@ void io_latency_call(struct io_analysis *io, const struct io_call *call)
 static const struct lull_result_column call_stats_columns[] = {
     {"System call category", "CATEGORY", "category", LULL_CELL_STRING, NULL, 0},
     {"Call count", "COUNT", "count", LULL_CELL_NUMBER, "calls", 0},
-    {"Minimum call latency", "MIN", "min_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Average call latency", "AVG", "avg_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Maximum call latency", "MAX", "max_ns", LULL_CELL_DURATION, NULL, 0},
-    {"System call latency standard deviation", "STDEV", "stdev_ns", LULL_CELL_DURATION, NULL, 0},
+    LULL_SPREAD_COLUMNS("call latency", "System call latency"),
     LULL_SPREAD_PERCENTILES,
     {0},
 };
@@ -46,10 +43,7 @@ static const struct lull_result_column disk_stats_columns[] = {
     {"Partition", "DISK", "disk", LULL_CELL_DISK, NULL, 0},
     {"Requests", "REQUESTS", "requests", LULL_CELL_STRING, NULL, LULL_USE_OWN},
     {"Access count", "COUNT", "count", LULL_CELL_NUMBER, "accesses", 0},
-    {"Minimum access latency", "MIN", "min_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Average access latency", "AVG", "avg_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Maximum access latency", "MAX", "max_ns", LULL_CELL_DURATION, NULL, 0},
-    {"System access latency standard deviation", "STDEV", "stdev_ns", LULL_CELL_DURATION, NULL, 0},
+    LULL_SPREAD_COLUMNS("access latency", "System access latency"),
     LULL_SPREAD_PERCENTILES,
     {"Average time in the queue", "QUEUE AVG", "queue_avg_ns", LULL_CELL_DURATION, NULL,
      LULL_USE_OWN},
@@ -124,9 +118,7 @@ void io_latency_emit_stats(struct io_analysis *io, struct lull_sink *sink)
 /* ---- histograms ---- */
 
 static const struct lull_result_column freq_columns[] = {
-    {"Latency (lower bound)", "FROM", "lower_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Latency (upper bound)", "TO", "upper_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Request count", "COUNT", "count", LULL_CELL_NUMBER, "requests", LULL_USE_BAR},
+    LULL_HISTOGRAM_COLUMNS("Latency", "_ns", LULL_CELL_DURATION, NULL, "Request count", "requests"),
     {0},
 };
 

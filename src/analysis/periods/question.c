@@ -5,25 +5,25 @@
 
 #include "analysis/periods/periods.h"
 
-static bool complain(GError **error, const char *option, const char *format, ...)
+static bool complain(GError **error, const char *setting, const char *format, ...)
     G_GNUC_PRINTF(3, 4);
 
-static bool complain(GError **error, const char *option, const char *format, ...)
+static bool complain(GError **error, const char *setting, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     g_autofree char *reason = g_strdup_vprintf(format, args);
     va_end(args);
-    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "%s: %s", option, reason);
+    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "%s: %s", setting, reason);
     return false;
 }
 
-static bool find_period(const struct lull_periods *periods, const char *option, const char *text,
+static bool find_period(const struct lull_periods *periods, const char *setting, const char *text,
                         size_t length, uint32_t *number, GError **error)
 {
     *number = lull_periods_find(periods, text, length);
     return *number != LULL_NO_PERIOD ||
-           complain(error, option, "there is no period “%.*s”", (int)length, text);
+           complain(error, setting, "there is no period “%.*s”", (int)length, text);
 }
 
 static bool read_selection(struct lull_periods_question *question, const char *select,
@@ -42,7 +42,7 @@ static bool read_selection(struct lull_periods_question *question, const char *s
     for (char **item = items; *item; item++) {
         uint32_t number;
         const char *name = g_strstrip(*item);
-        if (!find_period(question->periods, "--select", name, strlen(name), &number, error)) {
+        if (!find_period(question->periods, "select", name, strlen(name), &number, error)) {
             return false;
         }
         question->is_selected[number] = true;
@@ -70,17 +70,17 @@ static bool find_capture(const struct lull_period *period, const char *name, uin
 static bool read_grouping(const struct lull_periods *periods, const char *item,
                           struct lull_period_grouping *grouping, GError **error)
 {
-    const char *option = "--group-by";
+    const char *setting = "group-by";
     const char *point = strchr(item, '.');
     if (!point) {
-        return complain(error, option, "“%s” is not PERIOD.CAPTURE", item);
+        return complain(error, setting, "“%s” is not PERIOD.CAPTURE", item);
     }
-    if (!find_period(periods, option, item, (size_t)(point - item), &grouping->period, error)) {
+    if (!find_period(periods, setting, item, (size_t)(point - item), &grouping->period, error)) {
         return false;
     }
     const struct lull_period *period = lull_periods_at(periods, grouping->period);
     if (!find_capture(period, point + 1, &grouping->capture)) {
-        return complain(error, option, "the period “%s” has no capture “%s”", period->name,
+        return complain(error, setting, "the period “%s” has no capture “%s”", period->name,
                         point + 1);
     }
     grouping->name = g_strconcat(period->name, ".", point + 1, NULL);
@@ -120,7 +120,7 @@ static bool read_groups(struct lull_periods_question *question, const char *grou
         if (deepest == LULL_NO_PERIOD || is_above(periods, deepest, grouping->period)) {
             question->group_period = grouping->period;
         } else if (!is_above(periods, grouping->period, deepest)) {
-            return complain(error, "--group-by",
+            return complain(error, "group-by",
                             "the periods “%s” and “%s” do not lie in one another, so no instance "
                             "belongs to both",
                             lull_periods_at(periods, deepest)->name,
@@ -135,10 +135,10 @@ static bool read_rest(struct lull_periods_question *question, const char *aggreg
                       const char *order_by, GError **error)
 {
     if (order_by && strcmp(order_by, "time") != 0 && strcmp(order_by, "hierarchy") != 0) {
-        return complain(error, "--order-by", "it is time or hierarchy, not “%s”", order_by);
+        return complain(error, "order-by", "it is time or hierarchy, not “%s”", order_by);
     }
     question->by_hierarchy = order_by && strcmp(order_by, "hierarchy") == 0;
-    return !aggregate_by || find_period(question->periods, "--aggregate-by", aggregate_by,
+    return !aggregate_by || find_period(question->periods, "aggregate-by", aggregate_by,
                                         strlen(aggregate_by), &question->ancestor, error);
 }
 

@@ -62,10 +62,7 @@ void period_report_tree(const struct period_report *report)
 static const struct lull_result_column stats_columns[] = {
     {"Period name", "PERIOD", "period", LULL_CELL_STRING, NULL, 0},
     {"Period count", "COUNT", "count", LULL_CELL_NUMBER, "occurences", 0},
-    {"Minimum duration", "MIN", "min_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Average duration", "AVG", "avg_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Maximum duration", "MAX", "max_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Period duration standard deviation", "STDEV", "stdev_ns", LULL_CELL_DURATION, NULL, 0},
+    LULL_SPREAD_COLUMNS("duration", "Period duration"),
     {"Total runtime", "TOTAL", "total_ns", LULL_CELL_DURATION, NULL, 0},
     LULL_SPREAD_PERCENTILES,
     {0},
@@ -215,23 +212,16 @@ void period_report_stats(const struct period_report *report, const struct period
 
 /* ---- histograms ---- */
 
-#define FREQ_COLUMNS(noun, key, class, count, unit, count_unit)                                    \
-    {noun " (lower bound)", "FROM", "lower" key, class, unit, 0},                                  \
-        {noun " (upper bound)", "TO", "upper" key, class, unit, 0},                                \
-    {                                                                                              \
-        count, "COUNT", "count", LULL_CELL_NUMBER, count_unit, LULL_USE_BAR                        \
-    }
-
 static const struct lull_result_column freq_columns[] = {
-    FREQ_COLUMNS("Duration", "_ns", LULL_CELL_DURATION, "Period duration", NULL, NULL),
+    LULL_HISTOGRAM_COLUMNS("Duration", "_ns", LULL_CELL_DURATION, NULL, "Period duration", NULL),
     {0},
 };
 static const struct lull_result_column freq_count_columns[] = {
-    FREQ_COLUMNS("Count", "", LULL_CELL_NUMBER, "Period count", NULL, "count"),
+    LULL_HISTOGRAM_COLUMNS("Count", "", LULL_CELL_NUMBER, NULL, "Period count", "count"),
     {0},
 };
 static const struct lull_result_column freq_ratio_columns[] = {
-    FREQ_COLUMNS("Ratio", "", LULL_CELL_NUMBER, "Period usage ratio", "%", NULL),
+    LULL_HISTOGRAM_COLUMNS("Ratio", "", LULL_CELL_NUMBER, "%", "Period usage ratio", NULL),
     {0},
 };
 const struct lull_result_class period_freq_class = {.name = "freq_duration",

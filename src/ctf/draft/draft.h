@@ -51,8 +51,9 @@ struct draft_body {
 struct draft_ref {
     const struct draft_atom **names; /* NULL: up to the parent structure (CTF 2) */
     uint32_t n_names;
-    int scope;    /* enum lull_scope whose root the names start at, or -1 */
-    uint32_t pos; /* CTF 1.8, as the following */
+    int scope;                    /* enum lull_scope whose root the names start at, or -1 */
+    uint32_t pos;                 /* CTF 1.8, as the following */
+    const struct draft_atom *env; /* instead of all that: the length is this entry's value */
     /* The structure around the definition of the class whose field the first name is, if there is
      * one (section 4.2.2: "the closest preceding field from the static scope of the type
      * definition"); NULL: it is looked up where the class is used. */

@@ -88,6 +88,39 @@ static void add_alignment(struct lull_builder *b, uint32_t align)
     b->rem = 0;
 }
 
+static enum lull_byte_order order_of(const struct lull_fc *fc)
+{
+    if (fc->kind != LULL_FC_INT && fc->kind != LULL_FC_FLOAT) {
+        return LULL_BYTE_ORDER_UNKNOWN;
+    }
+    bool be = fc->kind == LULL_FC_INT ? fc->integer.is_big_endian : fc->floating.is_big_endian;
+    return be ? LULL_BYTE_ORDER_BIG : LULL_BYTE_ORDER_LITTLE;
+}
+
+static bool orders_differ(enum lull_byte_order a, enum lull_byte_order b)
+{
+    return a != b && a != LULL_BYTE_ORDER_UNKNOWN && b != LULL_BYTE_ORDER_UNKNOWN;
+}
+
+/* A number, or several, of this class come next. Within a byte the byte order must not change: no
+ * rule says which bits are whose (CTF 1.8.3, section 4.1.5, is silent; CTF 2 forbids it). */
+static void note_order(struct lull_builder *b, const struct lull_fc *fc)
+{
+    enum lull_byte_order order = order_of(fc);
+    if (orders_differ(b->order, order) && (b->known < 8 || b->rem % 8 != 0)) {
+        close_run(b);
+        lull_builder_emit(b, LULL_OP_WHOLE_BYTE);
+        b->have = -1;
+    }
+    b->order = order;
+}
+
+/* What is before is one of two. */
+static void order_either(struct lull_builder *b, enum lull_byte_order order)
+{
+    b->order = b->order == order ? order : LULL_BYTE_ORDER_UNKNOWN;
+}
+
 /* A variant is aligned by the option that it holds only, and so is an optional field. */
 static uint32_t alignment_of(const struct lull_fc *fc)
 {
@@ -135,6 +168,10 @@ static bool fixed_bits(struct lull_builder *b, const struct lull_fc *fc, unsigne
             const struct lull_fc *member = fc->structure.members[i].fc;
             if (member->alignment > fc->alignment || !fixed_bits(b, member, depth + 1, &part)) {
                 return false;
+            }
+            if (i > 0 && lull_align_up(size, member->alignment) % 8 != 0 &&
+                orders_differ(order_of(fc->structure.members[i - 1].fc), order_of(member))) {
+                return false; /* is to be found out field by field */
             }
             size = MIN(lull_align_up(size, member->alignment) + part, LULL_BITS_HUGE);
         }
@@ -213,9 +250,11 @@ static bool build_loop(struct lull_builder *b, const struct lull_fc *element, ui
     b->known = 1;
     b->rem = 0;
     b->have = -1;
+    b->order = LULL_BYTE_ORDER_UNKNOWN;
     if (!build(b, element)) {
         return false;
     }
+    b->order = LULL_BYTE_ORDER_UNKNOWN;
     close_run(b);
     struct lull_op *next = lull_builder_emit(b, LULL_OP_NEXT);
     next->counter = counter;
@@ -232,6 +271,9 @@ static bool build_array(struct lull_builder *b, const struct lull_fc *fc)
     const struct lull_fc *element = fc->array.element;
     uint64_t bits;
     add_alignment(b, MAX(fc->alignment, alignment_of(element)));
+    if (fc->array.length > 0) {
+        note_order(b, element);
+    }
     if (b->sums && lull_fc_form(fc) != LULL_BYTES_NONE) {
         lull_build_sum_bytes(b, fc);
     } else if (b->sums && lull_fc_is_number(element)) {
@@ -284,6 +326,7 @@ static bool build_sequence(struct lull_builder *b, const struct lull_fc *fc)
     }
     know_only(b, op->bits);
     know_only(b, bits);
+    order_either(b, order_of(element));
     each_want(b, fc, lull_build_store_bytes);
     each_want(b, fc, lull_build_have_bytes);
     return true;
@@ -334,12 +377,15 @@ static bool build_variant(struct lull_builder *b, const struct lull_fc *fc)
     op->choice = new_switch(b, fc, &targets);
     uint32_t known = b->known, rem = b->rem;
     uint32_t end_known = 0, end_rem = 0;
+    const enum lull_byte_order order = b->order;
+    enum lull_byte_order end_order = order;
     g_autoptr(GArray) jumps = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     for (uint32_t i = 0; i < fc->variant.n_options; i++) {
         targets[i] = b->ops->len;
         b->known = known;
         b->rem = rem;
         b->have = -1;
+        b->order = order;
         b->path[b->depth++] = i;
         bool built = build(b, fc->variant.options[i].fc);
         b->depth--;
@@ -349,8 +395,10 @@ static bool build_variant(struct lull_builder *b, const struct lull_fc *fc)
         close_run(b);
         if (end_known != 0) {
             know_either(b, end_known, end_rem);
+            order_either(b, end_order);
         }
         end_known = b->known;
+        end_order = b->order;
         end_rem = b->rem;
         lull_builder_emit(b, LULL_OP_JUMP);
         uint32_t jump = b->ops->len - 1;
@@ -390,12 +438,14 @@ static bool build_optional(struct lull_builder *b, const struct lull_fc *fc)
     op->slot = slot;
     op->fc = fc;
     uint32_t known = b->known, rem = b->rem;
+    const enum lull_byte_order order = b->order;
     b->have = -1;
     if (!build(b, fc->optional.content)) {
         return false;
     }
     close_run(b);
     know_either(b, known, rem);
+    order_either(b, order);
     lull_builder_op(b, at)->target = b->ops->len;
     b->have = -1;
     return true;
@@ -428,6 +478,7 @@ static bool build(struct lull_builder *b, const struct lull_fc *fc)
     switch (fc->kind) {
     case LULL_FC_INT:
         add_alignment(b, fc->alignment);
+        note_order(b, fc);
         each_want(b, fc, lull_build_load_integer);
         if (b->sums) {
             lull_build_sum(b, fc, 1, 0);
@@ -442,6 +493,7 @@ static bool build(struct lull_builder *b, const struct lull_fc *fc)
         break;
     case LULL_FC_FLOAT:
         add_alignment(b, fc->alignment);
+        note_order(b, fc);
         each_want(b, fc, lull_build_load_real);
         if (b->sums) {
             lull_build_sum(b, fc, 1, 0);

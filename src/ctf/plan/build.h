@@ -61,6 +61,8 @@ struct lull_collector {
 };
 void lull_collect_refs(struct lull_collector *collector, const struct lull_fc *fc, unsigned depth);
 
+enum lull_byte_order { LULL_BYTE_ORDER_UNKNOWN, LULL_BYTE_ORDER_LITTLE, LULL_BYTE_ORDER_BIG };
+
 struct lull_builder {
     GArray *ops; /* struct lull_op */
     GPtrArray *owned;
@@ -72,6 +74,7 @@ struct lull_builder {
     /* The position is known to be `rem` modulo `known`, a power of two. */
     uint32_t known, rem;
     uint32_t pending_align;
+    enum lull_byte_order order; /* of the number before, if it is the same in every event */
     int run, have; /* indices of the open run, and of the HAVE of this straight piece, or -1 */
 
     enum lull_scope scope;

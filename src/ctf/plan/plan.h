@@ -31,6 +31,7 @@ enum lull_op_code {
     LULL_OP_COPY,         /* 8 bytes from `slot` to `dst` */
     LULL_OP_SET,          /* `bits` to `dst` */
     LULL_OP_CHECK,        /* fails unless 8 bytes at `slot` are not zero */
+    LULL_OP_WHOLE_BYTE,   /* fails unless a byte begins here: the byte order changes */
     LULL_OP_OPTIONAL,     /* goes to `target` unless `slot` says that field `fc` is there */
     LULL_OP_RESET_TEXTS,  /* converted texts are not needed any more */
     LULL_OP_LOOP,   /* repeats up to `target` as often as `slot` says, or `count` if slot is 0 */
@@ -128,6 +129,7 @@ enum lull_packet_field {
 #define LULL_PLAN_BAD_TAG (UINT64_MAX - 1)     /* a variant's tag selects nothing */
 #define LULL_PLAN_BAD_INTEGER (UINT64_MAX - 2) /* a LEB128 integer has more than 64 bits */
 #define LULL_PLAN_NO_REF (UINT64_MAX - 3)      /* a length or tag was left out itself */
+#define LULL_PLAN_BAD_ORDER (UINT64_MAX - 4)   /* the byte order changes within a byte */
 #define LULL_PLAN_FAILED (UINT64_C(1) << 62)   /* the least of them */
 
 /* The largest alignment that is accepted. A buffer that starts at a multiple of it after the

@@ -258,6 +258,11 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
                 return LULL_PLAN_NO_REF;
             }
             break;
+        case LULL_OP_WHOLE_BYTE:
+            if (pos % 8 != 0) {
+                return LULL_PLAN_BAD_ORDER;
+            }
+            break;
         case LULL_OP_OPTIONAL:
             if (!lull_fc_optional_is_there(op->fc, lull_memory_get(memory, op->slot))) {
                 op = ops + op->target - 1;
@@ -324,6 +329,8 @@ const char *lull_plan_why(uint64_t code)
         return "an integer of variable length has more than 64 bits";
     case LULL_PLAN_NO_REF:
         return "the length or tag of a field is not there";
+    case LULL_PLAN_BAD_ORDER:
+        return "the byte order changes within a byte";
     default:
         return "it passes the end";
     }

@@ -28,8 +28,26 @@ struct finder {
     const char *path;
     const struct lull_report *report;
     uint8_t *memory;
-    uint8_t *buf; /* HEADER_MAX + slack */
+    uint8_t *buf;    /* HEADER_MAX + slack */
+    bool is_foreign; /* its packets have another UUID than the metadata, this one */
+    uint8_t uuid[16];
 };
+
+static struct lull_text uuid_of(const uint8_t *memory)
+{
+    struct lull_text uuid;
+    memcpy(&uuid, memory + LULL_MEM_UUID, sizeof uuid);
+    return uuid;
+}
+
+bool lull_packet_is_foreign(const struct lull_ctf_plan *plan, const uint8_t *memory)
+{
+    if (!plan->schema->has_uuid || !(lull_memory_get(memory, LULL_MEM_HAVE) & LULL_HAS_UUID)) {
+        return false;
+    }
+    struct lull_text uuid = uuid_of(memory);
+    return uuid.length != 16 || memcmp(uuid.data, plan->schema->uuid, 16) != 0;
+}
 
 uint64_t lull_packet_decode(const struct lull_ctf_plan *plan, const uint8_t *buf, uint64_t limit,
                             uint8_t *memory, uint32_t *stream, const char **why)
@@ -46,13 +64,9 @@ uint64_t lull_packet_decode(const struct lull_ctf_plan *plan, const uint8_t *buf
         *why = "no packet begins here (wrong magic number)";
         return LULL_PLAN_BAD_TAG;
     }
-    if ((have & LULL_HAS_UUID) && schema->has_uuid) {
-        struct lull_text uuid;
-        memcpy(&uuid, memory + LULL_MEM_UUID, sizeof uuid);
-        if (uuid.length != 16 || memcmp(uuid.data, schema->uuid, 16) != 0) {
-            *why = "the packet belongs to another trace (its UUID differs from the metadata's)";
-            return LULL_PLAN_BAD_TAG;
-        }
+    if (schema->major >= 2 && lull_packet_is_foreign(plan, memory)) {
+        *why = "the packet belongs to another trace (its UUID differs from the metadata's)";
+        return LULL_PLAN_BAD_TAG;
     }
     uint64_t id = 0;
     if (have & LULL_HAS_STREAM_ID) {
@@ -185,9 +199,10 @@ static uint64_t read_instance(const struct finder *f)
 }
 
 /* What each packet header of the trace starts with, if that is known: magic number, then UUID. */
-static size_t header_needle(const struct lull_ctf_plan *plan, uint8_t needle[20])
+static size_t header_needle(const struct finder *f, uint8_t needle[20])
 {
-    const struct lull_fc *fc = plan->schema->packet_header;
+    const struct lull_schema *schema = f->plan->schema;
+    const struct lull_fc *fc = schema->packet_header;
     if (!fc || fc->structure.n_members == 0) {
         return 0;
     }
@@ -201,19 +216,35 @@ static size_t header_needle(const struct lull_ctf_plan *plan, uint8_t needle[20]
         magic = __builtin_bswap32(magic);
     }
     memcpy(needle, &magic, 4);
-    if (fc->structure.n_members < 2 || strcmp(m[1].name, "uuid") != 0 || !plan->schema->has_uuid ||
+    if (fc->structure.n_members < 2 || strcmp(m[1].name, "uuid") != 0 || !schema->has_uuid ||
         m[1].fc->kind != LULL_FC_ARRAY || m[1].fc->alignment > 32) {
         return 4;
     }
-    memcpy(needle + 4, plan->schema->uuid, 16);
+    memcpy(needle + 4, f->is_foreign ? f->uuid : schema->uuid, 16);
     return 20;
+}
+
+/* Says so once of a file. */
+static void note_foreign(struct finder *f, uint64_t offset)
+{
+    if (f->is_foreign || !lull_packet_is_foreign(f->plan, f->memory)) {
+        return;
+    }
+    struct lull_text uuid = uuid_of(f->memory);
+    f->is_foreign = true;
+    memcpy(f->uuid, uuid.data, MIN(uuid.length, sizeof f->uuid));
+    lull_report_problem(f->report,
+                        "%s: byte %" G_GUINT64_FORMAT
+                        ": the packet's UUID differs from the metadata's, as if it belonged to "
+                        "another trace; it is read all the same",
+                        f->path, offset);
 }
 
 /* The next byte from `from` on at which a packet header can be decoded, or the file's size. */
 static uint64_t search_packet(struct finder *f, uint64_t from)
 {
     uint8_t needle[20];
-    size_t length = header_needle(f->plan, needle);
+    size_t length = header_needle(f, needle);
     uint64_t size = f->list->file_size, end = MIN(size, from + SEARCH_MAX);
     if (length == 0) {
         return size;
@@ -288,6 +319,7 @@ static const char *verify_entry(struct finder *f, const struct lull_packet *entr
     if (why) {
         return "a packet header that it points at is damaged or elsewhere";
     }
+    note_foreign(f, entry->offset);
     if (first) {
         f->list->stream = stream;
         f->list->cpu = read_cpu(f);
@@ -439,6 +471,7 @@ static bool scan(struct finder *f, const char **why)
             offset = next;
             continue;
         }
+        note_foreign(f, offset);
         if (first) {
             f->list->stream = stream;
             f->list->cpu = cpu;
@@ -551,7 +584,13 @@ bool lull_packet_list_find(struct lull_packet_list *list, const struct lull_ctf_
     list->file_size = file->size;
     g_autofree uint8_t *memory = g_malloc0(plan->fields_offset);
     g_autofree uint8_t *buf = g_malloc(HEADER_MAX + LULL_LOAD_SLACK);
-    struct finder finder = {list, plan, file->bytes, file->path, report, memory, buf};
+    struct finder finder = {.list = list,
+                            .plan = plan,
+                            .bytes = file->bytes,
+                            .path = file->path,
+                            .report = report,
+                            .memory = memory,
+                            .buf = buf};
     const char *why = NULL;
     list->cpu = -1;
     list->instance = UINT64_MAX;

@@ -51,6 +51,11 @@ struct lull_packet_list {
 uint64_t lull_packet_decode(const struct lull_ctf_plan *plan, const uint8_t *buf, uint64_t limit,
                             uint8_t *memory, uint32_t *stream, const char **why);
 
+/* Whether the header that was decoded last has another UUID than the metadata. CTF 1.8 names that as
+ * a way to tell traces apart (5.1), but tracers exist that have it wrong, and Babeltrace 2 does not
+ * look: such a packet is read. In CTF 2 it cannot be decoded. */
+bool lull_packet_is_foreign(const struct lull_ctf_plan *plan, const uint8_t *memory);
+
 /* Fills *packet from memory after lull_packet_decode(); `room` is what is left of the file in
  * bytes. NULL, or why the sizes or times cannot be. */
 const char *lull_packet_fill(const struct lull_stream_plan *stream, const uint8_t *memory,

@@ -130,6 +130,13 @@ static void compare_header(struct lull_ctf_stream *s, uint64_t header_bits)
         path, s->packet, byte, why ? why : "the packet header contradicts the index");
 }
 
+/* The clock where a packet ends whose last event was at `clock`. */
+static uint64_t end_of(const struct lull_packet *packet, uint64_t clock)
+{
+    bool has_end = (packet->flags & LULL_PACKET_HAS_END) && !(packet->flags & LULL_PACKET_OPEN_END);
+    return has_end ? MAX(packet->end, clock) : clock;
+}
+
 /* Opens the current packet. False if it is damaged, which has been reported. */
 static bool open_packet(struct lull_ctf_stream *s)
 {
@@ -139,13 +146,16 @@ static bool open_packet(struct lull_ctf_stream *s)
     uint64_t clock = lull_memory_get(s->memory, LULL_MEM_CLOCK);
     if (packet->flags & LULL_PACKET_HAS_BEGIN) {
         clock = packet->start;
+    } else if (s->packet > 0) { /* it starts no earlier than where the one before ended */
+        clock = end_of(packet - 1, clock);
     }
     lull_memory_set(s->memory, LULL_MEM_CLOCK, clock);
     fill(s);
     uint32_t stream = 0;
-    const char *why = NULL;
+    const char *why;
     uint64_t bits;
     do {
+        why = NULL; /* what did not fit the window may fit a larger one */
         bits = lull_packet_decode(s->plan, s->buf, s->limit, s->memory, &stream, &why);
     } while (bits == LULL_PLAN_SHORT && lull_ctf_stream_refill(s));
     if (bits < LULL_PLAN_FAILED && &s->plan->streams[stream] != s->stream) {
@@ -286,13 +296,16 @@ void lull_ctf_stream_feed(struct lull_ctf_stream *s, const struct lull_ctf_plan 
                           const struct lull_packet *packet, uint32_t fields_size)
 {
     lull_ctf_stream_finish(s);
+    uint64_t clock = lull_memory_get(s->memory, LULL_MEM_CLOCK);
     if (plan != s->plan) {
-        uint64_t clock = lull_memory_get(s->memory, LULL_MEM_CLOCK);
         s->plan = plan;
         s->stream = &plan->streams[s->list.stream];
         make_memory(s, fields_size);
-        lull_memory_set(s->memory, LULL_MEM_CLOCK, clock);
     }
+    if (s->list.packets->len > 0) {
+        clock = end_of(lull_ctf_stream_packet_at(s, 0), clock);
+    }
+    lull_memory_set(s->memory, LULL_MEM_CLOCK, clock);
     g_array_set_size(s->list.packets, 0);
     g_array_append_val(s->list.packets, *packet);
     s->list.file_size = packet->offset + packet->bits / 8;

@@ -79,6 +79,10 @@ void lull_ctf_stream_count(struct lull_ctf_stream *stream, uint64_t *counts);
  * (lull_ctf_plan_load_all()). */
 void lull_ctf_stream_sum(struct lull_ctf_stream *stream, uint64_t *counts,
                          struct lull_tally *tally);
+/* After its start over all times: when its last event is, whatever its class; INT64_MIN: it has none.
+ * Reads no more packets than it must; the stream is at its end then. `counts`, by class index, is
+ * written to without a meaning. */
+int64_t lull_ctf_stream_last(struct lull_ctf_stream *stream, uint64_t *counts);
 /* Finds the times of packets whose context has none, by reading all of the stream. */
 void lull_ctf_stream_measure(struct lull_ctf_stream *stream);
 

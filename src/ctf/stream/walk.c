@@ -344,6 +344,26 @@ void lull_ctf_stream_sum(struct lull_ctf_stream *s, uint64_t *counts, struct lul
     tally->checksum += s->tally.checksum;
 }
 
+int64_t lull_ctf_stream_last(struct lull_ctf_stream *s, uint64_t *counts)
+{
+    int64_t last_ns = INT64_MIN;
+    uint32_t n = s->list.packets->len;
+    /* Packets that are not in order of time may end in any one. */
+    for (uint32_t first = n; first > 0 && last_ns == INT64_MIN;) {
+        first = s->list.in_order ? first - 1 : 0;
+        lull_ctf_stream_finish(s);
+        s->is_done = false;
+        lull_ctf_stream_limit(s, first, n);
+        s->last_ns = INT64_MIN;
+        if (lull_ctf_stream_next_packet(s)) {
+            walk_count_timed(s, counts);
+        }
+        last_ns = s->last_ns;
+    }
+    lull_ctf_stream_finish(s);
+    return last_ns;
+}
+
 void lull_ctf_stream_measure(struct lull_ctf_stream *s)
 {
     if (!s->is_done && (s->is_open || lull_ctf_stream_next_packet(s))) {

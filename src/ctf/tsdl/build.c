@@ -116,6 +116,30 @@ static bool select_options(struct draft_builder *builder, const struct draft_cla
     return true;
 }
 
+/* Of a sequence whose length is in the environment: an array. */
+static bool take_env_length(struct draft_builder *builder, const struct draft_class *type,
+                            struct lull_fc *fc)
+{
+    struct draft_tree *tree = builder->tree;
+    gpointer index = draft_names_bound(&tree->names, &tree->env, type->ref->env);
+    const struct lull_env_entry *entry =
+        index ? &g_array_index(tree->env, struct lull_env_entry, GPOINTER_TO_UINT(index) - 1)
+              : NULL;
+
+    if (fc->kind != LULL_FC_SEQUENCE) {
+        return bad_ref(builder, type, "only lengths can be in the environment");
+    }
+    if (!entry) {
+        return bad_ref(builder, type, "there is no such entry in the environment");
+    }
+    if (entry->text || entry->number < 0) {
+        return bad_ref(builder, type, "the entry of the environment is no length");
+    }
+    fc->kind = LULL_FC_ARRAY;
+    fc->array.length = (uint64_t)entry->number;
+    return true;
+}
+
 static bool refer(struct draft_builder *builder, const struct draft_class *type, struct lull_fc *fc)
 {
     static const char *const reasons[] = {
@@ -132,6 +156,9 @@ static bool refer(struct draft_builder *builder, const struct draft_class *type,
     if (!type->ref) {
         return tsdl_fail(builder->tree->source, LULL_ERROR_FORMAT, type->pos,
                          "variant without a tag: nothing selects its option where it is used");
+    }
+    if (type->ref->env) {
+        return take_env_length(builder, type, fc);
     }
     enum draft_outcome outcome =
         draft_locate(builder, type, is_length ? &fc->sequence.length : &fc->variant.tag, &target);

@@ -187,6 +187,18 @@ bool tsdl_parse_typedef(struct tsdl_parser *parser, const struct tsdl_specifiers
     }
 }
 
+static bool opens_block(const struct tsdl_parser *parser)
+{
+    static const enum tsdl_word words[] = {TSDL_TRACE, TSDL_ENV,      TSDL_CLOCK,    TSDL_STREAM,
+                                           TSDL_EVENT, TSDL_CALLSITE, TSDL_TYPEALIAS};
+    for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
+        if (tsdl_at_word(parser, words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The right side of a typealias as one name: "unsigned long", "const struct page *". */
 static const struct draft_atom *parse_alias_name(struct tsdl_parser *parser, GString *name)
 {
@@ -195,6 +207,8 @@ static const struct draft_atom *parse_alias_name(struct tsdl_parser *parser, GSt
     while (tsdl_at(parser, TSDL_TOKEN_KEYWORD) || tsdl_at(parser, TSDL_TOKEN_IDENTIFIER)) {
         if (tsdl_at_word(parser, TSDL_CONST)) {
             is_const = true;
+        } else if (opens_block(parser)) {
+            break;
         } else {
             if (name->len) {
                 g_string_append_c(name, ' ');

@@ -181,7 +181,8 @@ static bool read_universal(struct tsdl_lexer *lexer, GString *out)
     return true;
 }
 
-/* Reads an escape sequence from after its backslash. NUL is refused: texts end with it. */
+/* Reads an escape sequence from after its backslash. A hexadecimal one has up to three digits, as
+ * Babeltrace 2 has it. */
 static bool read_escape(struct tsdl_lexer *lexer, GString *out)
 {
     static const char letters[] = "abfnrtv'\"?\\", values[] = "\a\b\f\n\r\t\v'\"?\\";
@@ -199,7 +200,7 @@ static bool read_escape(struct tsdl_lexer *lexer, GString *out)
     }
     if (c == 'x') {
         lexer->pos++;
-        if (!read_hex(lexer, 1, 2, &value) || g_ascii_isxdigit(peek(lexer, 0))) {
+        if (!read_hex(lexer, 1, 3, &value)) {
             return false;
         }
     } else {
@@ -207,11 +208,11 @@ static bool read_escape(struct tsdl_lexer *lexer, GString *out)
         for (; n < 3 && peek(lexer, 0) >= '0' && peek(lexer, 0) <= '7'; n++) {
             value = value << 3 | (uint32_t)(lexer->source->text[lexer->pos++] - '0');
         }
-        if (n == 0 || value > 255) {
+        if (n == 0) {
             return false;
         }
     }
-    if (value == 0) {
+    if (value > 255) {
         return false;
     }
     g_string_append_c(out, (char)value);
@@ -273,8 +274,8 @@ static void read_text(struct tsdl_lexer *lexer, struct tsdl_token *token)
     if (end < source->size && source->text[end] == '"') {
         lexer->pos = end + 1;
         token->atom = add_text(lexer, source->text + start, end - start);
-    } else if (read_quoted(lexer, token, '"')) {
-        token->atom = add_text(lexer, lexer->scratch->str, lexer->scratch->len);
+    } else if (read_quoted(lexer, token, '"')) { /* a NUL ends the text, as it does in C */
+        token->atom = add_text(lexer, lexer->scratch->str, strlen(lexer->scratch->str));
     }
 }
 

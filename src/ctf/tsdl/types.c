@@ -123,8 +123,9 @@ static bool take_scope(struct tsdl_parser *parser, struct draft_ref *ref)
     };
 
     if (ref->names[0]->word == TSDL_ENV) {
-        return tsdl_fail(parser->source, LULL_ERROR_UNSUPPORTED, ref->pos,
-                         "reference to the environment: only fields can be lengths and tags here");
+        ref->env = ref->n_names == 2 ? ref->names[1] : NULL;
+        return ref->env || tsdl_fail(parser->source, LULL_ERROR_FORMAT, ref->pos,
+                                     "bad reference to the environment: it is env.NAME");
     }
     for (size_t i = 0; i < G_N_ELEMENTS(prefixes); i++) {
         uint32_t n = 0;

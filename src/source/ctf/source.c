@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "ctf/stream/layout.h"
-#include "ctf/plan/fields.h"
-#include "ctf/metadata.h"
 #include "ctf/stream/stream.h"
+#include "source/ctf/kind.h"
 #include "source/ctf/trace.h"
 #include "source/files/location.h"
 #include "source/files/stitch.h"
@@ -22,13 +21,12 @@ struct ctf_stream {
 struct ctf_source {
     struct lull_source base;
     const struct lull_report *report;
-    struct lull_schema *schema;
-    struct lull_ctf_plan *plan;
-    struct lull_event_class *classes;
-    GPtrArray *streams; /* struct ctf_stream */
-    GPtrArray *texts;   /* strings of info */
-    uint32_t fields_size;
-    uint32_t n_unnumbered; /* streams whose packets do not say which of its class they are */
+    struct lull_ctf_kind *kind;
+    struct lull_schema *own;    /* or NULL: the kind's says all */
+    struct lull_ctf_plan *plan; /* the kind's, for this trace */
+    GPtrArray *streams;         /* struct ctf_stream */
+    GPtrArray *texts;           /* strings of info */
+    uint32_t n_unnumbered;      /* streams whose packets do not say which of its class they are */
 };
 
 /* ---- streams ---- */
@@ -42,7 +40,7 @@ static void stream_start(struct lull_source_stream *base, const struct lull_sour
         lull_clock_map_use_doubles(&map);
     }
     lull_ctf_stream_start(stream->cursor, &map, window->start_ns, window->end_ns,
-                          stream->source->fields_size);
+                          stream->source->kind->fields_size);
     base->has_event = false;
     base->bound_ns = stream->cursor->is_done ? INT64_MAX : lull_ctf_stream_bound(stream->cursor);
 }
@@ -52,6 +50,13 @@ static bool stream_next(struct lull_source_stream *base)
     struct ctf_stream *stream = (struct ctf_stream *)base;
     base->has_event = lull_ctf_stream_next(stream->cursor, &base->event);
     return base->has_event;
+}
+
+static int64_t stream_last(struct lull_source_stream *base)
+{
+    const struct ctf_stream *stream = (struct ctf_stream *)base;
+    g_autofree uint64_t *unused = g_new(uint64_t, MAX(stream->source->base.n_classes, 1));
+    return lull_ctf_stream_last(stream->cursor, unused);
 }
 
 static void stream_count(struct lull_source_stream *base, uint64_t *counts)
@@ -146,6 +151,7 @@ static void stream_bytes(const struct lull_source_stream *base, struct lull_even
 static const struct lull_source_stream_ops stream_ops = {
     .start = stream_start,
     .next = stream_next,
+    .last = stream_last,
     .count = stream_count,
     .sum = stream_sum,
     .set_report = stream_set_report,
@@ -389,97 +395,93 @@ static bool open_streams(struct ctf_source *source, struct lull_location *const 
     return true;
 }
 
-static void declare_classes(struct ctf_source *source)
-{
-    struct lull_source *base = &source->base;
-    const struct lull_schema *schema = source->schema;
-    for (uint32_t i = 0; i < schema->n_streams; i++) {
-        base->n_classes += schema->streams[i].n_events;
-    }
-    source->classes = g_new0(struct lull_event_class, MAX(base->n_classes, 1));
-    base->classes = g_new(struct lull_event_class *, MAX(base->n_classes, 1));
-    struct lull_event_class *event_class = source->classes;
-    for (uint32_t i = 0; i < schema->n_streams; i++) {
-        for (uint32_t e = 0; e < schema->streams[i].n_events; e++, event_class++) {
-            lull_ctf_describe_class(event_class, &schema->streams[i].events[e]);
-            event_class->index = (uint32_t)(event_class - source->classes);
-            event_class->source = base;
-            base->classes[event_class->index] = event_class;
-            source->plan->streams[i].plans[e].event_class = event_class;
-        }
-    }
-}
-
 static void source_free(struct lull_source *base)
 {
     struct ctf_source *source = (struct ctf_source *)base;
     g_ptr_array_unref(source->streams);
-    lull_ctf_plan_free(source->plan);
-    if (source->schema) {
-        lull_schema_free(source->schema);
+    lull_ctf_kind_free_plan(source->plan);
+    if (source->own) {
+        lull_schema_free(source->own);
+    }
+    if (source->kind) {
+        lull_ctf_kind_unref(source->kind);
     }
     g_ptr_array_unref(source->texts);
-    g_free(base->classes);
-    g_free(source->classes);
     g_free((char *)base->info.path);
     g_free(source);
 }
 
+static void source_follow(struct lull_source *base)
+{
+    const struct ctf_source *source = (struct ctf_source *)base;
+    lull_ctf_kind_update_plan(source->kind, source->plan);
+}
+
+/* For all sources of its kind. */
 static void source_subscribe(struct lull_source *base,
                              const struct lull_subscription *subscriptions, const int32_t *of_class,
                              uint32_t max_fields_size, const struct lull_fields *const *extra,
                              uint32_t max_extra_size)
 {
-    struct ctf_source *source = (struct ctf_source *)base;
-    source->fields_size = max_fields_size + max_extra_size;
-    lull_ctf_plan_unsubscribe_all(source->plan);
-    for (uint32_t i = 0; i < source->schema->n_streams; i++) {
-        struct lull_stream_plan *stream = &source->plan->streams[i];
+    struct lull_ctf_kind *kind = ((struct ctf_source *)base)->kind;
+    kind->fields_size = max_fields_size + max_extra_size;
+    lull_ctf_plan_unsubscribe_all(kind->plan);
+    for (uint32_t i = 0; i < kind->schema->n_streams; i++) {
+        struct lull_stream_plan *stream = &kind->plan->streams[i];
         for (uint32_t e = 0; e < stream->decl->n_events; e++) {
             uint32_t index = stream->first_class + e;
-            lull_ctf_subscribe(source->plan, stream, e, subscriptions, of_class[index],
-                               extra[index], max_fields_size);
+            lull_ctf_subscribe(kind->plan, stream, e, subscriptions, of_class[index], extra[index],
+                               max_fields_size);
         }
+    }
+    source_follow(base);
+}
+
+static void adopt_kind(struct ctf_source *source, struct lull_ctf_kind *kind)
+{
+    source->kind = kind;
+    source->base.classes = kind->face.classes;
+    source->base.n_classes = kind->face.n_classes;
+    source->base.shared = kind;
+}
+
+static void source_separate(struct lull_source *base)
+{
+    struct ctf_source *source = (struct ctf_source *)base;
+    struct lull_ctf_kind *kind = source->kind;
+    if (lull_ctf_kind_is_shared(kind)) {
+        adopt_kind(source, lull_ctf_kind_copy(kind));
+        lull_ctf_kind_update_plan(source->kind, source->plan);
+        lull_ctf_kind_unref(kind);
     }
 }
 
 static void source_prepare_sums(struct lull_source *base)
 {
-    lull_ctf_plan_load_all(((struct ctf_source *)base)->plan);
-}
-
-/* The stream class of an event class, whose index within it is *index. */
-static const struct lull_stream_plan *stream_of_class(const struct lull_source *base,
-                                                      uint32_t class_index, uint32_t *index)
-{
-    const struct lull_stream_plan *stream = ((const struct ctf_source *)base)->plan->streams;
-    while (class_index >= stream->first_class + stream->decl->n_events) {
-        stream++;
-    }
-    *index = class_index - stream->first_class;
-    return stream;
+    lull_ctf_plan_load_all(((struct ctf_source *)base)->kind->plan);
+    source_follow(base);
 }
 
 static void source_each_field(const struct lull_source *base, uint32_t class_index,
                               void (*visit)(void *user, const struct lull_field_info *field),
                               void *user)
 {
-    uint32_t index;
-    const struct lull_stream_decl *stream = stream_of_class(base, class_index, &index)->decl;
-    lull_ctf_each_field(stream, &stream->events[index], visit, user);
+    const struct lull_source *face = &((const struct ctf_source *)base)->kind->face;
+    face->ops->each_field(face, class_index, visit, user);
 }
 
 static bool source_describe(const struct lull_source *base, uint32_t class_index, const char *path,
                             struct lull_field_type *type)
 {
-    uint32_t index;
-    const struct lull_stream_plan *stream = stream_of_class(base, class_index, &index);
-    return lull_ctf_describe_field(stream, index, path, type);
+    const struct lull_source *face = &((const struct ctf_source *)base)->kind->face;
+    return face->ops->describe(face, class_index, path, type);
 }
 
 static const struct lull_source_ops source_ops = {
     .free = source_free,
     .subscribe = source_subscribe,
+    .follow = source_follow,
+    .separate = source_separate,
     .prepare_sums = source_prepare_sums,
     .each_field = source_each_field,
     .describe = source_describe,
@@ -496,9 +498,27 @@ const struct lull_ctf_stream *lull_ctf_source_cursor(const struct lull_source_st
     return stream->ops == &stream_ops ? ((const struct ctf_stream *)stream)->cursor : NULL;
 }
 
+/* Reads the metadata. */
+static bool find_kind(struct ctf_source *source, const struct lull_location *location,
+                      struct lull_ctf_kinds *kinds, GError **error)
+{
+    g_autofree char *metadata = g_build_filename(location->path, "metadata", NULL);
+    struct lull_ctf_kind *kind =
+        lull_ctf_kind_find(kinds, metadata, (const uint8_t *)location->metadata,
+                           location->metadata_size, &source->own, error);
+    if (!kind) {
+        return false;
+    }
+    adopt_kind(source, kind);
+    source->plan = lull_ctf_kind_plan(kind, source->own ? source->own : kind->schema);
+    lull_ctf_describe_trace(&source->base, source->plan->schema, source->plan, source->report,
+                            source->texts);
+    return true;
+}
+
 struct lull_source *lull_ctf_source_open(struct lull_location *const *locations,
-                                         uint32_t n_locations, const struct lull_report *report,
-                                         GError **error)
+                                         uint32_t n_locations, struct lull_ctf_kinds *kinds,
+                                         const struct lull_report *report, GError **error)
 {
     const struct lull_location *newest = locations[0];
     for (uint32_t i = 1; i < n_locations; i++) {
@@ -516,22 +536,8 @@ struct lull_source *lull_ctf_source_open(struct lull_location *const *locations,
     source->report = report;
     source->texts = g_ptr_array_new_with_free_func(g_free);
     source->streams = g_ptr_array_new_with_free_func(stream_free);
-    g_autofree char *metadata = g_build_filename(newest->path, "metadata", NULL);
-    source->schema = lull_metadata_parse(metadata, (const uint8_t *)newest->metadata,
-                                         newest->metadata_size, error);
-    if (source->schema) {
-        source->plan = lull_ctf_plan_new(source->schema, error);
-    }
-    if (!source->plan) {
-        if (source->schema) {
-            g_prefix_error(error, "%s: ", metadata);
-        }
-        source_free(&source->base);
-        return NULL;
-    }
-    lull_ctf_describe_trace(&source->base, source->schema, source->plan, report, source->texts);
-    declare_classes(source);
-    if (!open_streams(source, locations, n_locations, error)) {
+    if (!find_kind(source, newest, kinds, error) ||
+        !open_streams(source, locations, n_locations, error)) {
         source_free(&source->base);
         return NULL;
     }

@@ -159,24 +159,22 @@ static struct lull_bytes *chain_new(GPtrArray *pieces)
 
 /* ---- which files belong together ---- */
 
-/* "c0_0" of "c0_0" and of "c0_0_2": the name without the number in a ring of files. */
+/* The length of `name` without "_" and a number at its end; 0: it does not end so. */
+static size_t before_number(const char *name, size_t length)
+{
+    size_t digits = length;
+    while (digits > 0 && g_ascii_isdigit(name[digits - 1])) {
+        digits--;
+    }
+    return digits < length && digits > 1 && name[digits - 1] == '_' ? digits - 1 : 0;
+}
+
+/* "c0_0" of "c0_0" and of "c0_0_2": the name without the number in a ring of files. One number
+ * alone is the CPU's, or, of other tracers than LTTng, whatever tells streams apart. */
 static size_t stem_length(const char *name)
 {
-    size_t length = strlen(name), end = length;
-    for (unsigned i = 0; i < 2; i++) {
-        size_t digits = end;
-        while (digits > 0 && g_ascii_isdigit(name[digits - 1])) {
-            digits--;
-        }
-        if (digits == end || digits < 2 || name[digits - 1] != '_') {
-            return length;
-        }
-        end = digits - 1;
-        if (i == 0) {
-            length = end;
-        }
-    }
-    return length;
+    size_t length = strlen(name), stem = before_number(name, length);
+    return stem > 0 && before_number(name, stem) > 0 ? stem : length;
 }
 
 static char *stream_key(const struct lull_piece *piece)

@@ -13,11 +13,53 @@ void lull_format_source_init(struct lull_format_source *source, const struct lul
     source->source.info.below = "";
     source->formats = formats;
     source->streams = g_ptr_array_new_with_free_func(free_stream);
+    source->texts = g_ptr_array_new_with_free_func(g_free);
+    source->environment = g_ptr_array_new();
+}
+
+void lull_format_source_free(struct lull_format_source *source)
+{
+    g_ptr_array_unref(source->streams);
+    g_ptr_array_unref(source->texts);
+    g_ptr_array_unref(source->environment);
+    g_free((char *)source->source.info.path);
+    g_free(source);
+}
+
+const char *lull_format_source_keep(struct lull_format_source *source, char *text)
+{
+    g_ptr_array_add(source->texts, text);
+    return text;
+}
+
+void lull_format_source_add(struct lull_format_source *source, const char *key, const char *value)
+{
+    g_ptr_array_add(source->environment, (gpointer)key);
+    g_ptr_array_add(source->environment, (gpointer)value);
+}
+
+void lull_format_source_set_info(struct lull_format_source *source, const char *format,
+                                 const char *clock_name, int64_t offset_ns)
+{
+    struct lull_trace *info = &source->source.info;
+    info->kernel = info->kernel ? info->kernel : "";
+    info->domain = "kernel";
+    info->name = info->process = "";
+    info->process_id = -1;
+    info->format = format;
+    info->clock_name = clock_name;
+    info->clock_frequency_hz = 1000000000;
+    info->clock_offset_ns = offset_ns;
+    info->directory_count = 1;
+    info->start_ns = INT64_MAX;
+    info->end_ns = INT64_MIN;
 }
 
 void lull_format_source_finish(struct lull_format_source *source)
 {
     struct lull_source *base = &source->source;
+    g_ptr_array_add(source->environment, NULL);
+    base->environment = (const char *const *)source->environment->pdata;
     base->classes = source->formats->classes;
     base->n_classes = source->formats->all->len;
     base->streams = (struct lull_source_stream **)source->streams->pdata;

@@ -14,6 +14,8 @@ struct lull_format_source {
     struct lull_source source;
     struct lull_formats *formats; /* borrowed */
     GPtrArray *streams;           /* struct lull_format_stream */
+    GPtrArray *texts;
+    GPtrArray *environment; /* key, value, … */
 };
 
 /* For lull_source_ops. */
@@ -28,11 +30,20 @@ bool lull_format_source_describe(const struct lull_source *base, uint32_t class_
                                  const char *path, struct lull_field_type *type);
 const struct lull_formats *lull_format_source_formats(const struct lull_source *base);
 
-/* A source without streams yet. `path` is taken; who frees the source frees the path, and the array
- * of streams, each of which goes by free_stream(). */
+/* A zeroed source gets no streams yet; each will go by free_stream(). `path` is taken. */
 void lull_format_source_init(struct lull_format_source *source, const struct lull_source_ops *ops,
                              char *path, struct lull_formats *formats, GDestroyNotify free_stream);
-/* When all streams and classes are there. */
+/* Frees what these functions gave it, and the source. */
+void lull_format_source_free(struct lull_format_source *source);
+/* Keeps `text`, which it takes, for the life of the source. */
+const char *lull_format_source_keep(struct lull_format_source *source, char *text);
+/* Adds to the environment; both are borrowed. */
+void lull_format_source_add(struct lull_format_source *source, const char *key, const char *value);
+/* What is so of all of them: the kernel's events, in nanoseconds. The trace's clock is that of the
+ * file plus `offset_ns`. */
+void lull_format_source_set_info(struct lull_format_source *source, const char *format,
+                                 const char *clock_name, int64_t offset_ns);
+/* When all streams, classes and texts are there. */
 void lull_format_source_finish(struct lull_format_source *source);
 
 /* ---- its streams ---- */

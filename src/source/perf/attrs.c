@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define ATTR_LEAST 64u
+#define BIT_PRECISE_IP 15 /* and the next */
 #define BIT_SAMPLE_ID_ALL 18
 #define BIT_USE_CLOCKID 25
 #define BRANCH_HW_INDEX (UINT64_C(1) << 17)
@@ -20,6 +21,15 @@ enum read_format {
     READ_GROUP = 8,
     READ_LOST = 16
 };
+
+static const struct {
+    unsigned bit;
+    uint8_t what;
+} excludes[] = {{4, PERF_NO_USER},
+                {5, PERF_NO_KERNEL},
+                {6, PERF_NO_HYPERVISOR},
+                {19, PERF_NO_HOST},
+                {20, PERF_NO_GUEST}};
 
 /* Flags are a C bit-field: the first is the lowest bit, or the highest on big-endian machines. */
 static bool flag(const struct perf_file *file, uint64_t flags, unsigned bit)
@@ -51,6 +61,13 @@ struct perf_attr *perf_attr_add(struct perf_file *file, const uint8_t *data, uin
     attr->n_regs_intr = (uint32_t)__builtin_popcountll(u64_at(file, data, size, 96));
     attr->clock =
         flag(file, flags, BIT_USE_CLOCKID) && size >= 96 ? (int32_t)perf_u32(file, data + 92) : -1;
+    attr->bp_type = perf_u32(file, data + 52);
+    attr->bp_addr = perf_u64(file, data + 56);
+    for (unsigned i = 0; i < G_N_ELEMENTS(excludes); i++) {
+        attr->excludes |= flag(file, flags, excludes[i].bit) ? excludes[i].what : 0;
+    }
+    attr->precision =
+        (uint8_t)(flags >> (file->is_big_endian ? 63 - BIT_PRECISE_IP - 1 : BIT_PRECISE_IP) & 3);
     g_ptr_array_add(file->attrs, attr);
     return attr;
 }

@@ -321,6 +321,12 @@ void perf_classes_settle(struct perf_file *file)
     g_autoptr(GHashTable) by_name = g_hash_table_new(g_str_hash, g_str_equal);
     file->is_settled = true;
     perf_attrs_settle(file);
+    for (guint i = 0; i < file->attrs->len; i++) {
+        struct perf_attr *attr = file->attrs->pdata[i];
+        if (!attr->name) {
+            attr->name = perf_attr_name(attr);
+        }
+    }
     if (file->tracing) {
         perf_tracing_read(file);
     }

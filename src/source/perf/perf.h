@@ -80,7 +80,23 @@ enum perf_feature {
     PERF_FEATURE_CLOCK_DATA = 29,
 };
 
-#define PERF_TYPE_TRACEPOINT 2u
+enum perf_type {
+    PERF_TYPE_HARDWARE,
+    PERF_TYPE_SOFTWARE,
+    PERF_TYPE_TRACEPOINT,
+    PERF_TYPE_CACHE,
+    PERF_TYPE_RAW,
+    PERF_TYPE_BREAKPOINT,
+};
+
+/* Where an event is not counted. */
+enum perf_exclude {
+    PERF_NO_USER = 1,
+    PERF_NO_KERNEL = 2,
+    PERF_NO_HYPERVISOR = 4,
+    PERF_NO_HOST = 8,
+    PERF_NO_GUEST = 16,
+};
 
 /* One event that perf was to record. */
 struct perf_attr {
@@ -88,8 +104,12 @@ struct perf_attr {
     uint64_t config, sample_type, read_format, branch_type;
     uint32_t n_regs_user, n_regs_intr;
     bool has_trailer; /* sample_id_all */
-    int32_t clock;    /* or -1: perf's own */
-    char *name;       /* or NULL */
+    uint8_t excludes; /* enum perf_exclude */
+    uint8_t precision;
+    uint32_t bp_type; /* of a breakpoint */
+    uint64_t bp_addr;
+    int32_t clock; /* or -1: perf's own */
+    char *name;    /* or NULL */
     /* Where a sample has what, in bytes from its start; 0: it has not, or not at a fixed offset. */
     uint32_t time_at, cpu_at, raw_at;
     uint32_t fixed_size; /* of what comes before the first part of variable size */
@@ -229,6 +249,8 @@ bool perf_scan(struct perf_file *file, uint64_t offset, uint64_t size, GError **
 /* Takes one in, of `size` bytes; NULL if it is none. */
 struct perf_attr *perf_attr_add(struct perf_file *file, const uint8_t *data, uint32_t size);
 void perf_attr_free(gpointer attr);
+/* The name of an event that the file does not describe; NULL: it has none. */
+char *perf_attr_name(const struct perf_attr *attr);
 void perf_attr_own_id(struct perf_file *file, struct perf_attr *attr, uint64_t id);
 struct perf_attr *perf_attr_by_id(const struct perf_file *file, uint64_t id);
 /* When all are there. */

@@ -8,8 +8,6 @@
 struct perf_source {
     struct lull_format_source base;
     struct perf_file *file;
-    char *tracer;
-    const char *environment[16];
 };
 
 /* ---- operations ---- */
@@ -17,11 +15,9 @@ struct perf_source {
 static void source_free(struct lull_source *base)
 {
     struct perf_source *source = (struct perf_source *)base;
-    g_ptr_array_unref(source->base.streams);
-    perf_file_free(source->file);
-    g_free(source->tracer);
-    g_free((char *)base->info.path);
-    g_free(source);
+    struct perf_file *file = source->file;
+    lull_format_source_free(&source->base);
+    perf_file_free(file);
 }
 
 static const struct lull_source_ops source_ops = {
@@ -36,17 +32,9 @@ static const struct lull_source_ops source_ops = {
 
 static void add_environment(struct perf_source *source, const char *key, const char *value)
 {
-    unsigned n = 0;
-    if (!value || *value == '\0') {
-        return;
+    if (value && *value != '\0') {
+        lull_format_source_add(&source->base, key, value);
     }
-    while (source->environment[n]) {
-        n += 2;
-    }
-    g_assert(n + 3 <= G_N_ELEMENTS(source->environment));
-    source->environment[n] = key;
-    source->environment[n + 1] = value;
-    source->base.source.environment = source->environment;
 }
 
 /* perf's own clock counts from the boot; with `perf record -k` it is one of these. */
@@ -68,20 +56,12 @@ static void describe(struct perf_source *source)
     if (machine->hostname && *machine->hostname != '\0') {
         source->base.source.hostname = machine->hostname;
     }
-    source->tracer = g_strconcat("perf ", machine->version, NULL);
-    info->kernel = machine->release ? machine->release : "";
-    info->tracer = g_strchomp(source->tracer);
-    info->domain = "kernel";
-    info->name = info->process = "";
-    info->process_id = -1;
-    info->format = file->is_pipe ? "perf.data (pipe)" : "perf.data";
-    info->clock_name = clock_name(file);
-    info->clock_frequency_hz = 1000000000;
-    info->clock_offset_ns = lull_perf_own_time(file, 0);
-    info->directory_count = 1;
+    info->kernel = machine->release;
+    info->tracer = lull_format_source_keep(
+        &source->base, g_strchomp(g_strconcat("perf ", machine->version, NULL)));
+    lull_format_source_set_info(&source->base, file->is_pipe ? "perf.data (pipe)" : "perf.data",
+                                clock_name(file), lull_perf_own_time(file, 0));
     info->size_bytes = file->size;
-    info->start_ns = INT64_MAX;
-    info->end_ns = INT64_MIN;
     add_environment(source, "domain", "kernel");
     add_environment(source, "hostname", source->base.source.hostname);
     add_environment(source, "kernel_release", info->kernel);
@@ -91,11 +71,6 @@ static void describe(struct perf_source *source)
 }
 
 /* ---- opening ---- */
-
-static void free_stream(gpointer stream)
-{
-    lull_perf_stream_free(stream);
-}
 
 static void add_streams(struct perf_source *source)
 {
@@ -135,7 +110,7 @@ struct lull_source *lull_perf_source_open(struct lull_location *location,
     }
     struct perf_source *source = g_new0(struct perf_source, 1);
     lull_format_source_init(&source->base, &source_ops, g_steal_pointer(&path), file->formats,
-                            free_stream);
+                            (GDestroyNotify)lull_perf_stream_free);
     source->file = file;
     perf_classes_finish(file, &source->base.source);
     describe(source);

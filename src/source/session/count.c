@@ -293,6 +293,7 @@ void lull_session_count(struct lull_session *session,
                                       const struct lull_event_class *event_class, uint64_t count),
                         void *user)
 {
+    lull_session_separate(session);
     read_apart(session, false, visit, user);
 }
 

@@ -73,13 +73,15 @@ static void merge_more(struct lull_session *session, uint32_t first)
     for (uint32_t i = 0; i < n; i++) {
         session->merged[i]->bound_ns = session->merge.times[i];
     }
-    session->merged =
-        g_renew(struct lull_source_stream *, session->merged, MAX(session->streams->len, 1));
+    session->selected =
+        g_renew(struct lull_source_stream *, session->selected, MAX(session->streams->len, 1));
+    session->merged = session->selected;
     for (uint32_t i = first; i < session->streams->len; i++) {
         if (lull_session_start_selected(session, session->streams->pdata[i])) {
             session->merged[n++] = session->streams->pdata[i];
         }
     }
+    session->n_selected = session->n_started = n;
     lull_session_play(session, n);
 }
 

@@ -145,10 +145,10 @@ struct session_trace *lull_session_trace_new(struct lull_session *session)
     return trace;
 }
 
-void lull_session_trace_grow(struct session_trace *trace)
+static void number_classes(struct session_trace *trace)
 {
     struct lull_session *session = trace->session;
-    struct lull_source *source = trace->source;
+    const struct lull_source *source = trace->source;
     for (; trace->n_classes < source->n_classes; trace->n_classes++) {
         struct lull_event_class *event_class = source->classes[trace->n_classes];
         event_class->number = session->n_classes++;
@@ -156,6 +156,36 @@ void lull_session_trace_grow(struct session_trace *trace)
             g_hash_table_add(trace->class_names, (char *)event_class->name);
         }
     }
+}
+
+static void separate(struct lull_source *source)
+{
+    if (source->shared) {
+        source->ops->separate(source);
+    }
+}
+
+void lull_session_separate(struct lull_session *session)
+{
+    if (session->is_separate) {
+        return;
+    }
+    session->is_separate = true;
+    session->is_subscribed = session->is_started = false;
+    session->n_classes = 0;
+    for (uint32_t t = 0; t < session->traces->len; t++) {
+        struct session_trace *trace = lull_session_trace_at(session, t);
+        separate(trace->source);
+        trace->n_classes = 0;
+        number_classes(trace);
+    }
+}
+
+void lull_session_trace_grow(struct session_trace *trace)
+{
+    struct lull_session *session = trace->session;
+    struct lull_source *source = trace->source;
+    number_classes(trace);
     for (; trace->n_streams < source->n_streams; trace->n_streams++) {
         struct lull_event *event = &source->streams[trace->n_streams]->event;
         event->host = source->info.host;
@@ -163,6 +193,19 @@ void lull_session_trace_grow(struct session_trace *trace)
         event->stream = session->streams->len;
         g_ptr_array_add(session->streams, source->streams[trace->n_streams]);
     }
+}
+
+/* The first trace that has its classes in common with the source, or NULL. */
+static const struct session_trace *find_like(struct lull_session *session,
+                                             const struct lull_source *source)
+{
+    const void *shared = source->shared;
+    guint first = shared ? GPOINTER_TO_UINT(g_hash_table_lookup(session->first_like, shared)) : 0;
+    if (shared && first == 0) {
+        g_hash_table_insert(session->first_like, (gpointer)shared,
+                            GUINT_TO_POINTER(session->traces->len));
+    }
+    return first > 0 ? lull_session_trace_at(session, first - 1) : NULL;
 }
 
 void lull_session_trace_join(struct session_trace *trace)
@@ -174,7 +217,16 @@ void lull_session_trace_join(struct session_trace *trace)
     g_array_append_val(lull_session_host_at(session, source->info.host)->traces,
                        session->traces->len);
     g_ptr_array_add(session->traces, trace);
-    trace->class_names = g_hash_table_new(g_str_hash, g_str_equal);
+    if (session->is_separate) {
+        separate(source);
+    }
+    const struct session_trace *like = find_like(session, source);
+    if (like) {
+        trace->class_names = g_hash_table_ref(like->class_names);
+        trace->n_classes = like->n_classes;
+    } else {
+        trace->class_names = g_hash_table_new(g_str_hash, g_str_equal);
+    }
     lull_session_trace_grow(trace);
 }
 
@@ -228,10 +280,11 @@ static bool add_trace(struct lull_session *session, GPtrArray *locations, const 
 {
     struct session_trace *trace = lull_session_trace_new(session);
     struct lull_location *first = locations->pdata[0];
-    trace->source = first->kind
-                        ? first->kind->open(first, &trace->report, error)
-                        : lull_ctf_source_open((struct lull_location *const *)locations->pdata,
-                                               locations->len, &trace->report, error);
+    trace->source =
+        first->kind
+            ? first->kind->open(first, &trace->report, error)
+            : lull_ctf_source_open((struct lull_location *const *)locations->pdata, locations->len,
+                                   session->ctf_kinds, &trace->report, error);
     if (!trace->source) {
         lull_session_trace_free(trace);
         return false;
@@ -256,36 +309,66 @@ static bool add_trace(struct lull_session *session, GPtrArray *locations, const 
 /* Directories that hold parts of one trace: the metadata of each start those of the newest. */
 struct trace_group {
     GPtrArray *locations;
-    char *text; /* the longest metadata text */
-    size_t size;
-    bool is_known, has_uuid; /* whether the text was parsed, and says which trace it is */
+    struct lull_location *longest; /* metadata of all */
+    bool is_known, has_uuid;       /* whether the text was parsed, and says which trace it is */
 };
 
 static void free_group(gpointer data)
 {
     struct trace_group *group = data;
     g_ptr_array_unref(group->locations);
-    g_free(group->text);
     g_free(group);
 }
 
+#define CANNOT_READ_METADATA "the metadata cannot be read: "
+/* So many bytes at the start of metadata tell most traces apart. */
+#define HEAD_BYTES 4096
+
+/* The start of a text up to its first UUID, which is the trace's; a text without one is told apart
+ * from others by as much of it as the shortest are long. */
+static size_t telling_bytes(const char *head, size_t size)
+{
+    static const char key[] = "uuid = \"";
+    const size_t uuid_size = 36, usual = 512;
+    const char *uuid = g_strstr_len(head, (gssize)size, key);
+    return MIN(size, uuid ? (size_t)(uuid - head) + strlen(key) + uuid_size : usual);
+}
+
 /* Directories with the same key may be of one trace: LTTng's metadata packets carry its UUID. */
-static char *group_key(const struct lull_location *location, const char *text, size_t size)
+static char *group_key(const char *head, size_t size)
 {
     static const uint8_t magics[2][4] = {{0x57, 0x1d, 0xd1, 0x75}, {0x75, 0xd1, 0x1d, 0x57}};
-    if (location->metadata_size >= 20 && (memcmp(location->metadata, magics[0], 4) == 0 ||
-                                          memcmp(location->metadata, magics[1], 4) == 0)) {
-        return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)location->metadata,
-                                           20);
+    const size_t with_uuid = 20;
+    bool is_packet =
+        size >= with_uuid && (memcmp(head, magics[0], 4) == 0 || memcmp(head, magics[1], 4) == 0);
+    return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)head,
+                                       is_packet ? with_uuid : telling_bytes(head, size));
+}
+
+/* Reads the metadata of a place, which are kept no longer than it takes to open the trace: there
+ * may be thousands of them. */
+static bool load_metadata(struct lull_location *location, GError **error)
+{
+    if (location->kind || location->metadata ||
+        lull_location_read(location, "metadata", LULL_METADATA_MOST_BYTES, &location->metadata,
+                           &location->metadata_size, error)) {
+        return true;
     }
-    return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)text, MIN(size, 512));
+    g_prefix_error_literal(error, CANNOT_READ_METADATA);
+    return false;
+}
+
+static void forget_metadata(struct lull_location *location)
+{
+    g_clear_pointer(&location->metadata, g_free);
+    location->metadata_size = 0;
 }
 
 /* Without a UUID two traces may well have the same metadata. */
 static bool has_uuid(struct trace_group *group)
 {
     if (!group->is_known) {
-        const struct lull_location *location = group->locations->pdata[0];
+        const struct lull_location *location = group->longest;
         struct lull_schema *schema = lull_metadata_parse(
             location->path, (const uint8_t *)location->metadata, location->metadata_size, NULL);
         group->has_uuid = schema && schema->has_uuid;
@@ -297,58 +380,54 @@ static bool has_uuid(struct trace_group *group)
     return group->has_uuid;
 }
 
-/* Takes `text`. */
-static struct trace_group *group_new(char *text, size_t size)
+static struct trace_group *group_new(struct lull_location *location)
 {
     struct trace_group *group = g_new0(struct trace_group, 1);
     group->locations = g_ptr_array_new();
-    group->text = text;
-    group->size = size;
+    group->longest = location;
+    g_ptr_array_add(group->locations, location);
     return group;
 }
 
-/* Whether the metadata `text` are those of the group's trace, now, earlier or later. */
-static bool fits_group(struct trace_group *group, char **text, size_t size)
+/* Whether one of the texts starts with the other. */
+static bool is_one_text(const struct lull_location *a, const struct lull_location *b)
 {
-    if (memcmp(group->text, *text, MIN(size, group->size)) != 0 || !has_uuid(group)) {
-        return false;
-    }
-    if (size > group->size) {
-        g_free(group->text);
-        group->text = g_steal_pointer(text);
-        group->size = size;
-    }
-    return true;
+    size_t size_a, size_b;
+    g_autofree char *text_a =
+        lull_metadata_text(a->path, (const uint8_t *)a->metadata, a->metadata_size, &size_a, NULL);
+    g_autofree char *text_b =
+        lull_metadata_text(b->path, (const uint8_t *)b->metadata, b->metadata_size, &size_b, NULL);
+    return text_a && text_b && memcmp(text_a, text_b, MIN(size_a, size_b)) == 0;
 }
 
-/* Puts a place whose metadata were read into its group, perhaps a new one. */
-static void group_location(GPtrArray *groups, GHashTable *by_key, struct lull_location *location)
+/* Whether the place holds metadata of the group's trace: those of now, of earlier or of later. */
+static bool fits_group(struct trace_group *group, struct lull_location *location)
 {
-    size_t size;
-    struct trace_group *group = NULL;
-    if (location->kind) { /* is a trace by itself */
-        group = group_new(NULL, 0);
+    struct lull_location *longest = group->longest;
+    bool fits = load_metadata(longest, NULL) && load_metadata(location, NULL) &&
+                is_one_text(longest, location) && has_uuid(group);
+    if (fits) {
         g_ptr_array_add(group->locations, location);
+        group->longest = location->metadata_size > longest->metadata_size ? location : longest;
+    }
+    forget_metadata(longest);
+    forget_metadata(location);
+    return fits;
+}
+
+/* Puts a place into its group, perhaps a new one. `head` is the start of its metadata. */
+static void group_location(GPtrArray *groups, GHashTable *by_key, struct lull_location *location,
+                           const char *head, size_t size)
+{
+    g_autofree char *key = group_key(head, size);
+    struct trace_group *group = g_hash_table_lookup(by_key, key);
+    if (location->kind || !group || !fits_group(group, location)) {
+        group = group_new(location);
         g_ptr_array_add(groups, group);
-        return;
-    }
-    g_autofree char *text = lull_metadata_text(location->path, (const uint8_t *)location->metadata,
-                                               location->metadata_size, &size, NULL);
-    if (text) {
-        char *key = group_key(location, text, size);
-        group = g_hash_table_lookup(by_key, key);
-        if (group && fits_group(group, &text, size)) {
-            g_ptr_array_add(group->locations, location);
-            g_free(key);
-            return;
+        if (!location->kind) {
+            g_hash_table_replace(by_key, g_steal_pointer(&key), group);
         }
-        group = group_new(g_steal_pointer(&text), size);
-        g_hash_table_replace(by_key, key, group);
-    } else { /* opening it will say what is wrong */
-        group = group_new(NULL, 0);
     }
-    g_ptr_array_add(group->locations, location);
-    g_ptr_array_add(groups, group);
 }
 
 /* ---- adding what was found ---- */
@@ -373,25 +452,60 @@ static void note_error(struct adding *adding, uint32_t root, GError *error)
     }
 }
 
-/* True if the place is new and its metadata could be read. */
-static bool read_metadata(struct adding *adding, struct lull_location *location, const char *key)
+/* The first bytes of the place's metadata, up to HEAD_BYTES. False if there are none. */
+static bool read_head(const struct lull_location *location, char *head, size_t *size,
+                      GError **error)
 {
+    struct lull_bytes *bytes;
+    uint64_t file_size;
+    if (lull_location_bytes(location, "metadata", &bytes, &file_size, error) != LULL_OPEN_DONE) {
+        return false;
+    }
+    const char *why = bytes->ops->open(bytes);
+    *size = 0;
+    if (!why) {
+        const uint64_t want = MIN(file_size, HEAD_BYTES);
+        *size = want ? bytes->ops->read(bytes, 0, (uint8_t *)head, want, &why) : 0;
+        bytes->ops->close(bytes);
+    }
+    bytes->ops->free(bytes);
+    if (why) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s/metadata: %s", location->path, why);
+    }
+    return !why;
+}
+
+/* Puts a place that is new, and whose metadata can be read, into its group. */
+static void take_location(struct adding *adding, GPtrArray *groups, GHashTable *by_key,
+                          struct lull_location *location, const char *key)
+{
+    char head[HEAD_BYTES];
+    size_t size = 0;
     GError *cause = NULL;
     if (g_hash_table_contains(adding->session->directories, key)) {
         adding->found[location->root]++;
-        return false;
-    }
-    if (location->kind ||
-        lull_location_read(location, "metadata", LULL_METADATA_MOST_BYTES, &location->metadata,
-                           &location->metadata_size, &cause)) {
+    } else if (location->kind || read_head(location, head, &size, &cause)) {
         g_hash_table_add(adding->session->directories, g_strdup(key));
-        return true;
+        group_location(groups, by_key, location, head, size);
+    } else {
+        g_prefix_error_literal(&cause, CANNOT_READ_METADATA);
+        note_error(adding, location->root, cause);
     }
-    note_error(
-        adding, location->root,
-        g_error_new(LULL_ERROR, LULL_ERROR_IO, "the metadata cannot be read: %s", cause->message));
-    g_error_free(cause);
-    return false;
+}
+
+/* Opens the trace of a group. False with an error of one of its places. */
+static bool open_group(struct lull_session *session, const struct trace_group *group,
+                       const char *root, GError **error)
+{
+    bool done = true;
+    for (uint32_t i = 0; done && i < group->locations->len; i++) {
+        done = load_metadata(group->locations->pdata[i], error);
+    }
+    done = done && add_trace(session, group->locations, root, error);
+    for (uint32_t i = 0; i < group->locations->len; i++) {
+        forget_metadata(group->locations->pdata[i]);
+    }
+    return done;
 }
 
 static void add_groups(struct adding *adding, const struct lull_search *search,
@@ -402,20 +516,18 @@ static void add_groups(struct adding *adding, const struct lull_search *search,
     g_autoptr(GHashTable) keys = g_hash_table_new(g_direct_hash, g_direct_equal);
     for (uint32_t i = 0; i < search->locations->len; i++) {
         g_hash_table_insert(keys, search->locations->pdata[i], search->keys->pdata[i]);
-        if (read_metadata(adding, search->locations->pdata[i], search->keys->pdata[i])) {
-            group_location(groups, by_key, search->locations->pdata[i]);
-        }
+        take_location(adding, groups, by_key, search->locations->pdata[i], search->keys->pdata[i]);
     }
     for (uint32_t i = 0; i < groups->len; i++) {
         GError *error = NULL;
-        GPtrArray *locations = ((struct trace_group *)groups->pdata[i])->locations;
-        const struct lull_location *first = locations->pdata[0];
-        bool done = add_trace(adding->session, locations, paths[first->root], &error);
+        const struct trace_group *group = groups->pdata[i];
+        const struct lull_location *first = group->locations->pdata[0];
+        bool done = open_group(adding->session, group, paths[first->root], &error);
         if (!done) {
             note_error(adding, first->root, error);
         }
-        for (uint32_t k = 0; k < locations->len; k++) {
-            struct lull_location *location = locations->pdata[k];
+        for (uint32_t k = 0; k < group->locations->len; k++) {
+            struct lull_location *location = group->locations->pdata[k];
             if (done) {
                 adding->found[location->root]++;
             } else {

@@ -53,14 +53,17 @@ struct lull_session {
     GHashTable *host_names;   /* name → how often it was wanted */
     GHashTable *hosts_by_key; /* text of what a source says about its host → the first such, + 1 */
     uint32_t n_classes;       /* of all traces */
-    GPtrArray *traces;        /* struct session_trace */
-    GPtrArray *streams;       /* struct lull_source_stream, owned by the sources */
-    GHashTable *directories;  /* "device:inode" of each trace, URLs of live sessions */
-    GPtrArray *lives;         /* struct lull_live */
-    GPtrArray *recordings;    /* struct lull_recording_file, references */
-    int64_t live_since_ns;    /* when the first of them was added; or 0 */
-    GArray *subscriptions;    /* struct lull_subscription */
-    GPtrArray *converted;     /* bindings, see lull_session_subscribe_sized() */
+    struct lull_ctf_kinds *ctf_kinds;
+    bool is_separate;        /* no two traces share classes */
+    GHashTable *first_like;  /* lull_source.shared → number of the first trace with it, + 1 */
+    GPtrArray *traces;       /* struct session_trace */
+    GPtrArray *streams;      /* struct lull_source_stream, owned by the sources */
+    GHashTable *directories; /* "device:inode" of each trace, URLs of live sessions */
+    GPtrArray *lives;        /* struct lull_live */
+    GPtrArray *recordings;   /* struct lull_recording_file, references */
+    int64_t live_since_ns;   /* when the first of them was added; or 0 */
+    GArray *subscriptions;   /* struct lull_subscription */
+    GPtrArray *converted;    /* bindings, see lull_session_subscribe_sized() */
     struct session_notes *notes;
 
     int64_t start_ns, end_ns;
@@ -81,7 +84,9 @@ struct lull_session {
     bool (*wait)(void *user);
     void *wait_user;
     struct lull_merge merge;
-    struct lull_source_stream **merged; /* those that were selected */
+    struct lull_source_stream **selected; /* what is read, n_selected streams */
+    uint32_t n_selected, n_started;       /* the merge has the last of the first n_started */
+    struct lull_source_stream **merged;   /* there */
 
     struct lull_sync *sync; /* how the clocks were joined; NULL: they were not */
     void (*free_sync)(struct lull_sync *sync);
@@ -116,6 +121,8 @@ void lull_session_trace_join(struct session_trace *trace);
 /* Takes in classes and streams that the source has got since. */
 void lull_session_trace_grow(struct session_trace *trace);
 
+/* Gives each trace classes of its own, numbered in order. */
+void lull_session_separate(struct lull_session *session);
 /* Makes the sources know the subscriptions, less what the filter rejects. */
 void lull_session_subscribe_sources(struct lull_session *session);
 /* Makes those know them whose metadata has grown. What the filter has said of a class remains

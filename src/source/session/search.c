@@ -12,8 +12,8 @@
 #include "source/session/file_kinds.h"
 #include "source/files/recording.h"
 
-/* A trace lies at most this deep below the directory that was given. */
-#define MAX_DEPTH 8
+/* A trace lies at most this deep below the directory that was given: the walk is recursive. */
+#define MAX_DEPTH 128
 
 static void free_error(gpointer error)
 {
@@ -86,6 +86,13 @@ static void note_unfinished(struct lull_search *search, const char *path)
 {
     g_ptr_array_add(search->notes,
                     g_strdup_printf("%s: left out, because it is not finished", path));
+}
+
+static void note_too_deep(struct lull_search *search, const char *path)
+{
+    g_ptr_array_add(search->notes,
+                    g_strdup_printf("%s: left out, because it is more than %d directories deep",
+                                    path, MAX_DEPTH));
 }
 
 static char *file_key(const struct stat *st, const char *prefix)
@@ -180,7 +187,11 @@ static void search_children(const struct walk *walk, const char *path,
         g_autofree char *child = g_build_filename(path, names->pdata[i], NULL);
         struct stat st;
         /* A name that cannot even be looked at is no directory that anybody meant. */
-        if (depth >= MAX_DEPTH || stat(child, &st) != 0) {
+        if (stat(child, &st) != 0) {
+            continue;
+        }
+        if (depth >= MAX_DEPTH && S_ISDIR(st.st_mode)) {
+            note_too_deep(walk->search, child);
             continue;
         }
         if (S_ISDIR(st.st_mode) && g_str_has_suffix(child, LULL_RECORDING_UNFINISHED)) {

@@ -11,7 +11,7 @@ void lull_session_forget_filter(struct lull_session *session)
 {
     for (uint32_t t = 0; t < session->traces->len; t++) {
         struct session_trace *trace = lull_session_trace_at(session, t);
-        for (uint32_t i = 0; i < trace->source->n_classes; i++) {
+        for (uint32_t i = 0; trace->class_filters && i < trace->source->n_classes; i++) {
             trace->source->classes[i]->filter = NULL;
         }
         g_clear_pointer(&trace->class_filters, g_ptr_array_unref);
@@ -206,10 +206,23 @@ static void subscribe_trace(struct lull_session *session, const struct subscript
                            of_class, session->filter_offset, extra, extra_size);
 }
 
+/* What a filter and a watch make of a class depends on the trace. */
+static bool may_share_classes(const struct lull_session *session)
+{
+    bool may = !session->filter && !session->watch;
+    for (uint32_t i = 0; may && i < session->subscriptions->len; i++) {
+        may = g_array_index(session->subscriptions, struct lull_subscription, i).is_typed;
+    }
+    return may;
+}
+
 static void subscribe_traces(struct lull_session *session, bool all)
 {
     struct subscriptions subscriptions;
     uint32_t max_size = 0;
+    if (!may_share_classes(session)) {
+        lull_session_separate(session);
+    }
     lull_session_start_watch(session, all);
     collect_subscriptions(session, &subscriptions);
     for (uint32_t i = 0; i < session->subscriptions->len; i++) {
@@ -219,9 +232,13 @@ static void subscribe_traces(struct lull_session *session, bool all)
     }
     max_size = (max_size + 7) & ~UINT32_C(7);
     session->filter_offset = max_size;
+    g_autoptr(GHashTable) done = g_hash_table_new(g_direct_hash, g_direct_equal);
     for (uint32_t t = 0; t < session->traces->len; t++) {
         struct session_trace *trace = lull_session_trace_at(session, t);
-        if (all || trace->source->wants_subscription) {
+        struct lull_source *source = trace->source;
+        if (source->shared && !g_hash_table_add(done, (gpointer)source->shared)) {
+            source->ops->follow(source);
+        } else if (all || source->wants_subscription) {
             subscribe_trace(session, &subscriptions, trace);
         }
     }

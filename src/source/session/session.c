@@ -17,6 +17,8 @@ struct lull_session *lull_session_new(void)
     session->host_names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     session->hosts_by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     session->traces = g_ptr_array_new_with_free_func(lull_session_trace_free);
+    session->ctf_kinds = lull_ctf_kinds_new();
+    session->first_like = g_hash_table_new(g_direct_hash, g_direct_equal);
     session->streams = g_ptr_array_new();
     session->directories = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     session->lives = g_ptr_array_new_with_free_func((GDestroyNotify)lull_live_free);
@@ -38,10 +40,12 @@ void lull_session_free(struct lull_session *session)
     }
     lull_session_set_filter(session, NULL);
     lull_merge_clear(&session->merge);
-    g_free(session->merged);
+    g_free(session->selected);
     g_ptr_array_unref(session->streams);
     g_ptr_array_unref(session->traces);
     g_ptr_array_unref(session->lives); /* the sources of live traces are theirs */
+    lull_ctf_kinds_free(session->ctf_kinds);
+    g_hash_table_unref(session->first_like);
     g_ptr_array_unref(session->hosts);
     g_hash_table_unref(session->host_names);
     g_hash_table_unref(session->hosts_by_key);
@@ -143,6 +147,7 @@ void lull_session_each_class(const struct lull_session *session,
                                            const struct lull_event_class *event_class),
                              void *user)
 {
+    lull_session_separate((struct lull_session *)session);
     for (uint32_t t = 0; t < session->traces->len; t++) {
         each_class(session, t, visit, user);
     }
@@ -193,6 +198,13 @@ bool lull_session_declares(const struct lull_session *session, uint32_t host,
         }
     }
     return false;
+}
+
+const void *lull_session_host_kind(const struct lull_session *session, uint32_t host)
+{
+    uint32_t n;
+    const uint32_t *traces = lull_session_host_traces(session, host, &n);
+    return n == 1 ? lull_session_trace_at(session, traces[0])->source->shared : NULL;
 }
 
 static void read_task_names(struct session_trace *trace)
@@ -283,7 +295,8 @@ uint32_t lull_session_subscribe_sized(struct lull_session *session, const char *
 {
     g_return_val_if_fail(n_bindings <= 64, UINT32_MAX);
     bindings = convert_bindings(session, bindings, binding_size, n_bindings);
-    struct lull_subscription subscription = {names, bindings, n_bindings, fields_size, false};
+    struct lull_subscription subscription = {
+        .names = names, .bindings = bindings, .n_bindings = n_bindings, .fields_size = fields_size};
     for (uint32_t i = 0; i < n_bindings; i++) {
         uint32_t size = bindings[i].kind == LULL_BIND_INT || bindings[i].kind == LULL_BIND_REAL
                             ? sizeof(int64_t)
@@ -296,6 +309,11 @@ uint32_t lull_session_subscribe_sized(struct lull_session *session, const char *
     session->is_subscribed = false;
     session->is_started = false;
     return session->subscriptions->len - 1;
+}
+
+void lull_session_share_classes(struct lull_session *session, uint32_t subscription)
+{
+    g_array_index(session->subscriptions, struct lull_subscription, subscription).is_typed = true;
 }
 
 void lull_session_unsubscribe_all(struct lull_session *session)
@@ -404,6 +422,62 @@ void lull_session_play(struct lull_session *session, uint32_t n)
     lull_merge_play(&session->merge);
 }
 
+/* One host after the other: a live session, whose hosts are not known yet, is read as a whole. */
+static bool is_apart(const struct lull_session *session)
+{
+    return session->order == LULL_ORDER_HOSTS && session->lives->len == 0;
+}
+
+static void select_stream(struct lull_session *session, struct lull_source_stream *stream)
+{
+    if (is_apart(session) ? lull_session_is_selected(session, stream)
+                          : lull_session_start_selected(session, stream)) {
+        session->selected[session->n_selected++] = stream;
+    }
+}
+
+static void select_host(struct lull_session *session, uint32_t host)
+{
+    const GArray *traces = lull_session_host_at(session, host)->traces;
+    for (guint t = 0; t < traces->len; t++) {
+        const struct lull_source *source =
+            lull_session_trace_at(session, g_array_index(traces, uint32_t, t))->source;
+        for (uint32_t i = 0; i < source->n_streams; i++) {
+            select_stream(session, source->streams[i]);
+        }
+    }
+}
+
+/* Only one host's streams are looked at if the others are not wanted. */
+static void select_streams(struct lull_session *session)
+{
+    session->n_selected = 0;
+    if (session->only_host >= 0 && session->lives->len == 0) {
+        select_host(session, (uint32_t)session->only_host);
+    } else if (is_apart(session)) {
+        for (uint32_t host = 0; host < session->hosts->len; host++) {
+            select_host(session, host);
+        }
+    } else {
+        for (uint32_t i = 0; i < session->streams->len; i++) {
+            select_stream(session, session->streams->pdata[i]);
+        }
+    }
+}
+
+/* Goes on with the streams of the next host. False if there is none. */
+static bool play_next_host(struct lull_session *session)
+{
+    uint32_t n = 0, left = session->n_selected - session->n_started;
+    session->merged = session->selected + session->n_started;
+    while (n < left && session->merged[n]->event.host == session->merged[0]->event.host) {
+        lull_session_start_stream(session, session->merged[n++]);
+    }
+    session->n_started += n;
+    lull_session_play(session, n);
+    return n > 0;
+}
+
 static void start(struct lull_session *session)
 {
     if (session->has_news) {
@@ -413,15 +487,16 @@ static void start(struct lull_session *session)
         lull_session_subscribe_sources(session);
     }
     lull_session_start_filter(session);
-    g_free(session->merged);
-    session->merged = g_new(struct lull_source_stream *, MAX(session->streams->len, 1));
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < session->streams->len; i++) {
-        if (lull_session_start_selected(session, session->streams->pdata[i])) {
-            session->merged[n++] = session->streams->pdata[i];
-        }
+    g_free(session->selected);
+    session->selected = g_new(struct lull_source_stream *, MAX(session->streams->len, 1));
+    session->merged = session->selected;
+    select_streams(session);
+    session->n_started = is_apart(session) ? 0 : session->n_selected;
+    if (is_apart(session)) {
+        play_next_host(session);
+    } else {
+        lull_session_play(session, session->n_selected);
     }
-    lull_session_play(session, n);
     session->is_started = true;
 }
 
@@ -450,8 +525,28 @@ const struct lull_event *lull_session_read(struct lull_session *session)
                 lull_session_take_news(session);
             }
         }
-    } while (lull_session_follow(session));
+    } while (lull_session_follow(session) || (is_apart(session) && play_next_host(session)));
     return NULL;
+}
+
+bool lull_session_last_event(struct lull_session *session, uint32_t host, int64_t *last_ns)
+{
+    const GArray *traces = lull_session_host_at(session, host)->traces;
+    *last_ns = INT64_MIN;
+    session->is_started = false;
+    for (guint t = 0; t < traces->len; t++) {
+        const uint32_t trace = g_array_index(traces, uint32_t, t);
+        const struct lull_source *source = lull_session_trace_at(session, trace)->source;
+        for (uint32_t i = 0; i < source->n_streams; i++) {
+            struct lull_source_stream *stream = source->streams[i];
+            if (!stream->ops->last) {
+                return false;
+            }
+            lull_session_start_stream(session, stream);
+            *last_ns = MAX(*last_ns, stream->ops->last(stream));
+        }
+    }
+    return true;
 }
 
 int lull_session_next_sized(struct lull_session *session, struct lull_event *event, size_t size)
@@ -493,9 +588,10 @@ double lull_session_progress(const struct lull_session *session)
     if (!session->is_started) {
         return 0;
     }
-    for (uint32_t i = 0; i < session->merge.n; i++) {
-        done += session->merged[i]->ops->progress(session->merged[i]);
-        all += session->merged[i]->size_bytes;
+    for (uint32_t i = 0; i < session->n_selected; i++) {
+        const struct lull_source_stream *stream = session->selected[i];
+        done += i < session->n_started ? stream->ops->progress(stream) : 0;
+        all += stream->size_bytes;
     }
     return all == 0 ? 1 : (double)done / (double)all;
 }

@@ -17,6 +17,14 @@ uint32_t lull_session_stream_count(const struct lull_session *session);
 /* Streams are numbered as in lull_event.stream. */
 struct lull_stream_info lull_session_stream(const struct lull_session *session, uint32_t stream);
 
+/* Who subscribed does not tell the classes of one trace from the same ones of another: as long as
+ * all subscriptions are such, traces that declare the same share what is made of it. */
+void lull_session_share_classes(struct lull_session *session, uint32_t subscription);
+
+/* When the last event of a host is, of any class and on the joined clock, without reading more than
+ * it takes. False if only reading can tell. *last_ns is INT64_MIN if there is none. */
+bool lull_session_last_event(struct lull_session *session, uint32_t host, int64_t *last_ns);
+
 /* What was lost in the order in which it was found, so that a reader sees what is new; index <
  * lull_session_loss_count(). */
 struct lull_loss lull_session_found_loss(const struct lull_session *session, uint32_t index);
@@ -29,11 +37,14 @@ const unsigned *lull_session_loss_counter(const struct lull_session *session);
  */
 const uint32_t *lull_session_host_traces(const struct lull_session *session, uint32_t host,
                                          uint32_t *n);
-/* lull_session_each_class() of the traces of one host. */
+/* lull_session_each_class() of the traces of one host; their numbers have no meaning. */
 void lull_session_each_host_class(const struct lull_session *session, uint32_t host,
                                   void (*visit)(void *user, uint32_t trace,
                                                 const struct lull_event_class *event_class),
                                   void *user);
+
+/* Hosts with the same, if it is not NULL, declare the same events. */
+const void *lull_session_host_kind(const struct lull_session *session, uint32_t host);
 
 /* How a tracer on `host` knew a task by the end of its recording, beside the events; NULL: none
  * did, or by nothing but `no_name`. Lives as long as the session. */

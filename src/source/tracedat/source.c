@@ -14,9 +14,6 @@
 struct dat_source {
     struct lull_format_source base;
     struct lull_tracedat *file;
-    GPtrArray *texts;
-    GPtrArray *environment; /* key, value, … */
-    uint32_t fields_size;
 };
 
 /* ---- operations ---- */
@@ -24,12 +21,9 @@ struct dat_source {
 static void source_free(struct lull_source *base)
 {
     struct dat_source *source = (struct dat_source *)base;
-    g_ptr_array_unref(source->base.streams);
-    g_ptr_array_unref(source->texts);
-    g_ptr_array_unref(source->environment);
-    lull_tracedat_free(source->file);
-    g_free((char *)base->info.path);
-    g_free(source);
+    struct lull_tracedat *file = source->file;
+    lull_format_source_free(&source->base);
+    lull_tracedat_free(file);
 }
 
 /* Formats are those of all events that the kernel has, recorded or not. */
@@ -56,17 +50,14 @@ static const struct lull_source_ops source_ops = {
 
 /* ---- description ---- */
 
-/* Keeps `text` for the life of the source. */
 static const char *keep(struct dat_source *source, char *text)
 {
-    g_ptr_array_add(source->texts, text);
-    return text;
+    return lull_format_source_keep(&source->base, text);
 }
 
 static void add_environment(struct dat_source *source, const char *key, const char *value)
 {
-    g_ptr_array_add(source->environment, (gpointer)key);
-    g_ptr_array_add(source->environment, (gpointer)value);
+    lull_format_source_add(&source->base, key, value);
 }
 
 /* That of the first instance with pages; else of the top one, "[local] global counter": the one in
@@ -144,36 +135,18 @@ static void describe(struct dat_source *source)
     const struct lull_tracedat *file = source->file;
     struct lull_trace *info = &source->base.source.info;
     describe_system(source);
-    if (!info->kernel) {
-        info->kernel = "";
-    }
     info->tracer = file->tool
                        ? keep(source, g_strdup_printf("trace-cmd %s", g_strstrip(file->tool)))
                        : "trace-cmd";
-    info->domain = "kernel";
-    info->name = info->process = "";
-    info->process_id = -1;
-    info->format = file->version == 6 ? "trace.dat 6" : "trace.dat 7";
-    info->clock_name = clock_name(source);
-    info->clock_frequency_hz = 1000000000;
-    info->clock_offset_ns = file->offset_ns;
-    info->directory_count = 1;
-    info->start_ns = INT64_MAX;
-    info->end_ns = INT64_MIN;
+    lull_format_source_set_info(&source->base, file->version == 6 ? "trace.dat 6" : "trace.dat 7",
+                                clock_name(source), file->offset_ns);
     add_environment(source, "domain", "kernel");
     add_environment(source, "tracer_name", "trace-cmd");
     add_environment(source, "clock", info->clock_name);
     describe_guests(source);
-    g_ptr_array_add(source->environment, NULL);
-    source->base.source.environment = (const char *const *)source->environment->pdata;
 }
 
 /* ---- opening ---- */
-
-static void free_stream(gpointer stream)
-{
-    lull_tracedat_stream_free(stream);
-}
 
 static int by_location(gconstpointer a, gconstpointer b)
 {
@@ -287,10 +260,8 @@ struct lull_source *lull_tracedat_source_open(struct lull_location *location,
     }
     struct dat_source *source = g_new0(struct dat_source, 1);
     lull_format_source_init(&source->base, &source_ops, g_steal_pointer(&path), file->formats,
-                            free_stream);
+                            (GDestroyNotify)lull_tracedat_stream_free);
     source->file = file;
-    source->texts = g_ptr_array_new_with_free_func(g_free);
-    source->environment = g_ptr_array_new();
     lull_formats_finish(file->formats, &source->base.source);
     describe(source);
     source->base.source.task_names = file->cmdlines;

@@ -4,14 +4,75 @@
 #include "view/event/json.h"
 
 #include <math.h>
+#include <string.h>
+
+/* ---- fields of the same name ---- */
+
+enum lull_json_twins { TWINS_UNKNOWN, TWINS_NONE, TWINS_POSSIBLE };
+
+static void find_twin(void *user, const struct lull_field_info *field)
+{
+    GHashTable *paths = user;
+    if (!g_hash_table_add(paths, g_strdup(field->path))) {
+        g_hash_table_add(paths, g_strdup("")); /* which no field has */
+    }
+}
+
+/* Found out once of each class. */
+static bool has_twins(struct lull_event_json *json, const struct lull_event_class *event_class)
+{
+    const uint32_t number = lull_event_class_number(event_class);
+    if (!json->twins) {
+        json->twins = g_byte_array_new();
+        json->names = g_ptr_array_new();
+    }
+    if (number >= json->twins->len) {
+        const guint before = json->twins->len;
+        g_byte_array_set_size(json->twins, MAX(number + 1, before * 2));
+        memset(json->twins->data + before, TWINS_UNKNOWN, json->twins->len - before);
+    }
+    uint8_t *state = &json->twins->data[number];
+    if (G_UNLIKELY(*state == TWINS_UNKNOWN)) {
+        g_autoptr(GHashTable) paths = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+        lull_event_class_each_field(event_class, find_twin, paths);
+        *state = g_hash_table_contains(paths, "") ? TWINS_POSSIBLE : TWINS_NONE;
+    }
+    return *state == TWINS_POSSIBLE;
+}
+
+/* How many fields of this name the innermost object has had before. */
+static unsigned count_twins(struct lull_event_json *json, const char *name)
+{
+    unsigned n = 0;
+    for (guint i = json->names->len; i > 0 && json->names->pdata[i - 1]; i--) {
+        n += strcmp(json->names->pdata[i - 1], name) == 0;
+    }
+    g_ptr_array_add(json->names, (gpointer)name);
+    return n;
+}
+
+static void add_twin(struct lull_event_json *json, const char *name, unsigned before)
+{
+    g_autofree char *numbered = g_strdup_printf("%s#%u", name, before + 1);
+    lull_linebuf_json(&json->line, numbered, strlen(numbered));
+}
+
+/* ---- the event ---- */
 
 static void add_name(struct lull_event_json *json, const char *name)
 {
+    unsigned before = 0;
     if (json->needs_comma) {
         lull_linebuf_char(&json->line, ',');
     }
     json->needs_comma = true;
-    if (name) {
+    if (name && G_UNLIKELY(json->has_twins)) {
+        before = count_twins(json, name);
+    }
+    if (before > 0) {
+        add_twin(json, name, before);
+        lull_linebuf_char(&json->line, ':');
+    } else if (name) {
         lull_linebuf_json(&json->line, name, strlen(name));
         lull_linebuf_char(&json->line, ':');
     } else if (json->open.length && json->open.data[json->open.length - 1] == '}') {
@@ -24,6 +85,9 @@ static void open_bracket(struct lull_event_json *json, char open, char close)
     lull_linebuf_char(&json->line, open);
     lull_linebuf_char(&json->open, close);
     json->needs_comma = false;
+    if (G_UNLIKELY(json->has_twins)) {
+        g_ptr_array_add(json->names, NULL);
+    }
 }
 
 static void close_bracket(struct lull_event_json *json)
@@ -32,6 +96,13 @@ static void close_bracket(struct lull_event_json *json)
         lull_linebuf_char(&json->line, json->open.data[--json->open.length]);
     }
     json->needs_comma = true;
+    if (G_UNLIKELY(json->has_twins)) {
+        guint n = json->names->len;
+        while (n > 0 && json->names->pdata[n - 1]) {
+            n--;
+        }
+        g_ptr_array_set_size(json->names, (gint)(n > 0 ? n - 1 : 0));
+    }
 }
 
 static void start_scope(struct lull_event_json *json, bool is_context)
@@ -204,6 +275,8 @@ void lull_event_json_clear(struct lull_event_json *json)
 {
     lull_linebuf_free(&json->line);
     lull_linebuf_free(&json->open);
+    g_clear_pointer(&json->twins, g_byte_array_unref);
+    g_clear_pointer(&json->names, g_ptr_array_unref);
 }
 
 bool lull_event_json_format(struct lull_event_json *json, const struct lull_event *event,
@@ -220,6 +293,8 @@ bool lull_event_json_format(struct lull_event_json *json, const struct lull_even
     json->open.length = 0;
     json->needs_comma = false;
     json->has_context = json->has_fields = false;
+    json->has_twins = has_twins(json, event->event_class);
+    g_ptr_array_set_size(json->names, 0);
     start_event(json, event);
     bool done = lull_event_visit(event, &visitor, json, error);
     end_event(json, !done);

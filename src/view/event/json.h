@@ -15,13 +15,17 @@ struct lull_event_json {
     struct lull_linebuf open; /* the closing brackets still to be written, innermost last */
     bool needs_comma;
     bool has_context, has_fields;
+    GByteArray *twins; /* by number of the class: enum lull_json_twins; or NULL */
+    GPtrArray *names;  /* of an event with fields of one name: those before, NULL for a bracket */
+    bool has_twins;    /* the event is such a one */
 };
 
 void lull_event_json_clear(struct lull_event_json *json);
 /* Appends to json->line, which the caller empties,
  * {"time_ns":…,"host":…,"cpu":…,"name":…,"context":{…},"fields":{…}} and a newline. Integers are
  * numbers; an enumeration is {"value":…,"label":…} with null where no label is known; a variant is
- * an object with the one chosen option. False with an error if the event's bytes are damaged; the
+ * an object with the one chosen option. Fields of one object that have the same name, as the two
+ * contexts of CTF may have, are "name", "name#2" and so on: keys do not repeat. False with an error if the event's bytes are damaged; the
  * line then holds what came before, is well formed and has "damaged":true.
  */
 bool lull_event_json_format(struct lull_event_json *json, const struct lull_event *event,

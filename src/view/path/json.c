@@ -62,6 +62,53 @@ static void add_frames(struct json_object *object, const struct lull_segment *se
     json_object_object_add(object, "stack", frames);
 }
 
+static void add_reason(struct json_object *object, const struct lull_reason *reason)
+{
+    struct json_object *element = NULL;
+    char address[24];
+    if (reason->call) {
+        element = json_object_new_object();
+        lull_json_add_text(element, "kind", reason->kind);
+        lull_json_add_text(element, "call", reason->call);
+        lull_json_add_text(element, "object", reason->object);
+        add_known(element, "fd", reason->fd, reason->fd >= 0);
+        g_snprintf(address, sizeof address, "0x%" G_GINT64_MODIFIER "x", reason->address);
+        lull_json_add_text(element, "address", reason->address ? address : NULL);
+        json_object_object_add(element, "timed_out", json_object_new_boolean(reason->timed_out));
+    }
+    json_object_object_add(object, "reason", element);
+}
+
+/* The other task that the evidence names: the waker, the sender, who had the CPU. */
+static void add_other(struct json_object *object, uint32_t task, int32_t tid, const char *comm,
+                      const char *call)
+{
+    struct json_object *element = NULL;
+    if (task != LULL_NONE) {
+        element = json_object_new_object();
+        lull_json_add_number(element, "tid", tid);
+        lull_json_add_text(element, "comm", comm);
+        lull_json_add_text(element, "call", call);
+    }
+    json_object_object_add(object, "by", element);
+}
+
+static struct json_object *wait_to_json(const struct lull_path *path, const struct lull_wait *wait)
+{
+    struct json_object *object = json_object_new_object();
+
+    add_known(object, "within", wait->within, wait->within != LULL_NONE);
+    add_host(object, path, wait->host);
+    lull_json_add_number(object, "tid", wait->tid);
+    lull_json_add_text(object, "comm", wait->comm);
+    lull_json_add_number(object, "begin_ns", wait->start_ns);
+    lull_json_add_number(object, "end_ns", wait->end_ns);
+    lull_json_add_text(object, "detail", wait->detail);
+    add_other(object, wait->other_task, wait->other_tid, wait->other_comm, wait->reason.release);
+    add_reason(object, &wait->reason);
+    return object;
+}
+
 static struct json_object *segment_to_json(const struct lull_path *path,
                                            const struct lull_segment *segment)
 {
@@ -77,6 +124,12 @@ static struct json_object *segment_to_json(const struct lull_path *path,
     lull_json_add_text(object, "cause", lull_cause_name(segment->cause));
     add_known(object, "cpu", segment->cpu, segment->cpu >= 0);
     lull_json_add_text(object, "detail", segment->detail);
+    lull_json_add_text(object, "object", segment->object);
+    lull_json_add_text(object, "operation", segment->operation);
+    add_other(object, segment->other_task, segment->other_tid, segment->other_comm,
+              segment->reason.release);
+    add_reason(object, &segment->reason);
+    add_known(object, "wait", segment->wait, segment->wait != LULL_NONE);
     if (segment->n_frames > 0) {
         add_frames(object, segment);
     }
@@ -137,6 +190,10 @@ bool lull_view_path_json(const struct lull_path *path, FILE *file,
     lull_out_text(&out, ",\n\"segments\":[");
     for (uint32_t i = 0; i < path->n_segments && !out.error; i++) {
         write_element(&out, i, segment_to_json(path, &path->segments[i]));
+    }
+    lull_out_text(&out, "],\n\"waits\":[");
+    for (uint32_t i = 0; i < path->n_waits && !out.error; i++) {
+        write_element(&out, i, wait_to_json(path, &path->waits[i]));
     }
     write_summary(&out, path);
     write_sync(&out, path);

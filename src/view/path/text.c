@@ -349,6 +349,48 @@ static void add_path_row(const struct text_view *view, struct lull_table *table,
     g_string_free(text, TRUE);
 }
 
+/* Before the first row shown within a wait: who waited, how long, what for. */
+static void add_wait_row(const struct text_view *view, struct lull_table *table, double unit,
+                         const struct lull_wait *wait, uint32_t depth)
+{
+    const bool ascii = !view->style->unicode;
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    lull_table_add_row(table);
+    lull_table_set_real(table, COL_AT, (double)(wait->start_ns - view->path->start_ns) / unit);
+    lull_table_set_real(table, COL_FOR, (double)(wait->end_ns - wait->start_ns) / unit);
+    lull_table_set_text(table, COL_HOST, lull_path_host_name(view->path, wait->host));
+    for (uint32_t i = 0; i < MIN(depth, MAX_INDENT); i++) {
+        g_string_append(text, "  ");
+    }
+    g_string_append(text, "  ");
+    lull_task_append(text, wait->comm, wait->tid, ascii);
+    lull_table_set_text(table, COL_TASK, text->str);
+    g_string_assign(text, "waits ");
+    lull_clean_append(text, wait->detail, ascii);
+    lull_table_set_text(table, COL_WHAT, text->str);
+    lull_table_set_color(table, COL_WHAT, DIM);
+}
+
+static void add_wait_rows(const struct text_view *view, struct lull_table *table, double unit,
+                          const struct lull_path_row *row, bool *is_shown)
+{
+    const struct lull_path *path = view->path;
+    g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+    for (uint32_t w = path->segments[row->first].wait; w != LULL_NONE && !is_shown[w];
+         w = path->waits[w].within) {
+        is_shown[w] = true;
+        g_array_append_val(waits, w);
+    }
+    for (guint i = waits->len; i-- > 0;) {
+        const struct lull_wait *wait = &path->waits[g_array_index(waits, uint32_t, i)];
+        if (wait->detail) {
+            add_wait_row(view, table, unit, wait, row->depth - MIN(row->depth, i + 1));
+        }
+    }
+}
+
 /* The calls by which the wait of a row started, one a line. */
 static void add_frame_rows(const struct text_view *view, struct lull_table *table,
                            const struct lull_path_row *row)
@@ -390,6 +432,7 @@ static void add_path_rows(const struct text_view *view, struct lull_table *table
                           GArray *rows)
 {
     const struct lull_path_row *before = NULL;
+    g_autofree bool *is_shown = g_new0(bool, view->path->n_waits);
 
     for (guint i = 0; i < rows->len;) {
         const struct lull_path_row *row = &g_array_index(rows, struct lull_path_row, i);
@@ -402,6 +445,7 @@ static void add_path_rows(const struct text_view *view, struct lull_table *table
             i = end;
             continue;
         }
+        add_wait_rows(view, table, unit, row, is_shown);
         add_path_row(view, table, unit, row, before);
         if (view->style->stacks) {
             add_frame_rows(view, table, row);

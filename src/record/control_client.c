@@ -77,9 +77,10 @@ static int find(pid_t pid, GError **error)
         return found.socket;
     }
     if (found.is_denied) {
-        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                            "the recorder that runs belongs to another user; with sudo it can be "
-                            "asked");
+        g_set_error_literal(
+            error, LULL_ERROR, LULL_ERROR_QUESTION,
+            "the recorder that runs belongs to another user; with sudo a snapshot can be "
+            "taken");
     } else if (pid != 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                     "no recorder with process id %d keeps events in memory", (int)pid);
@@ -91,10 +92,10 @@ static int find(pid_t pid, GError **error)
     return -1;
 }
 
-static bool ask(int fd, const char *output)
+static bool send_request(int fd, const char *output)
 {
     g_autofree char *path = output ? g_canonicalize_filename(output, NULL) : g_strdup("");
-    g_autofree char *message = g_strdup_printf("%c%s", LULL_CONTROL_ASKS, path);
+    g_autofree char *message = g_strdup_printf("%c%s", LULL_CONTROL_REQUEST, path);
     size_t size = strlen(message);
     ssize_t n;
     if (size > LULL_CONTROL_MOST_BYTES) {
@@ -124,14 +125,14 @@ static char *receive(int fd, GError **error)
     return NULL;
 }
 
-char *lull_control_ask(pid_t pid, const char *output, GError **error)
+char *lull_control_snapshot(pid_t pid, const char *output, GError **error)
 {
     char *path = NULL;
     int fd = find(pid, error);
     if (fd < 0) {
         return NULL;
     }
-    if (ask(fd, output)) {
+    if (send_request(fd, output)) {
         path = receive(fd, error);
     } else {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot reach the recorder: %s",

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/* What a report opens with: the waits that cost most, the busiest disks, the longest waits for a CPU,
+ * each as a sentence and with the command that shows more. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/waits.h"
+#include "base/map.h"
+#include "base/sums.h"
+#include "base/time.h"
+#include "base/vec.h"
+#include "kernel/vocabulary.h"
+
+enum { MOST_WAITS = 3, MOST_DELAYS = 3 };
+
+/* When requests were in a device. */
+struct disk {
+    uint32_t host, request; /* a request to it, for its name */
+    uint32_t in_flight;
+    uint64_t count;
+    int64_t busy_since_ns, busy_ns, in_device_ns;
+};
+
+struct delay {
+    uint32_t task, waker, before; /* before: had the CPU until then */
+    int64_t wakeup_ns, switch_ns;
+};
+
+struct finding {
+    const char *kind;
+    char *text, *command;
+    uint32_t host;
+    int64_t time_ns, at_ns;
+};
+
+struct findings {
+    struct lull_analysis head;
+    struct lull_analysis *waits; /* an analysis of its own */
+    LULL_VEC(struct disk) disks;
+    struct lull_map by_dev; /* host, dev → index in `disks` */
+    struct delay delays[MOST_DELAYS];
+    uint32_t n_delays;
+    LULL_VEC(struct finding) rows;
+};
+
+static void findings_open(struct lull_analysis *analysis)
+{
+    struct findings *findings = (struct findings *)analysis;
+    findings->waits = g_malloc0(lull_analysis_waits.size);
+    *findings->waits = *analysis;
+    findings->waits->class = &lull_analysis_waits;
+    lull_analysis_waits.open(findings->waits);
+}
+
+static void findings_free(struct lull_analysis *analysis)
+{
+    struct findings *findings = (struct findings *)analysis;
+    lull_analysis_waits.free(findings->waits);
+    g_free(findings->waits);
+    for (size_t i = 0; i < findings->rows.count; i++) {
+        g_free(findings->rows.items[i].text);
+        g_free(findings->rows.items[i].command);
+    }
+    lull_vec_free(&findings->rows);
+    lull_vec_free(&findings->disks);
+    lull_map_free(&findings->by_dev);
+}
+
+/* ---- facts ---- */
+
+static void on_state(void *user, const struct lull_state_fact *fact)
+{
+    lull_analysis_waits.facts.state(((struct findings *)user)->waits, fact);
+}
+
+/* Keeps the longest, the longest first. */
+static void add_delay(struct findings *findings, const struct delay *delay)
+{
+    const int64_t length_ns = delay->switch_ns - delay->wakeup_ns;
+    uint32_t at = findings->n_delays;
+    while (at > 0 &&
+           length_ns > findings->delays[at - 1].switch_ns - findings->delays[at - 1].wakeup_ns) {
+        at--;
+    }
+    if (at >= MOST_DELAYS) {
+        return;
+    }
+    findings->n_delays = MIN(findings->n_delays + 1, MOST_DELAYS);
+    for (uint32_t i = findings->n_delays - 1; i > at; i--) {
+        findings->delays[i] = findings->delays[i - 1];
+    }
+    findings->delays[at] = *delay;
+}
+
+static void on_switched(void *user, const struct lull_switch_fact *fact)
+{
+    struct findings *findings = user;
+    lull_analysis_waits.facts.switched(findings->waits, fact);
+    if (fact->task != LULL_NONE && fact->wakeup_ns >= findings->head.start_ns &&
+        lull_params_want_task(findings->head.params, findings->head.model, fact->task,
+                              fact->time_ns) &&
+        lull_params_want_cpu(findings->head.params, fact->host, fact->cpu)) {
+        add_delay(findings, &(struct delay){fact->task, fact->waker, fact->previous,
+                                            fact->wakeup_ns, fact->time_ns});
+    }
+}
+
+static void on_syscall(void *user, const struct lull_syscall_fact *fact)
+{
+    lull_analysis_waits.facts.syscall(((struct findings *)user)->waits, fact);
+}
+
+static struct disk *disk_of(struct findings *findings, uint32_t request)
+{
+    const struct lull_block_request *known = lull_model_request(findings->head.model, request);
+    const uint64_t key = (uint64_t)known->host << 32 | known->mapped_dev;
+    uint32_t found = lull_map_find(&findings->by_dev, key);
+    if (found == LULL_MAP_NONE) {
+        found = (uint32_t)findings->disks.count;
+        lull_map_insert(&findings->by_dev, key, found);
+        lull_vec_push(&findings->disks, (struct disk){.host = known->host});
+    }
+    findings->disks.items[found].request = request;
+    return &findings->disks.items[found];
+}
+
+static void end_busy(struct disk *disk, int64_t time_ns)
+{
+    lull_add(&disk->busy_ns, MAX(time_ns - disk->busy_since_ns, 0));
+}
+
+static void on_block(void *user, const struct lull_block_fact *fact)
+{
+    struct findings *findings = user;
+    const struct lull_block_request *request =
+        lull_model_request(findings->head.model, fact->request);
+    if (fact->step == LULL_BLOCK_INSERT || request->issue_ns < findings->head.start_ns ||
+        (findings->head.params->host >= 0 &&
+         request->host != (uint32_t)findings->head.params->host)) {
+        return;
+    }
+    struct disk *disk = disk_of(findings, fact->request);
+    if (fact->step == LULL_BLOCK_ISSUE) {
+        if (request->issue_ns == fact->time_ns && disk->in_flight++ == 0) {
+            disk->busy_since_ns = fact->time_ns;
+        }
+    } else if (disk->in_flight > 0) {
+        disk->count++;
+        lull_add(&disk->in_device_ns, fact->time_ns - request->issue_ns);
+        if (--disk->in_flight == 0) {
+            end_busy(disk, fact->time_ns);
+        }
+    }
+}
+
+/* ---- sentences ---- */
+
+/* "postgres/589"; with its host's name if there are several */
+static char *task_text(const struct findings *findings, uint32_t task, int64_t time_ns)
+{
+    const struct lull_model *model = findings->head.model;
+    return g_strdup_printf("%s/%d", lull_model_comm(model, task, time_ns),
+                           lull_model_task(model, task)->tid);
+}
+
+static const char *duration(int64_t ns, char out[static LULL_TIME_TEXT_SIZE])
+{
+    lull_duration_format(ns, out);
+    return out;
+}
+
+/* "once, 5 ms"; "17 times, at most 5 ms" */
+static char *times_text(const struct lull_wait_sum *wait)
+{
+    char longest[LULL_TIME_TEXT_SIZE];
+    return wait->count == 1 ? g_strdup("once")
+                            : g_strdup_printf("%" G_GUINT64_FORMAT " times, at most %s",
+                                              wait->count, duration(wait->longest_ns, longest));
+}
+
+/* The trace's name if there is one only; else what the user gave. */
+static char *make_command(const struct findings *findings, uint32_t host, const char *what)
+{
+    const struct lull_session *session = findings->head.session;
+    const bool is_one = session && lull_session_trace_count(session) == 1;
+    const bool has_hosts = session && lull_session_host_count(session) > 1;
+    const char *path = is_one ? lull_session_trace(session, 0)->path : "TRACE…";
+    const bool is_plain = !is_one || !strpbrk(path, " \t\n'\"\\$`&|;<>()*?[]{}~!#");
+    g_autofree char *trace = is_plain ? g_strdup(path) : g_shell_quote(path);
+    return g_strdup_printf("lull %s%s%s %s", what, has_hosts ? " --host " : "",
+                           has_hosts ? lull_session_host(session, host)->name : "", trace);
+}
+
+/* Waits that are no rest: uninterruptible ones, for locks, and for a CPU. */
+static bool is_costly(const struct findings *findings, const struct lull_wait_sum *wait)
+{
+    static const char *const locks[] = {"futex", "futex_wait", "futex_waitv", "flock",
+                                        "fcntl", "semtimedop", "semop",       NULL};
+    const char *call = lull_model_label(findings->head.model, wait->key.call);
+    const bool is_rest = wait->key.cause == LULL_CAUSE_TIMER || wait->key.letter == '?';
+    return wait->key.letter == 'D' || wait->key.letter == 'R' ||
+           (call && !is_rest && g_strv_contains(locks, call));
+}
+
+static void add_wait(struct findings *findings, const struct lull_wait_sum *wait)
+{
+    char total[LULL_TIME_TEXT_SIZE];
+    const struct lull_wait_key *key = &wait->key;
+    const struct lull_task *task = lull_model_task(findings->head.model, key->task);
+    const int64_t end_ns = wait->longest_at_ns + wait->longest_ns;
+    const char *call = lull_model_label(findings->head.model, key->call);
+    const char *object = lull_waits_object(findings->waits, key->object);
+    g_autofree char *who = task_text(findings, key->task, wait->longest_at_ns);
+    g_autofree char *by = key->by == LULL_NONE ? NULL : task_text(findings, key->by, end_ns);
+    g_autofree char *what = g_strdup_printf("waits --tid %d --state %c", task->tid, key->letter);
+    g_autofree char *times = times_text(wait);
+    const char *why = key->letter == 'R'              ? "a CPU"
+                      : key->cause == LULL_CAUSE_TASK ? "another task"
+                                                      : lull_waits_cause(key->cause);
+    char *text = g_strdup_printf("%s waited %s for %s%s%s%s%s%s%s (%s)", who,
+                                 duration(wait->total_ns, total), why, object ? ", " : "",
+                                 object ? object : "", call ? ", in " : "", call ? call : "",
+                                 !by                  ? ""
+                                 : key->letter == 'R' ? ", after "
+                                                      : ", ended by ",
+                                 by ? by : "", times);
+    lull_vec_push(&findings->rows,
+                  (struct finding){"wait", text, make_command(findings, task->host, what),
+                                   task->host, wait->total_ns, wait->longest_at_ns});
+}
+
+static int compare_sums(const void *a, const void *b)
+{
+    const struct lull_wait_sum *left = *(const struct lull_wait_sum *const *)a;
+    const struct lull_wait_sum *right = *(const struct lull_wait_sum *const *)b;
+    return left->total_ns != right->total_ns
+               ? (left->total_ns > right->total_ns ? -1 : 1)
+               : (left->key.task > right->key.task) - (left->key.task < right->key.task);
+}
+
+static void add_waits(struct findings *findings)
+{
+    size_t count;
+    const struct lull_wait_sum *sums = lull_waits_sums(findings->waits, &count);
+    g_autofree const struct lull_wait_sum **costly =
+        g_new0(const struct lull_wait_sum *, MAX(count, 1));
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (is_costly(findings, &sums[i])) {
+            costly[n++] = &sums[i];
+        }
+    }
+    qsort(costly, n, sizeof *costly, compare_sums);
+    for (size_t i = 0; i < MIN(n, MOST_WAITS); i++) {
+        add_wait(findings, costly[i]);
+    }
+}
+
+static void add_disk(struct findings *findings, int64_t length_ns)
+{
+    char busy[LULL_TIME_TEXT_SIZE], mean[LULL_TIME_TEXT_SIZE];
+    const struct disk *most = NULL;
+    for (size_t i = 0; i < findings->disks.count; i++) {
+        const struct disk *disk = &findings->disks.items[i];
+        if (disk->count && (!most || disk->busy_ns > most->busy_ns)) {
+            most = disk;
+        }
+    }
+    if (!most) {
+        return;
+    }
+    const struct lull_block_request *request =
+        lull_model_request(findings->head.model, most->request);
+    const char *device = lull_model_device(findings->head.model, most->request);
+    g_autofree char *number =
+        g_strdup_printf("(%u,%u)", request->mapped_dev >> 20, request->mapped_dev & 0xfffff);
+    char *text = g_strdup_printf("disk %s was busy for %s, %.1f %% of the time: %" G_GUINT64_FORMAT
+                                 " request%s, %s on average",
+                                 device ? device : number, duration(most->busy_ns, busy),
+                                 100.0 * (double)most->busy_ns / (double)MAX(length_ns, 1),
+                                 most->count, most->count == 1 ? "" : "s",
+                                 duration(most->in_device_ns / (int64_t)most->count, mean));
+    lull_vec_push(&findings->rows,
+                  (struct finding){"disk", text,
+                                   make_command(findings, most->host, "iolatencystats"), most->host,
+                                   most->busy_ns, INT64_MIN});
+}
+
+static void add_delays(struct findings *findings)
+{
+    char length[LULL_TIME_TEXT_SIZE];
+    for (uint32_t i = 0; i < findings->n_delays; i++) {
+        const struct delay *delay = &findings->delays[i];
+        const struct lull_task *task = lull_model_task(findings->head.model, delay->task);
+        const int64_t length_ns = delay->switch_ns - delay->wakeup_ns;
+        g_autofree char *who = task_text(findings, delay->task, delay->switch_ns);
+        g_autofree char *before = delay->before == LULL_NONE
+                                      ? NULL
+                                      : task_text(findings, delay->before, delay->switch_ns);
+        g_autofree char *what = g_strdup_printf("schedtop --tid %d", task->tid);
+        char *text = g_strdup_printf("%s was woken and got a CPU %s later%s%s%s", who,
+                                     duration(length_ns, length), before ? ", when " : "",
+                                     before ? before : "", before ? " left it" : "");
+        lull_vec_push(&findings->rows,
+                      (struct finding){"delay", text, make_command(findings, task->host, what),
+                                       task->host, length_ns, delay->wakeup_ns});
+    }
+}
+
+/* ---- the table ---- */
+
+static const struct lull_result_column finding_columns[] = {
+    {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST},
+    {"Kind", NULL, "kind", LULL_CELL_STRING, NULL, LULL_USE_NOT_TEXT},
+    {"Time", "TIME", "time_ns", LULL_CELL_DURATION, NULL, 0},
+    {"Finding", "FINDING", "finding", LULL_CELL_STRING, NULL, 0},
+    {"Start of the longest", "AT", "at_ns", LULL_CELL_TIMESTAMP, NULL, LULL_USE_NOT_TEXT},
+    {"What shows more", "MORE", "command", LULL_CELL_STRING, NULL, 0},
+    {0},
+};
+static const struct lull_result_class findings_class = {
+    .name = "findings", .title = "Findings", .columns = finding_columns, .is_own = true};
+
+static void finding_row(const void *user, uint64_t row, struct lull_cell *cells)
+{
+    const struct findings *findings = user;
+    const struct finding *finding = &findings->rows.items[row];
+    *cells++ = lull_cell_host_of(&findings->head, finding->host);
+    *cells++ = lull_cell_text(LULL_CELL_STRING, finding->kind);
+    *cells++ = lull_cell_integer(LULL_CELL_DURATION, finding->time_ns);
+    *cells++ = lull_cell_text(LULL_CELL_STRING, finding->text);
+    if (finding->at_ns != INT64_MIN) {
+        *cells = lull_cell_integer(LULL_CELL_TIMESTAMP, finding->at_ns);
+    }
+    cells++;
+    *cells = lull_cell_text(LULL_CELL_STRING, finding->command);
+}
+
+static void findings_close(struct lull_analysis *analysis, int64_t end_ns)
+{
+    struct findings *findings = (struct findings *)analysis;
+    lull_analysis_waits.close(findings->waits, end_ns);
+    for (size_t i = 0; i < findings->disks.count; i++) {
+        struct disk *disk = &findings->disks.items[i];
+        if (disk->in_flight > 0) {
+            end_busy(disk, end_ns);
+        }
+    }
+}
+
+static void findings_emit(struct lull_analysis *analysis, const struct lull_window *window,
+                          struct lull_sink *sink)
+{
+    struct findings *findings = (struct findings *)analysis;
+    add_waits(findings);
+    add_disk(findings, window->end_ns - window->start_ns);
+    add_delays(findings);
+    sink->table(sink, &(struct lull_result_table){.class = &findings_class,
+                                                  .n_rows = findings->rows.count,
+                                                  .row = finding_row,
+                                                  .user = findings});
+}
+
+const struct lull_analysis_class lull_analysis_findings = {
+    .name = "findings",
+    .title = "Findings",
+    .description = "The waits that cost most, the busiest disk, the longest waits for a CPU",
+    .tags = (const char *const[]){"sched", "io", "top", NULL},
+    .tables = (const struct lull_result_class *const[]){&findings_class, NULL},
+    .question = "cpu",
+    .groups =
+        LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_BLOCK | LULL_GROUP_CALLS,
+    .size = sizeof(struct findings),
+    .facts = {.state = on_state, .switched = on_switched, .block = on_block, .syscall = on_syscall},
+    .open = findings_open,
+    .close = findings_close,
+    .emit = findings_emit,
+    .free = findings_free,
+};

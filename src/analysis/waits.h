@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* The sums of `lull waits`, for analyses that choose among them. */
+#ifndef LULL_ANALYSIS_WAITS_H
+#define LULL_ANALYSIS_WAITS_H
+
+#include "analysis/analysis.h"
+
+/* Waits that are the same thing. */
+struct lull_wait_key {
+    uint32_t task;
+    uint32_t call;   /* label, or LULL_NONE */
+    uint32_t object; /* for lull_waits_object(), or LULL_NONE */
+    uint32_t by;     /* task that ended it, or had the CPU before; LULL_NONE: none, or not known */
+    uint32_t chain;  /* or LULL_NONE */
+    uint8_t cause;   /* enum lull_cause, or more; see lull_waits_cause() */
+    char letter;     /* 'R', or of struct lull_state_fact; '?' */
+    uint16_t none;
+};
+
+struct lull_wait_sum {
+    struct lull_wait_key key;
+    uint64_t count;
+    int64_t total_ns, longest_ns, longest_at_ns;
+};
+
+/* Of an instance of lull_analysis_waits, in no order. */
+const struct lull_wait_sum *lull_waits_sums(const struct lull_analysis *waits, size_t *count);
+const char *lull_waits_object(const struct lull_analysis *waits, uint32_t object);
+/* "disk", "preempted", … */
+const char *lull_waits_cause(uint8_t cause);
+
+#endif

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/* What calls wait for, from one table: the kind of thing, the words between the call and the thing,
+ * and those for what ended the wait. */
+#include "kernel/wait_reason.h"
+
+#include <string.h>
+
+enum { EAGAIN_ = 11, ETIME_ = 62, ETIMEDOUT_ = 110 };
+
+/* What a call returns when its own time-out ends it. */
+enum time_out { NO_TIME_OUT, ZERO_, EAGAIN_OR_ZERO, TIMED_ERROR };
+
+struct waiting_call {
+    const char *name;
+    uint8_t kind; /* enum lull_wait_kind; NONE: by its descriptor */
+    uint8_t time_out;
+    const char *preposition; /* before the object */
+};
+
+static const struct waiting_call waiting_calls[] = {
+    {"flock", LULL_WAIT_LOCK, NO_TIME_OUT, "of"},
+    {"fcntl", LULL_WAIT_LOCK, NO_TIME_OUT, "of"},
+    {"fcntl64", LULL_WAIT_LOCK, NO_TIME_OUT, "of"},
+    {"semop", LULL_WAIT_LOCK, NO_TIME_OUT, "of"},
+    {"semtimedop", LULL_WAIT_LOCK, EAGAIN_OR_ZERO, "of"},
+    {"semtimedop_time64", LULL_WAIT_LOCK, EAGAIN_OR_ZERO, "of"},
+    {"futex", LULL_WAIT_FUTEX, TIMED_ERROR, ""},
+    {"futex_time64", LULL_WAIT_FUTEX, TIMED_ERROR, ""},
+    {"futex_wait", LULL_WAIT_FUTEX, TIMED_ERROR, ""},
+    {"futex_waitv", LULL_WAIT_FUTEX, TIMED_ERROR, ""},
+    {"wait4", LULL_WAIT_CHILD, NO_TIME_OUT, "for"},
+    {"waitid", LULL_WAIT_CHILD, NO_TIME_OUT, "for"},
+    {"waitpid", LULL_WAIT_CHILD, NO_TIME_OUT, "for"},
+    {"pause", LULL_WAIT_SIGNAL, NO_TIME_OUT, "for"},
+    {"sigsuspend", LULL_WAIT_SIGNAL, NO_TIME_OUT, "for"},
+    {"rt_sigsuspend", LULL_WAIT_SIGNAL, NO_TIME_OUT, "for"},
+    {"rt_sigtimedwait", LULL_WAIT_SIGNAL, EAGAIN_OR_ZERO, "for"},
+    {"rt_sigtimedwait_time64", LULL_WAIT_SIGNAL, EAGAIN_OR_ZERO, "for"},
+    {"nanosleep", LULL_WAIT_SLEEP, NO_TIME_OUT, ""},
+    {"clock_nanosleep", LULL_WAIT_SLEEP, NO_TIME_OUT, ""},
+    {"clock_nanosleep_time64", LULL_WAIT_SLEEP, NO_TIME_OUT, ""},
+    {"poll", LULL_WAIT_READY, ZERO_, "of"},
+    {"ppoll", LULL_WAIT_READY, ZERO_, "of"},
+    {"ppoll_time64", LULL_WAIT_READY, ZERO_, "of"},
+    {"select", LULL_WAIT_READY, ZERO_, "of"},
+    {"pselect6", LULL_WAIT_READY, ZERO_, "of"},
+    {"pselect6_time64", LULL_WAIT_READY, ZERO_, "of"},
+    {"epoll_wait", LULL_WAIT_READY, ZERO_, "on"},
+    {"epoll_pwait", LULL_WAIT_READY, ZERO_, "on"},
+    {"epoll_pwait2", LULL_WAIT_READY, ZERO_, "on"},
+    {"io_uring_enter", LULL_WAIT_READY, TIMED_ERROR, "on"},
+    {"write", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "to"},
+    {"writev", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "to"},
+    {"pwrite64", LULL_WAIT_NONE, NO_TIME_OUT, "to"},
+    {"pwritev", LULL_WAIT_NONE, NO_TIME_OUT, "to"},
+    {"pwritev2", LULL_WAIT_NONE, NO_TIME_OUT, "to"},
+    {"sendto", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "to"},
+    {"sendmsg", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "to"},
+    {"sendmmsg", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "to"},
+    {"recvfrom", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "from"},
+    {"recvmsg", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "from"},
+    {"recvmmsg", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "from"},
+    {"read", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "of"},
+    {"readv", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "of"},
+    {"connect", LULL_WAIT_NONE, NO_TIME_OUT, "to"},
+    {"accept", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "on"},
+    {"accept4", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "on"},
+};
+
+static const struct waiting_call other_call = {"", LULL_WAIT_NONE, NO_TIME_OUT, "of"};
+
+static const struct waiting_call *waiting_call(const struct lull_model *model, uint32_t label)
+{
+    const char *name = lull_model_label(model, label);
+    for (size_t i = 0; name && i < G_N_ELEMENTS(waiting_calls); i++) {
+        if (strcmp(waiting_calls[i].name, name) == 0) {
+            return &waiting_calls[i];
+        }
+    }
+    return &other_call;
+}
+
+struct lull_wait_reason lull_wait_reason_of(const struct lull_state_fact *fact)
+{
+    struct lull_wait_reason reason = {.call = fact->syscall,
+                                      .file = LULL_NONE,
+                                      .fd = -1,
+                                      .release = LULL_NONE,
+                                      .release_file = LULL_NONE};
+    if (fact->call && fact->call->name == fact->syscall) {
+        reason.file = fact->call->file;
+        reason.fd = fact->call->fd;
+        reason.address = fact->call->futex ? fact->call->futex->address : 0;
+    }
+    if (fact->wakeup && fact->wakeup->cause == LULL_CAUSE_TASK) {
+        reason.release = fact->wakeup->call;
+        reason.release_file = fact->wakeup->file;
+    }
+    return reason;
+}
+
+/* ---- what it is about ---- */
+
+const char *lull_wait_kind_name(enum lull_wait_kind kind)
+{
+    static const char *const names[LULL_WAIT_KINDS] = {
+        [LULL_WAIT_LOCK] = "lock",     [LULL_WAIT_FUTEX] = "futex",   [LULL_WAIT_CHILD] = "child",
+        [LULL_WAIT_SIGNAL] = "signal", [LULL_WAIT_SLEEP] = "sleep",   [LULL_WAIT_READY] = "ready",
+        [LULL_WAIT_PIPE] = "pipe",     [LULL_WAIT_SOCKET] = "socket", [LULL_WAIT_FILE] = "file",
+        [LULL_WAIT_EVENT] = "event",
+    };
+    return names[kind];
+}
+
+static const char *path_of(const struct lull_model *model, uint32_t file)
+{
+    return file == LULL_NONE ? NULL : lull_model_label(model, lull_model_file(model, file)->path);
+}
+
+/* The first says what a descriptor is when nothing but the text of its link in /proc does. */
+static const struct {
+    const char *prefix;
+    uint8_t kind;
+    const char *words;
+} things[] = {
+    {"pipe", LULL_WAIT_PIPE, "a pipe"},
+    {"socket", LULL_WAIT_SOCKET, "a socket"},
+    {"eventfd", LULL_WAIT_EVENT, "an eventfd"},
+    {"anon_inode:[eventfd]", LULL_WAIT_EVENT, "an eventfd"},
+    {"timerfd", LULL_WAIT_EVENT, "a timerfd"},
+    {"anon_inode:[timerfd]", LULL_WAIT_EVENT, "a timerfd"},
+    {"signalfd", LULL_WAIT_EVENT, "a signalfd"},
+    {"anon_inode:[signalfd]", LULL_WAIT_EVENT, "a signalfd"},
+    {"inotify", LULL_WAIT_EVENT, "an inotify descriptor"},
+    {"anon_inode:inotify", LULL_WAIT_EVENT, "an inotify descriptor"},
+};
+
+/* The thing that a path means, not being one; -1 if it is one. "pipe" and "pipe:[4711]" are not. */
+static int thing_of(const char *path)
+{
+    for (size_t i = 0; path && i < G_N_ELEMENTS(things); i++) {
+        if (g_str_has_prefix(path, things[i].prefix) &&
+            (path[strlen(things[i].prefix)] == '\0' || path[strlen(things[i].prefix)] == ':')) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+static enum lull_wait_kind kind_of_file(const struct lull_model *model, uint32_t file)
+{
+    static const uint8_t kinds[] = {
+        [LULL_FILE_UNKNOWN] = LULL_WAIT_NONE, [LULL_FILE_DISK] = LULL_WAIT_FILE,
+        [LULL_FILE_NET] = LULL_WAIT_SOCKET,   [LULL_FILE_SOCKET] = LULL_WAIT_SOCKET,
+        [LULL_FILE_PIPE] = LULL_WAIT_PIPE,    [LULL_FILE_OTHER] = LULL_WAIT_EVENT,
+    };
+    int thing = thing_of(path_of(model, file));
+    return thing >= 0          ? things[thing].kind
+           : file == LULL_NONE ? LULL_WAIT_NONE
+                               : kinds[lull_model_file(model, file)->type];
+}
+
+enum lull_wait_kind lull_wait_reason_kind(const struct lull_model *model,
+                                          const struct lull_wait_reason *reason)
+{
+    const struct waiting_call *call = waiting_call(model, reason->call);
+    return call->kind != LULL_WAIT_NONE ? call->kind : kind_of_file(model, reason->file);
+}
+
+static void append_file(const struct lull_model *model, uint32_t file, int32_t fd, GString *out)
+{
+    const char *path = path_of(model, file);
+    int thing = thing_of(path);
+    if (thing >= 0) {
+        g_string_append(out, things[thing].words);
+    } else if (path) {
+        g_string_append(out, path);
+    } else if (kind_of_file(model, file) == LULL_WAIT_SOCKET) {
+        g_string_append(out, "a socket");
+    } else if (kind_of_file(model, file) == LULL_WAIT_PIPE) {
+        g_string_append(out, "a pipe");
+    } else if (fd >= 0) {
+        g_string_append_printf(out, "descriptor %d", fd);
+    }
+}
+
+void lull_wait_reason_append_object(const struct lull_model *model,
+                                    const struct lull_wait_reason *reason, GString *out)
+{
+    if (reason->address) {
+        g_string_append_printf(out, "0x%" G_GINT64_MODIFIER "x", reason->address);
+    } else {
+        append_file(model, reason->file, reason->fd, out);
+    }
+}
+
+/* ---- what ended it ---- */
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+    return name && g_strv_contains(names, name);
+}
+
+static bool is_signal_call(const char *name)
+{
+    static const char *const names[] = {
+        "kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal",
+        NULL};
+    return is_one_of(name, names);
+}
+
+static bool is_exit_call(const char *name)
+{
+    static const char *const names[] = {"exit", "exit_group", NULL};
+    return is_one_of(name, names);
+}
+
+/* What the waker's call did to the thing that was waited for; NULL: it does not say. */
+static const char *verb_of(const char *name)
+{
+    static const struct {
+        const char *verb;
+        const char *const names[9];
+    } verbs[] = {
+        {"wrote to", {"write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "splice"}},
+        {"read from", {"read", "readv", "recvfrom", "recvmsg", "recvmmsg"}},
+        {"closed", {"close", "close_range", "shutdown", "exit", "exit_group"}},
+    };
+    for (size_t i = 0; name && i < G_N_ELEMENTS(verbs); i++) {
+        if (g_strv_contains(verbs[i].names, name)) {
+            return verbs[i].verb;
+        }
+    }
+    return NULL;
+}
+
+/* Between two tasks. A descriptor of which nothing is known is one if another task's call on such a
+ * thing ended the wait. */
+static bool can_pass_data(enum lull_wait_kind kind)
+{
+    return kind == LULL_WAIT_PIPE || kind == LULL_WAIT_SOCKET || kind == LULL_WAIT_EVENT ||
+           kind == LULL_WAIT_NONE;
+}
+
+static void append_release(const struct lull_model *model, const struct lull_wait_reason *reason,
+                           bool has_object, const char *waker, GString *out)
+{
+    const char *release = lull_model_label(model, reason->release);
+    const enum lull_wait_kind kind = lull_wait_reason_kind(model, reason);
+    const char *verb = verb_of(release);
+    if (is_signal_call(release)) {
+        g_string_append_printf(out, ", signalled by %s", waker);
+    } else if (kind == LULL_WAIT_CHILD) {
+        g_string_append_printf(
+            out, is_exit_call(release) || !release ? " for its child %s" : ", woken by %s", waker);
+    } else if (kind == LULL_WAIT_LOCK) {
+        g_string_append_printf(out, ", released by %s", waker);
+    } else if (verb && has_object && can_pass_data(kind)) {
+        g_string_append_printf(out, " that %s %s", waker, verb);
+    } else {
+        g_string_append_printf(out, ", woken by %s", waker);
+        if (kind == LULL_WAIT_READY && release) {
+            g_string_append_printf(out, " in %s", release);
+        }
+    }
+}
+
+void lull_wait_reason_append(const struct lull_model *model, const struct lull_wait_reason *reason,
+                             const char *waker, GString *out)
+{
+    if (reason->call == LULL_NONE) {
+        return;
+    }
+    const struct waiting_call *call = waiting_call(model, reason->call);
+    g_autoptr(GString) object = g_string_new(NULL);
+    lull_wait_reason_append_object(model, reason, object);
+    g_string_append_printf(out, "in %s", lull_model_label(model, reason->call));
+    if (object->len > 0) {
+        g_string_append_printf(out, "%s%s %s", *call->preposition ? " " : "", call->preposition,
+                               object->str);
+    }
+    if (waker) {
+        append_release(model, reason, object->len > 0, waker, out);
+    }
+}
+
+bool lull_wait_reason_timed_out(const struct lull_model *model,
+                                const struct lull_wait_reason *reason, struct lull_wait_end end)
+{
+    if (!end.is_known || reason->call == LULL_NONE) {
+        return false;
+    }
+    switch ((enum time_out)waiting_call(model, reason->call)->time_out) {
+    case ZERO_:
+        return end.is_zero;
+    case EAGAIN_OR_ZERO:
+        return end.error == EAGAIN_;
+    case TIMED_ERROR:
+        return end.error == ETIMEDOUT_ || end.error == ETIME_;
+    case NO_TIME_OUT:
+        break;
+    }
+    return false;
+}
+
+/* ---- each once ---- */
+
+_Static_assert(sizeof(struct lull_wait_reason) == 32, "a reason has no padding");
+
+static guint hash_reason(gconstpointer key)
+{
+    uint64_t words[sizeof(struct lull_wait_reason) / sizeof(uint64_t)];
+    uint64_t hash = 0;
+    memcpy(words, key, sizeof words);
+    for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
+        hash = (hash ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 32;
+    }
+    return (guint)hash;
+}
+
+static gboolean equal_reasons(gconstpointer a, gconstpointer b)
+{
+    return memcmp(a, b, sizeof(struct lull_wait_reason)) == 0;
+}
+
+uint32_t lull_wait_reasons_add(struct lull_wait_reasons *reasons,
+                               const struct lull_wait_reason *reason)
+{
+    if (!reasons->numbers) {
+        reasons->numbers = g_hash_table_new(hash_reason, equal_reasons);
+        reasons->list = g_ptr_array_new_with_free_func(g_free);
+    }
+    gpointer found = g_hash_table_lookup(reasons->numbers, reason);
+    if (!found) {
+        struct lull_wait_reason *copy = g_memdup2(reason, sizeof *reason);
+        g_ptr_array_add(reasons->list, copy);
+        found = GUINT_TO_POINTER(reasons->list->len);
+        g_hash_table_insert(reasons->numbers, copy, found);
+    }
+    return GPOINTER_TO_UINT(found) - 1;
+}
+
+const struct lull_wait_reason *lull_wait_reasons_at(const struct lull_wait_reasons *reasons,
+                                                    uint32_t number)
+{
+    return reasons->list->pdata[number];
+}
+
+void lull_wait_reasons_clear(struct lull_wait_reasons *reasons)
+{
+    g_clear_pointer(&reasons->numbers, g_hash_table_unref);
+    g_clear_pointer(&reasons->list, g_ptr_array_unref);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* Why a task waited: the system call in which it did, what that call is about (a file, a lock, a
+ * child, …), what the waker did to end it, and the same as a sentence. Whoever says what a wait was
+ * for says it with this. */
+#ifndef LULL_KERNEL_WAIT_REASON_H
+#define LULL_KERNEL_WAIT_REASON_H
+
+#include <glib.h>
+
+#include "kernel/model.h"
+
+/* What kind of thing a call waits for. */
+enum lull_wait_kind {
+    LULL_WAIT_NONE,  /* no call, or one of which nothing is known */
+    LULL_WAIT_LOCK,  /* something that another task holds: flock, fcntl, semop */
+    LULL_WAIT_FUTEX, /* a mutex, a condition variable, a semaphore, …: the kernel cannot tell */
+    LULL_WAIT_CHILD, /* the end of a child */
+    LULL_WAIT_SIGNAL,
+    LULL_WAIT_SLEEP, /* the time to pass */
+    LULL_WAIT_READY, /* one of several descriptors: poll, select, epoll_wait */
+    LULL_WAIT_PIPE,
+    LULL_WAIT_SOCKET,
+    LULL_WAIT_FILE,  /* a file, a directory, a device */
+    LULL_WAIT_EVENT, /* an eventfd, a timerfd, … */
+    LULL_WAIT_KINDS
+};
+
+/* Compared by its bytes: members that are not set are LULL_NONE, -1 or 0, and there is no
+ * padding. */
+struct lull_wait_reason {
+    uint64_t address;      /* of the futex; 0: none */
+    uint32_t call;         /* label of the system call it waited in, or LULL_NONE */
+    uint32_t file;         /* lull_model_file() of that call's descriptor, or LULL_NONE */
+    int32_t fd;            /* that descriptor, or -1 */
+    uint32_t release;      /* label of the call in which the waker ended the wait, or LULL_NONE */
+    uint32_t release_file; /* of that call's descriptor, or LULL_NONE */
+    uint32_t unused;       /* 0 */
+};
+
+/* How the call ended in which a task had waited. */
+struct lull_wait_end {
+    bool is_known;
+    bool is_zero;  /* it returned 0 */
+    int32_t error; /* the errno that it returned, or 0 */
+};
+
+/* Takes the reason from the fact that says that a task was BLOCKED. */
+struct lull_wait_reason lull_wait_reason_of(const struct lull_state_fact *fact);
+
+/* "futex", "child", …; NULL for NONE. */
+const char *lull_wait_kind_name(enum lull_wait_kind kind);
+enum lull_wait_kind lull_wait_reason_kind(const struct lull_model *model,
+                                          const struct lull_wait_reason *reason);
+
+/* Appends what the call is about: "/var/lib/x", "10.9.0.2:80", "a pipe", "descriptor 5",
+ * "0x7f12a0"; nothing if nothing is known. */
+void lull_wait_reason_append_object(const struct lull_model *model,
+                                    const struct lull_wait_reason *reason, GString *out);
+/* Appends the reason as a part of a sentence; `waker` is how the task is called that ended the
+ * wait, or NULL if that was no task or is not known:
+ *     in flock of /var/lock/x, released by make/12
+ *     in read of a pipe that sed/13 wrote to
+ *     in wait4 for its child sh/14
+ * Appends nothing if no call is known. */
+void lull_wait_reason_append(const struct lull_model *model, const struct lull_wait_reason *reason,
+                             const char *waker, GString *out);
+
+/* Whether the call that ended so had waited until its own time-out. */
+bool lull_wait_reason_timed_out(const struct lull_model *model,
+                                const struct lull_wait_reason *reason, struct lull_wait_end end);
+
+/* Reasons that were met, each once, by number. A zeroed struct is empty. */
+struct lull_wait_reasons {
+    GHashTable *numbers;
+    GPtrArray *list;
+};
+uint32_t lull_wait_reasons_add(struct lull_wait_reasons *reasons,
+                               const struct lull_wait_reason *reason);
+const struct lull_wait_reason *lull_wait_reasons_at(const struct lull_wait_reasons *reasons,
+                                                    uint32_t number);
+/* Leaves an empty struct. */
+void lull_wait_reasons_clear(struct lull_wait_reasons *reasons);
+
+#endif

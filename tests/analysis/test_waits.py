@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# `lull waits` against a replay of sched_switch and the wake-ups that knows nothing of Lull's model: what each task was blocked, in
+# which state, and ready to run; against the stamps of the traced programs; against `lull schedlog`; and its options by arithmetic.
+# Samples are in LULL_SAMPLES.
+import collections
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+from tap import Tap
+
+lull = os.environ["LULL"]
+samples = os.environ["LULL_SAMPLES"]
+tap = Tap()
+DEAD = 16 | 32
+LETTERS = ((2, "D"), (1, "S"), (4, "T"), (8, "t"), (64, "P"), (128, "I"))
+
+
+def run(*arguments):
+    done = subprocess.run([lull, *arguments], capture_output=True, text=True, timeout=120, env={**os.environ, "LC_ALL": "C.UTF-8"})
+    if done.returncode:
+        raise AssertionError(f"{arguments}: {done.returncode} {done.stderr}")
+    return done.stdout
+
+
+def waits(*arguments):
+    windows = json.loads(run("waits", "--json", "--limit=0", *arguments))["windows"]
+    return windows[0]["tables"] if len(windows) == 1 else [window["tables"] for window in windows]
+
+
+def events(*arguments):
+    return map(json.loads, run("print", "--json", "--events", "sched_*", *arguments).splitlines())
+
+
+def number(value):
+    return value["value"] if isinstance(value, dict) else value
+
+
+class Replay:
+    """What each task did, from the switches and wake-ups alone."""
+
+    def __init__(self):
+        self.state = {}  # tid → letter and since when; R ready to run, * running
+        self.sums = collections.Counter()  # tid, letter → ns
+        self.counts = collections.Counter()
+        self.ran_before = set()  # since when is not known from these events
+
+    def change(self, tid, letter, time):
+        before = self.state.pop(tid, None)
+        if before and time > before[1]:
+            self.sums[tid, before[0]] += time - before[1]
+            self.counts[tid, before[0]] += 1
+        if letter:
+            self.state[tid] = (letter, time)
+
+    def feed(self, event):
+        time, fields = event["time_ns"], event["fields"]
+        if event["name"] == "sched_switch":
+            left, taken = (fields.get(f"{which}_tid", fields.get(f"{which}_pid")) for which in ("prev", "next"))
+            state = number(fields["prev_state"])
+            letter = "R" if state & 255 == 0 else None if state & DEAD else next(name for bit, name in LETTERS if state & bit)
+            if left:
+                if left not in self.state:
+                    self.ran_before.add(left)
+                self.change(left, letter, time)
+            if taken:
+                self.change(taken, "*", time)
+        else:
+            tid = fields.get("tid", fields.get("pid"))
+            state = self.state.get(tid, (None,))[0]
+            if state is None or state not in "*R":
+                self.change(tid, "R", time)
+
+    def end(self, time):
+        for tid in list(self.state):
+            self.change(tid, None, time)
+
+
+def replay(trace, *arguments):
+    machine, last = Replay(), 0
+    for event in events(trace, *arguments):
+        if event["name"] in ("sched_switch", "sched_waking", "sched_wakeup", "sched_wakeup_new"):
+            machine.feed(event)
+        last = event["time_ns"]
+    return machine, last
+
+
+def last_time(trace):
+    *_, last = run("print", "--json", trace).rstrip().rpartition("\n")
+    return json.loads(last)["time_ns"]
+
+
+def sums_of(rows, key="total_ns"):
+    found = collections.Counter()
+    for row in rows:
+        if row["state"] is not None:  # null: from a state dump, before the task's first switch
+            found[row["task"]["tid"], row["state"]] += row[key]
+    return found
+
+
+def against_replay():
+    for name in ("django/client", "django/httpd", "django/db", "truth/truth-chain", "truth/truth-locks", "truth/truth-preempt",
+                 "truth/truth-relay", "truth/truth-disk-sync"):
+        trace = os.path.join(samples, name)
+        machine, _ = replay(trace)
+        machine.end(last_time(trace))
+        tables = waits(trace)
+        running = collections.Counter({tid: ns for (tid, letter), ns in machine.sums.items() if letter == "*"})
+        mine = collections.Counter({row["task"]["tid"]: row["running_ns"] for row in waits("--asleep", trace)["waits-by-task"]})
+        wrong = {tid: (mine[tid], running[tid]) for tid in mine.keys() | running.keys()
+                 if mine[tid] != running[tid] and not (tid in machine.ran_before and mine[tid] > running[tid])}
+        tap.ok(running and len(machine.ran_before) < 5 and not wrong, f"{name}: time of each task on CPUs", wrong)
+        for found in (machine.sums, machine.counts):
+            for key in [key for key in found if key[1] == "*"]:
+                del found[key]
+        for what, mine, other in (("time", sums_of(tables["waits"]), machine.sums), ("count", sums_of(tables["waits"], "count"), machine.counts)):
+            # A task that a state dump found waiting is known to wait before its first event.
+            wrong = {key: (mine[key], other[key]) for key in mine.keys() | other.keys() if mine[key] != other[key]}
+            tap.ok(other and not wrong, f"{name}: {what} of each task in each state", len(other), sorted(wrong.items())[:8])
+
+
+def sums_agree():
+    """The three tables are sums of the same waits."""
+    for name in ("django/db", "truth/truth-relay"):
+        tables = waits("--asleep", os.path.join(samples, name))
+        rows = tables["waits"]
+        for keys, table in (((("state", "cause")), tables["waits-by-cause"]),):
+            expected = collections.Counter()
+            for row in rows:
+                expected[tuple(row[key] for key in keys)] += row["total_ns"]
+            tap.ok(expected == {tuple(row[key] for key in keys): row["total_ns"] for row in table}, f"{name}: by cause")
+        blocked, runnable = collections.Counter(), collections.Counter()
+        for row in rows:
+            (runnable if row["state"] == "R" else blocked)[row["task"]["tid"]] += row["total_ns"]
+        by_task = {row["task"]["tid"]: row for row in tables["waits-by-task"]}
+        tap.ok(all(row["blocked_ns"] == blocked[tid] and row["runnable_ns"] == runnable[tid] for tid, row in by_task.items()) and
+               set(by_task) >= set(blocked) | set(runnable), f"{name}: by task")
+        tap.ok([row["total_ns"] for row in rows] == sorted((row["total_ns"] for row in rows), reverse=True), f"{name}: longest first")
+        tap.ok(abs(sum(row["share"] for row in rows) - 1) < 1e-3, f"{name}: shares add up to 1")
+        tap.ok(all(row["longest_ns"] <= row["total_ns"] <= row["longest_ns"] * row["count"] for row in rows), f"{name}: longest and total")
+
+
+def against_cputop_and_schedlog():
+    """Time on CPUs is cputop's; the time from wake-up to CPU is that of the scheduling log."""
+    for name in ("django/db", "truth/truth-preempt"):
+        trace = os.path.join(samples, name)
+        cpu = {row["process"]["tid"]: row["cpu_ns"]
+               for row in json.loads(run("cputop", "--json", "--limit=0", trace))["windows"][0]["tables"]["per-process"]}
+        mine = {row["task"]["tid"]: row["running_ns"] for row in waits("--asleep", trace)["waits-by-task"] if row["running_ns"]}
+        # Who was on a CPU when the recording began is known to have run since then, by the first switch alone.
+        more = [tid for tid, ns in cpu.items() if mine.get(tid, 0) != ns]
+        tap.ok(set(mine) <= set(cpu) and len(more) <= 2 and all(mine[tid] < cpu[tid] for tid in more), f"{name}: running is what cputop says",
+               [(tid, mine.get(tid), cpu[tid]) for tid in more])
+        log = json.loads(run("schedlog", "--json", trace))["windows"][0]["tables"]["log"]
+        longest = collections.Counter()
+        for row in log:
+            longest[row["wakee"]["tid"]] = max(longest[row["wakee"]["tid"]], row["latency_ns"])
+        woken = collections.Counter()
+        for row in waits(trace)["waits"]:
+            if row["cause"] == "woken":
+                woken[row["task"]["tid"]] = max(woken[row["task"]["tid"]], row["longest_ns"])
+        tap.ok(longest and woken and all(woken[tid] <= ns for tid, ns in longest.items()), f"{name}: no wait for a CPU is longer than its latency")
+        tap.ok(sum(longest[tid] == ns for tid, ns in woken.items()) > len(woken) * 0.9, f"{name}: and most of the longest are equal",
+               len(woken))
+
+
+def against_programs():
+    """What the programs were written to do; see the samples' texts."""
+    tables = waits("--comm", "t-waiter,t-holder,t-child", os.path.join(samples, "truth/truth-locks"))
+
+    def rows(**wanted):
+        return [row for row in tables["waits"] if all(row[key] == value for key, value in wanted.items())]
+
+    lock = rows(call="flock")
+    tap.ok(len(lock) == 1 and lock[0]["task"]["comm"] == "t-waiter" and lock[0]["by"]["comm"] == "t-holder" and
+           lock[0]["cause"] == "task" and lock[0]["object"] == "/root/truth.lock" and 0.05e9 < lock[0]["total_ns"] < 0.12e9, "flock: t-waiter, ended by t-holder", lock)
+    child = [row for row in rows(call="wait4") if row["by"]["comm"] == "t-child"]
+    tap.ok(len(child) == 1 and 0.032e9 <= child[0]["total_ns"] < 0.06e9, "wait4: naps 20 ms and burns 12 ms", child)
+    nap = [row for row in rows(call="clock_nanosleep") if row["task"]["comm"] == "t-child"]
+    tap.ok(len(nap) == 1 and 20e6 <= nap[0]["total_ns"] < 25e6 and nap[0]["cause"] == "timer", "t-child naps 20 ms", nap)
+    rows = waits("--state", "R", "--comm", "t-victim,t-rival", os.path.join(samples, "truth/truth-preempt"))["waits"]
+    by = collections.Counter()
+    for row in rows:
+        if row["cause"] == "preempted" and row["by"]:
+            by[row["task"]["comm"], row["by"]["comm"]] += row["total_ns"]
+    tap.ok(by["t-victim", "t-rival"] > 0.5 * sum(ns for (who, _), ns in by.items() if who == "t-victim") and
+           by["t-rival", "t-victim"] > 0.5 * sum(ns for (who, _), ns in by.items() if who == "t-rival"),
+           "t-victim and t-rival keep each other from the CPU", by)
+    rows = waits("--state", "D", "--comm", "t-reads", os.path.join(samples, "truth/truth-disk-direct"))["waits"]
+    tap.ok(sum(row["total_ns"] for row in rows) > 0.7e9 and rows[0]["count"] >= 35, "t-reads waits some 820 ms for the disk", rows[:2])
+
+
+def windows_and_options():
+    trace = os.path.join(samples, "truth/truth-relay")
+    whole = waits("--asleep", trace)
+    slices = waits("--asleep", "--refresh", "50ms", trace)
+    expected = {(row["state"], row["task"]["tid"]): 0 for row in whole["waits"]}
+    total = collections.Counter(expected)
+    parts = collections.Counter(expected)
+    for row in whole["waits"]:
+        total[row["state"], row["task"]["tid"]] += row["total_ns"]
+    for tables in slices:
+        for row in tables.get("waits", []):
+            parts[row["state"], row["task"]["tid"]] += row["total_ns"]
+    tap.ok(len(slices) > 3 and parts == total, "slices add up to the whole", len(slices), parts - total, total - parts)
+    rows = whole["waits"]
+    tap.ok(waits("--state", "D", trace)["waits"] and
+           {row["state"] for row in waits("--state", "D,R", trace)["waits"]} == {"D", "R"}, "--state")
+    long = waits("--min", "5ms", trace)["waits"]
+    tap.ok(long and all(row["total_ns"] >= row["count"] * 5e6 for row in long) and
+           {row["task"]["tid"] for row in long} < {row["task"]["tid"] for row in rows}, "--min")
+    some = waits("--comm", "t-client", trace)["waits"]
+    tap.ok(some and {row["task"]["comm"] for row in some} == {"t-client"}, "--comm")
+    asleep, awake = {row["task"]["tid"] for row in rows}, {row["task"]["tid"] for row in waits(trace)["waits"]}
+    text = run("waits", trace)
+    note = re.search(r"(\d+) tasks slept all the time", text)
+    tap.ok(note and len(asleep - awake) <= int(note[1]) and asleep > awake, "tasks that sleep all the time are left out, and counted",
+           len(asleep - awake), note)
+    bad = subprocess.run([lull, "waits", "--state", "X", trace], capture_output=True, text=True, check=False)
+    tap.ok(bad.returncode == 2 and "--state takes letters" in bad.stderr, "--state X", bad.stderr)
+
+
+def stacks():
+    trace = os.path.join(samples, "perf/chains.data")
+    rows = waits("--stacks", trace)["waits"]
+    chains = [row["stack"] for row in rows if row["stack"]]
+    tap.ok(chains and all(re.fullmatch(r"\S+( < \S+)*", chain) for chain in chains), "--stacks: the calls that led into each wait",
+           chains[:3])
+    plain = waits(trace)["waits"]
+    tap.ok("stack" not in plain[0] and sum(row["total_ns"] for row in plain) == sum(row["total_ns"] for row in rows) and
+           len(rows) >= len(plain), "and the same time without them")
+
+
+def findings(name):
+    windows = json.loads(run("stats", "--json", os.path.join(samples, name)))["windows"]
+    return next(window["tables"]["findings"] for window in windows if window["analysis"] == "findings")
+
+
+def a_report_opens_with_findings():
+    text = run("stats", os.path.join(samples, "truth/truth-disk-sync"))
+    tap.ok(re.search(r"\A(?:(?:Trace|Host|Time|Rows) .*\n)+\nFindings\n===", text), "stats opens with findings", text[:500])
+    rows = findings("truth/truth-disk-sync")
+    # t-sync appends and fsyncs ten times, some 560 ms of disk.
+    mine = [row for row in rows if row["kind"] == "wait" and "t-sync/" in row["finding"] and ", in fsync" in row["finding"]]
+    tap.ok(rows[0] in mine and 0.5e9 < sum(row["time_ns"] for row in mine) < 0.7e9, "t-sync waits in fsync", rows)
+    disk = [row for row in rows if row["kind"] == "disk"]
+    tap.ok(len(disk) == 1 and "disk vdb was busy" in disk[0]["finding"] and disk[0]["time_ns"] > 0.3e9, "the busiest disk is vdb", disk)
+    lock = findings("truth/truth-locks")[0]
+    tap.ok(re.search(r"t-waiter/\d+ waited \S+ ms for another task, /root/truth.lock, in flock, ended by t-holder/\d+ \(once\)", lock["finding"]), "a lock", lock)
+    for name in ("django/db", "truth/truth-preempt"):
+        rows = findings(name)
+        log = json.loads(run("schedlog", "--json", os.path.join(samples, name)))["windows"][0]["tables"]["log"]
+        longest = sorted((row["latency_ns"] for row in log), reverse=True)[:3]
+        tap.ok([row["time_ns"] for row in rows if row["kind"] == "delay"] == longest, f"{name}: the longest delays", longest)
+        for row in rows:
+            words = shlex.split(row["command"])
+            done = subprocess.run([lull, *words[1:]], capture_output=True, text=True, check=False)
+            tap.ok(words[0] == "lull" and done.returncode == 0 and len(done.stdout.splitlines()) > 3, f"{name}: {row['command']}", done.stderr)
+    disk = [row["time_ns"] for row in findings("truth/truth-preempt") if row["kind"] == "disk"]
+    tap.ok(disk == list(busy(os.path.join(samples, "truth/truth-preempt"), ".*").values()), "time in which a disk had requests", disk)
+    # The tracer gives both disks one number; t-reads uses the second, and little else is recorded.
+    disk = [row["time_ns"] for row in findings("truth/truth-disk-direct") if row["kind"] == "disk"]
+    least, most = (list(busy(os.path.join(samples, "truth/truth-disk-direct"), comm).values())[0] for comm in ("t-reads", ".*"))
+    tap.ok(len(disk) == 1 and least <= disk[0] <= most, "of two disks that of t-reads was busy", disk, least, most)
+
+
+def busy(trace, comm):
+    """By device, how long it had requests: the union of their times from issue to completion."""
+    spans, open_requests = collections.defaultdict(list), {}
+    for event in map(json.loads, run("print", "--json", "--events", "block_rq_*", trace).splitlines()):
+        fields, time = event["fields"], event["time_ns"]
+        # What moves no data has sector 0 when it is issued and -1 when it is complete.
+        key = (fields["dev"], fields["sector"]) if fields["nr_sector"] else (fields["dev"], "none", fields["rwbs"])
+        if event["name"] == "block_rq_issue" and re.fullmatch(comm, fields["comm"]):
+            open_requests[key] = time
+        elif event["name"] == "block_rq_complete" and key in open_requests:
+            spans[fields["dev"]].append((open_requests.pop(key), time))
+    found = {}
+    for device, all_spans in spans.items():
+        total, end = 0, 0
+        for first, last in sorted(all_spans):
+            total += max(0, last - max(first, end))
+            end = max(end, last)
+        found[device] = total
+    return found
+
+
+for test in (a_report_opens_with_findings, against_replay, sums_agree, against_cputop_and_schedlog, against_programs, windows_and_options, stacks):
+    tap.run(test.__name__, test)
+sys.exit(tap.done())

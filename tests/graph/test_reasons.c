@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* What a wait was for, said of calls that were fed with their arguments: task 1 waits in a call,
+ * task 2 ends the wait in another. The sentences are written by hand from what the calls do
+ * (man 2). Then waits that their own time-out ended. */
+#include "graph/execgraph_private.h"
+#include "lib/feed.h"
+
+struct fixture {
+    struct lull_model *model;
+    struct lull_execgraph *eg;
+};
+
+static void set_up(struct fixture *f, gconstpointer data)
+{
+    f->model = lull_model_new(NULL, LULL_GROUP_GRAPH);
+    f->eg = lull_execgraph_new(f->model, NULL);
+}
+
+static void tear_down(struct fixture *f, gconstpointer data)
+{
+    lull_execgraph_free(f->eg);
+    lull_model_free(f->model);
+}
+
+/* The task on the CPU calls. */
+static void feed_call(struct lull_model *model, int64_t t, int number, uint64_t a, uint64_t b,
+                      uint64_t c)
+{
+    const uint64_t args[6] = {a, b, c};
+    FEED(raw_entry, 0, 0, t,
+         .have = UINT64_C(1) << LULL_FIELD_raw_entry_number | UINT64_C(1)
+                                                                  << LULL_FIELD_raw_entry_args,
+         .number = number, .args = {(const char *)args, sizeof args});
+}
+
+static void feed_return(struct lull_model *model, int64_t t, int number, int64_t ret)
+{
+    FEED(raw_exit, 0, 0, t,
+         .have = UINT64_C(1) << LULL_FIELD_raw_exit_number | UINT64_C(1) << LULL_FIELD_raw_exit_ret,
+         .number = number, .ret = ret);
+}
+
+/* Numbers of x86-64. */
+enum {
+    READ = 0,
+    WRITE = 1,
+    CLOSE = 3,
+    POLL = 7,
+    WAIT4 = 61,
+    KILL = 62,
+    FLOCK = 73,
+    SOCKET = 41,
+    SENDTO = 44,
+    RECVFROM = 45,
+    RT_SIGSUSPEND = 130,
+    FUTEX = 202,
+    EXIT_GROUP = 231,
+    EPOLL_WAIT = 232,
+    EVENTFD2 = 290,
+    TIMERFD_CREATE = 283,
+    PIPE = 22,
+    SEMOP = 65,
+};
+
+/* What task 1 said of its only wait up to now, as a step of its own path. */
+static struct lull_segment wait_of(struct fixture *f, GStringChunk *strings, int64_t start_ns,
+                                   int64_t end_ns)
+{
+    g_autoptr(GArray) hops = lull_critpath_find(f->eg->graph, lull_model_find_tid(f->model, 0, 1),
+                                                start_ns, end_ns, LULL_PATH_BOUNDED);
+    struct lull_segment segment = {0};
+    g_assert_cmpuint(hops->len, ==, 1);
+    const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, 0);
+    g_assert_cmpint(hop->state, ==, LULL_STATE_BLOCKED);
+    lull_evidence_wait(f->eg, hop, strings, &segment);
+    return segment;
+}
+
+static const struct way {
+    const char *name;
+    struct {
+        int number;
+        uint64_t a, b, c;
+    } waits, wakes; /* wakes.number -1: in no call */
+    const char *kind, *sentence;
+    bool has_eventfd; /* descriptor 5 */
+} ways[] = {
+    {"futex",
+     {FUTEX, 0x7f0010, 0, 0},
+     {FUTEX, 0x7f0010, 1, 1},
+     "futex",
+     "in futex 0x7f0010, woken by t2/2",
+     false},
+    {"flock",
+     {FLOCK, 9, 2, 0},
+     {FLOCK, 4, 8, 0},
+     "lock",
+     "in flock of descriptor 9, released by t2/2",
+     false},
+    {"semop", {SEMOP, 1, 0, 0}, {SEMOP, 1, 0, 0}, "lock", "in semop, released by t2/2", false},
+    {"child",
+     {WAIT4, 0, 0, 0},
+     {EXIT_GROUP, 0, 0, 0},
+     "child",
+     "in wait4 for its child t2/2",
+     false},
+    {"signal",
+     {RT_SIGSUSPEND, 0, 0, 0},
+     {KILL, 1, 10, 0},
+     "signal",
+     "in rt_sigsuspend, signalled by t2/2",
+     false},
+    {"killed",
+     {READ, 5, 0, 8},
+     {KILL, 1, 9, 0},
+     "event",
+     "in read of an eventfd, signalled by t2/2",
+     true},
+    {"eventfd",
+     {READ, 5, 0, 8},
+     {WRITE, 5, 0, 8},
+     "event",
+     "in read of an eventfd that t2/2 wrote to",
+     true},
+    {"closed",
+     {READ, 8, 0, 8},
+     {CLOSE, 3, 0, 0},
+     NULL,
+     "in read of descriptor 8 that t2/2 closed",
+     false},
+    {"poll",
+     {POLL, 0x1000, 1, 500},
+     {WRITE, 5, 0, 8},
+     "ready",
+     "in poll, woken by t2/2 in write",
+     false},
+    {"epoll",
+     {EPOLL_WAIT, 7, 0, 0},
+     {-1, 0, 0, 0},
+     "ready",
+     "in epoll_wait on descriptor 7, woken by t2/2",
+     false},
+};
+
+static void test_ways(struct fixture *f, gconstpointer data)
+{
+    const struct way *way = data;
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    feed_switch(model, 0, 0, 10, 0, 1, 0);
+    if (way->has_eventfd) {
+        feed_call(model, 11, EVENTFD2, 0, 0, 0);
+        feed_return(model, 12, EVENTFD2, 5);
+    }
+    feed_call(model, 20, way->waits.number, way->waits.a, way->waits.b, way->waits.c);
+    feed_switch(model, 0, 0, 25, 1, 2, 1);
+    if (way->wakes.number >= 0) {
+        feed_call(model, 30, way->wakes.number, way->wakes.a, way->wakes.b, way->wakes.c);
+    }
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 31, 1, 0);
+    feed_switch(model, 0, 0, 40, 2, 1, 0);
+    feed_return(model, 41, way->waits.number, 0);
+
+    /* The wait is entered: its explanation is task 2. */
+    g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
+    g_autoptr(GArray) hops = lull_critpath_find_waits(
+        f->eg->graph, lull_model_find_tid(model, 0, 1), 20, 40, LULL_PATH_BOUNDED, waits);
+    g_assert_cmpuint(waits->len, ==, 1);
+    const struct lull_path_wait *known = &g_array_index(waits, struct lull_path_wait, 0);
+    g_assert_cmpint(known->start_ns, ==, 25);
+    struct lull_wait wait = {.end_ns = 31};
+    lull_evidence_entered(f->eg, known->detail, strings, &wait);
+    g_assert_cmpstr(wait.detail, ==, way->sentence);
+    g_assert_cmpstr(wait.reason.kind, ==, way->kind);
+    g_assert_cmpint(wait.other_tid, ==, 2);
+    g_assert_cmpstr(wait.other_comm, ==, "t2");
+    g_assert_cmpuint(wait.reason.address, ==, way->waits.number == FUTEX ? 0x7f0010 : 0);
+    g_assert_false(wait.reason.timed_out);
+}
+
+static void feed_timer(struct lull_model *model, int64_t t)
+{
+    FEED(hrtimer_entry, 0, 0, t, .have = ALL);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, t, 1, 0);
+    FEED(hrtimer_exit, 0, 0, t + 1, .have = ALL);
+}
+
+/* 18 bytes are sent to a socket; poll() waits 700 ms for the answer, that does not come. */
+static void test_no_answer(struct fixture *f, gconstpointer data)
+{
+    const bool is_answered = GPOINTER_TO_INT(data);
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    feed_call(model, 1000, SOCKET, 2, 2, 0);
+    feed_return(model, 2000, SOCKET, 3);
+    feed_call(model, 300000, SENDTO, 3, 0, 18);
+    feed_return(model, 400000, SENDTO, 18);
+    if (is_answered) {
+        feed_call(model, 410000, RECVFROM, 3, 0, 100);
+        feed_return(model, 420000, RECVFROM, 40);
+    }
+    feed_call(model, 500000, POLL, 0x1000, 1, 700);
+    feed_switch(model, 0, 0, 510000, 1, 0, 1);
+    feed_timer(model, 700500000);
+    feed_switch(model, 0, 0, 700510000, 0, 1, 0);
+    feed_return(model, 700520000, POLL, 0);
+    struct lull_segment step = wait_of(f, strings, 510000, 700500000);
+    g_assert_cmpint(step.reason.timed_out, ==, true);
+    g_assert_cmpstr(step.detail, ==,
+                    is_answered ? "poll timed out after 700.0 ms"
+                                : "poll timed out after 700.0 ms: no answer from a socket to 18 "
+                                  "bytes sent 100.0 us before");
+}
+
+/* A timer that something else was waiting for is no time-out: poll() returns 1 (a timerfd). */
+static void test_no_time_out(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    feed_call(model, 20, POLL, 0x1000, 1, 700);
+    feed_switch(model, 0, 0, 30, 1, 0, 1);
+    feed_timer(model, 100);
+    feed_switch(model, 0, 0, 110, 0, 1, 0);
+    feed_return(model, 120, POLL, 1);
+    struct lull_segment step = wait_of(f, strings, 30, 100);
+    g_assert_false(step.reason.timed_out);
+    g_assert_cmpstr(step.detail, ==, "hrtimer; in poll");
+}
+
+/* futex(2) returns ETIMEDOUT, 110. */
+static void test_futex_time_out(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    feed_call(model, 1000000, FUTEX, 0x7f0010, 0, 0);
+    feed_switch(model, 0, 0, 1100000, 1, 0, 1);
+    feed_timer(model, 3000000);
+    feed_switch(model, 0, 0, 3100000, 0, 1, 0);
+    feed_return(model, 3200000, FUTEX, -110);
+    g_assert_cmpstr(wait_of(f, strings, 1100000, 3000000).detail, ==,
+                    "futex timed out after 2.000 ms");
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(ways); i++) {
+        g_autofree char *name = g_strdup_printf("/reasons/%s", ways[i].name);
+        g_test_add(name, struct fixture, &ways[i], set_up, test_ways, tear_down);
+    }
+    g_test_add("/reasons/no-answer", struct fixture, GINT_TO_POINTER(false), set_up, test_no_answer,
+               tear_down);
+    g_test_add("/reasons/answered", struct fixture, GINT_TO_POINTER(true), set_up, test_no_answer,
+               tear_down);
+    g_test_add("/reasons/no-time-out", struct fixture, NULL, set_up, test_no_time_out, tear_down);
+    g_test_add("/reasons/futex-time-out", struct fixture, NULL, set_up, test_futex_time_out,
+               tear_down);
+    return g_test_run();
+}

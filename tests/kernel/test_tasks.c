@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* Births and deaths of tasks: whose child a task is, who it is that wakes it for the first time, and
+ * when its number may be another's. */
+#include "lib/feed.h"
+
+struct fixture {
+    struct lull_model *model;
+    GString *wakes; /* "20 by 10 at 100\n" */
+};
+
+static int tid_of(const struct lull_model *model, uint32_t task)
+{
+    return task == LULL_NONE ? 0 : lull_model_task(model, task)->tid;
+}
+
+static void on_state(void *user, const struct lull_state_fact *fact)
+{
+    struct fixture *f = user;
+    if (fact->wakeup) {
+        g_string_append_printf(f->wakes, "%d by %d at %d\n", tid_of(f->model, fact->task),
+                               tid_of(f->model, fact->wakeup->task), (int)fact->wakeup->time_ns);
+    }
+}
+
+static void set_up(struct fixture *f, gconstpointer data)
+{
+    static const struct lull_facts facts = {.state = on_state};
+    f->model = lull_model_new(NULL, LULL_GROUP_SCHED | LULL_GROUP_STATE);
+    f->wakes = g_string_new(NULL);
+    lull_model_subscribe(f->model, &facts, f);
+    feed_switch(f->model, 0, 0, 50, 0, 10, 0);
+}
+
+static void tear_down(struct fixture *f, gconstpointer data)
+{
+    lull_model_free(f->model);
+    g_string_free(f->wakes, TRUE);
+}
+
+static const struct lull_task *task_with(struct fixture *f, int tid)
+{
+    uint32_t task = lull_model_find_tid(f->model, 0, tid);
+    g_assert_cmpuint(task, !=, LULL_NONE);
+    return lull_model_task(f->model, task);
+}
+
+static void feed_birth(struct fixture *f, int64_t t, uint64_t have, int parent, int child)
+{
+    struct lull_model *model = f->model;
+    FEED(sched_process_fork, 0, 0, t, .have = have, .parent_tid = parent, .parent_pid = parent,
+         .child_tid = child, .child_pid = child, .child_comm = feed_text("child"));
+}
+
+static void test_child(struct fixture *f, gconstpointer data)
+{
+    feed_birth(f, 100, ALL, 10, 20);
+    feed_switch(f->model, 0, 1, 120, 0, 20, 0);
+    g_assert_cmpint(task_with(f, 20)->ppid, ==, 10);
+    g_assert_cmpint(task_with(f, 20)->pid, ==, 20);
+    g_assert_cmpstr(f->wakes->str, ==, "20 by 10 at 100\n");
+}
+
+/* Tracers differ in what they report of a fork. */
+static void test_unknown_parent(struct fixture *f, gconstpointer data)
+{
+    feed_birth(f, 100, WITHOUT(sched_process_fork, parent_tid), 0, 20);
+    feed_switch(f->model, 0, 1, 120, 0, 20, 0);
+    g_assert_cmpint(task_with(f, 20)->ppid, ==, -1);
+    g_assert_cmpint(task_with(f, 20)->pid, ==, 20);
+    g_assert_cmpstr(f->wakes->str, ==, "");
+}
+
+/* perf reports a fork by itself and by the tracepoint: that is one child. */
+static void test_reported_twice(struct fixture *f, gconstpointer data)
+{
+    feed_birth(f, 100, ALL, 10, 20);
+    uint32_t count = lull_model_task_count(f->model);
+    feed_birth(f, 101, ALL, 10, 20);
+    g_assert_cmpuint(lull_model_task_count(f->model), ==, count);
+    feed_switch(f->model, 0, 1, 120, 0, 20, 0);
+    g_assert_cmpstr(f->wakes->str, ==, "20 by 10 at 100\n");
+}
+
+/* What has a number that is born anew is dead, though its end was not seen. */
+static void test_born_again(struct fixture *f, gconstpointer data)
+{
+    feed_switch(f->model, 0, 1, 60, 0, 20, 0);
+    uint32_t first = lull_model_find_tid(f->model, 0, 20);
+    feed_birth(f, 100, ALL, 10, 20);
+    g_assert_true(lull_model_task(f->model, first)->is_dead);
+    feed_switch(f->model, 0, 1, 120, 0, 20, 0);
+    g_assert_cmpuint(lull_model_find_tid(f->model, 0, 20), !=, first);
+}
+
+/* Freed by the kernel, it is gone; whoever has its number then is another. That it exits is not its
+ * end: it still runs. */
+static void test_freed(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    uint32_t first = lull_model_find_tid(model, 0, 10);
+    FEED(sched_process_exit, 0, 0, 60, .have = ALL, .tid = 10);
+    g_assert_cmpint(lull_model_task(model, first)->exit_ns, ==, 60);
+    g_assert_false(lull_model_task(model, first)->is_dead);
+    FEED(sched_process_free, 0, 1, 70, .have = ALL, .tid = 10);
+    g_assert_cmpint(lull_model_task(model, first)->exit_ns, ==, 60);
+    g_assert_cmpint(lull_model_task(model, first)->last_ns, ==, 70);
+    g_assert_true(lull_model_task(model, first)->is_dead);
+    feed_switch(model, 0, 1, 80, 0, 10, 0);
+    g_assert_cmpuint(lull_model_find_tid(model, 0, 10), !=, first);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*test)(struct fixture *f, gconstpointer data);
+    } tests[] = {
+        {"/kernel/tasks/child", test_child},
+        {"/kernel/tasks/unknown-parent", test_unknown_parent},
+        {"/kernel/tasks/reported-twice", test_reported_twice},
+        {"/kernel/tasks/born-again", test_born_again},
+        {"/kernel/tasks/freed", test_freed},
+    };
+    g_test_init(&argc, &argv, NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {
+        g_test_add(tests[i].name, struct fixture, NULL, set_up, tests[i].test, tear_down);
+    }
+    return g_test_run();
+}

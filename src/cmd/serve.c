@@ -104,7 +104,7 @@ static int run(const struct lull_args *args, GError **error)
     if (!store) {
         return 1;
     }
-    struct served *served = served_new(store, traces, count);
+    struct served *served = served_new(store, traces, count, !lull_args_flag(args, "no-sync"));
     sigemptyset(&ends);
     sigaddset(&ends, SIGINT);
     sigaddset(&ends, SIGTERM);
@@ -154,7 +154,9 @@ const struct lull_verb lull_verb_serve = {
         "Answers the Trace Server Protocol, version 0.6, about the given traces, so that the "
         "Trace Viewer of VS Code, of Theia, or tsp-python-client can show them: what each task "
         "did at every moment and what it waited for (Thread Status), what each CPU and interrupt "
-        "did (Resources Status), and who used the CPUs (CPU Usage). The store of the traces is "
+        "did (Resources Status), and who used the CPUs (CPU Usage). From Critical Path, clients derive "
+        "the path of a task, by its tid, between two times; the first one takes as long as 'lull "
+        "critpath'. The store of the traces is "
         "made first if it is not there; see 'lull index'.\n"
         "\n"
         "The server listens on 127.0.0.1 alone. Its addresses contain a token, new at each start, "

@@ -8,6 +8,7 @@
 #include <lull/path.h>
 
 #include "base/map.h"
+#include "server/paths.h"
 
 static int32_t add(struct served_tree *tree, struct served_entry entry)
 {
@@ -143,13 +144,15 @@ static void make_uuid(const char *text, char uuid[SERVED_UUID])
                sum + 18);
 }
 
-struct served *served_new(struct lull_store *store, const char *const *paths, uint32_t count)
+struct served *served_new(struct lull_store *store, const char *const *paths, uint32_t count,
+                          bool is_joined)
 {
     struct served *served = g_new0(struct served, 1);
     g_autoptr(GString) all = g_string_new("experiment");
     served->store = store;
     served->traces = g_new0(struct served_trace, MAX(count, 1));
     served->n_traces = count;
+    served->paths = server_paths_new(paths, count, is_joined);
     for (uint32_t i = 0; i < count; i++) {
         char *real = realpath(paths[i], NULL);
         served->traces[i].path = g_strdup(real ? real : paths[i]);
@@ -187,6 +190,7 @@ void served_free(struct served *served)
     }
     free_tree(&served->tasks);
     free_tree(&served->resources);
+    server_paths_free(served->paths);
     lull_store_free(served->store);
     g_free(served->traces);
     g_free(served->name);

@@ -35,10 +35,13 @@ struct served {
     char uuid[SERVED_UUID];
     int64_t start_ns, end_ns;
     struct served_tree tasks, resources;
+    struct server_paths *paths; /* paths.h */
 };
 
-/* `store` becomes the property of `served`, which borrows nothing. */
-struct served *served_new(struct lull_store *store, const char *const *paths, uint32_t count);
+/* `store` becomes the property of `served`, which borrows nothing. `is_joined`: the clocks of the
+ * traces are. */
+struct served *served_new(struct lull_store *store, const char *const *paths, uint32_t count,
+                          bool is_joined);
 void served_free(struct served *served);
 
 #endif

@@ -13,6 +13,7 @@
 #include <lull/version.h>
 
 #include "base/json.h"
+#include "server/paths.h"
 #include "server/states.h"
 
 #define P "org.eclipse.tracecompass."
@@ -391,6 +392,71 @@ static bool annotations(struct call *call, GString *out)
     return true;
 }
 
+/* The same for critical paths. */
+static bool answer_path_model(struct call *call, const char *id, const char *what, GString *out)
+{
+    struct server_paths *paths = call->served->paths;
+    if (strcmp(what, "tree") == 0) {
+        server_paths_tree(paths, id, out);
+    } else if (strcmp(what, "style") == 0) {
+        server_paths_styles(out);
+    } else if (strcmp(what, "annotations") == 0) {
+        annotations(call, out);
+    } else if (strcmp(what, "tooltip") == 0) {
+        g_string_append(out, "{}");
+    } else if (strcmp(what, "arrows") == 0) {
+        if (take_range(call)) {
+            server_paths_arrows(paths, id, &call->range, out);
+        }
+    } else if (strcmp(what, "states") == 0) {
+        if (take_range(call) && take_items(call)) {
+            server_paths_states(paths, id, &call->range, call->items, call->n_items, out);
+        }
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Makes or removes a path. */
+static void change_paths(struct call *call, const char *id)
+{
+    struct server_paths *paths = call->served->paths;
+    GError *error = NULL;
+    if (strcmp(call->request->method, "DELETE") == 0) {
+        if (!server_paths_remove(paths, id, call->answer->body)) {
+            server_refuse(call->answer, 405, "Not allowed", "this output cannot be deleted");
+        }
+    } else if (strcmp(id, SERVER_PATH_ID) != 0) {
+        server_refuse(call->answer, 405, "Not allowed", "nothing can be derived from this output");
+    } else if (!server_paths_make(paths, call->request->params, call->answer->body, &error)) {
+        server_refuse(call->answer, 400, "Bad parameters", error->message);
+        g_error_free(error);
+    }
+}
+
+/* …/outputs/O, …/outputs/O/configTypes, …/outputs/O/WHAT, …/outputs/timeGraph/O/WHAT. */
+static void route_path(struct call *call, const char *id, const char *what)
+{
+    GString *out = g_string_new(NULL);
+    if (!what && strcmp(call->request->method, "GET") != 0) {
+        change_paths(call, id);
+    } else if (!what) {
+        server_paths_describe_one(call->served->paths, id, call->answer->body);
+    } else if (strcmp(what, "configTypes") == 0) {
+        server_paths_types(call->answer->body);
+    } else {
+        model_start(out);
+        if (!answer_path_model(call, id, what, out)) {
+            not_found(call, "outputs have nothing of this name");
+        } else if (call->answer->status == 200) {
+            model_end(out);
+            g_string_append_len(call->answer->body, out->str, (gssize)out->len);
+        }
+    }
+    g_string_free(out, TRUE);
+}
+
 /* …/outputs/KIND/O/WHAT. What has been refused leaves the answer as it is. */
 static void answer_view(struct call *call, enum view view, const char *kind, const char *what)
 {
@@ -435,6 +501,15 @@ static void route_output(struct call *call)
     GString *out = call->answer->body;
     if (strcmp(parts[0], "markerSets") == 0) {
         g_string_append(out, "{\"model\":[],\"status\":\"COMPLETED\",\"statusMessage\":\"\"}");
+        return;
+    }
+    if (server_paths_have(call->served->paths, parts[0])) {
+        route_path(call, parts[0], parts[1]);
+        return;
+    }
+    if (parts[1] && parts[2] && strcmp(parts[0], "timeGraph") == 0 &&
+        server_paths_have(call->served->paths, parts[1])) {
+        route_path(call, parts[1], parts[2]);
         return;
     }
     for (uint32_t i = 0; i < G_N_ELEMENTS(views); i++) {
@@ -514,6 +589,10 @@ static void route_experiments(struct call *call)
         for (uint32_t i = 0; i < G_N_ELEMENTS(views); i++) {
             g_string_append(out, i ? "," : "");
             append_view(i, out);
+            if (i == 0) { /* in the order of names */
+                g_string_append_c(out, ',');
+                server_paths_describe(call->served->paths, out);
+            }
         }
         g_string_append_c(out, ']');
     } else if (strcmp(call->parts[2], "outputs") == 0) {

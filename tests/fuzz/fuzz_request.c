@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Fuzz target: a request of the Trace Server Protocol, as a line with method and path, then the
  * body's "parameters". Each is answered with JSON, or refused with a title and a detail. %T, %E, %V,
- * %R and %U in the path are a trace, the experiment, and the outputs. */
+ * %R, %U and %C in the path are a trace, the experiment, and the outputs. */
 #include <string.h>
 
 #include <glib/gstdio.h>
 
 #include <lull/path.h>
 
+#include "server/paths.h"
 #include "server/served.h"
 #include "server/tsp.h"
 #include "store/writer.h"
@@ -41,7 +42,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     store_writer_loss(writer, &(struct store_loss){2000, 3000, 5, 0, 0, -1});
     g_assert_true(store_writer_finish(writer, key, 1000, 90000, NULL));
     store_writer_free(writer);
-    served = served_new(lull_store_open(path, key, NULL), paths, 1);
+    served = served_new(lull_store_open(path, key, NULL), paths, 1, false);
     g_unlink(path);
     g_rmdir(dir);
     return 0;
@@ -59,6 +60,7 @@ static char *fill_in(const char *path)
                  {"%E", served->uuid},
                  {"%V", tasks},
                  {"%R", resources},
+                 {"%C", SERVER_PATH_ID},
                  {"%U", "org.eclipse.tracecompass.analysis.os.linux.core.cpuusage."
                         "CpuUsageDataProvider"}};
     GString *text = g_string_new(path);

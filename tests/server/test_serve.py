@@ -23,6 +23,7 @@ trace = os.path.join(cache, "chain")
 shutil.copytree(original, trace)
 TASKS = "org.eclipse.tracecompass.internal.analysis.os.linux.core.threadstatus.ThreadStatusDataProvider"
 RESOURCES = "org.eclipse.tracecompass.internal.analysis.os.linux.core.threadstatus.ResourcesStatusDataProvider"
+PATHS = "org.eclipse.tracecompass.analysis.graph.core.dataprovider.CriticalPathDataProvider"
 USAGE = "org.eclipse.tracecompass.analysis.os.linux.core.cpuusage.CpuUsageDataProvider"
 STYLES = {"user": "Usermode", "syscall": "System call", "interrupt": "Interrupt", "softirq": "Soft Irq", "wait-cpu": "Wait for CPU",
           "wait-task": "Wait task", "wait-disk": "Wait disk", "wait-network": "Wait network", "wait-timer": "Wait timer",
@@ -113,7 +114,7 @@ def check_objects(server, store):
         tap.ok(status == expected and body in (None, answer) and (status == 200 or set(answer) == {"title", "detail"}),
                f"{method} {path[-60:]} {param or ''}: {expected}", status, answer)
     _, outputs = server.ask("GET", f"experiments/{uuid}/outputs")
-    tap.ok([o["name"] for o in outputs] == sorted(o["name"] for o in outputs) and {o["id"] for o in outputs} == {TASKS, RESOURCES, USAGE},
+    tap.ok([o["name"] for o in outputs] == sorted(o["name"] for o in outputs) and {o["id"] for o in outputs} == {TASKS, RESOURCES, USAGE, PATHS},
            "outputs are sorted by name", outputs)
     return f"experiments/{uuid}/outputs"
 
@@ -242,6 +243,48 @@ def check_usage(server, outputs, store, trees):
     tap.ok(len(ids) == 6 and not faults, "use of CPUs over time adds up to it", *faults[:3])
 
 
+def style_of(segment):
+    """The words of Trace Compass for states of a path."""
+    causes = {"task": "BLOCKED", "timer": "TIMER", "disk": "BLOCK_DEVICE", "network": "NETWORK", "user-input": "USER_INPUT",
+              "ipi": "IPI", "irq": "UNKNOWN", "unknown": "UNKNOWN"}
+    return causes[segment["cause"]] if segment["state"] == "blocked" else segment["state"].upper()
+
+
+def check_paths(server, outputs, store, trees):
+    tid = next(row.tid for row in store.of("task") if row.name == "t-asker")
+    path = json.loads(subprocess.run([lull, "critpath", "--json", "--tid", str(tid), trace], capture_output=True, env=env,
+                                     check=True).stdout)
+    status, types = server.ask("GET", f"{outputs}/{PATHS}/configTypes")
+    tap.ok(status == 200 and types[0]["schema"]["required"] == ["tid"], "paths say what they are made of", types)
+    for params in ({"tid": 999999}, {"tid": "x"}, {}, {"tid": tid, "host": "nowhere"}):
+        status, answer = server.ask("POST", f"{outputs}/{PATHS}", params)
+        tap.ok(status == 400 and answer["detail"], f"no path of {params}", status, answer)
+    status, made = server.ask("POST", f"{outputs}/{PATHS}", {"tid": tid})
+    _, again = server.ask("POST", f"{outputs}/{PATHS}", {"tid": tid})
+    _, listed = server.ask("GET", f"{outputs}")
+    tap.ok(status == 200 and made == again and made in listed and made["parentId"] == PATHS and "t-asker" in made["name"],
+           "a path is derived once", made, listed)
+    view = f"{outputs}/timeGraph/{made['id']}"
+    tree = server.model(f"{view}/tree", {})
+    rows = server.model(f"{view}/states", {"requested_timerange": {"start": store.start, "end": store.end, "nbTimes": 1000},
+                                           "requested_items": [e["id"] for e in tree["entries"]]})["rows"]
+    tids = {e["id"]: e["metadata"].get("TID", [None])[0] for e in tree["entries"]}
+    found = sorted((s["start"], s["end"], tids[row["entryId"]], s["style"]["parentKey"])
+                   for row in rows for s in row["states"] if "style" in s)
+    expected = [(s["begin_ns"], s["end_ns"], s["tid"], style_of(s)) for s in path["segments"]]
+    tap.ok(len(expected) > 10 and found == expected, f"its {len(expected)} segments are those of lull critpath", found[:4], expected[:4])
+    touching = all(a["end"] == b["start"] for row in rows for a, b in zip(row["states"], row["states"][1:]))
+    tap.ok(touching, "its states touch")
+    arrows = server.model(f"{view}/arrows", {"requested_timerange": {"start": store.start, "end": store.end, "nbTimes": 1000}})
+    turns = [(b["begin_ns"], a["tid"], b["tid"]) for a, b in zip(path["segments"], path["segments"][1:]) if a["tid"] != b["tid"]]
+    tap.ok(turns and [(a["start"], tids[a["sourceId"]], tids[a["targetId"]]) for a in arrows] == turns, "arrows go from task to task")
+    styles = server.model(f"{outputs}/{made['id']}/style", {})["styles"]
+    tap.ok({s["parentKey"] for s in (s["style"] for row in rows for s in row["states"] if "style" in s)} <= set(styles), "each has a style")
+    status, _ = server.ask("DELETE", f"{outputs}/{made['id']}")
+    tap.ok(status == 200 and server.ask("GET", f"{outputs}/{made['id']}")[0] == 404, "it can be deleted", status)
+    tap.ok(server.ask("DELETE", f"{outputs}/{PATHS}")[0] == 405, "and its base cannot")
+
+
 def check_end(server, outputs):
     shutil.rmtree(trace)
     status, _ = server.ask("POST", f"{outputs}/timeGraph/{TASKS}/tree", {})
@@ -279,7 +322,7 @@ the_store = Store(next(os.path.join(folder, name) for folder, _, names in os.wal
 tap.run("guard", check_guard, main)
 where = check_objects(main, the_store)
 the_trees = check_views(main, where, the_store)
-for check in (check_states, check_arrows, check_tooltips, check_usage):
+for check in (check_states, check_arrows, check_tooltips, check_usage, check_paths):
     tap.run(check.__name__, check, main, where, the_store, the_trees)
 tap.run("end", check_end, main, where)
 tap.run("refusals", check_refusals)

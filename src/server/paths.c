@@ -159,14 +159,16 @@ void server_paths_describe_one(struct server_paths *paths, const char *id, GStri
     g_mutex_unlock(&paths->lock);
 }
 
-void server_paths_types(GString *out)
+void server_paths_types(bool is_alone, GString *out)
 {
+    g_string_append(out, is_alone ? "" : "[");
     g_string_append(
         out,
-        "[{\"id\":\"lull.critpath\",\"name\":\"Critical path\",\"description\":\"Of a task between "
+        "{\"id\":\"lull.critpath\",\"name\":\"Critical path\",\"description\":\"Of a task between "
         "two times\",\"schema\":{\"type\":\"object\",\"properties\":{\"tid\":{\"type\":"
         "\"integer\"},\"host\":{\"type\":\"string\"},\"begin\":{\"type\":\"integer\"},\"end\":{"
-        "\"type\":\"integer\"},\"bounded\":{\"type\":\"boolean\"}},\"required\":[\"tid\"]}}]");
+        "\"type\":\"integer\"},\"bounded\":{\"type\":\"boolean\"}},\"required\":[\"tid\"]}}");
+    g_string_append(out, is_alone ? "" : "]");
 }
 
 /* ---- making one ---- */

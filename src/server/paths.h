@@ -26,8 +26,8 @@ bool server_paths_have(struct server_paths *paths, const char *id);
 void server_paths_describe(struct server_paths *paths, GString *out);
 /* The descriptor of one. */
 void server_paths_describe_one(struct server_paths *paths, const char *id, GString *out);
-/* What makes a path: a list with one type of configuration. */
-void server_paths_types(GString *out);
+/* The type of configuration that makes a path: alone, or in a list. */
+void server_paths_types(bool is_alone, GString *out);
 /* Makes a path of {"tid", "host"?, "begin"?, "end"?, "bounded"?}, and describes it; the same again
  * is the same. False with an error in LULL_ERROR_QUESTION or LULL_ERROR_USAGE if it cannot be. */
 bool server_paths_make(struct server_paths *paths, struct json_object *params, GString *out,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What views of the Trace Server Protocol ask of rows: states, arrows, tooltips, use of CPUs. All
+/* What views of the Trace Server Protocol ask of rows: trees, states, arrows, tooltips, use of CPUs. All
  * of them write JSON. */
 #ifndef LULL_SERVER_STATES_H
 #define LULL_SERVER_STATES_H
@@ -11,6 +11,11 @@ struct server_range {
     uint32_t n; /* times in it, at least 2; 0: not said */
 };
 
+/* {"headers":…,"entries":[…]} of tasks or resources, and of the users of CPUs in a range. */
+void server_tree(const struct served *served, const struct served_tree *tree, bool is_tasks,
+                 GString *out);
+bool server_users(const struct served *served, const struct server_range *range, GString *out,
+                  GError **error);
 /* {"rows":[…]} of the entries with these numbers. */
 bool server_states(const struct served *served, const struct served_tree *tree,
                    const struct server_range *range, const int64_t *items, uint32_t n_items,

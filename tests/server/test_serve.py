@@ -255,7 +255,8 @@ def check_paths(server, outputs, store, trees):
     path = json.loads(subprocess.run([lull, "critpath", "--json", "--tid", str(tid), trace], capture_output=True, env=env,
                                      check=True).stdout)
     status, types = server.ask("GET", f"{outputs}/{PATHS}/configTypes")
-    tap.ok(status == 200 and types[0]["schema"]["required"] == ["tid"], "paths say what they are made of", types)
+    one = server.ask("GET", f"{outputs}/{PATHS}/configTypes/lull.critpath")
+    tap.ok(status == 200 and types[0]["schema"]["required"] == ["tid"] and one == (200, types[0]), "paths say what they are made of", types)
     for params in ({"tid": 999999}, {"tid": "x"}, {}, {"tid": tid, "host": "nowhere"}):
         status, answer = server.ask("POST", f"{outputs}/{PATHS}", params)
         tap.ok(status == 400 and answer["detail"], f"no path of {params}", status, answer)
@@ -280,7 +281,7 @@ def check_paths(server, outputs, store, trees):
     tap.ok(turns and [(a["start"], tids[a["sourceId"]], tids[a["targetId"]]) for a in arrows] == turns, "arrows go from task to task")
     styles = server.model(f"{outputs}/{made['id']}/style", {})["styles"]
     tap.ok({s["parentKey"] for s in (s["style"] for row in rows for s in row["states"] if "style" in s)} <= set(styles), "each has a style")
-    status, _ = server.ask("DELETE", f"{outputs}/{made['id']}")
+    status, _ = server.ask("DELETE", f"{outputs}/{PATHS}/{made['id']}")
     tap.ok(status == 200 and server.ask("GET", f"{outputs}/{made['id']}")[0] == 404, "it can be deleted", status)
     tap.ok(server.ask("DELETE", f"{outputs}/{PATHS}")[0] == 405, "and its base cannot")
 

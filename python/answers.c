@@ -269,11 +269,11 @@ static PyObject *frames_to_list(const struct lull_segment *segment)
 /* What a wait was for; its call has a key already. */
 static void put_reason(PyObject **dict, const struct lull_reason *reason)
 {
-    put(dict, "kind", text(reason->kind));
-    put(dict, "about", text(reason->object));
+    put(dict, "kind", text_or_none(reason->kind));
+    put(dict, "about", text_or_none(reason->object));
     put(dict, "fd", number(reason->fd, reason->fd >= 0));
     put(dict, "address", number((int64_t)reason->address, reason->address != 0));
-    put(dict, "release", text(reason->release));
+    put(dict, "release", text_or_none(reason->release));
     put(dict, "timed_out", PyBool_FromLong(reason->timed_out));
 }
 
@@ -312,13 +312,13 @@ static PyObject *wait_to_dict(struct lull_session *session, const struct lull_wa
     put(&dict, "within", number(wait->within, wait->within != LULL_NONE));
     put(&dict, "host", host_name(session, wait->host));
     put(&dict, "tid", number(wait->tid, true));
-    put(&dict, "comm", text(wait->comm));
+    put(&dict, "comm", text_or_none(wait->comm));
     put(&dict, "begin_ns", number(wait->start_ns, true));
     put(&dict, "end_ns", number(wait->end_ns, true));
-    put(&dict, "detail", text(wait->detail));
-    put(&dict, "call", text(wait->reason.call));
+    put(&dict, "detail", text_or_none(wait->detail));
+    put(&dict, "call", text_or_none(wait->reason.call));
     put(&dict, "other_tid", number(wait->other_tid, wait->other_task != LULL_NONE));
-    put(&dict, "other_comm", text(wait->other_comm));
+    put(&dict, "other_comm", text_or_none(wait->other_comm));
     put_reason(&dict, &wait->reason);
     return dict;
 }
@@ -363,7 +363,7 @@ static PyObject *path_to_tuple(struct lull_session *session, const struct lull_p
         list_add(&segments, segment_to_dict(session, lull_path_segment(path, i)));
     }
     for (uint32_t i = 0; i < lull_path_wait_count(path); i++) {
-        add(&waits, wait_to_dict(session, lull_path_wait(path, i)));
+        list_add(&waits, wait_to_dict(session, lull_path_wait(path, i)));
     }
     lull_path_range(path, &start_ns, &end_ns);
     lull_path_losses(path, &events, &packets);

@@ -198,7 +198,7 @@ void io_socket_packet(struct lull_model *model, struct machine *machine, int32_t
         .ack = ev->ack_seq,
         .tcp_flags = flags_of_addon(ev->flags),
     };
-    report_packet(model, &machine->cpus.items[c], &packet);
+    report_packet(model, model_cpu_at(machine, c), &packet);
 }
 
 /* ftrace and perf write the flags as letters. */

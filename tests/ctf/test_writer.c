@@ -349,9 +349,9 @@ static void test_classes(void)
         g_assert_nonnull(at);
         at++;
     }
-    /* The second of two members of one name gets its number. */
+    /* The second of two members of one name gets its number; as a key it is the second of the name. */
     g_auto(GStrv) parts = g_strsplit(got, "\"b#3\":2", -1);
-    g_autofree char *renamed = g_strjoinv("\"b\":2", parts);
+    g_autofree char *renamed = g_strjoinv("\"b#2\":2", parts);
     g_assert_cmpstr(renamed, ==, wanted);
     remove_tree(dir);
     g_free(dir);

@@ -140,7 +140,8 @@ static void try_file(struct lull_tracedat *file)
     static const char *const names[] = {"*", NULL};
     static const char *const paths[] = {"number", "common_pid", NULL};
     static const struct lull_binding binding = {paths, LULL_BIND_INT, 8};
-    static const struct lull_subscription wanted = {names, &binding, 1, 16, false};
+    static const struct lull_subscription wanted = {
+        .names = names, .bindings = &binding, .n_bindings = 1, .fields_size = 16};
     guint n = file->formats->all->len;
     g_autofree int32_t *of_class = g_new0(int32_t, MAX(n, 1));
     g_autofree const struct lull_fields **extra = g_new0(const struct lull_fields *, MAX(n, 1));

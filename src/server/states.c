@@ -124,6 +124,7 @@ struct picture {
     int64_t start_ns, end_ns, first;
     unsigned shift;
     uint32_t count;
+    uint32_t most; /* states */
     uint8_t *shares;
 };
 
@@ -138,7 +139,7 @@ static int64_t end_of_run(const struct picture *picture, uint32_t column, unsign
     return (picture->first + column) * (INT64_C(1) << picture->shift);
 }
 
-/* States of a row, touching each other. False if there are more than STATES_PER_ROW. */
+/* States of a row, touching each other. False if there are too many. */
 static bool draw(const struct picture *picture, GString *out, GError **error)
 {
     uint32_t n = 0;
@@ -148,7 +149,7 @@ static bool draw(const struct picture *picture, GString *out, GError **error)
         const unsigned state = dominant(shares);
         struct lull_store_cursor cursor;
         const struct lull_store_interval *at = NULL;
-        if (n == STATES_PER_ROW) {
+        if (n == picture->most) {
             return false;
         }
         if (shares[state] == 255 || picture->shift == 0) {
@@ -218,6 +219,7 @@ bool server_states(const struct served *served, const struct served_tree *tree,
                    GString *out, GError **error)
 {
     const unsigned shift = shift_of(range);
+    const uint32_t most = CLAMP(STATES_MOST / MAX(n_items, 1), 1, STATES_PER_ROW);
     g_string_append(out, "{\"rows\":[");
     for (uint32_t i = 0; i < n_items; i++) {
         if (items[i] < 1 || (uint64_t)items[i] > tree->entries.count) {
@@ -228,6 +230,7 @@ bool server_states(const struct served *served, const struct served_tree *tree,
                                out->str[out->len - 1] == '[' ? "" : ",", items[i]);
         struct picture picture = {.served = served,
                                   .row = entry->row,
+                                  .most = most,
                                   .start_ns = MAX(range->start_ns, served->start_ns),
                                   .end_ns = MIN(range->end_ns, served->end_ns)};
         if (entry->row != LULL_NONE && picture.start_ns < picture.end_ns) {

@@ -17,7 +17,7 @@
 #include "server/states.h"
 
 #define P "org.eclipse.tracecompass."
-enum { ITEMS_MOST = 100000, TIMES_MOST = 65536, PARTS_MOST = 6 };
+enum { ITEMS_MOST = 100000, TIMES_MOST = 65536, TIMES_USUAL = 8192, PARTS_MOST = 6 };
 
 enum view { VIEW_TASKS, VIEW_RESOURCES, VIEW_USAGE, VIEWS };
 
@@ -153,7 +153,7 @@ static bool take_range(struct call *call)
     range->start_ns = CLAMP(range->start_ns, call->served->start_ns - length_ns,
                             call->served->end_ns + length_ns);
     range->end_ns = CLAMP(range->end_ns, range->start_ns, call->served->end_ns + 2 * length_ns);
-    range->n = n ? (uint32_t)CLAMP(n, 1, TIMES_MOST) : TIMES_MOST;
+    range->n = n ? (uint32_t)CLAMP(n, 1, TIMES_MOST) : TIMES_USUAL;
     return true;
 }
 

@@ -189,6 +189,16 @@ def check_states(server, outputs, store, trees):
     tap.ok(count > 20 and not coarse, f"from afar, states touch, and {count} long ones keep their ends", *coarse[:5])
 
 
+def check_limits(server, outputs, store, trees):
+    ids = [entry["id"] for entry in trees["tasks"]["entries"] if entry["hasData"]]
+    span = {"start": store.start, "end": store.end, "nbTimes": 1000}
+    rows = server.model(f"{outputs}/timeGraph/{TASKS}/states", {"requested_timerange": span, "requested_items": (ids * 60)[:2000]})["rows"]
+    tap.ok(len(rows) == 2000 and sum(len(row["states"]) for row in rows) <= 40000, "many rows have fewer states each")
+    status, answer = server.ask("POST", f"{outputs}/timeGraph/{TASKS}/states",
+                                {"requested_timerange": {**span, "nbTimes": 65536}, "requested_items": ids * 60})
+    tap.ok(status == 400 and "too much" in answer["detail"], "too many rows and times are refused", status, answer)
+
+
 def check_arrows(server, outputs, store, trees):
     rows = {entry["id"]: row_of(store, entry) for entry in trees["tasks"]["entries"] if entry["hasData"]}
     params = {"requested_timerange": {"start": store.start, "end": store.end, "nbTimes": 65536}}
@@ -323,7 +333,7 @@ the_store = Store(next(os.path.join(folder, name) for folder, _, names in os.wal
 tap.run("guard", check_guard, main)
 where = check_objects(main, the_store)
 the_trees = check_views(main, where, the_store)
-for check in (check_states, check_arrows, check_tooltips, check_usage, check_paths):
+for check in (check_states, check_limits, check_arrows, check_tooltips, check_usage, check_paths):
     tap.run(check.__name__, check, main, where, the_store, the_trees)
 tap.run("end", check_end, main, where)
 tap.run("refusals", check_refusals)

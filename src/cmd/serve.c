@@ -169,5 +169,6 @@ const struct lull_verb lull_verb_serve = {
     .options = options,
     .common = common,
     .examples = examples,
+    .has_no_pager = true,
     .run = run,
 };

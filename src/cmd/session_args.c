@@ -88,9 +88,7 @@ bool lull_args_add_traces(const struct lull_args *args, struct lull_session *ses
     bool added = lull_session_add_all(session, paths, count, error);
     lull_session_watch_unpacking(session, NULL, NULL);
     lull_progress_end(&progress);
-    return added &&
-    return lull_session_add_all(session, paths, count, error) &&
-           check_filter(args, session, error) &&
+    return added && check_filter(args, session, error) &&
            (!lull_args_flag(args, "intersection") || lull_session_intersect(session, error));
 }
 

@@ -35,6 +35,7 @@ extern const struct lull_verb lull_verb_schedfreq;
 extern const struct lull_verb lull_verb_schedlog;
 extern const struct lull_verb lull_verb_schedstats;
 extern const struct lull_verb lull_verb_schedtop;
+extern const struct lull_verb lull_verb_serve;
 extern const struct lull_verb lull_verb_stats;
 extern const struct lull_verb lull_verb_sync;
 extern const struct lull_verb lull_verb_syscallstats;
@@ -55,6 +56,7 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_sync,
     &lull_verb_export,
     &lull_verb_index,
+    &lull_verb_serve,
     &lull_verb_cputop,
     &lull_verb_schedtop,
     &lull_verb_schedlog,

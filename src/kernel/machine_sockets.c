@@ -232,7 +232,7 @@ static struct lull_net_packet segment(const struct machine *machine, uint32_t ta
 static void called(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                    const struct lull_ev_sock_send_length *ev, bool is_send)
 {
-    uint32_t task = model_on_cpu(model, &machine->cpus.items[c]);
+    uint32_t task = model_on_cpu(model, model_cpu_at(machine, c));
     uint32_t number;
     struct lull_net_packet packet = segment(machine, task, c, take_start(model, task, t, &number));
     if (!is_send || ev->ret <= 0 || ev->protocol != TCP || (ev->family != V4 && ev->family != V6)) {
@@ -255,7 +255,7 @@ static void called(struct lull_model *model, struct machine *machine, int32_t c,
 static void arrived(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                     const struct lull_ev_tcp_probe *ev)
 {
-    const struct cpu *cpu = &machine->cpus.items[c];
+    const struct cpu *cpu = model_cpu_at(machine, c);
     struct lull_net_packet packet = segment(machine, LULL_NONE, c, t);
     packet.ip_version = take_sockaddr(packet.source, &packet.source_port, ev->peer);
     uint8_t own = take_sockaddr(packet.destination, &packet.destination_port, ev->own);
@@ -313,7 +313,7 @@ static void changed(struct lull_model *model, struct machine *machine, int32_t c
     if (ev->protocol != TCP) {
         return;
     }
-    uint32_t number, task = model_on_cpu(model, &machine->cpus.items[c]);
+    uint32_t number, task = model_on_cpu(model, model_cpu_at(machine, c));
     struct socket *socket = socket_of(model->sockets, machine->host, (uint64_t)ev->sk);
     if (ev->newstate == SYN_SENT) {
         socket->opener = task;

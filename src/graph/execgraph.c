@@ -54,6 +54,16 @@ static struct wait_note *last_wait(struct lull_execgraph *eg, uint32_t task)
     return &eg->last_waits.items[task];
 }
 
+/* A task that makes calls, and is in none, reads from a disk because memory that it used is there:
+ * of a file that it has mapped, or in swap. */
+static bool is_fault(const struct lull_execgraph *eg, const struct lull_state_fact *fact)
+{
+    const struct lull_wakeup *wakeup = fact->wakeup;
+    return wakeup && wakeup->cause == LULL_CAUSE_DISK && wakeup->request != LULL_NONE &&
+           lull_model_request(eg->model, wakeup->request)->rwbs & LULL_RWBS_READ &&
+           fact->task < eg->last_waits.count && eg->last_waits.items[fact->task].has_calls;
+}
+
 static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state_fact *fact,
                               uint32_t packet)
 {
@@ -66,7 +76,17 @@ static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state
     if (fact->syscall != LULL_NONE) {
         const struct lull_wait_reason reason = lull_wait_reason_of(fact);
         evidence.reason = lull_wait_reasons_add(&eg->reasons, &reason);
-        *last_wait(eg, fact->task) = (struct wait_note){(uint32_t)eg->evidence.count, fact->end_ns};
+        struct wait_note *wait = last_wait(eg, fact->task);
+        wait->evidence = (uint32_t)eg->evidence.count;
+        wait->end_ns = fact->end_ns;
+    } else if (is_fault(eg, fact)) {
+        const struct lull_wait_reason reason = {.call = LULL_NONE,
+                                                .file = LULL_NONE,
+                                                .fd = -1,
+                                                .release = LULL_NONE,
+                                                .release_file = LULL_NONE,
+                                                .is_fault = true};
+        evidence.reason = lull_wait_reasons_add(&eg->reasons, &reason);
     }
     if (wakeup) {
         evidence.label = wakeup->label;
@@ -141,9 +161,7 @@ static void on_syscall(void *user, const struct lull_syscall_fact *fact)
 {
     struct lull_execgraph *eg = user;
     note_sent(eg, fact);
-    if (fact->task >= eg->last_waits.count) {
-        return;
-    }
+    last_wait(eg, fact->task)->has_calls |= fact->start_ns != INT64_MIN && !fact->is_open;
     const struct wait_note wait = eg->last_waits.items[fact->task];
     eg->last_waits.items[fact->task].evidence = LULL_NONE;
     const struct lull_wait_reason *reason = lull_evidence_reason(eg, wait.evidence);

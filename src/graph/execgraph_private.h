@@ -31,6 +31,7 @@ struct sent_note {
 struct wait_note {
     uint32_t evidence; /* LULL_NONE: it has not waited there */
     int64_t end_ns;
+    bool has_calls; /* calls of the task are recorded */
 };
 
 /* A wait that ended by the time-out of its call. */
@@ -95,6 +96,7 @@ struct path_piece {
     int64_t start_ns, end_ns;
     enum lull_state state;
     uint32_t label; /* INTERRUPTED: of the interrupt; else LULL_NONE */
+    enum lull_cause cause;
 };
 
 /* execgraph_path.c: the pieces of a hop in time order. None is empty; they cover it. */
@@ -112,17 +114,17 @@ void lull_evidence_entered(const struct lull_execgraph *eg, uint32_t detail, GSt
 /* Why a task waited, or NULL: it was in no call. */
 const struct lull_wait_reason *lull_evidence_reason(const struct lull_execgraph *eg,
                                                     uint32_t detail);
-void lull_evidence_preempted(const struct lull_execgraph *eg, const struct lull_hop *hop,
+void lull_evidence_preempted(const struct lull_execgraph *eg, const struct path_piece *piece,
                              GStringChunk *strings, struct lull_segment *segment);
 /* The calls by which the task of a hop fell asleep, or LULL_NONE. */
 uint32_t lull_evidence_chain(const struct lull_execgraph *eg, const struct lull_hop *hop);
-/* How long each other task, or idleness (LULL_NONE), had the CPU of a preempted hop, longest first;
- * an empty array if that is not known. Free with g_array_unref(). */
+/* How long each other task, or idleness (LULL_NONE), had the CPU of a preempted piece, longest
+ * first; an empty array if that is not known. Free with g_array_unref(). */
 struct cpu_share {
     uint32_t task;
     int64_t ns;
 };
-GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_hop *hop);
+GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct path_piece *piece);
 /* In words that are the same each time the same thing happens, appended to `out`: who had the CPU.
  */
 void lull_evidence_append_preemptor(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,

@@ -232,6 +232,7 @@ struct lull_file {
     uint32_t path; /* label: "/etc/passwd", "10.9.0.2:80", "pipe", "eventfd"; LULL_NONE: unknown */
     uint8_t type;  /* enum lull_file_type */
     bool is_cloexec;
+    bool is_datagram; /* NET: its socket is one of datagrams, UDP */
     int64_t open_ns;  /* when it came to be; INT64_MIN: was there before it was first seen */
     int64_t close_ns; /* INT64_MAX: open as far as is known */
 };

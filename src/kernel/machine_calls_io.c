@@ -306,7 +306,11 @@ static void make_socket(struct ended *e)
 {
     make(e);
     if (e->io->file != LULL_NONE && has(e, CALL_ARG_FAMILY)) {
-        e->model->files.items[e->io->file].type = type_of_family(e->call->args.family);
+        enum { KIND_MASK = 0xf, DATAGRAM = 2 }; /* SOCK_DGRAM; MIPS alone has other numbers */
+        struct lull_file *file = &e->model->files.items[e->io->file];
+        file->type = type_of_family(e->call->args.family);
+        file->is_datagram = file->type == LULL_FILE_NET && has(e, CALL_ARG_FLAGS) &&
+                            (e->call->args.flags & KIND_MASK) == DATAGRAM;
     }
 }
 

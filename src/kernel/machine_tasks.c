@@ -56,6 +56,7 @@ static uint32_t bear(struct lull_model *model, struct machine *machine, int64_t 
     uint32_t number = model_task(model, machine, tid, 0);
     model->tasks.items[number].is_new = true;
     model->tasks.items[number].since_ns = t;
+    model->tasks.items[number].public.birth_ns = t;
     return number;
 }
 
@@ -98,7 +99,7 @@ void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
     }
     task->public.ppid = LULL_HAS(ev, sched_process_fork, parent_tid) ? ev->parent_tid : -1;
     if (parent != LULL_NONE && task->parent == LULL_NONE) {
-        task->parent = parent;
+        task->parent = task->public.parent = parent;
         task->is_compat = model->tasks.items[parent].is_compat;
         calls_forked(model, parent, number, t, flags);
     }

@@ -189,6 +189,28 @@ static void test_stats(void)
     facts_end(&facts);
 }
 
+/* Of more calls than are kept at a time: the two longest are 100 and 60, though the second came after
+ * the others had been put in order. */
+static void test_longest_of_many(void)
+{
+    struct lull_question_params params = facts_params();
+    params.sections = LULL_SECTION_TOP;
+    params.limit = 2;
+    struct facts facts = facts_start(&lull_analysis_io, params);
+    uint32_t task = facts_task(&facts, 10, 10);
+    uint32_t file = facts_file(&facts, task, 3, "/a", LULL_FILE_DISK);
+    facts_open(&facts, 0);
+    for (int i = 0; i < 200; i++) {
+        const int64_t ns = i == 0 ? 100 : i == 1 ? 50 : i == 199 ? 60 : 10 + i % 7;
+        facts_io(&facts, task, "read", i * 1000, i * 1000 + ns, 1, io_of(LULL_IO_READ, 3, file, 1));
+    }
+    facts_close(&facts, 300000);
+    facts_expect(&facts, "top-syscall [read]",
+                 "0..100 0 100 read read 1 - t10/-1/10 10 /a 3 -\n"
+                 "199000..199060 0 60 read read 1 - t10/-1/10 10 /a 3 -\n");
+    facts_end(&facts);
+}
+
 /* time, out of range, duration, call, category, size, error, task, pid, path, fd, copied to */
 static void test_log(void)
 {
@@ -197,10 +219,13 @@ static void test_log(void)
     params.limit = 2;
     struct facts facts = facts_start(&lull_analysis_io, params);
     struct scene s = make_scene(&facts);
+    uint32_t unknown = facts_task(&facts, 30, -1); /* of which process is not known */
     facts_open(&facts, 32);
+    facts_io(&facts, unknown, "sync", 1, 3, 0, io_of(LULL_IO_SYNC, -1, NONE, -1));
     say_calls(&facts, &s);
     facts_close(&facts, 200);
     facts_expect(&facts, "log",
+                 "1..3 1 2 sync sync - - t30/-1/30 ? - - -\n"
                  "10..11 1 1 openat open - - t10/-1/10 10 /tmp/a 3 -\n"
                  "12..14 1 2 openat open - ENOENT t10/-1/10 10 - - -\n"
                  "20..30 1 10 read read 100 - t10/-1/10 10 /tmp/a 3 -\n"
@@ -403,6 +428,7 @@ int main(int argc, char **argv)
     g_test_add_func("/analysis/io/usage-lami", test_usage_lami);
     g_test_add_func("/analysis/io/sums", test_sums);
     g_test_add_func("/analysis/io/stats", test_stats);
+    g_test_add_func("/analysis/io/longest-of-many", test_longest_of_many);
     g_test_add_func("/analysis/io/log", test_log);
     g_test_add_func("/analysis/io/top-of-many", test_top_of_many);
     g_test_add_func("/analysis/io/filters", test_filters);

@@ -367,6 +367,24 @@ static void test_numbers(void)
     g_assert_cmpint(call_arch_find("x86_64", "6.6.8-arm64-like")->numbers, ==, CALL_NUMBERS_X86_64);
     g_assert_cmpint(call_arch_find("sh4", "6.6.8")->numbers, ==, CALL_NUMBERS);
     g_assert_cmpint(call_arch_find("", "6.1.0-sparc64-smp")->o_cloexec, ==, 0x400000);
+    /* uapi/asm/fcntl.h and errno.h of each; where there is none, of asm-generic. */
+    static const struct {
+        const char *machine;
+        uint32_t o_cloexec;
+        int32_t einprogress;
+    } archs[] = {
+        {"x86_64", 02000000, 115},     {"i386", 02000000, 115},    {"i686", 02000000, 115},
+        {"i586", 02000000, 115},       {"arm64", 02000000, 115},   {"aarch64", 02000000, 115},
+        {"armv7l", 02000000, 115},     {"ppc64le", 02000000, 115}, {"powerpc64le", 02000000, 115},
+        {"s390x", 02000000, 115},      {"riscv64", 02000000, 115}, {"loongarch64", 02000000, 115},
+        {"loong64", 02000000, 115},    {"sh4", 02000000, 115},     {"mips64", 02000000, 150},
+        {"loongson-3", 02000000, 150}, {"octeon", 02000000, 150},  {"alpha", 010000000, 36},
+        {"parisc64", 010000000, 245},  {"sparc64", 0x400000, 36}};
+    for (size_t i = 0; i < G_N_ELEMENTS(archs); i++) {
+        g_assert_cmpuint(call_arch_find(archs[i].machine, "")->o_cloexec, ==, archs[i].o_cloexec);
+        g_assert_cmpint(call_arch_find(archs[i].machine, "")->einprogress, ==,
+                        archs[i].einprogress);
+    }
 }
 
 int main(int argc, char **argv)

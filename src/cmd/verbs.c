@@ -121,9 +121,11 @@ const char lull_program_description[] =
     "              rotation chunks, snapshots, what lttng-crash saved\n"
     " ftrace       a trace.dat of trace-cmd, if lull --version lists ftrace\n"
     " perf         a perf.data, also as a pipe wrote it\n"
+    " /dev/stdin   such a file, or an archive, through a pipe: perf record -o - … | lull …\n"
     " lull record  the directory that it made\n"
-    " archives     a directory packed as .tar, .tar.gz, .tar.bz2, .tar.xz or .tar.zst,\n"
-    "              if lull --version lists packed traces\n"
+    " archives     a directory packed as .tar, .tar.gz, .tar.bz2, .tar.xz, .tar.zst or .zip,\n"
+    "              or a file as perf.data.zst or trace.dat.xz, if lull --version lists packed\n"
+    "              traces\n"
     " live         net://HOST[:PORT]/host/TARGET/SESSION, a session of an LTTng relay, for\n"
     "              'lull print'; 'lull info net://HOST' lists the sessions\n"
     "\n"
@@ -142,9 +144,8 @@ const struct lull_option lull_common_options[] = {
      .letter = 'b',
      .kind = LULL_OPTION_TEXT,
      .argument = "T",
-     .help =
-         "nothing before time T: nanoseconds or seconds since 1970, an ISO date-time, "
-         "HH:MM:SS[.n] of the trace's first day, or +1.5s, +200ms, … after the start of the trace"},
+     .help = "nothing before time T: nanoseconds or seconds since 1970, an ISO date-time, "
+             "HH:MM:SS[.n] of the trace's first day, or +1.5s, +200ms, … after the first event"},
     {.name = "end",
      .letter = 'e',
      .kind = LULL_OPTION_TEXT,

@@ -308,6 +308,10 @@ void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *
     segment->is_open = evidence->is_open;
     segment->call = segment->reason.call;
     if (timeout) {
+        /* The interrupt that nobody recorded was the timer's. */
+        if (segment->cause == LULL_CAUSE_IRQ || segment->cause == LULL_CAUSE_UNKNOWN) {
+            segment->cause = LULL_CAUSE_TIMER;
+        }
         report_timeout(eg, lull_evidence_reason(eg, hop->detail), timeout, out);
     } else {
         report_cause(eg, hop, evidence, out);

@@ -127,6 +127,11 @@ static void take_futex_operation(struct lull_futex *futex, uint32_t operation)
 void call_take(struct lull_model *model, const struct call_class *call_class, struct call *call,
                enum lull_event_id id, const void *event)
 {
+    if (id == LULL_EVENT_syscall_entry) { /* most, where arguments are not wanted */
+        call->args.have = 0;
+        return;
+    }
+    call->args = (struct call_args){.have = 0};
     if (id == LULL_EVENT_io_entry) {
         take_fields(call, event);
     } else if (id == LULL_EVENT_raw_entry) {

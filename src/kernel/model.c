@@ -32,6 +32,8 @@ struct lull_model *lull_model_new(struct lull_session *session, unsigned groups)
     model->start_ns = model->alarm_ns = model->loss_ns = INT64_MAX;
     model->end_ns = INT64_MIN;
     irq_init_labels(model);
+    model->execve = model_label(model, "execve");
+    model->execveat = model_label(model, "execveat");
     model->losses = lost_new();
     if (groups & LULL_GROUP_STACKS) {
         model->stacks = lull_stacks_new();
@@ -192,6 +194,7 @@ uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32
                                                 .parent = LULL_NONE,
                                                 .birth_ns = INT64_MIN},
                                      .name = LULL_NONE,
+                                     .renamed_ns = INT64_MIN,
                                      .syscall = LULL_NONE,
                                      .call = LULL_NONE,
                                      .table = LULL_NONE,
@@ -259,12 +262,17 @@ void model_rename(struct lull_model *model, uint32_t number, struct lull_text co
     if (comm.length == 0) {
         return;
     }
+    if (G_UNLIKELY(task->renamed_ns != INT64_MIN)) { /* this is the name that it took then */
+        time_ns = MIN(time_ns, task->renamed_ns);
+        task->renamed_ns = INT64_MIN;
+    }
     if (task->name != LULL_NONE) {
         const char *now = model->names.items[task->name].comm;
         if (strncmp(now, comm.data, comm.length) == 0 && now[comm.length] == '\0') {
             return;
         }
     }
+    memset(task->said, 0, sizeof task->said);
     char text[64];
     g_strlcpy(text, "", sizeof text);
     size_t length = MIN(comm.length, sizeof text - 1);

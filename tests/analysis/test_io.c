@@ -377,6 +377,8 @@ static void test_disks(void)
     add_request(&facts, s.other, LULL_RWBS_DISCARD | LULL_RWBS_WRITE, 1000,
                 (int64_t[]){INT64_MIN, 50, 60});
     add_request(&facts, s.other, LULL_RWBS_FLUSH, 0, (int64_t[]){70, 71, 171});
+    /* A poll for new media: neither data nor a flush. */
+    add_request(&facts, s.other, LULL_RWBS_READ, 0, (int64_t[]){72, 73, 80});
     add_request(&facts, s.other, LULL_RWBS_READ, 8, (int64_t[]){80, 90, INT64_MIN});
     facts_close(&facts, 200);
     facts_expect(&facts, "per-process-top-block [read]", "t10/10/10 4096\n? 2048\n");
@@ -389,7 +391,8 @@ static void test_disks(void)
     facts_expect(&facts, "per-disk-top-rps", "(8,1) 23.333 3.000\n");
     facts_expect(&facts, "disk-latency-stats",
                  "(8,1) data 3 10 23.333 40 15.275 20 40 40 40 3.000 5\n"
-                 "(8,1) flush 1 100 100.000 100 ? 100 100 100 100 - -\n");
+                 "(8,1) flush 1 100 100.000 100 ? 100 100 100 100 - -\n"
+                 "(8,1) command 1 7 7.000 7 ? 7 7 7 7 - -\n");
     facts_expect(&facts, "freq [disk: (8,1)]",
                  "10.000 17.500 1\n17.500 25.000 1\n25.000 32.500 0\n32.500 40.000 1\n");
     facts_expect(&facts,

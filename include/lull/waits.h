@@ -29,16 +29,18 @@ enum lull_want {
 
 /** What of many things is meant. Start with LULL_SELECT_ALL and set what is wanted. */
 struct lull_selection {
-    size_t size;              /**< sizeof(struct lull_selection) */
-    int32_t host;             /**< for lull_session_host(); -1: all */
-    int64_t tid;              /**< of the task; -1: all */
-    const char *comm;         /**< name of the task; NULL: all */
-    int64_t port;             /**< of a request's server; -1: all */
+    size_t size;      /**< sizeof(struct lull_selection) */
+    int32_t host;     /**< for lull_session_host(); -1: all */
+    int64_t tid;      /**< of the task; -1: all */
+    const char *comm; /**< name of the task, or a list with commas between of names and patterns
+                           with *, ? and […]; NULL: all */
+    int64_t port;     /**< of a request's server; -1: all */
     int64_t start_ns, end_ns; /**< joined clock; INT64_MIN and INT64_MAX: all */
+    int64_t pid;              /**< of the task's process; -1: all */
 };
 
 /** Value of a struct lull_selection that leaves nothing out. */
-#define LULL_SELECT_ALL {sizeof(struct lull_selection), -1, -1, NULL, -1, INT64_MIN, INT64_MAX}
+#define LULL_SELECT_ALL {sizeof(struct lull_selection), -1, -1, NULL, -1, INT64_MIN, INT64_MAX, -1}
 
 /** What is known of a task. A tid that is used again is another task. */
 struct lull_task {
@@ -77,7 +79,7 @@ const char *lull_waits_comm(const struct lull_waits *waits, uint32_t task, int64
  * there is none, or one on each of several hosts. */
 uint32_t lull_waits_find_tid(const struct lull_waits *waits, int32_t host, int64_t tid,
                              GError **error);
-/** Of the tasks that ever had this name, on `host` (-1: on any), the one that lived longest in the
+/** Of the tasks that ever had this name (or one of a list as in struct lull_selection), on `host` (-1: on any), the one that lived longest in the
  * trace; *others (or NULL): how many more there are. LULL_NONE and LULL_ERROR_QUESTION if there is
  * none. */
 uint32_t lull_waits_find_comm(const struct lull_waits *waits, int32_t host, const char *comm,

@@ -44,8 +44,8 @@ struct lull_question_params {
     unsigned sections;  /* enum lull_section; analyses without sections ignore it */
     unsigned groupings; /* enum lull_grouping; 0: the analysis chooses */
     int32_t host;       /* -1: all */
-    struct lull_numbers tids, cpus, irqs, softirqs;
-    const char *const *comms; /* NULL-terminated, exact names; or NULL: all */
+    struct lull_numbers tids, pids, cpus, irqs, softirqs;
+    const char *comms;      /* for lull_comm_matches(); or NULL: all */
     int64_t min_ns, max_ns; /* durations or latencies outside are left out; INT64_MIN, INT64_MAX */
     int64_t min_bytes, max_bytes;
     uint32_t limit;           /* rows of a top; 0: all */

@@ -370,6 +370,7 @@ const struct lull_analysis_class lull_analysis_findings = {
     .question = "cpu",
     .groups =
         LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_BLOCK | LULL_GROUP_CALLS,
+    .is_by_host = true,
     .size = sizeof(struct findings),
     .facts = {.state = on_state, .switched = on_switched, .block = on_block, .syscall = on_syscall},
     .open = findings_open,

@@ -90,8 +90,8 @@ static void futex_open(struct lull_analysis *analysis)
 {
     struct futex_analysis *futexes = (struct futex_analysis *)analysis;
     const struct lull_question_params *params = analysis->params;
-    futexes->is_filtered =
-        params->host >= 0 || params->tids.count || params->comms || params->cpus.count;
+    futexes->is_filtered = params->host >= 0 || params->tids.count || params->pids.count ||
+                           params->comms || params->cpus.count;
     futexes->text = g_string_new(NULL);
 }
 

@@ -17,18 +17,20 @@ bool lull_numbers_have(const struct lull_numbers *numbers, int64_t number)
 bool lull_params_want_task(const struct lull_question_params *params,
                            const struct lull_model *model, uint32_t task, int64_t time_ns)
 {
-    if (params->host < 0 && params->tids.count == 0 && !params->comms) {
+    if (params->host < 0 && !params->tids.count && !params->pids.count && !params->comms) {
         return true;
     }
     if (task == LULL_NONE) {
-        return params->tids.count == 0 && !params->comms;
+        return !params->tids.count && !params->pids.count && !params->comms;
     }
     const struct lull_task *known = lull_model_task(model, task);
     if ((params->host >= 0 && known->host != (uint32_t)params->host) ||
-        !lull_numbers_have(&params->tids, known->tid)) {
+        !lull_numbers_have(&params->tids, known->tid) ||
+        !lull_numbers_have(&params->pids, known->pid)) {
         return false;
     }
-    return !params->comms || g_strv_contains(params->comms, lull_model_comm(model, task, time_ns));
+    return !params->comms ||
+           lull_comm_matches(params->comms, lull_model_comm(model, task, time_ns));
 }
 
 bool lull_params_want_cpu(const struct lull_question_params *params, uint32_t host, int32_t cpu)

@@ -58,8 +58,8 @@ static void syscallstats_open(struct lull_analysis *analysis)
 {
     struct syscallstats *stats = (struct syscallstats *)analysis;
     const struct lull_question_params *params = analysis->params;
-    stats->is_filtered = params->host >= 0 || params->tids.count || params->comms ||
-                         params->cpus.count || params->min_ns != INT64_MIN ||
+    stats->is_filtered = params->host >= 0 || params->tids.count || params->pids.count ||
+                         params->comms || params->cpus.count || params->min_ns != INT64_MIN ||
                          params->max_ns != INT64_MAX;
     stats->text = g_string_new(NULL);
 }
@@ -580,8 +580,8 @@ static void syscallstats_emit(struct lull_analysis *analysis, const struct lull_
 }
 
 static const char *const tags[] = {"syscall", "stats", NULL};
-static const struct lull_result_class *const tables[] = {&per_tid_class, &total_class,
-                                                         &summary_class, &open_class, NULL};
+static const struct lull_result_class *const tables[] = {
+    &per_tid_class, &total_class, &summary_class, &open_class, &per_call_class, &freq_class, NULL};
 
 const struct lull_analysis_class lull_analysis_syscallstats = {
     .name = "syscallstats",

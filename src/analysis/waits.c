@@ -301,12 +301,12 @@ static const struct lull_result_class causes_class = {
         SUMS(LULL_USE_NOT_TEXT),                                                                   \
         {"Start of the longest", "AT", "longest_at_ns", LULL_CELL_TIMESTAMP, NULL, 0}
 
-static const struct lull_result_column wait_columns[] = {WAIT_COLUMNS, {0}};
-static const struct lull_result_column stack_columns[] = {
-    WAIT_COLUMNS,
-    {"Calls that led into it, innermost first", "STACK", "stack", LULL_CELL_STRING, NULL, 0},
-    {0},
-};
+#define STACK(use)                                                                                 \
+    {"Calls that led into it, innermost first", "STACK", "stack", LULL_CELL_STRING, NULL, use}
+
+static const struct lull_result_column wait_columns[] = {
+    WAIT_COLUMNS, STACK(LULL_USE_NOT_TEXT), {0}};
+static const struct lull_result_column stack_columns[] = {WAIT_COLUMNS, STACK(0), {0}};
 static const struct lull_result_class waits_class = {
     .name = "waits", .title = "Longest waits in all", .columns = wait_columns, .is_own = true};
 
@@ -523,10 +523,11 @@ static void waits_emit(struct lull_analysis *analysis, const struct lull_window 
                                             .n_rows = limited(params, waits->waits.count),
                                             .row = wait_row,
                                             .user = waits});
-    sink->table(sink, &(struct lull_result_table){.class = &tasks_class,
-                                                  .n_rows = limited(params, waits->tasks.count),
-                                                  .row = task_row,
-                                                  .user = waits});
+    sink->table(sink, &(struct lull_result_table){
+                          .class = &tasks_class,
+                          .n_rows = waits->waits.count ? limited(params, waits->tasks.count) : 0,
+                          .row = task_row,
+                          .user = waits});
 }
 
 const struct lull_analysis_class lull_analysis_waits = {
@@ -538,6 +539,7 @@ const struct lull_analysis_class lull_analysis_waits = {
         (const struct lull_result_class *const[]){&causes_class, &waits_class, &tasks_class, NULL},
     .question = "critical-path",
     .groups = LULL_GROUP_GRAPH,
+    .is_by_host = true,
     .size = sizeof(struct waits),
     .facts = {.state = waits_state, .switched = waits_switched, .syscall = waits_syscall},
     .open = waits_open,

@@ -79,7 +79,7 @@ static bool is_selected(const struct lull_instances *instances, const struct lul
         !has_port(instances, instance, wanted->port)) {
         return false;
     }
-    if (wanted->host < 0 && wanted->tid < 0 && !wanted->comm) {
+    if (wanted->host < 0 && wanted->tid < 0 && wanted->pid < 0 && !wanted->comm) {
         return true;
     }
     if (instance->task == LULL_NONE) {
@@ -88,8 +88,9 @@ static bool is_selected(const struct lull_instances *instances, const struct lul
     const struct lull_task *task = lull_model_task(model, instance->task);
     return (wanted->host < 0 || (uint32_t)wanted->host == task->host) &&
            (wanted->tid < 0 || task->tid == wanted->tid) &&
-           (!wanted->comm ||
-            strcmp(lull_model_comm(model, instance->task, instance->end_ns), wanted->comm) == 0);
+           (wanted->pid < 0 || task->pid == wanted->pid) &&
+           (!wanted->comm || lull_comm_matches(wanted->comm, lull_model_comm(model, instance->task,
+                                                                             instance->end_ns)));
 }
 
 static gint slowest_first(gconstpointer a, gconstpointer b)

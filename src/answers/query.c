@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "analysis/period_windows.h"
+#include "answers/tasks.h"
 #include "base/sized.h"
+#include "kernel/vocabulary.h"
 
 /* More slices than this, or far more of them than the traces have events, are a slip in the
  * duration, or in the times of a damaged trace. */
@@ -36,6 +38,7 @@ const struct lull_setting lull_settings[] = {
     {"min-duration", LULL_SETTING_TEXT},
     {"minsize", LULL_SETTING_TEXT},
     {"order-by", LULL_SETTING_TEXT},
+    {"pid", LULL_SETTING_TEXT},
     {"per-prio", LULL_SETTING_FLAG},
     {"per-tid", LULL_SETTING_FLAG},
     {"period", LULL_SETTING_TEXTS},
@@ -83,7 +86,7 @@ static void forget_parsed(struct lull_query *query)
     g_clear_pointer(&query->question, lull_periods_question_free);
     g_clear_pointer(&query->periods, lull_periods_free);
     g_clear_pointer(&query->translated, g_free);
-    g_clear_pointer(&query->comms, g_strfreev);
+    g_clear_pointer(&query->comms, g_free);
     for (uint32_t i = 0; i < G_N_ELEMENTS(query->numbers); i++) {
         g_clear_pointer(&query->numbers[i], g_array_unref);
     }
@@ -199,6 +202,16 @@ static bool set_windows(const struct lull_query *query, struct lull_session *ses
     return true;
 }
 
+/* A name or number that no task had is a slip, not an empty result. Programs that read
+ * lttng-analyses expect the latter; who reads no switches does not know all tasks. */
+static bool check_tasks(const struct lull_query *query, const struct lull_model *model,
+                        const struct lull_analysis_class *analysis, GError **error)
+{
+    const struct lull_question_params *params = &query->params;
+    return params->is_lami || query->may_lack_periods || !(analysis->groups & LULL_GROUP_SCHED) ||
+           lull_check_tasks(model, query->host, params, error);
+}
+
 /* What the results do not say. */
 static void take_followed(struct lull_query *query, const struct followed *followed)
 {
@@ -216,11 +229,12 @@ bool lull_query_read(struct lull_query *query, struct lull_session *session,
 {
     struct lull_runner *runner = lull_runner_new(session, classes, params, n, sink);
     struct followed followed = {0};
-    const bool is_done = set_windows(query, session, runner, &followed, error);
+    bool is_done = set_windows(query, session, runner, &followed, error);
     if (is_done) {
         lull_runner_run(runner, progress, user);
         lull_session_unsubscribe_all(session); /* the model's */
         take_followed(query, &followed);
+        is_done = n == 0 || check_tasks(query, lull_runner_model(runner), classes[0], error);
     }
     lull_period_windows_free(followed.windows);
     lull_period_tracker_free(followed.tracker);

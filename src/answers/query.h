@@ -35,8 +35,8 @@ struct lull_query {
     /* as they were parsed */
     struct lull_question_params params;
     int64_t slice_ns; /* of "refresh"; 0: none */
-    GArray *numbers[4];
-    char **comms;
+    GArray *numbers[5];
+    char *comms;
     struct lull_periods *periods;           /* NULL: none */
     char *translated;                       /* the definition that deprecated settings came to */
     struct lull_periods_question *question; /* of an analysis of periods; else NULL */

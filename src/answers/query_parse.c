@@ -48,12 +48,10 @@ static bool parse_list(const struct lull_query *query, const char *name, GArray 
 static void parse_comms(struct lull_query *query)
 {
     const char *comm = text(query, "comm"), *procname = text(query, "procname");
-    if (!comm && !procname) {
-        return;
+    if (comm || procname) {
+        query->comms = g_strjoin(",", comm ? comm : procname, comm ? procname : NULL, NULL);
+        query->params.comms = query->comms;
     }
-    g_autofree char *all = g_strjoin(",", comm ? comm : procname, comm ? procname : NULL, NULL);
-    query->comms = g_strsplit(all, ",", -1);
-    query->params.comms = (const char *const *)query->comms;
 }
 
 /* A real number that is not negative, times `unit`; INT64_MAX if that is too large. */
@@ -197,6 +195,7 @@ bool lull_query_parse(struct lull_query *query, GError **error)
     if (!parse_list(query, "tid", &query->numbers[0], &params->tids, error) ||
         !parse_list(query, "cpu", &query->numbers[1], &params->cpus, error) ||
         !parse_list(query, "irq", &query->numbers[2], &params->irqs, error) ||
+        !parse_list(query, "pid", &query->numbers[4], &params->pids, error) ||
         !parse_list(query, "softirq", &query->numbers[3], &params->softirqs, error) ||
         !parse_duration(query, "min", 1e3, &params->min_ns, error) ||
         !parse_duration(query, "max", 1e3, &params->max_ns, error) ||

@@ -297,10 +297,14 @@ struct lull_path *lull_waits_request_path(const struct lull_waits *waits, int64_
     return find_path(waits, request->task, request->start_ns, request->end_ns, kind);
 }
 
-static bool is_selected(const struct lull_selection *wanted, const struct lull_request *request)
+static bool is_selected(const struct lull_waits *waits, const struct lull_selection *wanted,
+                        const struct lull_request *request)
 {
+    const struct lull_task *task =
+        request->task == LULL_NONE ? NULL : lull_model_task(waits->model, request->task);
     return (wanted->host < 0 || (uint32_t)wanted->host == request->host) &&
-           (!wanted->comm || strcmp(wanted->comm, request->comm) == 0) &&
+           (!wanted->comm || lull_comm_matches(wanted->comm, request->comm)) &&
+           (wanted->pid < 0 || (task && task->pid == wanted->pid)) &&
            (wanted->tid < 0 || (request->task != LULL_NONE && request->tid == wanted->tid)) &&
            (wanted->port < 0 || request->port == wanted->port) &&
            request->start_ns < wanted->end_ns && request->end_ns > wanted->start_ns;
@@ -324,7 +328,7 @@ GPtrArray *lull_waits_select_requests(const struct lull_waits *waits,
     GPtrArray *selected = g_ptr_array_new();
     for (uint32_t i = 0; i < lull_waits_request_count(waits); i++) {
         const struct lull_request *request = lull_waits_request(waits, i);
-        if (is_selected(&wanted, request)) {
+        if (is_selected(waits, &wanted, request)) {
             g_ptr_array_add(selected, (gpointer)request);
         }
     }

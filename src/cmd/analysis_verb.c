@@ -14,9 +14,39 @@
 #include "cmd/options.h"
 #include "view/result/view.h"
 
-const char *const lull_analysis_common[] = {"intersection", "begin", "end",    "timerange",
-                                            "local",        "host",  "filter", "no-sync",
-                                            "json",         NULL};
+const char *const lull_analysis_common[] = {
+    "intersection", "begin", "end", "timerange", "local",      "host", "filter",
+    "no-sync",      "json",  "csv", "tsv",       "json-times", NULL};
+
+bool lull_analysis_check_form(const struct lull_args *args, const char *other, GError **error)
+{
+    static const char *const forms[] = {"json", "csv", "tsv"};
+    const char *found = other;
+    for (size_t i = 0; i < G_N_ELEMENTS(forms); i++) {
+        if (!lull_args_flag(args, forms[i])) {
+            continue;
+        }
+        if (found) {
+            g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "--%s and --%s exclude each other",
+                        found, forms[i]);
+            return false;
+        }
+        found = forms[i];
+    }
+    return true;
+}
+
+struct lull_result_view *lull_analysis_open_view(const struct lull_args *args,
+                                                 struct lull_result_options *options)
+{
+    const bool is_csv = lull_args_flag(args, "csv"), is_tsv = lull_args_flag(args, "tsv");
+    options->style.local_time = lull_args_flag(args, "local");
+    options->has_iso_times = g_strcmp0(lull_args_text(args, "json-times"), "iso") == 0;
+    options->separator = is_csv ? ',' : '\t';
+    return lull_args_flag(args, "json") ? lull_result_json_new(options)
+           : is_csv || is_tsv           ? lull_result_csv_new(options)
+                                        : lull_result_text_new(options);
+}
 
 static struct lull_result_view *open_view(const struct lull_args *args,
                                           const struct lull_session *session,
@@ -29,12 +59,8 @@ static struct lull_result_view *open_view(const struct lull_args *args,
         .analysis = lull_args_verb(args)->analysis->class,
     };
     lull_view_style_init(&options.style, stdout, lull_lami_color(args));
-    options.style.local_time = lull_args_flag(args, "local");
-    if (params->is_lami) {
-        return lull_result_lami_new(&options);
-    }
-    return lull_args_flag(args, "json") ? lull_result_json_new(&options)
-                                        : lull_result_text_new(&options);
+    return params->is_lami ? lull_result_lami_new(&options)
+                           : lull_analysis_open_view(args, &options);
 }
 
 /* What the results do not say; those of the verbs of periods have a note, but not in LAMI. */
@@ -120,6 +146,9 @@ static int open_and_run(const struct lull_args *args, struct lull_query *query, 
 
 int lull_analysis_verb_run(const struct lull_args *args, GError **error)
 {
+    if (!lull_analysis_check_form(args, NULL, error)) {
+        return 2;
+    }
     if (lull_lami_answers(args)) {
         return !lull_lami_answer(args, error);
     }
@@ -155,6 +184,13 @@ char *lull_analysis_verb_output(const struct lull_verb_analysis *analysis)
         " {\"version\":1,\"analysis\",\"windows\":[{\"begin_ns\",\"end_ns\",\"number\",\n"
         "  \"period\",\"captures\",\"is_complete\",\"lost_events\",\"lost_packets\",\n"
         "  \"notes\":[…],\"tables\":{NAME:[{KEY:VALUE,…},…],…}}]}\n"
+        "\n"
+        "--csv and --tsv print the same tables: a line of headings, which are the keys of JSON, then a "
+        "line for each row, each with analysis, table, of, begin_ns and end_ns of its window first "
+        "(and period and captures, if it is a period's); a cell of several values is several fields, "
+        "as task.comm, task.pid and task.tid; what is not known is empty. Notes are left out.\n"
+        "\n"
+        "A JSON Schema of this is installed as share/lull/schema/lull-VERB.schema.json.\n"
         "\n"
         "Of several tables of one name, such as histograms, the rows are in one array and say "
         "under \"of\" which they belong to. What is not known is null. Processes are "

@@ -25,6 +25,14 @@ int lull_analysis_answer(const struct lull_args *args, struct lull_session *sess
                          const struct lull_question_params *params, uint32_t n,
                          struct lull_result_view *view, GError **error);
 
+/* That not several of --json, --csv, --tsv and `other` (the name of an option that was given, or NULL)
+ * are given. */
+bool lull_analysis_check_form(const struct lull_args *args, const char *other, GError **error);
+struct lull_result_options;
+/* The view that they choose, or text; sets what they say of *options. */
+struct lull_result_view *lull_analysis_open_view(const struct lull_args *args,
+                                                 struct lull_result_options *options);
+
 /* What a verb prints, as text in the markup of lull_verb.description, from the table classes of its
  * analysis. Free with g_free(). */
 char *lull_analysis_verb_output(const struct lull_verb_analysis *analysis);
@@ -39,11 +47,15 @@ extern const char *const lull_analysis_common[];
      .kind = LULL_OPTION_TEXT,                                                                     \
      .argument = "LIST",                                                                           \
      .help = "only tasks with one of these thread ids (N,N,…)"},                                   \
+        {.name = "pid",                                                                            \
+         .kind = LULL_OPTION_TEXT,                                                                 \
+         .argument = "LIST",                                                                       \
+         .help = "only tasks of these processes (N,N,…)"},                                         \
         {.name = "comm",                                                                           \
          .kind = LULL_OPTION_TEXT,                                                                 \
          .argument = "LIST",                                                                       \
          .help = "only tasks with one of these names (NAME,NAME,…; the kernel keeps the first 15 " \
-                 "bytes of a name)"},                                                              \
+                 "bytes of a name), or names that match a pattern, as in 'postgres*'"},            \
         {.name = "procname",                                                                       \
          .kind = LULL_OPTION_TEXT,                                                                 \
          .argument = "LIST",                                                                       \

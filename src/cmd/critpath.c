@@ -37,6 +37,8 @@ static struct lull_path *find_path(const struct lull_args *args, struct lull_ses
     const enum lull_path_kind kind =
         lull_args_flag(args, "unbounded") ? LULL_PATH_UNBOUNDED : LULL_PATH_BOUNDED;
     const int64_t request = lull_args_number(args, "request"), tid = lull_args_number(args, "tid");
+    /* The thread that a process starts with has its id. */
+    const int64_t pid = lull_args_number(args, "pid");
     const char *comm = lull_args_text(args, "comm");
     if (request >= 0) {
         return lull_waits_request_path(waits, request, kind, error);
@@ -48,10 +50,10 @@ static struct lull_path *find_path(const struct lull_args *args, struct lull_ses
     if (comm) {
         return comm_path(waits, host, comm, start_ns, end_ns, kind, error);
     }
-    if (tid < 0) {
+    if (tid < 0 && pid < 0) {
         return lull_waits_command_path(waits, host, start_ns, end_ns, kind, error);
     }
-    const uint32_t task = lull_waits_find_tid(waits, host, tid, error);
+    const uint32_t task = lull_waits_find_tid(waits, host, tid >= 0 ? tid : pid, error);
     return task == LULL_NONE ? NULL
                              : lull_waits_task_path(waits, task, start_ns, end_ns, kind, error);
 }
@@ -131,7 +133,7 @@ static bool show(const struct lull_args *args, const struct lull_path *path, GEr
 static int names_given(const struct lull_args *args)
 {
     return (lull_args_number(args, "request") >= 0) + (lull_args_number(args, "tid") >= 0) +
-           (lull_args_text(args, "comm") != NULL);
+           (lull_args_number(args, "pid") >= 0) + (lull_args_text(args, "comm") != NULL);
 }
 
 static bool check_usage(const struct lull_args *args, GError **error)
@@ -157,7 +159,8 @@ static bool check_usage(const struct lull_args *args, GError **error)
         return true;
     }
     g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                        "say whose path it is with one of --request, --tid, --comm and --period, "
+                        "say whose path it is with one of --request, --tid, --pid, --comm and "
+                        "--period, "
                         "not with several");
     return false;
 }
@@ -257,9 +260,9 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"intersection", "host",      "tid",   "comm",   "begin",
-                                     "end",          "timerange", "local", "filter", "limit",
-                                     "no-sync",      "json",      NULL};
+static const char *const common[] = {"intersection", "host",    "pid",       "tid",   "comm",
+                                     "begin",        "end",     "timerange", "local", "filter",
+                                     "limit",        "no-sync", "json",      NULL};
 
 static const struct lull_example examples[] = {
     {"lull critpath", "What the command of the last recording waited for."},
@@ -299,7 +302,8 @@ const struct lull_verb lull_verb_critpath = {
         "\n"
         "For a recording of 'lull record', the path is that of the recorded command, from its "
         "exec to its exit, unless options say otherwise. For any other trace, without --begin "
-        "and --end, it covers the task's whole life in the trace. --comm takes the "
+        "and --end, it covers the task's whole life in the trace. --pid takes the "
+        "thread that the process started with, --comm the "
         "longest-lived task that ever had that name, and says how many others there are. The "
         "summary comes first: by state, by program, and by cause, that is which program was in "
         "which state for which reason, how often, and how long at most. Then the path. If it has "

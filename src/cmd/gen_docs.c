@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Build-time program: writes the manual pages and the completions of the shells from the table of
  * verbs, so that they cannot differ from the program.
- * gen-docs man DIRECTORY | gen-docs completion DIRECTORY */
+ * gen-docs man DIRECTORY | gen-docs completion DIRECTORY | gen-docs schema DIRECTORY */
 #include <lull/version.h>
 
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include <glib/gstdio.h>
 
 #include "cmd/gen_completion.h"
+#include "cmd/gen_schema.h"
 #include "cmd/help.h"
 #include "cmd/options.h"
 
@@ -290,14 +291,32 @@ static void write_completions(const char *directory)
     }
 }
 
+static void write_schemas(const char *directory)
+{
+    for (uint32_t i = 0; lull_verbs[i]; i++) {
+        if (!lull_verbs[i]->analysis) {
+            continue;
+        }
+        g_autofree char *name = g_strdup_printf("lull-%s.schema.json", lull_verbs[i]->name);
+        g_autofree char *path = g_build_filename(directory, name, NULL);
+        FILE *file = open_file(path);
+        lull_gen_schema(file, lull_verbs[i]);
+        close_file(file, path);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "man") == 0) {
         write_man_pages(argv[2]);
     } else if (argc == 3 && strcmp(argv[1], "completion") == 0) {
         write_completions(argv[2]);
+    } else if (argc == 3 && strcmp(argv[1], "schema") == 0) {
+        write_schemas(argv[2]);
     } else {
-        fputs("Usage: gen-docs man DIRECTORY | gen-docs completion DIRECTORY\n", stderr);
+        fputs("Usage: gen-docs man DIRECTORY | gen-docs completion DIRECTORY | gen-docs "
+              "schema DIRECTORY\n",
+              stderr);
         return 2;
     }
     return 0;

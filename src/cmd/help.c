@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lull help, and --help of each verb: rendered from the table of verbs, wrapped to the terminal. The
  * same pieces make the man pages (gen_docs.c), so that the two never say different things. */
+#include "base/suggest.h"
 #include "cmd/help.h"
 
 #include <string.h>

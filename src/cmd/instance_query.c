@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "answers/tasks.h"
+#include "answers/waits.h"
 #include "cmd/options.h"
 
 /* ---- definitions ---- */
@@ -58,6 +60,7 @@ static bool read_selection(struct lull_instance_query *query, GError **error)
     struct lull_selection *selection = &query->selection;
     selection->comm = lull_args_text(args, "comm");
     selection->tid = lull_args_number(args, "tid");
+    selection->pid = lull_args_number(args, "pid");
     selection->port = lull_args_takes(args, "port") ? lull_args_number(args, "port") : -1;
     return lull_args_host(args, query->session, &selection->host, error) &&
            lull_args_range(args, query->session, &selection->start_ns, &selection->end_ns, error);
@@ -96,6 +99,9 @@ bool lull_instance_query_read(struct lull_instance_query *query, const struct lu
     }
     lull_args_read(args, query->session, query->waits);
     report_refused(query->waits);
+    if (!lull_check_selected_tasks(query->waits->model, &query->selection, error)) {
+        return false;
+    }
     *status = 2;
     return list_instances(query, error);
 }

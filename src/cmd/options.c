@@ -2,6 +2,7 @@
 /* Parses the words after the verb against its table of options. Everything that a verb takes
  * is in that table, so a word that is not in it is a usage error here and never reaches the
  * verb. */
+#include "base/suggest.h"
 #include "cmd/options.h"
 
 #include <string.h>
@@ -29,8 +30,9 @@ static const char *const everywhere[] = {"help", "color", "no-progress", "no-pag
 
 static bool takes_common(const struct lull_verb *verb, const char *name)
 {
-    /* lttng-analyses has no pager; the option would make --no-p ambiguous. */
-    if (verb->is_dropin && strcmp(name, "no-pager") == 0) {
+    /* lttng-analyses does not have them; they would make starts of its options ambiguous. */
+    static const char *const ours[] = {"no-pager", "csv", "tsv", "json-times", NULL};
+    if (verb->is_dropin && g_strv_contains(ours, name)) {
         return false;
     }
     return g_strv_contains(everywhere, name) ||

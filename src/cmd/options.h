@@ -25,7 +25,4 @@ const struct lull_option **lull_verb_options(const struct lull_verb *verb, uint3
 /* The verb of that name, or NULL. */
 const struct lull_verb *lull_verb_find(const char *name);
 
-/* The word of `candidates` (NULL-terminated) that `word` is most likely a slip of, or NULL. */
-const char *lull_suggest(const char *word, const char *const *candidates);
-
 #endif

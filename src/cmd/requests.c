@@ -6,6 +6,8 @@
 
 #include <lull/requests.h>
 
+#include "answers/tasks.h"
+#include "answers/waits.h"
 #include "cmd/join_args.h"
 #include "view/table.h"
 
@@ -70,6 +72,7 @@ static bool read_selection(const struct lull_args *args, struct lull_session *se
 {
     selection->comm = lull_args_text(args, "comm");
     selection->tid = lull_args_number(args, "tid");
+    selection->pid = lull_args_number(args, "pid");
     selection->port = lull_args_number(args, "port");
     return lull_args_host(args, session, &selection->host, error) &&
            lull_args_range(args, session, &selection->start_ns, &selection->end_ns, error);
@@ -84,6 +87,10 @@ static int run_session(const struct lull_args *args, struct lull_session *sessio
     }
     struct lull_waits *waits = lull_waits_new(session, LULL_WANT_REQUESTS, error);
     lull_args_read(args, session, waits);
+    if (!lull_check_selected_tasks(waits->model, &selection, error)) {
+        lull_waits_free(waits);
+        return 1;
+    }
     g_autoptr(GPtrArray) rows =
         lull_waits_select_requests(waits, &selection, lull_args_number(args, "slowest"));
     if (limit >= 0) {
@@ -124,9 +131,9 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"intersection", "begin", "end",  "timerange", "local",
-                                     "host",         "tid",   "comm", "filter",    "limit",
-                                     "no-sync",      "json",  NULL};
+static const char *const common[] = {"intersection", "begin",   "end",  "timerange", "local",
+                                     "host",         "pid",     "tid",  "comm",      "filter",
+                                     "limit",        "no-sync", "json", NULL};
 
 static const struct lull_example examples[] = {
     {"lull requests client httpd db", "All requests seen on three machines."},

@@ -59,6 +59,24 @@ static void on_unpacking(void *user, const char *path, uint64_t done, uint64_t s
     lull_progress_bytes(user, done, size);
 }
 
+/* What --filter names must be there; it is parsed once more, as the session owns the first. */
+static bool check_filter(const struct lull_args *args, const struct lull_session *session,
+                         GError **error)
+{
+    struct lull_filter *filter;
+    if (lull_args_live(args) || !parse_filter(args, &filter, error) || !filter) {
+        return lull_args_live(args) || !lull_args_text(args, "filter");
+    }
+    g_autoptr(GString) warnings = g_string_new(NULL);
+    const bool done = lull_filter_check(filter, session, warnings, error);
+    g_auto(GStrv) lines = g_strsplit(warnings->str, "\n", -1);
+    for (uint32_t i = 0; done && lines[i] && *lines[i]; i++) {
+        fprintf(stderr, "lull: %s\n", lines[i]);
+    }
+    lull_filter_free(filter);
+    return done;
+}
+
 bool lull_args_add_traces(const struct lull_args *args, struct lull_session *session,
                           GError **error)
 {
@@ -70,7 +88,7 @@ bool lull_args_add_traces(const struct lull_args *args, struct lull_session *ses
     bool added = lull_session_add_all(session, paths, count, error);
     lull_session_watch_unpacking(session, NULL, NULL);
     lull_progress_end(&progress);
-    return added &&
+    return added && check_filter(args, session, error) &&
            (!lull_args_flag(args, "intersection") || lull_session_intersect(session, error));
 }
 

@@ -33,8 +33,9 @@ static const struct lull_example examples[] = {
     {NULL, NULL},
 };
 
-static const char *const common[] = {"intersection", "begin",  "end",     "timerange", "local",
-                                     "host",         "filter", "no-sync", "json",      NULL};
+static const char *const common[] = {"intersection", "begin",      "end",     "timerange", "local",
+                                     "host",         "filter",     "no-sync", "json",      "csv",
+                                     "tsv",          "json-times", NULL};
 
 /* The question of each part: the same, except for its own sections. */
 static struct lull_question_params *params_of(const struct lull_result_report *report,
@@ -65,9 +66,8 @@ static struct lull_result_view *open_view(const struct lull_args *args,
     };
     lull_view_style_init(&view.style, file, lull_args_text(args, "color"));
     view.style.local_time = lull_args_flag(args, "local");
-    return lull_args_text(args, "html")   ? lull_result_html_new(&view)
-           : lull_args_flag(args, "json") ? lull_result_json_new(&view)
-                                          : lull_result_text_new(&view);
+    return lull_args_text(args, "html") ? lull_result_html_new(&view)
+                                        : lull_analysis_open_view(args, &view);
 }
 
 static int report(const struct lull_args *args, struct lull_session *session,
@@ -75,7 +75,8 @@ static int report(const struct lull_args *args, struct lull_session *session,
 {
     /* Histograms are what charts are for; in a text they are long. */
     const bool wants_freq = (query->params.sections & LULL_SECTION_FREQ) ||
-                            lull_args_text(args, "html") || lull_args_flag(args, "json");
+                            lull_args_text(args, "html") || lull_args_flag(args, "json") ||
+                            lull_args_flag(args, "csv") || lull_args_flag(args, "tsv");
     struct lull_result_report *report =
         lull_result_report_new(session, query->host, query->params.limit);
     const uint32_t n = (uint32_t)report->parts.count;
@@ -135,9 +136,7 @@ static int open_and_run(const struct lull_args *args, struct lull_query *query, 
 
 static int run(const struct lull_args *args, GError **error)
 {
-    if (lull_args_text(args, "html") && lull_args_flag(args, "json")) {
-        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "--html and --json exclude each other");
+    if (!lull_analysis_check_form(args, lull_args_text(args, "html") ? "html" : NULL, error)) {
         return 2;
     }
     struct lull_query *query = lull_args_query(args);

@@ -35,6 +35,7 @@ extern const struct lull_verb lull_verb_schedfreq;
 extern const struct lull_verb lull_verb_schedlog;
 extern const struct lull_verb lull_verb_schedstats;
 extern const struct lull_verb lull_verb_schedtop;
+extern const struct lull_verb lull_verb_serve;
 extern const struct lull_verb lull_verb_stats;
 extern const struct lull_verb lull_verb_sync;
 extern const struct lull_verb lull_verb_syscallstats;
@@ -55,6 +56,7 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_sync,
     &lull_verb_export,
     &lull_verb_index,
+    &lull_verb_serve,
     &lull_verb_cputop,
     &lull_verb_schedtop,
     &lull_verb_schedlog,
@@ -137,6 +139,7 @@ const char lull_program_description[] =
     "Results for a terminal go through a pager, as with git: $LULL_PAGER, else $PAGER, else less; "
     "--no-pager, or LULL_PAGER=cat, prints them at once.";
 
+static const char *const json_times[] = {"ns", "iso", NULL};
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
 
 const struct lull_option lull_common_options[] = {
@@ -167,10 +170,16 @@ const struct lull_option lull_common_options[] = {
      .kind = LULL_OPTION_NUMBER,
      .argument = "N",
      .help = "only the task with this thread id"},
+    {.name = "pid",
+     .kind = LULL_OPTION_NUMBER,
+     .argument = "N",
+     .help = "only tasks of the process with this id"},
     {.name = "comm",
      .kind = LULL_OPTION_TEXT,
-     .argument = "NAME",
-     .help = "only tasks with this name (the kernel keeps its first 15 bytes)"},
+     .argument = "LIST",
+     .help =
+         "only tasks with one of these names (NAME,NAME,…; the kernel keeps the first 15 bytes of "
+         "a name), or names that match a pattern, as in 'postgres*'"},
     {.name = "filter",
      .kind = LULL_OPTION_TEXT,
      .argument = "EXPR",
@@ -191,6 +200,17 @@ const struct lull_option lull_common_options[] = {
      .help = "read streams that need no merge with N threads; results do not depend on it "
              "(default: one for each CPU)"},
     {.name = "json", .letter = 'j', .kind = LULL_OPTION_FLAG, .help = "print JSON for programs"},
+    {.name = "json-times",
+     .kind = LULL_OPTION_CHOICE,
+     .argument = "FORM",
+     .help =
+         "how --json, --csv and --tsv write times of day: as nanoseconds since 1970, or as texts, "
+         "for readers that round such numbers, as jq and JavaScript do",
+     .choices = json_times},
+    {.name = "csv",
+     .kind = LULL_OPTION_FLAG,
+     .help = "print the tables with commas between fields, as spreadsheets read them"},
+    {.name = "tsv", .kind = LULL_OPTION_FLAG, .help = "the same with tabs"},
     {.name = "color",
      .kind = LULL_OPTION_CHOICE,
      .argument = "WHEN",

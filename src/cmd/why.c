@@ -189,9 +189,9 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"intersection", "begin", "end",  "timerange", "local",
-                                     "host",         "tid",   "comm", "filter",    "limit",
-                                     "no-sync",      "json",  NULL};
+static const char *const common[] = {"intersection", "begin",   "end",  "timerange", "local",
+                                     "host",         "pid",     "tid",  "comm",      "filter",
+                                     "limit",        "no-sync", "json", NULL};
 
 static const struct lull_example examples[] = {
     {"lull why client httpd db", "Why some requests between these machines take longer."},

@@ -17,6 +17,12 @@ struct lull_filter;
 struct lull_filter *lull_filter_parse(const char *text, bool local, GError **error);
 void lull_filter_free(struct lull_filter *filter);
 
+/* That the traces declare the fields and events that the filter names. Where nothing can pass without
+ * one that none declares, false and LULL_ERROR_QUESTION, with what may be meant; of others a line each
+ * is appended to `warnings`. Not for sessions that are live: what they declare is not known yet. */
+bool lull_filter_check(const struct lull_filter *filter, const struct lull_session *session,
+                       GString *warnings, GError **error);
+
 /* From now on the session hands out and counts only what passes. The session owns the filter. */
 void lull_filter_attach(struct lull_filter *filter, struct lull_session *session);
 

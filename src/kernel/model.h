@@ -73,14 +73,17 @@ const struct lull_task *lull_model_task(const struct lull_model *model, uint32_t
 /* Name of the task at that time: the last it was known to have up to then, else the first known;
  * never NULL. */
 const char *lull_model_comm(const struct lull_model *model, uint32_t task, int64_t time_ns);
-/* True if the task ever had this name. */
-bool lull_model_had_comm(const struct lull_model *model, uint32_t task, const char *comm);
+/* True if the task ever had a name that one of `comms` matches, as lull_comm_matches() says. */
+bool lull_model_had_comm(const struct lull_model *model, uint32_t task, const char *comms);
+/* Whether a task's name is one of a list with commas between: each is the name itself, of which the
+ * kernel keeps 15 bytes, or a pattern of a shell with *, ? and […]. */
+bool lull_comm_matches(const char *comms, const char *comm);
 /* The pseudo-task that represents interrupt context on a CPU; made on the first request. */
 uint32_t lull_model_kernel_task(struct lull_model *model, uint32_t host, int32_t cpu);
 /* The task that has this tid at the end, or the last that had it; LULL_NONE if none. */
 uint32_t lull_model_find_tid(const struct lull_model *model, uint32_t host, int32_t tid);
 
-/* Of the tasks that ever had this name (on `host`, or on any if < 0) the one that lived longest in
+/* Of the tasks that ever had such a name (on `host`, or on any if < 0) the one that lived longest in
  * the trace; *others: how many more there are. LULL_NONE if none. */
 uint32_t lull_model_find_comm(const struct lull_model *model, int32_t host, const char *comm,
                               uint32_t *others);

@@ -2,8 +2,10 @@
 /* The model's queries: who runs, what tasks are called, which requests there were. Nothing here
  * changes it. */
 #include "kernel/model_private.h"
+#include "kernel/running.h"
 #include "source/session/streams.h"
 
+#include <fnmatch.h>
 #include <string.h>
 
 int32_t lull_model_next_cpu(const struct lull_model *model, uint32_t host, int32_t after)
@@ -84,16 +86,48 @@ const char *lull_model_comm(const struct lull_model *model, uint32_t task, int64
     return names[i].comm;
 }
 
-bool lull_model_had_comm(const struct lull_model *model, uint32_t task, const char *comm)
+static bool one_matches(const char *pattern, size_t length, const char *comm)
+{
+    char text[256];
+    if (strncmp(pattern, comm, MIN(length, LULL_COMM_LENGTH)) == 0 &&
+        strlen(comm) == MIN(length, LULL_COMM_LENGTH)) {
+        return true;
+    }
+    if (length >= sizeof text || strcspn(pattern, "*?[") >= length) {
+        return false;
+    }
+    memcpy(text, pattern, length);
+    text[length] = '\0';
+    return fnmatch(text, comm, 0) == 0;
+}
+
+bool lull_comm_matches(const char *comms, const char *comm)
+{
+    if (strcmp(comms, comm) == 0) {
+        return true; /* also of one with a comma */
+    }
+    for (const char *at = comms;; at++) {
+        const size_t length = strcspn(at, ",");
+        if (one_matches(at, length, comm)) {
+            return true;
+        }
+        at += length;
+        if (!*at) {
+            return false;
+        }
+    }
+}
+
+bool lull_model_had_comm(const struct lull_model *model, uint32_t task, const char *comms)
 {
     for (uint32_t i = model->tasks.items[task].name; i != LULL_NONE;
          i = model->names.items[i].before) {
-        if (strcmp(model->names.items[i].comm, comm) == 0) {
+        if (lull_comm_matches(comms, model->names.items[i].comm)) {
             return true;
         }
     }
     const char *saved = saved_name(model, task);
-    return saved && strcmp(saved, comm) == 0;
+    return saved && lull_comm_matches(comms, saved);
 }
 
 uint32_t lull_model_find_tid(const struct lull_model *model, uint32_t host, int32_t tid)

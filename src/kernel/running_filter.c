@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "kernel/model.h"
 #include "kernel/running.h"
 #include "kernel/vocabulary.h"
 #include "source/session/event_filter.h"
@@ -132,8 +133,11 @@ static bool matches(const struct lull_running_query *query, int64_t tid, const c
     if (!query->comm) {
         return true;
     }
-    const size_t length = MIN(strlen(query->comm), LULL_COMM_LENGTH);
-    return MIN(comm_length, LULL_COMM_LENGTH) == length && memcmp(query->comm, comm, length) == 0;
+    char name[LULL_COMM_LENGTH + 1];
+    const size_t length = MIN(comm_length, LULL_COMM_LENGTH);
+    memcpy(name, comm, length);
+    name[length] = '\0';
+    return lull_comm_matches(query->comm, name);
 }
 
 /* Whether the task that `event` happened in is wanted. */

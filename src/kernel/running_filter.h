@@ -9,7 +9,7 @@
 struct lull_running_query {
     const char *const *names; /* as for lull_session_subscribe() */
     int64_t tid;              /* -1: any */
-    const char *comm;         /* NULL: any; its first 15 bytes count, as the kernel keeps no more */
+    const char *comm;         /* NULL: any; for lull_comm_matches() */
     int64_t start_ns, end_ns; /* INT64_MIN, INT64_MAX: no limit */
     bool is_live;             /* the session can be read once only */
 };

@@ -63,8 +63,8 @@ static void io_open(struct lull_analysis *analysis)
 {
     struct io_analysis *io = (struct io_analysis *)analysis;
     const struct lull_question_params *params = analysis->params;
-    io->has_task_filter =
-        params->host >= 0 || params->tids.count || params->comms || params->cpus.count;
+    io->has_task_filter = params->host >= 0 || params->tids.count || params->pids.count ||
+                          params->comms || params->cpus.count;
     io->text = g_string_new(NULL);
     for (int i = 0; i < IO_CATEGORIES; i++) {
         io->latency[i].has_buckets = true;

@@ -2,6 +2,7 @@
 /* Results as JSON, version 1: a line for each row. The rows of all tables of a class are in one
  * array: those of a window's first class are written at once, so that memory does not grow with
  * them, those of others wait for the window's end. */
+#include "base/time.h"
 #include "view/result/private.h"
 
 /* The rows of the tables of one class. */
@@ -28,6 +29,18 @@ static void put_count(struct lull_linebuf *line, const char *key, uint64_t count
     lull_linebuf_char(line, ',');
     lull_result_json_key(line, key);
     lull_linebuf_unsigned(line, count);
+}
+
+/* Nanoseconds since 1970, or a text, which no reader rounds. */
+static void put_time(const struct json_view *json, struct lull_linebuf *line, int64_t time_ns)
+{
+    if (json->view.options.has_iso_times) {
+        char text[LULL_TIME_TEXT_SIZE];
+        lull_time_format_iso(time_ns, json->view.options.style.local_time, text);
+        lull_result_json_text(line, text);
+    } else {
+        lull_linebuf_signed(line, time_ns);
+    }
 }
 
 static void start_document(struct json_view *json)
@@ -64,9 +77,9 @@ static void json_start(struct lull_sink *sink, const char *analysis,
         lull_linebuf_char(line, ',');
     }
     lull_linebuf_literal(line, "\"begin_ns\":");
-    lull_linebuf_signed(line, window->start_ns);
+    put_time(json, line, window->start_ns);
     lull_linebuf_literal(line, ",\"end_ns\":");
-    lull_linebuf_signed(line, window->end_ns);
+    put_time(json, line, window->end_ns);
     put_count(line, "number", window->number);
     lull_linebuf_literal(line, ",\"period\":");
     lull_result_json_text(line, window->period);
@@ -119,7 +132,8 @@ static void put_irq(struct lull_linebuf *line, const struct lull_cell *cell)
     lull_linebuf_char(line, '}');
 }
 
-static void put_cell(struct lull_linebuf *line, const struct lull_cell *cell)
+static void put_cell(const struct json_view *json, struct lull_linebuf *line,
+                     const struct lull_cell *cell)
 {
     switch ((enum lull_cell_class)cell->class) {
     case LULL_CELL_EMPTY:
@@ -131,18 +145,20 @@ static void put_cell(struct lull_linebuf *line, const struct lull_cell *cell)
         break;
     case LULL_CELL_NUMBER:
     case LULL_CELL_RATIO:
-    case LULL_CELL_TIMESTAMP:
     case LULL_CELL_DURATION:
     case LULL_CELL_SIZE:
     case LULL_CELL_FD:
     case LULL_CELL_CPU:
         lull_result_json_number(line, cell);
         break;
+    case LULL_CELL_TIMESTAMP:
+        put_time(json, line, cell->integer);
+        break;
     case LULL_CELL_TIME_RANGE:
         lull_linebuf_literal(line, "{\"begin_ns\":");
-        lull_linebuf_signed(line, cell->integer);
+        put_time(json, line, cell->integer);
         lull_linebuf_literal(line, ",\"end_ns\":");
-        lull_linebuf_signed(line, cell->end);
+        put_time(json, line, cell->end);
         lull_linebuf_char(line, '}');
         break;
     case LULL_CELL_PROCESS:
@@ -181,7 +197,7 @@ static void put_row(const struct json_view *json, struct lull_linebuf *line,
         }
         has_member = true;
         lull_result_json_key(line, rows->columns[i].key);
-        put_cell(line, &rows->cells[i]);
+        put_cell(json, line, &rows->cells[i]);
     }
     lull_linebuf_char(line, '}');
 }

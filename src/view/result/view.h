@@ -16,6 +16,8 @@
 struct lull_result_options {
     FILE *file;                   /* stays open */
     struct lull_view_style style; /* text only: colours, character set, width, local time */
+    char separator;               /* CSV: ',' or '\t' */
+    bool has_iso_times;           /* JSON, CSV: times as texts, not as ns since 1970 */
     bool is_held;                 /* LAMI: nothing is written before lull_result_finish() */
     bool has_hosts;               /* the session has several hosts: columns of LULL_USE_HOST */
     /* The only analysis that is shown; NULL: several are, and JSON says so in each window. */
@@ -32,6 +34,8 @@ struct lull_result_view *lull_result_text_new(const struct lull_result_options *
  * VALUE, …}, …], …}}, …]} The rows of all tables of a class are in one array; those of tables with
  * a subtitle have it under "of". What is empty or unknown is null. */
 struct lull_result_view *lull_result_json_new(const struct lull_result_options *options);
+/* Tables with commas or tabs between fields, and headings that are the keys of JSON. */
+struct lull_result_view *lull_result_csv_new(const struct lull_result_options *options);
 /* The result document of LAMI 1.0.1. Tables are grouped by class, groups in order of first use:
  * those of the first class are written at once, those of others wait in memory. */
 struct lull_result_view *lull_result_lami_new(const struct lull_result_options *options);

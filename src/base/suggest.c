@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* "Did you mean …?": the nearest known word by edit distance. */
+#include <glib.h>
+#include <stdint.h>
 #include <string.h>
 
-#include "cmd/options.h"
+#include "base/suggest.h"
 
 #define LONGEST 31
 

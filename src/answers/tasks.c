@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* Looks for the tasks that a question names among those that the model has seen. */
+#include "answers/tasks.h"
+
+#include <string.h>
+
+#include <lull/error.h>
+
+enum kind { TID, PID, COMM };
+
+static bool is_seen(const struct lull_model *model, int32_t host, enum kind kind, int64_t number,
+                    const char *comm)
+{
+    for (uint32_t i = 0; i < lull_model_task_count(model); i++) {
+        const struct lull_task *task = lull_model_task(model, i);
+        if ((host < 0 || task->host == (uint32_t)host) &&
+            (kind == TID   ? task->tid == number
+             : kind == PID ? task->pid == number
+                           : lull_model_had_comm(model, i, comm))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool check_numbers(const struct lull_model *model, int32_t host, enum kind kind,
+                          const struct lull_numbers *numbers, GError **error)
+{
+    for (uint32_t i = 0; i < numbers->count; i++) {
+        if (!is_seen(model, host, kind, numbers->items[i], NULL)) {
+            g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                        "no task with %s %" G_GINT64_FORMAT " was seen in the traces",
+                        kind == TID ? "tid" : "pid", numbers->items[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_comms(const struct lull_model *model, int32_t host, const char *comms,
+                        GError **error)
+{
+    if (!comms || is_seen(model, host, COMM, 0, comms)) {
+        /* Of several, each. */
+        g_auto(GStrv) names = g_strsplit(comms ? comms : "", ",", -1);
+        for (uint32_t i = 0; names[i] && names[1]; i++) {
+            if (!is_seen(model, host, COMM, 0, names[i])) {
+                g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                            "no task named “%s” was seen in the traces", names[i]);
+                return false;
+            }
+        }
+        return true;
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION, "no task named “%s” was seen in the traces",
+                comms);
+    return false;
+}
+
+bool lull_check_tasks(const struct lull_model *model, int32_t host,
+                      const struct lull_question_params *params, GError **error)
+{
+    return check_numbers(model, host, TID, &params->tids, error) &&
+           check_numbers(model, host, PID, &params->pids, error) &&
+           check_comms(model, host, params->comms, error);
+}
+
+bool lull_check_selected_tasks(const struct lull_model *model,
+                               const struct lull_selection *selection, GError **error)
+{
+    const struct lull_numbers tids = {&selection->tid, selection->tid >= 0};
+    const struct lull_numbers pids = {&selection->pid, selection->pid >= 0};
+    return check_numbers(model, selection->host, TID, &tids, error) &&
+           check_numbers(model, selection->host, PID, &pids, error) &&
+           check_comms(model, selection->host, selection->comm, error);
+}

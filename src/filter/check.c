@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* Looks for what a filter names among what the traces declare: a misspelt field or event would
+ * hide everything without a word. */
+#include <string.h>
+
+#include <lull/error.h>
+
+#include "base/suggest.h"
+#include "filter/ast.h"
+#include "filter/filter.h"
+
+struct check {
+    const struct lull_filter *filter;
+    const struct lull_session *session;
+    GString *warnings; /* a line each */
+    GError **error;
+};
+
+/* One name to look for among all classes. */
+struct search {
+    const struct lull_field_path *path; /* NULL: the name of an event */
+    const char *name;
+    bool is_found;
+    GHashTable *known; /* names that might be meant */
+};
+
+/* The names of a path up to its first index. */
+static char *path_text(const struct lull_field_path *path)
+{
+    GString *text = g_string_new(NULL);
+    for (uint32_t i = 0; i < path->n_steps && path->steps[i].name; i++) {
+        g_string_append_printf(text, "%s%s", i ? "." : "", path->steps[i].name);
+    }
+    return g_string_free(text, FALSE);
+}
+
+static bool has_field(const struct lull_event_class *class, const char *scope, const char *name)
+{
+    struct lull_field_type type;
+    g_autofree char *text = g_strdup_printf("%s.%s", scope, name);
+    return class->source->ops->describe(class->source, class->index, text, &type);
+}
+
+static void note_field(void *user, const struct lull_field_info *field)
+{
+    struct search *search = user;
+    const char *name =
+        g_str_has_prefix(field->path, "context.") ? field->path + strlen("context.") : field->path;
+    if (!g_hash_table_contains(search->known, name)) {
+        g_hash_table_add(search->known, g_strdup(name));
+    }
+}
+
+static void search_class(void *user, uint32_t trace, const struct lull_event_class *class)
+{
+    struct search *search = user;
+    if (search->is_found) {
+        return;
+    }
+    if (!search->path) {
+        search->is_found = strcmp(class->name, search->name) == 0;
+        g_hash_table_add(search->known, g_strdup(class->name));
+        return;
+    }
+    search->is_found =
+        (search->path->scope != LULL_IN_CONTEXT && has_field(class, "payload", search->name)) ||
+        (search->path->scope != LULL_IN_PAYLOAD && has_field(class, "context", search->name));
+    if (!search->is_found) {
+        lull_event_class_each_field(class, note_field, search);
+    }
+}
+
+static gint compare_names(gconstpointer a, gconstpointer b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* NULL if some trace declares it; else what is wrong. */
+static char *look_for(const struct check *check, const struct lull_field_path *path,
+                      const char *event)
+{
+    g_autofree char *name = path ? path_text(path) : g_strdup(event);
+    struct search search = {.path = path, .name = name};
+    search.known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    lull_session_each_class(check->session, search_class, &search);
+    g_autoptr(GPtrArray) known = g_ptr_array_new();
+    GHashTableIter names;
+    gpointer one;
+    g_hash_table_iter_init(&names, search.known);
+    while (g_hash_table_iter_next(&names, &one, NULL)) {
+        g_ptr_array_add(known, one);
+    }
+    g_ptr_array_sort(known, compare_names); /* the answer must not depend on the table's order */
+    g_ptr_array_add(known, NULL);
+    const char *near =
+        search.is_found ? NULL : lull_suggest(name, (const char *const *)known->pdata);
+    char *problem =
+        search.is_found ? NULL
+        : near ? g_strdup_printf("no trace declares %s “%s” of the filter; did you mean “%s”?",
+                                 path ? "the field" : "the event", name, near)
+               : g_strdup_printf("no trace declares %s “%s” of the filter; 'lull info --events' "
+                                 "lists the events",
+                                 path ? "the field" : "the event", name);
+    g_hash_table_unref(search.known);
+    return problem;
+}
+
+/* What is wrong with an operand, or NULL; `other` is what it is compared with. */
+static char *check_operand(const struct check *check, const struct lull_operand *operand,
+                           const struct lull_operand *other)
+{
+    if (operand->kind == LULL_OPERAND_FIELD) {
+        return look_for(check, &check->filter->terms.fields[operand->index], NULL);
+    }
+    if (operand->kind == LULL_OPERAND_NAME && other && other->kind == LULL_OPERAND_VALUE &&
+        other->value.kind == LULL_VALUE_TEXT) {
+        g_autofree char *name = g_strndup(other->value.text.data, other->value.text.length);
+        return look_for(check, NULL, name);
+    }
+    return NULL;
+}
+
+/* `is_needed`: nothing passes the filter unless this node is true. */
+static bool report(const struct check *check, char *problem, bool is_needed)
+{
+    if (problem && is_needed) {
+        g_set_error_literal(check->error, LULL_ERROR, LULL_ERROR_QUESTION, problem);
+    } else if (problem && !strstr(check->warnings->str, problem)) {
+        g_string_append_printf(check->warnings, "%s\n", problem);
+    }
+    const bool goes_on = !problem || !is_needed;
+    g_free(problem);
+    return goes_on;
+}
+
+static bool check_node(const struct check *check, const struct lull_node *node, bool is_needed)
+{
+    switch (node->kind) {
+    case LULL_NODE_CONSTANT:
+    case LULL_NODE_EXISTS: /* asks just that */
+        return true;
+    case LULL_NODE_COMPARE: {
+        const bool names_event = node->relation == LULL_RELATION_EQ;
+        return report(check, check_operand(check, &node->left, names_event ? &node->right : NULL),
+                      is_needed) &&
+               report(check, check_operand(check, &node->right, names_event ? &node->left : NULL),
+                      is_needed);
+    }
+    case LULL_NODE_MATCH:
+    case LULL_NODE_IN:
+        for (uint32_t i = 0; node->kind == LULL_NODE_IN && i < node->n; i++) {
+            if (!report(check, check_operand(check, &node->left, &node->list[i]),
+                        is_needed && node->n == 1)) {
+                return false;
+            }
+        }
+        return node->left.kind == LULL_OPERAND_NAME ||
+               report(check, check_operand(check, &node->left, NULL), is_needed);
+    case LULL_NODE_AND:
+    case LULL_NODE_OR:
+    case LULL_NODE_NOT:
+        for (uint32_t i = 0; i < node->n; i++) {
+            if (!check_node(check, node->children[i],
+                            is_needed && (node->kind == LULL_NODE_AND || node->n == 1) &&
+                                node->kind != LULL_NODE_NOT)) {
+                return false;
+            }
+        }
+        return true;
+    }
+    return true;
+}
+
+bool lull_filter_check(const struct lull_filter *filter, const struct lull_session *session,
+                       GString *warnings, GError **error)
+{
+    const struct check check = {filter, session, warnings, error};
+    return check_node(&check, filter->root, true);
+}

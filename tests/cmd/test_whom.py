@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# --tid, --pid and --comm mean the same in all verbs: lists, patterns, processes; a name that nobody ever had is an error, nothing
+# found is not. What is true of the sample is in its README: t-asker has the thread t-worker, t-writer is another process.
+import json
+import os
+import subprocess
+import sys
+
+from tap import Tap
+
+lull = os.environ["LULL"]
+chain = os.path.join(os.environ["LULL_SAMPLES"], "truth", "truth-chain")
+tap = Tap()
+
+
+def run(*arguments):
+    return subprocess.run([lull, *arguments], capture_output=True, text=True, timeout=120, check=False,
+                          env={**os.environ, "LC_ALL": "C.UTF-8"})
+
+
+def comms(*arguments):
+    tables = json.loads(run("cputop", "--json", "--limit=0", *arguments, chain).stdout)["windows"][0]["tables"]
+    return {row["process"]["comm"]: row["process"]["tid"] for row in tables["per-process"]}
+
+
+def whom():
+    everyone = comms()
+    theirs = {comm for comm in everyone if comm.startswith("t-")}
+    tap.ok({"t-asker", "t-worker", "t-writer"} <= theirs, "the tasks of the sample", everyone)
+    tap.ok(set(comms("--comm", "t-*")) == theirs, "a pattern")
+    tap.ok(set(comms("--comm", "t-w*er")) == {"t-worker", "t-writer"}, "a star in the middle")
+    tap.ok(set(comms("--comm", "t-[a-b]sker,t-write?")) == {"t-asker", "t-writer"}, "a list of patterns")
+    tap.ok(set(comms("--comm", "t-asker")) == {"t-asker"}, "a name")
+    tap.ok(set(comms("--comm", "Client manageme")) == set(comms("--comm", "Client management thread")) == {"Client manageme"},
+           "the first 15 bytes of a name")
+    pid = everyone["t-asker"]
+    tap.ok(set(comms("--pid", str(pid))) == {"t-asker", "t-worker"}, "--pid: all threads of a process", comms("--pid", str(pid)))
+    tap.ok(set(comms("--pid", f"{pid},{everyone['t-writer']}")) == {"t-asker", "t-worker", "t-writer"}, "--pid takes a list")
+    path = json.loads(run("critpath", "--json", "--pid", str(pid), chain).stdout)["query"]
+    tap.ok(path["comm"] == "t-asker" and path["tid"] == pid, "critpath --pid: the thread that the process started with", path)
+    path = json.loads(run("critpath", "--json", "--comm", "t-ask*", chain).stdout)["query"]
+    tap.ok(path["comm"] == "t-asker", "critpath --comm: a pattern", path)
+    lines = [json.loads(line) for line in run("print", "--json", "--comm", "t-a*,t-writer", chain).stdout.splitlines()]
+    tap.ok({line["context"]["procname"] for line in lines} == {"t-asker", "t-writer"}, "print --comm: a list of patterns")
+
+
+def nobody():
+    for verb in ("cputop", "waits", "schedstats", "iousagetop", "memtop", "syscallstats", "futex", "irqstats", "stats", "requests", "why"):
+        for option, value, said in (("--comm", "nobody", "named “nobody”"), ("--comm", "t-asker,nob*", "named “nob*”"),
+                                    ("--tid", "99999", "with tid 99999"), ("--pid", "99999", "with pid 99999")):
+            done = run(verb, option, value, chain)
+            tap.ok(done.returncode == 1 and f"no task {said} was seen" in done.stderr, f"{verb} {option} {value}: an error",
+                   done.returncode, done.stderr)
+    for verb in ("schedtop", "iolatencytop", "syscallstats", "waits"):
+        done = run(verb, "--comm", "t-asker", "--min", "100s", chain)
+        tap.ok(done.returncode == 0 and "Nothing was found in this time" in done.stdout and not done.stderr, f"{verb}: nothing found is no error",
+               done.returncode, done.stdout)
+
+
+def filters_that_name_nothing():
+    for expression, status, said in (
+            ('next_com == "x"', 1, "the field “next_com” of the filter; did you mean “next_comm”?"),
+            ('name == "sched_swich" && cpu == 0', 1, "the event “sched_swich” of the filter; did you mean “sched_switch”?"),
+            ('context.prev_comm == "x"', 1, "the field “prev_comm”"),
+            ('name == "sys_enter_openat" || name == "syscall_entry_openat"', 0, "the event “sys_enter_openat”"),
+            ('name in ("sched_switch", "nothing_like_it")', 0, "the event “nothing_like_it”"),
+            ('!(foobar == 1)', 0, "the field “foobar”"),
+            ('exists(foobar) || cpu >= 0', 0, None),
+            ('name == "sched_switch" && next_comm =~ "t-*" && context.tid >= 0', 0, None)):
+        for verb in ("print", "cputop"):
+            done = run(verb, "--filter", expression, chain)
+            tap.ok(done.returncode == status and (said in done.stderr if said else not done.stderr), f"{verb} --filter '{expression}'",
+                   done.returncode, done.stderr)
+
+
+for test in (whom, nobody, filters_that_name_nothing):
+    tap.run(test.__name__, test)
+sys.exit(tap.done())

@@ -112,7 +112,7 @@ struct lull_segment {
     const char *program;       /**< its name without what only tells siblings apart: "kworker" */
     const char *subject; /**< of the evidence what is the same each time the same thing happens:
                               "vda write, in fsync"; or NULL */
-    struct lull_tcp_wait tcp;  /**< BLOCKED on NETWORK or TIMER */
+    struct lull_tcp_wait tcp; /**< BLOCKED on NETWORK or TIMER */
 };
 
 /** A wait that a path goes into: what other tasks did meanwhile explains it. Its segments follow each

@@ -126,7 +126,7 @@ static void report_packet(struct lull_model *model, struct cpu *cpu, struct lull
         packet->task = cpu->task;
     }
     if (model->wanted.segment) {
-        sockets_packet(model, cpu, packet, fact.number);
+        sockets_packet(model, packet, fact.number);
     }
     REPORT(model, packet, &fact);
 }

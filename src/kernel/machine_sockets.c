@@ -12,6 +12,9 @@ enum { TCP = 6, TCP_SYN = 2, TCP_PUSH = 8, TCP_ACK = 16, V4 = 2, V6 = 10 };
 enum { ESTABLISHED = 1, SYN_SENT = 2 };
 enum { SENT_SLOTS = 256 };
 
+/* A buffer is not in use for longer between a device and its socket. */
+#define AT_ONCE_NS INT64_C(100000000)
+
 /* A connection as one socket sees it. */
 struct socket {
     uint32_t host, flow; /* from it to its peer; LULL_NONE: not known yet */
@@ -31,7 +34,8 @@ struct stream {
     bool sends_whole, arrives_whole; /* counted from the start of the connection */
 };
 
-/* A packet that a task sent, by the address of its buffer. */
+/* A packet that was sent or received, by the address of its buffer: several may come before the
+ * socket takes the first. */
 struct sent {
     uint64_t skb; /* 0: none */
     int64_t time_ns;
@@ -42,7 +46,7 @@ struct sockets {
     LULL_VEC(struct socket) list;
     struct lull_map by_address;      /* host and address → list */
     LULL_VEC(struct stream) streams; /* by flow */
-    struct sent sent[SENT_SLOTS];
+    struct sent sent[SENT_SLOTS], received[SENT_SLOTS];
 };
 
 void sockets_free(struct sockets *sockets)
@@ -84,24 +88,22 @@ static struct stream *stream_of(struct sockets *sockets, uint32_t flow)
     return &sockets->streams.items[flow];
 }
 
-static struct sent *slot_of(struct sockets *sockets, uint32_t host, uint64_t skb)
+static struct sent *slot_of(struct sent slots[static SENT_SLOTS], uint32_t host, uint64_t skb)
 {
     uint64_t hash = (skb ^ host) * UINT64_C(0x9e3779b97f4a7c15);
-    return &sockets->sent[hash >> 56];
+    return &slots[hash >> 56];
 }
 
-void sockets_packet(struct lull_model *model, struct cpu *cpu, const struct lull_net_packet *packet,
-                    uint32_t number)
+void sockets_packet(struct lull_model *model, const struct lull_net_packet *packet, uint32_t number)
 {
-    if (!packet->is_send) {
-        cpu->received_skb = packet->skb;
-        cpu->received_ns = packet->time_ns;
-        cpu->received_number = number;
-        return;
-    }
+    struct sockets *sockets = model->sockets;
+    struct sent *slots = packet->is_send ? sockets->sent : sockets->received;
     if (packet->skb) {
-        *slot_of(model->sockets, packet->host, packet->skb) =
+        *slot_of(slots, packet->host, packet->skb) =
             (struct sent){packet->skb, packet->time_ns, packet->host, packet->task, number};
+    }
+    if (!packet->is_send) {
+        return;
     }
     if (packet->task != LULL_NONE && model->tasks.items[packet->task].sent_ns == INT64_MIN) {
         model->tasks.items[packet->task].sent_ns = packet->time_ns;
@@ -255,7 +257,6 @@ static void called(struct lull_model *model, struct machine *machine, int32_t c,
 static void arrived(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                     const struct lull_ev_tcp_probe *ev)
 {
-    const struct cpu *cpu = model_cpu_at(machine, c);
     struct lull_net_packet packet = segment(machine, LULL_NONE, c, t);
     packet.ip_version = take_sockaddr(packet.source, &packet.source_port, ev->peer);
     uint8_t own = take_sockaddr(packet.destination, &packet.destination_port, ev->own);
@@ -268,12 +269,14 @@ static void arrived(struct lull_model *model, struct machine *machine, int32_t c
     other.flow = lull_flows_number(model->flows, &other);
     learn_flow(model, socket_of(model->sockets, machine->host, (uint64_t)ev->sk), other.flow);
     packet.payload = (uint32_t)CLAMP(ev->data_len, 0, UINT16_MAX);
-    if (ev->skb && (uint64_t)ev->skb == cpu->received_skb) {
-        number = cpu->received_number;
-        packet.time_ns = cpu->received_ns;
+    const struct sent *come = slot_of(model->sockets->received, machine->host, (uint64_t)ev->skb);
+    if (ev->skb && come->skb == (uint64_t)ev->skb && come->host == machine->host &&
+        t - come->time_ns < AT_ONCE_NS) {
+        number = come->number;
+        packet.time_ns = come->time_ns;
     }
     struct stream *stream = stream_of(model->sockets, packet.flow);
-    struct sent *sent = slot_of(model->sockets, machine->host, (uint64_t)ev->skb);
+    struct sent *sent = slot_of(model->sockets->sent, machine->host, (uint64_t)ev->skb);
     if (packet.payload && ev->skb && sent->skb == (uint64_t)ev->skb &&
         sent->host == machine->host) {
         struct lull_net_packet first = segment(machine, sent->task, c, sent->time_ns);

@@ -73,11 +73,8 @@ struct cpu {
     uint32_t kernel;                   /* its kernel context, likewise */
     uint32_t device;                   /* label of the network device used last, or LULL_NONE */
     uint32_t n_frames;
-    uint32_t last_packet;     /* received since the last switch outside any interrupt */
-    uint32_t received_number; /* of the packet it received last */
-    uint64_t received_skb;    /* of the same */
-    int64_t received_ns;
-    uint32_t n_merged; /* bios merged so far; the last ones are in `merged` */
+    uint32_t last_packet; /* received since the last switch outside any interrupt */
+    uint32_t n_merged;    /* bios merged so far; the last ones are in `merged` */
     struct merged_bio merged[8];
     uint32_t last_request; /* block request completed since the last switch outside any interrupt */
     struct frame frames[LULL_MAX_FRAMES];
@@ -495,7 +492,7 @@ void lost_find_recorded(const struct lull_model *model, struct machine *machine,
 /* machine_sockets.c: connections, where packets have no headers */
 struct sockets *sockets_new(void);
 void sockets_free(struct sockets *sockets);
-void sockets_packet(struct lull_model *model, struct cpu *cpu, const struct lull_net_packet *packet,
+void sockets_packet(struct lull_model *model, const struct lull_net_packet *packet,
                     uint32_t number);
 void sockets_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                    enum lull_event_id id, const void *event);

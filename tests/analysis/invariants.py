@@ -26,7 +26,12 @@ def cpu(window, tables):
 def memory(_window, tables):
     """The total is the sum of the tasks, and of the orders."""
     for which, key in (('allocd', 'allocated_pages'), ('freed', 'freed_pages')):
-        if tables.get('total') and total(tables['total'], key) != total(tables.get(which, []), 'pages'):
+        if not tables.get('total'):
+            continue
+        if any(row[key] is None for row in tables['total']):  # pages were not recorded
+            if tables.get(which):
+                yield which, tables['total'], 'not recorded, but there are rows'
+        elif total(tables['total'], key) != total(tables.get(which, []), 'pages'):
             yield which, tables['total'], total(tables.get(which, []), 'pages')
 
 

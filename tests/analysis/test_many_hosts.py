@@ -48,6 +48,7 @@ def rows_by_host(verb, path, *options):
                 host = row.pop("host", "")
                 if name == "open":  # calls that have not returned last until the end of all
                     row.pop("duration_ns")
+                    row.pop("begin_ns")  # on the clock of each
                 found.setdefault(host, []).append(json.dumps((name, absolute(row)), sort_keys=True))
     return {host: sorted(rows) for host, rows in found.items()}
 

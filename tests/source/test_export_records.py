@@ -110,7 +110,7 @@ def test_selection(folder):
             tap.ok(events_of(out)[0] == wanted and "sched_switch" in names, "events by name", names)
         else:
             same_events(" ".join(options), source, export(f"selection {number}", folder, *options, source), *options)
-    status, _, _ = lull("export", "--ctf2", os.path.join(folder, "none"), "--filter", "name == \"no_such\"", source)
+    status, _, _ = lull("export", "--ctf2", os.path.join(folder, "none"), "--filter", "name == \"sched_switch\" && prev_pid == -5", source)
     tap.ok(status == 0 and events_of(os.path.join(folder, "none"))[0] == [], "nothing selected is an empty trace")
 
 
